@@ -16,14 +16,14 @@ pub(crate) struct ConnectionArgs {
     /// The controller's address; https://HOST:PORT if it has a certificate [environment:
     /// HEDDLE_CONNECT] [default: 127.0.0.1:7171]
     #[arg(long, value_name = "HOST:PORT")]
-    connect: Option<String>,
+    pub(crate) connect: Option<String>,
     /// A PEM file with the authorities that certify the controller, unless that is a public one
     /// [environment: HEDDLE_CA]
     #[arg(long, value_name = "FILE")]
-    ca: Option<PathBuf>,
+    pub(crate) ca: Option<PathBuf>,
     /// A file with the controller's token, if it needs one [environment: HEDDLE_TOKEN_FILE]
     #[arg(long, value_name = "FILE")]
-    token_file: Option<PathBuf>,
+    pub(crate) token_file: Option<PathBuf>,
 }
 
 impl ConnectionArgs {

@@ -23,6 +23,7 @@ mod lab;
 mod log;
 mod manual;
 mod map;
+mod map_order;
 mod predict;
 mod publish;
 mod schedule;

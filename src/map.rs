@@ -1,5 +1,6 @@
 //! `heddle map`
-use crate::{CommandOutcome, bench, flags};
+use crate::connection::ConnectionArgs;
+use crate::{CommandOutcome, bench, flags, map_order};
 use anyhow::Context;
 use inventory::{Bytes, Mpi};
 use std::os::unix::process::CommandExt;
@@ -15,11 +16,37 @@ use std::process::Command;
 ///   mpirun --map-by node -n 16 heddle map -o cluster.yaml
 ///
 /// The file serves `heddle publish --topology`. The network is busy meanwhile, for half a minute or more.
+///
+/// With --controller a running controller measures, by the agents of its hosts: only hosts on
+/// unmanaged switches, and only within what the inventory allows (measuring:). It takes the result
+/// into its tree.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The topology file to write
-    #[arg(short, long, value_name = "FILE")]
-    output: PathBuf,
+    #[arg(
+        short,
+        long,
+        value_name = "FILE",
+        required_unless_present = "controller"
+    )]
+    output: Option<PathBuf>,
+    /// Have the controller at this address measure [default: HEDDLE_CONNECT, or 127.0.0.1:7171]
+    #[arg(
+        long,
+        value_name = "HOST:PORT",
+        num_args = 0..=1,
+        default_missing_value = "",
+        conflicts_with_all = [
+            "output", "budget", "seconds", "share", "network", "any_tree", "keep_rounds", "from", "force", "mpi"
+        ]
+    )]
+    controller: Option<String>,
+    /// With --controller: a PEM file with the authorities that certify it [environment: HEDDLE_CA]
+    #[arg(long, value_name = "FILE", requires = "controller")]
+    ca: Option<PathBuf>,
+    /// With --controller: a file with its token [environment: HEDDLE_TOKEN_FILE]
+    #[arg(long, value_name = "FILE", requires = "controller")]
+    token_file: Option<PathBuf>,
     /// The bytes to move at most
     #[arg(long, value_name = "BYTES", default_value = "200M")]
     budget: Bytes,
@@ -63,6 +90,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         ranks.arg("--from").arg(from);
         return become_ranks(args, &program, ranks);
     }
+    if let Some(address) = &args.controller {
+        return map_order::run(&ConnectionArgs {
+            connect: Some(address.clone()).filter(|address| !address.is_empty()),
+            ca: args.ca.clone(),
+            token_file: args.token_file.clone(),
+        });
+    }
     let mpi = args.mpi.or_else(launched_by).context(
         "map: no MPI launcher started this; run it as a job with one rank on each host, for \
          example: mpirun --map-by node -n 16 heddle map -o cluster.yaml; if a launcher did start \
@@ -74,7 +108,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
 }
 
 fn become_ranks(args: &Args, program: &Path, mut ranks: Command) -> anyhow::Result<CommandOutcome> {
-    ranks.arg("--output").arg(&args.output);
+    ranks.arg("--output").args(&args.output);
     ranks.arg("--budget").arg(args.budget.0.to_string());
     ranks.arg("--seconds").arg(args.seconds.to_string());
     ranks.arg("--share").arg(args.share.to_string());

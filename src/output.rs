@@ -46,6 +46,12 @@ pub(crate) fn remark(text: std::fmt::Arguments<'_>) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
+/// Replaces the last line of a terminal on standard error.
+pub(crate) fn remark_in_place(text: &str) {
+    let mut terminal = io::stderr().lock();
+    let _ = write!(terminal, "\r\x1b[K{text}").and_then(|()| terminal.flush());
+}
+
 /// Three or four digits and a unit.
 pub(crate) fn time(seconds: f64) -> String {
     match seconds {

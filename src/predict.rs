@@ -1,5 +1,5 @@
 //! `heddle predict`
-mod ways;
+pub(crate) mod ways;
 
 use crate::flags::{CollectiveChoice, NameList};
 use crate::output::{TextFormat, print, time};
@@ -48,8 +48,8 @@ pub(crate) struct Args {
     /// The MPI library
     #[arg(long, value_parser = flags::mpi_or_both(), default_value = "both", conflicts_with = "algorithms")]
     mpi: &'static [Mpi],
-    /// The shared directory whose measurements by heddle tune count, too, and most [default: only
-    /// those that heddle was made with]
+    /// The shared directory: what heddle tune measured there and what jobs learned counts, too, and
+    /// most [default: only what heddle was made with]
     #[arg(long, value_name = "DIR", conflicts_with = "algorithms")]
     dir: Option<PathBuf>,
     /// Simulate algorithms on a network without TCP

@@ -1,5 +1,6 @@
 //! `heddle what-if`
 use crate::output::{print, time};
+use crate::predict::ways::calibration;
 use crate::schedule::count;
 use crate::{CommandOutcome, input_file};
 use anyhow::Context;
@@ -49,6 +50,10 @@ pub(crate) struct Args {
     /// The block size in bytes, or with a unit as in 64k and 1M
     #[arg(long, value_name = "N", default_value = "64k")]
     size: Bytes,
+    /// The shared directory: what heddle tune measured there and what jobs learned counts, too, and
+    /// most [default: only what heddle was made with]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
     /// The form of the output
     #[arg(long, value_enum, default_value_t = WhatIfFormat::Text)]
     format: WhatIfFormat,
@@ -69,7 +74,8 @@ enum WhatIfFormat {
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let place = || args.topology.display().to_string();
     let file = input_file::topology(&args.topology)?;
-    let now = outlook(&file, args.size).with_context(place)?;
+    let calibration = calibration(args.dir.as_deref())?;
+    let now = outlook(&calibration, &file, args.size).with_context(place)?;
     if !matches_spanning_tree(&file) {
         tell!(
             "heddle: {}: its blocked links differ from those that standard path costs give under \
@@ -90,7 +96,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
                     )
                 })?;
                 let after = best.change.apply(&file)?;
-                let then = outlook(&after, args.size).with_context(place)?;
+                let then = outlook(&calibration, &after, args.size).with_context(place)?;
                 let title = format!("{}; blocks of {} bytes", best.change, args.size.0);
                 drawn(&title, (&file, &now), (&after, &then))
             }
@@ -104,8 +110,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         let after = changes
             .iter()
             .try_fold(file.clone(), |file, change| change.apply(&file))?;
-        let then =
-            outlook(&after, args.size).with_context(|| format!("{} after the changes", place()))?;
+        let then = outlook(&calibration, &after, args.size)
+            .with_context(|| format!("{} after the changes", place()))?;
         match args.format {
             WhatIfFormat::Text => compared(args.size, &changes, &now, &then),
             WhatIfFormat::Svg => {

@@ -25,6 +25,7 @@ mod live_cluster;
 mod loaded;
 mod loading;
 mod map;
+mod measured;
 mod messages;
 mod metrics;
 mod mpi;

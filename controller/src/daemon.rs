@@ -5,10 +5,12 @@
 //! outcome comes back as an event.
 mod check;
 mod config;
+mod finished_work;
 mod hooks;
 mod job_records;
 mod lessons;
 mod measurements;
+mod measuring;
 mod memory;
 mod pace;
 mod poller;
@@ -17,16 +19,18 @@ mod rollbacks;
 mod rounds;
 mod stall;
 mod traps;
+mod window_judge;
 
 use crate::clock::SteadyClock;
 use crate::engine::{
     ControllerEffect, ControllerEngine, ControllerEvent, ControllerOptions, DirectionsByHost,
-    EpochOrder, PlanSummary, StalledWork, StoredEpoch, TroubleArea, WatchOrder,
+    EpochOrder, StalledWork, StoredEpoch, TroubleArea,
 };
+use crate::flow_exchange::FlowExchange;
 use crate::history;
 use crate::http::{
-    self, ApiState, ApiTokens, BearerToken, ReportIntake, ServedSnapshot, SnapshotSender,
-    TlsCertificate, snapshot_feed,
+    self, ApiState, ApiTokens, BearerToken, MappingOrders, ReportIntake, ServedSnapshot,
+    SnapshotSender, TlsCertificate, snapshot_feed,
 };
 use crate::journal::{Journal, MAX_BYTES};
 use crate::metrics::ControllerFigures;
@@ -39,11 +43,12 @@ pub use config::{ControllerConfig, ControllerError, InventoryError};
 use directory::epoch::{VerifiedEpoch, WayEvidence};
 use directory::publishing::EpochStore;
 use directory::reading;
-use directory::rollback::RollbackOrder;
+use finished_work::{FinishedWork, outcome};
 use hooks::DaemonHooks;
 pub use hooks::HookPrograms;
 use inventory::inventory_file::Inventory;
 use measurements::MeasurementWatcher;
+use measuring::MeasuringProgress;
 pub use memory::give_memory_back;
 use pace::TickPace;
 use poller::SwitchPollers;
@@ -54,7 +59,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
-use tokio::task::{JoinError, JoinHandle, JoinSet, spawn_blocking};
+use tokio::task::{JoinHandle, JoinSet, spawn_blocking};
 use tokio::time::Instant;
 use traps::TrapListener;
 
@@ -67,14 +72,6 @@ const GOES_ON: &str =
     "the network is watched as before, and the newest state is published afterwards";
 /// The length of the queue of events. Pollers wait while it is full.
 const QUEUE: usize = 1024;
-
-/// The outcome of work in another task; the number is the plan's ticket.
-enum FinishedWork {
-    Planned(u64, Result<Box<VerifiedEpoch>, String>),
-    Published(u64, Result<(), String>),
-    KeptLearned(Result<(), String>),
-    Judged(ControllerEvent),
-}
 
 /// Runs the daemon until SIGTERM or SIGINT.
 ///
@@ -102,6 +99,7 @@ pub async fn run(config: ControllerConfig) -> Result<(), ControllerError> {
     let (rota, directions) = watch::channel(Arc::default());
     let clock = SteadyClock::default();
     let intake = ReportIntake::new(clock.clone(), events.clone(), directions);
+    let orders = MappingOrders::new(clock.clone(), events.clone());
     let mut daemon = ControllerDaemon {
         clock,
         engine,
@@ -115,6 +113,8 @@ pub async fn run(config: ControllerConfig) -> Result<(), ControllerError> {
         done,
         shown,
         rota,
+        flows: intake.flows().clone(),
+        measuring: MeasuringProgress::default(),
         tls: tls.clone(),
         show: false,
         hooks: None,
@@ -131,6 +131,7 @@ pub async fn run(config: ControllerConfig) -> Result<(), ControllerError> {
         keys,
         shown: look,
         intake,
+        orders,
     };
     serving.spawn(http::serve(listener, tls, state, files));
     daemon.run(signals, queue, finished).await
@@ -205,12 +206,20 @@ fn started(dir: &Path, store: &EpochStore) -> Result<Vec<ControllerEvent>, Contr
         .map(|e| e.info)
         .collect();
     let (learned, unlearned) = learned_so_far(dir);
+    let mapped = reading::mapped(dir);
+    let unmapped = mapped.as_ref().err().map(|e| ControllerEvent::Trouble {
+        about: TroubleArea::Mapped,
+        problem: Some(format!(
+            "{e}; unmanaged places count as not measured, and a measurement replaces that file"
+        )),
+    });
     let started = ControllerEvent::Started {
         current,
         highest: store.highest()?,
         epochs,
         problem,
         learned,
+        mapped: mapped.unwrap_or_default(),
     };
     let unlearned = unlearned.map(|problem| ControllerEvent::Trouble {
         about: TroubleArea::Learned,
@@ -218,7 +227,10 @@ fn started(dir: &Path, store: &EpochStore) -> Result<Vec<ControllerEvent>, Contr
             "{problem}; jobs' figures are collected anew, and replace that file"
         )),
     });
-    Ok(std::iter::once(started).chain(unlearned).collect())
+    Ok(std::iter::once(started)
+        .chain(unlearned)
+        .chain(unmapped)
+        .collect())
 }
 
 struct ControllerDaemon {
@@ -235,6 +247,8 @@ struct ControllerDaemon {
     done: mpsc::UnboundedSender<FinishedWork>,
     shown: SnapshotSender,
     rota: watch::Sender<Arc<DirectionsByHost>>,
+    flows: FlowExchange,
+    measuring: MeasuringProgress,
     tls: Option<TlsCertificate>,
     show: bool,
     /// `None` until the start is over: what was published before is no news.
@@ -289,7 +303,9 @@ impl ControllerDaemon {
             if self.shown.is_wanted(self.show) && Instant::now() >= next_show {
                 self.show = false;
                 let began = Instant::now();
-                let snapshot = ServedSnapshot::new(self.engine.snapshot(self.clock.now()));
+                let mut snapshot = self.engine.snapshot(self.clock.now());
+                self.measuring.show(&mut snapshot.mapping);
+                let snapshot = ServedSnapshot::new(snapshot);
                 self.shown.show(snapshot.with(self.figures()));
                 next_show = Instant::now() + SHOW_PAUSE * began.elapsed();
             }
@@ -398,12 +414,10 @@ impl ControllerDaemon {
             ControllerEffect::Publish { ticket } => self.publish(ticket),
             ControllerEffect::Direct(rota) => drop(self.rota.send_replace(Arc::new(rota))),
             ControllerEffect::KeepLearned(figures) => self.keep_learned(&figures),
-            ControllerEffect::Judge(order) => self.judge(*order),
-            ControllerEffect::EndRollback => {
-                let dir = self.config.dir.clone();
-                // If it fails, the next controller finds that the order is over.
-                spawn_blocking(move || RollbackOrder::remove(&dir));
-            }
+            ControllerEffect::Judge(order) => window_judge::judge(*order, self.done.clone()),
+            ControllerEffect::MapPlace(order) => self.measure(*order),
+            ControllerEffect::KeepMapped(mapped) => self.keep_mapped(mapped),
+            ControllerEffect::EndRollback => rollbacks::end(self.config.dir.clone()),
             ControllerEffect::Say(line) => {
                 (self.show, self.said) = (true, true);
                 match line.level {
@@ -483,52 +497,6 @@ impl ControllerDaemon {
         });
     }
 
-    fn judge(&self, order: WatchOrder) {
-        let done = self.done.clone();
-        spawn_blocking(move || {
-            let said = order.judge();
-            let (job, user) = (order.job, order.user);
-            let _ = done.send(FinishedWork::Judged(ControllerEvent::Judged {
-                job,
-                user,
-                said,
-            }));
-        });
-    }
-
-    fn finish(&mut self, done: FinishedWork) {
-        match done {
-            FinishedWork::Judged(event) => self.step(event),
-            FinishedWork::KeptLearned(kept) => {
-                let problem = kept.err();
-                self.step(ControllerEvent::LearnedKept { problem });
-            }
-            FinishedWork::Planned(ticket, Ok(_))
-                if self.plan.as_ref().is_some_and(|(held, _)| *held > ticket) => {} // Overtaken.
-            FinishedWork::Planned(ticket, Ok(plan)) => {
-                let epoch = plan.epoch();
-                let summary = PlanSummary {
-                    phases: epoch.bound.phases,
-                    bound_only: epoch.alltoall.is_none(),
-                    bottleneck: epoch.bound.edge.clone(),
-                    hosts: epoch.allgather.hosts.len() as u32,
-                };
-                self.plan = Some((ticket, plan.into()));
-                self.step(ControllerEvent::Planned { ticket, summary });
-            }
-            FinishedWork::Planned(ticket, Err(problem)) => {
-                self.step(ControllerEvent::PlanFailed { ticket, problem })
-            }
-            FinishedWork::Published(ticket, Ok(())) => {
-                self.plan = None;
-                self.step(ControllerEvent::Published { ticket });
-            }
-            FinishedWork::Published(ticket, Err(problem)) => {
-                self.step(ControllerEvent::PublishFailed { ticket, problem })
-            }
-        }
-    }
-
     /// Reads the inventory and the certificate again, after SIGHUP. If one of them is bad, the
     /// former one stays.
     fn reload(&mut self) {
@@ -573,12 +541,6 @@ fn write_learned(
 ) -> JoinHandle<Result<(), String>> {
     let (store, figures) = (Arc::clone(store), Arc::clone(figures));
     spawn_blocking(move || store.write_learned(&figures).map_err(|e| e.to_string()))
-}
-
-/// The outcome of work on a thread of its own. A panic is a failure, too: the engine waits for an
-/// answer.
-fn outcome<T>(work: Result<Result<T, String>, JoinError>) -> Result<T, String> {
-    work.unwrap_or_else(|e| Err(format!("heddle has a fault here, please report it: {e}")))
 }
 
 fn path(journal: &Option<PathBuf>) -> String {

@@ -12,6 +12,7 @@
 //! | `PublicRecord` | the published epochs, and all messages to operators |
 //! | `LearnedState` | what jobs learned about the ways of their calls |
 //! | `WatchState` | what the rates of jobs' blocks say against the published tree |
+//! | `PlaceMapping` | measurements of flows between hosts, where no switch answers |
 //!
 //! Time is an argument. The inference runs on [`ControllerEvent::Tick`] only, so that a burst of
 //! answers is judged once. [`ControllerEngine::deadline`] gives the time of the next tick.
@@ -31,22 +32,25 @@ mod judged;
 mod judgement;
 mod learning;
 mod making;
+mod moved_cables;
 mod observed;
+mod place_mapping;
 mod public_record;
 mod reads;
 mod rollback;
 mod snapshot;
 mod tree_doubt;
 mod trouble;
-mod watch;
+mod unmanaged_places;
 
 pub use directions::DirectionsByHost;
 pub use event::{ControllerEffect, ControllerEvent, EpochOrder, PlanSummary, StoredEpoch};
 pub use figures::{EngineFigures, PortFigures};
 pub use header::{ControllerOptions, JournalHeader, ResumedState};
+pub use moved_cables::WatchOrder;
+pub use place_mapping::{MappingOrder, MappingOutcome};
 pub use rollback::OrderedRollback;
 pub use trouble::{StalledWork, TroubleArea};
-pub use watch::WatchOrder;
 
 use crate::triggers::{self, TrapTopic};
 use api::{EpochInfo, EventLevel};
@@ -60,14 +64,15 @@ use judged::JudgedNetwork;
 use judgement::NetworkJudgement;
 use learning::LearnedState;
 use making::EpochInMaking;
+use moved_cables::WatchState;
 use observed::{AgentNews, ObservedNetwork};
+use place_mapping::PlaceMapping;
 use public_record::PublicRecord;
 use rollback::RollbackHold;
 use std::cell::Cell;
 use std::net::IpAddr;
 use std::sync::Arc;
 use tree_doubt::TreeDoubt;
-use watch::WatchState;
 
 /// The decisions of the controller; the daemon around it does all I/O.
 #[derive(Debug)]
@@ -88,6 +93,7 @@ pub struct ControllerEngine {
     public: PublicRecord,
     learned: LearnedState,
     watch: WatchState,
+    mapping: PlaceMapping,
     rollback: Option<RollbackHold>,
 }
 
@@ -108,6 +114,7 @@ impl ControllerEngine {
             public: PublicRecord::default(),
             learned: LearnedState::default(),
             watch: WatchState::default(),
+            mapping: PlaceMapping::default(),
             rollback: None,
         }
     }
@@ -133,8 +140,10 @@ impl ControllerEngine {
                 epochs,
                 problem,
                 learned,
+                mapped,
             } => {
                 self.learned.resume(learned);
+                self.resume_mapping(mapped);
                 self.start(now, current, highest, epochs, problem, fx)
             }
             ControllerEvent::Tick => self.tick(now, fx),
@@ -170,6 +179,12 @@ impl ControllerEngine {
             ControllerEvent::Published { ticket } => self.published(now, ticket, fx),
             ControllerEvent::PublishFailed { ticket, problem } => {
                 self.publish_failed(now, ticket, &problem)
+            }
+            ControllerEvent::MappingOrdered { request } => {
+                self.take_mapping_order(now, request, fx)
+            }
+            ControllerEvent::PlaceMapped { ticket, outcome } => {
+                self.take_mapping(now, ticket, *outcome, fx)
             }
             ControllerEvent::Measured { what } => self.note_measurements(what),
             ControllerEvent::InventoryChanged(inventory) => {
@@ -213,6 +228,7 @@ impl ControllerEngine {
             .chain(patience)
             .chain(making)
             .chain(self.learned.deadline())
+            .chain(self.mapping.deadline())
             .chain(rollback);
         all.filter(|at| *at > self.ticked).min()
     }
@@ -417,6 +433,7 @@ impl ControllerEngine {
             self.observed.search(&self.inventory, fx);
         }
         self.decide(now, fx);
+        self.look_for_places(now, fx);
         self.observed.jobs.forget_old(now);
         self.watch.forget_old(now);
         fx.extend(self.learned.write_due(now));

@@ -12,6 +12,8 @@
 //! | `/healthz` | `ok`, without a token |
 //! | `/` | a page for browsers, without a token; its script needs one |
 //! | `POST /v1/hosts/NAME/report` | [`ProbeDirections`], for a [`HostReport`] |
+//! | `POST /v1/hosts/NAME/flows` | the next order, for a host that measures flows |
+//! | `POST /v1/map` | the number of an order to measure |
 //!
 //! A client cannot harm the controller's own work: `connection_limiter` bounds connections in
 //! number and time, each answer is made once for all viewers, and a viewer that does not read is
@@ -21,6 +23,7 @@
 //! [`HostReport`]: inventory::host_report::HostReport
 mod connection_limiter;
 mod connections;
+mod orders;
 mod page;
 mod rate_limiter;
 mod reports;
@@ -28,6 +31,7 @@ mod snapshot_feed;
 mod tls;
 mod token;
 
+pub use orders::MappingOrders;
 pub use reports::ReportIntake;
 pub use snapshot_feed::{SnapshotFeed, SnapshotSender, snapshot_feed};
 pub use tls::TlsCertificate;
@@ -188,6 +192,8 @@ pub struct ApiState {
     pub shown: SnapshotFeed,
     /// The receiver of reports.
     pub intake: ReportIntake,
+    /// The receiver of operators' orders.
+    pub orders: MappingOrders,
 }
 
 /// Binds the address, after a check that strangers cannot view.
@@ -224,6 +230,7 @@ fn router(api: ApiState) -> Router {
         keys,
         shown,
         intake,
+        orders,
     } = api;
     let read = Router::new()
         .route("/v1/snapshot", get(snapshot))
@@ -235,11 +242,17 @@ fn router(api: ApiState) -> Router {
         .route("/metrics", get(prometheus))
         .route_layer(from_fn_with_state(keys.clone(), token::viewing))
         .with_state(shown);
+    let order = Router::new()
+        .route("/v1/map", post(orders::map))
+        .route_layer(from_fn_with_state(keys.clone(), token::viewing))
+        .with_state(orders);
     let report = Router::new()
         .route("/v1/hosts/{host}/report", post(reports::post))
+        .route("/v1/hosts/{host}/flows", post(orders::flows))
         .route_layer(from_fn_with_state(keys, token::reporting))
         .with_state(intake);
     read.merge(report)
+        .merge(order)
         .merge(page::routes())
         .route("/healthz", get(|| async { "ok\n" }))
         .layer(from_fn(connections::refuse_transfer_coding))

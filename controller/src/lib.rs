@@ -14,6 +14,7 @@
 //! | [`jobs`] | throughput from jobs' records |
 //! | [`plan`] | the network that a topology file states |
 //! | [`publish`] | the number of epochs kept, and the measurements of the next one |
+//! | `flow_exchange` | orders to hosts that measure flows, and their answers |
 //! | [`history`] | the epochs in a shared directory |
 //! | [`journal`] | records events, and replays them |
 //! | [`daemon`] | carries out what the engine decides |
@@ -26,6 +27,7 @@ pub mod certificates;
 mod clock;
 pub mod daemon;
 pub mod engine;
+mod flow_exchange;
 pub mod history;
 pub mod http;
 pub mod job_directory;

@@ -4,7 +4,7 @@
 //! The fuzz targets call these functions. The tests of `directory` (directory/tests/readers.rs)
 //! call them, too, with slightly mutated valid inputs.
 use directory::epoch::{Epoch, LeanEpoch};
-use directory::job_record::reading;
+use directory::job_record::{JobRecord, reading};
 use directory::pointer::EpochPointer;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
@@ -17,6 +17,7 @@ use selection::decision_table::{Collective, DecisionTable, Mpi, Way};
 use selection::learned::figures::JobLesson;
 use selection::learned::{LearnedFigures, LearnedPlace, LearnedTiming, RecordedTiming};
 use selection::tuning::TuningRuns;
+use selection::watched::{BlockArrivals, judge};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::LazyLock;
@@ -227,6 +228,23 @@ pub fn learned(bytes: &[u8]) {
     if let Ok(record) = reading::parse(bytes, JOB) {
         let json = serde_json::to_vec(&record).expect("plain data");
         assert!(reading::parse(&json, JOB).is_ok());
+        judged(&record);
+    }
+}
+
+/// The rates of blocks that a job tells of, judged against the tree.
+fn judged(record: &JobRecord) {
+    let rows = record.watched.iter().map(|window| &window.arrivals);
+    for arrivals in rows.filter_map(|rows| BlockArrivals::from_rows(rows)) {
+        assert_eq!(
+            BlockArrivals::from_rows(&arrivals.rows()),
+            Some(arrivals.clone())
+        );
+        let layout = record.layout.fits(3, 4).then(|| record.layout.host_of());
+        if let Some(host_of) = layout {
+            let said = judge::judge(&tree(), &host_of, &arrivals);
+            assert!(said.is_none_or(|said| said.gain >= judge::LEAST_GAIN));
+        }
     }
 }
 
@@ -246,8 +264,8 @@ fn timings() -> [RecordedTiming; 2] {
     [timing("native", 900_000), timing("aapc tcp", 600_000)].map(RecordedTiming::from)
 }
 
-/// Two jobs' lessons, and the record of one.
-fn learned_seeds() -> [(&'static str, Vec<u8>); 2] {
+/// Two jobs' lessons, the record of one, and that of a job that watches.
+fn learned_seeds() -> [(&'static str, Vec<u8>); 3] {
     let mut figures = LearnedFigures::default();
     for (job, hosts) in [(1, [0, 1, 2]), (2, [0, 0, 1])] {
         let lesson = JobLesson {
@@ -267,9 +285,16 @@ fn learned_seeds() -> [(&'static str, Vec<u8>); 2] {
             "hosts":["n0","n1"],"ranks":4,"layout":[[0,2,2]],"mpi":"mpich","epoch":1,
             "epoch_since":1,"calls":[],"learned":{learned},"learning_cost_seconds":0.5}}"#
     );
+    let watched = r#","layout":[[0,1,2],[1,2,1]],
+        "watched":{"number":3,"arrivals":[".cdJ","c.aJ","cc.J","cJc."]}}"#;
+    let watching = record
+        .replace(r#","layout":[[0,2,2]]"#, "")
+        .replace(r#"["n0","n1"]"#, r#"["n0","n1","n2"]"#)
+        .replace(r#","learning_cost_seconds":0.5}"#, watched);
     [
         ("learned", figures.to_json().into_bytes()),
         ("learned", record.into_bytes()),
+        ("learned", watching.into_bytes()),
     ]
 }
 

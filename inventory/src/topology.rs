@@ -419,6 +419,12 @@ impl Link {
         !self.evidence.iter().any(|e| matches!(e, Evidence::Rate(_)))
     }
 
+    /// True if flows between hosts measured it, and no protocol states it.
+    pub fn is_measured(&self) -> bool {
+        let told = |e: &Evidence| matches!(e, Evidence::Measured(_));
+        self.evidence.iter().any(told)
+    }
+
     /// True if frames certainly cross the link.
     pub fn carries_frames(&self) -> bool {
         self.state == LinkState::Forwarding && self.grade != LinkGrade::Ambiguous

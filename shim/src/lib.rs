@@ -27,7 +27,6 @@ mod caller;
 mod collectives;
 mod library;
 mod mapped_file;
-mod passing;
 mod profiler;
 
 use library::ServedLibrary;

@@ -1,11 +1,11 @@
 //! Which MPI library is in this process, and where its functions are.
 use crate::collectives::ServedCollectives;
 use crate::mapped_file::{MappedFile, file_of};
-use crate::passing::{self, PassedCommunicator};
 use crate::profiler;
 use libc::{
     RTLD_DEFAULT, RTLD_LAZY, RTLD_LOCAL, RTLD_NEXT, RTLD_NOLOAD, RTLD_NOW, c_char, c_int, c_void,
 };
+use passes::PassTable;
 use std::ffi::{CStr, CString};
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
@@ -16,8 +16,8 @@ use std::sync::OnceLock;
 pub(crate) struct ServedLibrary {
     /// The library's own file.
     file: MappedFile,
-    /// Calls on it are the library's own.
-    pub(crate) passed: &'static PassedCommunicator,
+    /// The calls that are the library's own.
+    pub(crate) passed: &'static PassTable,
     pub(crate) collectives: ServedCollectives,
 }
 
@@ -30,6 +30,9 @@ pub(crate) struct ServedCollective<F> {
     /// The library's own; where it lacks the form, as served.
     pub(crate) own: F,
 }
+
+/// Where there is no backend, which also takes all calls there are: nothing passes it.
+static NOBODY: PassTable = PassTable::new(usize::MAX);
 
 /// The class of a count that does not fit; 2 in every MPI library.
 const MPI_ERR_COUNT: c_int = 2;
@@ -89,10 +92,11 @@ impl ServedLibrary {
     /// Where a call of a profiling name goes, by its return address. What the library calls for
     /// itself stays its own: MPICH's collective files call `PMPI_` names with the library's locks
     /// held. All others are served: the Fortran bindings of Open MPI, which call these names and
-    /// not the `MPI_` ones, and profilers.
+    /// not the `MPI_` ones, and profilers. `unprofiled` is where a call goes that no profiler wants.
     pub(crate) fn target_of_call<F: Copy>(
         &self,
         collective: &ServedCollective<F>,
+        unprofiled: F,
         from: usize,
     ) -> F {
         if self.file.holds(from) {
@@ -100,8 +104,10 @@ impl ServedLibrary {
         }
         if collective.profiler.is_some() {
             profiler::came_back();
+            collective.served
+        } else {
+            unprofiled
         }
-        collective.served
     }
 }
 
@@ -147,12 +153,12 @@ impl FoundMpi {
         }
     }
 
-    fn passed(&self) -> &'static PassedCommunicator {
+    fn passed(&self) -> &'static PassTable {
         let symbol = self.backend.as_ref().map(|b| b.symbol("HEDDLE_PASSING"));
         match symbol {
             // SAFETY: the backend, which is never closed, exports a static of this type.
             Some(Ok(passed)) => unsafe { &*passed.cast() },
-            _ => &passing::NOBODY,
+            _ => &NOBODY,
         }
     }
 

@@ -9,9 +9,10 @@ use selection::calibration::{CallCalibration, WayComparison, WayPrediction};
 use selection::decision_table::Collective;
 use serde_json::json;
 use std::fmt::Write as _;
+use std::path::Path;
 
 pub(super) fn run(args: &Args, tree: &Tree) -> anyhow::Result<CommandOutcome> {
-    let calibration = calibration(args)?;
+    let calibration = calibration(args.dir.as_deref())?;
     let collectives = [
         (Collective::Alltoall, CollectiveChoice::Allgather),
         (Collective::Allgather, CollectiveChoice::Alltoall),
@@ -44,10 +45,11 @@ pub(super) fn run(args: &Args, tree: &Tree) -> anyhow::Result<CommandOutcome> {
     print(&text)
 }
 
-/// The calls that heddle was made with, and those of the runs of `heddle tune`.
-fn calibration(args: &Args) -> anyhow::Result<CallCalibration> {
+/// The calls that heddle was made with, and those of a shared directory: of the runs of `heddle
+/// tune`, and those of which jobs learned.
+pub(crate) fn calibration(dir: Option<&Path>) -> anyhow::Result<CallCalibration> {
     let shipped = CallCalibration::shipped().clone();
-    let Some(dir) = &args.dir else {
+    let Some(dir) = dir else {
         return Ok(shipped);
     };
     let Some(epoch) = reading::current_epoch(dir)? else {
@@ -55,9 +57,10 @@ fn calibration(args: &Args) -> anyhow::Result<CallCalibration> {
     };
     let tree = epoch.topology.tree()?;
     let runs = reading::measurements(dir)?.runs;
-    Ok(runs
+    let tuned = runs
         .iter()
-        .fold(shipped, |calibration, run| calibration.with(run, &tree)))
+        .fold(shipped, |calibration, run| calibration.with(run, &tree));
+    Ok(tuned.with_learned(&reading::learned(dir)?, &tree))
 }
 
 /// The ways of one call under each library.

@@ -57,7 +57,8 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "controller",
         ],
     ),
-    ("shim", &[]),
+    ("shim", &["passes"]),
+    ("passes", &[]),
     (
         "runtime",
         &["schedules", "selection", "trace", "inventory", "directory"],
@@ -66,6 +67,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     (
         "openmpi",
         &[
+            "passes",
             "runtime",
             "schedules",
             "selection",
@@ -76,6 +78,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     (
         "mpich",
         &[
+            "passes",
             "runtime",
             "schedules",
             "selection",

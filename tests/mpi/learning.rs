@@ -63,7 +63,7 @@ fn learning(
 /// The records; none before the job has made the folder.
 fn records_so_far(dir: &Path) -> Vec<JobRecord> {
     let there = dir.join(JOBS).exists();
-    there.then(|| records(dir)).unwrap_or_default()
+    if there { records(dir) } else { Vec::new() }
 }
 
 /// The ranks forecast the sizes of calls whose lengths none of them knows alone, and learn.

@@ -1,6 +1,6 @@
 //! The runtime stands aside, or names the rank it waits for.
 use super::SMALL;
-use crate::common::epochs::{FORCED, OVER_TCP, TREE, records, shared, ways};
+use crate::common::epochs::{AT_ONCE, FORCED, OVER_TCP, TREE, records, shared, ways};
 use crate::common::job::{BOTH, TestJob, compiled};
 use crate::common::runtime::lib;
 use std::fs;
@@ -122,6 +122,52 @@ fn the_watchdog_names_who_waits_for_what() {
                 );
             }
         }
+    }
+}
+
+/// A way that cannot be gone is refused, one after the other, and calls go what is left.
+#[test]
+fn where_nobody_can_be_connected_calls_go_the_ways_that_are_left() {
+    for mpi in BOTH {
+        // No host of this machine has it (RFC 5737), and over slow links such blocks go over TCP.
+        let elsewhere = TREE.replace("address: 127.0.0.1", "rate: 5M, address: 192.0.2.7");
+        let dir = shared(&elsewhere);
+        let flags = "--check --collective both --size 65536 --iterations 6";
+        let flags: Vec<&str> = flags.split(' ').collect();
+        let said = TestJob::new(mpi, 4)
+            .dir(dir.path())
+            .env(AT_ONCE.0, AT_ONCE.1)
+            .env("HEDDLE_LEARN", "on")
+            .run(&lib().join(format!("bench-{mpi}")), &flags);
+        assert_eq!(said.out.matches("every byte checked").count(), 2, "{mpi}");
+        let refused = |line: &String| line.contains("TCP path: 192.0.2.7");
+        assert!(said.heddle.iter().any(refused), "{mpi}: {:?}", said.heddle);
+        let gone = ways(dir.path());
+        assert!(!gone.is_empty(), "{mpi}");
+        assert!(
+            !gone.iter().any(|way| way.ends_with("tcp")),
+            "{mpi}: {gone:?}"
+        );
+    }
+}
+
+#[test]
+fn a_misspelt_variable_is_told_by_rank_0_and_the_job_runs() {
+    for mpi in BOTH {
+        let dir = shared(TREE);
+        let said = TestJob::new(mpi, 4)
+            .dir(dir.path())
+            .env(AT_ONCE.0, AT_ONCE.1)
+            .env("HEDDLE_VERBOES", "1")
+            .run(&lib().join(format!("bench-{mpi}")), &SMALL);
+        let told: Vec<&String> = (said.heddle.iter())
+            .filter(|line| line.contains("HEDDLE_VERBOES is set"))
+            .collect();
+        assert_eq!(told.len(), 1, "{mpi}: {:?}", said.heddle);
+        assert!(
+            told[0].contains("did you mean HEDDLE_VERBOSE?"),
+            "{mpi}: {told:?}"
+        );
     }
 }
 

@@ -2,6 +2,7 @@
 use crate::app::AppMessage;
 use crate::sanitize;
 use api::Snapshot;
+use api::mapping::MappingTicket;
 use inventory::tls_fault::TlsFault;
 use rustls::{CertificateError, InvalidMessage};
 use std::io::{BufRead, BufReader};
@@ -9,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use ureq::Body;
 use ureq::http::Response;
 use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::{Body, RequestBuilder};
 
 /// A source of snapshots.
 #[derive(Debug, Clone)]
@@ -173,6 +174,46 @@ pub fn once(
     sanitize::snapshot(&json).map_err(|e| not_understood(url, &e))
 }
 
+/// Orders the controller to measure unmanaged places. Returns the number of the order.
+///
+/// # Errors
+/// The reason why it is not taken.
+pub fn order_mapping(
+    url: &str,
+    token: Option<&str>,
+    authorities: &[Certificate<'static>],
+) -> Result<u64, String> {
+    let order = client(authorities).post(format!("{url}/v1/map"));
+    let order = with_token(order, token).content_type("application/json");
+    let response = order.send("{}").map_err(|e| explained(url, &e))?;
+    let mut response = match response.status().as_u16() {
+        404 | 405 => {
+            return Err(format!(
+                "{url}: measures nothing; is it an older controller?"
+            ));
+        }
+        429 => {
+            return Err(format!(
+                "{url}: orders come too often; try again in some seconds"
+            ));
+        }
+        _ => accepted(url, response)?,
+    };
+    let json = response
+        .body_mut()
+        .read_to_string()
+        .map_err(|e| format!("{url}: {e}"))?;
+    let ticket: MappingTicket = serde_json::from_str(&json).map_err(|e| not_understood(url, &e))?;
+    Ok(ticket.request)
+}
+
+fn with_token<B>(request: RequestBuilder<B>, token: Option<&str>) -> RequestBuilder<B> {
+    match token {
+        Some(token) => request.header("Authorization", format!("Bearer {token}")),
+        None => request,
+    }
+}
+
 fn not_understood(url: &str, error: &serde_json::Error) -> String {
     format!("{url}: snapshot not understood: {error}; controller and viewer of different versions?")
 }
@@ -213,11 +254,12 @@ fn ask(
     path: &str,
     token: Option<&str>,
 ) -> Result<Response<Body>, String> {
-    let mut request = client.get(format!("{url}{path}"));
-    if let Some(token) = token {
-        request = request.header("Authorization", format!("Bearer {token}"));
-    }
-    let response = request.call().map_err(|e| explained(url, &e))?;
+    let request = with_token(client.get(format!("{url}{path}")), token);
+    accepted(url, request.call().map_err(|e| explained(url, &e))?)
+}
+
+/// The answer, if it is a good one.
+fn accepted(url: &str, response: Response<Body>) -> Result<Response<Body>, String> {
     match response.status().as_u16() {
         200 => Ok(response),
         400 if !url.starts_with("https:") => Err(format!(

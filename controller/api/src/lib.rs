@@ -1,8 +1,10 @@
 //! The types of the HTTP API, which the terminal interface shows. They are plain data. `GET
 //! /v1/snapshot` gives a [`Snapshot`], `GET /v1/events` a stream of them (server-sent events: one
 //! `snapshot` event for each change, and at least one a second).
+pub mod mapping;
 pub mod status;
 
+use crate::mapping::MappingStatus;
 use directory::job_record::JobRecord;
 use inventory::alarm::causes::ToldAlarm;
 use inventory::units::milliseconds;
@@ -44,6 +46,9 @@ pub struct Snapshot {
     pub events: Vec<EventLine>,
     /// The alarms of the topology and of the controller itself.
     pub alarms: Vec<AlarmLine>,
+    /// Measurements of flows between hosts.
+    #[serde(default)]
+    pub mapping: MappingStatus,
 }
 
 /// An alarm, as text for operators.

@@ -63,3 +63,8 @@ fn ordered(dir: &Path, order: RollbackOrder) -> Result<OrderedRollback, String> 
     };
     Ok(OrderedRollback { order, epoch })
 }
+
+/// Removes the operator's order, which is over. If that fails, the next controller finds so.
+pub(super) fn end(dir: PathBuf) {
+    spawn_blocking(move || RollbackOrder::remove(&dir));
+}

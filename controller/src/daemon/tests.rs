@@ -24,6 +24,8 @@ fn daemon(dir: &Path) -> ControllerDaemon {
         done: mpsc::unbounded_channel().0,
         shown,
         rota: watch::channel(Arc::default()).0,
+        flows: FlowExchange::default(),
+        measuring: MeasuringProgress::default(),
         tls: None,
         show: false,
         hooks: None,

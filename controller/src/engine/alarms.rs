@@ -1,8 +1,8 @@
 //! The controller's own alarms, in addition to those of the inference. Their text exists in
 //! `Display` only.
+use super::moved_cables::StandingSuspicion;
 use super::tree_doubt::{LinkDoubt, TreeDoubt};
 use super::trouble::TroubleArea;
-use super::watch::StandingSuspicion;
 use inventory::alarm::AlarmSubject;
 use inventory::alarm::causes::{AlarmCause, AlarmOrigin, AlarmSeverity, CausalAlarm};
 use inventory::{Mac, Millis};

@@ -1,12 +1,14 @@
 //! The engine's input and output: plain data, so that it can be recorded, replayed and printed.
 use super::directions::DirectionsByHost;
+use super::moved_cables::WatchOrder;
+use super::place_mapping::{MappingOrder, MappingOutcome};
 use super::rollback::OrderedRollback;
 use super::trouble::TroubleArea;
-use super::watch::WatchOrder;
 use crate::triggers::TrapTopic;
 use api::{EpochInfo, EventLine};
 use directory::job_record::JobRecord;
 use inventory::inventory_file::Inventory;
+use inventory::mapped_place::MappedPlaces;
 use inventory::observation::{DeviceFact, DeviceTable, Observation};
 use inventory::topology_file::TopologyFile;
 use inventory::{Millis, Topology};
@@ -36,6 +38,9 @@ pub enum ControllerEvent {
         /// The figures that jobs learned before.
         #[serde(default, skip_serializing_if = "LearnedFigures::is_empty")]
         learned: LearnedFigures,
+        /// What flows between hosts told before.
+        #[serde(default, skip_serializing_if = "MappedPlaces::is_empty")]
+        mapped: MappedPlaces,
     },
     /// The time that [`ControllerEngine::deadline`](super::ControllerEngine::deadline) gave has
     /// come.
@@ -133,6 +138,18 @@ pub enum ControllerEvent {
         /// A description of the measurements, for people.
         what: String,
     },
+    /// An operator orders that unmanaged places are measured now.
+    MappingOrdered {
+        /// The number of the order.
+        request: u64,
+    },
+    /// A measurement of flows between hosts is over.
+    PlaceMapped {
+        /// The ticket of its order.
+        ticket: u64,
+        /// What it came to.
+        outcome: Box<MappingOutcome>,
+    },
     /// The inventory was read again, and it is valid.
     InventoryChanged(Box<Inventory>),
 }
@@ -195,6 +212,10 @@ pub enum ControllerEffect {
     KeepLearned(Arc<LearnedFigures>),
     /// Judge a window of a job; the answer is [`ControllerEvent::Judged`].
     Judge(Box<WatchOrder>),
+    /// Measure flows between hosts; the answer is [`ControllerEvent::PlaceMapped`].
+    MapPlace(Box<MappingOrder>),
+    /// Write what flows between hosts told.
+    KeepMapped(Arc<MappedPlaces>),
     /// Remove the operator's order to publish an earlier epoch: it is over.
     EndRollback,
     /// Tell the operator.
@@ -233,16 +254,10 @@ impl fmt::Display for ControllerEvent {
             ControllerEvent::Taught(job) => {
                 write!(f, "job {} learned: {} timings", job.id, job.learned.len())
             }
-            ControllerEvent::Judged {
-                job, said: None, ..
-            } => {
-                write!(f, "job {job}: its rates fit the tree")
-            }
-            ControllerEvent::Judged {
-                job,
-                said: Some(said),
-                ..
-            } => write!(f, "job {job}: {said}"),
+            ControllerEvent::Judged { job, said, .. } => match said {
+                Some(said) => write!(f, "job {job}: {said}"),
+                None => write!(f, "job {job}: its rates fit the tree"),
+            },
             ControllerEvent::LearnedKept { problem: None } => f.write_str("learned figures kept"),
             ControllerEvent::LearnedKept {
                 problem: Some(problem),
@@ -269,6 +284,16 @@ impl fmt::Display for ControllerEvent {
                 write!(f, "plan {ticket} not published: {problem}")
             }
             ControllerEvent::Measured { what } => write!(f, "new measurements: {what}"),
+            ControllerEvent::MappingOrdered { request } => {
+                write!(f, "measurement {request} ordered")
+            }
+            ControllerEvent::PlaceMapped { ticket, outcome } => match &outcome.place {
+                Some(place) => write!(f, "measurement {ticket}: {}", place.bridge),
+                None => {
+                    let problem = outcome.problem.as_deref().unwrap_or_default();
+                    write!(f, "measurement {ticket} failed: {problem}")
+                }
+            },
             ControllerEvent::InventoryChanged(_) => f.write_str("inventory changed"),
         }
     }
@@ -332,6 +357,13 @@ impl fmt::Display for ControllerEffect {
             ControllerEffect::Judge(order) => write!(f, "judge a window of job {}", order.job),
             ControllerEffect::KeepLearned(figures) => {
                 write!(f, "keep figures of {} places", figures.places().count())
+            }
+            ControllerEffect::MapPlace(order) => {
+                let hosts = order.inside.len() + order.beside.len();
+                write!(f, "measure {} among {hosts} hosts", order.bridge)
+            }
+            ControllerEffect::KeepMapped(mapped) => {
+                write!(f, "keep measurements of {} places", mapped.places.len())
             }
             ControllerEffect::EndRollback => f.write_str("end the rollback"),
             ControllerEffect::Say(line) => write!(f, "{:?}: {}", line.level, line.text),

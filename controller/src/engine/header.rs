@@ -6,6 +6,7 @@ use super::damping::FlapDamping;
 use super::event::StoredEpoch;
 use inventory::device_view::DeviceViews;
 use inventory::inventory_file::Inventory;
+use inventory::mapped_place::MappedPlaces;
 use inventory::units::milliseconds;
 use selection::learned::LearnedFigures;
 use serde::{Deserialize, Serialize};
@@ -70,6 +71,9 @@ pub struct ResumedState {
     /// The figures that jobs learned.
     #[serde(default, skip_serializing_if = "LearnedFigures::is_empty")]
     pub learned: LearnedFigures,
+    /// What flows between hosts told.
+    #[serde(default, skip_serializing_if = "MappedPlaces::is_empty")]
+    pub mapped: MappedPlaces,
 }
 
 impl ControllerEngine {
@@ -82,6 +86,7 @@ impl ControllerEngine {
             engine.observed.addresses = resumed.addresses;
             engine.judged.damping = resumed.damping;
             engine.learned.resume(resumed.learned);
+            engine.resume_mapping(resumed.mapped);
         }
         engine
     }
@@ -100,6 +105,7 @@ impl ControllerEngine {
             highest: self.making.highest,
             damping: self.judged.damping.clone(),
             learned: LearnedFigures::clone(self.learned()),
+            mapped: MappedPlaces::clone(&self.mapping.mapped),
         };
         let resumed = (!self.observed.views.is_empty()).then(|| Box::new(resumed));
         let heddle = env!("CARGO_PKG_VERSION").to_owned();

@@ -35,6 +35,7 @@ impl ControllerEngine {
             jobs_more,
             events: self.public.lines.iter().cloned().collect(),
             alarms: self.alarms(),
+            mapping: self.mapping.status(self.inventory.measuring.is_some()),
         }
     }
 

@@ -3,9 +3,10 @@ mod agents;
 mod epochs;
 mod flapping;
 mod learning;
+mod mapping;
+mod moved_cables;
 mod moves;
 mod rollback;
-mod watch;
 mod world;
 
 use super::*;

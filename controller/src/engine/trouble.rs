@@ -19,6 +19,8 @@ pub enum TroubleArea {
     Measurements,
     /// Reading or writing what jobs learned.
     Learned,
+    /// Reading or writing what flows between hosts told.
+    Mapped,
     /// Reading the current epoch at the start.
     Current,
     /// Planning.
@@ -54,7 +56,7 @@ pub enum StalledWork {
     Learned,
 }
 
-const NAMES: [(TroubleArea, &str); 19] = [
+const NAMES: [(TroubleArea, &str); 20] = [
     (TroubleArea::Inventory, "inventory"),
     (TroubleArea::Jobs, "jobs"),
     (TroubleArea::Traps, "traps"),
@@ -62,6 +64,7 @@ const NAMES: [(TroubleArea, &str); 19] = [
     (TroubleArea::Tls, "tls"),
     (TroubleArea::Measurements, "measurements"),
     (TroubleArea::Learned, "learned"),
+    (TroubleArea::Mapped, "mapped"),
     (TroubleArea::Current, "current"),
     (TroubleArea::Plan, "plan"),
     (TroubleArea::Publish, "publish"),

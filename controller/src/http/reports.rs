@@ -6,6 +6,7 @@
 use super::rate_limiter::RateLimiter;
 use crate::clock::SteadyClock;
 use crate::engine::{ControllerEvent, DirectionsByHost};
+use crate::flow_exchange::FlowExchange;
 use axum::Json;
 use axum::body::{Body, HttpBody, to_bytes};
 use axum::extract::{ConnectInfo, Path, State};
@@ -42,6 +43,7 @@ pub struct ReportIntake {
     events: mpsc::Sender<ControllerEvent>,
     rota: watch::Receiver<Arc<DirectionsByHost>>,
     limits: Arc<Mutex<ReportLimits>>,
+    flows: FlowExchange,
 }
 
 struct ReportLimits {
@@ -82,7 +84,13 @@ impl ReportIntake {
                 hosts: HashMap::new(),
                 strangers: STRANGERS,
             })),
+            flows: FlowExchange::default(),
         }
+    }
+
+    /// The measurement of flows, if there is one.
+    pub(crate) fn flows(&self) -> &FlowExchange {
+        &self.flows
     }
 
     /// Sends an event for each host that fell silent, until the task is dropped.
@@ -172,10 +180,7 @@ impl ReportIntake {
             );
             return Err(self.refuse(from, problem).await);
         };
-        if !headers
-            .get(header::CONTENT_TYPE)
-            .is_some_and(|t| t.as_bytes().starts_with(b"application/json"))
-        {
+        if !is_json(headers) {
             return Err(ReportRefusal::NotJson);
         }
         // The length is known before the body: every request here states it.
@@ -213,7 +218,10 @@ impl ReportIntake {
             .map_err(ReportRefusal::TooOften)?;
         self.heard(host, Instant::now());
         self.tell(host, DeviceFact::Host(report)).await;
-        Ok(directions)
+        Ok(ProbeDirections {
+            flows: self.flows.invitation(host),
+            ..directions
+        })
     }
 }
 
@@ -285,4 +293,10 @@ pub(super) async fn post(
         .await
         .map(Json)
         .map_err(IntoResponse::into_response)
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    headers
+        .get(header::CONTENT_TYPE)
+        .is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"))
 }

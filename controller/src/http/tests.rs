@@ -8,6 +8,7 @@ mod schema;
 use super::*;
 use crate::clock::SteadyClock;
 use crate::engine::{ControllerEvent, DirectionsByHost};
+use crate::flow_exchange::FlowExchange;
 use inventory::Millis;
 use inventory::host_report::{HostReport, ProbeDirections, ProbeTarget};
 use inventory::observation::{DeviceFact, Observation, ObservationSource};
@@ -21,6 +22,7 @@ struct ServedApi {
     address: SocketAddr,
     shown: Arc<SnapshotSender>,
     events: mpsc::Receiver<ControllerEvent>,
+    flows: FlowExchange,
     _rota: watch::Sender<Arc<DirectionsByHost>>,
 }
 
@@ -64,13 +66,17 @@ async fn start(viewers: Option<&str>, agents: Option<&str>) -> ServedApi {
     let keys = ApiTokens::new(viewers.map(BearerToken::new), agents.map(BearerToken::new)).unwrap();
     let listener = bind("127.0.0.1:0".parse().unwrap(), &keys).await.unwrap();
     let address = listener.local_addr().unwrap();
+    let orders = MappingOrders::new(SteadyClock::default(), tell.clone());
+    let intake = ReportIntake::new(SteadyClock::default(), tell, directions);
+    let flows = intake.flows().clone();
     tokio::spawn(serve(
         listener,
         None,
         ApiState {
             keys,
             shown: look,
-            intake: ReportIntake::new(SteadyClock::default(), tell, directions),
+            orders,
+            intake,
         },
         FILES,
     ));
@@ -78,6 +84,7 @@ async fn start(viewers: Option<&str>, agents: Option<&str>) -> ServedApi {
         address,
         shown,
         events,
+        flows,
         _rota,
     }
 }

@@ -239,9 +239,9 @@ unsafe extern "C" fn share(
 }
 
 /// The communicator is freed.
-unsafe extern "C" fn forget(_: MPI_Comm, _: c_int, value: *mut c_void, _: *mut c_void) -> c_int {
+unsafe extern "C" fn forget(comm: MPI_Comm, _: c_int, value: *mut c_void, _: *mut c_void) -> c_int {
     GENERATION.fetch_add(1, Ordering::AcqRel);
-    passing::forget();
+    passing::forget(comm);
     // SAFETY: the value `attribute` or `share` set, given back once.
     let state: Arc<CommState> = unsafe { Arc::from_raw(value.cast_const().cast()) };
     crate::guarded("the end of a communicator", || {
@@ -264,6 +264,7 @@ unsafe extern "C" fn forget(_: MPI_Comm, _: c_int, value: *mut c_void, _: *mut c
 /// time.
 unsafe extern "C" fn finalize(_: MPI_Comm, _: c_int, _: *mut c_void, _: *mut c_void) -> c_int {
     crate::guarded("the end of the job", || {
+        passing::count_for_owner();
         let states: Vec<Arc<CommState>> = lock_states().iter().filter_map(Weak::upgrade).collect();
         states
             .iter()

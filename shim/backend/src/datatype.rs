@@ -110,7 +110,7 @@ pub(crate) fn lies_as_sent(datatype: MPI_Datatype) -> bool {
 
 /// By the form with large counts where the library has it: the other one refuses types that were
 /// made with large counts (MPI-4.0, 5.1.13).
-fn is_predefined(datatype: MPI_Datatype) -> bool {
+pub(crate) fn is_predefined(datatype: MPI_Datatype) -> bool {
     let mpi = mpi();
     let mut combiner = mpi.combiner_named.wrapping_add(1);
     let code = if let Some(large) = mpi.large.Type_get_envelope_c {

@@ -7,7 +7,7 @@
 //! | [`call`], [`elements`], [`datatype`] | one call of the application, its blocks and datatypes |
 //! | [`error_handlers`] | heddle's own errors never reach the application's handlers |
 //! | [`communicators`] | the state of each communicator, once its calls are worth it |
-//! | [`passing`] | the communicator whose calls never come here |
+//! | [`passing`] | the calls that never come here |
 //! | [`member_check`] | whether all members have the runtime |
 //! | [`process_set`], [`registry`] | the epoch that the same members follow together |
 //! | [`root_rank`], [`shared_recorder`] | the tasks of rank 0 alone |
@@ -158,6 +158,7 @@ unsafe fn through(call: &CollectiveCall, state: &communicators::CommState) -> Mp
     match (set, amount) {
         // SAFETY: passed on to the caller.
         (Some(set), Some(amount)) => unsafe {
+            passing::hand_over(&set);
             process_set::lock(&set).serve(call, &within, amount)
         },
         _ => {

@@ -1,32 +1,163 @@
-//! The communicator whose calls the front passes to the library without a call of the backend: the
-//! last one that is known to pass through for good. A call within a host takes less than a
-//! microsecond; what the front compares is two words.
+//! The calls that the front passes to the library without a call of the backend. A call within a
+//! host takes less than a microsecond, and one between hosts some ten; what the front compares is a
+//! few words.
+//!
+//! All calls on the last communicator that is known to pass through for good do. Of the process set
+//! that served a call last, calls of a kind do, as long as nothing can become of them but a call of
+//! the library: until the next agreement is due, the next timed call of a row, or the next one that
+//! rank 0 times. What has passed is counted when the process set is asked again.
 use crate::abi::MPI_Comm;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use crate::call::CollectiveCall;
+use crate::datatype;
+use crate::process_set::{self, ProcessSet, threads_call_at_once};
+use passes::{CallWords, PassTable, PassedCollective};
+use runtime::watchdog;
+use selection::decision_table::Collective;
+use selection::learning::CallClass;
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-/// What the front reads; it has the same declaration.
-#[repr(C)]
-pub(crate) struct PassingCommunicator {
-    /// The handle; 0, which is none, where no communicator passes.
-    handle: AtomicUsize,
-    /// The bits of an argument that are the handle: above a handle of four octets there may be
-    /// anything.
-    bits: usize,
-}
-
+/// What the front reads.
 #[unsafe(no_mangle)]
-static HEDDLE_PASSING: PassingCommunicator = PassingCommunicator {
-    handle: AtomicUsize::new(0),
-    bits: usize::MAX >> (8 * (size_of::<usize>() - size_of::<MPI_Comm>())),
-};
+static HEDDLE_PASSING: PassTable =
+    PassTable::new(usize::MAX >> (8 * (size_of::<usize>() - size_of::<MPI_Comm>())));
+
+/// The process set whose kinds may pass, if one's do.
+static OWNER: Mutex<Weak<Mutex<ProcessSet>>> = Mutex::new(Weak::new());
+/// Where that one lies: asked first.
+static OWNER_AT: AtomicPtr<Mutex<ProcessSet>> = AtomicPtr::new(std::ptr::null_mut());
 
 /// Calls on this communicator pass through for as long as it lives.
 pub(crate) fn pass(comm: MPI_Comm) {
-    let handle = comm.0 as usize & HEDDLE_PASSING.bits;
-    HEDDLE_PASSING.handle.store(handle, Ordering::Relaxed);
+    HEDDLE_PASSING.pass_all(comm.0 as usize);
 }
 
 /// A communicator is freed: its handle may come to mean another one.
-pub(crate) fn forget() {
-    HEDDLE_PASSING.handle.store(0, Ordering::Relaxed);
+pub(crate) fn forget(comm: MPI_Comm) {
+    HEDDLE_PASSING.forget_all();
+    if HEDDLE_PASSING.has_kind_on(comm.0 as usize) {
+        count_for_owner();
+    }
+}
+
+/// A process set serves a call: from now on only its kinds may pass.
+pub(crate) fn hand_over(to: &Arc<Mutex<ProcessSet>>) {
+    let at = Arc::as_ptr(to).cast_mut();
+    if OWNER_AT.load(Ordering::Relaxed) == at || !may_pass() {
+        return;
+    }
+    count_for_owner();
+    *lock_owner() = Arc::downgrade(to);
+    OWNER_AT.store(at, Ordering::Relaxed);
+}
+
+/// The process set whose kinds pass counts what has passed; none do any more.
+pub(crate) fn count_for_owner() {
+    OWNER_AT.store(std::ptr::null_mut(), Ordering::Relaxed);
+    let owner = std::mem::take(&mut *lock_owner()).upgrade();
+    if let Some(owner) = owner {
+        process_set::lock(&owner).end_passing();
+    }
+}
+
+fn lock_owner() -> MutexGuard<'static, Weak<Mutex<ProcessSet>>> {
+    OWNER.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Threads that call at once could not count alike on all ranks, and a watchdog wants to see every
+/// call.
+fn may_pass() -> bool {
+    !threads_call_at_once() && !watchdog::is_on()
+}
+
+/// Calls of one kind: all pass that the front is allowed to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PassingKind {
+    pub(crate) collective: Collective,
+    pub(crate) block: u64,
+    /// What each counts towards the next agreement.
+    pub(crate) work: u64,
+    /// Where something is learned of them.
+    pub(crate) class: Option<CallClass>,
+}
+
+/// The kinds of a process set's calls that pass, one of each collective.
+#[derive(Debug, Default)]
+pub(crate) struct PassingKinds {
+    kinds: [Option<PassingKind>; PassedCollective::ALL.len()],
+    /// The block of the last call of each: a program whose calls differ gains nothing here.
+    last: [Option<u64>; PassedCollective::ALL.len()],
+}
+
+impl PassingKinds {
+    /// What has passed since this was asked last.
+    pub(crate) fn passed(&self) -> impl Iterator<Item = (PassingKind, u32)> + use<> {
+        let both = self.kinds.into_iter().zip(PassedCollective::ALL);
+        both.filter_map(|(kind, collective)| {
+            let calls = kind.map(|_| HEDDLE_PASSING.take_passed(collective))?;
+            kind.filter(|_| calls > 0).map(|kind| (kind, calls))
+        })
+    }
+
+    /// So many calls like this one pass, if the front can tell them.
+    pub(crate) fn allow(&mut self, call: &CollectiveCall, kind: PassingKind, calls: u32) {
+        let Some(collective) = passed_collective(kind.collective) else {
+            return;
+        };
+        let last = self.last[collective as usize].replace(kind.block);
+        if last != Some(kind.block) || calls == 0 || !may_pass() {
+            return;
+        }
+        if let Some(words) = words(call) {
+            self.kinds[collective as usize] = Some(kind);
+            HEDDLE_PASSING.allow(collective, words, calls, kind.work);
+        }
+    }
+
+    /// All kinds together pass with so much work.
+    pub(crate) fn allow_work(&self, work: u64) {
+        if self.kinds.iter().any(Option::is_some) {
+            HEDDLE_PASSING.allow_work(work);
+        }
+    }
+
+    /// No call of this collective passes.
+    pub(crate) fn refuse(&mut self, collective: Collective) {
+        if let Some(collective) = passed_collective(collective)
+            && self.kinds[collective as usize].take().is_some()
+        {
+            HEDDLE_PASSING.refuse(collective);
+        }
+    }
+
+    /// No call passes.
+    pub(crate) fn refuse_all(&mut self) {
+        for collective in [Collective::Alltoall, Collective::Allgather] {
+            self.refuse(collective);
+        }
+    }
+}
+
+fn passed_collective(collective: Collective) -> Option<PassedCollective> {
+    match collective {
+        Collective::Alltoall => Some(PassedCollective::Alltoall),
+        Collective::Allgather => Some(PassedCollective::Allgather),
+        _ => None,
+    }
+}
+
+/// The arguments by which the front knows calls of a kind; `None` where they could come to mean
+/// another one: a datatype of the application's own may be freed, and its handle given to another.
+fn words(call: &CollectiveCall) -> Option<CallWords> {
+    let sides = [call.send, call.receive];
+    let count = |elements: u64| i32::try_from(elements).ok().map(|count| count as usize);
+    let stays = |datatype| datatype::is_predefined(datatype);
+    if !stays(call.receive.datatype()) || !(call.in_place() || stays(call.send.datatype())) {
+        return None;
+    }
+    Some(CallWords {
+        counts: [count(sides[0].elements())?, count(sides[1].elements())?],
+        types: sides.map(|side| side.datatype().0 as usize),
+        comm: call.comm.0 as usize,
+    })
 }

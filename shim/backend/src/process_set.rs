@@ -1,6 +1,8 @@
 //! What this process knows as a member of a process set: the members of a communicator, of its
 //! duplicates, and of others that have the same members in the same order. They follow an epoch
 //! together, and agree on it at calls on any of these communicators.
+mod settled;
+
 use crate::call::CallRole;
 use crate::call::{CallAmount, CollectiveCall};
 use crate::call_comm::CallComm;
@@ -11,6 +13,7 @@ use crate::length_plans::LengthPlans;
 use crate::mesh_state::{self, MeshState};
 use crate::mpi::mpi;
 use crate::mpi_result::{MpiResult, check};
+use crate::passing::PassingKinds;
 use crate::private_comm::PrivateCommState;
 use crate::registry::WorldRanks;
 use crate::root_rank::RootRank;
@@ -57,6 +60,7 @@ pub(crate) struct ProcessSet {
     /// The last kind of calls that go to the library's own routine for as long as this epoch is
     /// followed.
     settled: Option<(Collective, u64)>,
+    passing: PassingKinds,
     /// Rank 0 has more to do.
     root: Option<Box<RootRank>>,
     /// What this rank does when, where that is recorded.
@@ -80,12 +84,6 @@ pub(crate) fn lock(set: &Mutex<ProcessSet>) -> MutexGuard<'_, ProcessSet> {
     set.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// True if all calls with blocks of this size are as this one. One in place is served up to another
-/// size than others.
-fn is_all_of_its_kind(amount: CallAmount) -> bool {
-    amount.fits && !amount.differs
-}
-
 impl ProcessSet {
     pub(crate) fn new(
         within: &CallComm,
@@ -105,6 +103,7 @@ impl ProcessSet {
             wires: MeshState::default(),
             learning: SetLearning::default(),
             settled: None,
+            passing: PassingKinds::default(),
             root,
             trace: SetTrace::default(),
             watch: SetWatch::of_rank(within.rank as u32),
@@ -116,6 +115,22 @@ impl ProcessSet {
     /// # Safety
     /// As the MPI standard says of the call's arguments.
     pub(crate) unsafe fn serve(
+        &mut self,
+        call: &CollectiveCall,
+        within: &CallComm,
+        amount: CallAmount,
+    ) -> MpiResult<i32> {
+        self.count_passed();
+        self.passing.refuse(call.collective);
+        // SAFETY: passed on to the caller.
+        let code = unsafe { self.serve_one(call, within, amount) };
+        self.passing.allow_work(self.pace.room());
+        code
+    }
+
+    /// # Safety
+    /// As the MPI standard says of the call's arguments.
+    unsafe fn serve_one(
         &mut self,
         call: &CollectiveCall,
         within: &CallComm,
@@ -168,40 +183,10 @@ impl ProcessSet {
             if let (Some(root), Ok(true)) = (&mut self.root, &told) {
                 root.learned(self.learning.learner());
             }
+            self.let_pass(call, amount, Some(class));
             return code.and_then(|code| told.map(|_| code));
         }
         code
-    }
-
-    /// A call of the settled kind. It may take a few microseconds: all that is done is counted.
-    fn pass(&mut self, call: &CollectiveCall, amount: CallAmount) -> i32 {
-        let (collective, block) = (call.collective, amount.block);
-        watchdog::begin_wait(|| {
-            let me = self.me();
-            format!("{me}: {collective} of {block} B a block, the library's routine")
-        });
-        let Some(root) = &mut self.root else {
-            return (call.native)();
-        };
-        let timer = root.begin(collective, Way::Native, block);
-        let code = (call.native)();
-        root.done(&timer);
-        code
-    }
-
-    /// The kind of this call, if all of that kind go as it does: the library's way, with nothing to
-    /// learn.
-    fn settles(
-        &self,
-        call: &CollectiveCall,
-        amount: CallAmount,
-        way: Way,
-        class: Option<CallClass>,
-    ) -> Option<(Collective, u64)> {
-        let is_plain = way == Way::Native && class.is_none() && is_all_of_its_kind(amount);
-        let may_change = self.followed.is_forced(call.collective) || self.trace.is_recording();
-        (is_plain && !may_change && matches!(call.role, CallRole::Blocks))
-            .then_some((call.collective, amount.block))
     }
 
     /// This rank, as the watchdog names it.
@@ -341,6 +326,7 @@ impl ProcessSet {
             if self.ensure_passable(within, learned, block)? {
                 return Ok((learned, Some(class)));
             }
+            self.passing.refuse_all();
             self.learning.refuse(|way| way == learned);
         }
     }
@@ -426,6 +412,7 @@ impl ProcessSet {
         if let Some(root) = &mut self.root {
             root.directive_sent();
         }
+        self.passing.refuse_all();
         self.pace = AgreementPace::new(next);
         match RootDirective::from_bytes(&body) {
             RootDirective::Keep => {}
@@ -518,6 +505,7 @@ impl ProcessSet {
 
     fn stand_aside(&mut self, problem: String) {
         self.settled = None;
+        self.passing.refuse_all();
         self.followed = FollowState::Nothing;
         if let Some(root) = &mut self.root {
             root.stand_aside(problem);
@@ -536,40 +524,11 @@ impl ProcessSet {
     /// Nobody has it any more, or MPI goes down: the last word of the job record, and what it holds
     /// given back.
     pub(crate) fn leave(&mut self) {
+        self.end_passing();
         if let Some(mut root) = self.root.take() {
             root.finish(self.learning.learner(), self.watch.root());
         }
         self.trace.finish();
         self.release_resources();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_call_that_is_not_served_says_nothing_of_others_of_its_size() {
-        let amount = CallAmount {
-            block: 1 << 20,
-            fits: true,
-            differs: false,
-            moved: 1 << 20,
-            is_even: false,
-            place: None,
-        };
-        assert!(is_all_of_its_kind(amount));
-        for other in [
-            CallAmount {
-                fits: false,
-                ..amount
-            },
-            CallAmount {
-                differs: true,
-                ..amount
-            },
-        ] {
-            assert!(!is_all_of_its_kind(other), "{other:?}");
-        }
     }
 }

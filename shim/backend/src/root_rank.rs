@@ -57,6 +57,8 @@ pub(crate) struct RootRank {
     lean: Arc<[u8]>,
     /// Why it stands aside, as the members last heard.
     aside: Option<String>,
+    /// Calls that passed without the backend.
+    passed: u64,
     /// What `HEDDLE_VERBOSE=2` has told of.
     decided: LastDecisions,
 }
@@ -158,6 +160,7 @@ impl RootRank {
             view: None,
             lean: Arc::default(),
             aside: None,
+            passed: 0,
             decided: LastDecisions::default(),
         }
     }
@@ -334,6 +337,19 @@ impl RootRank {
         self.recorder.lock().begin(collective, way, block, bound)
     }
 
+    /// The calls of a kind by the library's own routine that nobody times, up to the next timed one.
+    pub(crate) fn untimed(&mut self, collective: Collective, block: u64) -> u32 {
+        let mut recorder = self.recorder.lock();
+        recorder.untimed(collective, Way::Native, block)
+    }
+
+    /// So many of them have passed.
+    pub(crate) fn passed(&mut self, collective: Collective, block: u64, calls: u32) {
+        self.passed += u64::from(calls);
+        let mut recorder = self.recorder.lock();
+        recorder.passed(collective, Way::Native, block, calls);
+    }
+
     pub(crate) fn done(&mut self, timer: &CallTimer) {
         self.recorder.lock().done(timer);
     }
@@ -367,6 +383,10 @@ impl RootRank {
                 stderr::write_line(line);
             }
             stderr::write_line(&self.cost_of_agreeing());
+            if self.passed > 0 {
+                let passed = self.passed;
+                stderr::write_line(&format!("{passed} calls went to the MPI library at once"));
+            }
         }
     }
 

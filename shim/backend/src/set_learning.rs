@@ -68,6 +68,16 @@ impl SetLearning {
         &self.learner
     }
 
+    /// The next calls of a class that go the library's way and are not timed.
+    pub(crate) fn untimed(&self, class: CallClass) -> u32 {
+        self.learner.untimed(class)
+    }
+
+    /// So many of them have been called.
+    pub(crate) fn passed(&mut self, class: CallClass, block: u64, calls: u32) {
+        self.learner.count_untimed(class, block, calls);
+    }
+
     /// A call of a class that began then has ended. True if a row has, too. Collective.
     pub(crate) fn called(
         &mut self,

@@ -10,8 +10,10 @@ use std::time::Duration;
 
 /// Rank 0 looks into the shared directory about this often.
 pub const INTERVAL: Duration = Duration::from_millis(250);
-/// An agreement may take this share of the time: one part in this many.
-const COST: f64 = 100.0;
+/// An agreement may take this share of the time: one part in this many. What it costs is more than
+/// rank 0 sees: the ranks leave it one after the other, and over a long cable the next call begins
+/// that unevenly.
+const COST: f64 = 300.0;
 /// Never let more work than this pass where an agreement costs little: a program that goes over
 /// from fast calls to slow ones must not wait for an agreement for hours.
 const MOST: f64 = 4096.0;
@@ -37,16 +39,23 @@ impl AgreementPace {
     /// Counts a call in which each of `ranks` ranks moves blocks of `block` bytes with every other
     /// one, and says whether an agreement comes before it.
     pub fn due(&mut self, ranks: u64, block: u64) -> bool {
-        self.done = self.done.saturating_add(1);
-        self.add(ranks, block);
+        self.pass(work(ranks, block), 1);
         self.done >= self.until
+    }
+
+    /// Counts calls of so much work each before which no agreement came.
+    pub fn pass(&mut self, work: u64, calls: u32) {
+        self.done = self.done.saturating_add(work.saturating_mul(calls.into()));
+    }
+
+    /// The work of calls before which no agreement comes.
+    pub fn room(&self) -> u64 {
+        self.until.saturating_sub(self.done.saturating_add(1))
     }
 
     /// Counts what a call moves whose size was not known when it was counted.
     pub fn add(&mut self, ranks: u64, block: u64) {
-        self.done = self
-            .done
-            .saturating_add(block.saturating_mul(ranks).saturating_mul(ranks) >> 12);
+        self.done = self.done.saturating_add(moved(ranks, block));
     }
 
     /// Work done since the last agreement.
@@ -55,12 +64,22 @@ impl AgreementPace {
     }
 }
 
+/// The work of a call in which each of `ranks` ranks moves blocks of `block` bytes with every other
+/// one.
+pub fn work(ranks: u64, block: u64) -> u64 {
+    moved(ranks, block).saturating_add(1)
+}
+
+fn moved(ranks: u64, block: u64) -> u64 {
+    block.saturating_mul(ranks).saturating_mul(ranks) >> 12
+}
+
 /// Agreements whose cost is remembered.
 const REMEMBERED: usize = 5;
 
 /// The usual cost of an agreement: the median of the last few. One that met a rank, or this
 /// process, off the processor says nothing of the next, and by its cost alone a job would be blind
-/// to new epochs for a hundred times as long.
+/// to new epochs for three hundred times as long.
 #[derive(Debug, Clone, Default)]
 pub struct AgreementCost {
     last: [Duration; REMEMBERED],
@@ -121,13 +140,26 @@ mod tests {
     }
 
     #[test]
+    fn what_has_room_passes_and_then_an_agreement_is_due() {
+        for (ranks, block) in [(4, 8), (16, 1024), (4, 3000)] {
+            let (mut counted, mut passed) = (AgreementPace::new(1000), AgreementPace::new(1000));
+            let before = (0..).find(|_| counted.due(ranks, block)).unwrap();
+            let calls = (passed.room() / work(ranks, block)) as u32;
+            passed.pass(work(ranks, block), calls);
+            assert_eq!(calls, before);
+            assert!(passed.due(ranks, block));
+            assert_eq!(passed, counted);
+        }
+    }
+
+    #[test]
     fn slow_calls_are_looked_at_each_time_and_fast_ones_rarely() {
         let ms = Duration::from_millis;
         let us = Duration::from_micros;
         assert_eq!(next(10, ms(10_000), us(100)), 1);
         assert_eq!(next(100, ms(100), us(10)), 250);
         assert_eq!(next(10_000, ms(10), us(10)), 4096);
-        assert_eq!(next(2000, ms(2000), ms(50)), 5000);
+        assert_eq!(next(2000, ms(2000), ms(10)), 3000);
         assert_eq!(next(1, us(1), us(1)), 4);
     }
 
@@ -158,14 +190,14 @@ mod tests {
     }
 
     #[test]
-    fn steady_agreements_take_at_most_one_part_in_a_hundred() {
+    fn steady_agreements_take_at_most_one_part_in_three_hundred() {
         for micros in [1, 100, 1000, 100_000] {
             let took = Duration::from_micros(micros);
             let (mut cost, mut work) = (AgreementCost::default(), 1);
             (0..20).for_each(|_| work = agree(&mut cost, took, work));
             assert_eq!(cost.all(), (20, 20 * took));
             assert!(
-                100 * took <= Duration::from_micros(10) * work,
+                300 * took <= Duration::from_micros(10) * work,
                 "{micros} us: {work}"
             );
         }

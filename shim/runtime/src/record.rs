@@ -22,8 +22,11 @@ const WRITE_INTERVAL: Duration = Duration::from_millis(500);
 const WRITE_COST: u32 = 200;
 /// Time spent reading the clock is at most one part in this many.
 const TIMING_COST: f64 = 400.0;
-/// A timed call stands for at most this many: reading the clock once in so many calls costs each a
-/// few nanoseconds at most, and a program whose calls become rare is timed again after so many.
+/// Seconds from a timed call to the next, at least: a thousand times a second is often enough, and
+/// the calls between need not come to heddle.
+const TIMED_EVERY: f64 = 1e-3;
+/// A timed call stands for at most this many: a program whose calls become rare is timed again after
+/// so many.
 const MOST_STRIDE: u32 = 1024;
 /// Different block sizes counted on their own; any further ones are counted under the next lower
 /// power of two.
@@ -135,6 +138,22 @@ impl JobRecorder {
             started: is_timed.then(Instant::now),
             bounded: counted.bound_each > 0.0,
         }
+    }
+
+    /// The calls of a kind, which has begun before, until the next timed one.
+    pub fn untimed(&mut self, collective: Collective, way: Way, block: u64) -> u32 {
+        let total = self.find(collective, way, block, |_, _| 0.0);
+        self.totals[total].until_timed - 1
+    }
+
+    /// So many of them have passed.
+    pub fn passed(&mut self, collective: Collective, way: Way, block: u64, calls: u32) {
+        let total = self.find(collective, way, block, |_, _| 0.0);
+        self.calls_since = self.calls_since.saturating_add(calls);
+        let counted = &mut self.totals[total];
+        counted.calls += u64::from(calls);
+        counted.bound_seconds += counted.bound_each * f64::from(calls);
+        counted.until_timed = counted.until_timed.saturating_sub(calls).max(1);
     }
 
     /// It has ended.
@@ -277,7 +296,7 @@ impl RunningTotal {
 /// calls and whatever the program did between them took `elapsed`.
 fn stride(last: u32, timing: f64, calls: u32, elapsed: Duration) -> u32 {
     let each = elapsed.as_secs_f64() / f64::from(calls.max(1));
-    let wanted = (timing * TIMING_COST / each.max(1e-9)).ceil();
+    let wanted = ((timing * TIMING_COST).max(TIMED_EVERY) / each.max(1e-9)).ceil();
     // At most doubled at a time: calls that came in one quick burst say little.
     (wanted as u32).clamp(1, last.saturating_mul(2).min(MOST_STRIDE))
 }
@@ -408,17 +427,40 @@ mod tests {
         );
         let timed = call(&mut recorder, &mut clock, 100_000, Duration::from_micros(4));
         assert!(
-            (9_000..11_000).contains(&timed),
-            "one in ten takes a 400th of the time: {timed}"
+            (390..450).contains(&timed),
+            "a thousand times a second: {timed}"
         );
-        call(&mut recorder, &mut clock, 20, Duration::from_secs(1));
+        call(&mut recorder, &mut clock, 260, Duration::from_secs(1));
         assert_eq!(
             call(&mut recorder, &mut clock, 60, Duration::from_secs(1)),
             60
         );
         let counted = recorder.record().calls[0].clone();
-        assert_eq!(counted.calls, 100_140);
+        assert_eq!(counted.calls, 100_380);
         assert!((counted.seconds - 0.2).abs() < 0.01, "{counted:?}");
+    }
+
+    #[test]
+    fn calls_that_pass_count_as_if_they_had_come() {
+        let mut both = [recorder(), recorder()];
+        for recorder in &mut both {
+            recorder.timing = 0.0;
+            let mut clock = recorder.timed_at;
+            call(recorder, &mut clock, 5_000, Duration::from_micros(10));
+        }
+        let [came, passed] = &mut both;
+        let untimed = passed.untimed(Collective::Alltoall, Way::Native, 8);
+        assert!(untimed > 1, "{untimed}");
+        let mut clock = came.timed_at;
+        let timed = call(came, &mut clock, untimed, Duration::from_micros(10));
+        passed.passed(Collective::Alltoall, Way::Native, 8, untimed);
+        assert_eq!(timed, 0);
+        assert_eq!(came.record().calls, passed.record().calls);
+        for recorder in &mut both {
+            let mut clock = recorder.timed_at + Duration::from_millis(5);
+            let timed = call(recorder, &mut clock, 1, Duration::from_micros(10));
+            assert_eq!(timed, 1);
+        }
     }
 
     #[test]

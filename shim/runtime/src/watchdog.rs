@@ -84,6 +84,11 @@ fn after(seconds: Option<&str>) -> Option<HangWatchdog> {
     })
 }
 
+/// True if it wants to see every call.
+pub fn is_on() -> bool {
+    watch().is_some()
+}
+
 /// This thread has moved on, and waits for `what` now.
 pub fn begin_wait(what: impl FnOnce() -> String) {
     if let Some(watch) = watch() {

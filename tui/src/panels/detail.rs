@@ -62,9 +62,10 @@ pub(super) fn state(link: &Link) -> &'static str {
 }
 
 /// The mark of a link that is not certain.
-pub(super) fn doubt(grade: LinkGrade) -> &'static str {
-    match grade {
+pub(super) fn doubt(link: &Link) -> &'static str {
+    match link.grade {
         LinkGrade::Certain => "",
+        LinkGrade::Inferred if link.is_measured() => "≈",
         LinkGrade::Inferred => "~",
         LinkGrade::Ambiguous => "?",
     }
@@ -93,16 +94,14 @@ pub(super) fn link(view: &PanelView<'_>, index: usize) -> Vec<Line<'static>> {
     };
     let grade = match link.grade {
         LinkGrade::Certain => "certain",
+        LinkGrade::Inferred if link.is_measured() => "≈ inferred from flows",
         LinkGrade::Inferred => "~ inferred",
         LinkGrade::Ambiguous => "? ambiguous",
     };
+    let state_and_grade = format!("{}, {}bit/s, {grade}", state(link), link.rate_bps);
     let mut lines = vec![
         fact(view, "link", ends(link)),
-        fact(
-            view,
-            "state",
-            format!("{}, {}bit/s, {grade}", state(link), link.rate_bps),
-        ),
+        fact(view, "state", state_and_grade),
     ];
     if let Some(load) = view.snapshot.loads.get(index) {
         if load.aapc_load > 0 {
@@ -139,12 +138,10 @@ pub(super) fn link(view: &PanelView<'_>, index: usize) -> Vec<Line<'static>> {
             .collect();
         lines.push(fact(view, "aggregate", members.join("  ")));
     }
-    lines.extend(
-        link.evidence
-            .iter()
-            .enumerate()
-            .map(|(i, e)| fact(view, if i == 0 { "evidence" } else { "" }, e.to_string())),
-    );
+    for (i, evidence) in link.evidence.iter().enumerate() {
+        let label = if i == 0 { "evidence" } else { "" };
+        lines.push(fact(view, label, evidence.to_string()));
+    }
     lines
 }
 

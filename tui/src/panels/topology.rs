@@ -160,7 +160,10 @@ impl Panel for TopologyPanel {
             ("× stale", "it has stopped answering; shown as last seen"),
             ("+12", "so many lines are folded away; right opens them"),
             ("╌", "a cable outside the tree: blocked, or part of a loop"),
-            ("forward~ ?", "~ the cable is inferred, ? it is ambiguous"),
+            (
+                "forward~ ≈ ?",
+                "~ the cable is inferred, ≈ from flows, ? it is ambiguous",
+            ),
         ]
     }
 
@@ -298,7 +301,7 @@ fn state(view: &PanelView<'_>, branch: &TreeBranch) -> Line<'static> {
     };
     Line::from(vec![
         Span::styled(detail::state(link), style),
-        Span::styled(detail::doubt(link.grade), p.warn),
+        Span::styled(detail::doubt(link), p.warn),
     ])
 }
 

@@ -169,6 +169,7 @@ fn lessons_replay() {
             epochs: Vec::new(),
             problem: None,
             learned: LearnedFigures::default(),
+            mapped: Default::default(),
         },
         ControllerEvent::Job(record.clone()),
         ControllerEvent::Taught(Box::new(record)),

@@ -3,6 +3,7 @@ use crate::engine::*;
 use directory::epoch::VerifiedEpoch;
 use inventory::BitsPerSec;
 use inventory::Mac;
+use inventory::mapped_place::MappedPlaces;
 use inventory::observation::*;
 use selection::learned::LearnedFigures;
 use selection::tuning::TuningRuns;
@@ -43,6 +44,9 @@ pub(super) struct SimulatedCluster {
     pub(super) said: Vec<String>,
     pub(super) rollbacks_ended: u32,
     pub(super) kept: Vec<Arc<LearnedFigures>>,
+    /// The measurements that were ordered, and what was kept of them last.
+    pub(super) mapping: Vec<MappingOrder>,
+    pub(super) mapped: Arc<MappedPlaces>,
     pub(super) poll_every: u64,
     pub(super) disk_full: bool,
     pub(super) attempts: usize,
@@ -91,6 +95,8 @@ impl SimulatedCluster {
             said: Vec::new(),
             rollbacks_ended: 0,
             kept: Vec::new(),
+            mapping: Vec::new(),
+            mapped: Arc::default(),
             poll_every: 500,
             disk_full: false,
             attempts: 0,
@@ -259,6 +265,7 @@ impl SimulatedCluster {
             epochs: Vec::new(),
             problem: None,
             learned: LearnedFigures::default(),
+            mapped: Default::default(),
         });
     }
 
@@ -330,6 +337,8 @@ impl SimulatedCluster {
                     let (job, user) = (order.job, order.user);
                     self.event(ControllerEvent::Judged { job, user, said });
                 }
+                ControllerEffect::MapPlace(order) => self.mapping.push(*order),
+                ControllerEffect::KeepMapped(mapped) => self.mapped = mapped,
                 ControllerEffect::EndRollback => self.rollbacks_ended += 1,
                 ControllerEffect::Say(line) => self.said.push(line.text),
             }

@@ -1,5 +1,6 @@
 //! Real answers and a real report against docs/api.schema.json.
 use super::*;
+use api::mapping::{MappingProgress, MappingStatus};
 use api::{
     AgentStatus, AlarmLine, AlarmSeverity, AlarmSymptom, EpochInfo, EventLevel, EventLine,
     JobPoint, JobStatus, LinkLoad, PathStatus, PendingChange, StageTimes, SwitchStatus,
@@ -113,6 +114,24 @@ fn snapshot() -> Snapshot {
                 text: "host n0: found nowhere".into(),
             }],
         }],
+        mapping: mapping(),
+    }
+}
+
+fn mapping() -> MappingStatus {
+    MappingStatus {
+        allowed: true,
+        request: 7,
+        running: Some(MappingProgress {
+            place: "s0-swp1".into(),
+            hosts: 4,
+            rounds: 2,
+            moved: Bytes(9),
+            budget: Bytes(10),
+        }),
+        waiting: vec!["s0-swp2".into()],
+        results: vec!["s0-swp3: measured".into()],
+        failures: 0,
     }
 }
 
@@ -245,6 +264,7 @@ fn full_report() -> HostReport {
                 samples: 5,
             }),
         }],
+        measures: true,
     }
 }
 
@@ -315,13 +335,22 @@ async fn first_event(address: SocketAddr) -> Value {
 async fn exchanged(served: &ServedApi) -> Value {
     let get = async |path| body(&ask(served.address, path, "Host: localhost\r\n").await);
     let said = serde_json::to_value(full_report()).unwrap();
+    let hosts = [("n0", "10.0.0.2"), ("n1", "10.0.0.1")];
+    let hosts = hosts.map(|(name, address)| (name.to_owned(), address.parse().unwrap()));
+    let _open = served
+        .flows
+        .begin(&hosts, 1, Duration::from_secs(1))
+        .unwrap();
     let answer = report(served.address, "n0", AGENTS, &said.to_string()).await;
+    let json = "Host: localhost\r\nContent-Type: application/json\r\n";
+    let ordered = send(served.address, "POST /v1/map", json, "{}").await;
     json!({
         "Snapshot": [get("/v1/snapshot").await, first_event(served.address).await],
         "Topology": [get("/v1/topology").await],
         "Epochs": [get("/v1/epochs").await],
         "HostReport": [said],
         "ProbeDirections": [body(&answer)],
+        "MappingTicket": [body(&ordered)],
     })
 }
 
@@ -335,6 +364,7 @@ fn schema_of_all(schema: &Value) -> Value {
         "Epochs",
         "HostReport",
         "ProbeDirections",
+        "MappingTicket",
     ];
     let list = |name: &str| json!({"items": {"$ref": format!("#/$defs/{name}")}, "minItems": 1});
     let lists = names.map(|name| (name.to_owned(), list(name)));

@@ -167,3 +167,20 @@ fn the_operator_goes_before_what_was_measured() {
     let t = net.infer_with(measured(vec![trunk(&["n4", "n5", "n6"])]));
     assert_eq!([place_of(&t, "n2"), place_of(&t, "n6")], ["u0", "u0-1"]);
 }
+
+proptest::proptest! {
+    /// Sides that are no tree, as a file may hold them: each host keeps one place, and the links are
+    /// a tree.
+    #[test]
+    fn any_sides_leave_each_host_one_place(sides in proptest::collection::vec(0_u8..128, 0..8)) {
+        let side = |bits: &u8| {
+            let names: Vec<String> =
+                (0..7).filter(|n| bits >> n & 1 == 1).map(|n| format!("n{n}")).collect();
+            PlaceTrunk { side: names, ..trunk(&[]) }
+        };
+        let t = place().infer_with(measured(sides.iter().map(side).collect()));
+        assert_eq!(t.attachments().len(), 7);
+        assert_eq!(t.tree().unwrap().hosts(), 7);
+        assert_eq!(t.to_file().tree().unwrap().hosts(), 7);
+    }
+}

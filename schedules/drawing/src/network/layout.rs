@@ -130,7 +130,9 @@ impl<'a> NetworkLayout<'a> {
             0 | 1 => String::new(),
             several => format!("{several} × "),
         };
-        let rate = format!("{cables}{} {}", found.rate_bps, self.view.look(link).note());
+        let measured = if found.is_measured() { "≈" } else { "" };
+        let note = self.view.look(link).note();
+        let rate = format!("{cables}{measured}{} {note}", found.rate_bps);
         [short(port), rate.trim_end().to_owned(), short(far)]
     }
 

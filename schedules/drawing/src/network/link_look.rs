@@ -18,14 +18,17 @@ pub(super) enum LinkLook {
     Bottleneck,
     /// It follows from the addresses that other devices learned.
     Inferred,
+    /// Flows between hosts measured it.
+    Measured,
     /// Nothing.
     Plain,
 }
 
 impl LinkLook {
     /// All that a legend explains.
-    pub(super) const EXPLAINED: [LinkLook; 7] = [
+    pub(super) const EXPLAINED: [LinkLook; 8] = [
         LinkLook::Bottleneck,
+        LinkLook::Measured,
         LinkLook::Inferred,
         LinkLook::Ambiguous,
         LinkLook::Unknown,
@@ -40,6 +43,7 @@ impl LinkLook {
             (LinkGrade::Ambiguous, _) => LinkLook::Ambiguous,
             (_, LinkState::Blocked) => LinkLook::Blocked,
             (_, LinkState::Unknown) => LinkLook::Unknown,
+            _ if link.is_measured() => LinkLook::Measured,
             (LinkGrade::Inferred, _) => LinkLook::Inferred,
             (LinkGrade::Certain, _) => LinkLook::Plain,
         }
@@ -53,7 +57,7 @@ impl LinkLook {
             LinkLook::Blocked => "blocked",
             LinkLook::Ambiguous | LinkLook::Unknown => "doubt ambiguous",
             LinkLook::Bottleneck => "hot",
-            LinkLook::Inferred => "doubt",
+            LinkLook::Inferred | LinkLook::Measured => "doubt",
             LinkLook::Plain => "link",
         }
     }
@@ -64,7 +68,9 @@ impl LinkLook {
             LinkLook::New => Some("new-ink"),
             LinkLook::Gone => Some("gone-ink"),
             LinkLook::Blocked => Some("blocked-ink"),
-            LinkLook::Ambiguous | LinkLook::Unknown | LinkLook::Inferred => Some("doubt-ink"),
+            LinkLook::Ambiguous | LinkLook::Unknown | LinkLook::Inferred | LinkLook::Measured => {
+                Some("doubt-ink")
+            }
             LinkLook::Bottleneck => Some("hot-ink"),
             LinkLook::Plain => None,
         }
@@ -80,6 +86,7 @@ impl LinkLook {
             LinkLook::Unknown => "STP unknown",
             LinkLook::Bottleneck => "bottleneck",
             LinkLook::Inferred => "inferred",
+            LinkLook::Measured => "measured",
             LinkLook::Plain => "",
         }
     }
@@ -94,6 +101,7 @@ impl LinkLook {
             LinkLook::Unknown => "spanning tree state unknown",
             LinkLook::Bottleneck => "bottleneck: it determines the number of phases",
             LinkLook::Inferred => "inferred from learned addresses",
+            LinkLook::Measured => "≈ measured by flows between hosts",
             LinkLook::Plain => "certain",
         }
     }

@@ -1,6 +1,7 @@
 use super::*;
 use inventory::BitsPerSec;
 use inventory::alarm::{Alarm, AlarmKind};
+use inventory::evidence::Evidence;
 use inventory::topology::{Link, LinkGrade, Node};
 
 fn link(a: &str, a_port: &str, b: &str, b_port: &str) -> Link {
@@ -94,6 +95,22 @@ fn a_picture_shows_ports_rates_looks_and_alarms() {
         assert!(text.contains(shown), "{shown} is missing in {text}");
     }
     assert_eq!(text, drawn(&t), "the same network gives the same octets");
+}
+
+#[test]
+fn a_measured_cable_is_told_from_an_inferred_one() {
+    let trunks = vec![link("s0", "", "s1", ""), link("s0", "swp2", "s2", "swp9")];
+    let mut t = network(3, 6, trunks);
+    // The other trunk looks like the bottleneck that it is.
+    t.links[1].grade = LinkGrade::Inferred;
+    assert!(!drawn(&t).contains('≈'));
+    t.links[1].evidence = vec![Evidence::from(
+        "measured: flows filled it 12 times".to_owned(),
+    )];
+    let text = drawn(&t);
+    for shown in ["≈1G", "≈ measured by flows"] {
+        assert!(text.contains(shown), "{shown} is missing in {text}");
+    }
 }
 
 #[test]

@@ -24,8 +24,9 @@ pub use routine::{LibraryRoutine, TimedRoutine};
 pub use shapes::{BenchCell, BenchShape, shipped_cells};
 
 use crate::decision_table::{Collective, DecisionGrounds, Way};
+use crate::learned::{LearnedFigures, LearnedPlace, LearnedTiming};
 use crate::tuning::TuningRun;
-use inventory::tree::Tree;
+use inventory::tree::{NodeNumber, Tree};
 use inventory::{Bytes, Mpi};
 use std::sync::OnceLock;
 
@@ -119,6 +120,17 @@ impl CallCalibration {
         self
     }
 
+    /// With the calls of which jobs learned on these hosts and cables, as far as their votes let them
+    /// be told.
+    #[must_use]
+    pub fn with_learned(mut self, figures: &LearnedFigures, tree: &Tree) -> CallCalibration {
+        let ways = figures.ways();
+        let places = figures.places().map(|(place, ..)| place);
+        self.calls
+            .extend(places.flat_map(|place| learned_calls(place, &ways.for_place(place), tree)));
+        self
+    }
+
     /// The calls.
     pub fn calls(&self) -> &[MeasuredCall] {
         &self.calls
@@ -190,6 +202,37 @@ impl CallCalibration {
         let place = (off.len() as f64 * KEEPING).ceil() as usize;
         off.get(place.checked_sub(1)?).copied()
     }
+}
+
+/// The calls of which jobs learned at a place; none if its cables have changed since.
+fn learned_calls(
+    place: &LearnedPlace,
+    timings: &[LearnedTiming],
+    tree: &Tree,
+) -> Vec<MeasuredCall> {
+    let found = LearnedPlace::find(tree, &place.hosts, &place.layout, place.mpi).ok();
+    let Some((_, between)) = found.filter(|(now, _)| now == place) else {
+        return Vec::new();
+    };
+    let host_of = place.layout.host_of();
+    let named = |(rank, &host): (usize, &NodeNumber)| (format!("{host}:{rank}"), host);
+    let ranks: Vec<(String, NodeNumber)> = host_of.iter().enumerate().map(named).collect();
+    let Ok(ranks) = between.with_ranks(&ranks) else {
+        return Vec::new();
+    };
+    let call = |timing: &LearnedTiming| {
+        let (collective, block) = (timing.collective, timing.from);
+        let routine = TimedRoutine::of(timing.way, place.mpi, collective, ranks.hosts(), block)?;
+        Some(MeasuredCall {
+            collective,
+            routine,
+            profile: CallProfile::of(&ranks, collective, routine, block)?,
+            seconds: timing.mean_ns as f64 / 1e9,
+            network: "learned".to_owned(),
+            weight: OWN_NETWORK,
+        })
+    };
+    timings.iter().filter_map(call).collect()
 }
 
 /// The ranks of a run as leaves of the tree; `None` if the cables have changed since.

@@ -33,6 +33,9 @@ pub struct CallProfile {
     pub sharing: f64,
     /// Octets that wait before the most loaded link if all ranks send at once.
     pub waiting: f64,
+    /// How many links have to be busy all the time, as the most loaded one: the more there are, the
+    /// more often one of them waits for another. 1 for heddle over TCP, which keeps messages apart.
+    pub busy: f64,
 }
 
 impl CallProfile {
@@ -56,6 +59,7 @@ impl CallProfile {
             at_once,
             largest,
             sent,
+            busy,
         } = CallTraffic::of(tree, collective, routine, block);
         let sharing = wire / seconds_alone(sent);
         Some(CallProfile {
@@ -64,6 +68,11 @@ impl CallProfile {
             largest: Bytes(block.0.saturating_mul(u64::from(largest))),
             sharing,
             waiting: at_once * block.0 as f64 * (sharing - 1.0).max(0.0),
+            busy: if routine == TimedRoutine::OverTcp {
+                1.0
+            } else {
+                busy
+            },
         })
     }
 
@@ -77,6 +86,7 @@ impl CallProfile {
             + (2.0 * octets(self.largest, other.largest)).powi(2)
             + doublings(self.sharing, other.sharing).powi(2)
             + (self.overflow() - other.overflow()).powi(2)
+            + doublings(self.busy, other.busy).powi(2)
     }
 
     /// From -1, where the queue of a port holds all that waits, to 1, where it does by no means.
@@ -97,6 +107,8 @@ struct CallTraffic {
     largest: u32,
     /// Blocks that a rank sends.
     sent: f64,
+    /// Links that are as busy as the most loaded one.
+    busy: f64,
 }
 
 impl CallTraffic {
@@ -111,7 +123,12 @@ impl CallTraffic {
         let others = f64::from(ranks - 1);
         let Some(steps) = steps else {
             let along_ring = gathers && !matches!(routine, TimedRoutine::Library(..));
+            let loads = bound::loads(tree).into_iter().enumerate();
+            // A ring crosses each link once in either direction.
+            let blocks = |load: u64| if along_ring { load.min(1) } else { load } as f64;
+            let seconds = loads.map(|(edge, load)| blocks(load) / link_rate(tree, edge));
             return CallTraffic {
+                busy: busy_links(&seconds.collect::<Vec<_>>()),
                 wire: if along_ring {
                     bound::allgather_bound_seconds(tree, block)
                 } else {
@@ -124,8 +141,18 @@ impl CallTraffic {
             };
         };
         let sent: f64 = steps.iter().map(|step| f64::from(step.blocks)).sum();
+        let (mut wire, mut links) = (0.0, vec![0.0; tree.edges() as usize]);
+        for step in &steps {
+            let seconds = step.link_seconds(tree, block);
+            wire += seconds.iter().copied().fold(0.0, f64::max);
+            links
+                .iter_mut()
+                .zip(seconds)
+                .for_each(|(all, one)| *all += one);
+        }
         CallTraffic {
-            wire: steps.iter().map(|step| step.seconds(tree, block)).sum(),
+            wire,
+            busy: busy_links(&links),
             messages: steps.len() as f64,
             at_once: sent / steps.len() as f64,
             largest: steps.iter().map(|step| step.blocks).max().unwrap_or(1),
@@ -148,8 +175,8 @@ enum RankDistance {
 }
 
 impl ExchangeStep {
-    /// The seconds that the most loaded link needs.
-    fn seconds(&self, tree: &Tree, block: Bytes) -> f64 {
+    /// The seconds that each link needs.
+    fn link_seconds(&self, tree: &Tree, block: Bytes) -> Vec<f64> {
         let ranks = tree.hosts();
         let mut messages = vec![0u32; tree.edges() as usize];
         for rank in 0..ranks {
@@ -160,16 +187,28 @@ impl ExchangeStep {
             tree.path(rank, to, |edge| messages[edge as usize] += 1);
         }
         let octets = block.0 as f64 * f64::from(self.blocks) * 8.0 * WIRE_PER_PAYLOAD;
-        let of = |(edge, &messages): (usize, &u32)| {
-            let rate = if messages > 0 {
-                tree.rate(edge as u32 / 2).0.max(1)
-            } else {
-                1
-            };
-            f64::from(messages) * octets / rate as f64
-        };
-        messages.iter().enumerate().map(of).fold(0.0, f64::max)
+        let of =
+            |(edge, &messages): (usize, &u32)| f64::from(messages) * octets / link_rate(tree, edge);
+        messages.iter().enumerate().map(of).collect()
     }
+}
+
+/// Bits a second of the link of an edge, and 1 where there is none.
+fn link_rate(tree: &Tree, edge: usize) -> f64 {
+    let link = edge as u32 / 2;
+    if link == tree.root() {
+        1.0
+    } else {
+        tree.rate(link).0.max(1) as f64
+    }
+}
+
+/// The number of links that are busy as long as the most loaded one, of which each needs so many
+/// seconds. One that needs half as long counts a sixteenth.
+fn busy_links(seconds: &[f64]) -> f64 {
+    let most = seconds.iter().copied().fold(0.0, f64::max);
+    let count = |seconds: &f64| (seconds / most).powi(4);
+    seconds.iter().map(count).sum::<f64>().max(1.0)
 }
 
 /// The steps of an all-to-all; `None` where all messages go at once.

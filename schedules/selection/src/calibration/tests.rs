@@ -1,5 +1,6 @@
 use super::*;
 use crate::decision_table::DataCarrier;
+use crate::learned::figures::JobLesson;
 use crate::test_trees::star;
 use crate::tuning::{CallTiming, MeasuredPlace, WayTiming};
 use inventory::{Millis, TopologyFile};
@@ -33,7 +34,7 @@ fn measured_calls_are_predicted_also_from_other_networks_alone() {
         }))
     };
     let (fitted, elsewhere) = (share(false), share(true));
-    assert!(fitted >= 0.95 && elsewhere >= 0.85, "{fitted} {elsewhere}");
+    assert!(fitted >= 0.95 && elsewhere >= 0.88, "{fitted} {elsewhere}");
 }
 
 #[test]
@@ -111,6 +112,49 @@ fn nothing_is_said_about_calls_unlike_all_measured_ones_or_without_messages() {
     assert!(gigabit.is_some_and(|time| time.error.is_none() && time.seconds > 0.0));
     let alone = shipped.time(&star(&[1]), over_tcp, Collective::Allgather, Bytes(1 << 16));
     assert_eq!(alone, None);
+}
+
+/// What jobs learned of these cables says more about them than calls on other networks.
+#[test]
+fn what_jobs_learned_here_decides_here_and_not_after_other_cables() {
+    let (tree, other) = (star(&[4, 4]), star(&[8]));
+    let (own, block) = ((Way::Native, Mpi::Mpich), Bytes(1 << 16));
+    let timing = |way: &str, mean_ns| LearnedTiming {
+        collective: Collective::Alltoall,
+        from: block,
+        way: way.parse().unwrap(),
+        samples: 20,
+        mean_ns,
+        error_ns: 10,
+    };
+    let hosts: Vec<NodeNumber> = (0..8).collect();
+    let place = LearnedPlace::new(&tree, &hosts, Mpi::Mpich);
+    let timings = [
+        timing("native", 500_000_000),
+        timing("aapc tcp", 400_000_000),
+    ];
+    let mut figures = LearnedFigures::default();
+    figures.merge(
+        &place,
+        JobLesson {
+            user: "u".to_owned(),
+            job: 1,
+            at: Millis(0),
+            timings: timings.map(Into::into).to_vec(),
+        },
+    );
+    let seconds = |tree: &Tree| {
+        let calibration = CallCalibration::shipped().clone();
+        let learned = calibration.with_learned(&figures, tree);
+        let time = learned.time(tree, own, Collective::Alltoall, block);
+        time.unwrap().seconds
+    };
+    assert!(
+        (seconds(&tree) / 0.5 - 1.0).abs() < 0.05,
+        "{}",
+        seconds(&tree)
+    );
+    assert!(seconds(&other) < 0.1, "{}", seconds(&other));
 }
 
 #[test]

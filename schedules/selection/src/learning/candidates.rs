@@ -61,10 +61,7 @@ pub fn candidates(
 ) -> Vec<CandidateWay> {
     let alike = alike(grounds, collective, block);
     let entry = grounds.table.entry(alike, block);
-    let first = entry
-        .map(|entry| entry.way)
-        .filter(|way| way.serves(collective))
-        .unwrap_or(Way::Native);
+    let first = first_way(grounds, collective, alike, block);
     let mut all = vec![CandidateWay {
         way: first,
         expected: 1.0,
@@ -107,6 +104,34 @@ pub fn candidates(
     }
     expect_as_learned(&mut all, grounds.learned, collective, block);
     all
+}
+
+/// The way of the table. A window holds blocks of one size; of even ones the largest may have twice
+/// the mean, and where that does not fit, tokens keep them apart.
+fn first_way(
+    grounds: CandidateGrounds,
+    collective: Collective,
+    alike: Collective,
+    block: Bytes,
+) -> Way {
+    let way = |block| {
+        let entry = grounds.table.entry(alike, block);
+        let way = entry.map(|entry| entry.way);
+        way.filter(|way| way.serves(collective))
+            .unwrap_or(Way::Native)
+    };
+    let (usual, of_largest) = (way(block), way(Bytes(block.0.saturating_mul(2))));
+    match (usual, of_largest) {
+        (Way::Aapc { sync, over }, other)
+            if collective.has_own_lengths() && sync == SyncScheme::WINDOW && other != usual =>
+        {
+            Way::Aapc {
+                sync: SyncKind::Receiver.into(),
+                over,
+            }
+        }
+        _ => usual,
+    }
 }
 
 /// The collective whose entries say how calls go: blocks of about one length go as equal ones, where

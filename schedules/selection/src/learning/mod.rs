@@ -112,6 +112,18 @@ impl CallLearner {
         question.has_choice().then(|| question.count(block))
     }
 
+    /// The next calls of a class that go the library's way and are not timed.
+    pub fn untimed(&self, class: CallClass) -> u32 {
+        self.question(class).map_or(0, WayQuestion::untimed)
+    }
+
+    /// So many of them have been called.
+    pub fn count_untimed(&mut self, class: CallClass, block: u64, calls: u32) {
+        if let Some(question) = self.questions.get_mut(&class) {
+            question.count_untimed(block, calls);
+        }
+    }
+
     /// The row of a class has ended, and its timed calls took so long together: each since the last
     /// rank came to it, and until the last one left it. The agreement on these times took about as
     /// long as is said. All ranks say the same.

@@ -119,15 +119,33 @@ impl WayQuestion {
     /// Counts a call.
     pub(super) fn count(&mut self, block: u64) -> CountedCall {
         let row = &mut self.row;
-        row.done.add(block);
+        row.done.add(block, 1);
         let is_timed = row.done.calls > row.calls - row.timed;
         if is_timed {
-            row.done_timed.add(block);
+            row.done_timed.add(block, 1);
         }
         CountedCall {
             is_timed,
             ends_row: row.done.calls >= row.calls,
         }
+    }
+
+    /// The next calls that go the library's way and are not timed.
+    pub(super) fn untimed(&self) -> u32 {
+        let TimedRow {
+            calls, timed, done, ..
+        } = &self.row;
+        let untimed = (calls - timed).saturating_sub(done.calls);
+        if self.way() == Way::Native {
+            untimed
+        } else {
+            0
+        }
+    }
+
+    /// So many of them have been called.
+    pub(super) fn count_untimed(&mut self, block: u64, calls: u32) {
+        self.row.done.add(block, calls);
     }
 
     /// The timed calls of the row took so long together, each since the last rank came to it and

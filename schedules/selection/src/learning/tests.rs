@@ -1,6 +1,7 @@
 use super::*;
 use crate::decision_table::{DataCarrier, DecisionEntry, DecisionGrounds, DecisionTable};
 use schedules::synchronization::SyncKind;
+use schedules::synchronization::scheme::SyncScheme;
 
 const BLOCK: u64 = 4096;
 
@@ -246,6 +247,20 @@ fn even_blocks_begin_as_equal_ones_do_and_unequal_ones_as_the_library_does() {
     assert_eq!(ways_of(&table, 65_536, true), [tcp, native]);
     assert_eq!(ways_of(&table, 65_536, false), [native, tcp]);
     assert_eq!(ways_of(&table, 4096, true), [native, tcp]);
+    // The largest of even blocks, too, has to fit a window.
+    let window = Way::Aapc {
+        sync: SyncScheme::WINDOW,
+        over: DataCarrier::Tcp,
+    };
+    let entries = vec![
+        entry(0, native),
+        entry(2048, window),
+        entry(8193, native),
+        entry(32_768, tcp),
+    ];
+    let windowed = DecisionTable::default().with_entries(Collective::Alltoall, entries);
+    assert_eq!(ways_of(&windowed, 4096, true)[0], window);
+    assert_eq!(ways_of(&windowed, 8000, true)[0], tcp);
     // What jobs learned of such calls counts for all of them.
     let learned = DecisionEntry {
         grounds: DecisionGrounds::Learned,
@@ -329,4 +344,27 @@ fn regret_is_bounded() {
     lost.sort_by(|a, b| b.0.total_cmp(&a.0));
     let more = lost.iter().filter(|(ratio, _)| *ratio > 1.05).count();
     assert!(more <= 2 && lost[0].0 < 1.15, "{more}: {:?}", &lost[..8]);
+}
+
+#[test]
+fn calls_that_pass_by_the_librarys_way_count_like_others() {
+    let class = CallClass::of(Collective::Alltoall, BLOCK);
+    let mut job = SimulatedJob::new([1e-5, 2e-5, 2e-5], 7);
+    let mut passed = 0;
+    for _ in 0..400 {
+        let untimed = job.learner.untimed(class);
+        if untimed > 1 {
+            let mut counted = job.learner.clone();
+            for _ in 0..untimed {
+                let call = counted.count(class, BLOCK).unwrap();
+                assert!(!call.is_timed && !call.ends_row);
+            }
+            job.learner.count_untimed(class, BLOCK, untimed);
+            assert_eq!(job.learner, counted);
+            assert_eq!(job.learner.untimed(class), 0);
+            passed += untimed;
+        }
+        job.call([1.0, 1.2, 1.2]);
+    }
+    assert!(passed > 1_000, "{passed}");
 }

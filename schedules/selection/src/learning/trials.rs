@@ -26,9 +26,10 @@ pub(super) struct CallAmounts {
 }
 
 impl CallAmounts {
-    pub(super) fn add(&mut self, block: u64) {
-        self.calls += 1;
-        self.octets = self.octets.saturating_add(block);
+    pub(super) fn add(&mut self, block: u64, calls: u32) {
+        self.calls += calls;
+        let octets = block.saturating_mul(calls.into());
+        self.octets = self.octets.saturating_add(octets);
     }
 }
 

@@ -11,16 +11,13 @@ pub(super) type HostPairs = Vec<Vec<Option<f64>>>;
 /// What is left of each pair when every host and every direction of a trunk takes what the middle
 /// one of its pairs is slower. No cause makes a pair faster.
 pub(super) fn unexplained(tree: &Tree, pairs: &HostPairs) -> HostPairs {
-    let hosts = pairs.len();
     let mut causes: Vec<Vec<(usize, usize)>> = vec![Vec::new(); tree.edges() as usize];
-    for from in 0..hosts {
-        for to in 0..hosts {
-            if pairs[from][to].is_some() {
-                // The first edge is the sender's cable, the last one the receiver's.
-                tree.path(from as u32, to as u32, |edge: EdgeNumber| {
-                    causes[edge as usize].push((from, to));
-                });
-            }
+    for (from, row) in pairs.iter().enumerate() {
+        for (to, _) in row.iter().enumerate().filter(|(_, pair)| pair.is_some()) {
+            // The first edge is the sender's cable, the last one the receiver's.
+            tree.path(from as u32, to as u32, |edge: EdgeNumber| {
+                causes[edge as usize].push((from, to));
+            });
         }
     }
     causes.retain(|pairs| !pairs.is_empty());

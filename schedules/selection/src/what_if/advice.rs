@@ -1,5 +1,6 @@
 //! The single changes that help most.
 use super::{CablingChange, outlook, ranks_of};
+use crate::calibration::CallCalibration;
 use inventory::topology::LinkState;
 use inventory::tree::TreeError;
 use inventory::{BitsPerSec, Bytes, TopologyFile};
@@ -32,7 +33,7 @@ pub struct CablingAdvice {
 /// # Errors
 /// [`TreeError`] if the file's links are not a tree before the change.
 pub fn advice(file: &TopologyFile, block: Bytes) -> Result<Vec<CablingAdvice>, TreeError> {
-    let now = outlook(file, block)?.alltoall;
+    let now = outlook(CallCalibration::shipped(), file, block)?.alltoall;
     let mut found: Vec<CablingAdvice> = candidates(file)
         .into_iter()
         .filter_map(|change| weigh(file, change, block))

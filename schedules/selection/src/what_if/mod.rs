@@ -45,11 +45,11 @@ pub struct OverTcpOutlook {
 }
 
 impl OverTcpOutlook {
-    fn of(ranks: &Tree, block: Bytes) -> Option<OverTcpOutlook> {
+    fn of(calibration: &CallCalibration, ranks: &Tree, block: Bytes) -> Option<OverTcpOutlook> {
         let time = |collective| {
             // Over TCP the library does not matter.
             let [_, _, way] = calibrated_ways(collective);
-            CallCalibration::shipped().time(ranks, (way, Mpi::OpenMpi), collective, block)
+            calibration.time(ranks, (way, Mpi::OpenMpi), collective, block)
         };
         Some(OverTcpOutlook {
             alltoall: time(Collective::Alltoall)?,
@@ -58,11 +58,16 @@ impl OverTcpOutlook {
     }
 }
 
-/// The best performance that the network of a file allows, with blocks of this size.
+/// The best performance that the network of a file allows, with blocks of this size, and predictions
+/// from these calls.
 ///
 /// # Errors
 /// [`TreeError`] if its forwarding links are not a tree.
-pub fn outlook(file: &TopologyFile, block: Bytes) -> Result<NetworkOutlook, TreeError> {
+pub fn outlook(
+    calibration: &CallCalibration,
+    file: &TopologyFile,
+    block: Bytes,
+) -> Result<NetworkOutlook, TreeError> {
     let tree = file.tree()?;
     let ranks_of = ranks_of(&tree);
     let ranked = if ranks_of.iter().all(|r| *r == 1) {
@@ -79,7 +84,7 @@ pub fn outlook(file: &TopologyFile, block: Bytes) -> Result<NetworkOutlook, Tree
         bound: bound::bound(&ranked, &EdgeCapacities::of(&ranked)),
         alltoall: bound::alltoall_seconds(&tree, &ranks_of, block),
         allgather: bound::allgather_seconds(&tree, &ranks_of, block),
-        over_tcp: OverTcpOutlook::of(&ranked, block),
+        over_tcp: OverTcpOutlook::of(calibration, &ranked, block),
         blocked: blocked.collect(),
     })
 }

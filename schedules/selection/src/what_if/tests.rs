@@ -17,7 +17,10 @@ fn file(text: &str) -> TopologyFile {
 }
 
 fn phases(file: &TopologyFile) -> u64 {
-    outlook(file, BLOCK).unwrap().bound.phases
+    outlook(CallCalibration::shipped(), file, BLOCK)
+        .unwrap()
+        .bound
+        .phases
 }
 
 #[test]
@@ -52,7 +55,7 @@ fn changes_do_what_they_say() {
         .unwrap()
         .apply(&row)
         .unwrap();
-    let outlook = outlook(&redundant, BLOCK).unwrap();
+    let outlook = outlook(CallCalibration::shipped(), &redundant, BLOCK).unwrap();
     assert_eq!(
         (outlook.bound.phases, outlook.blocked),
         (36, vec![("s2".into(), "s3".into())]),
@@ -111,7 +114,9 @@ fn what_cannot_be_done_is_said() {
 #[test]
 fn the_best_advice_comes_first_and_holds() {
     let row = file(ROW);
-    let now = outlook(&row, BLOCK).unwrap().alltoall;
+    let now = outlook(CallCalibration::shipped(), &row, BLOCK)
+        .unwrap()
+        .alltoall;
     let advice = advice(&row, BLOCK).unwrap();
     assert_eq!(
         advice[0].change,
@@ -124,7 +129,12 @@ fn the_best_advice_comes_first_and_holds() {
     );
     for a in &advice {
         assert!(a.alltoall < now);
-        let after = outlook(&a.change.apply(&row).unwrap(), BLOCK).unwrap();
+        let after = outlook(
+            CallCalibration::shipped(),
+            &a.change.apply(&row).unwrap(),
+            BLOCK,
+        )
+        .unwrap();
         assert_eq!(
             (after.alltoall, after.blocked),
             (a.alltoall, a.blocked.clone()),
@@ -148,7 +158,9 @@ fn a_root_bridge_in_the_middle_of_a_ring_with_a_slow_side_is_advised() {
     ))));
     let rooted = CablingChange::RootBridge("s2".into()).apply(&ring).unwrap();
     assert_eq!(
-        outlook(&rooted, BLOCK).unwrap().blocked,
+        outlook(CallCalibration::shipped(), &rooted, BLOCK)
+            .unwrap()
+            .blocked,
         [("s3".into(), "s0".into())]
     );
 }
@@ -163,7 +175,14 @@ fn one_switch_needs_no_advice_and_no_host_no_outlook() {
         .unwrap(),
         []
     );
-    assert!(outlook(&file("switches: [s]\nhosts: {}"), BLOCK).is_err());
+    assert!(
+        outlook(
+            CallCalibration::shipped(),
+            &file("switches: [s]\nhosts: {}"),
+            BLOCK
+        )
+        .is_err()
+    );
     assert_eq!(
         advice(
             &file("switches: [s]\nhosts: {a: {switch: s, ranks: 2}}"),

@@ -1,0 +1,180 @@
+//! A measurement of flows between hosts, on a thread of its own.
+use super::ControllerDaemon;
+use super::finished_work::outcome;
+use crate::clock::SteadyClock;
+use crate::engine::{ControllerEvent, MappingOrder, MappingOutcome, TroubleArea};
+use crate::flow_exchange::FlowExchange;
+use api::mapping::MappingStatus;
+use flows::{
+    BELIEVED, FlowCoordinator, FlowMeasurement, MeasurementLimits, line_rate, measure_tree,
+};
+use inventory::mapped_place::{MappedPlace, MappedPlaces, PlaceTrunk};
+use inventory::{Bytes, Millis};
+use mapping::FoundTrunk;
+use std::io;
+use std::net::IpAddr;
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::task::spawn_blocking;
+
+/// The time in which all hosts come: agents report at least once a minute, and learn of a
+/// measurement by the answer.
+const GATHER: Duration = Duration::from_secs(90);
+
+/// How far the measurement under way is.
+#[derive(Clone, Default)]
+pub(super) struct MeasuringProgress(Arc<Mutex<(u32, Bytes)>>);
+
+impl MeasuringProgress {
+    fn lock(&self) -> MutexGuard<'_, (u32, Bytes)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds the progress to what viewers see.
+    pub(super) fn show(&self, status: &mut MappingStatus) {
+        if let Some(running) = &mut status.running {
+            (running.rounds, running.moved) = *self.lock();
+        }
+    }
+}
+
+impl ControllerDaemon {
+    /// Measures flows between hosts.
+    pub(super) fn measure(&mut self, order: MappingOrder) {
+        let (ticket, flows) = (order.ticket, self.flows.clone());
+        let (progress, events) = (self.measuring.clone(), self.events.clone());
+        let started = start(order, flows, progress, self.clock.clone(), events);
+        if let Err(e) = started {
+            let outcome = Box::new(MappingOutcome::failed(format!("no thread for it: {e}")));
+            self.step(ControllerEvent::PlaceMapped { ticket, outcome });
+        }
+    }
+
+    /// Writes what flows told, on a thread of its own.
+    pub(super) fn keep_mapped(&self, mapped: Arc<MappedPlaces>) {
+        let (store, events) = (Arc::clone(&self.store), self.events.clone());
+        tokio::spawn(async move {
+            let writing =
+                spawn_blocking(move || store.write_mapped(&mapped).map_err(|e| e.to_string()));
+            let problem = outcome(writing.await).err();
+            let problem =
+                problem.map(|e| format!("{e}; a restart forgets what was measured since"));
+            let about = TroubleArea::Mapped;
+            // The send fails only while the daemon stops.
+            let _ = events
+                .send(ControllerEvent::Trouble { about, problem })
+                .await;
+        });
+    }
+}
+
+/// Starts a measurement. Its end becomes an event.
+///
+/// # Errors
+/// If the system gives no thread.
+fn start(
+    order: MappingOrder,
+    exchange: FlowExchange,
+    progress: MeasuringProgress,
+    clock: SteadyClock,
+    events: mpsc::Sender<ControllerEvent>,
+) -> io::Result<()> {
+    *progress.lock() = (0, Bytes(0));
+    let run = move || {
+        let measured = measure(&order, &exchange, &progress);
+        let moved = progress.lock().1;
+        let outcome = match measured {
+            Ok(measured) if measured.fits_a_tree() => MappingOutcome {
+                moved: measured.moved,
+                place: Some(place(&order, &measured, clock.now())),
+                problem: None,
+            },
+            Ok(measured) => MappingOutcome {
+                place: None,
+                moved: measured.moved,
+                problem: Some(format!(
+                    "no tree explains the flows between its hosts: {:.0} % of them were much \
+                     slower than the best one lets expect; other traffic, several paths between \
+                     switches or aggregates that choose a cable by address do that",
+                    measured.tree.unexplained * 100.0
+                )),
+            },
+            Err(problem) => MappingOutcome {
+                place: None,
+                moved,
+                problem: Some(problem),
+            },
+        };
+        let outcome = Box::new(outcome);
+        let ticket = order.ticket;
+        // The send fails only while the daemon stops.
+        let _ = events.blocking_send(ControllerEvent::PlaceMapped { ticket, outcome });
+    };
+    thread::Builder::new()
+        .name("measuring".into())
+        .spawn(run)
+        .map(drop)
+}
+
+/// The hosts in their order: those elsewhere first, since no side of a trunk holds the first host.
+fn members(order: &MappingOrder) -> Vec<(String, IpAddr)> {
+    order.beside.iter().chain(&order.inside).cloned().collect()
+}
+
+fn measure(
+    order: &MappingOrder,
+    exchange: &FlowExchange,
+    progress: &MeasuringProgress,
+) -> Result<FlowMeasurement, String> {
+    let hosts = members(order);
+    let open = exchange.begin(&hosts, order.budget.0, order.longest + GATHER);
+    let open = open.map_err(|e| e.to_string())?;
+    let peers = open.gather(GATHER).map_err(|e| e.to_string())?;
+    let mut coordinator = FlowCoordinator::over(peers);
+    let limits = MeasurementLimits {
+        budget: order.budget,
+        time: order.longest,
+        share: order.share,
+    };
+    let note = |rounds: usize, moved| {
+        *progress.lock() = (rounds as u32, moved);
+        ControlFlow::Continue(())
+    };
+    measure_tree(&mut coordinator, limits, note).map_err(|stopped| stopped.error.to_string())
+}
+
+/// What was measured, by the names of hosts.
+fn place(order: &MappingOrder, measured: &FlowMeasurement, at: Millis) -> MappedPlace {
+    let members = members(order);
+    let trunk = |found: &FoundTrunk| {
+        let side = found.trunk.side.iter().filter_map(|host| members.get(host));
+        let mut side: Vec<String> = side.map(|(name, _)| name.clone()).collect();
+        side.sort();
+        PlaceTrunk {
+            side,
+            rate: line_rate(found.trunk.rate),
+            probability: (found.probability * 1000.0).floor() as u16,
+            filled: found.filled as u32,
+        }
+    };
+    let believed = measured
+        .tree
+        .trunks
+        .iter()
+        .filter(|t| t.probability >= BELIEVED);
+    let names = |hosts: &[(String, IpAddr)]| hosts.iter().map(|(name, _)| name.clone()).collect();
+    let mut hosts: Vec<String> = names(&order.inside);
+    hosts.sort();
+    MappedPlace {
+        bridge: order.bridge.clone(),
+        hosts,
+        beside: names(&order.beside),
+        at,
+        rounds: measured.tree.rounds as u32,
+        moved: measured.moved,
+        trunks: believed.map(trunk).collect(),
+    }
+}

@@ -1,0 +1,221 @@
+//! Measurements of flows between hosts: when one is ordered, and what becomes of it.
+use super::world::mac;
+use super::*;
+use inventory::Bytes;
+use inventory::host_report::{HostReport, Nic};
+use inventory::mapped_place::{MappedPlace, MappedPlaces, PlaceTrunk};
+
+/// Hosts n0 and n1 on ports of their own, n2 to n6 behind one port, with agents that measure.
+fn place(settings: &str) -> SimulatedCluster {
+    let mut w = SimulatedCluster::new(&["s0"], "[n0, n1, n2, n3, n4, n5, n6]");
+    w.allow(settings);
+    w.host("n0", "s0", 1);
+    w.host("n1", "s0", 2);
+    // Something without LLDP is on the port, and hosts are learned there.
+    w.host("n2", "s0", 7);
+    w.lose_row("s0", 7);
+    let learned = ["n2", "n3", "n4", "n5", "n6"].map(|host| (host.to_owned(), 7));
+    w.devices.get_mut("s0").unwrap().learned.extend(learned);
+    w.start(None);
+    for n in 0..7 {
+        w.reports(n, true);
+    }
+    w.run(3_000);
+    w
+}
+
+impl SimulatedCluster {
+    fn allow(&mut self, settings: &str) {
+        let mut inventory = self.inventory.clone();
+        inventory.measuring =
+            (!settings.is_empty()).then(|| serde_json::from_str(settings).unwrap());
+        self.engine = ControllerEngine::new(inventory.clone(), ControllerOptions::default());
+        self.inventory = inventory;
+    }
+
+    fn reports(&mut self, number: u8, measures: bool) {
+        let host = format!("n{number}");
+        let nic = Nic {
+            name: "eth0".into(),
+            mac: Some(mac(&host)),
+            addresses: vec![(format!("10.77.0.{}", 10 + number).parse().unwrap(), 24)],
+            up: true,
+            ..Nic::default()
+        };
+        let report = HostReport {
+            host: host.clone(),
+            slots: 1,
+            nics: vec![nic],
+            measures,
+            ..HostReport::default()
+        };
+        self.event(ControllerEvent::Observed(Observation {
+            at: self.now,
+            reporter: host,
+            source: ObservationSource::Agent,
+            fact: DeviceFact::Host(report),
+        }));
+    }
+
+    fn order(&mut self, request: u64) -> api::mapping::MappingStatus {
+        self.event(ControllerEvent::MappingOrdered { request });
+        self.engine.snapshot(self.now).mapping
+    }
+
+    /// The end of the measurement that was ordered last.
+    fn measured(&mut self, side: &[&str]) {
+        let order = self.mapping.last().unwrap().clone();
+        let names = |hosts: &[(String, _)]| hosts.iter().map(|(name, _)| name.clone()).collect();
+        let place = MappedPlace {
+            bridge: order.bridge.clone(),
+            hosts: names(&order.inside),
+            beside: names(&order.beside),
+            at: self.now,
+            rounds: 40,
+            moved: Bytes(9 << 20),
+            trunks: vec![PlaceTrunk {
+                side: side.iter().map(|host| (*host).to_owned()).collect(),
+                rate: inventory::BitsPerSec::mega(100),
+                probability: 999,
+                filled: 20,
+            }],
+        };
+        let outcome = MappingOutcome {
+            moved: place.moved,
+            place: Some(place),
+            problem: None,
+        };
+        self.ends(outcome);
+    }
+
+    fn ends(&mut self, outcome: MappingOutcome) {
+        let ticket = self.mapping.last().unwrap().ticket;
+        let outcome = Box::new(outcome);
+        self.event(ControllerEvent::PlaceMapped { ticket, outcome });
+        self.run(3_000);
+    }
+
+    fn switch_of(&self, host: &str) -> &str {
+        &self.published.last().unwrap().file.hosts[host].switch
+    }
+}
+
+#[test]
+fn a_measured_place_becomes_an_epoch_and_is_kept() {
+    let mut w = place("{}");
+    assert_eq!((w.switch_of("n2"), w.mapping.len()), ("s0-swp7", 0));
+    let status = w.order(1);
+    let running = status.running.unwrap();
+    assert_eq!(
+        (running.place.as_str(), running.hosts, status.request),
+        ("s0-swp7", 7, 1)
+    );
+    let order = &w.mapping[0];
+    let beside: Vec<&str> = order.beside.iter().map(|(host, _)| host.as_str()).collect();
+    assert_eq!((order.inside.len(), beside), (5, vec!["n0", "n1"]));
+    assert_eq!((order.share, order.budget), (0.1, Bytes(1 << 30)));
+    w.measured(&["n5", "n6"]);
+    let hosts = ["n1", "n4", "n5"].map(|host| w.switch_of(host));
+    assert_eq!(hosts, ["s0", "s0-swp7", "s0-swp7-1"]);
+    let status = w.engine.snapshot(w.now).mapping;
+    assert!(status.is_idle() && status.failures == 0);
+    assert!(
+        status.results[0].contains("trunk 100M beside n5 n6"),
+        "{status:?}"
+    );
+    assert_eq!(w.mapped.places.len(), 1);
+    // A controller that starts knows it.
+    let settled = w.published.last().unwrap();
+    let current = StoredEpoch {
+        number: settled.number,
+        network: settled.network.clone(),
+        file: settled.file.clone(),
+    };
+    let (mut next, kept) = (place("{}"), MappedPlaces::clone(&w.mapped));
+    next.engine = ControllerEngine::new(next.inventory.clone(), ControllerOptions::default());
+    let before = next.published.len();
+    next.event(ControllerEvent::Started {
+        current: Some(current),
+        highest: 9,
+        epochs: Vec::new(),
+        problem: None,
+        learned: Default::default(),
+        mapped: kept,
+    });
+    (0..7).for_each(|n| next.reports(n, true));
+    next.run(5_000);
+    assert_eq!(next.published.len(), before, "{:#?}", next.said);
+    // The place is measured as a whole again.
+    next.order(2);
+    assert_eq!(
+        (
+            next.mapping[0].bridge.as_str(),
+            next.mapping[0].inside.len()
+        ),
+        ("s0-swp7", 5)
+    );
+}
+
+#[test]
+fn what_the_operator_does_not_allow_is_refused() {
+    let hour = |from: u64| format!("{{\"times\": [\"{from:02}:00-{:02}:00\"]}}", from + 1);
+    // The simulated time begins at 00:16.
+    for (settings, refusal) in [
+        ("", "the inventory does not allow it"),
+        (&hour(5), "allows measurements at 05:00-06:00 UTC only"),
+    ] {
+        let status = place(settings).order(1);
+        assert!(status.is_idle() && status.failures == 1, "{status:?}");
+        assert!(status.results[0].contains(refusal), "{status:?}");
+    }
+    assert!(place(&hour(0)).order(1).running.is_some());
+    let mut w = place("{\"budget\": \"9M\"}");
+    assert!(w.order(1).running.is_some());
+    w.measured(&["n5", "n6"]);
+    let status = w.order(2);
+    assert!(
+        status.results[0].contains("budget of 9M bytes for 24 hours is spent"),
+        "{status:?}"
+    );
+}
+
+#[test]
+fn hosts_without_an_agent_that_measures_are_named() {
+    let mut w = place("{}");
+    w.reports(4, false);
+    w.run(1_000);
+    let status = w.order(1);
+    assert!(status.results[0].contains("reports for n4"), "{status:?}");
+    w.reports(4, true);
+    w.run(1_000);
+    assert!(w.order(2).running.is_some());
+    w.ends(MappingOutcome::failed(
+        "n3: no agent there takes part".into(),
+    ));
+    let status = w.engine.snapshot(w.now).mapping;
+    assert_eq!((status.failures, w.mapped.places.len()), (1, 0));
+    assert!(
+        status.results[0].contains("what was known before stays"),
+        "{status:?}"
+    );
+}
+
+#[test]
+fn unasked_a_place_is_measured_once_and_again_when_its_hosts_change() {
+    let mut w = place("{\"unasked\": true}");
+    w.run(60_000);
+    assert_eq!(w.mapping.len(), 1, "{:#?}", w.said);
+    w.measured(&["n5", "n6"]);
+    w.run(120_000);
+    assert_eq!((w.mapping.len(), w.switch_of("n6")), (1, "s0-swp7-1"));
+    // n2 goes to a port of its own: the measurement is stale.
+    w.devices.get_mut("s0").unwrap().learned.remove("n2");
+    w.host("n2", "s0", 3);
+    w.run(60_000);
+    assert_eq!(w.switch_of("n6"), "s0-swp7", "{:#?}", w.said);
+    assert_eq!(w.mapping.len(), 2, "{:#?}", w.said);
+    w.ends(MappingOutcome::failed("no".into()));
+    w.run(600_000);
+    assert_eq!(w.mapping.len(), 2, "not again so soon");
+    assert_eq!(place("{}").mapping.len(), 0);
+}

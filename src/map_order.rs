@@ -1,0 +1,124 @@
+//! `heddle map --controller`: orders a measurement, and tells how it goes.
+use crate::CommandOutcome;
+use crate::connection::ConnectionArgs;
+use anyhow::anyhow;
+use api::Snapshot;
+use api::mapping::MappingProgress;
+use std::io::{IsTerminal, stderr};
+use std::thread;
+use std::time::{Duration, Instant};
+use tui::{ConnectionSettings, SnapshotSource};
+
+/// The time between two looks.
+const LOOK: Duration = Duration::from_millis(500);
+/// The time between two lines about progress, where they are not written over each other.
+const LINES: Duration = Duration::from_secs(10);
+/// The time in which the controller takes the order up.
+const TAKE_UP: Duration = Duration::from_secs(15);
+/// The time in which an epoch follows.
+const EPOCH: Duration = Duration::from_secs(10);
+
+/// Orders the controller to measure, and waits for the end.
+pub(crate) fn run(connection: &ConnectionArgs) -> anyhow::Result<CommandOutcome> {
+    let source = connection.source(&ConnectionSettings::default())?;
+    let SnapshotSource::Http {
+        url,
+        token,
+        authorities,
+    } = &source
+    else {
+        unreachable!("the flags name a controller")
+    };
+    let token = token.as_deref();
+    let failed = |problem: String| anyhow!("map: {problem}");
+    let look = || tui::once(url, token, authorities).map_err(failed);
+    let before = number(&look()?);
+    let request = tui::order_mapping(url, token, authorities).map_err(failed)?;
+    let ordered = Instant::now();
+    let mut told = ToldProgress::default();
+    let done = loop {
+        let snapshot = look()?;
+        let mapping = &snapshot.mapping;
+        let is_taken_up = mapping.request >= request;
+        if is_taken_up && mapping.is_idle() {
+            break snapshot;
+        }
+        if !is_taken_up && ordered.elapsed() > TAKE_UP {
+            return Err(anyhow!(
+                "map: {url} did not take the order up; look at its log"
+            ));
+        }
+        mapping
+            .running
+            .iter()
+            .for_each(|running| told.tell(running));
+        thread::sleep(LOOK);
+    };
+    told.end();
+    for line in &done.mapping.results {
+        say!("{line}");
+    }
+    if done.mapping.failures > 0 {
+        return Ok(CommandOutcome::CheckFailed);
+    }
+    let measured = Instant::now();
+    loop {
+        let snapshot = look()?;
+        let news = snapshot.epochs.last().filter(|epoch| epoch.number > before);
+        if let Some(epoch) = news {
+            say!("epoch {}: {}", epoch.number, epoch.changes.join("; "));
+            break;
+        }
+        let is_quiet = snapshot.pending.is_none() && measured.elapsed() > EPOCH / 5;
+        if is_quiet || measured.elapsed() > EPOCH {
+            say!("the published tree is as before");
+            break;
+        }
+        thread::sleep(LOOK);
+    }
+    Ok(CommandOutcome::Done)
+}
+
+fn number(snapshot: &Snapshot) -> u64 {
+    snapshot.epochs.last().map_or(0, |epoch| epoch.number)
+}
+
+/// The progress as told so far, on standard error.
+#[derive(Default)]
+struct ToldProgress {
+    last: Option<(Instant, MappingProgress)>,
+}
+
+impl ToldProgress {
+    fn tell(&mut self, now: &MappingProgress) {
+        let over = stderr().is_terminal();
+        let is_due = self.last.as_ref().is_none_or(|(at, last)| {
+            last.place != now.place || (last != now && (over || at.elapsed() >= LINES))
+        });
+        if !is_due {
+            return;
+        }
+        let state = match now.rounds {
+            0 => "waits for the agents".to_owned(),
+            rounds => format!(
+                "{rounds} rounds, {:.1} of at most {:.0} MB",
+                now.moved.0 as f64 / 1e6,
+                now.budget.0 as f64 / 1e6
+            ),
+        };
+        let line = format!("{}: {} hosts, {state}", now.place, now.hosts);
+        if over {
+            crate::output::remark_in_place(&line);
+        } else {
+            tell!("{line}");
+        }
+        self.last = Some((Instant::now(), now.clone()));
+    }
+
+    /// Goes to a line of its own.
+    fn end(&self) {
+        if self.last.is_some() && stderr().is_terminal() {
+            crate::output::remark_in_place("");
+        }
+    }
+}
