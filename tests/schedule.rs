@@ -130,10 +130,6 @@ const VERIFY: &[(&str, &str)] = &[
         "verify-elsewhere",
         "verify --topology one-switch.yaml elsewhere.json",
     ),
-    (
-        "verify-foreign",
-        "verify --topology one-switch.yaml figure-1.yaml",
-    ),
     ("verify-cut", "verify --topology one-switch.yaml cut.json"),
 ];
 
