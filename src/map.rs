@@ -53,7 +53,7 @@ pub(crate) struct Args {
     /// The time to take at most, in seconds
     #[arg(long, value_name = "S", default_value_t = 180.0)]
     seconds: f64,
-    /// The part of the time in which flows may run, from 0.01 to 1: the rest is left to others
+    /// The part of the time in which flows may run, 0.2 or 20%: the rest is left to others
     #[arg(long, value_name = "PART", default_value_t = 1.0, value_parser = share)]
     share: f64,
     /// The network on which to measure, if the hosts have several in common
@@ -124,8 +124,12 @@ fn become_ranks(args: &Args, program: &Path, mut ranks: Command) -> anyhow::Resu
 }
 
 fn share(text: &str) -> Result<f64, String> {
-    let share = text.parse().ok().filter(|s| (0.01..=1.0).contains(s));
-    share.ok_or_else(|| "expected a number from 0.01 to 1".to_owned())
+    let share: Option<f64> = match text.strip_suffix('%') {
+        Some(percent) => percent.trim().parse().ok().map(|p: f64| p / 100.0),
+        None => text.parse().ok(),
+    };
+    let share = share.filter(|s| (0.01..=1.0).contains(s));
+    share.ok_or_else(|| "expected a number from 0.01 to 1, or 1% to 100%".to_owned())
 }
 
 /// The MPI whose launcher set this rank's environment.
@@ -137,5 +141,19 @@ fn launched_by() -> Option<Mpi> {
         Some(Mpi::Mpich)
     } else {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::share;
+
+    #[test]
+    fn a_share_is_written_as_in_the_inventory_or_as_a_number() {
+        assert_eq!(share("0.2"), Ok(0.2));
+        assert_eq!(share("20%"), Ok(0.2));
+        for text in ["0", "20", "101%", "0.5%", "%", "NaN"] {
+            assert!(share(text).is_err(), "{text}");
+        }
     }
 }

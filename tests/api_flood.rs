@@ -257,7 +257,7 @@ fn silent_handshakes_keep_nobody_out() {
     )
     .unwrap();
     daemon.signal("-HUP");
-    daemon.wait_for_log("inventory read again: 1 switches, 1 hosts");
+    daemon.wait_for_log("inventory read again: 1 switch, 1 host");
 
     drop(flood);
     recovers(&daemon, calm);

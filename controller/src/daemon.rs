@@ -48,7 +48,7 @@ use hooks::DaemonHooks;
 pub use hooks::HookPrograms;
 use inventory::inventory_file::Inventory;
 use measurements::MeasurementWatcher;
-use measuring::MeasuringProgress;
+use measuring::{MappedWriter, MeasuringProgress};
 pub use memory::give_memory_back;
 use pace::TickPace;
 use poller::SwitchPollers;
@@ -115,6 +115,7 @@ pub async fn run(config: ControllerConfig) -> Result<(), ControllerError> {
         rota,
         flows: intake.flows().clone(),
         measuring: MeasuringProgress::default(),
+        mapped: Arc::default(),
         tls: tls.clone(),
         show: false,
         hooks: None,
@@ -249,6 +250,7 @@ struct ControllerDaemon {
     rota: watch::Sender<Arc<DirectionsByHost>>,
     flows: FlowExchange,
     measuring: MeasuringProgress,
+    mapped: Arc<MappedWriter>,
     tls: Option<TlsCertificate>,
     show: bool,
     /// `None` until the start is over: what was published before is no news.

@@ -57,9 +57,9 @@ use api::{EpochInfo, EventLevel};
 use candidate::{EpochCandidate, PublishedNetwork};
 use directory::job_record::JobRecord;
 use infer::InferenceMemory;
-use inventory::Millis;
 use inventory::inventory_file::Inventory;
 use inventory::observation::{DeviceFact, DeviceTable, Observation, ObservationSource};
+use inventory::{Millis, counted};
 use judged::JudgedNetwork;
 use judgement::NetworkJudgement;
 use learning::LearnedState;
@@ -162,9 +162,12 @@ impl ControllerEngine {
             }
             ControllerEvent::Job(record) => self.take_job_record(now, record, fx),
             ControllerEvent::Taught(record) => self.take_lesson(now, &record),
-            ControllerEvent::Judged { job, user, said } => {
-                self.take_judgement(now, job, user, said)
-            }
+            ControllerEvent::Judged {
+                job,
+                user,
+                epoch,
+                said,
+            } => self.take_judgement(now, (job, user), epoch, said),
             ControllerEvent::LearnedKept { problem } => self.learned_kept(now, problem.as_deref()),
             ControllerEvent::JobGone { id } => self.observed.jobs.record_removed(&id),
             ControllerEvent::JobsUnread { count } => self.observed.jobs.unread(count),
@@ -552,9 +555,9 @@ impl ControllerEngine {
         self.send_directions(now, fx);
         self.note_trouble(TroubleArea::Inventory, None);
         let text = format!(
-            "inventory read again: {} switches, {} hosts",
-            self.inventory.switches.len(),
-            self.inventory.hosts.len()
+            "inventory read again: {}, {}",
+            counted(self.inventory.switches.len(), "switch"),
+            counted(self.inventory.hosts.len(), "host")
         );
         self.public.log(now, EventLevel::Info, text, fx);
     }

@@ -40,7 +40,7 @@ pub use token::{ApiTokens, BearerToken};
 use crate::metrics::{self, ControllerFigures};
 use api::Snapshot;
 use axum::body::{Body, Bytes};
-use axum::extract::State;
+use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{StatusCode, header};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
@@ -244,11 +244,15 @@ fn router(api: ApiState) -> Router {
         .with_state(shown);
     let order = Router::new()
         .route("/v1/map", post(orders::map))
+        .layer(DefaultBodyLimit::max(orders::LONGEST))
         .route_layer(from_fn_with_state(keys.clone(), token::viewing))
         .with_state(orders);
     let report = Router::new()
         .route("/v1/hosts/{host}/report", post(reports::post))
-        .route("/v1/hosts/{host}/flows", post(orders::flows))
+        .route(
+            "/v1/hosts/{host}/flows",
+            post(orders::flows).layer(DefaultBodyLimit::max(orders::LONGEST)),
+        )
         .route_layer(from_fn_with_state(keys, token::reporting))
         .with_state(intake);
     read.merge(report)

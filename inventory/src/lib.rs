@@ -82,3 +82,4 @@ pub use topology::Topology;
 pub use topology_file::TopologyFile;
 pub use tree::Tree;
 pub use units::{BitsPerSec, Bytes, Millis};
+pub use wording::counted;

@@ -3,6 +3,15 @@ use crate::Millis;
 use jiff::Timestamp;
 use std::net::IpAddr;
 
+/// `1 switch`, `2 switches`.
+pub fn counted(n: usize, one: &str) -> String {
+    if n == 1 {
+        return format!("1 {one}");
+    }
+    let plural = if one.ends_with("ch") { "es" } else { "s" };
+    format!("{n} {one}{plural}")
+}
+
 /// A reason has at most this many names.
 const NAMES: usize = 4;
 
@@ -22,9 +31,8 @@ pub(crate) fn routed_hops(hops: &[Option<IpAddr>]) -> String {
         .map(|h| h.map_or("one that does not answer".to_owned(), |ip| ip.to_string()));
     let each: Vec<String> = each.collect();
     format!(
-        "{} routed hop{} ({})",
-        hops.len(),
-        if hops.len() == 1 { "" } else { "s" },
+        "{} ({})",
+        counted(hops.len(), "routed hop"),
         short_list(each.iter().map(String::as_str))
     )
 }
@@ -47,6 +55,13 @@ pub(crate) fn utc_minute(at: Millis) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_is_no_plural() {
+        let told = [(1, "switch"), (4, "switch"), (0, "host")];
+        let told = told.map(|(n, one)| counted(n, one));
+        assert_eq!(told, ["1 switch", "4 switches", "0 hosts"]);
+    }
 
     #[test]
     fn lists_are_short() {

@@ -111,16 +111,19 @@ impl App {
                 .last()
                 .map_or_else(|| "no epoch".into(), |e| format!("epoch {}", e.number));
             parts.push((0, Span::styled(epoch, p.strong)));
-            parts.push((1, Span::raw(format::count(count(NodeKind::Host), "host"))));
             parts.push((
                 1,
-                Span::raw(format::count(count(NodeKind::Switch), "switch")),
+                Span::raw(inventory::counted(count(NodeKind::Host), "host")),
+            ));
+            parts.push((
+                1,
+                Span::raw(inventory::counted(count(NodeKind::Switch), "switch")),
             ));
             if !s.alarms.is_empty() {
                 parts.push((
                     0,
                     Span::styled(
-                        format!("▲ {}", format::count(s.alarms.len(), "alarm")),
+                        format!("▲ {}", inventory::counted(s.alarms.len(), "alarm")),
                         p.warn,
                     ),
                 ));

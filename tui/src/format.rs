@@ -86,15 +86,6 @@ pub(crate) fn share(measured: Option<BitsPerSec>, rate: BitsPerSec) -> Option<f6
         .map(|m| m.0 as f64 / rate.0 as f64)
 }
 
-/// `1 host`, `2 hosts`.
-pub(crate) fn count(n: usize, one: &str) -> String {
-    if n == 1 {
-        return format!("1 {one}");
-    }
-    let plural = if one.ends_with("ch") { "es" } else { "s" };
-    format!("{n} {one}{plural}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -124,10 +115,6 @@ mod tests {
         assert_eq!(
             (percent(f64::NAN), throughput(f64::INFINITY)),
             ("–".into(), "–".into())
-        );
-        assert_eq!(
-            (count(1, "switch"), count(4, "switch"), count(2, "host")),
-            ("1 switch".into(), "4 switches".into(), "2 hosts".into())
         );
     }
 }

@@ -83,6 +83,10 @@ type RoundKeeper = Box<dyn FnMut(&MeasuredRound) + Send>;
 pub struct FlowCoordinator {
     peers: Vec<Box<dyn PeerChannel + Send>>,
     keeper: Option<RoundKeeper>,
+    /// The bytes of all rounds, also of those that were done again.
+    moved: f64,
+    /// The time for which they lasted.
+    flowed: Duration,
 }
 
 impl FlowCoordinator {
@@ -123,6 +127,8 @@ impl FlowCoordinator {
         FlowCoordinator {
             peers,
             keeper: None,
+            moved: 0.0,
+            flowed: Duration::ZERO,
         }
     }
 
@@ -135,6 +141,16 @@ impl FlowCoordinator {
         if let Some(keeper) = &mut self.keeper {
             keeper(round);
         }
+    }
+
+    /// The bytes that came so far.
+    pub(crate) fn moved(&self) -> f64 {
+        self.moved
+    }
+
+    /// The time in which flows ran so far.
+    pub(crate) fn flowed(&self) -> Duration {
+        self.flowed
     }
 
     /// The number of hosts.
@@ -217,7 +233,10 @@ impl FlowCoordinator {
             flow: *flow,
             rate: rates[flow.to].unwrap_or(0.0),
         };
-        let flows = flows.iter().map(measured).collect();
+        let flows: Vec<MeasuredFlow> = flows.iter().map(measured).collect();
+        let bits: f64 = flows.iter().map(|flow| flow.rate).sum();
+        self.flowed += window;
+        self.moved += bits / 8.0 * window.as_secs_f64();
         Ok((MeasuredRound { flows }, disturbed))
     }
 }

@@ -28,9 +28,14 @@ const SMALLEST: usize = 1000;
 const BESIDE: usize = 66;
 /// The payload of TCP in an octet on the wire, as rates are told.
 const TCP_PAYLOAD: f64 = 1448.0 / 1538.0;
-/// What a sender's socket holds back at most: little beside what a flow carries.
+/// What a sender's socket holds back at most until the rate of its cable is known: little beside
+/// what a flow carries.
 const SLOW_BUFFER: usize = 8 << 10;
 const FAST_BUFFER: usize = 256 << 10;
+/// A sender at a pace is faster than its cable by this factor, and ahead by this time, so that the
+/// cable never waits for it.
+const ABOVE_CABLE: f64 = 1.05;
+const AHEAD: Duration = Duration::from_millis(4);
 /// What is kept for a receiver that does not come to read.
 const RECEIVE_BUFFER: usize = 4 << 20;
 /// After a round the queues of switches empty: until nothing came for so long, and no longer than
@@ -46,33 +51,67 @@ pub(crate) type FlowMark = u64;
 pub(crate) struct SentFlow {
     pub(crate) bytes: u64,
     pub(crate) rate: f64,
+    /// True if nothing but the cable held it back.
+    pub(crate) is_unpaced: bool,
 }
 
-/// Sends to `to` from `start` on for so long, at most so many bytes.
-pub(crate) fn send(
-    to: SocketAddr,
-    mark: FlowMark,
-    start: Instant,
-    window: Duration,
-    most: u64,
-) -> io::Result<SentFlow> {
+/// When a sender sends.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SendingPlan {
+    pub(crate) start: Instant,
+    pub(crate) window: Duration,
+    /// The bytes at most.
+    pub(crate) most: u64,
+    /// The rate of the sender's cable in bits a second of what TCP would carry, once it is known.
+    /// Without it a flow is as fast as its socket lets it be. Where the whole network is one kernel,
+    /// a socket waits for what is in the queues of far switches, too, as no real one does: flows
+    /// over many full cables would send less.
+    pub(crate) cable: Option<f64>,
+}
+
+impl SendingPlan {
+    /// The pace on slow cables. On fast ones no timer is fine enough.
+    fn pace(&self) -> Option<f64> {
+        let cable = self.cable.filter(|_| !self.is_fast())?;
+        Some(cable * ABOVE_CABLE / TCP_PAYLOAD / 8.0)
+    }
+
+    fn is_fast(&self) -> bool {
+        self.window <= FAST_ROUND
+    }
+
+    /// Waits until so many octets may have been sent at this pace.
+    fn wait_for(&self, octets: usize, pace: f64) {
+        let due = Duration::from_secs_f64(octets as f64 / pace);
+        let due = self.start + due.saturating_sub(AHEAD).min(self.window);
+        std::thread::sleep(due.saturating_duration_since(Instant::now()));
+    }
+}
+
+/// Sends to `to` as planned.
+pub(crate) fn send(to: SocketAddr, mark: FlowMark, plan: SendingPlan) -> io::Result<SentFlow> {
+    let SendingPlan { start, window, .. } = plan;
     let any: IpAddr = match to {
         SocketAddr::V4(_) => [0u8; 4].into(),
         SocketAddr::V6(_) => [0u16; 8].into(),
     };
     let socket = UdpSocket::bind((any, 0))?;
     socket.connect(to)?;
-    let is_fast = window <= FAST_ROUND;
-    SockRef::from(&socket).set_send_buffer_size(if is_fast { FAST_BUFFER } else { SLOW_BUFFER })?;
+    let pace = plan.pace();
+    let buffer = match plan.is_fast() || pace.is_some() {
+        true => FAST_BUFFER,
+        false => SLOW_BUFFER,
+    };
+    SockRef::from(&socket).set_send_buffer_size(buffer)?;
     socket.set_write_timeout(Some(window.max(Duration::from_millis(1))))?;
     let mut datagrams = [0; LARGEST * MOST_OF_A_CALL];
     for datagram in datagrams.chunks_mut(LARGEST) {
         datagram[..8].copy_from_slice(&mark.to_be_bytes());
     }
-    let (mut at_once, mut bytes) = (is_fast, 0);
+    let (mut at_once, mut bytes, mut octets) = (plan.is_fast(), 0, 0);
     let mut left: Vec<(Duration, usize)> = Vec::new();
     std::thread::sleep(start.saturating_duration_since(Instant::now()));
-    while start.elapsed() < window && bytes < most {
+    while start.elapsed() < window && bytes < plan.most {
         let sent = if at_once {
             let count = fastrand::usize(MOST_OF_A_CALL / 2..=MOST_OF_A_CALL);
             send_at_once(&socket, &datagrams[..count * LARGEST])
@@ -82,7 +121,11 @@ pub(crate) fn send(
         match sent {
             Ok(count) => {
                 bytes += count as u64;
+                octets += on_the_wire(count);
                 left.push((start.elapsed(), on_the_wire(count)));
+                if let Some(pace) = pace {
+                    plan.wait_for(octets, pace);
+                }
             }
             // This card cannot.
             Err(_) if at_once => at_once = false,
@@ -91,12 +134,17 @@ pub(crate) fn send(
                 std::thread::yield_now();
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {}
             Err(error) => return Err(error),
         }
     }
     let rate = rate(&left, window);
-    Ok(SentFlow { bytes, rate })
+    Ok(SentFlow {
+        bytes,
+        rate,
+        is_unpaced: pace.is_none(),
+    })
 }
 
 /// Several datagrams of one size (udp(7), UDP_SEGMENT).

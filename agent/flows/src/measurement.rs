@@ -101,8 +101,12 @@ pub fn measure_tree(
 ) -> Result<FlowMeasurement, Box<StoppedMeasurement>> {
     let start = Instant::now();
     let plan = RoundPlan::within(limits.budget, coordinator);
-    let (window, rounds) = match plan {
-        Ok(plan) => (plan.window, plan.rounds),
+    let RoundPlan {
+        window,
+        rounds,
+        rate,
+    } = match plan {
+        Ok(plan) => plan,
         Err(error) => {
             let measured = None;
             return Err(Box::new(StoppedMeasurement { measured, error }));
@@ -110,8 +114,9 @@ pub fn measure_tree(
     };
     let mut session = MapSession::new(coordinator.hosts(), rounds);
     let mut random = fastrand::Rng::new();
-    let (mut moved, mut done) = (0.0, 0);
+    let mut done = 0;
     let stopped = loop {
+        let moved = coordinator.moved();
         if goes_on(done, Bytes(moved as u64)).is_break() {
             break Some(MeasurementError::Ended);
         }
@@ -119,14 +124,23 @@ pub fn measure_tree(
             let enough = session.rounds_together() >= LEAST_ROUNDS;
             break (!enough).then_some(MeasurementError::TimeShort(limits.time));
         }
+        // Hosts may be faster than the first one, and rounds are done again.
+        if moved >= limits.budget.0 as f64 {
+            let together = session.rounds_together();
+            let each = moved / together.max(1) as f64;
+            break (together < LEAST_ROUNDS).then(|| MeasurementError::BudgetSmall {
+                budget: limits.budget,
+                hosts: coordinator.hosts(),
+                rate,
+                needed: Bytes((each * (LEAST_ROUNDS + 1) as f64).ceil() as u64),
+            });
+        }
         let Some(flows) = session.next_round(&mut random) else {
             break None;
         };
-        let began = Instant::now();
+        let (began, flowed) = (Instant::now(), coordinator.flowed());
         match coordinator.measure(&flows, window) {
             Ok(round) => {
-                let bits: f64 = round.flows.iter().map(|f| f.rate).sum();
-                moved += bits / 8.0 * window.as_secs_f64();
                 done += 1;
                 coordinator.keep(&round);
                 session.record(round);
@@ -134,13 +148,14 @@ pub fn measure_tree(
             Err(error) => break Some(error.into()),
         }
         // Others have the rest of the time to themselves.
-        let whole = window.div_f64(limits.share.clamp(0.001, 1.0));
+        let flowed = coordinator.flowed() - flowed;
+        let whole = flowed.div_f64(limits.share.clamp(0.001, 1.0));
         std::thread::sleep(whole.saturating_sub(began.elapsed()));
     };
     let measured = FlowMeasurement {
         tree: session.tree(),
         believed: session.believed(),
-        moved: Bytes(moved as u64),
+        moved: Bytes(coordinator.moved() as u64),
         took: start.elapsed(),
     };
     match stopped {
@@ -157,6 +172,8 @@ pub fn measure_tree(
 struct RoundPlan {
     window: Duration,
     rounds: usize,
+    /// The payload rate of the first flow in bit/s.
+    rate: f64,
 }
 
 impl RoundPlan {
@@ -183,6 +200,7 @@ impl RoundPlan {
         Ok(RoundPlan {
             window,
             rounds: rounds - 1,
+            rate,
         })
     }
 }

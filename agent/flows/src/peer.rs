@@ -1,5 +1,5 @@
 //! A host's part: it sends and receives as the coordinator says.
-use crate::datagrams::{self, FlowMark, FlowReceiver, LEAD};
+use crate::datagrams::{self, FlowMark, FlowReceiver, LEAD, SendingPlan};
 use crate::wire::{
     LONGEST_LINE, PeerAnswer, PeerGreeting, PeerOrder, PeerService, RoundOrder, SessionKey,
     read_line, write_line,
@@ -8,7 +8,7 @@ use std::io::{self, BufReader, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -16,6 +16,10 @@ use std::time::{Duration, Instant};
 const CONNECT_TIME: Duration = Duration::from_secs(3);
 /// Callers at once that have not said yet what they want.
 const MOST_GREETINGS: usize = 256;
+/// The answer to a greeting with the right key. Nothing is sent to a port that answers otherwise.
+const TAKEN: [u8; 1] = *b"!";
+/// Flows that were announced and wait for their round: one is expected.
+const MOST_ANNOUNCED: usize = 8;
 /// Ports that are tried until one is free for TCP and UDP.
 const TRIES: usize = 16;
 /// A host whose processors are busy with other things sends less than this part of what it did
@@ -38,9 +42,9 @@ impl FlowPeer {
         let (listener, receiver) = listen(Ipv6Addr::UNSPECIFIED.into())
             .or_else(|_| listen(Ipv4Addr::UNSPECIFIED.into()))?;
         let port = listener.local_addr()?.port();
-        let (flows, arriving) = channel();
+        let (flows, arriving) = sync_channel(MOST_ANNOUNCED);
         let orders = FlowEnds::new(key.clone(), arriving, receiver);
-        let (hand_over, taken) = channel();
+        let (hand_over, taken) = sync_channel(1);
         let orders = thread::spawn(move || {
             if let Ok(stream) = taken.recv() {
                 // The coordinator is gone: so is the need for this host.
@@ -96,8 +100,8 @@ struct LeavingFlow {
 fn accept(
     listener: &TcpListener,
     key: &SessionKey,
-    flows: &Sender<ArrivingFlow>,
-    orders: Option<&Sender<TcpStream>>,
+    flows: &SyncSender<ArrivingFlow>,
+    orders: Option<&SyncSender<TcpStream>>,
     open: &AtomicBool,
 ) {
     let greeting = Arc::new(());
@@ -123,7 +127,7 @@ fn accept(
             if let Ok((wants, stream)) = greeted(stream, &key) {
                 match (wants, stream.peer_addr()) {
                     (PeerService::Flow { mark }, Ok(from)) => {
-                        let _ = flows.send(ArrivingFlow {
+                        let _ = flows.try_send(ArrivingFlow {
                             from: from.ip(),
                             mark,
                             _announced: stream,
@@ -131,7 +135,7 @@ fn accept(
                     }
                     (PeerService::Flow { .. }, Err(_)) => {}
                     (PeerService::Orders, _) => {
-                        let _ = orders.map(|orders| orders.send(stream));
+                        let _ = orders.map(|orders| orders.try_send(stream));
                     }
                 }
             }
@@ -146,7 +150,7 @@ fn greeted(mut stream: TcpStream, key: &SessionKey) -> io::Result<(PeerService, 
     if greeting.key != *key {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
-    stream.write_all(b"!")?;
+    stream.write_all(&TAKEN)?;
     stream.set_read_timeout(None)?;
     stream.set_nodelay(true)?;
     Ok((greeting.wants, stream))
@@ -176,7 +180,14 @@ pub(crate) fn call(to: SocketAddr, key: &SessionKey, wants: PeerService) -> io::
             wants,
         },
     )?;
-    stream.read_exact(&mut [0])?;
+    let mut word = [0];
+    stream.read_exact(&mut word)?;
+    if word != TAKEN {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            "something else than a measurement listens there",
+        ));
+    }
     stream.set_read_timeout(None)?;
     Ok(stream)
 }
@@ -197,7 +208,7 @@ impl FlowPort {
     pub fn open(address: IpAddr, key: SessionKey) -> io::Result<FlowPort> {
         let (listener, receiver) = listen(address)?;
         let address = listener.local_addr()?;
-        let (flows, arriving) = channel();
+        let (flows, arriving) = sync_channel(MOST_ANNOUNCED);
         let open = Arc::new(AtomicBool::new(true));
         let (heard, expected) = (open.clone(), key.clone());
         thread::Builder::new().spawn(move || accept(&listener, &expected, &flows, None, &heard))?;
@@ -237,7 +248,7 @@ struct FlowEnds {
     key: SessionKey,
     arriving: Receiver<ArrivingFlow>,
     receiver: Arc<FlowReceiver>,
-    /// The highest rate at which this host sent, in whole bits a second.
+    /// The highest rate at which this host sent without a pace, in whole bits a second: 0 before.
     fastest: Arc<AtomicU64>,
 }
 
@@ -276,9 +287,15 @@ impl PreparedRound {
     /// Sends and receives for the time of the round, and sends at most so many bytes.
     pub fn run(self, most: u64) -> RoundOutcome {
         let (start, window) = (Instant::now() + LEAD, self.window);
-        let send = |flow: LeavingFlow| {
-            thread::spawn(move || datagrams::send(flow.to, flow.mark, start, window, most))
+        let known = self.fastest.load(Ordering::Relaxed);
+        let plan = SendingPlan {
+            start,
+            window,
+            most,
+            cable: (known > 0).then_some(known as f64),
         };
+        let send =
+            |flow: LeavingFlow| thread::spawn(move || datagrams::send(flow.to, flow.mark, plan));
         let sender = self.to.map(send);
         let rate = self
             .from
@@ -286,8 +303,10 @@ impl PreparedRound {
         // What went wrong shows at the receiver.
         let sent = sender.and_then(|sender| sender.join().ok()?.ok());
         let disturbed = sent.is_some_and(|sent| {
-            let before = self.fastest.fetch_max(sent.rate as u64, Ordering::Relaxed);
-            sent.rate < before as f64 * UNDISTURBED
+            if sent.is_unpaced {
+                self.fastest.fetch_max(sent.rate as u64, Ordering::Relaxed);
+            }
+            sent.rate < known as f64 * UNDISTURBED
         });
         RoundOutcome {
             rate,

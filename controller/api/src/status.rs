@@ -3,7 +3,7 @@
 //! The text follows the rules for plugins of Nagios: a first line with the state, then figures
 //! behind a bar; more lines after it. The exit status is the state.
 use crate::{AlarmSeverity, Snapshot};
-use inventory::Millis;
+use inventory::{Millis, counted};
 use serde::Serialize;
 use std::fmt;
 use std::time::Duration;
@@ -140,21 +140,22 @@ impl fmt::Display for ControllerStatus {
         match self.epoch.zip(self.epoch_age) {
             Some((epoch, age)) => {
                 let age = coarse(Duration::from_secs(age));
-                write!(f, "epoch {epoch} ({age} old), {} hosts, ", self.hosts)?;
+                let hosts = counted(self.hosts as usize, "host");
+                write!(f, "epoch {epoch} ({age} old), {hosts}, ")?;
             }
             None => f.write_str("no epoch published, ")?,
         }
         write!(
             f,
-            "{} of {} switches silent, ",
+            "{} of {} silent, ",
             self.silent.len(),
-            self.switches
+            counted(self.switches, "switch")
         )?;
         write!(
             f,
-            "{} alarms, {} jobs | ",
-            error + warning + info,
-            self.jobs
+            "{}, {} | ",
+            counted(error + warning + info, "alarm"),
+            counted(self.jobs, "job")
         )?;
         // 'label'=value[UOM];[warn];[crit];[min];[max]
         write!(f, "epoch={}c ", self.epoch.unwrap_or_default())?;

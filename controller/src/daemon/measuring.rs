@@ -5,6 +5,7 @@ use crate::clock::SteadyClock;
 use crate::engine::{ControllerEvent, MappingOrder, MappingOutcome, TroubleArea};
 use crate::flow_exchange::FlowExchange;
 use api::mapping::MappingStatus;
+use directory::publishing::EpochStore;
 use flows::{
     BELIEVED, FlowCoordinator, FlowMeasurement, MeasurementLimits, line_rate, measure_tree,
 };
@@ -14,6 +15,7 @@ use mapping::FoundTrunk;
 use std::io;
 use std::net::IpAddr;
 use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -41,6 +43,29 @@ impl MeasuringProgress {
     }
 }
 
+/// Writes what flows told: one file after the other, and the newest last.
+#[derive(Default)]
+pub(super) struct MappedWriter {
+    newest: Mutex<Option<Arc<MappedPlaces>>>,
+    /// Held while the shared directory, which may hang, takes the file.
+    writing: Mutex<()>,
+}
+
+impl MappedWriter {
+    fn put(&self, mapped: Arc<MappedPlaces>) {
+        *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = Some(mapped);
+    }
+
+    /// Writes the newest; `None` if another thread did.
+    fn write(&self, store: &EpochStore) -> Option<Result<(), String>> {
+        let _alone = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        let mapped = newest.take()?;
+        drop(newest);
+        Some(store.write_mapped(&mapped).map_err(|e| e.to_string()))
+    }
+}
+
 impl ControllerDaemon {
     /// Measures flows between hosts.
     pub(super) fn measure(&mut self, order: MappingOrder) {
@@ -56,10 +81,15 @@ impl ControllerDaemon {
     /// Writes what flows told, on a thread of its own.
     pub(super) fn keep_mapped(&self, mapped: Arc<MappedPlaces>) {
         let (store, events) = (Arc::clone(&self.store), self.events.clone());
+        let writer = Arc::clone(&self.mapped);
+        writer.put(mapped);
         tokio::spawn(async move {
-            let writing =
-                spawn_blocking(move || store.write_mapped(&mapped).map_err(|e| e.to_string()));
-            let problem = outcome(writing.await).err();
+            let writing = spawn_blocking(move || Ok(writer.write(&store)));
+            let problem = match outcome(writing.await) {
+                Ok(None) => return,
+                Ok(Some(written)) => written.err(),
+                Err(fault) => Some(fault),
+            };
             let problem =
                 problem.map(|e| format!("{e}; a restart forgets what was measured since"));
             let about = TroubleArea::Mapped;
@@ -84,7 +114,10 @@ fn start(
 ) -> io::Result<()> {
     *progress.lock() = (0, Bytes(0));
     let run = move || {
-        let measured = measure(&order, &exchange, &progress);
+        // After a fault here, too, the engine waits for an answer.
+        let measured = catch_unwind(AssertUnwindSafe(|| measure(&order, &exchange, &progress)));
+        let measured =
+            measured.unwrap_or_else(|_| Err("heddle has a fault here, please report it".into()));
         let moved = progress.lock().1;
         let outcome = match measured {
             Ok(measured) if measured.fits_a_tree() => MappingOutcome {
@@ -98,7 +131,8 @@ fn start(
                 problem: Some(format!(
                     "no tree explains the flows between its hosts: {:.0} % of them were much \
                      slower than the best one lets expect; other traffic, several paths between \
-                     switches or aggregates that choose a cable by address do that",
+                     switches or aggregates that choose a cable by address do that; order it \
+                     again while no job runs",
                     measured.tree.unexplained * 100.0
                 )),
             },

@@ -26,6 +26,7 @@ fn daemon(dir: &Path) -> ControllerDaemon {
         rota: watch::channel(Arc::default()).0,
         flows: FlowExchange::default(),
         measuring: MeasuringProgress::default(),
+        mapped: Arc::default(),
         tls: None,
         show: false,
         hooks: None,

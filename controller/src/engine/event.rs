@@ -79,6 +79,8 @@ pub enum ControllerEvent {
         job: String,
         /// Whose job it is.
         user: String,
+        /// The epoch that it followed.
+        epoch: u64,
         /// What it says against the published tree.
         said: Option<TreeSuspicion>,
     },

@@ -1,7 +1,7 @@
 //! Hold-down: a change is believed only after the network held still for some time.
 use super::candidate::{EpochCandidate, PublishedNetwork};
 use inventory::difference::TopologyDifference;
-use inventory::{Millis, Topology};
+use inventory::{Millis, Topology, counted};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -182,9 +182,9 @@ impl HoldDown {
                 .chain(ranks(s, &candidate))
                 .collect(),
             None => vec![format!(
-                "first look: {} hosts on {} switches",
-                candidate.key.hosts.len(),
-                candidate.key.switches.len()
+                "first look: {} on {}",
+                counted(candidate.key.hosts.len(), "host"),
+                counted(candidate.key.switches.len(), "switch")
             )],
         };
         let touched = settled.map(|_| difference.as_ref().map(touched).unwrap_or_default());

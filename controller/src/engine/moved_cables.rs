@@ -61,6 +61,8 @@ pub struct WatchOrder {
     pub job: String,
     /// Whose job it is.
     pub user: String,
+    /// The epoch that it follows.
+    pub epoch: u64,
     hosts: Vec<String>,
     layout: RankLayout,
     #[serde(skip)]
@@ -117,6 +119,7 @@ impl WatchState {
         Some(WatchOrder {
             job: record.id.clone(),
             user: record.user.clone(),
+            epoch: record.epoch,
             hosts: record.hosts.clone(),
             layout: record.layout.clone(),
             mpi: record.mpi.known().copied(),
@@ -139,17 +142,26 @@ impl WatchState {
         }
     }
 
-    /// Takes what a window says. In a replay it is all that tells of the job.
     #[cfg(test)]
     pub(super) fn jobs(&self) -> usize {
         self.jobs.len()
     }
 
-    fn judged(&mut self, now: Millis, job: String, user: &str, said: Option<TreeSuspicion>) {
-        self.is_judging = false;
+    /// Takes what a window says. In a replay it is all that tells of the job. True if what stands is
+    /// another suspicion, or none any more.
+    fn judged(
+        &mut self,
+        now: Millis,
+        job: String,
+        user: &str,
+        said: Option<TreeSuspicion>,
+    ) -> bool {
         let job = self.jobs.entry(job);
         let job = job.or_insert_with(|| WatchedJob::new(user, now));
+        let standing = |job: &WatchedJob| job.row.stands().map(|said| said.best.clone());
+        let before = standing(job);
         job.row.add(said);
+        standing(job) != before
     }
 
     /// Another network is published.
@@ -203,12 +215,15 @@ impl ControllerEngine {
     pub(super) fn take_judgement(
         &mut self,
         now: Millis,
-        job: String,
-        user: String,
+        (job, user): (String, String),
+        epoch: u64,
         said: Option<TreeSuspicion>,
     ) {
-        self.watch.judged(now, job, &user, said);
-        self.wake = true;
+        self.watch.is_judging = false;
+        // Another network may have been published meanwhile.
+        if self.learned.network_of(epoch).is_some() {
+            self.wake |= self.watch.judged(now, job, &user, said);
+        }
     }
 }
 
@@ -218,7 +233,8 @@ impl fmt::Display for StandingSuspicion {
         write!(
             f,
             "{}, say jobs of {}; epoch {} stays, and its schedules collide there: see where that \
-             cable is, or run `heddle map` and publish what it finds",
+             cable is; where switches are unmanaged, `heddle map --controller` measures it while \
+             no job runs",
             self.suspicion,
             users.join(", "),
             self.epoch

@@ -168,6 +168,10 @@ impl ControllerEngine {
                 .members(place, &self.inventory, topology)
                 .is_ok()
         });
+        if !places.is_empty() {
+            // What viewers see is of these.
+            (mapping.status.results, mapping.status.failures) = (Vec::new(), 0);
+        }
         mapping
             .tried
             .extend(places.iter().map(|place| (place.hosts.clone(), now)));
@@ -189,15 +193,21 @@ impl ControllerEngine {
                         ..MappingProgress::default()
                     };
                     let text = format!(
-                        "\"{}\": flows between {} hosts are measured, at most {} bytes",
-                        place.bridge, progress.hosts, order.budget
+                        "unmanaged bridge \"{}\": flows between {} hosts are measured, at most \
+                         {:.0} MB",
+                        place.bridge,
+                        progress.hosts,
+                        order.budget.0 as f64 / 1e6
                     );
                     self.public.log(now, EventLevel::Info, text, fx);
                     self.mapping.running = Some((order.ticket, place, progress));
                     fx.push(ControllerEffect::MapPlace(Box::new(order)));
                 }
                 Err(problem) => {
-                    let text = format!("\"{}\": {problem}; it is not measured", place.bridge);
+                    let text = format!(
+                        "unmanaged bridge \"{}\": {problem}; it is not measured",
+                        place.bridge
+                    );
                     self.public.log(now, EventLevel::Warning, text.clone(), fx);
                     self.mapping.fail(text);
                 }
@@ -246,7 +256,11 @@ impl ControllerEngine {
         match (outcome.place, outcome.problem) {
             (Some(found), None) => {
                 let lines = told(&found);
-                let text = format!("\"{}\": measured: {}", place.bridge, lines.join("; "));
+                let text = format!(
+                    "unmanaged bridge \"{}\": measured: {}",
+                    place.bridge,
+                    lines.join("; ")
+                );
                 self.public.log(now, EventLevel::Info, text, fx);
                 let place = format!("{}: ", place.bridge);
                 self.mapping
@@ -261,7 +275,7 @@ impl ControllerEngine {
             (_, problem) => {
                 let problem = problem.unwrap_or_default();
                 let text = format!(
-                    "\"{}\": {problem}; what was known before stays",
+                    "unmanaged bridge \"{}\": {problem}; what was known before stays",
                     place.bridge
                 );
                 self.public.log(now, EventLevel::Warning, text.clone(), fx);
@@ -286,14 +300,15 @@ fn left(settings: &MeasuringSettings, mapped: &MappedPlaces, now: Millis) -> Res
     if !settings.allows(now) {
         let times: Vec<String> = settings.times.iter().map(ToString::to_string).collect();
         return Err(format!(
-            "the inventory allows measurements at {} UTC only",
+            "the inventory allows measurements at {} UTC only (times: in measuring:)",
             times.join(", ")
         ));
     }
     let moved = mapped.moved_lately(now);
     match settings.budget.0.saturating_sub(moved.0) {
         0 => Err(format!(
-            "the budget of {} bytes for 24 hours is spent",
+            "the budget of {} bytes for 24 hours is spent; order it later, or raise budget: in \
+             measuring:",
             settings.budget
         )),
         left => Ok(Bytes(left)),

@@ -21,6 +21,9 @@ use tokio::sync::mpsc;
 /// Orders to measure: one in two seconds, five at once.
 const ORDERS: RateLimiter = RateLimiter::new(Duration::from_secs(2), 5);
 
+/// The longest body.
+pub(super) const LONGEST: usize = 8 << 10;
+
 /// Takes operators' orders.
 #[derive(Clone)]
 pub struct MappingOrders {

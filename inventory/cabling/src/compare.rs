@@ -2,9 +2,10 @@
 //! inferred cable is marked as inferred.
 use super::found_cables::{CabledNetwork, FoundCable, network};
 use super::pairing::pair;
-use super::report::{CablingFinding, CablingReport, FindingKind, counted};
+use super::report::{CablingFinding, CablingReport, FindingKind};
 use super::{Cable, CableEnd, CablingPlan, fits};
 use inventory::BitsPerSec;
+use inventory::counted;
 use inventory::topology::{LinkGrade, LinkState, NodeKind, Topology};
 use petgraph::unionfind::UnionFind;
 use std::cmp::Ordering;

@@ -1,5 +1,6 @@
 //! The report of a comparison of plan and network.
 use super::Cable;
+use inventory::counted;
 use inventory::topology::LinkGrade;
 use serde::Serialize;
 use std::fmt;
@@ -84,11 +85,6 @@ impl fmt::Display for CablingReport {
             ),
         }
     }
-}
-
-/// `1 cable`, `2 cables`.
-pub(super) fn counted(n: usize, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
 impl fmt::Display for CablingFinding {

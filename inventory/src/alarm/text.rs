@@ -309,12 +309,19 @@ impl Alarm {
                     joined(several, " and ")
                 ),
             },
-            AlarmKind::HostsOnPort(DevicePort { device, port }, hosts) => write!(
-                f,
-                "switch \"{device}\" port {port}: {} are all behind it; an unmanaged bridge \
-                 stands between, its rates are not known",
-                hosts.join(", ")
-            ),
+            AlarmKind::HostsOnPort(DevicePort { device, port }, hosts) => {
+                let more = match hosts.len() {
+                    // There is no trunk to find behind it.
+                    0..=2 => "",
+                    _ => ": `heddle map --controller` measures them",
+                };
+                write!(
+                    f,
+                    "switch \"{device}\" port {port}: {} are all behind it; an unmanaged bridge \
+                     stands between, its rates are not known{more}",
+                    hosts.join(", ")
+                )
+            }
             _ => Ok(()),
         }
     }

@@ -102,7 +102,7 @@ impl DailySpan {
 fn minute(text: &str) -> Option<u16> {
     let (hour, minute) = text.trim().split_once(':')?;
     let (hour, minute): (u16, u16) = (hour.parse().ok()?, minute.parse().ok()?);
-    let at = (minute < 60).then_some(hour * 60 + minute)?;
+    let at = (minute < 60).then(|| hour.checked_mul(60)?.checked_add(minute))??;
     (at <= 1_440).then_some(at)
 }
 
@@ -169,6 +169,7 @@ mod tests {
             "{share: 0.1}",
             "{times: ['22-6']}",
             "{times: ['24:30-25:00']}",
+            "{times: ['1093:00-06:00']}",
             "{budget: much}",
             "{often: 1}",
         ] {

@@ -100,7 +100,8 @@ impl NetworkAddress {
 fn check_hosts(members: &[JobMember]) -> anyhow::Result<()> {
     if members.len() < 3 {
         bail!(
-            "{} hosts have no tree to find; start one rank on each of three hosts or more",
+            "the job has {} of the three ranks that a tree takes; nothing was measured; start one \
+             rank on each of three hosts or more",
             members.len()
         );
     }
@@ -135,6 +136,26 @@ fn joins(members: &[JobMember], network: NetworkAddress) -> bool {
     addresses.is_some_and(|all| all.len() == members.len())
 }
 
+/// Why the network that `--network` names does not serve.
+fn not_everywhere(members: &[JobMember], wanted: NetworkAddress) -> String {
+    let is_off = |m: &&JobMember| !m.addresses.iter().any(|a| a.shares_network(wanted));
+    let problem = match members.iter().find(is_off) {
+        Some(host) => format!("{} has no address on it", with_addresses(host)),
+        None => "several hosts have the same address on it".to_owned(),
+    };
+    format!(
+        "--network {}/{}: {problem}; nothing was measured; name a network on which each host has \
+         an address of its own",
+        wanted.address, wanted.prefix
+    )
+}
+
+fn with_addresses(member: &JobMember) -> String {
+    let all = member.addresses.iter();
+    let all = all.map(|a| format!("{}/{}", a.address, a.prefix));
+    format!("{} ({})", member.host, all.collect::<Vec<_>>().join(", "))
+}
+
 fn nothing_in_common(members: &[JobMember]) -> String {
     let first = &members[0];
     let meets = |m: &&JobMember| {
@@ -142,18 +163,11 @@ fn nothing_in_common(members: &[JobMember]) -> String {
         m.addresses.iter().any(on)
     };
     let without = members.iter().find(|m| !meets(m)).unwrap_or(&members[1]);
-    let of = |m: &JobMember| {
-        let all = m
-            .addresses
-            .iter()
-            .map(|a| format!("{}/{}", a.address, a.prefix));
-        format!("{} ({})", m.host, all.collect::<Vec<_>>().join(", "))
-    };
     format!(
-        "no network in common: {} and {}; heddle maps hosts of one Ethernet network, not across \
-         routers; give the hosts of one network, or name theirs in --network",
-        of(first),
-        of(without)
+        "no network in common: {} and {}; nothing was measured, because heddle maps hosts of one \
+         Ethernet network, not across routers; start the job on the hosts of one network",
+        with_addresses(first),
+        with_addresses(without)
     )
 }
 
@@ -173,11 +187,15 @@ pub(crate) fn on_one_network(
         .filter(|a| joins(members, *a))
         .collect();
     let Some(&network) = common.first() else {
-        bail!(nothing_in_common(members));
+        bail!(wanted.map_or_else(
+            || nothing_in_common(members),
+            |wanted| not_everywhere(members, wanted)
+        ));
     };
     if common.len() > 1 {
         eprintln!(
-            "heddle map: the hosts have {} networks in common; {}/{} is measured; --network names another",
+            "heddle map: the hosts have {} networks in common; that of {}/{} is measured; \
+             --network names another",
             common.len(),
             network.address,
             network.prefix
@@ -232,7 +250,9 @@ mod tests {
         assert_eq!(addresses, ["10.0.0.1:9", "10.0.7.1:9", "10.0.9.1:9"]);
         let refused = on_one_network(&hosts, Some("192.168.1.0/24")).unwrap_err();
         assert!(
-            refused.to_string().starts_with("no network in common: n0 "),
+            refused
+                .to_string()
+                .starts_with("--network 192.168.1.0/24: n1 (10.0.7.1/16) has no address on it; "),
             "{refused}"
         );
     }

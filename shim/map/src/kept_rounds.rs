@@ -6,7 +6,11 @@ use mapping::{HostFlow, MOST_HOSTS, MeasuredFlow, MeasuredRound};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::Write;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
+
+/// The payload rates that a flow can have, in bit/s.
+const RATES: RangeInclusive<f64> = 0.0..=1e13;
 
 /// The first line.
 #[derive(Debug, Serialize, Deserialize)]
@@ -38,8 +42,13 @@ impl RoundsFile {
     /// # Errors
     /// If it cannot be written.
     pub(crate) fn create(path: PathBuf, hosts: &[MapHost]) -> anyhow::Result<RoundsFile> {
-        let file =
-            File::create(&path).with_context(|| format!("{} cannot be written", path.display()))?;
+        let file = File::create(&path).with_context(|| {
+            format!(
+                "nothing was measured; name a file in a folder that you may write to: {} cannot be \
+                 written",
+                path.display()
+            )
+        })?;
         let mut rounds = RoundsFile {
             file,
             path,
@@ -96,7 +105,7 @@ fn parse(text: &str) -> anyhow::Result<(Vec<MapHost>, Vec<MeasuredRound>)> {
     let round = |line: &str| {
         let KeptRound(flows) = serde_json::from_str(line)?;
         let known = |(from, to, rate): &(usize, usize, f64)| {
-            *from < hosts.len() && *to < hosts.len() && from != to && rate.is_finite()
+            *from < hosts.len() && *to < hosts.len() && from != to && RATES.contains(rate)
         };
         ensure!(
             flows.len() <= hosts.len() && flows.iter().all(known),
@@ -152,6 +161,8 @@ mod tests {
             "[[0,3,1.0]]",
             "[[1,1,1.0]]",
             "[[0,1,1e999]]",
+            "[[0,1,-1.0]]",
+            "[[0,1,1e300]]",
             "{}",
             "[[0,1]]",
         ] {

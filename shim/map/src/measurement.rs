@@ -9,6 +9,7 @@ use flows::{
 use inventory::Bytes;
 use mapping::{MapSession, MeasuredRound};
 use signal_hook::consts::{SIGINT, SIGTERM};
+use std::fs;
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
@@ -45,17 +46,22 @@ pub(crate) fn run(
     let StoppedMeasurement { measured, error } = stopped;
     let error = with_remedy(error);
     Err(match measured.map(|m| m.tree) {
-        None => error,
-        Some(tree) if tree.own_rates.is_empty() => error.context(format!(
-            "stopped after {} rounds, too few to tell a tree",
+        None => {
+            // It holds no round that tells of a tree.
+            let _ = fs::remove_file(&kept_at);
+            error.context("nothing was measured")
+        }
+        Some(tree) if tree.own_rates.is_empty() => anyhow::anyhow!(
+            "{error:#}; the {} rounds so far are too few to tell a tree",
             tree.rounds
-        )),
-        Some(tree) => error.context(format!(
-            "stopped after {} rounds; what they tell: heddle map --from {} -o {}",
+        ),
+        Some(tree) => anyhow::anyhow!(
+            "{error:#}; the {} rounds so far are kept; see the tree that they tell: heddle map \
+             --from {} -o {}",
             tree.rounds,
             kept_at.display(),
             output.display()
-        )),
+        ),
     })
 }
 

@@ -37,6 +37,17 @@ pub(crate) fn write(
     let text = topology_text(hosts, measured, &summary)?;
     fs::write(output, text).with_context(|| format!("{} cannot be written", output.display()))?;
     println!("written to {}", output.display());
+    if measured
+        .tree
+        .trunks
+        .iter()
+        .any(|t| t.probability < BELIEVED)
+    {
+        println!(
+            "heddle publish plans for an ambiguous trunk as for any other; a new run with a higher \
+             --seconds and --budget tells more"
+        );
+    }
     Ok(())
 }
 
@@ -57,9 +68,12 @@ pub(crate) fn check_output(output: &Path, force: bool) -> anyhow::Result<()> {
 fn summary(hosts: &[MapHost], measured: &FlowMeasurement) -> String {
     let tree = &measured.tree;
     let mut text = format!(
-        "{} hosts, {} switches that matter; {} rounds",
+        "{} hosts, {}; {} rounds",
         hosts.len(),
-        tree.trunks.len() + 1,
+        match tree.trunks.len() {
+            0 => "1 switch that matters".to_owned(),
+            trunks => format!("{} switches that matter", trunks + 1),
+        },
         tree.rounds,
     );
     if !measured.took.is_zero() {

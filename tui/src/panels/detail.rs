@@ -109,7 +109,7 @@ pub(super) fn link(view: &PanelView<'_>, index: usize) -> Vec<Line<'static>> {
                 "load {} / capacity {} = {}",
                 load.aapc_load,
                 load.capacity,
-                format::count(load.phases as usize, "phase")
+                inventory::counted(load.phases as usize, "phase")
             );
             let (mark, style) = if load.bottleneck {
                 ("  ◀ bottleneck", view.palette.bad)

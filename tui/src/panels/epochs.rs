@@ -133,8 +133,8 @@ impl Panel for EpochsPanel {
             format!(
                 "{}{} for {}, bottleneck {}",
                 if epoch.bound_only { "at least " } else { "" },
-                format::count(epoch.phases as usize, "phase"),
-                format::count(epoch.hosts as usize, "host"),
+                inventory::counted(epoch.phases as usize, "phase"),
+                inventory::counted(epoch.hosts as usize, "host"),
                 edge(epoch)
             ),
         ));

@@ -209,7 +209,11 @@ impl Panel for JobsPanel {
         lines.push(detail::fact(
             view,
             "ranks",
-            format!("{} on {}", r.ranks, format::count(r.hosts.len(), "host")),
+            format!(
+                "{} on {}",
+                r.ranks,
+                inventory::counted(r.hosts.len(), "host")
+            ),
         ));
         lines.push(detail::fact(
             view,

@@ -424,13 +424,13 @@ fn switch_lines(view: &PanelView<'_>, switch: &SwitchStatus) -> Vec<Line<'static
     let answered = format!("{seen}, at {}", switch.address);
     let mut lines = vec![detail::fact(view, "answered", answered)];
     if let Some(changes) = switch.top_changes {
-        let changes = format::count(changes as usize, "topology change");
+        let changes = inventory::counted(changes as usize, "topology change");
         lines.push(detail::fact(view, "STP", changes));
     }
     let links = topology.links.iter().filter(|l| l.a == switch.name);
     let below: HashSet<&str> = links.map(|l| l.b.as_str()).collect();
     let is_below = |n: &&Node| n.kind == NodeKind::Host && below.contains(n.name.as_str());
-    let hosts = format::count(topology.nodes.iter().filter(is_below).count(), "host");
+    let hosts = inventory::counted(topology.nodes.iter().filter(is_below).count(), "host");
     lines.push(detail::fact(view, "carries", hosts));
     lines
 }
@@ -473,7 +473,7 @@ fn agent_lines(view: &PanelView<'_>, agent: &AgentStatus) -> Vec<Line<'static>> 
 
 fn way(way: &PathStatus) -> String {
     let over = if way.hops > 0 {
-        format!(" over {}", format::count(way.hops as usize, "router"))
+        format!(" over {}", inventory::counted(way.hops as usize, "router"))
     } else {
         String::new()
     };

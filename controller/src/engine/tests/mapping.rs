@@ -218,4 +218,14 @@ fn unasked_a_place_is_measured_once_and_again_when_its_hosts_change() {
     w.run(600_000);
     assert_eq!(w.mapping.len(), 2, "not again so soon");
     assert_eq!(place("{}").mapping.len(), 0);
+    // What is told of measurements does not grow for ever.
+    w.run(4_000_000);
+    assert_eq!(w.mapping.len(), 3, "an hour later");
+    w.ends(MappingOutcome::failed("no".into()));
+    let status = w.engine.snapshot(w.now).mapping;
+    assert_eq!(
+        (status.results.len(), status.failures),
+        (1, 1),
+        "{status:?}"
+    );
 }

@@ -21,6 +21,7 @@ fn judged(w: &mut SimulatedCluster, user: &str, said: Option<TreeSuspicion>) {
     w.event(ControllerEvent::Judged {
         job: format!("job of {user}"),
         user: user.into(),
+        epoch: 1,
         said,
     });
     w.run(100);
@@ -45,9 +46,10 @@ fn a_suspicion_that_persists_is_an_alarm_until_it_does_not() {
     let [alarm] = told(&w).try_into().unwrap();
     assert_eq!(
         alarm,
-        "host \"n1\" behaves as if it were plugged into switch \"s1\": 1 pairs of hosts slow each \
-         other down as they would then, say jobs of ann, ben; epoch 1 stays, and its schedules \
-         collide there: see where that cable is, or run `heddle map` and publish what it finds"
+        "host \"n1\" behaves as if it were plugged into switch \"s1\": 1 pair of hosts is \
+         slowed down as it would be then, say jobs of ann, ben; epoch 1 stays, and its schedules \
+         collide there: see where that cable is; where switches are unmanaged, `heddle map \
+         --controller` measures it while no job runs"
     );
     for user in ["ann", "ben"] {
         for _ in 0..3 {
@@ -55,6 +57,21 @@ fn a_suspicion_that_persists_is_an_alarm_until_it_does_not() {
         }
     }
     assert_eq!(told(&w), Vec::<String>::new());
+}
+
+#[test]
+fn what_is_judged_against_an_earlier_tree_says_nothing_of_the_present_one() {
+    let mut w = running();
+    for _ in 0..4 {
+        w.event(ControllerEvent::Judged {
+            job: "late".into(),
+            user: "ann".into(),
+            epoch: 0,
+            said: Some(suspicion("s1")),
+        });
+        w.run(100);
+    }
+    assert_eq!((told(&w), w.engine.watch.jobs()), (Vec::new(), 0));
 }
 
 #[test]
@@ -87,11 +104,15 @@ fn each_window_is_judged_once_and_users_wait_their_turn() {
             .iter()
             .filter(|e| matches!(e, ControllerEffect::Judge(_)));
         let count = orders.count();
-        let (job, user) = (record.id, record.user);
+        let (job, user, epoch) = (record.id, record.user, record.epoch);
         if count > 0 {
-            let said = None;
-            w.engine
-                .handle(w.now, ControllerEvent::Judged { job, user, said });
+            let judged = ControllerEvent::Judged {
+                job,
+                user,
+                epoch,
+                said: None,
+            };
+            w.engine.handle(w.now, judged);
         }
         count
     };

@@ -334,8 +334,13 @@ impl SimulatedCluster {
                 }
                 ControllerEffect::Judge(order) => {
                     let said = order.judge();
-                    let (job, user) = (order.job, order.user);
-                    self.event(ControllerEvent::Judged { job, user, said });
+                    let (job, user, epoch) = (order.job, order.user, order.epoch);
+                    self.event(ControllerEvent::Judged {
+                        job,
+                        user,
+                        epoch,
+                        said,
+                    });
                 }
                 ControllerEffect::MapPlace(order) => self.mapping.push(*order),
                 ControllerEffect::KeepMapped(mapped) => self.mapped = mapped,

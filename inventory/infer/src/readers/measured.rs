@@ -27,7 +27,11 @@ pub(crate) fn apply(draft: &mut DraftNetwork<'_>) {
             continue;
         };
         let cables = PlaceCables::new(draft, bridge, place);
+        let alarms = draft.alarms.len();
         let mut trunks = cables.claims(draft);
+        if draft.alarms.len() == alarms {
+            draft.forget_unknown_rates(bridge);
+        }
         // The outer trunks first, so that a cable ends up behind the innermost.
         trunks.sort_by_key(|trunk| std::cmp::Reverse(trunk.behind.len()));
         let mut own = vec![bridge];
@@ -57,6 +61,15 @@ impl DraftNetwork<'_> {
         let node = NodeIx(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
         self.nodes.push(Node::new(name, NodeKind::Unmanaged));
         node
+    }
+
+    /// What is behind the bridge is known now: no alarm says the opposite.
+    fn forget_unknown_rates(&mut self, bridge: NodeIx) {
+        let name = self.name(bridge).to_owned();
+        self.alarms.retain(|alarm| {
+            let is_unknown = matches!(alarm.kind, AlarmKind::HostsOnPort(..));
+            !(is_unknown && alarm.subject.is_node(&name))
+        });
     }
 
     /// The names of the hosts on a bridge, sorted.

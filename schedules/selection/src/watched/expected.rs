@@ -37,6 +37,11 @@ impl WatchedPlan {
         })
     }
 
+    /// The number of its messages.
+    pub(super) fn messages(&self) -> usize {
+        self.messages.len()
+    }
+
     /// By message: the logarithm of the rate on this tree over that which it has to itself.
     pub(super) fn slowness(&self, tree: &Tree) -> Option<Vec<(Message, f64)>> {
         let leaves = tree.with_ranks(&self.ranks).ok()?;

@@ -18,8 +18,14 @@ const SLOW: f64 = -0.35;
 const LEAST_SLOW: usize = 3;
 /// The hosts that are asked whether they moved: those with the most slow pairs.
 const MOST_HOSTS: usize = 8;
+/// Moves times messages that one judgement simulates at most: some seconds. Moves of hosts come
+/// before moves of trunks.
+const MOST_WORK: usize = 8_000_000;
 /// How much better a move must explain the rates than the published tree does, as a logarithm.
 pub const LEAST_GAIN: f64 = 12.0;
+
+/// The moves that a text names beside the best one.
+const MOST_TOLD: usize = 3;
 
 /// A cable that behaves as if it had moved.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -75,12 +81,21 @@ impl fmt::Display for SuspectedMove {
 
 impl fmt::Display for TreeSuspicion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let pairs = self.slow.len();
-        write!(
-            f,
-            "{}: {pairs} pairs of hosts slow each other down as they would then",
-            self.best
-        )
+        write!(f, "{}", self.best)?;
+        for other in self.others.iter().take(MOST_TOLD) {
+            write!(f, ", or {other}")?;
+        }
+        match self.others.len().saturating_sub(MOST_TOLD) {
+            0 => {}
+            more => write!(f, ", or one of {more} other cables moved")?,
+        }
+        match self.slow.len() {
+            1 => f.write_str(": 1 pair of hosts is slowed down as it would be then"),
+            pairs => write!(
+                f,
+                ": {pairs} pairs of hosts slow each other down as they would then"
+            ),
+        }
     }
 }
 
@@ -105,8 +120,9 @@ pub fn judge(
     if slow.len() < LEAST_SLOW {
         return None;
     }
-    let suspects = suspects::moves(between, &most_slow(&slow, measured.len()));
+    let mut suspects = suspects::moves(between, &most_slow(&slow, measured.len()));
     let plan = WatchedPlan::new(between, host_of)?;
+    suspects.truncate(most_moves(plan.messages()));
     let explained = |tree: &Tree| {
         let mut expected = vec![vec![None; host_of.len()]; host_of.len()];
         for (message, slowness) in plan.slowness(tree)? {
@@ -136,6 +152,10 @@ pub fn judge(
             .collect(),
         slow: slow.iter().map(|&(a, b)| (name(a), name(b))).collect(),
     })
+}
+
+fn most_moves(messages: usize) -> usize {
+    MOST_WORK / messages.max(1)
 }
 
 /// By pair of hosts: the mean over their ranks.
@@ -202,4 +222,21 @@ fn most_slow(slow: &[(usize, usize)], hosts: usize) -> Vec<NodeNumber> {
     order.sort_by_key(|host| std::cmp::Reverse(count[*host]));
     order.truncate(MOST_HOSTS);
     order.into_iter().map(|host| host as NodeNumber).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_trees::row;
+
+    #[test]
+    fn the_largest_process_set_on_many_switches_is_judged_in_bounded_work() {
+        let tree = row(64, 2);
+        let hosts: Vec<NodeNumber> = (0..MOST_HOSTS as NodeNumber).collect();
+        let most = most_moves(128 * 127);
+        assert!(suspects::moves(&tree, &hosts).len() > 4 * most);
+        // The hosts that are asked may still have moved to any switch.
+        assert!(most >= MOST_HOSTS * 60, "{most}");
+        assert_eq!(most_moves(0), MOST_WORK);
+    }
 }

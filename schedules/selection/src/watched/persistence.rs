@@ -1,5 +1,5 @@
 //! Suspicions of several windows: one window may have been disturbed.
-use super::judge::TreeSuspicion;
+use super::judge::{SuspectedMove, TreeSuspicion};
 
 /// So many more windows must suspect a move than do not, before it stands.
 const ENOUGH: u32 = 3;
@@ -21,9 +21,12 @@ impl SuspicionRow {
         let is_same = |said: &TreeSuspicion, before: &TreeSuspicion| {
             said.best == before.best || said.others.contains(&before.best)
         };
-        match (said, &self.suspected) {
-            // What is suspected is not reworded by each window.
+        match (said, &mut self.suspected) {
             (Some(said), Some(before)) if is_same(&said, before) => {
+                if !self.stands {
+                    // What stands is not reworded by each window.
+                    keep_common(&mut before.others, &said);
+                }
                 self.surplus = (self.surplus + 1).min(MOST);
                 self.stands |= self.surplus >= ENOUGH;
             }
@@ -44,10 +47,14 @@ impl SuspicionRow {
     }
 }
 
+/// Only the moves that every window takes for possible.
+fn keep_common(others: &mut Vec<SuspectedMove>, said: &TreeSuspicion) {
+    others.retain(|other| said.best == *other || said.others.contains(other));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::watched::SuspectedMove;
 
     fn said(to: &str) -> Option<TreeSuspicion> {
         let (host, to) = ("n0".to_owned(), to.to_owned());
@@ -81,6 +88,31 @@ mod tests {
         assert!(!row(&[&same, &same, &None, &same]));
         assert!(row(&[&same, &same, &None, &same, &same]));
         assert!(!row(&[&same, &other, &same, &other, &same, &other, &same]));
+    }
+
+    #[test]
+    fn moves_that_no_window_tells_apart_are_all_named() {
+        let to = |to: &str| {
+            let (host, to) = ("n0".to_owned(), to.to_owned());
+            SuspectedMove::Host { host, to }
+        };
+        let window = |others: &[&str]| {
+            let others = others.iter().map(|other| to(other)).collect();
+            said("s1").map(|said| TreeSuspicion { others, ..said })
+        };
+        let mut row = SuspicionRow::default();
+        for others in [&["s2", "s3"][..], &["s3"], &["s3", "s2"], &[]] {
+            row.add(window(others));
+        }
+        let stands = row.stands().unwrap();
+        assert_eq!(stands.others, [to("s3")]);
+        assert!(
+            stands.to_string().starts_with(
+                "host \"n0\" behaves as if it were plugged into switch \"s1\", or host \"n0\" \
+                 behaves as if it were plugged into switch \"s3\": "
+            ),
+            "{stands}"
+        );
     }
 
     #[test]

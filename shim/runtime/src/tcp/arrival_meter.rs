@@ -42,14 +42,20 @@ impl ArrivalMeter {
         meter
     }
 
-    /// A call begins, with blocks of this length at this rate in octets a second.
-    pub(super) fn begin(&mut self, block: usize, rate: f64) {
+    /// A call begins, with blocks of this length at this rate in octets a second, which is asked for
+    /// only where it counts. Without a rate nothing could be told of the blocks.
+    pub(super) fn begin(&mut self, block: usize, rate: impl FnOnce() -> f64) {
         self.is_on = false;
         if block < LEAST_BLOCK {
             return;
         }
         self.until = self.until.saturating_sub(1);
         if self.until > 0 {
+            return;
+        }
+        let rate = rate();
+        if rate <= 0.0 {
+            self.until = u32::MAX;
             return;
         }
         self.until = (COST.as_secs_f64() * rate / (block as f64 * SHARE)).ceil() as u32;
@@ -118,7 +124,7 @@ mod tests {
         let mut metered = |block: usize, rate: f64| {
             (0..1000)
                 .filter(|_| {
-                    meter.begin(block, rate);
+                    meter.begin(block, || rate);
                     meter.is_on()
                 })
                 .count()
@@ -127,12 +133,13 @@ mod tests {
         assert_eq!(metered(64 << 10, 2.5e6), 1000, "26 ms a block");
         let short = metered(64 << 10, 125e6);
         assert!((40..60).contains(&short), "0.5 ms a block: {short}");
+        assert_eq!(metered(64 << 10, 0.0), 0, "no rate is known");
     }
 
     #[test]
     fn only_a_block_whose_beginning_was_seen_counts() {
         let mut meter = ArrivalMeter::new(2);
-        meter.begin(100_000, 1.0);
+        meter.begin(100_000, || 1.0);
         meter.came(1, 60_000, 100_000);
         meter.came(1, 100_000, 100_000);
         assert_eq!(meter.take(), [None, None]);

@@ -8,7 +8,7 @@ pub use self::framed::ArrivedBlocks;
 
 use self::framed::{BlockFraming, FrameReader};
 use super::MeshError;
-use super::mesh::{MeshToken, ReadyPeer, TcpMesh};
+use super::mesh::{MeshToken, ReadyPeer, TcpMesh, fastest};
 use super::window::SendWindow;
 use crate::exchange::{CarrierEvent, ExchangeWindow, TransferCarrier, TransferPiece, carry_out};
 use schedules::message::Message;
@@ -127,8 +127,8 @@ impl TcpMesh {
     fn meter_call(&mut self, part: &RankPart, framing: BlockFraming, length: usize) {
         let is_plain = !part.streams && !part.passes_on && part.window.is_none();
         if is_plain && framing == BlockFraming::Bare {
-            let rate = self.fastest();
-            self.meter.begin(length, rate);
+            let peers = &self.peers;
+            self.meter.begin(length, || fastest(peers));
         } else {
             self.meter.pause();
         }

@@ -37,10 +37,17 @@ pub(super) fn wait<'e>(
     }
 }
 
+/// Octets a second at which the fastest way passes payload on; 0 where no rate is known.
+pub(super) fn fastest(peers: &[Option<MeshPeer>]) -> f64 {
+    let paces = peers.iter().flatten().filter_map(MeshPeer::pace_now);
+    let rates = paces.map(super::socket::payload_rate);
+    rates.fold(0.0, f64::max)
+}
+
 /// Every connection of a rank.
 #[derive(Debug)]
 pub struct TcpMesh {
-    peers: Vec<Option<MeshPeer>>,
+    pub(super) peers: Vec<Option<MeshPeer>>,
     epoll: Epoll,
     /// Calls made over these connections: the same number on every rank within a call.
     calls: u32,
@@ -139,13 +146,6 @@ impl TcpMesh {
     pub(super) fn few(&self, least: usize) -> usize {
         let paces = self.peers.iter().flatten().filter_map(|peer| peer.pace);
         paces.map(|pace| pace.few(least)).min().unwrap_or(least)
-    }
-
-    /// Octets a second at which the fastest way passes payload on; none where no rate is known.
-    pub(super) fn fastest(&self) -> f64 {
-        let paces = self.peers.iter().flatten().filter_map(MeshPeer::pace_now);
-        let rates = paces.map(super::socket::payload_rate);
-        rates.fold(0.0, f64::max)
     }
 
     /// How fast blocks came from each rank since this was asked last, as shares of the rate of the
