@@ -147,12 +147,10 @@ impl ControllerEngine {
                 self.start(now, current, highest, epochs, problem, fx)
             }
             ControllerEvent::Tick => self.tick(now, fx),
-            ControllerEvent::Observed(observation)
-                if observation.source == ObservationSource::Agent =>
-            {
-                self.take_report(now, &observation, fx)
-            }
-            ControllerEvent::Observed(observation) => self.take_answer(now, &observation, fx),
+            ControllerEvent::Observed(observation) => match observation.source {
+                ObservationSource::Agent => self.take_report(now, &observation, fx),
+                _ => self.take_answer(now, &observation, fx),
+            },
             ControllerEvent::ReportRefused { from, problem } => {
                 self.report_refused(now, from, &problem, fx)
             }
@@ -172,9 +170,7 @@ impl ControllerEngine {
             ControllerEvent::JobGone { id } => self.observed.jobs.record_removed(&id),
             ControllerEvent::JobsUnread { count } => self.observed.jobs.unread(count),
             ControllerEvent::Trouble { about, problem } => self.note_trouble(about, problem),
-            ControllerEvent::Rollback(ordered) => {
-                self.take_rollback(now, ordered.map(|ordered| *ordered), fx)
-            }
+            ControllerEvent::Rollback(order) => self.take_rollback(now, order.map(|o| *o), fx),
             ControllerEvent::Planned { ticket, summary } => {
                 fx.extend(self.making.planned(now, ticket, summary))
             }

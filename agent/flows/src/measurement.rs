@@ -116,24 +116,15 @@ pub fn measure_tree(
     let mut random = fastrand::Rng::new();
     let mut done = 0;
     let stopped = loop {
-        let moved = coordinator.moved();
-        if goes_on(done, Bytes(moved as u64)).is_break() {
+        if goes_on(done, Bytes(coordinator.moved() as u64)).is_break() {
             break Some(MeasurementError::Ended);
         }
         if start.elapsed() > limits.time {
-            let enough = session.rounds_together() >= LEAST_ROUNDS;
-            break (!enough).then_some(MeasurementError::TimeShort(limits.time));
+            let too_few = session.rounds_together() < LEAST_ROUNDS;
+            break too_few.then_some(MeasurementError::TimeShort(limits.time));
         }
-        // Hosts may be faster than the first one, and rounds are done again.
-        if moved >= limits.budget.0 as f64 {
-            let together = session.rounds_together();
-            let each = moved / together.max(1) as f64;
-            break (together < LEAST_ROUNDS).then(|| MeasurementError::BudgetSmall {
-                budget: limits.budget,
-                hosts: coordinator.hosts(),
-                rate,
-                needed: Bytes((each * (LEAST_ROUNDS + 1) as f64).ceil() as u64),
-            });
+        if coordinator.moved() >= limits.budget.0 as f64 {
+            break too_few_for(limits.budget, coordinator, &session, rate);
         }
         let Some(flows) = session.next_round(&mut random) else {
             break None;
@@ -147,10 +138,7 @@ pub fn measure_tree(
             }
             Err(error) => break Some(error.into()),
         }
-        // Others have the rest of the time to themselves.
-        let flowed = coordinator.flowed() - flowed;
-        let whole = flowed.div_f64(limits.share.clamp(0.001, 1.0));
-        std::thread::sleep(whole.saturating_sub(began.elapsed()));
+        rest(began, coordinator.flowed() - flowed, limits.share);
     };
     let measured = FlowMeasurement {
         tree: session.tree(),
@@ -165,6 +153,30 @@ pub fn measure_tree(
             Err(Box::new(StoppedMeasurement { measured, error }))
         }
     }
+}
+
+/// Leaves the rest of the time to others, after flows that ran so long since `began`.
+fn rest(began: Instant, flowed: Duration, share: f64) {
+    let whole = flowed.div_f64(share.clamp(0.001, 1.0));
+    std::thread::sleep(whole.saturating_sub(began.elapsed()));
+}
+
+/// The error of a budget that is spent after too few rounds: hosts may be faster than the first
+/// one, and rounds are done again.
+fn too_few_for(
+    budget: Bytes,
+    coordinator: &FlowCoordinator,
+    session: &MapSession,
+    rate: f64,
+) -> Option<MeasurementError> {
+    let together = session.rounds_together();
+    let each = coordinator.moved() / together.max(1) as f64;
+    (together < LEAST_ROUNDS).then(|| MeasurementError::BudgetSmall {
+        budget,
+        hosts: coordinator.hosts(),
+        rate,
+        needed: Bytes((each * (LEAST_ROUNDS + 1) as f64).ceil() as u64),
+    })
 }
 
 /// How long a round lasts, and how many the budget holds beside the flows of each host alone, which
