@@ -214,8 +214,10 @@ fn drawn(args: &Args, entries: &[HistoryEntry]) -> anyhow::Result<String> {
         history::network(&args.dir, entry.info.number).map_err(anyhow::Error::msg)
     };
     let (network_before, network_after) = (network(before)?, network(after)?);
-    let changes = after.info.changes.join("; ");
-    let title = format!("epoch {}: {changes}", after.info.number);
+    let title = std::iter::once(format!("epoch {}", after.info.number))
+        .chain((!after.info.changes.is_empty()).then(|| after.info.changes.join("; ")))
+        .collect::<Vec<_>>()
+        .join(": ");
     let moment = |entry: &HistoryEntry, topology| NetworkMoment {
         topology,
         heading: format!("epoch {}", entry.info.number),

@@ -1,7 +1,7 @@
 //! `heddle verify`
 use crate::schedule::count;
 use crate::{CommandOutcome, input_file};
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, bail};
 use inventory::unreadable::UnreadableFile;
 use inventory::{Tree, ranks, sanitize};
 use schedules::json::{self, MAX_BYTES, Schedule};
@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 
 /// Check a schedule against a topology file and name the first violation
 ///
-/// Exit status 1: the schedule breaks a rule, or was cut off or altered.
+/// Exit status 1: the schedule breaks a rule, or was cut off or altered. Exit status 64: the file
+/// holds no schedule.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Topology file
@@ -38,11 +39,27 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
             say!("ok: {summary}");
             CommandOutcome::Done
         }
+        Err(problem) if is_foreign(&bytes) => bail!(
+            "{}: {}; nothing was verified",
+            args.schedule.display(),
+            sanitize::visible(&problem)
+        ),
         Err(violation) => {
             say!("violation: {}", sanitize::visible(&violation)); // Names in it are the file's.
             CommandOutcome::CheckFailed
         }
     })
+}
+
+/// True of a file that is no part of a schedule: another format, or JSON about something else.
+fn is_foreign(bytes: &[u8]) -> bool {
+    #[derive(serde::Deserialize)]
+    struct AnySchedule {
+        #[serde(rename = "collective")]
+        _collective: serde::de::IgnoredAny,
+    }
+    let read = serde_json::from_slice::<AnySchedule>(bytes);
+    read.is_err_and(|e| bytes.is_empty() || !e.is_eof())
 }
 
 fn read(path: &Path) -> anyhow::Result<Vec<u8>> {

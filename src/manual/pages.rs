@@ -195,9 +195,12 @@ pub(super) const PAGES: &[CommandPage] = &[
             INVENTORY,
             SHARED,
             ("/var/lib/heddle/journal", "what the controller decided on"),
-            ("/etc/heddle/controller.env", "the unit's settings"),
+            (
+                "/etc/heddle/controller.env",
+                "what the unit starts it with: HEDDLE_LISTEN, HEDDLE_OPTIONS",
+            ),
         ],
-        variables: &["HEDDLE_LISTEN", "HEDDLE_OPTIONS"],
+        variables: &[],
         see_also: &["discover", "tui", "agent", "heddle-inventory(5)"],
     },
     CommandPage {
@@ -211,9 +214,12 @@ pub(super) const PAGES: &[CommandPage] = &[
         ],
         files: &[
             ("/etc/heddle/agent.token", "the token that agents send"),
-            ("/etc/heddle/agent.env", "the unit's settings"),
+            (
+                "/etc/heddle/agent.env",
+                "what the unit starts it with: HEDDLE_CONTROLLER, HEDDLE_OPTIONS",
+            ),
         ],
-        variables: &["HEDDLE_CONTROLLER", "HEDDLE_OPTIONS"],
+        variables: &[],
         see_also: &["controller", "doctor"],
     },
     CommandPage {

@@ -2,12 +2,14 @@
 use super::commands::{heddle, publish, stderr, topology};
 use super::published_view::PublishedView;
 use crate::common::HEDDLE;
+use crate::common::golden::folder;
 use crate::common::machine_share::MachinePart;
+use directory::layout::LOCK;
 use directory::reading::{current, current_epoch, numbers};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 #[test]
@@ -259,24 +261,9 @@ fn a_directory_without_permission_is_told_and_keeps_its_epoch() {
     assert!(publish(&file, &shared).status.success());
     let before = PublishedView::of(&shared);
     fs::write(&file, topology(4, true)).unwrap();
-    let nobody = ["--reuid", "65534", "--regid", "65534", "--clear-groups"];
-    let mut command = Command::new("setpriv");
-    command
-        .args(nobody)
-        .arg(&program)
-        .arg("publish")
-        .arg("--topology")
-        .arg(&file)
-        .arg("--dir")
-        .arg(&shared);
-    let output = command
-        .output()
-        .expect("no setpriv on this machine: apt install util-linux");
+    let flags = ["publish", "--topology", file.to_str().unwrap(), "--dir"];
+    let output = as_nobody(&program, &flags, &shared);
     let said = stderr(&output);
-    assert!(
-        !said.contains("setpriv:"),
-        "to be another user needs root: run `sudo -E make test`; {said}"
-    );
     assert_eq!(output.status.code(), Some(64), "{said}");
     assert!(
         said.contains("Permission denied")
@@ -284,8 +271,50 @@ fn a_directory_without_permission_is_told_and_keeps_its_epoch() {
         "{said}"
     );
     before.assert_unchanged("without permission");
+    assert_check_names_files_of_another_user(dir.path(), &program, &shared);
     assert!(
         publish(&file, &shared).status.success(),
         "its owner still may"
     );
+}
+
+/// A program that a user runs who owns nothing, with these arguments and a folder as the last.
+fn as_nobody(program: &Path, arguments: &[&str], folder: &Path) -> Output {
+    let nobody = ["--reuid", "65534", "--regid", "65534", "--clear-groups"];
+    let output = Command::new("setpriv")
+        .args(nobody)
+        .arg(program)
+        .args(arguments)
+        .arg(folder)
+        .output()
+        .expect("no setpriv on this machine: apt install util-linux");
+    let said = stderr(&output);
+    assert!(
+        !said.contains("setpriv:"),
+        "to be another user needs root: run `sudo -E make test`; {said}"
+    );
+    output
+}
+
+/// Anybody may write into the directory now, but not into its lock and its folder of epochs.
+fn assert_check_names_files_of_another_user(dir: &Path, program: &Path, shared: &Path) {
+    let inventory = dir.join("good.yaml");
+    fs::copy(folder("controller").join("good.yaml"), &inventory).unwrap();
+    fs::set_permissions(shared, Permissions::from_mode(0o777)).unwrap();
+    let flags = ["controller", "--check", "--listen", "127.0.0.1:0"];
+    let files = ["--inventory", inventory.to_str().unwrap(), "--dir"];
+    let checked = |place: &str| {
+        let output = as_nobody(program, &[&flags[..], &files].concat(), shared);
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let line = said.lines().find(|line| line.contains("directory"));
+        assert!(
+            line.is_some_and(|line| line.starts_with("WRONG") && line.contains(place))
+                && output.status.code() == Some(1),
+            "{place}: {said}{}",
+            stderr(&output)
+        );
+    };
+    checked("/.lock: ");
+    fs::remove_file(shared.join(LOCK)).unwrap();
+    checked("/epochs: ");
 }

@@ -76,7 +76,7 @@ impl SendingPlan {
         Some(cable * ABOVE_CABLE / TCP_PAYLOAD / 8.0)
     }
 
-    fn is_fast(&self) -> bool {
+    pub(crate) fn is_fast(&self) -> bool {
         self.window <= FAST_ROUND
     }
 

@@ -248,7 +248,8 @@ struct FlowEnds {
     key: SessionKey,
     arriving: Receiver<ArrivingFlow>,
     receiver: Arc<FlowReceiver>,
-    /// The highest rate at which this host sent without a pace, in whole bits a second: 0 before.
+    /// The highest rate at which this host sent without a pace, or received, in whole bits a second:
+    /// 0 before.
     fastest: Arc<AtomicU64>,
 }
 
@@ -300,6 +301,10 @@ impl PreparedRound {
         let rate = self
             .from
             .map(|flow| self.receiver.receive(flow.from, flow.mark, start, window));
+        // The sent rate can be too low: other traffic was on the way. A cable sends as fast as it
+        // receives.
+        let came = rate.filter(|_| !plan.is_fast()).unwrap_or_default();
+        self.fastest.fetch_max(came as u64, Ordering::Relaxed);
         // What went wrong shows at the receiver.
         let sent = sender.and_then(|sender| sender.join().ok()?.ok());
         let disturbed = sent.is_some_and(|sent| {

@@ -1,10 +1,11 @@
 //! Everything that the daemon would read at its start, read once, without starting it. Nothing is
 //! made or changed.
 use super::config::{ControllerConfig, load};
-use crate::http::{self, ApiTokens, BearerToken, TlsCertificate};
-use directory::layout::EPOCHS;
+use crate::http::{self, ApiTokens, BearerToken, HttpError, TlsCertificate};
+use directory::layout::{EPOCHS, LOCK};
 use directory::publishing::LockHolder;
 use directory::reading;
+use nix::errno::Errno;
 use nix::unistd::{AccessFlags, access};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -72,10 +73,20 @@ type ReadToken = Option<(BearerToken, PathBuf)>;
 
 fn token(file: Option<&Path>) -> Result<ReadToken, String> {
     let read = |path: &Path| {
-        let token = BearerToken::read(path).map_err(|e| e.to_string())?;
+        let token = BearerToken::read(path).map_err(below_its_name)?;
         Ok((token, path.to_owned()))
     };
     file.map(read).transpose()
+}
+
+/// An error in the line of its part, which has named the kind of the file.
+fn below_its_name(error: HttpError) -> String {
+    match error {
+        HttpError::Token { path, problem } | HttpError::Tls { path, problem } => {
+            format!("{}: {problem}", path.display())
+        }
+        other => other.to_string(),
+    }
 }
 
 fn said(token: &Result<ReadToken, String>, none: &str) -> Result<String, String> {
@@ -129,7 +140,18 @@ fn tls(config: &ControllerConfig) -> Result<String, String> {
             )),
         };
     };
-    TlsCertificate::read(cert, key).map_err(|e| e.to_string())?;
+    certificate(cert, key)
+}
+
+fn certificate(cert: &Path, key: &Path) -> Result<String, String> {
+    let read = TlsCertificate::read(cert, key).map_err(below_its_name)?;
+    if read.is_authority() {
+        return Err(format!(
+            "{}: this is an authority's certificate, which viewers and agents refuse as a \
+             controller's; give the controller's own, such as heddle cert writes beside it",
+            cert.display()
+        ));
+    }
     Ok(format!("{}, {}", cert.display(), key.display()))
 }
 
@@ -141,19 +163,36 @@ fn directory(dir: &Path) -> Result<String, String> {
         return Ok(format!("{shown}: will be made"));
     }
     writable(dir)?;
+    lockable(dir)?;
     if let Some(holder) = LockHolder::of(dir) {
         return Err(format!(
             "{shown}: {holder}; a second controller would not start"
         ));
     }
-    if !dir.join(EPOCHS).exists() {
+    let epochs = dir.join(EPOCHS);
+    if !epochs.exists() {
         return Ok(format!("{shown}: no epoch yet"));
     }
+    writable(&epochs)?;
     match reading::current_epoch(dir) {
         Ok(Some(epoch)) => Ok(format!("{shown}: epoch {}", epoch.number)),
         Ok(None) => Ok(format!("{shown}: no epoch yet")),
         Err(e) => Err(format!(
             "{e}; the controller starts and publishes a new epoch"
+        )),
+    }
+}
+
+/// The lock is opened for writing. Another user's is a trace of another publisher, or of root's.
+fn lockable(dir: &Path) -> Result<(), String> {
+    let lock = dir.join(LOCK);
+    match access(&lock, AccessFlags::R_OK | AccessFlags::W_OK) {
+        Ok(()) | Err(Errno::ENOENT) => Ok(()),
+        Err(e) => Err(format!(
+            "{}: {}; the controller would not start: give the directory and what is in it to the \
+             user that heddle runs as",
+            lock.display(),
+            e.desc()
         )),
     }
 }
@@ -177,4 +216,26 @@ async fn listen(config: &ControllerConfig, tokens: &ApiTokens) -> Result<String,
         "http"
     };
     Ok(format!("{scheme}://{}", config.listen))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::certificates;
+    use inventory::Millis;
+
+    #[test]
+    fn an_authority_or_a_key_of_another_certificate_is_wrong() {
+        let dir = tempfile::tempdir().unwrap();
+        let names = ["head".to_owned()];
+        let made = certificates::make(dir.path(), &names, 30, Millis(0)).unwrap();
+        let authority_key = dir.path().join("ca.key");
+        assert!(certificate(&made.cert, &made.key).is_ok());
+        let told = certificate(&made.ca, &authority_key).unwrap_err();
+        assert!(told.contains("ca.pem: this is an authority's"), "{told}");
+        for (cert, key) in [(&made.ca, &made.key), (&made.cert, &authority_key)] {
+            let told = certificate(cert, key).unwrap_err();
+            assert!(told.starts_with(&key.display().to_string()), "{told}");
+        }
+    }
 }

@@ -33,6 +33,16 @@ pub(super) struct PublicRecord {
     pub(super) alarms: Vec<AlarmLine>,
 }
 
+/// True if an announced alarm has ended. In other words it goes on: then there is a new alarm about
+/// the same thing for each one that is gone.
+fn is_over(alarm: &AlarmLine, told: &[AlarmLine], now: &[AlarmLine]) -> bool {
+    let about = |all: &[AlarmLine], others: &[AlarmLine]| {
+        let of = |a: &&AlarmLine| a.about == alarm.about && !others.contains(a);
+        all.iter().filter(of).count()
+    };
+    !now.contains(alarm) && about(told, now) > about(now, told)
+}
+
 impl PublicRecord {
     /// The number of the current epoch.
     pub(super) fn current(&self) -> Option<u64> {
@@ -70,10 +80,7 @@ impl PublicRecord {
         for alarm in alarms.iter().filter(|a| !told.contains(a)) {
             self.log(now, EventLevel::Warning, alarm.text.clone(), fx);
         }
-        for alarm in told
-            .iter()
-            .filter(|t| !alarms.iter().any(|a| a.about == t.about))
-        {
+        for alarm in told.iter().filter(|t| is_over(t, &told, &alarms)) {
             self.log(now, EventLevel::Info, format!("over: {}", alarm.text), fx);
         }
     }
@@ -133,5 +140,38 @@ impl PublicRecord {
             let at = record.epoch_since.clamp(epoch.at.min(now), now);
             epoch.stages.taken_up = Some(at.since(epoch.stages.seen));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn alarm(text: &str) -> AlarmLine {
+        AlarmLine {
+            about: "s0".to_owned(),
+            text: text.to_owned(),
+            severity: Default::default(),
+            symptoms: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn of_two_alarms_about_one_thing_the_end_of_each_is_told_and_another_wording_is_no_end() {
+        let mut record = PublicRecord::default();
+        let mut told = |alarms: &[&str]| {
+            let mut fx = Vec::new();
+            let alarms = alarms.iter().map(|text| alarm(text)).collect();
+            record.announce(Millis(1), alarms, &mut fx);
+            let text = |effect| match effect {
+                ControllerEffect::Say(line) => line.text,
+                other => panic!("{other:?}"),
+            };
+            fx.into_iter().map(text).collect::<Vec<String>>()
+        };
+        assert_eq!(told(&["stale", "loop"]), ["stale", "loop"]);
+        assert_eq!(told(&["loop"]), ["over: stale"]);
+        assert_eq!(told(&["loop of 3"]), ["loop of 3"]);
+        assert_eq!(told(&[]), ["over: loop of 3"]);
     }
 }

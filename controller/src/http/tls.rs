@@ -40,6 +40,16 @@ impl TlsCertificate {
         })
     }
 
+    /// True if the server's certificate is an authority's, which rustls and so heddle's own viewers
+    /// and agents refuse as a server's.
+    pub(crate) fn is_authority(&self) -> bool {
+        let first = CertificateDer::from_pem_file(&self.cert).ok();
+        first.is_some_and(|der| {
+            let parsed = x509_parser::parse_x509_certificate(&der);
+            parsed.is_ok_and(|(_, certificate)| certificate.is_ca())
+        })
+    }
+
     /// Reads the files again. New connections get the new certificate. If the files cannot be used,
     /// the former certificate stays.
     ///

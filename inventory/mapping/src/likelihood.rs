@@ -39,6 +39,9 @@ const SPREAD_ABOVE: f64 = 0.03;
 const MOST_AGAINST: f64 = 8.0;
 /// A link counts as filled where the flows over it stay below this part of what their hosts give.
 const FILLED: f64 = 0.9;
+/// Half of the parts of filled links lie no further from what is expected, in logarithms, where
+/// the tree and the rule of sharing are right.
+const PART_THAT_FITS: f64 = 0.075;
 /// Much slower than expected: by the logarithm of the ratio, two thirds of it.
 const MUCH_SLOWER: f64 = -0.4;
 /// Times that a trunk must have been filled before it is believed to be there.
@@ -167,6 +170,20 @@ impl<'a> Measurements<'a> {
             all.iter().filter(|slow| **slow).count() as f64 / all.len().max(1) as f64
         };
         part(&alone).max(part(&sums))
+    }
+
+    /// How much wider the flows' parts of filled links lie around what these trunks let expect than
+    /// they do where trunks and rule are right: the ratio of the variances, at least 1.
+    pub(crate) fn dispersion(&mut self, trunks: &[(HostSet, f64)]) -> f64 {
+        let mut all = Vec::new();
+        self.residuals(trunks, |residual| {
+            if let RateResidual::Part(r, _) = residual {
+                all.push(r.abs());
+            }
+        });
+        all.sort_by(f64::total_cmp);
+        let median = all.get(all.len() / 2).copied().unwrap_or(0.0);
+        (median / PART_THAT_FITS).powi(2).max(1.0)
     }
 
     fn figures(&mut self, side: HostSet) -> &SideFigures {

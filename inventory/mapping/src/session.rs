@@ -37,6 +37,9 @@ pub struct MapSession {
     own_rates: Vec<f64>,
     trees: Vec<ScoredTree>,
     rule: SharingRule,
+    /// By what differences of scores are divided: more than [`TEMPER`] where the best tree leaves
+    /// much to explain, so that a model that fits badly claims less.
+    temper: f64,
 }
 
 /// What the rounds tell if links are shared by one rule: the best tree, and those beside it.
@@ -86,6 +89,7 @@ impl MapSession {
             own_rates: Vec::new(),
             trees: Vec::new(),
             rule: SharingRule::default(),
+            temper: TEMPER,
         }
     }
 
@@ -201,7 +205,7 @@ impl MapSession {
         let weights: Vec<f64> = self
             .trees
             .iter()
-            .map(|t| ((t.score - best) / TEMPER).exp())
+            .map(|t| ((t.score - best) / self.temper).exp())
             .collect();
         let sum: f64 = weights.iter().sum();
         weights.into_iter().map(|w| w / sum).collect()
@@ -222,6 +226,8 @@ impl MapSession {
         let other = other.map(|rule| self.look_by(rule, &[sides]));
         let better = other.filter(|other| other.trees[0].score > look.trees[0].score);
         let look = better.unwrap_or(look);
+        let mut measurements = Measurements::new(&self.own_rates, &self.rounds, look.rule);
+        self.temper = TEMPER * measurements.dispersion(&look.trees[0].trunks);
         (self.rule, self.trees) = (look.rule, look.trees);
     }
 
