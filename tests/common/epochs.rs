@@ -80,14 +80,15 @@ pub(crate) fn records(dir: &Path) -> Vec<JobRecord> {
         .map(|entry| entry.expect("an entry").path());
     files
         .filter(|file| file.extension().is_some_and(|ending| ending == "json"))
-        .map(|file| record(&file))
+        .filter_map(|file| record(&file))
         .collect()
 }
 
-/// The job record in a file, read as the controller reads it.
-fn record(file: &Path) -> JobRecord {
+/// The job record in a file, read as the controller reads it; `None` if it is gone since it was
+/// listed.
+fn record(file: &Path) -> Option<JobRecord> {
     let id = file.file_stem().and_then(|stem| stem.to_str());
-    let stat = JobFileStat::of(file).expect("a regular file");
-    reading::read(file, id.expect("a plain name"), &stat)
-        .unwrap_or_else(|problem| panic!("{}: {problem}", file.display()))
+    let stat = JobFileStat::of(file)?;
+    let read = reading::read(file, id.expect("a plain name"), &stat);
+    Some(read.unwrap_or_else(|problem| panic!("{}: {problem}", file.display())))
 }

@@ -33,7 +33,7 @@ fn small_calls_pass_and_all_are_counted() {
         let all = alltoalls + allgathers;
         let passed = passed(&said);
         assert!(
-            passed > all / 2 && passed < all,
+            passed > all / 10 && passed < all,
             "{mpi}: {passed} of {all} calls"
         );
     }

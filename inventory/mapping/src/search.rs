@@ -2,7 +2,7 @@
 use crate::host_set::HostSet;
 use crate::likelihood::Measurements;
 use crate::trunk_tree::{branches, compatible, trunk_side};
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 /// What a further trunk must explain to be believed beside the choice of its hosts, in logarithms
 /// of probability.
@@ -132,8 +132,8 @@ impl<'a> TreeSearch<'a> {
     }
 
     /// Every tree that one change makes of this one.
-    fn changed(&self, sides: &[HostSet]) -> HashSet<Vec<HostSet>> {
-        let mut found = HashSet::new();
+    fn changed(&self, sides: &[HostSet]) -> BTreeSet<Vec<HostSet>> {
+        let mut found = BTreeSet::new();
         let mut propose = |mut new: Vec<HostSet>| {
             new.sort();
             new.dedup();

@@ -339,7 +339,7 @@ impl RootRank {
 
     /// The calls of a kind by the library's own routine that nobody times, up to the next timed one.
     pub(crate) fn untimed(&mut self, collective: Collective, block: u64) -> u32 {
-        let mut recorder = self.recorder.lock();
+        let recorder = self.recorder.lock();
         recorder.untimed(collective, Way::Native, block)
     }
 

@@ -140,15 +140,17 @@ impl JobRecorder {
         }
     }
 
-    /// The calls of a kind, which has begun before, until the next timed one.
-    pub fn untimed(&mut self, collective: Collective, way: Way, block: u64) -> u32 {
-        let total = self.find(collective, way, block, |_, _| 0.0);
-        self.totals[total].until_timed - 1
+    /// The calls of a kind until the next timed one; none before the first one.
+    pub fn untimed(&self, collective: Collective, way: Way, block: u64) -> u32 {
+        let (_, known) = self.known(collective, way, block);
+        known.map_or(0, |total| self.totals[total].until_timed - 1)
     }
 
     /// So many of them have passed.
     pub fn passed(&mut self, collective: Collective, way: Way, block: u64, calls: u32) {
-        let total = self.find(collective, way, block, |_, _| 0.0);
+        let (_, Some(total)) = self.known(collective, way, block) else {
+            return;
+        };
         self.calls_since = self.calls_since.saturating_add(calls);
         let counted = &mut self.totals[total];
         counted.calls += u64::from(calls);
@@ -231,40 +233,42 @@ impl JobRecorder {
         block: u64,
         bound: impl FnOnce(Collective, Bytes) -> f64,
     ) -> usize {
+        let (block, known) = self.known(collective, way, block);
+        self.last = known.unwrap_or_else(|| {
+            let bound_each = bound(collective, Bytes(block));
+            self.totals.push(RunningTotal {
+                collective,
+                way,
+                block,
+                calls: 0,
+                seconds: 0.0,
+                bound_seconds: 0.0,
+                bounded_seconds: 0.0,
+                bound_each,
+                stride: 1,
+                until_timed: 1,
+            });
+            self.totals.len() - 1
+        });
+        self.last
+    }
+
+    /// The block under which such a call counts, and its total if one has begun.
+    fn known(&self, collective: Collective, way: Way, block: u64) -> (u64, Option<usize>) {
         let same = |t: &RunningTotal, block: u64| {
             t.block == block && t.collective == collective && t.way == way
         };
         if self.totals.get(self.last).is_some_and(|t| same(t, block)) {
-            return self.last;
+            return (block, Some(self.last));
         }
-        let crowded =
-            self.totals.len() >= MOST_SIZES && !self.totals.iter().any(|t| same(t, block));
-        let block = if crowded {
-            block.checked_ilog2().map_or(0, |log| 1 << log)
-        } else {
-            block
-        };
-        self.last = self
-            .totals
-            .iter()
-            .position(|t| same(t, block))
-            .unwrap_or_else(|| {
-                let bound_each = bound(collective, Bytes(block));
-                self.totals.push(RunningTotal {
-                    collective,
-                    way,
-                    block,
-                    calls: 0,
-                    seconds: 0.0,
-                    bound_seconds: 0.0,
-                    bounded_seconds: 0.0,
-                    bound_each,
-                    stride: 1,
-                    until_timed: 1,
-                });
-                self.totals.len() - 1
-            });
-        self.last
+        let position = |block| self.totals.iter().position(|t| same(t, block));
+        match position(block) {
+            None if self.totals.len() >= MOST_SIZES => {
+                let power = block.checked_ilog2().map_or(0, |log| 1 << log);
+                (power, position(power))
+            }
+            known => (block, known),
+        }
     }
 
     fn write(&mut self) {
@@ -453,6 +457,9 @@ mod tests {
         assert!(untimed > 1, "{untimed}");
         let mut clock = came.timed_at;
         let timed = call(came, &mut clock, untimed, Duration::from_micros(10));
+        // Nothing is told of calls that never came.
+        assert_eq!(passed.untimed(Collective::Alltoall, Way::Native, 65_536), 0);
+        passed.passed(Collective::Alltoall, Way::Native, 65_536, 0);
         passed.passed(Collective::Alltoall, Way::Native, 8, untimed);
         assert_eq!(timed, 0);
         assert_eq!(came.record().calls, passed.record().calls);
