@@ -1,6 +1,7 @@
 //! `heddle agent`
 use crate::CommandOutcome;
 use crate::connection;
+use crate::flags::whole;
 use crate::log;
 use crate::output::{self, TextFormat};
 use agent::host::privileges;
@@ -10,7 +11,7 @@ use agent::secrets;
 use anyhow::anyhow;
 use inventory::host_report::{DiscoveryProtocol, HeardContent, HostReport, ProbeTarget};
 use inventory::observation::NeighbourId;
-use inventory::units;
+use inventory::{counted, units};
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -42,7 +43,7 @@ pub(crate) struct Args {
     interfaces: Vec<String>,
     /// The number of ranks that this host offers [default: the number of processors that the agent
     /// may use]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(1..=u64::MAX))]
     slots: Option<u32>,
     /// Send no LLDP frames and no seed frames
     #[arg(long)]
@@ -158,7 +159,12 @@ fn peer(text: &str) -> Result<ProbeTarget, String> {
 
 fn text(report: &HostReport) -> Result<String, std::fmt::Error> {
     let mut out = String::new();
-    writeln!(out, "host {}: {} slots", report.host, report.slots)?;
+    writeln!(
+        out,
+        "host {}: {}",
+        report.host,
+        counted(report.slots, "slot")
+    )?;
     for nic in &report.nics {
         let mac = nic.mac.map_or_else(String::new, |m| m.to_string());
         let rate = nic

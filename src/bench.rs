@@ -1,5 +1,6 @@
 //! `heddle bench`
 use crate::flags::CollectiveChoice;
+use crate::flags::whole;
 use crate::{CommandOutcome, flags};
 use anyhow::{Context, bail};
 use inventory::{Bytes, Mpi};
@@ -38,17 +39,17 @@ pub(crate) struct Args {
     )]
     size: Vec<Bytes>,
     /// Ranks on each host
-    #[arg(long, value_name = "K", default_value_t = 1)]
+    #[arg(long, value_name = "K", default_value_t = 1, value_parser = whole::<usize>(1..=1024))]
     per_host: usize,
     /// The time of each measurement, in seconds
-    #[arg(long, value_name = "S", default_value_t = 3.0)]
+    #[arg(long, value_name = "S", default_value_t = 3.0, value_parser = flags::seconds)]
     seconds: f64,
     /// The number of measurements of each kind, with and without the runtime in turn
     #[arg(
         long,
         value_name = "N",
         default_value_t = 3,
-        value_parser = clap::value_parser!(u32).range(1..)
+        value_parser = whole::<u32>(1..=u32::MAX.into())
     )]
     rounds: u32,
 }

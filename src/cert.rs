@@ -1,5 +1,6 @@
 //! `heddle cert`
 use crate::CommandOutcome;
+use crate::flags::whole;
 use crate::output::print;
 use controller::certificates::{CertificateFiles, MOST_DAYS, make};
 use std::path::PathBuf;
@@ -20,7 +21,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR", default_value = "/etc/heddle/tls")]
     dir: PathBuf,
     /// The days for which the controller's certificate is valid
-    #[arg(long, value_name = "N", default_value_t = 825, value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_DAYS)))]
+    #[arg(long, value_name = "N", default_value_t = 825, value_parser = whole::<u32>(1..=MOST_DAYS.into()))]
     days: u32,
 }
 

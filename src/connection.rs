@@ -1,7 +1,8 @@
 //! The way to the controller, for every command that asks it: a flag, else the environment, else
 //! the configuration file of the terminal interface.
 use agent::secrets;
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
+use inventory::unreadable::UnreadableFile;
 use std::path::{Path, PathBuf};
 use tui::{ConnectionSettings, SnapshotSource};
 
@@ -42,9 +43,14 @@ impl ConnectionArgs {
             .transpose()?;
         let authorities = ca(self.ca.as_deref())
             .or_else(|| file.ca.clone())
-            .map(|file| tui::authorities(&file))
+            .map(|file| tls::authorities::read(&file).map_err(|problem| (file, problem)))
             .transpose()
-            .map_err(|problem| anyhow!("authorities of the controller: {problem}"))?;
+            .map_err(|(file, problem)| {
+                anyhow!(
+                    "authorities of the controller: {}: {problem}",
+                    file.display()
+                )
+            })?;
         let address = address.trim_end_matches('/');
         let url = if address.contains("://") {
             address.to_owned()
@@ -81,7 +87,7 @@ pub(crate) fn ca(flag: Option<&Path>) -> Option<PathBuf> {
 
 fn token(file: &Path) -> anyhow::Result<String> {
     let text = std::fs::read_to_string(file)
-        .with_context(|| format!("{}: token not read", file.display()))?;
+        .map_err(|cause| anyhow!("token file {}", UnreadableFile::new(file, cause)))?;
     Ok(text.trim().to_owned())
 }
 

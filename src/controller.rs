@@ -4,6 +4,7 @@ use crate::{CommandOutcome, log};
 use agent::secrets;
 use anyhow::bail;
 use controller::{daemon, http, journal};
+use inventory::unreadable::UnreadableFile;
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -152,10 +153,14 @@ impl Args {
             match mode {
                 Ok((true, mode)) if mode & 0o111 != 0 => Ok(Some(whole)),
                 Ok(_) => bail!(
-                    "{flag} {}: expected a program; make it executable: chmod +x it",
+                    "{flag} {}: expected a program; nothing was started: make it executable with \
+                     chmod +x",
                     path.display()
                 ),
-                Err(e) => bail!("{flag} {}: {e}", path.display()),
+                Err(cause) => bail!(
+                    "{flag} {}; nothing was started",
+                    UnreadableFile::new(path, cause)
+                ),
             }
         };
         Ok(daemon::HookPrograms {

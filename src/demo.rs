@@ -1,6 +1,7 @@
 //! `heddle demo`: heddle's work on an emulated cluster, shown in the terminal interface or as text.
 use crate::{CommandOutcome, flags, input_file};
 use inventory::{Mpi, TopologyFile};
+use lab::Lab;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
@@ -29,6 +30,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         Some(path) => input_file::network(path)?,
         None => TopologyFile::parse("demo.yaml", demo::TOPOLOGY)?,
     };
+    Lab::check_name(&args.name)?;
+    lab::need_root()?;
     let watched = std::io::stdout().is_terminal() && std::io::stdin().is_terminal() && !args.text;
     demo::down_on_signal(&args.name)?;
     match demo::play(&args.name, file, args.mpi, crate::bench::program, watched) {

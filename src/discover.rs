@@ -2,7 +2,7 @@
 use crate::output::print;
 use crate::{CommandOutcome, input_file};
 use agent::recording::{RecordingFolder, read_folder};
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use cabling::export;
 use drawing::network::{self, NetworkView};
 use infer::{descriptions, infer, infer_recorded};
@@ -12,7 +12,8 @@ use inventory::descriptions::PortDescriptions;
 use inventory::device_view::{DeviceViews, apply};
 use inventory::host_report::HostReport;
 use inventory::observation::{DeviceFact, Observation, ObservationSource};
-use inventory::{Topology, TopologyFile};
+use inventory::unreadable::UnreadableFile;
+use inventory::{Topology, TopologyFile, unreadable};
 use std::path::{Path, PathBuf};
 
 /// Look at the network once and print its tree and its problems
@@ -142,11 +143,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
 
 /// The network of the published epoch.
 fn published(dir: &Path) -> anyhow::Result<DiscoveredNetwork> {
-    let epoch = directory::reading::current_epoch(dir)?;
-    let epoch = epoch.with_context(|| {
-        let dir = dir.display();
-        format!("{dir}: no epoch is published there; start heddle controller, or heddle publish")
-    })?;
+    let epoch = input_file::published(dir)?;
     Ok(DiscoveredNetwork {
         topology: Topology::clone(&epoch.network),
         file: TopologyFile::clone(&epoch.topology),
@@ -206,8 +203,14 @@ fn locate(file: &mut TopologyFile, topology: &Topology, views: &DeviceViews) {
 /// The observations in host agents' reports.
 fn reported(folder: &Path) -> anyhow::Result<Vec<Observation>> {
     let mut files: Vec<PathBuf> = Vec::new();
-    for entry in std::fs::read_dir(folder).with_context(|| folder.display().to_string())? {
-        let path = entry.with_context(|| folder.display().to_string())?.path();
+    let unread = |cause| {
+        anyhow!(
+            "--reports {}; nothing was asked",
+            UnreadableFile::new(folder, cause)
+        )
+    };
+    for entry in std::fs::read_dir(folder).map_err(unread)? {
+        let path = entry.map_err(unread)?.path();
         if path
             .extension()
             .is_some_and(|extension| extension == "json")
@@ -218,12 +221,22 @@ fn reported(folder: &Path) -> anyhow::Result<Vec<Observation>> {
     files.sort();
     files
         .iter()
-        .map(|file| report(file).with_context(|| file.display().to_string()))
+        .map(|file| {
+            report(file).map_err(|problem| {
+                anyhow!(
+                    "{}: {problem}; nothing was asked: expected what heddle agent --once --format \
+                     json prints",
+                    file.display()
+                )
+            })
+        })
         .collect()
 }
 
 fn report(file: &Path) -> anyhow::Result<Observation> {
-    let report: HostReport = serde_json::from_str(&std::fs::read_to_string(file)?)?;
+    let text =
+        std::fs::read_to_string(file).map_err(|cause| anyhow!(unreadable::reason(&cause)))?;
+    let report: HostReport = serde_json::from_str(&text)?;
     report.check().map_err(anyhow::Error::msg)?;
     Ok(Observation {
         at: agent::now(),

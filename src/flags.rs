@@ -3,6 +3,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use inventory::Mpi;
 use inventory::name_ranges;
 use selection::decision_table::Collective;
+use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 /// The collectives of a command that measures or predicts.
@@ -50,6 +51,30 @@ pub(crate) fn mpi_or_both() -> impl TypedValueParser<Value = &'static [Mpi]> {
         let one = Mpi::ALL.iter().position(|mpi| mpi.name() == name);
         one.map_or(&Mpi::ALL[..], |at| &Mpi::ALL[at..=at])
     })
+}
+
+/// Reads a whole number in this range.
+pub(crate) fn whole<N: TryFrom<u64>>(
+    range: RangeInclusive<u64>,
+) -> impl Fn(&str) -> Result<N, String> + Clone {
+    move |text| {
+        let number = text.parse().ok().filter(|n| range.contains(n));
+        let (least, most) = (range.start(), range.end());
+        number
+            .and_then(|n| N::try_from(n).ok())
+            .ok_or_else(|| match *most {
+                u64::MAX => format!("expected a whole number from {least} on"),
+                most => format!("expected a whole number from {least} to {most}"),
+            })
+    }
+}
+
+/// Reads a time in seconds.
+pub(crate) fn seconds(text: &str) -> Result<f64, String> {
+    text.parse()
+        .ok()
+        .filter(|s: &f64| s.is_finite() && *s > 0.0)
+        .ok_or_else(|| "expected a number of seconds greater than zero".to_owned())
 }
 
 /// Names of hosts: `n0,n1`, `node[01-40]`.

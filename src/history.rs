@@ -1,7 +1,8 @@
 //! `heddle history`
 use crate::CommandOutcome;
+use crate::flags::whole;
+use crate::input_file;
 use crate::output::{self, print};
-use crate::schedule::count;
 use anyhow::{Context, anyhow, bail};
 use controller::history::{self, HistoryEntry};
 use controller::publish::{KEEP, learned_so_far, measurements_for_next};
@@ -11,9 +12,9 @@ use directory::publishing::{EpochStore, PublishError};
 use directory::reading::{current, current_epoch, reader};
 use directory::rollback::RollbackOrder;
 use drawing::network::{NetworkMoment, compared};
-use inventory::TopologyFile;
 use inventory::sanitize;
 use inventory::unreadable::UnreadableFile;
+use inventory::{TopologyFile, counted};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -36,10 +37,11 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value = "text")]
     format: HistoryFormat,
     /// The epoch to draw [default: the current one]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<u64>(1..=u64::MAX))]
     epoch: Option<u64>,
     /// Publish the network of this epoch again
-    #[arg(long, value_name = "EPOCH", conflicts_with_all = ["release", "format", "epoch"])]
+    #[arg(long, value_name = "EPOCH", conflicts_with_all = ["release", "format", "epoch"],
+          value_parser = whole::<u64>(1..=u64::MAX))]
     rollback: Option<u64>,
     /// Take the order of --rollback back: the controller publishes the network as it finds it
     #[arg(long, conflicts_with_all = ["format", "epoch"])]
@@ -89,6 +91,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
 }
 
 fn release(dir: &Path) -> anyhow::Result<CommandOutcome> {
+    input_file::shared_directory(dir)?;
     let shown = dir.display();
     if let Ok(None) = RollbackOrder::read(dir) {
         tell!("heddle: {shown}: no order to roll back is in force");
@@ -104,14 +107,16 @@ fn release(dir: &Path) -> anyhow::Result<CommandOutcome> {
 
 fn roll_back(dir: &Path, number: u64) -> anyhow::Result<CommandOutcome> {
     let shown = dir.display();
-    let now =
-        current_epoch(dir)?.with_context(|| format!("{shown}: no epoch is published there"))?;
-    let wanted =
-        EpochOutline::open(number, reader(dir.join(folder(number)))).with_context(|| {
-            format!(
-                "epoch {number} cannot be published again; heddle history lists those that are kept"
-            )
-        })?;
+    let now = input_file::published(dir)?;
+    let kept = dir.join(folder(number));
+    if !kept.exists() {
+        bail!(
+            "epoch {number}: it is not kept in {shown}; nothing was done: heddle history --dir \
+             {shown} lists those that are"
+        );
+    }
+    let wanted = EpochOutline::open(number, reader(kept))
+        .with_context(|| format!("epoch {number} cannot be published again"))?;
     if wanted.topology == *now.topology {
         bail!(
             "epoch {number}: its network is that of the current epoch {} already; nothing was done",
@@ -223,7 +228,7 @@ fn drawn(args: &Args, entries: &[HistoryEntry]) -> anyhow::Result<String> {
         heading: format!("epoch {}", entry.info.number),
         figures: vec![
             history::moment(entry.info.at),
-            count(entry.info.phases as usize, "phase", "phases"),
+            counted(entry.info.phases, "phase"),
         ],
     };
     let (before, after) = (

@@ -1,14 +1,18 @@
 //! `heddle init`
 use crate::CommandOutcome;
+use crate::flags::whole;
+use crate::input_file;
 use crate::output::print;
 use agent::inventory_draft::{InventoryDraft, draft};
 use agent::neighbour_search::{AddressBlock, FoundSwitch, SearchLimits, search};
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use inventory::host_lists::{self, ListedHosts};
 use inventory::inventory_file::{Inventory, SwitchAddress};
-use inventory::units;
+use inventory::unreadable::UnreadableFile;
+use inventory::{counted, units};
+use nix::unistd::{AccessFlags, access};
 use std::fs::OpenOptions;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -22,7 +26,7 @@ const COMMUNITY: &str = "/etc/heddle/community";
 /// same credential, and writes their addresses, the hosts they hear, and what did not answer and
 /// why. heddle discover reads the file as it stands.
 ///
-/// Whoever is asked with a community learns it. Only neighbours that call themselves switches or
+/// A device that is asked with a community learns it. Only neighbours that call themselves switches or
 /// routers are asked, and by default only those with a private address or with one near the first
 /// switch; --only names other addresses.
 #[derive(clap::Args)]
@@ -38,7 +42,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NET")]
     only: Vec<AddressBlock>,
     /// Find at most so many switches
-    #[arg(long, value_name = "N", default_value_t = 1000)]
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = whole::<usize>(1..=u64::MAX))]
     most: usize,
     /// Search for at most this time
     #[arg(long, value_name = "TIME", default_value = "2m", value_parser = duration)]
@@ -71,7 +75,7 @@ struct CredentialArgs {
         long,
         value_name = "PROTOCOL",
         default_value = "sha256",
-        requires = "user"
+        requires = "auth_file"
     )]
     auth: String,
     /// A file with the user's authentication pass phrase
@@ -82,7 +86,7 @@ struct CredentialArgs {
         long = "priv",
         value_name = "PROTOCOL",
         default_value = "aes",
-        requires = "user"
+        requires = "priv_file"
     )]
     privacy: String,
     /// A file with the user's encryption pass phrase
@@ -113,15 +117,19 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
             args.output.display()
         );
     }
+    if !to_screen {
+        refuse_unwritable(&args.output)?;
+    }
     let listed = args.hosts.read()?;
     let credential = args.credential.written()?;
     let mut inventory = inventory(&credential, args.timeout)?;
-    for warning in agent::snmp_access::read_secrets(&mut inventory).map_err(anyhow::Error::msg)? {
+    let secrets = agent::snmp_access::read_secrets(&mut inventory);
+    for warning in secrets.map_err(|problem| anyhow!("{problem}; nothing was asked"))? {
         tell!("heddle: {warning}");
     }
     let limits = SearchLimits {
         only: args.only.clone(),
-        most: args.most.max(1),
+        most: args.most,
         time: args.time,
     };
     let runtime = tokio::runtime::Runtime::new().context("no threads to ask from")?;
@@ -155,6 +163,24 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     Ok(CommandOutcome::Done)
 }
 
+/// Refuses a file that cannot be written, because the search may take minutes.
+fn refuse_unwritable(output: &Path) -> anyhow::Result<()> {
+    let folder = output.parent().filter(|path| !path.as_os_str().is_empty());
+    let place = match folder {
+        _ if output.exists() => output,
+        folder => folder.unwrap_or(Path::new(".")),
+    };
+    let refusal = match access(place, AccessFlags::W_OK) {
+        _ if output.is_dir() => io::ErrorKind::IsADirectory.into(),
+        Ok(()) => return Ok(()),
+        Err(errno) => errno.into(),
+    };
+    bail!(
+        "{}; nothing was asked: choose another file with --output",
+        UnreadableFile::new(place, refusal)
+    )
+}
+
 fn told(switch: &FoundSwitch) {
     let by = match &switch.named_by {
         Some(by) => format!(", a neighbour of {by}"),
@@ -167,10 +193,11 @@ fn told(switch: &FoundSwitch) {
         .filter(|n| n.is_station())
         .count();
     let line = format!(
-        "heddle: {} at {}{by}: {} neighbours, {stations} of them hosts",
+        "heddle: {} at {}{by}: {}, {stations} of them {}",
         switch.list.name,
         switch.address,
-        switch.list.neighbours.len()
+        counted(switch.list.neighbours.len(), "neighbour"),
+        if stations == 1 { "a host" } else { "hosts" }
     );
     tell!("{}", inventory::sanitize::message(&line));
 }
@@ -188,10 +215,9 @@ fn write(args: &Args, draft: &InventoryDraft) -> anyhow::Result<()> {
     let written = opened.and_then(|mut f| f.write_all(draft.text.as_bytes()));
     written.with_context(|| format!("{file}: cannot be written"))?;
     tell!(
-        "heddle: {file}: {} switches, {} hosts\nheddle: look at it, then run: heddle discover \
-         --inventory {file}",
-        draft.switches,
-        draft.hosts
+        "heddle: {file}: {}, {}\nheddle: look at it, then run: heddle discover --inventory {file}",
+        counted(draft.switches, "switch"),
+        counted(draft.hosts, "host")
     );
     Ok(())
 }
@@ -254,8 +280,7 @@ impl HostArgs {
         }
         let text = |path: &PathBuf| {
             let file = path.display().to_string();
-            let text = std::fs::read_to_string(path).with_context(|| file.clone())?;
-            anyhow::Ok((file, text))
+            anyhow::Ok((file, input_file::text(path)?))
         };
         for path in &self.hosts {
             let (file, text) = text(path)?;
@@ -283,7 +308,11 @@ fn slurm() -> anyhow::Result<ListedHosts> {
             }
             Ok(output) => {
                 let said = String::from_utf8_lossy(&output.stderr);
-                problems.push(format!("{program}: {}", said.trim()));
+                let last = said.trim().lines().last().unwrap_or("it failed");
+                problems.push(match last.starts_with(program) {
+                    true => last.to_owned(),
+                    false => format!("{program}: {last}"),
+                });
             }
             Err(e) => problems.push(format!("{program}: {e}")),
         }

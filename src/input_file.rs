@@ -1,6 +1,8 @@
 //! The files that commands take. A command reads all of them before it does anything.
-use anyhow::anyhow;
+use anyhow::{Context, anyhow, bail};
 use cabling::CablingPlan;
+use directory::epoch::Epoch;
+use directory::reading::current_epoch;
 use inventory::TopologyFile;
 use inventory::inventory_file::Inventory;
 use inventory::topology_file::InputFileError;
@@ -38,6 +40,26 @@ pub(crate) fn topology(path: &Path) -> anyhow::Result<TopologyFile> {
 /// Reads an inventory, without its secrets.
 pub(crate) fn inventory(path: &Path) -> anyhow::Result<Inventory> {
     read(path, Inventory::parse)
+}
+
+/// Refuses a path at which no folder can be opened.
+pub(crate) fn shared_directory(dir: &Path) -> anyhow::Result<()> {
+    if let Err(cause) = std::fs::read_dir(dir) {
+        bail!(
+            "{}; expected the shared directory that heddle controller or heddle publish writes",
+            UnreadableFile::new(dir, cause)
+        );
+    }
+    Ok(())
+}
+
+/// Reads the current epoch of a shared directory.
+pub(crate) fn published(dir: &Path) -> anyhow::Result<Epoch> {
+    shared_directory(dir)?;
+    let shown = dir.display();
+    current_epoch(dir)?.with_context(|| {
+        format!("{shown}: no epoch is published there; start heddle controller, or heddle publish")
+    })
 }
 
 /// Reads a plan of the cabling.

@@ -1,12 +1,12 @@
 //! `heddle lab`
 use crate::flags::NameList;
+use crate::flags::whole;
 use crate::output::TextFormat;
-use crate::schedule::count;
 use crate::{CommandOutcome, flags, input_file};
 use anyhow::Context;
 use clap::Subcommand;
 use inventory::units::duration;
-use inventory::{BitsPerSec, Mpi};
+use inventory::{BitsPerSec, Mpi, counted};
 use lab::mpi::MpiJob;
 use lab::{Lab, LabOptions, SegmentChoice};
 use std::ffi::OsString;
@@ -46,7 +46,7 @@ struct LabUpArgs {
     #[command(flatten)]
     name: LabNameArgs,
     /// The queue of a switch port, in bytes [default: 131072, or what the cable carries in 1 ms]
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", value_parser = whole::<u32>(1..=u32::MAX.into()))]
     port_buffer: Option<u32>,
     /// Whether hosts send segments of several frames, as over cards that divide them: on cables of
     /// 500 Mbit/s and more, on all, or on none
@@ -57,7 +57,7 @@ struct LabUpArgs {
         long,
         value_name = "SECONDS",
         default_value_t = 2,
-        value_parser = clap::value_parser!(u64).range(2..=30)
+        value_parser = whole::<u64>(2..=30)
     )]
     forward_delay: u64,
     /// The STP hello time, in seconds
@@ -65,7 +65,7 @@ struct LabUpArgs {
         long,
         value_name = "SECONDS",
         default_value_t = 1,
-        value_parser = clap::value_parser!(u64).range(1..=10)
+        value_parser = whole::<u64>(1..=10)
     )]
     hello: u64,
     /// The STP max age, in seconds
@@ -73,11 +73,11 @@ struct LabUpArgs {
         long,
         value_name = "SECONDS",
         default_value_t = 6,
-        value_parser = clap::value_parser!(u64).range(6..=40)
+        value_parser = whole::<u64>(6..=40)
     )]
     max_age: u64,
     /// The time after which a bridge forgets a silent station, in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 15)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 15, value_parser = whole::<u64>(0..=1_000_000))]
     ageing: u64,
 }
 
@@ -107,10 +107,10 @@ struct LabMpirunArgs {
     #[arg(long, value_parser = flags::mpi())]
     mpi: Mpi,
     /// The number of ranks [default: all that fit]
-    #[arg(short = 'n', value_name = "N")]
+    #[arg(short = 'n', value_name = "N", value_parser = whole::<usize>(1..=u64::MAX))]
     ranks: Option<usize>,
     /// Ranks on each host
-    #[arg(long, value_name = "K", default_value_t = 1, value_parser = per_host)]
+    #[arg(long, value_name = "K", default_value_t = 1, value_parser = whole::<usize>(1..=1024))]
     per_host: usize,
     /// Hosts in rank order: n0,n1 or n[0-3] [default: all]
     #[arg(long, value_name = "A,B,C")]
@@ -213,6 +213,20 @@ enum LabCommand {
     },
 }
 
+impl LabCommand {
+    /// False of commands that run inside a lab, perhaps as a user of less right.
+    fn is_for_people(&self) -> bool {
+        !matches!(
+            self,
+            LabCommand::BridgeMib { .. }
+                | LabCommand::Relay { .. }
+                | LabCommand::NodeInit { .. }
+                | LabCommand::Agent { .. }
+                | LabCommand::Session { .. }
+        )
+    }
+}
+
 impl LabUpArgs {
     fn options(&self) -> LabOptions {
         LabOptions {
@@ -239,26 +253,17 @@ impl LabMpirunArgs {
     }
 }
 
-fn per_host(text: &str) -> Result<usize, String> {
-    text.parse()
-        .ok()
-        .filter(|n| (1..=1024).contains(n))
-        .ok_or_else(|| "expected 1 to 1024 ranks on each host".into())
-}
-
 fn seconds(text: &str) -> Result<Duration, String> {
-    let number = text
-        .parse()
-        .ok()
-        .filter(|n: &f64| *n > 0.0)
-        .and_then(|n| Duration::try_from_secs_f64(n).ok());
-    number.ok_or_else(|| "expected a number of seconds greater than zero".into())
+    Duration::try_from_secs_f64(flags::seconds(text)?).map_err(|e| e.to_string())
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
+    if args.command.is_for_people() {
+        lab::need_root()?;
+    }
     match &args.command {
         LabCommand::Up(args) => up(args)?,
-        LabCommand::Down { name } => Lab::down(&name.get())?,
+        LabCommand::Down { name } => down(&name.get())?,
         LabCommand::Status { name, format } => status(&Lab::open(&name.get())?.status()?, *format)?,
         LabCommand::Exec {
             name,
@@ -348,16 +353,16 @@ fn up(args: &LabUpArgs) -> anyhow::Result<()> {
     let lab = Lab::up(name, &topology, args.options(), &program)?;
     let status = lab.status()?;
     tell!(
-        "lab \"{name}\" is up after {:.1} s: {} switches, {}{} hosts; try: heddle lab exec --name \
+        "lab \"{name}\" is up after {:.1} s: {}, {}{}; try: heddle lab exec --name \
          {name} ctl -- heddle discover --inventory {}",
         began.elapsed().as_secs_f64(),
-        topology.switches.len(),
+        counted(topology.switches.len(), "switch"),
         if topology.routers.is_empty() {
             String::new()
         } else {
-            count(topology.routers.len(), "router", "routers") + ", "
+            counted(topology.routers.len(), "router") + ", "
         },
-        topology.hosts.len(),
+        counted(topology.hosts.len(), "host"),
         lab.inventory_path().display()
     );
     for cable in status
@@ -371,6 +376,13 @@ fn up(args: &LabUpArgs) -> anyhow::Result<()> {
             cable.b.0,
             cable.state
         );
+    }
+    Ok(())
+}
+
+fn down(name: &str) -> anyhow::Result<()> {
+    if !Lab::down(name)? {
+        tell!("lab \"{name}\": was not up; nothing was left of it");
     }
     Ok(())
 }

@@ -19,6 +19,7 @@ mod flags;
 mod history;
 mod init;
 mod input_file;
+mod job_rank;
 mod lab;
 mod log;
 mod manual;
@@ -100,9 +101,12 @@ fn main() -> ExitCode {
     let versioned = Cli::command()
         .version(version::SHORT)
         .long_version(version::long());
-    let matches = manual::described(versioned).get_matches();
-    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|e| e.exit());
-    tell_misspelt_variables();
+    let matches = manual::described(versioned).try_get_matches();
+    let cli = matches.and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = cli.unwrap_or_else(|e| job_rank::exit_with_usage(&e));
+    if job_rank::is_first() {
+        tell_misspelt_variables();
+    }
     let result = match cli.command {
         HeddleCommand::Init(args) => init::run(&args),
         HeddleCommand::Schedule(args) => schedule::run(&args),

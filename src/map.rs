@@ -51,7 +51,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "BYTES", default_value = "200M")]
     budget: Bytes,
     /// The time to take at most, in seconds
-    #[arg(long, value_name = "S", default_value_t = 180.0)]
+    #[arg(long, value_name = "S", default_value_t = 180.0, value_parser = flags::seconds)]
     seconds: f64,
     /// The part of the time in which flows may run, 0.2 or 20%: the rest is left to others
     #[arg(long, value_name = "PART", default_value_t = 1.0, value_parser = share)]

@@ -13,7 +13,7 @@ use tui::{ConnectionSettings, SnapshotSource};
 const LOOK: Duration = Duration::from_millis(500);
 /// The time between two lines about progress, where they are not written over each other.
 const LINES: Duration = Duration::from_secs(10);
-/// The time in which the controller takes the order up.
+/// The time in which the controller takes the order up, or starts anew.
 const TAKE_UP: Duration = Duration::from_secs(15);
 /// The time in which an epoch follows.
 const EPOCH: Duration = Duration::from_secs(10);
@@ -34,27 +34,7 @@ pub(crate) fn run(connection: &ConnectionArgs) -> anyhow::Result<CommandOutcome>
     let look = || tui::once(url, token, authorities).map_err(failed);
     let before = number(&look()?);
     let request = tui::order_mapping(url, token, authorities).map_err(failed)?;
-    let ordered = Instant::now();
-    let mut told = ToldProgress::default();
-    let done = loop {
-        let snapshot = look()?;
-        let mapping = &snapshot.mapping;
-        let is_taken_up = mapping.request >= request;
-        if is_taken_up && mapping.is_idle() {
-            break snapshot;
-        }
-        if !is_taken_up && ordered.elapsed() > TAKE_UP {
-            return Err(anyhow!(
-                "map: {url} did not take the order up; look at its log"
-            ));
-        }
-        mapping
-            .running
-            .iter()
-            .for_each(|running| told.tell(running));
-        thread::sleep(LOOK);
-    };
-    told.end();
+    let done = wait_for_end(url, request, look)?;
     for line in &done.mapping.results {
         say!("{line}");
     }
@@ -77,6 +57,52 @@ pub(crate) fn run(connection: &ConnectionArgs) -> anyhow::Result<CommandOutcome>
         thread::sleep(LOOK);
     }
     Ok(CommandOutcome::Done)
+}
+
+/// Tells the progress of an order until it is carried out.
+fn wait_for_end(
+    url: &str,
+    request: u64,
+    look: impl Fn() -> anyhow::Result<Snapshot>,
+) -> anyhow::Result<Snapshot> {
+    let mut told = ToldProgress::default();
+    let (mut heard, mut was_taken_up) = (Instant::now(), false);
+    loop {
+        let snapshot = match look() {
+            Ok(snapshot) => snapshot,
+            // It may start anew.
+            Err(_) if heard.elapsed() < TAKE_UP => {
+                thread::sleep(LOOK);
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        let mapping = &snapshot.mapping;
+        let is_taken_up = mapping.request >= request;
+        if is_taken_up && mapping.is_idle() {
+            told.end();
+            return Ok(snapshot);
+        }
+        if was_taken_up && !is_taken_up {
+            return Err(anyhow!(
+                "map: the controller at {url} started anew, and its measurement ended; order it \
+                 again"
+            ));
+        }
+        if !is_taken_up && heard.elapsed() > TAKE_UP {
+            return Err(anyhow!(
+                "map: {url} did not take the order up; look at its log"
+            ));
+        }
+        if is_taken_up {
+            (heard, was_taken_up) = (Instant::now(), true);
+        }
+        mapping
+            .running
+            .iter()
+            .for_each(|running| told.tell(running));
+        thread::sleep(LOOK);
+    }
 }
 
 fn number(snapshot: &Snapshot) -> u64 {

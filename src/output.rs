@@ -1,11 +1,11 @@
-//! What all commands print: the forms of results and of times, and what a closed pipe means.
+//! The output of all commands: the forms of results and of times, and the meaning of a closed pipe.
 //!
-//! Whoever reads a command's output may go away, as `head` does. That is no error, and it ends no
-//! command in the middle of its work: what cannot be told to anybody is not told. So SIGPIPE stays
-//! ignored, and commands print with `say!` and `tell!`, because `println!` and `eprintln!` panic
+//! The reader of a command's output may go away, as `head` does. That is not an error and does not end
+//! the command in the middle of its work: output without a reader is dropped. So SIGPIPE stays ignored, and commands print with `say!` and `tell!`, because `println!` and `eprintln!` panic
 //! (clippy refuses them here).
 use crate::CommandOutcome;
-use anyhow::Context;
+use anyhow::bail;
+use inventory::unreadable;
 use std::io::{self, Write};
 
 /// The form of a list, a state or a computed result.
@@ -21,7 +21,9 @@ pub(crate) enum TextFormat {
 /// Prints data. It is not an error if the reader closes the pipe early, as head does.
 pub(crate) fn print(text: &str) -> anyhow::Result<CommandOutcome> {
     match io::stdout().lock().write_all(text.as_bytes()) {
-        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => Err(e).context("standard output"),
+        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
+            bail!("standard output: {}", unreadable::reason(&e))
+        }
         _ => Ok(CommandOutcome::Done),
     }
 }

@@ -6,7 +6,7 @@ use crate::output::{TextFormat, print, time};
 use crate::schedule::tree_of;
 use crate::{CommandOutcome, flags, input_file};
 use anyhow::Context;
-use inventory::{Bytes, Mpi, Tree};
+use inventory::{Bytes, Mpi, Tree, counted};
 use schedules::lg::ClusterPartition;
 use schedules::synchronization::scheme::SyncMechanism;
 use selection::predict::{self, AlgorithmComparison};
@@ -22,13 +22,14 @@ const MOST_RANKS: u64 = 2048;
 ///
 /// The ways are the MPI library's own routine and heddle's schedules, over the library's messages
 /// and over TCP. Times are those of calls that were measured, carried over to this topology. Nine of
-/// ten predictions are off by the stated error at most; none is stated where no call like it was
-/// measured, which was between 8 and 100 Mbit/s. The bound is the time that the bottleneck
-/// link needs at line rate; the next column is the predicted time as a multiple of it.
+/// ten predictions are off by the stated error at most. Calls were measured between 8 and 100
+/// Mbit/s; a prediction far from all of them comes without an error. The bound is the time that the
+/// bottleneck link needs at line rate; the next column is the predicted time as a multiple of it.
 ///
-/// With --algorithms this simulates heddle's schedules and the algorithms of textbooks instead, on a
-/// network without TCP: messages are flows that share every link fairly. Unless --gamma or --penalty
-/// is given, that network loses nothing to congestion.
+/// With --algorithms, and for reductions and broadcasts, of which few were measured, this simulates
+/// heddle's schedules and the algorithms of textbooks instead, on a network without TCP: messages
+/// are flows that share every link fairly. Unless --gamma or --penalty is given, that network loses
+/// nothing to congestion.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// Topology file
@@ -48,8 +49,8 @@ pub(crate) struct Args {
     /// The MPI library
     #[arg(long, value_parser = flags::mpi_or_both(), default_value = "both", conflicts_with = "algorithms")]
     mpi: &'static [Mpi],
-    /// The shared directory: what heddle tune measured there and what jobs learned counts, too, and
-    /// most [default: only what heddle was made with]
+    /// The shared directory, whose measurements by heddle tune and by jobs count, too, and most
+    /// [default: only the measurements that heddle was made with]
     #[arg(long, value_name = "DIR", conflicts_with = "algorithms")]
     dir: Option<PathBuf>,
     /// Simulate algorithms on a network without TCP
@@ -82,7 +83,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     )?;
     let clusters =
         ClusterPartition::of(&tree, &file).with_context(|| args.topology.display().to_string())?;
-    if !args.algorithms {
+    if !args.algorithms && args.collective.relayed().is_none() {
         return ways::run(args, &tree);
     }
     let model = SimulationModel {
@@ -131,15 +132,14 @@ fn assumption(model: &SimulationModel) -> &'static str {
 }
 
 fn table(tree: &Tree, comparison: &AlgorithmComparison) -> String {
-    let ranks = tree.hosts();
     let mut text = format!(
-        "{} among {ranks} {}, blocks of {} bytes: at least {}\n",
+        "{} among {}, blocks of {} bytes: at least {}\n",
         if comparison.collective == "alltoall" {
             "all-to-all"
         } else {
             comparison.collective
         },
-        if ranks == 1 { "rank" } else { "ranks" },
+        counted(tree.hosts(), "rank"),
         comparison.block.0,
         time(comparison.bound)
     );

@@ -5,7 +5,7 @@ use crate::output::{TextFormat, print};
 use api::status::{ControllerStatus, ServiceState};
 use tui::{ConnectionSettings, SnapshotSource};
 
-/// Say in one answer how a running controller is
+/// Check a running controller, in one line
 ///
 /// The exit status and the first line are those of a plugin of Nagios: 0 OK, 1 warning (alarms, or
 /// silent switches), 2 critical (no answer, no epoch, no switch answers, or nothing new can be

@@ -1,5 +1,6 @@
 //! `heddle trace`
 use crate::CommandOutcome;
+use crate::flags::whole;
 use crate::output::print;
 use anyhow::{Context, bail};
 use drawing::traced_call;
@@ -31,7 +32,7 @@ pub(crate) struct Args {
     dir: PathBuf,
     /// This call only, by its number [default: the median and the slowest of each kind; for a
     /// drawing the slowest of all]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(0..=u32::MAX.into()))]
     call: Option<u32>,
     /// This process set only, by the number in the names of its files [default: the newest]
     #[arg(long, value_name = "NUMBER")]
@@ -98,7 +99,9 @@ fn read(dir: &Path, wanted: Option<&str>) -> anyhow::Result<TracedJob> {
         .read_dir()
         .map_err(|cause| UnreadableFile::new(dir, cause))?;
     for entry in entries.take(MOST_FILES) {
-        let path = entry.with_context(place)?.path();
+        let path = entry
+            .map_err(|cause| UnreadableFile::new(dir, cause))?
+            .path();
         let name = path
             .file_name()
             .and_then(|name| name.to_str())
@@ -112,7 +115,7 @@ fn read(dir: &Path, wanted: Option<&str>) -> anyhow::Result<TracedJob> {
     }
     let names: Vec<String> = jobs.keys().cloned().collect();
     // Numbers begin with the time.
-    let (name, files) = match wanted {
+    let (name, files) = match wanted.filter(|_| !names.is_empty()) {
         Some(wanted) => jobs.remove_entry(wanted).with_context(|| {
             format!(
                 "--job {wanted}: there is none in {}; it has {}",
@@ -142,10 +145,8 @@ fn read(dir: &Path, wanted: Option<&str>) -> anyhow::Result<TracedJob> {
 fn read_one(file: &Path) -> anyhow::Result<RankTrace> {
     let place = || file.display().to_string();
     let mut octets = Vec::new();
-    let open = File::open(file).with_context(place)?;
-    open.take(LARGEST + 1)
-        .read_to_end(&mut octets)
-        .with_context(place)?;
+    let read = File::open(file).and_then(|open| open.take(LARGEST + 1).read_to_end(&mut octets));
+    read.map_err(|cause| UnreadableFile::new(file, cause))?;
     if octets.len() as u64 > LARGEST {
         bail!(
             "{}: larger than {} MB, which no rank writes",

@@ -1,7 +1,8 @@
 //! `heddle tui`: the cluster in the terminal.
 use crate::connection::ConnectionArgs;
 use crate::{CommandOutcome, output};
-use anyhow::Context;
+use anyhow::{Context, bail};
+use inventory::unreadable::UnreadableFile;
 use lab::Lab;
 use lab::plan::CONTROL;
 use std::io;
@@ -89,7 +90,10 @@ fn settings(flag: Option<&Path>) -> anyhow::Result<tui::TuiSettings> {
         Err(e) if e.kind() == io::ErrorKind::NotFound && flag.is_none() => {
             Ok(tui::TuiSettings::default())
         }
-        Err(e) => Err(e).with_context(|| format!("{}: configuration not read", path.display())),
+        Err(cause) => bail!(
+            "{}; nothing is shown: name another configuration file with --config",
+            UnreadableFile::new(&path, cause)
+        ),
     }
 }
 

@@ -4,6 +4,7 @@ mod job;
 pub(crate) mod report;
 mod trial;
 
+use crate::flags::whole;
 use crate::output::print;
 use crate::{CommandOutcome, flags};
 use anyhow::{Context, ensure};
@@ -14,7 +15,8 @@ use directory::epoch::VerifiedEpoch;
 use directory::publishing::{self, EpochStore, PublishError};
 use directory::reading;
 use drawing::tuning_page;
-use inventory::{Bytes, Mpi};
+use inventory::unreadable::UnreadableFile;
+use inventory::{Bytes, Mpi, counted};
 use job::{ComparedCalls, JobLauncher};
 use selection::calibration::CallCalibration;
 use selection::decision_table::{DataCarrier, Way};
@@ -56,7 +58,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME", conflicts_with = "launcher")]
     lab: Option<String>,
     /// Ranks on each host of the lab
-    #[arg(long, value_name = "K", default_value_t = 1, requires = "lab")]
+    #[arg(long, value_name = "K", default_value_t = 1, requires = "lab", value_parser = whole::<usize>(1..=1024))]
     per_host: usize,
     /// The MPI library
     #[arg(long, value_parser = flags::mpi())]
@@ -79,7 +81,7 @@ pub(crate) struct Args {
         long,
         value_name = "N",
         default_value_t = 2,
-        value_parser = clap::value_parser!(u32).range(1..=100)
+        value_parser = whole::<u32>(1..=100)
     )]
     launches: u32,
     /// The least number of rounds of all ways at each size in each launch but the first; there are
@@ -88,17 +90,17 @@ pub(crate) struct Args {
         long,
         value_name = "N",
         default_value_t = 4,
-        value_parser = clap::value_parser!(u64).range(3..=10_000)
+        value_parser = whole::<u64>(3..=10_000)
     )]
     rounds: u64,
     /// The time for each collective and size in each launch, in seconds, if the rounds take less
-    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = positive)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0, value_parser = flags::seconds)]
     seconds: f64,
     /// Measure each of the library's own algorithms, too, in launches of their own
     #[arg(long)]
     algorithms: bool,
     /// The time after which a launch is killed, in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 1800.0, value_parser = positive)]
+    #[arg(long, value_name = "SECONDS", default_value_t = 1800.0, value_parser = flags::seconds)]
     limit: f64,
     /// Write a report with plots of each way by size, too: one HTML file
     #[arg(long, value_name = "FILE", conflicts_with = "check")]
@@ -114,14 +116,6 @@ pub(crate) struct Args {
     /// The launcher of your jobs and its options
     #[arg(last = true, value_name = "LAUNCHER", required_unless_present = "lab")]
     launcher: Vec<String>,
-}
-
-fn positive(text: &str) -> Result<f64, String> {
-    let wrong = || format!("\"{text}\": expected a number of seconds above zero");
-    text.parse()
-        .ok()
-        .filter(|s: &f64| s.is_finite() && *s > 0.0)
-        .ok_or_else(wrong)
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
@@ -150,7 +144,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     if let Some((path, mut file)) = report_file {
         let page = tuning_page::html(run, &table, &history::moment(run.at));
         file.write_all(page.as_bytes())
-            .with_context(|| path.display().to_string())?;
+            .map_err(|cause| UnreadableFile::new(path, cause))?;
     }
     if args.dry_run {
         return Ok(CommandOutcome::Done);
@@ -186,9 +180,9 @@ fn measure(args: &Args, launcher: &JobLauncher, epoch: &Epoch) -> anyhow::Result
     let mut session = TuningSession::new(&tree, epoch.number, ways);
     for launch in 1..=args.launches {
         tell!(
-            "launch {launch} of {}: {} ways in turn",
+            "launch {launch} of {}: {} in turn",
             args.launches,
-            session.turns().len()
+            counted(session.turns().len(), "way")
         );
         let is_first = launch == 1 && args.launches > 1;
         let output = launcher.run_in_turns(session.turns(), is_first)?;
@@ -285,9 +279,9 @@ fn compare(
             }
         }
         heading = format!(
-            "{}, {} ranks, epoch {}",
+            "{}, {}, epoch {}",
             output.library,
-            output.hosts.len(),
+            counted(output.hosts.len(), "rank"),
             output.epoch
         );
     }

@@ -1,9 +1,8 @@
 //! `heddle verify`
-use crate::schedule::count;
 use crate::{CommandOutcome, input_file};
 use anyhow::{Context, anyhow, bail};
 use inventory::unreadable::UnreadableFile;
-use inventory::{Tree, ranks, sanitize};
+use inventory::{Tree, counted, ranks, sanitize};
 use schedules::json::{self, MAX_BYTES, Schedule};
 use schedules::verify;
 use std::fs::File;
@@ -51,7 +50,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     })
 }
 
-/// True of a file that is no part of a schedule: another format, or JSON about something else.
+/// True of a file that does not belong to a schedule: another format, or JSON about something else.
 fn is_foreign(bytes: &[u8]) -> bool {
     #[derive(serde::Deserialize)]
     struct AnySchedule {
@@ -86,20 +85,20 @@ fn check(tree: &Tree, schedule: &Schedule) -> Result<String, String> {
             verify::alltoall(&tree_of_hosts, plan).map_err(|e| e.to_string())?;
             Ok(format!(
                 "all-to-all among {among}: {} (bound {}), {}, {}",
-                count(plan.phases.len(), "phase", "phases"),
+                counted(plan.phases.len(), "phase"),
                 plan.bound.phases,
-                count(plan.messages(), "message", "messages"),
-                count(plan.syncs.len(), "synchronization", "synchronizations")
+                counted(plan.messages(), "message"),
+                counted(plan.syncs.len(), "synchronization")
             ))
         }
         Schedule::Lg(plan) => {
             verify::lg(&tree_of_hosts, plan).map_err(|e| e.to_string())?;
             let transfers: usize = plan.steps.iter().map(Vec::len).sum();
             Ok(format!(
-                "all-to-all among {among} in {} clusters: {} steps, {transfers} messages, {} of \
-                 them over {}-{}",
-                plan.clusters.len(),
-                plan.steps.len(),
+                "all-to-all among {among} in {}: {}, {}, {} of them over {}-{}",
+                counted(plan.clusters.len(), "cluster"),
+                counted(plan.steps.len(), "step"),
+                counted(transfers, "message"),
                 plan.messages,
                 plan.bound.edge.0,
                 plan.bound.edge.1

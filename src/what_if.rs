@@ -1,12 +1,11 @@
 //! `heddle what-if`
 use crate::output::{print, time};
 use crate::predict::ways::calibration;
-use crate::schedule::count;
 use crate::{CommandOutcome, input_file};
 use anyhow::Context;
 use controller::plan::stated;
 use drawing::network::{NetworkMoment, compared as side_by_side};
-use inventory::{BitsPerSec, Bytes, TopologyFile, name_ranges};
+use inventory::{BitsPerSec, Bytes, TopologyFile, counted, name_ranges};
 use selection::calibration::CalibratedTime;
 use selection::what_if::{
     CablingAdvice, CablingChange, NetworkOutlook, OverTcpOutlook, advice, matches_spanning_tree,
@@ -50,8 +49,8 @@ pub(crate) struct Args {
     /// The block size in bytes, or with a unit as in 64k and 1M
     #[arg(long, value_name = "N", default_value = "64k")]
     size: Bytes,
-    /// The shared directory: what heddle tune measured there and what jobs learned counts, too, and
-    /// most [default: only what heddle was made with]
+    /// The shared directory, whose measurements by heddle tune and by jobs count, too, and most
+    /// [default: only the measurements that heddle was made with]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
     /// The form of the output
@@ -274,11 +273,7 @@ fn advised(block: Bytes, now: &NetworkOutlook, advice: &[CablingAdvice]) -> Stri
         let _ = writeln!(
             text,
             "  and {}",
-            count(
-                advice.len() - BEST,
-                "change that helps less",
-                "changes that help less"
-            )
+            counted(advice.len() - BEST, "smaller one")
         );
     }
     text
@@ -310,7 +305,7 @@ fn phases(outlook: &NetworkOutlook) -> String {
     let bound = &outlook.bound;
     format!(
         "{}, bottleneck {}-{}",
-        count(bound.phases as usize, "phase", "phases"),
+        counted(bound.phases, "phase"),
         bound.edge.0,
         bound.edge.1
     )

@@ -229,12 +229,10 @@ fn silent_handshakes_keep_nobody_out() {
     fs::write(&secret, key.signing_key.serialize_pem()).unwrap();
     let daemon = controller(dir.path(), &["--tls-cert", &cert, "--tls-key", &secret]);
     let calm = files(&daemon) + 2;
-    let trusted = tui::authorities(Path::new(&cert)).unwrap();
-    let tls = ureq::tls::TlsConfig::builder()
-        .root_certs(trusted.into())
-        .build();
+    let trusted = tls::authorities::read(Path::new(&cert)).unwrap();
+    let trusting = tls::authorities::trusting(&trusted);
     let client =
-        ureq::Agent::new_with_config(ureq::Agent::config_builder().tls_config(tls).build());
+        ureq::Agent::new_with_config(ureq::Agent::config_builder().tls_config(trusting).build());
     let healthz = || {
         client
             .get(format!("https://{}/healthz", daemon.api))

@@ -1,4 +1,4 @@
-//! Whoever reads a command's output may go away: that ends no command with a panic.
+//! The reader of a command's output may go away: no command ends with a panic then.
 use crate::common::HEDDLE;
 use std::fs::{File, OpenOptions};
 use std::os::fd::OwnedFd;

@@ -1,5 +1,5 @@
-//! What one job learned, a later job goes: from its record over the controller's merge to the ways
-//! of another job, under both MPI libraries. Needs root and the programs of tests/mpi.
+//! A later job goes the ways that an earlier one learned: from the record over the controller's merge
+//! to the ways of the later job, under both MPI libraries. Needs root and the programs of tests/mpi.
 use crate::common::HEDDLE;
 use crate::common::daemon::ControllerProcess;
 use crate::common::epochs::{AT_ONCE, TREE, records, shared};
@@ -103,7 +103,7 @@ fn a_later_job_starts_from_what_one_job_learned() {
         let (record, way) = taken(dir);
         assert_eq!(way, "native", "{mpi}");
         teach(dir, &taught(&record, "aapc"));
-        assert!(doctor(dir).contains("learned by 1 process sets of jobs at 1 places"));
+        assert!(doctor(dir).contains("learned by 1 process set of jobs at 1 place"));
         job(mpi, dir);
         assert!(taken(dir).1.split(", ").any(|way| way == "aapc"), "{mpi}");
         fs::write(dir.join(LEARNED), "{").expect("written");

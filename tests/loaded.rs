@@ -1,4 +1,4 @@
-//! What a job gets that loads heddle and configures nothing, in a lab under both MPI libraries.
+//! A job that loads heddle and configures nothing, in a lab under both MPI libraries.
 //! Needs root and the programs of tests/mpi and tests/lab.
 use crate::common::epochs::{AT_ONCE, publish, records};
 use crate::common::job::{BOTH, TestJobOutput};

@@ -25,6 +25,7 @@ mod live_cluster;
 mod loaded;
 mod loading;
 mod map;
+mod map_troubles;
 mod measured;
 mod messages;
 mod metrics;

@@ -72,7 +72,7 @@ fn sides(tree: &Tree) -> BTreeSet<Vec<String>> {
 
 #[test]
 fn the_tree_is_found_from_the_hosts_alone() {
-    let lab = RunningLab::with(MachinePart::Half, "map", CHAIN);
+    let lab = RunningLab::with(MachinePart::Whole, "map", CHAIN);
     let file = lab.path("cluster.yaml");
     let done = map(&lab, "openmpi", &[], &file);
     let said = String::from_utf8_lossy(&done.stdout);
@@ -133,4 +133,58 @@ fn without_a_launcher_it_says_how_to_start_it() {
         "{said}"
     );
     assert_eq!(alone.status.code(), Some(64));
+}
+
+/// The object, the problem, the consequence and a hint; nothing is written.
+#[test]
+fn kept_rounds_that_cannot_be_read_are_bad_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    fs::write(at("other.yaml"), "switches: [s0]\n").unwrap();
+    let hosts = r#"{"hosts":[{"name":"a","address":"10.0.0.1:7"},{"name":"b","address":"10.0.0.2:7"},{"name":"c","address":"10.0.0.3:7"}]}"#;
+    fs::write(at("few.rounds"), format!("{hosts}\n[[0,1,1e7]]\n")).unwrap();
+    fs::write(
+        at("foreign.rounds"),
+        format!("{hosts}\n[[0,1,1e7]]\n[[0,9,1e7]]\n"),
+    )
+    .unwrap();
+    let (none, cluster) = (at("none.rounds"), at("cluster.yaml"));
+    let hint = "nothing was done; name a file that an earlier run kept: --from FILE.rounds";
+    let (no_file, no_text) = (
+        "no such file or folder",
+        "no rounds that heddle map measured: ",
+    );
+    let line = format!("{no_text}line 3 has a flow that cannot be between 3 hosts; {hint}");
+    let no_folder = format!("there is no folder {}; nothing was done", at("no"));
+    let cases = [
+        (&none, &cluster, format!("{none}: {no_file}; {hint}")),
+        (
+            &at("other.yaml"),
+            &cluster,
+            format!("{no_text}line 1 names no hosts: "),
+        ),
+        (&at("foreign.rounds"), &cluster, line),
+        (
+            &at("few.rounds"),
+            &cluster,
+            "1 rounds, too few to tell a tree; ".to_owned(),
+        ),
+        (&none, &at("no/cluster.yaml"), no_folder),
+        (&none, &at(""), "is a folder; nothing was done; ".to_owned()),
+    ];
+    for (from, output, expected) in cases {
+        let map = ["map", "--from", from, "--output", output];
+        let done = Command::new(HEDDLE)
+            .args(map)
+            .output()
+            .expect("heddle runs");
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert!(
+            said.starts_with("heddle map: ") && said.contains(&expected),
+            "{said}"
+        );
+        assert!(!said.contains("os error"), "{said}");
+        assert_eq!(done.status.code(), Some(64), "{said}");
+        assert!(!Path::new(&cluster).exists());
+    }
 }

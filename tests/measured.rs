@@ -3,11 +3,14 @@
 use crate::common::HEDDLE;
 use crate::common::killed::KilledAtEnd;
 use crate::common::lab::RunningLab;
-use crate::common::until::until;
+use crate::common::machine_share::MachinePart;
+use crate::common::until::{until, until_so};
 use inventory::TopologyFile;
 use lab::plan::CONTROL;
 use std::fs;
-use std::process::Output;
+use std::process::{Child, Output, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
 
 /// Port of s0 -- s1 -- s2, of which only s0 is asked.
 const PLACE: &str = "switches: [s0, s1, s2]
@@ -23,15 +26,38 @@ links: [{a: s0, b: s1, rate: 20M}, {a: s1, b: s2, rate: 20M}]
 ";
 const ALLOWED: &str = "measuring: {share: 60%, budget: 200M}\n";
 
+/// Two asked switches.
+const PAIR: &str = "switches: [s0, s1]
+hosts:
+  n0: {switch: s0, rate: 20M}
+  n1: {switch: s0, rate: 20M}
+  n2: {switch: s0, rate: 20M}
+  n3: {switch: s1, rate: 20M}
+  n4: {switch: s1, rate: 20M}
+  n5: {switch: s1, rate: 20M}
+links: [{a: s0, b: s1, rate: 20M}]
+";
+/// A switch without a forwarding table.
+const BLIND: &str = "sed -i 's/^rocommunity public$/view most included .1\\nview most excluded \
+                     .1.3.6.1.2.1.17.4.3\\nview most excluded .1.3.6.1.2.1.17.7\\nrocommunity public \
+                     default -V most/' /run/snmp/snmpd.conf && kill -HUP $(pidof snmpd)";
+
+/// A port that sends neither LLDP nor BPDUs.
+const SILENT: &str = "nft add table netdev f && nft add chain netdev f out \
+                      '{ type filter hook egress device swp4 priority 0; }' && \
+                      nft add rule netdev f out ether daddr \
+                      '{ 01:80:c2:00:00:00, 01:80:c2:00:00:0e }' drop";
+
 struct MeasuredLab {
     lab: RunningLab,
-    running: Vec<KilledAtEnd>,
+    controller: Option<KilledAtEnd>,
+    agents: Vec<KilledAtEnd>,
 }
 
 impl MeasuredLab {
     /// s1 and s2 fall silent, as unmanaged switches are.
-    fn new() -> MeasuredLab {
-        let lab = RunningLab::new("measured", PLACE);
+    fn unmanaged() -> MeasuredLab {
+        let lab = RunningLab::with(MachinePart::Whole, "measured", PLACE);
         for switch in ["s1", "s2"] {
             let mute = "kill $(pidof snmpd) $(pidof lldpd); \
                         for b in /sys/class/net/*/bridge; do echo 0 > $b/stp_state; done";
@@ -40,12 +66,30 @@ impl MeasuredLab {
         let written = fs::read_to_string(lab.lab.inventory_path()).unwrap();
         let listed = |line: &&str| !["s1:", "s2:"].iter().any(|s| line.trim().starts_with(s));
         let kept: Vec<&str> = written.lines().filter(listed).collect();
-        fs::write(lab.path("plain"), kept.join("\n") + "\n").unwrap();
-        fs::write(lab.lab.inventory_path(), kept.join("\n") + "\n" + ALLOWED).unwrap();
+        MeasuredLab::of(lab, &(kept.join("\n") + "\n"))
+    }
+
+    /// s1 shows no forwarding table, and it and n5 do not speak to each other.
+    fn doubtful() -> MeasuredLab {
+        let lab = RunningLab::with(MachinePart::Whole, "doubtful", PAIR);
+        lab.exec("s1", &["sh", "-c", BLIND]);
+        lab.exec("s1", &["sh", "-c", SILENT]);
+        // It says goodbye, so that s1 forgets what it heard.
+        lab.exec("n5", &["sh", "-c", "kill $(pidof lldpd)"]);
+        let written = fs::read_to_string(lab.lab.inventory_path()).unwrap();
+        MeasuredLab::of(lab, &written)
+    }
+
+    fn of(lab: RunningLab, inventory: &str) -> MeasuredLab {
+        fs::write(lab.lab.inventory_path(), inventory.to_owned() + ALLOWED).unwrap();
         fs::write(lab.path("agents"), "agents-show-this-and-nobody-sees-it").unwrap();
         fs::write(lab.path("viewers"), "viewers-show-another-token").unwrap();
-        let running = Vec::new();
-        MeasuredLab { lab, running }
+        let (controller, agents) = (None, Vec::new());
+        MeasuredLab {
+            lab,
+            controller,
+            agents,
+        }
     }
 
     fn token(&self, whose: &str) -> String {
@@ -65,20 +109,36 @@ impl MeasuredLab {
             &journal,
         ];
         let child = self.lab.start_controller("controller.log", &more);
-        self.running.push(KilledAtEnd(child));
+        self.controller = Some(KilledAtEnd(child));
     }
 
     fn start_agents(&mut self) {
-        let token = self.token("agents");
-        for host in (0..7).map(|n| format!("n{n}")) {
-            let agent = [HEDDLE, "agent", "--controller", "http://10.78.255.254:7171"];
-            let agent = agent.into_iter().chain(["--token-file", &token]);
-            let child = self.lab.start(&host, &format!("{host}.log"), agent);
-            self.running.push(KilledAtEnd(child));
+        for host in self.lab.file.hosts.keys() {
+            let agent = self.start_agent(host, &format!("{host}.log"));
+            self.agents.push(agent);
         }
     }
 
-    fn map(&self) -> Output {
+    fn all_report(&self) -> bool {
+        let took = |host: &String| {
+            self.log(&format!("{host}.log"))
+                .contains("took the first report")
+        };
+        self.lab.file.hosts.keys().all(took)
+    }
+
+    fn start_agent(&self, host: &str, log: &str) -> KilledAtEnd {
+        let token = self.token("agents");
+        let agent = [HEDDLE, "agent", "--controller", "http://10.78.255.254:7171"];
+        let agent = agent.into_iter().chain(["--token-file", &token]);
+        KilledAtEnd(self.lab.start(host, log, agent))
+    }
+
+    fn log(&self, name: &str) -> String {
+        fs::read_to_string(self.lab.path(name)).unwrap_or_default()
+    }
+
+    fn order(&self) -> Child {
         let token = self.token("viewers");
         let order = [
             HEDDLE,
@@ -88,7 +148,20 @@ impl MeasuredLab {
             "--token-file",
             &token,
         ];
-        self.lab.lab.exec(CONTROL, order).output().unwrap()
+        let mut order = self.lab.lab.exec(CONTROL, order);
+        let order = order.stdout(Stdio::piped()).stderr(Stdio::piped());
+        order.spawn().unwrap()
+    }
+
+    /// The agent of n5 starts anew in the middle.
+    fn map(&mut self) -> Output {
+        let order = self.order();
+        let begun = || self.log("controller.log").contains("hosts are measured");
+        until("the measurement begins", || begun().then_some(()));
+        sleep(Duration::from_millis(1500));
+        drop(self.agents.remove(5));
+        self.agents.push(self.start_agent("n5", "n5-again.log"));
+        order.wait_with_output().unwrap()
     }
 
     /// The published tree.
@@ -112,30 +185,29 @@ impl MeasuredLab {
     }
 
     fn logs(&self) -> String {
-        let logs = ["controller.log", "n2.log", "n5.log"].map(|log| self.lab.path(log));
-        logs.map(|log| fs::read_to_string(log).unwrap_or_default())
+        ["controller.log", "n2.log", "n5.log", "n5-again.log"]
+            .map(|log| self.log(log))
             .join("\n")
     }
 }
 
 #[test]
 fn the_agents_find_the_trunk_between_unmanaged_switches() {
-    let mut lab = MeasuredLab::new();
+    let mut lab = MeasuredLab::unmanaged();
     lab.start_controller();
     lab.start_agents();
-    let took = |host: usize| {
-        let log = lab.lab.path(&format!("n{host}.log"));
-        fs::read_to_string(log)
-            .unwrap_or_default()
-            .contains("took the first report")
-    };
     let flat = until("all agents report, and the hosts have places", || {
         let places = lab.places();
-        (places.len() == 7 && (0..7).all(took)).then_some(places)
+        (places.len() == 7 && lab.all_report()).then_some(places)
     });
     let bridge = flat[2].clone();
     assert_eq!(flat[2..], vec![bridge.clone(); 5], "{}", lab.logs());
-    let done = lab.map();
+    let mut done = lab.map();
+    if !done.status.success() {
+        // The agent was away at a bad moment: in 1 of 10 runs. An operator asks again.
+        eprintln!("{}", String::from_utf8_lossy(&done.stderr));
+        done = lab.order().wait_with_output().unwrap();
+    }
     let said = String::from_utf8_lossy(&done.stdout).into_owned();
     let remarks = String::from_utf8_lossy(&done.stderr);
     assert!(done.status.success(), "{said}{remarks}{}", lab.logs());
@@ -144,10 +216,14 @@ fn the_agents_find_the_trunk_between_unmanaged_switches() {
         "{said}"
     );
     assert!(said.contains("\nepoch "), "{said}{}", lab.logs());
-    let places = lab.places();
-    let far = places[4].clone();
-    assert_eq!(places[4..], vec![far.clone(); 3], "{said}");
-    assert!(places[2] == places[3] && far != places[2], "{said}");
+    // It says so when it is done, which may be after the controller.
+    until_so("n5 took part after its restart", || {
+        lab.log("n5-again.log")
+            .contains("took part in a measurement")
+    });
+    let far = format!("{bridge}-1");
+    let expected = [&flat[0], &flat[1], &bridge, &bridge, &far, &far, &far];
+    assert_eq!(lab.places().iter().collect::<Vec<_>>(), expected, "{said}");
     let trunk = lab
         .published()
         .unwrap()
@@ -160,4 +236,23 @@ fn the_agents_find_the_trunk_between_unmanaged_switches() {
         (bridge, "20M".to_owned())
     );
     eprintln!("{said}{remarks}");
+}
+
+#[test]
+fn flows_tell_on_which_switch_a_host_is_that_no_switch_tells() {
+    let mut lab = MeasuredLab::doubtful();
+    lab.start_controller();
+    lab.start_agents();
+    until("all agents report, and the others have places", || {
+        let known = ["s0", "s0", "s0", "s1", "s1"];
+        (lab.all_report() && lab.places() == known).then_some(())
+    });
+    let done = lab.order().wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&done.stdout).into_owned();
+    let remarks = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "{said}{remarks}{}", lab.logs());
+    assert!(said.contains("n5 is on s1: probability"), "{said}{remarks}");
+    until("n5 has its place", || {
+        (lab.places() == ["s0", "s0", "s0", "s1", "s1", "s1"]).then_some(())
+    });
 }

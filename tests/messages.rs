@@ -79,7 +79,7 @@ fn mistakes_of_editors_are_told() {
         ),
         (
             b"\xff\xfes\0w\0",
-            "f.yaml: it is no text in UTF-8; save it as UTF-8",
+            "f.yaml: it is not text in UTF-8; save it as UTF-8",
         ),
         (
             b"switches:\n  s0: {address: 10.0.0.1}\nhosts: [node[01-40]]\n",
@@ -194,6 +194,185 @@ fn values_of_flags_that_do_not_fit_say_what_does() {
         let said = refused(&dir, status, command);
         assert!(said.contains(message), "{command}: {said}");
     }
+}
+
+/// Two switches with a host each.
+const PAIR: &[u8] = b"switches: [s0, s1]\nhosts: {n0: {switch: s0}, n1: {switch: s1}}\nlinks: \
+                      [{a: s0, b: s1}]\n";
+
+/// Runs each command in a folder with `f.yaml`; it must fail with this status, and say this.
+fn all_refused(commands: &[(i32, &str, &str)]) {
+    let dir = given(&[("f.yaml", PAIR)]);
+    for (status, command, message) in commands {
+        let said = refused(&dir, *status, command);
+        assert!(said.contains(message), "{command}: {said}");
+    }
+    let left = fs::read_dir(dir.path()).expect("the folder").count();
+    assert_eq!(left, 1, "something was made");
+}
+
+#[test]
+fn what_is_not_there_is_told_by_every_command() {
+    let no_directory = "heddle: nowhere: no such file or folder; expected the shared directory";
+    all_refused(&[
+        (
+            64,
+            "predict --topology f.yaml --size 64k --dir nowhere",
+            no_directory,
+        ),
+        (64, "discover --dir nowhere", no_directory),
+        (64, "history --dir nowhere --release", no_directory),
+        (
+            64,
+            "discover --dir .",
+            "heddle: .: no epoch is published there; start heddle controller, or heddle publish",
+        ),
+        (
+            64,
+            "init 127.0.0.1:1 --community-file f.yaml --hosts none -o -",
+            "heddle: none: no such file or folder; nothing was done",
+        ),
+        (
+            64,
+            "tui --print 80x24 --config none",
+            "heddle: none: no such file or folder; nothing is shown: name another configuration file",
+        ),
+        (
+            64,
+            "tui --print 80x24 --token-file none",
+            "heddle: token file none: no such file or folder",
+        ),
+        (
+            64,
+            "init 127.0.0.1:1 --community-file none -o -",
+            "none: no such file or folder; nothing was asked",
+        ),
+        (
+            64,
+            "init 127.0.0.1:1 --community-file f.yaml -o none/x.yaml",
+            "heddle: none: no such file or folder; nothing was asked: choose another file",
+        ),
+        (
+            64,
+            "tui --print 80x24 --connect 127.0.0.1:1",
+            "http://127.0.0.1:1: nothing listens there; is the controller up, and the address right?",
+        ),
+    ]);
+}
+
+#[test]
+fn programs_bridges_and_traces_that_are_not_there_are_told() {
+    all_refused(&[
+        (
+            64,
+            "trace . --job x",
+            "heddle: .: no file ends in .heddle-trace; run the job with HEDDLE_TRACE=.",
+        ),
+        (
+            64,
+            "controller --inventory f.yaml --dir d --on-epoch none",
+            "heddle: --on-epoch none: no such file or folder; nothing was started",
+        ),
+        (
+            64,
+            "lab bridge-mib none",
+            "heddle: bridge-mib: bridge none: there is none here; ",
+        ),
+    ]);
+}
+
+#[test]
+fn a_file_in_the_place_of_a_folder_is_told() {
+    let no_folder = "heddle: f.yaml: a part of the path is a file; name a folder; expected the \
+                     shared directory that heddle controller or heddle publish writes";
+    let taken = "heddle: f.yaml: a file of this name is there already; choose another name";
+    all_refused(&[
+        (64, "discover --dir f.yaml", no_folder),
+        (64, "history --dir f.yaml --rollback 3", no_folder),
+        (64, "cert head --dir f.yaml", taken),
+        (64, "completions --man f.yaml", taken),
+    ]);
+}
+
+#[test]
+fn a_pointer_that_cannot_be_read_is_told_once() {
+    let dir = given(&[]);
+    fs::create_dir_all(dir.path().join("d/current")).expect("a folder");
+    assert_eq!(
+        refused(&dir, 64, "discover --dir d"),
+        "heddle: d/current: not a regular file\n"
+    );
+}
+
+#[test]
+fn files_that_are_read_later_are_told_as_well() {
+    let inventory = format!("switches:\n  s0: {{address: '127.0.0.1:9'}}\n{SNMP}hosts: [n0]\n");
+    let dir = given(&[("f.yaml", inventory.as_bytes())]);
+    let controller = "controller --inventory f.yaml --dir d --listen 127.0.0.1:0";
+    for (command, message) in [
+        (
+            format!("{controller} --tls-cert none --tls-key none"),
+            "heddle: TLS file none: no such file or folder; nothing was started\n",
+        ),
+        (
+            format!("{controller} --journal none/j"),
+            "heddle: journal none/j: no such file or folder; nothing was started\n",
+        ),
+        (
+            "discover --inventory f.yaml --reports none".to_owned(),
+            "heddle: --reports none: no such file or folder; nothing was asked\n",
+        ),
+    ] {
+        let said = refused(&dir, 64, &command);
+        assert!(said.ends_with(message), "{command}: {said}");
+    }
+}
+
+#[test]
+fn flags_that_make_no_sense_are_refused_before_anything_is_done() {
+    all_refused(&[
+        (
+            64,
+            "schedule alltoall --topology f.yaml --hosts n7",
+            "; nothing was done",
+        ),
+        (
+            2,
+            "history --dir . --rollback x",
+            "expected a whole number from 1 on",
+        ),
+        (2, "cert --days 0", "expected a whole number from 1 to 3650"),
+        (
+            2,
+            "init 127.0.0.1:1 --user u --auth md5 -o -",
+            "required arguments were not provided:\n  --auth-file <FILE>",
+        ),
+        (
+            64,
+            "demo --name a/b --text",
+            "heddle: lab name \"a/b\": expected 1 to 32 letters",
+        ),
+        (
+            64,
+            "cert a_b/c --dir tls",
+            "heddle: name \"a_b/c\": expected an IP address or a name of the DNS",
+        ),
+    ]);
+}
+
+#[test]
+fn an_epoch_that_is_not_kept_is_not_rolled_back_to() {
+    let dir = given(&[("f.yaml", b"switches: [s0]\nhosts: {n0: {switch: s0}}\n")]);
+    let published = Command::new(HEDDLE)
+        .args(["publish", "--topology", "f.yaml", "--dir", "d"])
+        .current_dir(dir.path())
+        .output();
+    assert!(published.expect("heddle runs").status.success());
+    assert_eq!(
+        refused(&dir, 64, "history --dir d --rollback 9"),
+        "heddle: epoch 9: it is not kept in d; nothing was done: heddle history --dir d lists \
+         those that are\n"
+    );
 }
 
 #[test]

@@ -51,6 +51,10 @@ fn simulated_algorithms() {
             "lone",
             "predict --topology ../schedule/lone.yaml --size 1M --algorithms",
         ),
+        (
+            "reductions",
+            "predict --topology ../schedule/figure-1.yaml --size 1M --collective allreduce",
+        ),
     ]);
 }
 

@@ -65,7 +65,7 @@ fn view(url: &str, ca: Option<&Path>) -> AppMessage {
     let stop = Arc::new(AtomicBool::new(false));
     let (url, flag) = (url.to_owned(), Arc::clone(&stop));
     let authorities = ca
-        .map(|ca| tui::authorities(ca).unwrap())
+        .map(|ca| tls::authorities::read(ca).unwrap())
         .unwrap_or_default();
     std::thread::spawn(move || {
         tui::source::follow(&url, None, &authorities, &flag, |m| tell.send(m).is_ok())

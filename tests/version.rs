@@ -1,4 +1,4 @@
-//! What `heddle --version` tells, and where a build knows its commit from.
+//! The output of `heddle --version`, and the source of a build's commit.
 use crate::common::HEDDLE;
 use crate::common::runtime::lib;
 use std::fs;

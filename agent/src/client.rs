@@ -40,7 +40,7 @@ pub struct SnmpClient {
     meter: Arc<RequestMeter>,
 }
 
-/// What is asked for at once.
+/// The values that one question asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum AskedPart {
     Pulse,
@@ -364,7 +364,7 @@ impl SnmpClient {
                          is the same switch, state the address it answers from, or have it answer \
                          from the one it is asked at"
                     ),
-                    None => format!("; down, unreachable, or it refuses this {words}"),
+                    None => format!("; down, unreachable, or it refuses {words}"),
                 },
                 refused: None,
             },

@@ -1,7 +1,7 @@
 //! The switches around a few known ones: each is asked for its neighbours, and each neighbour that
 //! calls itself a bridge or router is asked with the same credential.
 //!
-//! Whoever is asked with a community learns it. So only addresses within the limits are asked, hosts
+//! A device that is asked with a community learns it. So only addresses within the limits are asked, hosts
 //! are not, and no address is made up: each was named by the operator or by a switch that answered.
 use crate::client::SnmpClient;
 use crate::session_port::SessionPort;
@@ -89,7 +89,7 @@ pub struct FoundSwitch {
     pub address: SwitchAddress,
     /// The switch that named it; `None`: the operator.
     pub named_by: Option<String>,
-    /// What it says.
+    /// Its description of itself.
     pub list: NeighbourList,
 }
 

@@ -1,8 +1,8 @@
 //! The brief pulses of many switches, asked from one socket.
 //!
 //! Source: own. Input: switches that speak SNMPv2c. Guarantee: a pulse is only ever what the asked
-//! address and port answered to the last request to it, whose id nobody could guess. Whatever else
-//! comes, or does not come, is no pulse: the switch is then overdue, and is to be asked in its own
+//! address and port answered to the last request to it, whose id nobody could guess. Without
+//! such an answer there is no pulse: the switch is then overdue, and is to be asked in its own
 //! session, which retries and knows the reasons. Cost: a system call for a request and one for an
 //! answer, and no wake-up: whoever asks also fetches what came since. Deviations: SNMPv3 has its
 //! state in a session, so such switches are not asked here.
@@ -116,7 +116,7 @@ impl PulseRound {
                 .is_ok_and(|own| own.is_ipv4() == address.is_ipv4())
         };
         if let Some((socket, message)) = self.sockets.iter().find(fits).zip(sent) {
-            // What the system refuses to send is not answered either.
+            // A request that the system refuses to send has no answer either.
             let _ = socket.send_to(&message, address);
         }
     }

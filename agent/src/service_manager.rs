@@ -1,4 +1,4 @@
-//! What a daemon tells systemd: that it is ready, how it is, and that it is alive (sd_notify(3)).
+//! Messages of a daemon to systemd: it is ready, it is alive, its state (sd_notify(3)).
 //! Without a service manager nothing is sent.
 use inventory::sanitize;
 use sd_notify::NotifyState;

@@ -54,7 +54,7 @@ impl SnmpAccess {
         match credential {
             Credential::Community(community) => Ok(SnmpAccess {
                 auth: Auth::v2c(text(community)?),
-                words: "community".to_owned(),
+                words: "this community".to_owned(),
                 user: None,
             }),
             Credential::User(user) => {

@@ -129,7 +129,8 @@ impl KnownAddresses {
         }
     }
 
-    /// What a look-up failed to find may be found by the next one. The former addresses stay.
+    /// Takes the result of a look-up. After a failure the former addresses stay, and the next look-up
+    /// may find others.
     fn take(&mut self, found: Result<Vec<SocketAddr>, String>) {
         let outcome = found.map(|addresses| {
             if self.addresses != addresses {

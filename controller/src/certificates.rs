@@ -5,6 +5,7 @@
 //! there already is kept, signs only if its two halves belong together, and is outlived by nothing that
 //! it signed.
 use inventory::Millis;
+use inventory::unreadable::reason;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp};
@@ -12,6 +13,7 @@ use rcgen::{
     BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
     KeyUsagePurpose, date_time_ymd,
 };
+use rustls::pki_types::ServerName;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, fchown};
@@ -54,7 +56,7 @@ pub struct CertificateFiles {
 #[derive(Debug, thiserror::Error)]
 pub enum CertificateError {
     /// A file cannot be read or written.
-    #[error("{path}: {cause}; no certificate was made")]
+    #[error("{path}: {}; no certificate was made", reason(cause))]
     File {
         /// The file.
         path: PathBuf,
@@ -76,9 +78,15 @@ pub enum CertificateError {
     Authority {
         /// The authority's certificate.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The problem with it.
         problem: String,
     },
+    /// A name that no machine can have.
+    #[error(
+        "name \"{0}\": expected an IP address or a name of the DNS, such as 10.0.0.5 or \
+         head.example.org; no certificate was made"
+    )]
+    Name(String),
     /// A name or a key cannot be used.
     #[error("{what}: {cause}; no certificate was made")]
     Content {
@@ -100,6 +108,9 @@ pub fn make(
     days: u32,
     now: Millis,
 ) -> Result<CertificateFiles, CertificateError> {
+    if let Some(name) = names.iter().find(|name| !is_name(name)) {
+        return Err(CertificateError::Name(name.clone()));
+    }
     let place = |name: &str| folder.join(name);
     fs::create_dir_all(folder).map_err(|cause| CertificateError::File {
         path: folder.to_owned(),
@@ -133,6 +144,12 @@ pub fn make(
     })
 }
 
+/// True of an address and of a name of the DNS, also with `*` as its first label.
+fn is_name(name: &str) -> bool {
+    let name = name.strip_prefix("*.").unwrap_or(name);
+    ServerName::try_from(name).is_ok()
+}
+
 fn content(what: &str, cause: rcgen::Error) -> CertificateError {
     CertificateError::Content {
         what: what.to_owned(),
@@ -140,7 +157,7 @@ fn content(what: &str, cause: rcgen::Error) -> CertificateError {
     }
 }
 
-/// What signs.
+/// The authority that signs.
 struct SigningAuthority {
     issuer: Issuer<'static, KeyPair>,
     until: ASN1Time,
@@ -371,8 +388,22 @@ mod tests {
     #[test]
     fn half_an_authority_and_names_that_are_none_are_refused() {
         let dir = tempfile::tempdir().unwrap();
-        let bad = make(dir.path(), &["höst".to_owned()], 1, NOW).unwrap_err();
-        assert!(bad.to_string().starts_with("höst: "), "{bad}");
+        for name in ["höst", "", "a b", "10.0.0.5/24"] {
+            let bad = make(dir.path(), &[name.to_owned()], 1, NOW).unwrap_err();
+            assert!(
+                matches!(&bad, CertificateError::Name(n) if n == name),
+                "{bad}"
+            );
+        }
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+        let good = [
+            "h",
+            "h_1.example.org",
+            "*.example.org",
+            "10.0.0.5",
+            "fd00::1",
+        ];
+        make(dir.path(), &good.map(str::to_owned), 1, NOW).unwrap();
         fs::remove_file(dir.path().join(CA_KEY)).unwrap();
         let half = make(dir.path(), &["h".to_owned()], 1, NOW).unwrap_err();
         assert!(

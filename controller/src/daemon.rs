@@ -73,6 +73,12 @@ const GOES_ON: &str =
 /// The length of the queue of events. Pollers wait while it is full.
 const QUEUE: usize = 1024;
 
+fn certificate(config: &ControllerConfig) -> Result<Option<TlsCertificate>, ControllerError> {
+    let read = |(cert, key): &(PathBuf, PathBuf)| TlsCertificate::read(cert, key);
+    let tls = config.tls.as_ref().map(read).transpose();
+    tls.map_err(ControllerError::Certificate)
+}
+
 /// Runs the daemon until SIGTERM or SIGINT.
 ///
 /// # Errors
@@ -83,8 +89,7 @@ pub async fn run(config: ControllerConfig) -> Result<(), ControllerError> {
     let (inventory, pollers) = load(&config)?;
     let token = |file: &Option<PathBuf>| file.as_deref().map(BearerToken::read).transpose();
     let keys = ApiTokens::new(token(&config.token_file)?, token(&config.agent_token_file)?)?;
-    let read = |(cert, key): &(PathBuf, PathBuf)| TlsCertificate::read(cert, key);
-    let tls = config.tls.as_ref().map(read).transpose()?;
+    let tls = certificate(&config)?;
     let listener = http::bind(config.listen, &keys).await?;
     service_manager::tell_status(&format!("opens {}", config.dir.display()));
     let Some((store, started)) = open(&config, &mut signals).await? else {
@@ -253,7 +258,7 @@ struct ControllerDaemon {
     mapped: Arc<MappedWriter>,
     tls: Option<TlsCertificate>,
     show: bool,
-    /// `None` until the start is over: what was published before is no news.
+    /// `None` until the start is over: an epoch that was published before is not news.
     hooks: Option<DaemonHooks>,
     /// The state for the service manager may have changed.
     said: bool,
@@ -334,7 +339,7 @@ impl ControllerDaemon {
             let _ = tokio::time::timeout(stall::PATIENCE, publishing).await;
         }
         if let Some(figures) = self.engine.unwritten_learned() {
-            // What is not written now is learned again.
+            // Figures that are not written now are learned again.
             let writing = write_learned(&self.store, figures);
             let _ = tokio::time::timeout(stall::PATIENCE, writing).await;
         }
@@ -418,6 +423,7 @@ impl ControllerDaemon {
             ControllerEffect::KeepLearned(figures) => self.keep_learned(&figures),
             ControllerEffect::Judge(order) => window_judge::judge(*order, self.done.clone()),
             ControllerEffect::MapPlace(order) => self.measure(*order),
+            ControllerEffect::EndMapping => self.measuring.end(),
             ControllerEffect::KeepMapped(mapped) => self.keep_mapped(mapped),
             ControllerEffect::EndRollback => rollbacks::end(self.config.dir.clone()),
             ControllerEffect::Say(line) => {

@@ -24,6 +24,7 @@ mod claims;
 mod damping;
 mod decisions;
 mod directions;
+mod doubtful_hosts;
 mod event;
 mod figures;
 mod header;
@@ -32,6 +33,8 @@ mod judged;
 mod judgement;
 mod learning;
 mod making;
+mod mapping_results;
+mod mapping_target;
 mod moved_cables;
 mod observed;
 mod place_mapping;
@@ -45,7 +48,7 @@ mod unmanaged_places;
 
 pub use directions::DirectionsByHost;
 pub use event::{ControllerEffect, ControllerEvent, EpochOrder, PlanSummary, StoredEpoch};
-pub use figures::{EngineFigures, PortFigures};
+pub use figures::{EngineFigures, MeasuringFigures, PortFigures};
 pub use header::{ControllerOptions, JournalHeader, ResumedState};
 pub use moved_cables::WatchOrder;
 pub use place_mapping::{MappingOrder, MappingOutcome};
@@ -245,9 +248,9 @@ impl ControllerEngine {
         self.take_over(current, highest);
         let text = match &self.public.settled {
             Some(s) => format!(
-                "started; epoch {} is current, {} hosts",
+                "started; epoch {} is current, {}",
                 s.number,
-                s.key.hosts.len()
+                counted(s.key.hosts.len(), "host")
             ),
             None => "started; nothing is published yet".to_owned(),
         };
@@ -293,7 +296,7 @@ impl ControllerEngine {
             if !tables.is_empty() {
                 self.reread(now, switch, tables, fx);
                 if pulse.brief {
-                    // What changed may have ports, which a brief pulse does not show.
+                    // Ports may have changed, too, and a brief pulse does not show them.
                     fx.push(ControllerEffect::Poll {
                         switch: switch.to_owned(),
                     });
@@ -550,6 +553,7 @@ impl ControllerEngine {
         self.observed.read_all(now, &self.inventory, fx);
         self.send_directions(now, fx);
         self.note_trouble(TroubleArea::Inventory, None);
+        self.end_forbidden_mapping(now, fx);
         let text = format!(
             "inventory read again: {}, {}",
             counted(self.inventory.switches.len(), "switch"),

@@ -2,6 +2,7 @@
 //! is kept waiting until there is one; the measurement runs on a thread of its own.
 use flows::{
     FlowError, FlowReply, FlowStatement, FlowStep, PATIENCE, PeerAnswer, PeerChannel, PeerOrder,
+    RoundOutcome,
 };
 use inventory::host_report::FlowInvitation;
 use inventory::sanitize;
@@ -15,6 +16,10 @@ use tokio::sync::watch;
 
 /// The longest time for which a host is kept waiting: agents hang up after ten seconds.
 const WAIT: Duration = Duration::from_secs(5);
+
+/// The time in which all hosts come: agents report at least once a minute, and learn of a
+/// measurement by the answer.
+pub(crate) const GATHER: Duration = Duration::from_secs(90);
 
 /// The payload rates that a flow can have, in bit/s.
 const RATES: RangeInclusive<f64> = 0.0..=1e13;
@@ -41,6 +46,8 @@ struct SessionMember {
     invitation: FlowInvitation,
     /// Its port for flows, once it takes part.
     port: Option<u16>,
+    /// Its agent started anew, and knows nothing of what it was told before.
+    is_new: bool,
     /// The number of its last order; 0 before the first.
     ordered: u64,
     order: Option<PeerOrder>,
@@ -67,11 +74,12 @@ impl Default for FlowExchange {
 }
 
 impl FlowExchange {
-    /// The invitation of a host that is expected and has not come yet.
+    /// The invitation of a host that takes part. An agent that has accepted it passes over it; one
+    /// that started anew comes again.
     pub(crate) fn invitation(&self, host: &str) -> Option<FlowInvitation> {
         let session = self.session();
         let member = session.as_ref()?.members.get(host)?;
-        member.port.is_none().then(|| member.invitation.clone())
+        Some(member.invitation.clone())
     }
 
     /// Takes what a host says, and waits for its next order.
@@ -104,13 +112,17 @@ impl FlowExchange {
         };
         match &said.step {
             FlowStep::Joined { port } => {
-                member.port.get_or_insert(*port);
+                if member.port.is_some_and(|before| before != *port) {
+                    (member.is_new, member.order, member.answer) = (true, None, None);
+                }
+                member.port = Some(*port);
             }
             // An answer that comes twice counts once.
             FlowStep::Answered(answer)
                 if said.order == member.ordered && member.order.is_some() =>
             {
-                (member.answer, member.order) = (Some(checked(answer)), None);
+                let most = member.invitation.most_bytes;
+                (member.answer, member.order) = (Some(checked(answer, most)), None);
             }
             FlowStep::Answered(_) | FlowStep::Waiting => {}
         }
@@ -160,6 +172,7 @@ impl FlowExchange {
             let member = SessionMember {
                 invitation,
                 port: None,
+                is_new: false,
                 ordered: 0,
                 order: None,
                 answer: None,
@@ -206,12 +219,15 @@ impl FlowExchange {
 }
 
 /// An answer as far as it can be one: agents send what they like.
-fn checked(answer: &PeerAnswer) -> PeerAnswer {
+fn checked(answer: &PeerAnswer, most: u64) -> PeerAnswer {
     let possible = |rate: &Option<f64>| rate.filter(|rate| RATES.contains(rate));
     match answer {
         PeerAnswer::Ready => PeerAnswer::Ready,
-        PeerAnswer::Done(rate) => PeerAnswer::Done(possible(rate)),
-        PeerAnswer::Disturbed(rate) => PeerAnswer::Disturbed(possible(rate)),
+        PeerAnswer::Done(outcome) => PeerAnswer::Done(RoundOutcome {
+            rate: possible(&outcome.rate),
+            sent: outcome.sent.min(most),
+            ..*outcome
+        }),
         PeerAnswer::Failed(problem) => PeerAnswer::Failed(sanitize::clean_line(problem)),
     }
 }
@@ -232,11 +248,12 @@ impl OpenExchange {
         &self,
         patience: Duration,
     ) -> Result<Vec<Box<dyn PeerChannel + Send>>, ExchangeError> {
-        let place = |(name, member): (&String, &SessionMember)| {
+        let place = |(name, member): (&String, &mut SessionMember)| {
             let address = SocketAddr::new(member.invitation.address, member.port?);
+            member.is_new = false;
             Some((name.clone(), address))
         };
-        let all = |session: &mut FlowSession| session.members.iter().map(place).collect();
+        let all = |session: &mut FlowSession| session.members.iter_mut().map(place).collect();
         let found: Option<BTreeMap<String, SocketAddr>> =
             self.exchange.wait_for(Instant::now() + patience, all);
         let Some(found) = found else {
@@ -305,9 +322,17 @@ impl PeerChannel for MemberChannel {
     }
 
     fn answer(&mut self) -> Result<PeerAnswer, FlowError> {
-        let own = |session: &mut FlowSession| session.members.get_mut(&self.name)?.answer.take();
+        // One that started anew may answer, but its port is another one.
+        let own = |session: &mut FlowSession| {
+            let member = session.members.get_mut(&self.name)?;
+            let answer = member.answer.take();
+            match member.is_new {
+                true => Some(None),
+                false => answer.map(Some),
+            }
+        };
         let answer = self.exchange.wait_for(Instant::now() + PATIENCE, own);
-        match answer {
+        match answer.flatten() {
             Some(PeerAnswer::Failed(problem)) => Err(FlowError::Unable {
                 name: self.name.clone(),
                 address: self.address,
@@ -317,6 +342,22 @@ impl PeerChannel for MemberChannel {
             None => Err(self.silent()),
         }
     }
+
+    fn is_renewable(&self) -> bool {
+        true
+    }
+
+    fn come_back(&mut self) -> Result<(), FlowError> {
+        let port = |session: &mut FlowSession| {
+            let member = session.members.get_mut(&self.name)?;
+            std::mem::take(&mut member.is_new).then_some(member.port?)
+        };
+        match self.exchange.wait_for(Instant::now() + GATHER, port) {
+            Some(port) => self.address.set_port(port),
+            None => return Err(self.silent()),
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -325,9 +366,16 @@ mod tests {
     use flows::RoundOrder;
 
     const IDLE: PeerOrder = PeerOrder::Prepare(RoundOrder {
+        round: 1,
         send_to: None,
         receives: false,
         window: Duration::from_millis(5),
+    });
+
+    const DONE: PeerAnswer = PeerAnswer::Done(RoundOutcome {
+        rate: Some(1e6),
+        sent: 5,
+        disturbed: false,
     });
 
     fn said(session: u64, order: u64, step: FlowStep) -> FlowStatement {
@@ -366,7 +414,6 @@ mod tests {
                 order: IDLE
             }
         );
-        assert_eq!(exchange.invitation("n0"), None, "it has come");
         // The answer to the first request was lost.
         let reply = step(0, FlowStep::Joined { port: 9 }).await;
         assert_eq!(
@@ -384,14 +431,59 @@ mod tests {
         assert_eq!(reply, go);
         // An old answer is none to a new order.
         assert_eq!(step(1, FlowStep::Answered(PeerAnswer::Ready)).await, go);
-        let reply = step(2, FlowStep::Answered(PeerAnswer::Done(Some(1e6)))).await;
+        let reply = step(2, FlowStep::Answered(DONE)).await;
         assert_eq!(reply, FlowReply::End);
         let (address, first, second) = run.await.unwrap();
         assert_eq!(address.to_string(), "10.0.0.1:9");
-        assert_eq!(
-            (first, second),
-            (PeerAnswer::Ready, PeerAnswer::Done(Some(1e6)))
-        );
+        assert_eq!((first, second), (PeerAnswer::Ready, DONE));
+    }
+
+    #[tokio::test]
+    async fn a_host_whose_agent_started_anew_is_invited_again() {
+        let exchange = FlowExchange::default();
+        let hosts = [("n0".to_owned(), IpAddr::from([10, 0, 0, 1]))];
+        let open = exchange.begin(&hosts, 7, Duration::from_secs(1)).unwrap();
+        let number = exchange.invitation("n0").unwrap().session;
+        let joins = |port| {
+            let exchange = exchange.clone();
+            let joined = said(number, 0, FlowStep::Joined { port });
+            async move { exchange.step("n0", &joined).await }
+        };
+        let first = tokio::spawn(joins(9));
+        let run = tokio::task::spawn_blocking(move || {
+            let mut ways = open.gather(Duration::from_secs(60)).unwrap();
+            let way = &mut ways[0];
+            way.tell(&IDLE).unwrap();
+            assert!(way.answer().is_err(), "it knows nothing of the order");
+            way.come_back().unwrap();
+            way.tell(&PeerOrder::Go).unwrap();
+            (way.address(), way.answer().unwrap())
+        });
+        assert!(matches!(first.await.unwrap(), FlowReply::Order { .. }));
+        assert_eq!(exchange.invitation("n0").unwrap().session, number);
+        let go = FlowReply::Order {
+            number: 2,
+            order: PeerOrder::Go,
+        };
+        assert_eq!(joins(11).await, go);
+        // The agent of before says something that nobody asked for any more.
+        let old = said(number, 1, FlowStep::Answered(PeerAnswer::Ready));
+        assert_eq!(exchange.step("n0", &old).await, go);
+        let lies = RoundOutcome {
+            rate: Some(-1e300),
+            sent: u64::MAX,
+            disturbed: false,
+        };
+        let lies = FlowStep::Answered(PeerAnswer::Done(lies));
+        exchange.step("n0", &said(number, 2, lies)).await;
+        let (address, answer) = run.await.unwrap();
+        assert_eq!(address.to_string(), "10.0.0.1:11");
+        let believed = RoundOutcome {
+            rate: None,
+            sent: 7,
+            disturbed: false,
+        };
+        assert_eq!(answer, PeerAnswer::Done(believed));
     }
 
     #[tokio::test]

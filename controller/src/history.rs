@@ -3,7 +3,7 @@ use api::{EpochInfo, StageTimes};
 use directory::epoch::EpochOutline;
 use directory::layout::{EPOCHS, folder};
 use directory::reading::{current, numbers, reader};
-use inventory::{Millis, Topology, diff};
+use inventory::{Millis, Topology, counted, diff};
 use schedules::alltoall::AlltoallAlgorithm;
 use schedules::bound;
 use selection::decision_table::DecisionTable;
@@ -87,14 +87,15 @@ pub fn text(entry: &HistoryEntry) -> String {
             let (from, to) = &info.bottleneck;
             let phases = match info.bound_only {
                 true => format!(
-                    "at least {} phases (too many hosts for a schedule among all of them)",
-                    info.phases
+                    "at least {} (too many hosts for a schedule among all of them)",
+                    counted(info.phases, "phase")
                 ),
-                false => format!("{} phases", info.phases),
+                false => counted(info.phases, "phase"),
             };
             format!(
-                "{mark} {:>6}  {at}  {} hosts, {phases}, bottleneck {from} -> {to}\n",
-                info.number, info.hosts
+                "{mark} {:>6}  {at}  {}, {phases}, bottleneck {from} -> {to}\n",
+                info.number,
+                counted(info.hosts, "host")
             )
         }
     };

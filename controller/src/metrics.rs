@@ -7,7 +7,7 @@ mod jobs;
 mod network;
 mod process;
 
-use crate::engine::EngineFigures;
+use crate::engine::{EngineFigures, MeasuringFigures};
 use agent::{ANSWER_TIMES, RequestFailure, RequestTotals};
 use api::{AlarmSeverity, EpochInfo, EventLevel, Snapshot};
 use exposition::PrometheusText;
@@ -34,9 +34,27 @@ pub fn text(snapshot: &Snapshot, figures: &ControllerFigures) -> String {
     network::ports(&mut out, &figures.engine.ports);
     network::links(&mut out, snapshot);
     network::agents(&mut out, &snapshot.agents);
+    measuring(&mut out, snapshot, &figures.engine.measuring);
     jobs::jobs(&mut out, snapshot);
     process::process(&mut out);
     out.text()
+}
+
+fn measuring(out: &mut PrometheusText, s: &Snapshot, figures: &MeasuringFigures) {
+    let results = [
+        ("measured", figures.measured),
+        ("failed", figures.failed),
+        ("refused", figures.refused),
+    ];
+    let family = out.family(&f::FLOW_MEASUREMENTS);
+    for (result, count) in results {
+        family.sample([result], count);
+    }
+    out.family(&f::FLOW_RUNNING)
+        .sample([], u8::from(s.mapping.running.is_some()));
+    out.family(&f::FLOW_SENT).sample([], figures.sent.0);
+    let ended = figures.ended.map(|at| at.0 as f64 / 1000.0);
+    out.family(&f::FLOW_ENDED).known([], ended);
 }
 
 fn epochs(out: &mut PrometheusText, s: &Snapshot) {

@@ -15,8 +15,8 @@ pub fn measurements_for_next(dir: &Path) -> (TuningRuns, Option<String>) {
     or_published(dir, measurements(dir), |epoch| epoch.tuning)
 }
 
-/// What jobs learned. If its file cannot be used, the figures of the current epoch stay, and the
-/// problem is returned.
+/// The figures that jobs learned. If their file cannot be used, the figures of the current epoch
+/// stay, and the problem is returned.
 pub fn learned_so_far(dir: &Path) -> (LearnedFigures, Option<String>) {
     or_published(dir, learned(dir), |epoch| epoch.learned)
 }

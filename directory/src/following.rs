@@ -1,13 +1,14 @@
 //! Following the published epochs, as the helper of a rank does. It reads whole files only and
 //! checks every digest. When anything is wrong it reports that and keeps nothing.
 //!
-//! Beside the epoch it reads what jobs learned. An epoch can be used without that.
+//! Beside the epoch it reads the figures that jobs learned. An epoch can be used without them.
 use crate::bounded;
 use crate::epoch::LeanEpoch;
 use crate::job_record::reading::{JobFileStamp, JobFileStat};
 use crate::layout::{CURRENT, LEARNED, limit};
 use crate::pointer::EpochPointer;
 use crate::reading::{learned, reader};
+use inventory::unreadable;
 use selection::learned::LearnedWays;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -40,7 +41,7 @@ struct LearnedFile {
 pub enum ReaderOutcome {
     /// The same epoch as before.
     Same,
-    /// Another epoch, or newer figures of what jobs learned beside the same one.
+    /// Another epoch, or newer figures of jobs beside the same one.
     New(Box<LeanEpoch>),
     /// There is no usable epoch, for this reason.
     Unusable(String),
@@ -72,7 +73,7 @@ impl EpochFollower {
         }
     }
 
-    /// Why what jobs learned could not be read, once for each reason. The epoch is used without it.
+    /// Why the figures of jobs could not be read, once for each reason. The epoch is used without them.
     pub fn take_complaint(&mut self) -> Option<String> {
         self.learned.problem.take()
     }
@@ -84,7 +85,7 @@ impl EpochFollower {
                 format!("{}: no such directory on this host", self.dir.display())
             }
             io::ErrorKind::NotFound => format!("{}: no epoch published yet", self.dir.display()),
-            _ => format!("{}: {e}", current.display()),
+            _ => format!("{}: {}", current.display(), unreadable::reason(&e)),
         })?;
         let line = String::from_utf8_lossy(&line).into_owned();
         if let Some((seen, lean)) = &self.seen
@@ -192,7 +193,7 @@ mod tests {
         assert!(matches!(follower.look(), ReaderOutcome::Same));
     }
 
-    /// What a job of ann learned on the two hosts.
+    /// The figures that a job of ann learned on the two hosts.
     fn figures() -> LearnedFigures {
         let timing = |way: &str, mean_ns| LearnedTiming {
             collective: Collective::Alltoall,

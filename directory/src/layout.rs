@@ -28,9 +28,9 @@ pub const ALLGATHER: &str = "allgather.json";
 pub const TABLE: &str = "table.json";
 /// In an epoch and beside all of them: the measurements from which a decision table follows.
 pub const TUNING: &str = "tuning.json";
-/// In an epoch and beside all of them: what jobs learned.
+/// In an epoch and beside all of them: the figures that jobs learned.
 pub const LEARNED: &str = "learned.json";
-/// What flows between hosts told about unmanaged places.
+/// The findings of flows between hosts about unmanaged places.
 pub const MAPPED: &str = "mapped.json";
 
 /// The operator's order to publish an earlier epoch again.

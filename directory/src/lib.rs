@@ -5,7 +5,7 @@
 //! current                 the pointer: "41 sha256:<digest of the manifest>\n"
 //! epochs/00000041/        an epoch; never changes
 //! tuning.json             the measurements of `heddle tune`, for the next epoch
-//! learned.json            what jobs learned, for jobs after them; written by the controller
+//! learned.json            figures that jobs learned, for later jobs; written by the controller
 //! jobs/ID.json            job records; the folder is world-writable and sticky
 //! ```
 //!

@@ -1,15 +1,22 @@
 //! Reading published files: the pointer, the current epoch, the numbers of all epochs, and the
-//! measurements and what jobs learned.
+//! measurements, and the figures that jobs learned.
 use crate::bounded;
 use crate::epoch::{Epoch, EpochError};
 use crate::layout::{CURRENT, LEARNED, MAPPED, TUNING, folder_name, limit};
 use crate::pointer::EpochPointer;
 use inventory::mapped_place::MappedPlaces;
+use inventory::unreadable;
 use selection::learned::LearnedFigures;
 use selection::tuning::TuningRuns;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+
+/// An error with the path of its file, in words with a way out.
+fn with_path(path: &Path, cause: &io::Error) -> io::Error {
+    let told = format!("{}: {}", path.display(), unreadable::reason(cause));
+    io::Error::new(cause.kind(), told)
+}
 
 /// Reads the pointer to the current epoch; `None` where none was published yet.
 ///
@@ -17,7 +24,7 @@ use std::path::{Path, PathBuf};
 /// The system's refusal, or `InvalidData` where `current` is not a pointer.
 pub fn current(dir: &Path) -> io::Result<Option<EpochPointer>> {
     let path = dir.join(CURRENT);
-    let told = |e: io::Error| io::Error::new(e.kind(), format!("{}: {e}", path.display()));
+    let told = |e| with_path(&path, &e);
     let bytes = match bounded::read(&path, limit(CURRENT)) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
         other => other.map_err(told)?,
@@ -33,7 +40,7 @@ pub fn current(dir: &Path) -> io::Result<Option<EpochPointer>> {
 #[derive(Debug, thiserror::Error)]
 pub enum CurrentEpochError {
     /// The pointer cannot be read.
-    #[error("{0}")]
+    #[error(transparent)]
     Pointer(#[from] io::Error),
     /// The epoch it points to cannot be used.
     #[error(transparent)]
@@ -61,7 +68,7 @@ pub fn current_epoch(dir: &Path) -> Result<Option<Epoch>, CurrentEpochError> {
 /// The system's refusal, or `InvalidData` where the file holds something else.
 pub fn measurements(dir: &Path) -> io::Result<TuningRuns> {
     let path = dir.join(TUNING);
-    let told = |e: io::Error| io::Error::new(e.kind(), format!("{}: {e}", path.display()));
+    let told = |e| with_path(&path, &e);
     match bounded::read(&path, limit(TUNING)) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(TuningRuns::default()),
         bytes => TuningRuns::from_json(&bytes.map_err(told)?)
@@ -69,14 +76,14 @@ pub fn measurements(dir: &Path) -> io::Result<TuningRuns> {
     }
 }
 
-/// The figures that jobs learned, as the controller left them in the shared directory; empty where there is
-/// nothing.
+/// The figures that jobs learned, as the controller left them in the shared directory; empty where
+/// there is nothing.
 ///
 /// # Errors
 /// The system's refusal, or `InvalidData` where the file holds something else.
 pub fn learned(dir: &Path) -> io::Result<LearnedFigures> {
     let path = dir.join(LEARNED);
-    let told = |e: io::Error| io::Error::new(e.kind(), format!("{}: {e}", path.display()));
+    let told = |e| with_path(&path, &e);
     match bounded::read(&path, limit(LEARNED)) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(LearnedFigures::default()),
         bytes => LearnedFigures::from_json(&bytes.map_err(told)?)
@@ -84,14 +91,14 @@ pub fn learned(dir: &Path) -> io::Result<LearnedFigures> {
     }
 }
 
-/// What flows between hosts told about unmanaged places, as the controller left it in the shared
-/// directory; empty where there is nothing.
+/// The findings of flows between hosts about unmanaged places, as the controller left them in the
+/// shared directory; empty where there is nothing.
 ///
 /// # Errors
 /// The system's refusal, or `InvalidData` where the file holds something else.
 pub fn mapped(dir: &Path) -> io::Result<MappedPlaces> {
     let path = dir.join(MAPPED);
-    let told = |e: io::Error| io::Error::new(e.kind(), format!("{}: {e}", path.display()));
+    let told = |e| with_path(&path, &e);
     match bounded::read(&path, limit(MAPPED)) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(MappedPlaces::default()),
         bytes => serde_json::from_slice(&bytes.map_err(told)?)

@@ -4,7 +4,8 @@ use crate::probe::program;
 use controller::history::moment;
 use directory::epoch::Epoch;
 use directory::reading::{current_epoch, learned};
-use inventory::TopologyFile;
+use inventory::unreadable::UnreadableFile;
+use inventory::{TopologyFile, counted};
 use schedules::lg::ClusterPartition;
 use selection::decision_table::{Collective, DecisionEntry, Mpi};
 use selection::learned::LearnedFigures;
@@ -161,8 +162,7 @@ fn preload(findings: &mut JobFindings) {
         ),
         None => findings.note(
             "preload",
-            "LD_PRELOAD does not name libheddle.so here: the job's command has to \
-             (README, \"Load the library\")",
+            "LD_PRELOAD does not name libheddle.so here: the job's command has to (docs/loading.md)",
         ),
     }
     if std::env::var("HEDDLE").is_ok_and(|v| v == "off") {
@@ -198,7 +198,11 @@ fn launchers(findings: &mut JobFindings) {
         let version = lines
             .take_while(|line| line.chars().any(|c| c.is_ascii_digit()) || line.ends_with(':'));
         let words: Vec<&str> = version.flat_map(str::split_whitespace).collect();
-        findings.note("MPI", &format!("{}: {}", path.display(), words.join(" ")));
+        let version = match &words[..] {
+            [] => "it does not tell its version".to_owned(),
+            words => words.join(" "),
+        };
+        findings.note("MPI", &format!("{}: {version}", path.display()));
         seen.push(path);
     }
     if seen.is_empty() {
@@ -207,6 +211,11 @@ fn launchers(findings: &mut JobFindings) {
 }
 
 fn directory(findings: &mut JobFindings, dir: &Path) {
+    if let Err(cause) = std::fs::read_dir(dir) {
+        let problem = UnreadableFile::new(dir, cause);
+        findings.missing("directory", &format!("{problem}: jobs find no epoch"));
+        return;
+    }
     findings.note("directory", &dir.display().to_string());
     match current_epoch(dir) {
         Ok(Some(epoch)) => {
@@ -232,10 +241,10 @@ fn current_epoch_findings(findings: &mut JobFindings, epoch: &Epoch, figures: &L
     findings.note(
         "epoch",
         &format!(
-            "{}: {} hosts on {} switches",
+            "{}: {} on {}",
             epoch.number,
-            file.hosts.len(),
-            file.switches.len()
+            counted(file.hosts.len(), "host"),
+            counted(file.switches.len(), "switch")
         ),
     );
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
@@ -294,11 +303,7 @@ fn place(file: &TopologyFile, host: &str) -> String {
         .map_or("no address: MPI carries its blocks".to_owned(), |address| {
             address.to_string()
         });
-    let ranks = if host.ranks == 1 {
-        "1 rank".to_owned()
-    } else {
-        format!("{} ranks", host.ranks)
-    };
+    let ranks = counted(host.ranks, "rank");
     format!("at {}, {}bit/s, {ranks}, {address}", host.switch, host.rate)
 }
 
@@ -332,14 +337,18 @@ fn table(findings: &mut JobFindings, epoch: &Epoch, mpi: Mpi, figures: &LearnedF
 
 /// The jobs that learned something; the table shows that of jobs on all hosts.
 fn taught(figures: &LearnedFigures, mpi: Mpi) -> Option<String> {
-    let counted = figures
+    let taught = figures
         .places()
         .filter(|(place, _, _)| place.mpi == mpi)
         .map(|(_, jobs, _)| jobs);
-    let (places, jobs) = counted.fold((0, 0), |(places, jobs), more| (places + 1, jobs + more));
+    let (places, jobs) = taught.fold((0_usize, 0), |(places, jobs), more| {
+        (places + 1, jobs + more)
+    });
     (places > 0).then(|| {
         format!(
-            "learned by {jobs} process sets of jobs at {places} places: others start from it there"
+            "learned by {} of jobs at {}: others start from it there",
+            counted(jobs, "process set"),
+            counted(places, "place")
         )
     })
 }
@@ -351,9 +360,9 @@ fn measured(epoch: &Epoch, run: &TuningRun) -> String {
         .map(|tree| run.grounds(&tree).to_string())
         .unwrap_or_default();
     format!(
-        "{grounds}: {}, {} ranks, epoch {}, {}",
+        "{grounds}: {}, {}, epoch {}, {}",
         moment(run.at),
-        run.place.hosts.len(),
+        counted(run.place.hosts.len(), "rank"),
         run.epoch,
         run.library
     )

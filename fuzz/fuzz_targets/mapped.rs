@@ -1,5 +1,5 @@
-//! What flows between hosts told, as the shared directory keeps it: refused, or evaluated together
-//! with the walk of a switch that learned five hosts at one port.
+//! The findings of flows between hosts, as the shared directory keeps them: refused, or evaluated
+//! together with the walk of a switch that learned five hosts at one port.
 #![no_main]
 mod written;
 
@@ -11,7 +11,7 @@ use inventory::inventory_file::Inventory;
 use inventory::mapped_place::MappedPlaces;
 use std::collections::BTreeSet;
 use std::fmt::Write;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 const WALK: &str = "1.3.6.1.2.1.1.5.0|4|s0\n1.3.6.1.2.1.2.2.1.2.1|4|swp1\n\
                     1.3.6.1.2.1.2.2.1.2.2|4|swp2\n1.3.6.1.2.1.2.2.1.2.3|4|swp3\n\
@@ -46,7 +46,7 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     assert_eq!(serde_json::from_slice::<MappedPlaces>(&again).ok().as_ref(), Some(&mapped));
     let (inventory, views) = &*NETWORK;
     let mut memory = InferenceMemory::default();
-    memory.take_mapped(mapped.places);
+    memory.take_mapped(Arc::new(mapped));
     let topology = memory.infer_changed(inventory, views, &BTreeSet::new());
     assert_eq!(topology.attachments().len(), 7, "each host has one place");
     written::everywhere(&topology);

@@ -213,7 +213,7 @@ pub fn table(bytes: &[u8]) {
     }
 }
 
-/// What jobs learned, as the controller keeps it, and as a job tells it.
+/// The figures that jobs learned, as the controller keeps them, and as a job tells them.
 pub fn learned(bytes: &[u8]) {
     if let Ok(figures) = LearnedFigures::from_json(bytes) {
         let place = LearnedPlace::new(&tree(), &[0, 1, 2], Mpi::Mpich);
@@ -251,7 +251,7 @@ fn judged(record: &JobRecord) {
 /// The id of the job record among the seeds.
 const JOB: &str = "n0-1-1-1";
 
-/// What a job learned about an all-to-all on all hosts.
+/// A job's figures of an all-to-all on all hosts.
 fn timings() -> [RecordedTiming; 2] {
     let timing = |way: &str, mean_ns| LearnedTiming {
         collective: Collective::Alltoall,

@@ -107,15 +107,13 @@ impl<'a> AddressLookup<'a> {
                 .filter(|n| n.mac.is_some_and(|mac| self.learned().contains(&mac)));
             cards = seen.flat_map(|n| report.cards_at(&n.name)).collect();
         }
-        // IPv4 before IPv6, and then the lowest, because the order in which a system lists its
-        // addresses changes.
-        cards
-            .into_iter()
-            .filter(|n| n.up)
-            .flat_map(|n| &n.addresses)
-            .copied()
-            .filter(is_reached_from_elsewhere)
-            .min()
+        lowest(cards.into_iter())
+    }
+
+    /// An address of a host that no switch has seen, on any of its cards.
+    pub fn of_unseen(&self, host: &str) -> Option<(IpAddr, u8)> {
+        let report = self.views.get(host)?.host.as_ref()?;
+        lowest(report.nics.iter())
     }
 
     fn learned(&self) -> &HashSet<Mac> {
@@ -123,6 +121,13 @@ impl<'a> AddressLookup<'a> {
         self.learned
             .get_or_init(|| self.views.values().flat_map(rows).collect())
     }
+}
+
+/// IPv4 before IPv6, and then the lowest, because the order in which a system lists its addresses
+/// changes.
+fn lowest<'n>(cards: impl Iterator<Item = &'n Nic>) -> Option<(IpAddr, u8)> {
+    let up = cards.filter(|n| n.up).flat_map(|n| &n.addresses);
+    up.copied().filter(is_reached_from_elsewhere).min()
 }
 
 fn is_reached_from_elsewhere(address: &(IpAddr, u8)) -> bool {

@@ -79,7 +79,7 @@ pub enum HostNotFound {
     TrunksOnly(Vec<DevicePort>),
 }
 
-/// What speaks against a measured trunk.
+/// The evidence against a measured trunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MeasuredConflict {
     /// It would part hosts that managed switches have behind one port.
@@ -145,9 +145,11 @@ pub enum AlarmKind {
     MeasuredOtherwise {
         /// The hosts that flows put on one side of the trunk.
         side: Vec<String>,
-        /// What speaks against it.
+        /// The evidence against it.
         against: MeasuredConflict,
     },
+    /// Links of these hosts were lost since flows measured their place.
+    MeasuredBefore(Vec<String>),
     /// These nodes see each other, but not all of them see all others.
     SegmentUnclear(Vec<String>),
     /// A port is down and still names a neighbour.

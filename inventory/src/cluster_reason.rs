@@ -114,7 +114,7 @@ impl fmt::Display for ClusterReason {
                 let names = names(routers);
                 write!(
                     f,
-                    "{names} {verb}: what is beyond has another spanning tree"
+                    "{names} {verb}: the network beyond it has another spanning tree"
                 )
             }
             ClusterReason::More(more) => write!(f, "and {more} more such"),

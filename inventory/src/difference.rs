@@ -3,15 +3,15 @@
 //! Source: own. Input: two topologies. Guarantee: [`diff`](crate::diff::diff) and every other
 //! comparison by names, links of a pair of nodes, places of a host and clusters of a host finds the
 //! same in the parts as in the wholes; a property test compares them. Cost: one pass over both.
-//! What is equal at the beginning and at the end is compared in place, without any memory; only
-//! what lies between is looked up. So one host that moved among 20,000 costs a comparison of the
+//! Equal parts at the beginning and at the end are compared in place, without any memory; only
+//! the parts between are looked up. So one host that moved among 20,000 costs a comparison of the
 //! links, and everything that follows works on a handful of them. Deviations: evidence and alarms
 //! are not compared, as they vary while the network is the same.
 use crate::topology::{Cluster, Link, Node, NodeKind, Topology};
 use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
-/// What two topologies do not have in common, with everything that it has to be seen with.
+/// The parts in which two topologies differ, with all that is needed to judge them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TopologyDifference {
     /// The part of the earlier topology.

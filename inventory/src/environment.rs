@@ -16,7 +16,7 @@ pub enum VariableReader {
 pub struct KnownVariable {
     /// Its name.
     pub name: &'static str,
-    /// Who reads it.
+    /// Its readers.
     pub reader: VariableReader,
     /// Its meaning, values and default.
     pub meaning: &'static str,
@@ -57,7 +57,7 @@ pub const VARIABLES: &[KnownVariable] = &[
     variable(
         Jobs,
         "HEDDLE_TRACE",
-        "a folder for traces of what each rank did when (tracing.md)",
+        "a folder into which each rank writes a trace of its calls (tracing.md)",
     ),
     variable(
         Jobs,
@@ -78,7 +78,7 @@ pub const VARIABLES: &[KnownVariable] = &[
     variable(
         Jobs,
         "HEDDLE_PATIENCE",
-        "seconds for which ranks wait for each other before a communicator stands aside; 120",
+        "seconds for which ranks wait for each other before a communicator stands aside; 120 unless set",
     ),
     variable(
         Jobs,
@@ -122,7 +122,7 @@ pub const VARIABLES: &[KnownVariable] = &[
     variable(
         Commands,
         "HEDDLE_LAB",
-        "the name of the lab, for `heddle lab` and `heddle bench`; `lab`",
+        "the name of the lab, for `heddle lab` and `heddle bench`; `lab` unless set",
     ),
     variable(
         Units,

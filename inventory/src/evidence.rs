@@ -17,7 +17,7 @@ pub(crate) const STATED: &str = "stated in the inventory";
 /// The beginning of the text that states an assumed rate.
 const RATE: &str = "rate: ";
 
-/// The beginning of the text of what flows between hosts measured.
+/// The beginning of the text of a flow's finding.
 const MEASURED: &str = "measured: ";
 
 /// A port and the device it is on.
@@ -66,7 +66,7 @@ pub enum AssumedRate {
     ReadBack(String),
 }
 
-/// What flows between hosts measured.
+/// A finding of flows between hosts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FlowFinding {
     /// Flows filled the trunk.
@@ -86,6 +86,21 @@ pub enum FlowFinding {
     },
     /// The cable leads to the bridge behind such a trunk.
     Behind(String),
+    /// Flows to and from the host crossed the trunks as only a host here does.
+    Seat {
+        /// The nodes on which it may be by what protocols say; empty if they say nothing.
+        among: Vec<String>,
+        /// The probability in thousandths.
+        probability: u16,
+        /// The hosts that took part.
+        hosts: u32,
+        /// The rounds of flows.
+        rounds: u32,
+        /// The bytes that they moved.
+        moved: Bytes,
+        /// The end of the measurement.
+        at: Millis,
+    },
     /// The text read from a file.
     ReadBack(String),
 }

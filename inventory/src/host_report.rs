@@ -6,6 +6,7 @@ use crate::address::AddressFault;
 use crate::observation::{BridgeId, NeighbourId, SystemCapabilities};
 use crate::{BitsPerSec, Mac, Millis, sanitize};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
 
@@ -37,6 +38,9 @@ pub struct HostReport {
     /// True if it takes part when the controller measures flows between hosts.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub measures: bool,
+    /// How often each of its cards lost its link since the system started, as far as known.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub link_losses: BTreeMap<String, u32>,
 }
 
 /// One network card.
@@ -166,7 +170,7 @@ pub struct ProbeDirections {
 pub struct FlowInvitation {
     /// The measurement.
     pub session: u64,
-    /// What its hosts know and nobody else.
+    /// The key of the measurement, which only its hosts know.
     pub key: String,
     /// The host's own address on the network that is measured.
     pub address: IpAddr,
@@ -216,6 +220,7 @@ impl HostReport {
             ("nics", self.nics.len()),
             ("heard", self.heard.len()),
             ("paths", self.paths.len()),
+            ("link_losses", self.link_losses.len()),
         ];
         for (list, length) in lists {
             if length > MOST {
@@ -305,8 +310,11 @@ impl HostReport {
                 .chain(said.map(|text| ("heard.said", text)))
         });
         let paths = self.paths.iter().map(|p| ("paths.to", Some(p.to.as_str())));
+        let losses = self.link_losses.keys();
+        let losses = losses.map(|card| ("link_losses", Some(card.as_str())));
         let texts = std::iter::once(("host", Some(self.host.as_str())))
             .chain(nics)
+            .chain(losses)
             .chain(heard)
             .chain(paths);
         texts.filter_map(|(place, text)| Some((place, text?)))

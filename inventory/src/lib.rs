@@ -24,10 +24,9 @@
 //! | [`device_view`] | the newest statement of each device on each table |
 //! | [`address`] | the address of a host on the cluster network |
 //! | [`environment`] | the environment variables of heddle |
-//! | [`mapped_place`] | what flows between hosts told about a place where no switch answers |
+//! | [`mapped_place`] | the findings of flows between hosts about a place where no switch answers |
 //! | [`evidence`] | the evidence for a link |
 //! | [`alarm`] | alarms: problems that an operator should look at |
-//! | [`tls_fault`] | why a TLS connection to the controller fails, in words |
 //! | [`topology`] | nodes and links with evidence and grade |
 //! | [`cluster_reason`] | the reasons for a cluster |
 //! | [`descriptions`] | descriptions of ports |
@@ -66,7 +65,6 @@ pub mod ranks;
 pub mod sanitize;
 pub mod secret;
 pub mod spanning_tree;
-pub mod tls_fault;
 pub mod topology;
 pub mod topology_file;
 pub mod tree;
@@ -82,4 +80,4 @@ pub use topology::Topology;
 pub use topology_file::TopologyFile;
 pub use tree::Tree;
 pub use units::{BitsPerSec, Bytes, Millis};
-pub use wording::counted;
+pub use wording::{counted, short_list};

@@ -1,11 +1,15 @@
-//! What flows between hosts told about a place where no switch answers: the trunks behind an
-//! unmanaged bridge.
+//! The findings of flows between hosts: the trunks behind an unmanaged bridge, and the switches of
+//! hosts whose place no protocol decides.
 //!
 //! A measurement counts as long as the same hosts are behind the bridge. A host that comes, leaves
 //! or moves to another managed port makes it stale: then the hosts hang on one bridge again, until
-//! the place is measured anew.
+//! the place is measured anew. A host whose link was lost may be on another cable of the place, which
+//! no switch tells: the measurement stands, with an alarm. The measured switch of a host counts as long as protocols leave the
+//! same choice.
+use crate::host_report::HostReport;
 use crate::{BitsPerSec, Bytes, Millis};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// A measured place.
@@ -26,6 +30,18 @@ pub struct MappedPlace {
     pub moved: Bytes,
     /// The trunks that flows filled and that are believed.
     pub trunks: Vec<PlaceTrunk>,
+    /// How often the links of its hosts were lost when the measurement began, as far as known.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub link_losses: BTreeMap<String, CardLosses>,
+}
+
+/// How often a host's card lost its link since the system started.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CardLosses {
+    /// The card.
+    pub card: String,
+    /// How often.
+    pub times: u32,
 }
 
 /// A trunk that flows filled.
@@ -41,11 +57,37 @@ pub struct PlaceTrunk {
     pub filled: u32,
 }
 
-/// All measured places, and what measuring cost lately.
+/// The switch of a host whose place no protocol decides.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MappedSeat {
+    /// The host.
+    pub host: String,
+    /// The switch or bridge that it is on.
+    pub on: String,
+    /// The nodes between which protocols left the choice, sorted; empty if no switch had seen it.
+    pub among: Vec<String>,
+    /// The rate of its cable.
+    pub rate: BitsPerSec,
+    /// The probability in thousandths.
+    pub probability: u16,
+    /// The hosts that took part.
+    pub hosts: u32,
+    /// The rounds of flows.
+    pub rounds: u32,
+    /// The bytes that they moved.
+    pub moved: Bytes,
+    /// The end of the measurement.
+    pub at: Millis,
+}
+
+/// All that was measured, and what measuring cost lately.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct MappedPlaces {
     /// The places. No two are about the same hosts.
     pub places: Vec<MappedPlace>,
+    /// The switches of hosts. No two are about the same host.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub seats: Vec<MappedSeat>,
     /// The end of each measurement of the last 24 hours, and the bytes that it moved.
     pub spent: Vec<(Millis, Bytes)>,
 }
@@ -76,13 +118,29 @@ impl MappedPlaces {
         self.places.push(place);
     }
 
+    /// Takes the switch of a host. It replaces what was known of the host.
+    pub fn take_seat(&mut self, seat: MappedSeat) {
+        self.seats.retain(|old| old.host != seat.host);
+        self.seats.push(seat);
+    }
+
     /// True if nothing was ever measured.
     pub fn is_empty(&self) -> bool {
-        self.places.is_empty() && self.spent.is_empty()
+        self.places.is_empty() && self.seats.is_empty() && self.spent.is_empty()
     }
 }
 
 impl MappedPlace {
+    /// The hosts whose link was lost since: they may be on another cable of the place.
+    pub fn moved<'a>(&self, report: impl Fn(&str) -> Option<&'a HostReport>) -> Vec<&str> {
+        let is_lost = |(host, before): &(&String, &CardLosses)| {
+            let now = report(host).and_then(|report| report.link_losses.get(&before.card));
+            now.is_some_and(|now| *now != before.times)
+        };
+        let lost = self.link_losses.iter().filter(is_lost);
+        lost.map(|(host, _)| host.as_str()).collect()
+    }
+
     /// True if it is about just these hosts, which are sorted.
     pub fn is_about(&self, hosts: &[&str]) -> bool {
         self.hosts

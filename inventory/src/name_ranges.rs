@@ -23,7 +23,7 @@ pub enum NameRangeError {
     /// A bracket has no counterpart, or stands within another one.
     #[error("{0:?}: brackets do not pair; expected a range like node[01-40]")]
     Brackets(String),
-    /// What stands in brackets is no list of numbers.
+    /// The text in brackets is no list of numbers.
     #[error("{text:?}: [{part}]: expected numbers like 01-40, 1,3,5 or 0-30/2")]
     Numbers {
         /// The whole text.

@@ -15,7 +15,7 @@ pub trait RangedEntry: Sized {
     /// The value of each name. `None`: the name stands alone, as in a list.
     ///
     /// # Errors
-    /// What is missing or does not fit the number of names.
+    /// The value that is missing, or does not fit the number of names.
     fn spread(written: Option<Self::Written>, names: &[String]) -> Result<Vec<Self>, String>;
 }
 
@@ -40,7 +40,7 @@ pub fn one_each<T>(what: &str, values: Vec<T>, names: &[String]) -> Result<Vec<T
 /// For `#[serde(deserialize_with = "ranged_keys::map")]`: a map of names, or only their list.
 ///
 /// # Errors
-/// A name that comes twice, a text that is no range, and what the values refuse.
+/// If a name comes twice, a text is not a range, or the values refuse their text.
 pub fn map<'de, V: RangedEntry, D: Deserializer<'de>>(
     d: D,
 ) -> Result<IndexMap<String, V>, D::Error> {

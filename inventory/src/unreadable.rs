@@ -18,9 +18,14 @@ impl UnreadableFile {
     }
 }
 
-/// The system's error in words with a way out; in the system's own words if they say enough.
+/// The system's error in words with a way out; in the system's own words if they say enough. An error
+/// that heddle made itself has said its words already.
 pub fn reason(cause: &Error) -> String {
-    known_reason(cause.kind()).map_or_else(|| cause.to_string(), str::to_owned)
+    let known = match cause.get_ref() {
+        Some(_) => None,
+        None => known_reason(cause.kind()),
+    };
+    known.map_or_else(|| cause.to_string(), str::to_owned)
 }
 
 fn known_reason(kind: ErrorKind) -> Option<&'static str> {
@@ -29,7 +34,8 @@ fn known_reason(kind: ErrorKind) -> Option<&'static str> {
         ErrorKind::PermissionDenied => {
             "this user may not open it; run as its owner, or give this user the right"
         }
-        ErrorKind::InvalidData => "it is no text in UTF-8; save it as UTF-8",
+        ErrorKind::InvalidData => "it is not text in UTF-8; save it as UTF-8",
+        ErrorKind::AlreadyExists => "a file of this name is there already; choose another name",
         ErrorKind::IsADirectory => "it is a folder; name a file in it",
         ErrorKind::NotADirectory => "a part of the path is a file; name a folder",
         ErrorKind::StorageFull => "the disk is full; make room",
@@ -64,6 +70,9 @@ mod tests {
         assert!(said(13).starts_with("/a/b: this user may not open it; "));
         assert!(said(28).ends_with("make room"));
         assert!(said(116).contains("stale NFS handle"));
+        assert!(said(17).ends_with("choose another name"));
         assert!(said(5).starts_with("/a/b: Input/output error"));
+        let own = Error::new(ErrorKind::InvalidData, "no pointer");
+        assert_eq!(reason(&own), "no pointer");
     }
 }

@@ -1,22 +1,23 @@
 //! Phrases that evidence, alarms and reasons share.
 use crate::Millis;
 use jiff::Timestamp;
+use std::fmt::Display;
 use std::net::IpAddr;
 
 /// `1 switch`, `2 switches`.
-pub fn counted(n: usize, one: &str) -> String {
-    if n == 1 {
+pub fn counted<N: Display + PartialEq + From<u8>>(n: N, one: &str) -> String {
+    if n == N::from(1) {
         return format!("1 {one}");
     }
-    let plural = if one.ends_with("ch") { "es" } else { "s" };
-    format!("{n} {one}{plural}")
+    let hisses = ["ch", "s", "x"].iter().any(|end| one.ends_with(end));
+    format!("{n} {one}{}", if hisses { "es" } else { "s" })
 }
 
 /// A reason has at most this many names.
 const NAMES: usize = 4;
 
 /// `s0, s1, s2, s3 and 12 more`.
-pub(crate) fn short_list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+pub fn short_list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.collect();
     match names.len() {
         n if n > NAMES => format!("{} and {} more", names[..NAMES].join(", "), n - NAMES),
@@ -58,9 +59,10 @@ mod tests {
 
     #[test]
     fn one_is_no_plural() {
-        let told = [(1, "switch"), (4, "switch"), (0, "host")];
+        let told = [(1, "switch"), (4, "switch"), (0, "host"), (2, "process")];
         let told = told.map(|(n, one)| counted(n, one));
-        assert_eq!(told, ["1 switch", "4 switches", "0 hosts"]);
+        assert_eq!(told, ["1 switch", "4 switches", "0 hosts", "2 processes"]);
+        assert_eq!(counted(1_u64, "phase"), "1 phase");
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub fn read<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, InputFileE
             problem,
         });
     }
-    // Editors of other systems put this mark first, which is no part of the text.
+    // Editors of other systems put this mark first. It does not belong to the text.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     serde_yaml::from_str(text).map_err(|e| {
         let line = e.location().map(|l| l.line());

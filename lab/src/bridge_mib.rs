@@ -7,7 +7,7 @@ mod kernel;
 mod protocol;
 mod table;
 
-use crate::error::{KernelErrorContext, LabResult};
+use crate::error::{KernelErrorContext, LabError, LabResult};
 use changes::TopologyChanges;
 use kernel::KernelBridge;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -34,9 +34,16 @@ const WATCH: Duration = Duration::from_millis(200);
 pub fn serve(name: &str) -> LabResult<()> {
     let began = Instant::now();
     let place = || format!("bridge-mib: bridge {name}");
-    let changes = Arc::new(Mutex::new(TopologyChanges::new(
-        &KernelBridge::read(name).during(place)?,
-    )));
+    let bridge = match KernelBridge::read(name) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            return Err(LabError::Refused(format!(
+                "{}: there is none here; snmpd on a switch of a lab runs this, for the bridge br0",
+                place()
+            )));
+        }
+        read => read.during(place)?,
+    };
+    let changes = Arc::new(Mutex::new(TopologyChanges::new(&bridge)));
     let watcher = BridgeWatcher {
         name: name.to_owned(),
         began,

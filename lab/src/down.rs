@@ -11,15 +11,13 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Ends every process of a lab and removes its namespaces and files. Does nothing if there is no
-/// such lab.
-pub(crate) fn down(lab: &LabName) -> LabResult<()> {
-    let _lock = if state::directory(lab).exists() {
-        Some(LabLock::take(lab)?)
-    } else {
-        None
-    };
-    remove(lab)
+/// Ends every process of a lab and removes its namespaces and files. Returns false if there was
+/// nothing of such a lab.
+pub(crate) fn down(lab: &LabName) -> LabResult<bool> {
+    let known = state::directory(lab).exists();
+    let _lock = known.then(|| LabLock::take(lab)).transpose()?;
+    let any = known || !netns::of_lab(lab).is_empty();
+    remove(lab).map(|()| any)
 }
 
 /// [`down`] for a caller that holds the lab's lock, or knows that there is nothing to lock.

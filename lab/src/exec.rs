@@ -43,8 +43,8 @@ pub(crate) fn exec_for(
     program: &[OsString],
     limit: Option<Duration>,
 ) -> LabResult<i32> {
-    enter(lab, node)?;
-    supervise(command(lab, node, program)?, limit)
+    let state = enter(lab, node)?;
+    supervise(command(&state, node, program)?, limit)
 }
 
 /// The path of the launcher agent in the nodes. MPICH takes only a program without arguments.
@@ -72,13 +72,16 @@ pub fn launcher_agent(lab: &str, arguments: &[OsString]) -> LabResult<i32> {
         ));
     };
     let node = node.to_string_lossy();
-    enter(&lab, &node)?;
+    let state = enter(&lab, &node)?;
     let line = words.join(OsString::from(" ").as_os_str());
     let session: Vec<OsString> = ["/proc/1/exe", "lab", "session", "--", "/bin/sh", "-c"]
         .iter()
         .map(OsString::from)
         .collect();
-    supervise(command(&lab, &node, &[session, vec![line]].concat())?, None)
+    supervise(
+        command(&state, &node, &[session, vec![line]].concat())?,
+        None,
+    )
 }
 
 /// Runs a program in a process namespace of its own inside the present one, gives its exit status,
@@ -132,7 +135,7 @@ pub fn session(program: &[OsString]) -> LabResult<i32> {
 
 /// Takes the calling process into the namespaces of a node. Processes that it starts from now on
 /// are below the node's init.
-fn enter(lab: &LabName, node: &str) -> LabResult<()> {
+fn enter(lab: &LabName, node: &str) -> LabResult<LabState> {
     let state = LabState::load(lab)?;
     state.plan.node(node)?;
     let pid = InitIdentity::pid(lab, node).ok_or_else(|| {
@@ -172,19 +175,26 @@ fn enter(lab: &LabName, node: &str) -> LabResult<()> {
     // If the node does not have this directory, the root takes its place.
     std::env::set_current_dir(&directory)
         .or_else(|_| std::env::set_current_dir("/"))
-        .during(|| directory.display().to_string())
+        .during(|| directory.display().to_string())?;
+    Ok(state)
 }
 
-fn command(lab: &LabName, node: &str, program: &[OsString]) -> LabResult<Command> {
+/// The program's command. The folder of the lab's own program comes last in the search path, so
+/// that `heddle` is found without being installed.
+fn command(state: &LabState, node: &str, program: &[OsString]) -> LabResult<Command> {
     let [name, arguments @ ..] = program else {
         return Err(LabError::Refused(
             "lab exec: expected a program after \"--\"".into(),
         ));
     };
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let own = state.program.parent().map(PathBuf::from);
+    let path = std::env::join_paths(std::env::split_paths(&path).chain(own)).unwrap_or(path);
     let mut command = Command::new(name);
     command
         .args(arguments)
-        .env("HEDDLE_LAB", lab.as_str())
+        .env("PATH", path)
+        .env("HEDDLE_LAB", state.name.as_str())
         .env("HOSTNAME", node)
         .env("TMPDIR", "/run/tmp");
     Ok(command)

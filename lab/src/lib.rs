@@ -47,6 +47,7 @@ mod up;
 pub use error::{LabError, LabResult};
 pub use plan::LabOptions;
 pub use port_shape::SegmentChoice;
+pub use requirements::need_root;
 pub use status::LabStatus;
 
 use inventory::{BitsPerSec, TopologyFile};
@@ -84,6 +85,14 @@ impl Lab {
         })
     }
 
+    /// Checks that a lab can have this name.
+    ///
+    /// # Errors
+    /// [`LabError::Refused`] if none can.
+    pub fn check_name(name: &str) -> LabResult<()> {
+        LabName::new(name).map(drop)
+    }
+
     /// A lab that is up already.
     ///
     /// # Errors
@@ -96,13 +105,13 @@ impl Lab {
         })
     }
 
-    /// Ends every process of a lab, complete or not, and removes its namespaces and files. Does
-    /// nothing if no lab has this name.
+    /// Ends every process of a lab, complete or not, and removes its namespaces and files. Returns
+    /// false if no lab has this name.
     ///
     /// # Errors
     /// [`LabError::Refused`] if no lab can have this name, any other if a part of the lab cannot be
     /// removed.
-    pub fn down(name: &str) -> LabResult<()> {
+    pub fn down(name: &str) -> LabResult<bool> {
         down::down(&LabName::new(name)?)
     }
 

@@ -134,7 +134,9 @@ fn variables(state: &LabState, job: &MpiJob) -> LabResult<Vec<(String, String)>>
     let load = |name: &str, hint: &str| {
         let missing = || {
             LabError::Missing(format!(
-                "mpirun: lib{name}.so is not built; run: make build{hint}"
+                "mpirun: lib{name}.so is neither in lib nor in ../lib/heddle beside {}; run: make \
+                 build{hint}",
+                state.program.display()
             ))
         };
         library(&state.program, name).ok_or_else(missing)

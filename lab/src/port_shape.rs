@@ -26,7 +26,7 @@ pub enum SegmentChoice {
 /// preamble and start delimiter 8, FCS 4, gap 12 (IEEE 802.3-2018, 3.1.1 and 4.4.2).
 const FRAME: u32 = 1514;
 const WIRE: u32 = FRAME + FRAME_OVERHEAD as u32;
-/// What the kernel does not count.
+/// The octets of a frame that the kernel does not count.
 const FRAME_OVERHEAD: u16 = 24;
 /// A segment takes no longer than this on its cable.
 const SEGMENT_TIME: Duration = Duration::from_micros(100);

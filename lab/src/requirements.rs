@@ -5,11 +5,7 @@ use std::path::Path;
 /// Checks rights and programs. Missing parts of the kernel (veth, bridge, tbf) show at their first
 /// use, in an error that names them.
 pub(crate) fn check() -> LabResult<()> {
-    if !nix::unistd::geteuid().is_root() {
-        return Err(LabError::Missing(
-            "lab: root is needed to make network namespaces; run: sudo heddle lab ...".into(),
-        ));
-    }
+    need_root()?;
     for (program, package) in [("snmpd", "snmpd"), ("lldpd", "lldpd")] {
         if find(program).is_none() {
             return Err(LabError::Missing(format!(
@@ -18,6 +14,19 @@ pub(crate) fn check() -> LabResult<()> {
         }
     }
     Ok(())
+}
+
+/// Only root makes network namespaces, enters them, and sees whether a node of a lab runs.
+///
+/// # Errors
+/// [`LabError::Missing`] for any other user.
+pub fn need_root() -> LabResult<()> {
+    if nix::unistd::geteuid().is_root() {
+        return Ok(());
+    }
+    Err(LabError::Missing(
+        "a lab needs root, for network namespaces; run the same command with sudo".into(),
+    ))
 }
 
 /// A program on the search path or in the folders of daemons.

@@ -15,8 +15,9 @@ use std::str::FromStr;
 pub const MINIMAL_HOSTS: u32 = 1024;
 
 /// Plans the all-to-all among the tree's hosts: phases by the algorithm that fits, in runs
-/// ([`aapc::in_runs`]) where that is possible; synchronizations by [`crate::synchronization`]. Up to [`MINIMAL_HOSTS`] the synchronizations are the minimal set,
-/// above that the chain.
+/// ([`aapc::in_runs`]) where that is possible, except for a window; synchronizations by
+/// [`crate::synchronization`]. Up to [`MINIMAL_HOSTS`] hosts the synchronizations are the minimal
+/// set, above that the chain.
 pub fn plan(tree: &Tree, sync: impl Into<SyncScheme>) -> AlltoallSchedule {
     let reduction = if tree.hosts() <= MINIMAL_HOSTS {
         SyncReduction::Minimal
@@ -32,13 +33,12 @@ pub fn plan_reduced(
     sync: impl Into<SyncScheme>,
     reduction: SyncReduction,
 ) -> AlltoallSchedule {
-    let algorithm = AlltoallAlgorithm::faster_for(tree);
-    let in_runs = || aapc::in_runs::phases(tree);
-    let in_runs = (algorithm == AlltoallAlgorithm::Aapc)
-        .then(in_runs)
-        .flatten();
+    let (algorithm, scheme) = (AlltoallAlgorithm::faster_for(tree), sync.into());
+    // Runs need fewer tokens. In a window there are none, and AAPC's order keeps more links busy.
+    let may_run = algorithm == AlltoallAlgorithm::Aapc && scheme != SyncScheme::WINDOW;
+    let in_runs = may_run.then(|| aapc::in_runs::phases(tree)).flatten();
     let phases = in_runs.unwrap_or_else(|| algorithm.phases(tree));
-    with_syncs(tree, algorithm, phases, sync.into(), reduction)
+    with_syncs(tree, algorithm, phases, scheme, reduction)
 }
 
 /// [`plan`] with a given algorithm and a given reduction of the synchronizations.

@@ -37,7 +37,7 @@ const SLIGHTLY: u64 = 100;
 pub struct LengthSchedule {
     /// Each pair of hosts, in the order in which their messages start.
     pub messages: Vec<Message>,
-    /// What messages wait for, by their numbers.
+    /// The numbers of the messages that each message waits for.
     pub waits: Vec<TransferWait>,
     /// The time until the last message is over.
     pub time: Duration,
@@ -256,7 +256,7 @@ impl OpenShop {
         while let Some(Reverse((at, number))) = self.ends.pop() {
             self.now = at;
             self.end(number);
-            // What ends at the same time ends before anything else starts.
+            // Messages that end at the same time end before any other starts.
             while let Some(&Reverse((time, other))) = self.ends.peek()
                 && time == at
             {

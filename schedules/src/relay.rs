@@ -25,7 +25,7 @@ pub enum RelayCollective {
     },
 }
 
-/// What a rank does with a part that comes.
+/// The step of a rank when a part comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PartTreatment {
     /// It combines the part with its own.
@@ -39,7 +39,7 @@ pub enum PartTreatment {
 pub struct RelayedPart {
     /// The number of the part. In reductions there is a part for each rank, numbered as the rank.
     pub part: u32,
-    /// What the rank does with it.
+    /// The step of the rank.
     pub treatment: PartTreatment,
 }
 

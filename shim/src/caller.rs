@@ -1,5 +1,6 @@
-//! Who calls a profiling name: the MPI library itself, or somebody before it. Only the return
-//! address tells, and Rust gives none: a few instructions take it before the call goes on.
+//! The caller of a profiling name: the MPI library itself, or somebody before it. Only the return
+//! address tells them apart, and Rust does not give it: a few instructions take it before the call
+//! goes on.
 
 /// The body of a profiling name: asks `$decide` where a call from this return address goes, and
 /// jumps there with all arguments in their places, as if the caller had called that itself.

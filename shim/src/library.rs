@@ -46,8 +46,9 @@ unsafe extern "C" fn nobody_has_it() -> c_int {
 /// linking an MPI of their own: distributions name the same library differently, and a second copy
 /// would be loaded.
 pub(crate) type SymbolLookup = unsafe extern "C" fn(*const c_char) -> *mut c_void;
-/// What a backend exports to be opened: 0, or the address of a C string that says why not.
-/// It takes one way to find functions and one to find objects, and whether it is switched off.
+/// The function that a backend exports to be opened. It takes one way to find functions and one to find
+/// objects, and whether heddle is switched off. It returns 0, or the address of a C string with the
+/// reason why it does not open.
 type OpenBackend = unsafe extern "C" fn(SymbolLookup, SymbolLookup, c_int) -> *const c_char;
 
 /// A line on standard error, written at once: ranks share it.
@@ -111,7 +112,7 @@ impl ServedLibrary {
     }
 }
 
-/// What collectives are looked up in.
+/// The MPI library of this process, with the backend for it.
 pub(crate) struct FoundMpi {
     version: String,
     file: MappedFile,
@@ -167,7 +168,7 @@ impl FoundMpi {
     }
 }
 
-/// What a backend calls the collective of this name.
+/// A backend's own name for a collective.
 fn backend_name(name: &str) -> String {
     format!("heddle_{}", name.to_lowercase())
 }

@@ -13,8 +13,8 @@ thread_local! {
     static CAME_BACK: Cell<bool> = const { Cell::new(false) };
 }
 
-/// What stands between this library and the MPI library under this name: a profiler's own, for the
-/// MPI library's lies in its file.
+/// A profiler's function of this name: one that stands between this library and the MPI library. The
+/// MPI library's own lies in the library's file.
 pub(crate) fn profiler_behind(name: &str, library: &MappedFile) -> Option<*mut c_void> {
     let symbol = CString::new(name).ok()?;
     // SAFETY: a C string; RTLD_NEXT starts behind this library.

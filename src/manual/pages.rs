@@ -1,6 +1,6 @@
 //! The table of the pages: for each command examples, files, variables and related pages.
 
-/// What a command's page has besides its flags.
+/// The parts of a command's page beside its flags.
 pub(super) struct CommandPage {
     pub(super) command: &'static str,
     /// The purpose of an example, and its command line.
@@ -127,11 +127,11 @@ pub(super) const PAGES: &[CommandPage] = &[
         command: "what-if",
         examples: &[
             (
-                "What would another place of a host gain",
+                "Say what another place of a host would gain",
                 "heddle what-if --topology cluster.yaml --move n3=s1",
             ),
             (
-                "Which single change gains most",
+                "List the single changes that would gain most",
                 "heddle what-if --topology cluster.yaml --advise",
             ),
         ],
@@ -142,8 +142,8 @@ pub(super) const PAGES: &[CommandPage] = &[
     CommandPage {
         command: "map",
         examples: &[(
-            "Find the tree of the hosts: the launcher starts this on each of them, for example mpirun --map-by node -n 16",
-            "heddle map --output cluster.yaml",
+            "Find the tree of the hosts",
+            "mpirun --map-by node -n 16 heddle map --output cluster.yaml",
         )],
         files: &[],
         variables: &[],
@@ -194,10 +194,13 @@ pub(super) const PAGES: &[CommandPage] = &[
         files: &[
             INVENTORY,
             SHARED,
-            ("/var/lib/heddle/journal", "what the controller decided on"),
+            (
+                "/var/lib/heddle/journal",
+                "the events that the controller decided on",
+            ),
             (
                 "/etc/heddle/controller.env",
-                "what the unit starts it with: HEDDLE_LISTEN, HEDDLE_OPTIONS",
+                "the unit's settings: HEDDLE_LISTEN, HEDDLE_OPTIONS",
             ),
         ],
         variables: &[],
@@ -216,7 +219,7 @@ pub(super) const PAGES: &[CommandPage] = &[
             ("/etc/heddle/agent.token", "the token that agents send"),
             (
                 "/etc/heddle/agent.env",
-                "what the unit starts it with: HEDDLE_CONTROLLER, HEDDLE_OPTIONS",
+                "the unit's settings: HEDDLE_CONTROLLER, HEDDLE_OPTIONS",
             ),
         ],
         variables: &[],
@@ -296,11 +299,11 @@ pub(super) const PAGES: &[CommandPage] = &[
         command: "doctor",
         examples: &[
             (
-                "What do jobs that start here find",
+                "Say what jobs that start here find",
                 "heddle doctor --mpi --dir /srv/heddle",
             ),
             (
-                "What does this machine lack to build heddle",
+                "List what this machine lacks to build heddle",
                 "heddle doctor --for build",
             ),
         ],

@@ -2,9 +2,10 @@
 use super::Args;
 use crate::CommandOutcome;
 use crate::flags::CollectiveChoice;
+use crate::input_file;
 use crate::output::{TextFormat, print, time};
 use directory::reading;
-use inventory::Tree;
+use inventory::{Tree, counted};
 use selection::calibration::{CallCalibration, WayComparison, WayPrediction};
 use selection::decision_table::Collective;
 use serde_json::json;
@@ -52,9 +53,7 @@ pub(crate) fn calibration(dir: Option<&Path>) -> anyhow::Result<CallCalibration>
     let Some(dir) = dir else {
         return Ok(shipped);
     };
-    let Some(epoch) = reading::current_epoch(dir)? else {
-        return Ok(shipped);
-    };
+    let epoch = input_file::published(dir)?;
     let tree = epoch.topology.tree()?;
     let runs = reading::measurements(dir)?.runs;
     let tuned = runs
@@ -68,14 +67,16 @@ fn table(tree: &Tree, call: &[WayComparison]) -> String {
     let Some(first) = call.first() else {
         return String::new();
     };
-    let ranks = tree.hosts();
     let name = match first.collective {
         Collective::Alltoall => "all-to-all".to_owned(),
         other => other.to_string(),
     };
+    if tree.hosts() < 2 {
+        return format!("{name} among 1 rank: nothing to send\n");
+    }
     let mut text = format!(
-        "{name} among {ranks} {}, blocks of {} bytes: at least {}\n",
-        if ranks == 1 { "rank" } else { "ranks" },
+        "{name} among {}, blocks of {} bytes: at least {}\n",
+        counted(tree.hosts(), "rank"),
         first.block.0,
         time(first.bound)
     );

@@ -1,10 +1,10 @@
 //! `heddle schedule allgather`
-use super::{MOST_RANKS, ScheduleArgs, ScheduleFormat, count, drawn, size, tree_of};
+use super::{MOST_RANKS, ScheduleArgs, ScheduleFormat, drawn, size, tree_of};
 use crate::flags::NameList;
 use crate::output::print;
 use crate::{CommandOutcome, input_file};
 use anyhow::Context;
-use inventory::Tree;
+use inventory::{Tree, counted};
 use schedules::allgather::{self, AllgatherAlgorithm, RingShare};
 use schedules::{json, program};
 
@@ -62,7 +62,7 @@ pub(super) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
             size(&tree, &topology),
             plan.algorithm,
             ring.join(" "),
-            count(plan.longest_path as usize, "switch", "switches"),
+            counted(plan.longest_path, "switch"),
             share(&tree),
         ),
     })

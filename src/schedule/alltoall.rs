@@ -1,11 +1,12 @@
 //! `heddle schedule alltoall`
-use super::{MOST_RANKS, ScheduleArgs, ScheduleFormat, count, drawn, size, tree_of};
+use super::{MOST_RANKS, ScheduleArgs, ScheduleFormat, drawn, size, tree_of};
 use crate::flags::NameList;
+use crate::flags::whole;
 use crate::output::print;
 use crate::{CommandOutcome, input_file};
 use anyhow::{Context, bail};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use inventory::{TopologyFile, Tree};
+use inventory::{TopologyFile, Tree, counted};
 use schedules::alltoall::{AlltoallAlgorithm, AlltoallSchedule, plan_as, plan_reduced};
 use schedules::bound::PhaseBound;
 use schedules::lg::{self, ClusterPartition, LG, LgSchedule};
@@ -28,7 +29,7 @@ pub(super) struct Args {
     sync: Option<SyncMechanism>,
     /// Keep blocks of N phases apart instead of single phases; with barrier+sender and
     /// barrier+receiver, put barriers between blocks
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>(1..=u32::MAX.into()))]
     block: Option<u32>,
     /// Leave out every token that other tokens imply
     #[arg(long)]
@@ -40,8 +41,8 @@ pub(super) struct Args {
 
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum AlltoallChoice {
-    /// capacity if faster links shorten the schedule, aapc otherwise; with phases in which one host
-    /// after the other sends over the most loaded link, where the others fit in
+    /// capacity if faster links shorten the schedule, aapc otherwise; where the other messages fit
+    /// in, one host after the other sends over the most loaded link
     Auto,
     /// Each link carries one message at a time; there are as many phases as the most loaded link
     /// has messages
@@ -133,7 +134,7 @@ fn lg_summary(tree: &Tree, topology: &TopologyFile, plan: &LgSchedule) -> String
         0 => "nothing goes between clusters".to_owned(),
         load => format!(
             "{from} -> {to} carries {} in {}",
-            count(*load as usize, "block", "blocks"),
+            counted(*load, "block"),
             messages(plan.messages as usize)
         ),
     };
@@ -145,7 +146,7 @@ fn lg_summary(tree: &Tree, topology: &TopologyFile, plan: &LgSchedule) -> String
         format!("bound         {backbone}"),
         format!(
             "schedule      {}, {}",
-            count(plan.steps.len(), "step", "steps"),
+            counted(plan.steps.len(), "step"),
             messages(transfers)
         ),
     ];
@@ -222,7 +223,7 @@ fn sync(tree: &Tree, plan: &AlltoallSchedule) -> String {
         .count();
     let mut parts = Vec::new();
     if barriers > 0 {
-        parts.push(count(barriers, "barrier", "barriers"));
+        parts.push(counted(barriers, "barrier"));
     }
     if scheme.tokens() != SyncKind::None {
         let number = |reduction| {
@@ -238,15 +239,11 @@ fn sync(tree: &Tree, plan: &AlltoallSchedule) -> String {
         let (chain, minimal) = (number(SyncReduction::Chain), number(SyncReduction::Minimal));
         parts.push(format!(
             "{} in this plan; {chain} chained, {minimal} minimal",
-            count(plan.syncs.len(), "token", "tokens")
+            counted(plan.syncs.len(), "token")
         ));
     }
     if scheme.mechanism() == SyncMechanism::Dummy {
-        parts.push(count(
-            dummies(tree, &plan.phases).len(),
-            "filler message",
-            "filler messages",
-        ));
+        parts.push(counted(dummies(tree, &plan.phases).len(), "filler message"));
     }
     if !scheme.keeps_all_apart() {
         let what = if scheme.block() > 1 {
@@ -260,9 +257,9 @@ fn sync(tree: &Tree, plan: &AlltoallSchedule) -> String {
 }
 
 fn phases(number: u64) -> String {
-    count(number as usize, "phase", "phases")
+    counted(number, "phase")
 }
 
 fn messages(number: usize) -> String {
-    count(number, "message", "messages")
+    counted(number, "message")
 }

@@ -5,8 +5,8 @@ mod drawn;
 
 use crate::CommandOutcome;
 use crate::flags::NameList;
-use anyhow::{Context, bail};
-use inventory::{TopologyFile, Tree, ranks};
+use anyhow::{Context, anyhow, bail};
+use inventory::{TopologyFile, Tree, counted, ranks};
 use schedules::json::MAX_HOSTS;
 use std::path::{Path, PathBuf};
 
@@ -76,7 +76,8 @@ pub(crate) fn tree_of(
     let hosts = if chosen.is_empty() {
         whole
     } else {
-        whole.restrict(chosen).with_context(place)?
+        let restricted = whole.restrict(chosen);
+        restricted.map_err(|e| anyhow!("{}: {e}; nothing was done", place()))?
     };
     let number = ranks::count(&hosts);
     if number > most {
@@ -111,29 +112,17 @@ fn size(tree: &Tree, topology: &TopologyFile) -> String {
         .count();
     let mut below = Vec::new();
     if !shared.is_empty() {
-        below.push(count(
-            leaves.iter().filter(|name| !name.contains(':')).count() + shared.len(),
-            "host",
-            "hosts",
-        ));
+        let alone = leaves.iter().filter(|name| !name.contains(':')).count();
+        below.push(counted(alone + shared.len(), "host"));
     }
-    below.push(count(inner().count() - routers, "switch", "switches"));
-    below.extend((routers > 0).then(|| count(routers, "router", "routers")));
+    below.push(counted(inner().count() - routers, "switch"));
+    below.extend((routers > 0).then(|| counted(routers, "router")));
     let last = below.pop().unwrap_or_default();
     let below = if below.is_empty() {
         last
     } else {
         format!("{} and {last}", below.join(", "))
     };
-    let (one, many) = if shared.is_empty() {
-        ("host", "hosts")
-    } else {
-        ("rank", "ranks")
-    };
-    format!("{} on {below}", count(leaves.len(), one, many))
-}
-
-/// `1 host`, `2 hosts`.
-pub(crate) fn count(number: usize, one: &str, many: &str) -> String {
-    format!("{number} {}", if number == 1 { one } else { many })
+    let leaf = if shared.is_empty() { "host" } else { "rank" };
+    format!("{} on {below}", counted(leaves.len(), leaf))
 }

@@ -1,5 +1,6 @@
 //! The report of `heddle tune`: measurements and decisions, for people.
 use crate::output::time;
+use inventory::counted;
 use selection::decision_table::{Collective, DecisionEntry, DecisionTable, Way};
 use selection::noise;
 use selection::tuning::{CallTiming, MEASURED, TuningRun, algorithms};
@@ -11,10 +12,10 @@ pub(super) fn text(run: &TuningRun, table: &DecisionTable) -> String {
     hosts.sort_unstable();
     hosts.dedup();
     let mut text = format!(
-        "{}, {} ranks on {} hosts, epoch {}\n",
+        "{}, {} on {}, epoch {}\n",
         run.library,
-        run.place.hosts.len(),
-        hosts.len(),
+        counted(run.place.hosts.len(), "rank"),
+        counted(hosts.len(), "host"),
         run.epoch
     );
     let table = table.clone().for_mpi(run.mpi);

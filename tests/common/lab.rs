@@ -14,6 +14,14 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
 
+/// The topology of two switches with so many hosts each, on cables of 20 Mbit/s, and a trunk of a
+/// rate.
+pub(crate) fn pair(each: usize, trunk: &str) -> String {
+    let host = |n| format!("  n{n}: {{switch: s{}, rate: 20M}}\n", n / each);
+    let hosts: String = (0..2 * each).map(host).collect();
+    format!("switches: [s0, s1]\nhosts:\n{hosts}links: [{{a: s0, b: s1, rate: {trunk}}}]\n")
+}
+
 /// A unique name of a lab, and room for it on the machine. Everything with this name is taken down when
 /// this is dropped.
 pub(crate) struct TestLab {

@@ -5,7 +5,7 @@
 use std::cell::Cell;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// What a test needs of the machine.
+/// The part of the machine that a test needs.
 #[derive(Clone, Copy)]
 pub(crate) enum MachinePart {
     /// A lab without MPI jobs, or a daemon.

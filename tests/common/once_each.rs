@@ -1,4 +1,4 @@
-//! What several tests need and one makes.
+//! Values that several tests need and one makes.
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 

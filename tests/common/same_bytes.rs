@@ -3,7 +3,7 @@ use super::epochs::{BUNDLED, OVER_TCP, TREE, WINDOWED, records, shared, ways};
 use super::job::{TestJob, compiled};
 use super::once_each::OnceEach;
 
-/// What the program prints without heddle, which no test changes.
+/// The program's output without heddle, which no test changes.
 fn bare(source: &str, mpi: &str, ranks: usize, per_host: usize) -> String {
     static BARE: OnceEach<String> = OnceEach::new();
     BARE.get(&format!("{source} {mpi} {ranks} {per_host}"), || {

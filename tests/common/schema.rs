@@ -1,4 +1,4 @@
-//! What programs say against docs/api.schema.json.
+//! The output of programs, compared with docs/api.schema.json.
 use serde_json::{Value, json};
 
 /// Asserts that a JSON text follows a definition of a schema.

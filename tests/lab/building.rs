@@ -23,6 +23,10 @@ fn a_lab_comes_up_is_what_the_file_says_and_leaves_nothing() {
         assert_eq!(cable["state"], expected, "{cable}");
     }
     assert_eq!(lab.exec("n7", &["hostname"]), "n7\n");
+    assert!(
+        lab.exec("n7", &["heddle", "--version"])
+            .starts_with("heddle ")
+    );
     assert_eq!(
         lab.output(&["exec", "s1", "--", "sh", "-c", "exit 7"])
             .status

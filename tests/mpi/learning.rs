@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-/// On a busy machine learning takes long to be worth its cost.
+/// On a busy machine learning takes long to be worth its cost, so these tests have it alone.
 const PATIENCE: Duration = Duration::from_secs(200);
 
 fn tries_ways(record: &JobRecord, collective: &str) -> bool {
@@ -28,7 +28,7 @@ fn learning(
     call: [&str; 2],
     collectives: &[&str],
 ) -> (JobRecord, TestJobOutput) {
-    let _share = MachinePart::Half.take();
+    let _share = MachinePart::Whole.take();
     let dir = shared(&TREE.replace("address", "rate: 5M, address"));
     let going = tempfile::NamedTempFile::new().expect("a temporary file");
     let flags = "--check --watch --seconds 300 --while";

@@ -25,7 +25,7 @@ fn results_are_the_same_bytes_and_floating_point_near_the_truth() {
             let calls = calls(dir.path());
             for collective in ["allreduce", "reduce_scatter_block", "bcast"] {
                 let gone = calls[&format!("{collective} relay")];
-                // What cannot be reordered, or lies with gaps.
+                // Calls whose operation cannot be reordered, or whose data have gaps.
                 let left = calls.get(&format!("{collective} native"));
                 assert!(gone > 20, "{mpi}: {calls:?}");
                 assert_eq!(left.is_some(), collective != "bcast", "{mpi}: {calls:?}");

@@ -16,7 +16,7 @@ pub(super) struct CleanRoot {
     before: PathBuf,
 }
 
-/// What packages leave by design: the package system's own files, users, and temporary files.
+/// Files that packages leave by design: the package system's own files, users, and temporary files.
 const NOT_OF_A_PACKAGE: &[&str] = &[
     "var/lib/dpkg",
     "var/lib/apt",
@@ -98,7 +98,7 @@ impl CleanRoot {
             .join(part)
     }
 
-    /// What differs from before, except for what packages leave by design.
+    /// The files that differ from before, except for those that packages leave by design.
     pub(super) fn left(&self) -> Vec<String> {
         let upper = self.outside("upper");
         let mut left = Vec::new();

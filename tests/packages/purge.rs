@@ -1,4 +1,4 @@
-//! What a purge removes from a shared directory, without a package around it.
+//! The files that a purge removes from a shared directory, without a package around it.
 use super::clean_root::CleanRoot;
 use directory::layout::{CURRENT, EPOCHS, JOBS, LEARNED, LOCK, ROLLBACK, TUNING};
 use std::fs;

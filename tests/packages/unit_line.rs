@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::process::Command;
 
-/// What a unit starts, as whom, and with which settings.
+/// The program that a unit starts, its user, and its settings.
 pub(super) struct UnitLine {
     start: String,
     user: Option<String>,

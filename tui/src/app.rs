@@ -144,7 +144,7 @@ pub struct App {
     pub(crate) frozen: Option<FrozenPicture>,
     /// The time since which the controller cannot be reached, and the reason.
     pub(crate) lost: Option<(Millis, String)>,
-    /// What stands in while there is no picture.
+    /// The stand-in while there is no picture.
     blank: IndexedSnapshot,
     pub(crate) mode: InputMode,
     pub(crate) folds: TreeFolds,

@@ -10,7 +10,7 @@ pub(crate) struct TableColumn {
     pub(crate) name: &'static str,
     /// Its title on the screen.
     pub(crate) title: &'static str,
-    /// What it shows, for the help.
+    /// Its line in the help.
     pub(crate) help: &'static str,
     pub(crate) width: ColumnWidth,
     pub(crate) right: bool,
@@ -31,7 +31,7 @@ pub(crate) enum ColumnWidth {
     Bar(u16, u16),
     /// As many as its widest cell, and at least so many when it must shrink.
     Content(u16),
-    /// What the others leave, and at least so many.
+    /// Those that the others leave, and at least so many.
     Rest(u16),
 }
 

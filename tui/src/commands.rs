@@ -6,7 +6,7 @@ use crate::theme::{Theme, UnknownTheme};
 /// A command with what belongs to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TypedCommand {
-    /// What a key does, too.
+    /// An action that also has a key.
     Act(KeyAction),
     /// Sort by this order, perhaps reversed.
     Sort(usize, bool),
@@ -20,7 +20,7 @@ pub(crate) enum TypedCommand {
     Ascii(bool),
 }
 
-/// The reason why a line is no command.
+/// The reason why a line is not a command.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum CommandProblem {
     #[error(":{0} is no command; ? lists them, tab completes")]

@@ -75,7 +75,7 @@ pub struct TuiOptions {
 #[derive(Debug, thiserror::Error)]
 pub enum TuiError {
     /// Standard output is not a terminal.
-    #[error("standard output is no terminal; use --print WIDTHxHEIGHT for one picture as text")]
+    #[error("standard output is not a terminal; use --print WIDTHxHEIGHT for one picture as text")]
     NoTerminal,
     /// The recorded snapshot cannot be read.
     #[error(

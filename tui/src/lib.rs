@@ -46,6 +46,6 @@ pub use app::{App, AppEffect, AppMessage, LabAction};
 pub use event_loop::{LabControl, TuiError, TuiOptions, print, run, text};
 pub use keys::KeyTable;
 pub use settings::{ConnectionSettings, SettingsError, TuiSettings};
-pub use source::{SnapshotSource, authorities, once, order_mapping};
+pub use source::{SnapshotSource, once, order_mapping};
 pub use terminal::TerminalTraits;
 pub use theme::{ColourDepth, Theme};

@@ -1,6 +1,6 @@
 //! Port names as operators write them: `Gi1/0/3` for `GigabitEthernet1/0/3`.
 
-/// What vendors spell out before a port's number, and the usual short form: Cisco's IOS, IOS XR and
+/// The words of vendors before a port's number, and the usual short forms: Cisco's IOS, IOS XR and
 /// NX-OS, HPE's Comware, Huawei's VRP. Juniper's and Linux' names are short already.
 const SHORT: [(&str, &str); 26] = [
     ("FastEthernet", "Fa"),

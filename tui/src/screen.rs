@@ -124,7 +124,7 @@ mod tests {
     use std::time::{Duration, Instant};
 
     #[test]
-    #[ignore = "what the next test runs in a terminal"]
+    #[ignore = "the next test runs this in a terminal"]
     fn panics() {
         let _screen = TerminalScreen::enter(true).unwrap();
         panic!("deliberate panic");

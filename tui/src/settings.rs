@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use toml::Spanned;
 
-/// What the configuration file says.
+/// The settings of the configuration file.
 #[derive(Debug, Clone, Default)]
 pub struct TuiSettings {
     /// The way to the controller.
@@ -30,7 +30,7 @@ pub struct TuiSettings {
     pub columns: ChosenColumns,
 }
 
-/// What the configuration file says of the connection.
+/// The settings of the connection.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ConnectionSettings {
     /// The controller's address.

@@ -3,15 +3,13 @@ use crate::app::AppMessage;
 use crate::sanitize;
 use api::Snapshot;
 use api::mapping::MappingTicket;
-use inventory::tls_fault::TlsFault;
-use rustls::{CertificateError, InvalidMessage};
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use ureq::http::Response;
-use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
+use ureq::tls::Certificate;
 use ureq::{Body, RequestBuilder};
 
 /// A source of snapshots.
@@ -40,46 +38,10 @@ const LAST_WAIT: Duration = Duration::from_secs(4);
 /// The limit of an event, in bytes. A snapshot of thousands of hosts stays far below it.
 const LONGEST: usize = 64 << 20;
 
-/// Reads the authorities of a PEM file.
-///
-/// # Errors
-/// The reason why the file cannot be used.
-pub fn authorities(file: &Path) -> Result<Vec<Certificate<'static>>, String> {
-    let bad = |problem: &str| {
-        format!(
-            "{}: {problem}; expected certificates as PEM",
-            file.display()
-        )
-    };
-    let pem = std::fs::read(file).map_err(|e| format!("{}: {e}", file.display()))?;
-    let items: Vec<PemItem<'_>> = parse_pem(&pem)
-        .collect::<Result<_, _>>()
-        .map_err(|_| bad("not well-formed"))?;
-    let certificates: Vec<_> = items
-        .into_iter()
-        .filter_map(|i| {
-            if let PemItem::Certificate(c) = i {
-                Some(c)
-            } else {
-                None
-            }
-        })
-        .collect();
-    if certificates.is_empty() {
-        Err(bad("no certificate in it"))
-    } else {
-        Ok(certificates)
-    }
-}
-
 /// A way to the controller.
 fn client(authorities: &[Certificate<'static>]) -> ureq::Agent {
-    let tls = match authorities {
-        [] => TlsConfig::builder(),
-        some => TlsConfig::builder().root_certs(RootCerts::from(some.to_vec())),
-    };
     let config = ureq::Agent::config_builder()
-        .tls_config(tls.build())
+        .tls_config(tls::authorities::trusting(authorities))
         .timeout_connect(Some(PATIENCE))
         .timeout_recv_response(Some(PATIENCE))
         .timeout_per_read(Some(SILENCE))
@@ -89,42 +51,10 @@ fn client(authorities: &[Certificate<'static>]) -> ureq::Agent {
     ureq::Agent::new_with_config(config)
 }
 
-/// The fault of the connection, as far as it is one of certificates or of the address.
-fn tls_fault(error: &ureq::Error) -> Option<TlsFault> {
-    let refused: &rustls::Error = match error {
-        ureq::Error::Rustls(error) => error,
-        ureq::Error::Io(error) => error.get_ref()?.downcast_ref()?,
-        _ => return None,
-    };
-    let certificate = match refused {
-        rustls::Error::InvalidCertificate(certificate) => certificate,
-        rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
-            return Some(TlsFault::NoTls);
-        }
-        _ => return None,
-    };
-    Some(match certificate {
-        CertificateError::UnknownIssuer | CertificateError::BadSignature => TlsFault::UnknownIssuer,
-        CertificateError::NotValidForName => TlsFault::OtherName(Vec::new()),
-        CertificateError::NotValidForNameContext { presented, .. } => {
-            TlsFault::OtherName(presented.clone())
-        }
-        CertificateError::Expired | CertificateError::ExpiredContext { .. } => TlsFault::Expired,
-        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
-            TlsFault::NotYetValid
-        }
-        CertificateError::Other(other) => match other.0.downcast_ref()? {
-            webpki::Error::CaUsedAsEndEntity => TlsFault::IsAuthority,
-            _ => return None,
-        },
-        _ => return None,
-    })
-}
-
 /// The reason why no answer came, with a remedy if one is known.
 fn explained(url: &str, error: &ureq::Error) -> String {
-    match tls_fault(error) {
-        Some(fault) => format!("{url}: {fault}"),
+    match tls::fault::explained(error) {
+        Some(reason) => format!("{url}: {reason}"),
         None => format!("{url}: {error}"),
     }
 }

@@ -26,7 +26,7 @@ pub(crate) enum RowKey {
     Pending(String),
 }
 
-/// What a row is about, by its place in the snapshot.
+/// The object of a row, by its place in the snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RowItem {
     Branch(TreeBranch),

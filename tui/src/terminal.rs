@@ -1,7 +1,7 @@
-//! What the terminal can show, as far as the environment says.
+//! The abilities of the terminal, as far as the environment tells them.
 use crate::theme::ColourDepth;
 
-/// What a terminal can show.
+/// The abilities of a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TerminalTraits {
     /// Its colours.

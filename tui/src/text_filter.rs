@@ -11,7 +11,7 @@ pub(crate) struct TextFilter {
     /// `None` for an empty filter.
     pattern: Option<Regex>,
     inverse: bool,
-    /// The text is no regular expression, and is searched for as it stands.
+    /// The text is not a regular expression, and is searched for as it stands.
     pub(crate) literal: bool,
 }
 

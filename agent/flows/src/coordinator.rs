@@ -5,14 +5,16 @@ use crate::wire::{
 };
 use mapping::{HostFlow, MeasuredFlow, MeasuredRound};
 use std::io::{self, BufReader};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::time::Duration;
 
 /// The time in which a peer answers, beside that of the round.
 pub const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Times that a round is measured until no host is too busy; the last one counts anyhow.
+/// Times that a round is measured at most until no host is too busy; the last one counts anyhow.
 const MOST_TRIES: usize = 4;
+/// How often in a measurement peers that have gone are waited for.
+const MOST_RENEWALS: u32 = 3;
 
 /// A peer that did not do its part.
 #[derive(Debug, thiserror::Error)]
@@ -24,7 +26,7 @@ pub enum FlowError {
         name: String,
         /// Where it was asked.
         address: SocketAddr,
-        /// What the system says.
+        /// The system's message.
         error: io::Error,
     },
     /// Connections pass, datagrams do not.
@@ -34,9 +36,9 @@ pub enum FlowError {
     )]
     Dropped {
         /// The sender.
-        from: SocketAddr,
+        from: IpAddr,
         /// The receiver.
-        to: SocketAddr,
+        to: IpAddr,
     },
     /// It cannot send or receive.
     #[error("{name} ({address}) can take no part in a measurement: {problem}")]
@@ -45,7 +47,7 @@ pub enum FlowError {
         name: String,
         /// Where it was asked.
         address: SocketAddr,
-        /// What it says.
+        /// Its message.
         problem: String,
     },
 }
@@ -66,6 +68,19 @@ pub trait PeerChannel {
     /// # Errors
     /// [`FlowError`] if it does not answer, or failed.
     fn answer(&mut self) -> Result<PeerAnswer, FlowError>;
+
+    /// True if a peer that went can come back, and nothing of an earlier round is on its way.
+    fn is_renewable(&self) -> bool {
+        false
+    }
+
+    /// Waits until a peer that does not answer takes part again, as a new one.
+    ///
+    /// # Errors
+    /// [`FlowError`] if it does not come.
+    fn come_back(&mut self) -> Result<(), FlowError> {
+        Ok(())
+    }
 }
 
 /// A peer that the coordinator called.
@@ -83,6 +98,12 @@ type RoundKeeper = Box<dyn FnMut(&MeasuredRound) + Send>;
 pub struct FlowCoordinator {
     peers: Vec<Box<dyn PeerChannel + Send>>,
     keeper: Option<RoundKeeper>,
+    /// The number of the last round.
+    round: u64,
+    /// How often peers that had gone were waited for.
+    renewals: u32,
+    /// Times that a round is measured at most until no host is too busy.
+    tries: usize,
     /// The bytes of all rounds, also of those that were done again.
     moved: f64,
     /// The time for which they lasted.
@@ -127,6 +148,9 @@ impl FlowCoordinator {
         FlowCoordinator {
             peers,
             keeper: None,
+            round: 0,
+            renewals: 0,
+            tries: MOST_TRIES,
             moved: 0.0,
             flowed: Duration::ZERO,
         }
@@ -143,7 +167,12 @@ impl FlowCoordinator {
         }
     }
 
-    /// The bytes that came so far.
+    /// Whether a round in which a host was too busy is done again from now on.
+    pub(crate) fn do_again(&mut self, allowed: bool) {
+        self.tries = if allowed { MOST_TRIES } else { 1 };
+    }
+
+    /// The bytes that were sent so far.
     pub(crate) fn moved(&self) -> f64 {
         self.moved
     }
@@ -159,7 +188,8 @@ impl FlowCoordinator {
     }
 
     /// Sends these flows at once for so long, and gives their rates. A host sends one flow at most
-    /// and receives one at most. Rounds in which a host was too busy are done again, some times.
+    /// and receives one at most. Rounds in which a host was too busy are done again, some times. If
+    /// a host goes, it is waited for, [`MOST_RENEWALS`] times in a measurement.
     ///
     /// # Errors
     /// [`FlowError`] of the first peer that did not do its part.
@@ -168,17 +198,59 @@ impl FlowCoordinator {
         flows: &[HostFlow],
         window: Duration,
     ) -> Result<MeasuredRound, FlowError> {
-        for _ in 1..MOST_TRIES {
+        match self.measure_once(flows, window) {
+            Err(FlowError::Silent { .. } | FlowError::Unable { .. }) if self.may_renew() => {
+                self.renew()?;
+                self.measure(flows, window)
+            }
+            measured => measured,
+        }
+    }
+
+    fn may_renew(&self) -> bool {
+        self.renewals < MOST_RENEWALS && self.peers.iter().all(|peer| peer.is_renewable())
+    }
+
+    /// Waits until the peers that do not answer take part again.
+    fn renew(&mut self) -> Result<(), FlowError> {
+        self.renewals += 1;
+        self.round += 1;
+        let nothing = PeerOrder::Prepare(RoundOrder {
+            round: self.round,
+            send_to: None,
+            receives: false,
+            window: Duration::ZERO,
+        });
+        let told: Vec<bool> = self
+            .peers
+            .iter_mut()
+            .map(|peer| peer.tell(&nothing).is_ok())
+            .collect();
+        for (peer, told) in self.peers.iter_mut().zip(told) {
+            if !(told && peer.answer().is_ok()) {
+                peer.come_back()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn measure_once(
+        &mut self,
+        flows: &[HostFlow],
+        window: Duration,
+    ) -> Result<MeasuredRound, FlowError> {
+        for tries in 1..MOST_TRIES {
             let (round, disturbed) = self.try_round(flows, window)?;
-            if !disturbed && !is_dropped(&round) {
+            let is_usable = !disturbed || tries >= self.tries;
+            if is_usable && !is_dropped(&round) {
                 return Ok(round);
             }
         }
         let (round, _) = self.try_round(flows, window)?;
         match round.flows.first() {
             Some(MeasuredFlow { flow, .. }) if is_dropped(&round) => Err(FlowError::Dropped {
-                from: self.peers[flow.from].address(),
-                to: self.peers[flow.to].address(),
+                from: self.peers[flow.from].address().ip(),
+                to: self.peers[flow.to].address().ip(),
             }),
             _ => Ok(round),
         }
@@ -190,6 +262,8 @@ impl FlowCoordinator {
         flows: &[HostFlow],
         window: Duration,
     ) -> Result<(MeasuredRound, bool), FlowError> {
+        self.round += 1;
+        let round = self.round;
         let of = |host: usize| {
             let sends = flows
                 .iter()
@@ -197,6 +271,7 @@ impl FlowCoordinator {
                 .map(|f| self.peers[f.to].address());
             let receives = flows.iter().any(|f| f.to == host);
             (sends.is_some() || receives).then_some(RoundOrder {
+                round,
                 send_to: sends,
                 receives,
                 window,
@@ -218,25 +293,24 @@ impl FlowCoordinator {
         for &host in &members {
             self.peers[host].tell(&PeerOrder::Go)?;
         }
-        let (mut rates, mut disturbed) = (vec![None; self.peers.len()], false);
+        let mut outcomes = vec![None; self.peers.len()];
         for &host in &members {
-            match self.peers[host].answer()? {
-                PeerAnswer::Done(rate) => rates[host] = rate,
-                PeerAnswer::Disturbed(rate) => {
-                    rates[host] = rate;
-                    disturbed = true;
-                }
-                PeerAnswer::Ready | PeerAnswer::Failed(_) => {}
+            if let PeerAnswer::Done(outcome) = self.peers[host].answer()? {
+                outcomes[host] = Some(outcome);
             }
         }
         let measured = |flow: &HostFlow| MeasuredFlow {
             flow: *flow,
-            rate: rates[flow.to].unwrap_or(0.0),
+            rate: outcomes[flow.to].and_then(|o| o.rate).unwrap_or(0.0),
         };
         let flows: Vec<MeasuredFlow> = flows.iter().map(measured).collect();
-        let bits: f64 = flows.iter().map(|flow| flow.rate).sum();
         self.flowed += window;
-        self.moved += bits / 8.0 * window.as_secs_f64();
+        for MeasuredFlow { flow, rate } in &flows {
+            // Octets that arrived were sent, also where the sender tells of fewer.
+            let came = rate / 8.0 * window.as_secs_f64();
+            self.moved += outcomes[flow.from].map_or(came, |o| came.max(o.sent as f64));
+        }
+        let disturbed = outcomes.iter().flatten().any(|outcome| outcome.disturbed);
         Ok((MeasuredRound { flows }, disturbed))
     }
 }

@@ -23,30 +23,30 @@ const MOST_OF_A_CALL: usize = 8;
 /// always drop those of the same flow.
 const LARGEST: usize = 1448;
 const SMALLEST: usize = 1000;
-/// What a frame has beside the payload of a UDP datagram: preamble and start 8, Ethernet header 14,
+/// Octets of a frame beside the payload of its UDP datagram: preamble and start 8, Ethernet header 14,
 /// FCS 4, gap 12, IPv4 20, UDP 8.
 const BESIDE: usize = 66;
 /// The payload of TCP in an octet on the wire, as rates are told.
 const TCP_PAYLOAD: f64 = 1448.0 / 1538.0;
-/// What a sender's socket holds back at most until the rate of its cable is known: little beside
-/// what a flow carries.
+/// A sender's socket holds back at most this much until the rate of its cable is known: little
+/// beside the bytes of a flow.
 const SLOW_BUFFER: usize = 8 << 10;
 const FAST_BUFFER: usize = 256 << 10;
 /// A sender at a pace is faster than its cable by this factor, and ahead by this time, so that the
 /// cable never waits for it.
 const ABOVE_CABLE: f64 = 1.05;
 const AHEAD: Duration = Duration::from_millis(4);
-/// What is kept for a receiver that does not come to read.
+/// The kernel keeps so much for a receiver that does not come to read.
 const RECEIVE_BUFFER: usize = 4 << 20;
 /// After a round the queues of switches empty: until nothing came for so long, and no longer than
 /// that.
 const QUIET: Duration = Duration::from_millis(4);
 const LONGEST_DRAIN: Duration = Duration::from_millis(200);
 
-/// What the datagrams of one flow begin with.
+/// The datagrams of one flow begin with this.
 pub(crate) type FlowMark = u64;
 
-/// What a sender sent: the rate in bits a second of what TCP would carry.
+/// The work of a sender. The rate is that of the payload if TCP had sent it, in bits a second.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SentFlow {
     pub(crate) bytes: u64,
@@ -257,4 +257,53 @@ pub(crate) fn rate(came: &[(Duration, usize)], window: Duration) -> f64 {
         .filter(|(time, _)| (from..window).contains(time));
     let octets: usize = counted.map(|(_, octets)| octets).sum();
     octets as f64 * TCP_PAYLOAD * 8.0 / (window - from).as_secs_f64()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(window: Duration, cable: Option<f64>) -> SendingPlan {
+        SendingPlan {
+            start: Instant::now(),
+            window,
+            most: u64::MAX,
+            cable,
+        }
+    }
+
+    #[test]
+    fn a_sender_at_a_pace_is_little_ahead_of_its_cable() {
+        let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let (window, cable) = (Duration::from_millis(100), 8e6);
+        let to = receiver.local_addr().unwrap();
+        let paced = send(to, 1, plan(window, Some(cable))).unwrap();
+        // Its pace is that of the cable and a twentieth more, for the time of the round and a bit.
+        let octets = cable / TCP_PAYLOAD * ABOVE_CABLE / 8.0 * (window + AHEAD).as_secs_f64();
+        assert!(paced.bytes as f64 <= octets + LARGEST as f64, "{paced:?}");
+        assert!(paced.bytes > 0 && !paced.is_unpaced, "{paced:?}");
+        let unpaced = send(to, 1, plan(window, None)).unwrap();
+        assert!(unpaced.is_unpaced && unpaced.bytes > 0, "{unpaced:?}");
+    }
+
+    #[test]
+    fn a_sender_waits_until_it_is_its_turn_and_no_longer_than_the_round() {
+        let (window, pace) = (Duration::from_millis(40), 1e6);
+        let waiting = plan(window, None);
+        waiting.wait_for(20_000, pace);
+        let least = Duration::from_millis(20) - AHEAD;
+        assert!(waiting.start.elapsed() >= least, "too early");
+        // At this pace they would be due after a quarter of an hour.
+        waiting.wait_for(1_000_000_000, pace);
+        assert!((window..100 * window).contains(&waiting.start.elapsed()));
+    }
+
+    #[test]
+    fn rounds_on_fast_cables_have_no_pace() {
+        assert_eq!(plan(FAST_ROUND, Some(1e9)).pace(), None);
+        let slow = plan(2 * FAST_ROUND, Some(8e6 * TCP_PAYLOAD))
+            .pace()
+            .unwrap();
+        assert!((slow - 1e6 * ABOVE_CABLE).abs() < 1.0, "{slow}");
+    }
 }

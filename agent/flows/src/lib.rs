@@ -21,8 +21,10 @@ mod wire;
 
 pub use coordinator::{FlowCoordinator, FlowError, PATIENCE, PeerChannel};
 pub use measurement::{
-    BELIEVED, FlowMeasurement, MeasurementError, MeasurementLimits, StoppedMeasurement, line_rate,
-    measure_tree,
+    BELIEVED, FlowMeasurement, MeasurementError, MeasurementLimits, StoppedMeasurement,
+    TreelessNetwork, line_rate, measure_tree,
 };
-pub use peer::{FlowPeer, FlowPort, PreparedRound, RoundOutcome};
-pub use wire::{FlowReply, FlowStatement, FlowStep, PeerAnswer, PeerOrder, RoundOrder, SessionKey};
+pub use peer::{FlowPeer, FlowPort, PreparedRound};
+pub use wire::{
+    FlowReply, FlowStatement, FlowStep, PeerAnswer, PeerOrder, RoundOrder, RoundOutcome, SessionKey,
+};

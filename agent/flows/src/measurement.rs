@@ -1,26 +1,28 @@
 //! The rounds of a measurement: how long each lasts, and when to stop.
 use crate::{FlowCoordinator, FlowError};
 use inventory::{BitsPerSec, Bytes};
-use mapping::{HostFlow, MapSession, MappedTree};
+use mapping::{HostFlow, MapSession, MappedTree, TreeMisfit};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 /// The probability from which a trunk is believed.
 pub const BELIEVED: f64 = 0.99;
-/// A tree that leaves more of the flows unexplained is no tree.
-const MOST_UNEXPLAINED: f64 = 0.3;
+/// Where a tree leaves more of the flows unexplained, the network is not that tree.
+const MOST_UNEXPLAINED: f64 = 0.2;
 /// Bytes of a flow that has a cable to itself: more than a switch holds back, and enough frames to
 /// tell a rate.
 const BYTES_OF_A_FLOW: f64 = 160_000.0;
 /// The time of a round: not so short that the start of its flows matters.
 const SHORTEST_ROUND: Duration = Duration::from_millis(5);
 const LONGEST_ROUND: Duration = Duration::from_millis(200);
+/// How often the first flow is sent.
+const FIRST_FLOWS: usize = 3;
 /// Rounds without which no tree is believed.
 const LEAST_ROUNDS: usize = 28;
 /// Octets on the wire for one of payload: 1538 for 1448 (IEEE 802.3 clause 4, RFC 7323).
 const WIRE: f64 = 1538.0 / 1448.0;
 
-/// What a measurement may cost.
+/// The most that a measurement may cost.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MeasurementLimits {
     /// Bytes on the network.
@@ -31,12 +33,12 @@ pub struct MeasurementLimits {
     pub share: f64,
 }
 
-/// What was found so far, and its cost.
+/// The result so far, and its cost.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FlowMeasurement {
     /// The tree.
     pub tree: MappedTree,
-    /// The bytes that were moved.
+    /// The bytes that were sent.
     pub moved: Bytes,
     /// The time that it took.
     pub took: Duration,
@@ -75,16 +77,46 @@ pub enum MeasurementError {
 /// A measurement that stopped early.
 #[derive(Debug)]
 pub struct StoppedMeasurement {
-    /// What was measured by then, if any round was.
+    /// The result of the rounds by then, if there were any.
     pub measured: Option<FlowMeasurement>,
     /// The reason.
     pub error: MeasurementError,
 }
 
+/// A sign in the rates of flows that a network is not a tree.
+#[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
+pub enum TreelessNetwork {
+    /// See [`TreeMisfit::Steady`].
+    #[error(
+        "flows that were sent again were equally fast each time, and far from what the best tree \
+         lets expect; so switches choose between cables by the addresses of hosts (aggregates, \
+         several paths), or the way back is not the way there"
+    )]
+    Steady,
+    /// See [`TreeMisfit::Changing`].
+    #[error(
+        "the same flows had other rates each time; so switches choose between cables for each flow \
+         (aggregates, several paths), or there is other traffic"
+    )]
+    Changing,
+    /// Much was slower, and nothing tells why: the part from 0 to 1.
+    #[error(
+        "{:.0} % of the flows were much slower than the best one lets expect; other traffic, \
+         several paths between switches or aggregates that choose a cable by address do that",
+        .0 * 100.0
+    )]
+    Slow(f64),
+}
+
 impl FlowMeasurement {
-    /// True if the tree explains enough of what was measured.
-    pub fn fits_a_tree(&self) -> bool {
-        self.tree.unexplained <= MOST_UNEXPLAINED
+    /// The reason why the network is not a tree, or does not seem to be one.
+    pub fn treeless(&self) -> Option<TreelessNetwork> {
+        match self.tree.misfit {
+            Some(TreeMisfit::Steady) => Some(TreelessNetwork::Steady),
+            Some(TreeMisfit::Changing) => Some(TreelessNetwork::Changing),
+            None => (self.tree.unexplained > MOST_UNEXPLAINED)
+                .then_some(TreelessNetwork::Slow(self.tree.unexplained)),
+        }
     }
 }
 
@@ -101,18 +133,14 @@ pub fn measure_tree(
 ) -> Result<FlowMeasurement, Box<StoppedMeasurement>> {
     let start = Instant::now();
     let plan = RoundPlan::within(limits.budget, coordinator);
-    let RoundPlan {
-        window,
-        rounds,
-        rate,
-    } = match plan {
+    let plan = match plan {
         Ok(plan) => plan,
         Err(error) => {
             let measured = None;
             return Err(Box::new(StoppedMeasurement { measured, error }));
         }
     };
-    let mut session = MapSession::new(coordinator.hosts(), rounds);
+    let mut session = MapSession::new(coordinator.hosts(), plan.rounds);
     let mut random = fastrand::Rng::new();
     let mut done = 0;
     let stopped = loop {
@@ -124,13 +152,15 @@ pub fn measure_tree(
             break too_few.then_some(MeasurementError::TimeShort(limits.time));
         }
         if coordinator.moved() >= limits.budget.0 as f64 {
-            break too_few_for(limits.budget, coordinator, &session, rate);
+            break too_few_for(limits.budget, coordinator, &session, plan.rate);
         }
         let Some(flows) = session.next_round(&mut random) else {
             break None;
         };
         let (began, flowed) = (Instant::now(), coordinator.flowed());
-        match coordinator.measure(&flows, window) {
+        let left = limits.budget.0 as f64 - coordinator.moved();
+        coordinator.do_again(left > plan.least_bytes_after(session.rounds_together()));
+        match coordinator.measure(&flows, plan.window) {
             Ok(round) => {
                 done += 1;
                 coordinator.keep(&round);
@@ -186,6 +216,8 @@ struct RoundPlan {
     rounds: usize,
     /// The payload rate of the first flow in bit/s.
     rate: f64,
+    /// The bytes of a round.
+    bytes: f64,
 }
 
 impl RoundPlan {
@@ -194,9 +226,13 @@ impl RoundPlan {
         coordinator: &mut FlowCoordinator,
     ) -> Result<RoundPlan, MeasurementError> {
         let hosts = coordinator.hosts();
-        // The first flow tells the order of the rates.
-        let first = coordinator.measure(&[HostFlow { from: 0, to: 1 }], SHORTEST_ROUND * 2)?;
-        let rate = first.flows[0].rate.max(1e6);
+        // The first flow tells the order of the rates. A host that is busy for a moment seems slower,
+        // and all rounds would last longer, and cost more.
+        let mut rate = 1e6_f64;
+        for _ in 0..FIRST_FLOWS {
+            let first = coordinator.measure(&[HostFlow { from: 0, to: 1 }], SHORTEST_ROUND * 2)?;
+            rate = rate.max(first.flows[0].rate);
+        }
         let window = Duration::from_secs_f64(BYTES_OF_A_FLOW * 8.0 / rate);
         let window = window.clamp(SHORTEST_ROUND, LONGEST_ROUND);
         let round = rate / 8.0 * window.as_secs_f64() * hosts as f64;
@@ -213,7 +249,13 @@ impl RoundPlan {
             window,
             rounds: rounds - 1,
             rate,
+            bytes: round,
         })
+    }
+
+    /// The bytes that the least rounds take, one of them twice, after so many.
+    fn least_bytes_after(&self, rounds: usize) -> f64 {
+        (LEAST_ROUNDS + 1).saturating_sub(rounds) as f64 * self.bytes
     }
 }
 

@@ -1,8 +1,8 @@
 //! A host's part: it sends and receives as the coordinator says.
 use crate::datagrams::{self, FlowMark, FlowReceiver, LEAD, SendingPlan};
 use crate::wire::{
-    LONGEST_LINE, PeerAnswer, PeerGreeting, PeerOrder, PeerService, RoundOrder, SessionKey,
-    read_line, write_line,
+    LONGEST_LINE, PeerAnswer, PeerGreeting, PeerOrder, PeerService, RoundOrder, RoundOutcome,
+    SessionKey, read_line, write_line,
 };
 use std::io::{self, BufReader, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
@@ -43,7 +43,7 @@ impl FlowPeer {
             .or_else(|_| listen(Ipv4Addr::UNSPECIFIED.into()))?;
         let port = listener.local_addr()?.port();
         let (flows, arriving) = sync_channel(MOST_ANNOUNCED);
-        let orders = FlowEnds::new(key.clone(), arriving, receiver);
+        let orders = PeerFlows::new(key.clone(), arriving, receiver);
         let (hand_over, taken) = sync_channel(1);
         let orders = thread::spawn(move || {
             if let Ok(stream) = taken.recv() {
@@ -83,17 +83,18 @@ fn listen(address: IpAddr) -> io::Result<(TcpListener, FlowReceiver)> {
 
 /// A flow that is about to come: its sender, and the connection that announced it.
 #[derive(Debug)]
-struct ArrivingFlow {
+pub(crate) struct ArrivingFlow {
     from: IpAddr,
-    mark: FlowMark,
+    pub(crate) mark: FlowMark,
+    round: u64,
     _announced: TcpStream,
 }
 
 /// A flow that is about to be sent, with the connection that announced it.
 #[derive(Debug)]
-struct LeavingFlow {
+pub(crate) struct LeavingFlow {
     to: SocketAddr,
-    mark: FlowMark,
+    pub(crate) mark: FlowMark,
     _announced: TcpStream,
 }
 
@@ -126,10 +127,11 @@ fn accept(
             let _counted = counted;
             if let Ok((wants, stream)) = greeted(stream, &key) {
                 match (wants, stream.peer_addr()) {
-                    (PeerService::Flow { mark }, Ok(from)) => {
+                    (PeerService::Flow { mark, round }, Ok(from)) => {
                         let _ = flows.try_send(ArrivingFlow {
                             from: from.ip(),
                             mark,
+                            round,
                             _announced: stream,
                         });
                     }
@@ -192,11 +194,22 @@ pub(crate) fn call(to: SocketAddr, key: &SessionKey, wants: PeerService) -> io::
     Ok(stream)
 }
 
+/// The error of a sender whose receiver does not answer: the host to look at is the receiver.
+fn unreached(receiver: SocketAddr, error: &io::Error) -> io::Error {
+    io::Error::new(
+        error.kind(),
+        format!(
+            "no connection to {}: {error}; its rank has ended, or a firewall is between them",
+            receiver.ip()
+        ),
+    )
+}
+
 /// A port that takes flows, for a host whose orders come on another way. It closes when dropped.
 #[derive(Debug)]
 pub struct FlowPort {
     address: SocketAddr,
-    ends: FlowEnds,
+    ends: PeerFlows,
     open: Arc<AtomicBool>,
 }
 
@@ -212,7 +225,7 @@ impl FlowPort {
         let open = Arc::new(AtomicBool::new(true));
         let (heard, expected) = (open.clone(), key.clone());
         thread::Builder::new().spawn(move || accept(&listener, &expected, &flows, None, &heard))?;
-        let ends = FlowEnds::new(key, arriving, receiver);
+        let ends = PeerFlows::new(key, arriving, receiver);
         Ok(FlowPort {
             address,
             ends,
@@ -242,9 +255,9 @@ impl Drop for FlowPort {
     }
 }
 
-/// What flows come on, and by which key they are known.
+/// The receiver of flows, and the key of their session.
 #[derive(Debug)]
-struct FlowEnds {
+struct PeerFlows {
     key: SessionKey,
     arriving: Receiver<ArrivingFlow>,
     receiver: Arc<FlowReceiver>,
@@ -253,32 +266,11 @@ struct FlowEnds {
     fastest: Arc<AtomicU64>,
 }
 
-/// A host's part in a round.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct RoundOutcome {
-    /// The rate of the received flow in payload bits a second; `None` if there was none.
-    pub rate: Option<f64>,
-    /// The bytes that it sent.
-    pub sent: u64,
-    /// True if it sent much slower than before: it was busy with other things.
-    pub disturbed: bool,
-}
-
-impl RoundOutcome {
-    /// The outcome as the answer to an order.
-    pub fn answer(&self) -> PeerAnswer {
-        match self.disturbed {
-            true => PeerAnswer::Disturbed(self.rate),
-            false => PeerAnswer::Done(self.rate),
-        }
-    }
-}
-
 /// A round, ready to start.
 #[derive(Debug)]
 pub struct PreparedRound {
-    to: Option<LeavingFlow>,
-    from: Option<ArrivingFlow>,
+    pub(crate) to: Option<LeavingFlow>,
+    pub(crate) from: Option<ArrivingFlow>,
     receiver: Arc<FlowReceiver>,
     fastest: Arc<AtomicU64>,
     window: Duration,
@@ -305,7 +297,7 @@ impl PreparedRound {
         // receives.
         let came = rate.filter(|_| !plan.is_fast()).unwrap_or_default();
         self.fastest.fetch_max(came as u64, Ordering::Relaxed);
-        // What went wrong shows at the receiver.
+        // The receiver notices a failure of the sender.
         let sent = sender.and_then(|sender| sender.join().ok()?.ok());
         let disturbed = sent.is_some_and(|sent| {
             if sent.is_unpaced {
@@ -321,7 +313,7 @@ impl PreparedRound {
     }
 }
 
-fn follow(ends: &FlowEnds, stream: TcpStream) -> io::Result<()> {
+fn follow(ends: &PeerFlows, stream: TcpStream) -> io::Result<()> {
     let mut orders = BufReader::new(stream.try_clone()?);
     loop {
         let PeerOrder::Prepare(order) = read_line(&mut orders)? else {
@@ -338,13 +330,13 @@ fn follow(ends: &FlowEnds, stream: TcpStream) -> io::Result<()> {
         let PeerOrder::Go = read_line(&mut orders)? else {
             return Err(io::ErrorKind::InvalidData.into());
         };
-        write_line(&stream, &round.run(u64::MAX).answer())?;
+        write_line(&stream, &PeerAnswer::Done(round.run(u64::MAX)))?;
     }
 }
 
-impl FlowEnds {
-    fn new(key: SessionKey, arriving: Receiver<ArrivingFlow>, receiver: FlowReceiver) -> FlowEnds {
-        FlowEnds {
+impl PeerFlows {
+    fn new(key: SessionKey, arriving: Receiver<ArrivingFlow>, receiver: FlowReceiver) -> PeerFlows {
+        PeerFlows {
             key,
             arriving,
             receiver: Arc::new(receiver),
@@ -352,10 +344,25 @@ impl FlowEnds {
         }
     }
 
+    /// The flow that was announced for a round. Those of rounds that failed are left.
+    fn arriving(&self, round: u64) -> io::Result<ArrivingFlow> {
+        let began = Instant::now();
+        loop {
+            let left = CONNECT_TIME.saturating_sub(began.elapsed());
+            let arriving = self.arriving.recv_timeout(left);
+            let flow = arriving.map_err(|_| io::Error::other("no host announces its flow"))?;
+            if flow.round == round {
+                return Ok(flow);
+            }
+        }
+    }
+
     fn prepare(&self, order: RoundOrder) -> io::Result<PreparedRound> {
         let announce = |to| {
             let mark = fastrand::u64(..);
-            let _announced = call(to, &self.key, PeerService::Flow { mark })?;
+            let round = order.round;
+            let _announced = call(to, &self.key, PeerService::Flow { mark, round })
+                .map_err(|error| unreached(to, &error))?;
             Ok::<_, io::Error>(LeavingFlow {
                 to,
                 mark,
@@ -364,11 +371,7 @@ impl FlowEnds {
         };
         let to = order.send_to.map(announce).transpose()?;
         let from = match order.receives {
-            true => Some(
-                self.arriving
-                    .recv_timeout(CONNECT_TIME)
-                    .map_err(io::Error::other)?,
-            ),
+            true => Some(self.arriving(order.round)?),
             false => None,
         };
         Ok(PreparedRound {

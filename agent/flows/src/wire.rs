@@ -4,14 +4,14 @@ use std::io::{self, BufRead, Read, Write};
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// What all members of a session know and nobody else: a peer does nothing for a caller without it.
+/// The secret of a session's members: a peer does nothing for a caller without it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionKey(pub String);
 
 /// The longest line that is read from a caller.
 pub(crate) const LONGEST_LINE: u64 = 1024;
 
-/// What a caller wants of a peer.
+/// A caller's first line: it says which service the caller wants.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct PeerGreeting {
     pub(crate) key: SessionKey,
@@ -22,13 +22,15 @@ pub(crate) struct PeerGreeting {
 pub(crate) enum PeerService {
     /// To give it orders.
     Orders,
-    /// To send it a flow of datagrams that begin with a mark.
-    Flow { mark: u64 },
+    /// To send it a flow of datagrams that begin with a mark, in this round.
+    Flow { mark: u64, round: u64 },
 }
 
 /// A peer's part in a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundOrder {
+    /// Its number. What was announced for a round that failed is of no other one.
+    pub round: u64,
     /// The receiver of its flow, if it sends one.
     pub send_to: Option<SocketAddr>,
     /// Another peer sends it a flow.
@@ -46,20 +48,29 @@ pub enum PeerOrder {
     Go,
 }
 
+/// A host's part in a round.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct RoundOutcome {
+    /// The rate of the received flow in payload bits a second; `None` if there was none.
+    pub rate: Option<f64>,
+    /// The bytes that it sent.
+    pub sent: u64,
+    /// True if it sent much slower than before: it was busy with other things.
+    pub disturbed: bool,
+}
+
 /// The answer to an order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum PeerAnswer {
     /// Its connections for the round stand.
     Ready,
-    /// The flow that it received, in payload bits a second; `None` if it received none.
-    Done(Option<f64>),
-    /// The same, but this host was too busy to send its own flow at the pace of its cable.
-    Disturbed(Option<f64>),
+    /// The round is over.
+    Done(RoundOutcome),
     /// It cannot take its part.
     Failed(String),
 }
 
-/// What a host tells the controller in a measurement.
+/// A host's message to the controller in a measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FlowStatement {
@@ -67,7 +78,7 @@ pub struct FlowStatement {
     pub session: u64,
     /// The number of the last order that it carried out; 0 before the first.
     pub order: u64,
-    /// What it has to say.
+    /// Its progress.
     pub step: FlowStep,
 }
 
@@ -96,7 +107,7 @@ pub enum FlowReply {
     Order {
         /// Its number.
         number: u64,
-        /// What to do.
+        /// The order itself.
         order: PeerOrder,
     },
     /// The measurement is over, or never was.

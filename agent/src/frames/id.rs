@@ -34,8 +34,8 @@ pub(crate) fn port_kind(subtype: u32) -> IdSubtype {
     }
 }
 
-/// Reads an identifier. What is no text but has six octets is a MAC address, and so is a text in the
-/// form of one, whatever the subtype says.
+/// Reads an identifier. Six octets that are not text are a MAC address, and so is a text in the form
+/// of one, whatever the subtype says.
 pub(crate) fn read(octets: &[u8], kind: Option<IdSubtype>) -> Option<NeighbourId> {
     if octets.is_empty() {
         return None;

@@ -83,6 +83,7 @@ mod tests {
                 mac,
                 up,
             },
+            link_losses: None,
             plugged: true,
         }
     }

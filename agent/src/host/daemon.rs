@@ -326,5 +326,9 @@ fn report(
         heard,
         paths,
         measures: settings.measure,
+        link_losses: all
+            .iter()
+            .filter_map(|found| Some((found.nic.name.clone(), found.link_losses?)))
+            .collect(),
     }
 }

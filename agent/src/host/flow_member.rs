@@ -48,7 +48,11 @@ pub(super) async fn follow(
         let part = tokio::task::spawn_blocking(move || FlowMember::take_part(&client, &invitation));
         match part.await.unwrap_or_else(|e| Err(e.to_string())) {
             Ok(sent) => tracing::info!("took part in a measurement of flows: sent {sent} bytes"),
-            Err(problem) => tracing::warn!("measurement of flows: {problem}; it was left"),
+            Err(problem) => {
+                tracing::warn!("measurement of flows: {problem}; it was left");
+                // The controller may invite again.
+                last = None;
+            }
         }
     }
 }
@@ -148,7 +152,7 @@ impl FlowMember<'_> {
                 Some(round) => {
                     let outcome = round.run(most - self.sent);
                     self.sent += outcome.sent;
-                    outcome.answer()
+                    PeerAnswer::Done(outcome)
                 }
                 None => PeerAnswer::Failed("no round is prepared".to_owned()),
             },
@@ -214,6 +218,7 @@ mod tests {
         let other = TcpListener::bind((OWN, 0)).unwrap();
         let order = |window| {
             PeerOrder::Prepare(RoundOrder {
+                round: 1,
                 send_to: Some(other.local_addr().unwrap()),
                 receives: false,
                 window: Duration::from_millis(window),
@@ -227,6 +232,7 @@ mod tests {
         );
         let idle = |window| {
             PeerOrder::Prepare(RoundOrder {
+                round: 1,
                 send_to: None,
                 receives: false,
                 window: Duration::from_millis(window),

@@ -40,6 +40,8 @@ pub struct KernelNic {
     pub nic: Nic,
     /// The same card for the code that sends and receives on it.
     pub card: NetworkCard,
+    /// How often it lost its link since the system started, if the kernel says so.
+    pub link_losses: Option<u32>,
     /// True if the interface is itself an end of a cable. False for a bond, bridge or VLAN over
     /// such cards, which is reported for its addresses.
     pub plugged: bool,
@@ -299,10 +301,12 @@ impl<'a> KernelInterface<'a> {
     /// `None` if the interface has no address of its own.
     fn found(&self, master: Option<(&str, Option<&InfoKind>)>, plugged: bool) -> Option<KernelNic> {
         let (mut mac, mut permanent, mut octets) = (None, None, (0, 0));
+        let mut link_losses = None;
         for attribute in &self.link.attributes {
             match attribute {
                 LinkAttribute::Address(a) => mac = Mac::from_octets(a),
                 LinkAttribute::PermAddress(a) => permanent = Mac::from_octets(a),
+                LinkAttribute::CarrierDownCount(times) => link_losses = Some(*times),
                 LinkAttribute::Stats64(s) => octets = (s.rx_bytes, s.tx_bytes),
                 _ => {}
             }
@@ -334,6 +338,7 @@ impl<'a> KernelInterface<'a> {
                 mac,
                 up,
             },
+            link_losses,
             plugged,
         })
     }

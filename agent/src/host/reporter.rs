@@ -7,19 +7,16 @@ use crate::service_manager;
 use flows::{FlowReply, FlowStatement};
 use inventory::host_report::{HostReport, ProbeDirections};
 use inventory::sanitize;
-use inventory::tls_fault::TlsFault;
-use rustls::{CertificateError, InvalidMessage};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeSet;
 use std::fmt;
-use std::fs;
 use std::hash::{BuildHasher, Hasher};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tls::authorities;
 use tokio::sync::watch;
-use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 
 /// The least time between two reports. A cable that flaps appears in the next one.
 const GAP: Duration = Duration::from_secs(1);
@@ -145,13 +142,18 @@ impl ControllerClient {
         {
             return Err(ReporterError::Name(sanitize::visible(host)));
         }
-        let mut tls = TlsConfig::builder();
-        if let Some(ca) = ca {
-            tls = tls.root_certs(RootCerts::from(authorities(ca)?));
-        }
+        let bad = |path: &Path, problem: String| ReporterError::File {
+            what: "--ca",
+            path: path.to_owned(),
+            problem,
+        };
+        let trusted = match ca {
+            Some(path) => authorities::read(path).map_err(|problem| bad(path, problem))?,
+            None => Vec::new(),
+        };
         // A redirected report would carry the token along.
         let config = ureq::Agent::config_builder()
-            .tls_config(tls.build())
+            .tls_config(authorities::trusting(&trusted))
             .timeout_global(Some(PATIENCE))
             .max_redirects(0)
             .max_redirects_will_error(false)
@@ -198,7 +200,7 @@ impl ControllerClient {
                 let directions = body.limit(LONGEST_ANSWER).read_json();
                 directions.map(Some).map_err(|e| {
                     format!(
-                        "answers what is no directions: {}",
+                        "its answer holds no directions: {}",
                         sanitize::visible(&e.to_string())
                     )
                 })
@@ -293,44 +295,9 @@ impl ControllerOutage {
     }
 }
 
-/// The fault of the connection, as far as it is one of certificates or of the address.
-fn tls_fault(error: &ureq::Error) -> Option<TlsFault> {
-    let refused: &rustls::Error = match error {
-        ureq::Error::Rustls(error) => error,
-        ureq::Error::Io(error) => error.get_ref()?.downcast_ref()?,
-        _ => return None,
-    };
-    let certificate = match refused {
-        rustls::Error::InvalidCertificate(certificate) => certificate,
-        rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType) => {
-            return Some(TlsFault::NoTls);
-        }
-        _ => return None,
-    };
-    Some(match certificate {
-        CertificateError::UnknownIssuer | CertificateError::BadSignature => TlsFault::UnknownIssuer,
-        CertificateError::NotValidForName => TlsFault::OtherName(Vec::new()),
-        CertificateError::NotValidForNameContext { presented, .. } => {
-            TlsFault::OtherName(presented.clone())
-        }
-        CertificateError::Expired | CertificateError::ExpiredContext { .. } => TlsFault::Expired,
-        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
-            TlsFault::NotYetValid
-        }
-        CertificateError::Other(other) => match other.0.downcast_ref()? {
-            webpki::Error::CaUsedAsEndEntity => TlsFault::IsAuthority,
-            _ => return None,
-        },
-        _ => return None,
-    })
-}
-
 /// The reason why no answer came, with a remedy if one is known.
 fn explained(error: &ureq::Error) -> String {
-    tls_fault(error).map_or_else(
-        || sanitize::visible(&error.to_string()),
-        |fault| fault.to_string(),
-    )
+    tls::fault::explained(error).unwrap_or_else(|| sanitize::visible(&error.to_string()))
 }
 
 /// The text for a refusal. The controller itself says why it refused a report.
@@ -347,30 +314,6 @@ fn refusal(status: u16, said: &str) -> String {
             "answers with status {status}: {}",
             sanitize::clean_line(said)
         ),
-    }
-}
-
-/// Certificates of a PEM file.
-fn authorities(path: &Path) -> Result<Vec<Certificate<'static>>, ReporterError> {
-    let bad = |problem: String| ReporterError::File {
-        what: "--ca",
-        path: path.to_owned(),
-        problem,
-    };
-    let pem = fs::read(path).map_err(|e| bad(e.to_string()))?;
-    let items: Result<Vec<PemItem<'static>>, ureq::Error> = parse_pem(&pem).collect();
-    let certificates = items
-        .map_err(|e| bad(e.to_string()))?
-        .into_iter()
-        .filter_map(|item| match item {
-            PemItem::Certificate(certificate) => Some(certificate),
-            _ => None,
-        });
-    let certificates: Vec<_> = certificates.collect();
-    if certificates.is_empty() {
-        Err(bad("expected certificates in PEM form".to_owned()))
-    } else {
-        Ok(certificates)
     }
 }
 

@@ -71,7 +71,7 @@ pub struct ManagedNeighbour {
     pub name: String,
     /// Its chassis id.
     pub chassis: Option<NeighbourId>,
-    /// What it says it is; `None`: it does not say.
+    /// The kind of device that it says it is; `None`: it does not say.
     pub capabilities: Option<SystemCapabilities>,
     /// True if its chassis id is also its port's: a network card that speaks for itself.
     pub is_card: bool,

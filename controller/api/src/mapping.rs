@@ -9,7 +9,7 @@ pub struct MappingTicket {
     pub request: u64,
 }
 
-/// What is being measured, and what the last order came to.
+/// The measurement under way, and the results of the last order.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct MappingStatus {
     /// The operator allows it.
@@ -18,11 +18,11 @@ pub struct MappingStatus {
     pub request: u64,
     /// The measurement under way.
     pub running: Option<MappingProgress>,
-    /// The places that wait for theirs.
+    /// The places whose measurements wait.
     pub waiting: Vec<String>,
-    /// What the last order came to, one line each, so far.
+    /// The results of the last order so far, one line each.
     pub results: Vec<String>,
-    /// The number of `results` that are no measurements: refusals and failures.
+    /// The number of refusals and failures among `results`.
     pub failures: u64,
 }
 

@@ -5,6 +5,7 @@ use crate::http::{self, ApiTokens, BearerToken, HttpError, TlsCertificate};
 use directory::layout::{EPOCHS, LOCK};
 use directory::publishing::LockHolder;
 use directory::reading;
+use inventory::counted;
 use nix::errno::Errno;
 use nix::unistd::{AccessFlags, access};
 use std::fmt;
@@ -15,7 +16,7 @@ use std::path::{Path, PathBuf};
 pub struct CheckedPart {
     /// Its name for operators.
     pub name: &'static str,
-    /// What was found, or what is wrong.
+    /// The finding, or the problem.
     pub outcome: Result<String, String>,
 }
 
@@ -101,10 +102,10 @@ async fn inventory(config: &ControllerConfig) -> Vec<CheckedPart> {
         Err(e) => return vec![CheckedPart::new("inventory", Err(e.to_string()))],
     };
     let found = format!(
-        "{}: {} switches, {} hosts",
+        "{}: {}, {}",
         config.inventory.display(),
-        inventory.switches.len(),
-        inventory.hosts.len()
+        counted(inventory.switches.len(), "switch"),
+        counted(inventory.hosts.len(), "host")
     );
     let mut parts = vec![CheckedPart::new("inventory", Ok(found))];
     for (name, client) in &clients {

@@ -5,7 +5,7 @@ use agent::AccessError;
 use directory::publishing::PublishError;
 use inventory::inventory_file::Inventory;
 use inventory::topology_file::InputFileError;
-use inventory::unreadable::UnreadableFile;
+use inventory::unreadable::{UnreadableFile, reason};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -39,11 +39,14 @@ pub enum ControllerError {
     /// The shared directory cannot be used.
     #[error(transparent)]
     Publish(#[from] PublishError),
+    /// The certificate cannot be used.
+    #[error("{0}; nothing was started")]
+    Certificate(HttpError),
     /// The API cannot be served.
     #[error(transparent)]
     Http(#[from] HttpError),
     /// The journal cannot be written.
-    #[error("journal {path}: {cause}; nothing was started")]
+    #[error("journal {path}: {}; nothing was started", reason(cause))]
     Journal {
         /// The file.
         path: PathBuf,

@@ -30,7 +30,7 @@ pub struct HookPrograms {
     pub on_alarm: Option<PathBuf>,
 }
 
-/// What a program for alarms reads.
+/// The standard input of a program for alarms.
 #[derive(Debug, Serialize)]
 struct AlarmNews<'a> {
     alarms: &'a [AlarmLine],

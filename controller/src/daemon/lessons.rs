@@ -1,4 +1,4 @@
-//! What jobs learn, out of their records: now and then, and within shares.
+//! Reads from time to time what jobs learned out of their records, within each user's share.
 use crate::allowance::{OwnerShares, RecordAllowance};
 use crate::engine::ControllerEvent;
 use directory::job_record::JobRecord;

@@ -3,42 +3,53 @@ use super::ControllerDaemon;
 use super::finished_work::outcome;
 use crate::clock::SteadyClock;
 use crate::engine::{ControllerEvent, MappingOrder, MappingOutcome, TroubleArea};
-use crate::flow_exchange::FlowExchange;
+use crate::flow_exchange::{FlowExchange, GATHER};
 use api::mapping::MappingStatus;
 use directory::publishing::EpochStore;
 use flows::{
     BELIEVED, FlowCoordinator, FlowMeasurement, MeasurementLimits, line_rate, measure_tree,
 };
 use inventory::mapped_place::{MappedPlace, MappedPlaces, PlaceTrunk};
-use inventory::{Bytes, Millis};
+use inventory::{BitsPerSec, Bytes, Millis};
 use mapping::FoundTrunk;
+use std::collections::BTreeMap;
 use std::io;
 use std::net::IpAddr;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::Instant;
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 
-/// The time in which all hosts come: agents report at least once a minute, and learn of a
-/// measurement by the answer.
-const GATHER: Duration = Duration::from_secs(90);
-
 /// How far the measurement under way is.
 #[derive(Clone, Default)]
-pub(super) struct MeasuringProgress(Arc<Mutex<(u32, Bytes)>>);
+pub(super) struct MeasuringProgress(Arc<Mutex<ProgressMade>>);
+
+#[derive(Default)]
+struct ProgressMade {
+    rounds: u32,
+    moved: Bytes,
+    /// It shall end.
+    ends: bool,
+}
 
 impl MeasuringProgress {
-    fn lock(&self) -> MutexGuard<'_, (u32, Bytes)> {
+    fn lock(&self) -> MutexGuard<'_, ProgressMade> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Ends the measurement under way after its present round.
+    pub(super) fn end(&self) {
+        self.lock().ends = true;
     }
 
     /// Adds the progress to what viewers see.
     pub(super) fn show(&self, status: &mut MappingStatus) {
         if let Some(running) = &mut status.running {
-            (running.rounds, running.moved) = *self.lock();
+            let made = self.lock();
+            (running.rounds, running.moved) = (made.rounds, made.moved);
         }
     }
 }
@@ -112,34 +123,32 @@ fn start(
     clock: SteadyClock,
     events: mpsc::Sender<ControllerEvent>,
 ) -> io::Result<()> {
-    *progress.lock() = (0, Bytes(0));
+    *progress.lock() = ProgressMade::default();
     let run = move || {
         // After a fault here, too, the engine waits for an answer.
         let measured = catch_unwind(AssertUnwindSafe(|| measure(&order, &exchange, &progress)));
         let measured =
             measured.unwrap_or_else(|_| Err("heddle has a fault here, please report it".into()));
-        let moved = progress.lock().1;
+        let moved = progress.lock().moved;
         let outcome = match measured {
-            Ok(measured) if measured.fits_a_tree() => MappingOutcome {
-                moved: measured.moved,
-                place: Some(place(&order, &measured, clock.now())),
-                problem: None,
-            },
-            Ok(measured) => MappingOutcome {
-                place: None,
-                moved: measured.moved,
-                problem: Some(format!(
-                    "no tree explains the flows between its hosts: {:.0} % of them were much \
-                     slower than the best one lets expect; other traffic, several paths between \
-                     switches or aggregates that choose a cable by address do that; order it \
-                     again while no job runs",
-                    measured.tree.unexplained * 100.0
-                )),
+            Ok(measured) => match measured.treeless() {
+                None => MappingOutcome {
+                    moved: measured.moved,
+                    place: Some(place(&order, &measured, clock.now())),
+                    rates: rates(&order, &measured),
+                    problem: None,
+                },
+                Some(reason) => MappingOutcome {
+                    moved: measured.moved,
+                    ..MappingOutcome::failed(format!(
+                        "no tree explains the flows between its hosts: {reason}; order it again \
+                         while no job runs"
+                    ))
+                },
             },
             Err(problem) => MappingOutcome {
-                place: None,
                 moved,
-                problem: Some(problem),
+                ..MappingOutcome::failed(problem)
             },
         };
         let outcome = Box::new(outcome);
@@ -163,24 +172,28 @@ fn measure(
     exchange: &FlowExchange,
     progress: &MeasuringProgress,
 ) -> Result<FlowMeasurement, String> {
-    let hosts = members(order);
+    let (began, hosts) = (Instant::now(), members(order));
     let open = exchange.begin(&hosts, order.budget.0, order.longest + GATHER);
     let open = open.map_err(|e| e.to_string())?;
     let peers = open.gather(GATHER).map_err(|e| e.to_string())?;
     let mut coordinator = FlowCoordinator::over(peers);
     let limits = MeasurementLimits {
         budget: order.budget,
-        time: order.longest,
+        time: order.longest.saturating_sub(began.elapsed()),
         share: order.share,
     };
     let note = |rounds: usize, moved| {
-        *progress.lock() = (rounds as u32, moved);
-        ControlFlow::Continue(())
+        let mut made = progress.lock();
+        (made.rounds, made.moved) = (rounds as u32, moved);
+        match made.ends {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
     };
     measure_tree(&mut coordinator, limits, note).map_err(|stopped| stopped.error.to_string())
 }
 
-/// What was measured, by the names of hosts.
+/// The measured place, with the names of hosts.
 fn place(order: &MappingOrder, measured: &FlowMeasurement, at: Millis) -> MappedPlace {
     let members = members(order);
     let trunk = |found: &FoundTrunk| {
@@ -189,7 +202,7 @@ fn place(order: &MappingOrder, measured: &FlowMeasurement, at: Millis) -> Mapped
         side.sort();
         PlaceTrunk {
             side,
-            rate: line_rate(found.trunk.rate),
+            rate: line_rate(found.trunk.rates.least()),
             probability: (found.probability * 1000.0).floor() as u16,
             filled: found.filled as u32,
         }
@@ -203,12 +216,22 @@ fn place(order: &MappingOrder, measured: &FlowMeasurement, at: Millis) -> Mapped
     let mut hosts: Vec<String> = names(&order.inside);
     hosts.sort();
     MappedPlace {
-        bridge: order.bridge.clone(),
+        bridge: order.place.clone(),
         hosts,
         beside: names(&order.beside),
         at,
         rounds: measured.tree.rounds as u32,
         moved: measured.moved,
         trunks: believed.map(trunk).collect(),
+        link_losses: BTreeMap::new(),
     }
+}
+
+/// The rates of the cables of the hosts that the measurement is about.
+fn rates(order: &MappingOrder, measured: &FlowMeasurement) -> BTreeMap<String, BitsPerSec> {
+    let names = order.beside.iter().chain(&order.inside);
+    let all = names.map(|(name, _)| name.clone());
+    let own = measured.tree.own_rates.iter();
+    let rates = all.zip(own.map(|own| line_rate(own.least())));
+    rates.skip(order.beside.len()).collect()
 }

@@ -11,7 +11,7 @@ use inventory::inventory_file::Inventory;
 use inventory::mapped_place::MappedPlaces;
 use inventory::observation::{DeviceFact, DeviceTable, Observation};
 use inventory::topology_file::TopologyFile;
-use inventory::{Millis, Topology};
+use inventory::{Millis, Topology, counted};
 use selection::learned::LearnedFigures;
 use selection::watched::TreeSuspicion;
 use serde::{Deserialize, Serialize};
@@ -38,7 +38,7 @@ pub enum ControllerEvent {
         /// The figures that jobs learned before.
         #[serde(default, skip_serializing_if = "LearnedFigures::is_empty")]
         learned: LearnedFigures,
-        /// What flows between hosts told before.
+        /// The places that earlier measurements found.
         #[serde(default, skip_serializing_if = "MappedPlaces::is_empty")]
         mapped: MappedPlaces,
     },
@@ -77,11 +77,11 @@ pub enum ControllerEvent {
     Judged {
         /// The id of the job's record.
         job: String,
-        /// Whose job it is.
+        /// The user of the job.
         user: String,
         /// The epoch that it followed.
         epoch: u64,
-        /// What it says against the published tree.
+        /// The job's evidence against the published tree, if there is any.
         said: Option<TreeSuspicion>,
     },
     /// The learned figures are written, or could not be written.
@@ -149,7 +149,7 @@ pub enum ControllerEvent {
     PlaceMapped {
         /// The ticket of its order.
         ticket: u64,
-        /// What it came to.
+        /// Its outcome.
         outcome: Box<MappingOutcome>,
     },
     /// The inventory was read again, and it is valid.
@@ -216,6 +216,8 @@ pub enum ControllerEffect {
     Judge(Box<WatchOrder>),
     /// Measure flows between hosts; the answer is [`ControllerEvent::PlaceMapped`].
     MapPlace(Box<MappingOrder>),
+    /// End the measurement under way: the operator does not allow it any more.
+    EndMapping,
     /// Write what flows between hosts told.
     KeepMapped(Arc<MappedPlaces>),
     /// Remove the operator's order to publish an earlier epoch: it is over.
@@ -276,7 +278,8 @@ impl fmt::Display for ControllerEvent {
             }
             ControllerEvent::Rollback(None) => f.write_str("no rollback is ordered"),
             ControllerEvent::Planned { ticket, summary } => {
-                write!(f, "plan {ticket} made: {} phases", summary.phases)
+                let phases = counted(summary.phases, "phase");
+                write!(f, "plan {ticket} made: {phases}")
             }
             ControllerEvent::PlanFailed { ticket, problem } => {
                 write!(f, "plan {ticket} failed: {problem}")
@@ -362,10 +365,12 @@ impl fmt::Display for ControllerEffect {
             }
             ControllerEffect::MapPlace(order) => {
                 let hosts = order.inside.len() + order.beside.len();
-                write!(f, "measure {} among {hosts} hosts", order.bridge)
+                write!(f, "measure {} among {hosts} hosts", order.place)
             }
+            ControllerEffect::EndMapping => f.write_str("end the measurement"),
             ControllerEffect::KeepMapped(mapped) => {
-                write!(f, "keep measurements of {} places", mapped.places.len())
+                let places = mapped.places.len() + mapped.seats.len();
+                write!(f, "keep measurements of {places} places")
             }
             ControllerEffect::EndRollback => f.write_str("end the rollback"),
             ControllerEffect::Say(line) => write!(f, "{:?}: {}", line.level, line.text),

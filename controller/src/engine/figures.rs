@@ -3,6 +3,7 @@ use super::ControllerEngine;
 use api::EventLevel;
 use inventory::observation::{InterfaceRow, PortFaults};
 use inventory::topology::NodeKind;
+use inventory::{Bytes, Millis};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Figures beside the snapshot.
@@ -12,6 +13,23 @@ pub struct EngineFigures {
     pub ports: Vec<PortFigures>,
     /// Messages to operators since the start, by level.
     pub events: BTreeMap<EventLevel, u64>,
+    /// Measurements of flows since the start.
+    pub measuring: MeasuringFigures,
+}
+
+/// Measurements of flows between hosts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MeasuringFigures {
+    /// Those that told something.
+    pub measured: u64,
+    /// Those that began and told nothing.
+    pub failed: u64,
+    /// Those that did not begin.
+    pub refused: u64,
+    /// The bytes that they sent.
+    pub sent: Bytes,
+    /// The end of the last one.
+    pub ended: Option<Millis>,
 }
 
 /// The counters of a switch's port.
@@ -75,6 +93,7 @@ impl ControllerEngine {
         EngineFigures {
             ports,
             events: self.public.counts.clone(),
+            measuring: self.mapping.figures.clone(),
         }
     }
 }

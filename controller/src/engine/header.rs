@@ -4,6 +4,7 @@ use super::ControllerEngine;
 use super::candidate::PublishedNetwork;
 use super::damping::FlapDamping;
 use super::event::StoredEpoch;
+use super::place_mapping::MappingCourse;
 use inventory::device_view::DeviceViews;
 use inventory::inventory_file::Inventory;
 use inventory::mapped_place::MappedPlaces;
@@ -71,9 +72,12 @@ pub struct ResumedState {
     /// The figures that jobs learned.
     #[serde(default, skip_serializing_if = "LearnedFigures::is_empty")]
     pub learned: LearnedFigures,
-    /// What flows between hosts told.
+    /// The places that measurements found.
     #[serde(default, skip_serializing_if = "MappedPlaces::is_empty")]
     pub mapped: MappedPlaces,
+    /// The measurement under way, and those to come.
+    #[serde(default, skip_serializing_if = "MappingCourse::is_empty")]
+    pub(crate) mapping: MappingCourse,
 }
 
 impl ControllerEngine {
@@ -87,6 +91,7 @@ impl ControllerEngine {
             engine.judged.damping = resumed.damping;
             engine.learned.resume(resumed.learned);
             engine.resume_mapping(resumed.mapped);
+            engine.mapping.course = resumed.mapping;
         }
         engine
     }
@@ -106,6 +111,7 @@ impl ControllerEngine {
             damping: self.judged.damping.clone(),
             learned: LearnedFigures::clone(self.learned()),
             mapped: MappedPlaces::clone(&self.mapping.mapped),
+            mapping: self.mapping.course.clone(),
         };
         let resumed = (!self.observed.views.is_empty()).then(|| Box::new(resumed));
         let heddle = env!("CARGO_PKG_VERSION").to_owned();

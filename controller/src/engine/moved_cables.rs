@@ -17,7 +17,7 @@ use std::time::Duration;
 
 /// A user's windows are judged at most this often: a job tells of one in 5 s.
 const PAUSE: Duration = Duration::from_secs(4);
-/// What a job's last windows said counts for so long.
+/// A judgement of a job's last windows counts for so long.
 const REMEMBERED: Duration = Duration::from_secs(3600);
 /// Watched jobs, of a user and of all.
 const MOST_OF_USER: usize = 8;
@@ -59,7 +59,7 @@ impl WatchedJob {
 pub struct WatchOrder {
     /// The id of the job's record.
     pub job: String,
-    /// Whose job it is.
+    /// The user of the job.
     pub user: String,
     /// The epoch that it follows.
     pub epoch: u64,
@@ -72,7 +72,7 @@ pub struct WatchOrder {
 }
 
 impl WatchOrder {
-    /// What the window says against the tree. It takes up to seconds.
+    /// Judges the window: its evidence against the tree, if there is any. This takes up to seconds.
     pub fn judge(&self) -> Option<TreeSuspicion> {
         let arrivals = BlockArrivals::from_rows(&self.arrivals)?;
         let whole: Tree = self.file.tree().ok()?;
@@ -173,7 +173,7 @@ impl WatchState {
         self.jobs.retain(|_, job| now.since(job.at) < REMEMBERED);
     }
 
-    /// What enough windows say.
+    /// The alarms for which enough windows speak.
     pub(super) fn alarms(&self, epoch: Option<u64>) -> Vec<ControllerAlarm> {
         let mut standing: Vec<StandingSuspicion> = Vec::new();
         for job in self.jobs.values() {

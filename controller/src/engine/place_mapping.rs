@@ -1,16 +1,21 @@
 //! Measurements of flows between hosts, where no switch answers: when one runs, among which hosts,
 //! and what becomes of its result.
 //!
-//! The operator allows them in the inventory. An order measures every unmanaged place once. Unasked,
-//! a place is measured if no measurement is about its present hosts, and not again for an hour.
-use super::unmanaged_places::{UnfitPlace, UnmanagedPlace, unmanaged_places};
+//! The operator allows them in the inventory. An order measures every unmanaged place and every
+//! doubtful host once. Unasked, a place is measured if no measurement is about its present hosts, a
+//! host if it is in doubt for some time, and neither again for an hour.
+use super::doubtful_hosts::{doubtful_hosts, seat_findings};
+use super::figures::MeasuringFigures;
+use super::mapping_results::{told_hosts, told_place};
+use super::mapping_target::{MappingTarget, TargetSubject, UnfitTarget};
+use super::unmanaged_places::unmanaged_places;
 use super::{ControllerEffect, ControllerEngine};
 use api::EventLevel;
 use api::mapping::{MappingProgress, MappingStatus};
 use inventory::inventory_file::MeasuringSettings;
-use inventory::mapped_place::{MappedPlace, MappedPlaces, PlaceTrunk};
+use inventory::mapped_place::{CardLosses, MappedPlace, MappedPlaces};
 use inventory::units::milliseconds;
-use inventory::{Bytes, Millis};
+use inventory::{BitsPerSec, Bytes, Millis};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
@@ -27,9 +32,9 @@ const LOOK: Duration = Duration::from_secs(30);
 pub struct MappingOrder {
     /// Its number; the answer quotes it.
     pub ticket: u64,
-    /// The unmanaged bridge.
-    pub bridge: String,
-    /// The hosts behind it, with their addresses.
+    /// The unmanaged bridge, or the hosts whose switch is sought.
+    pub place: String,
+    /// The hosts behind the bridge, or these hosts, with their addresses.
     pub inside: Vec<(String, IpAddr)>,
     /// Hosts elsewhere.
     pub beside: Vec<(String, IpAddr)>,
@@ -42,11 +47,14 @@ pub struct MappingOrder {
     pub share: f64,
 }
 
-/// What a measurement came to.
+/// The outcome of a measurement.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MappingOutcome {
     /// The place; `None` if it is not known.
     pub place: Option<MappedPlace>,
+    /// The rates of the cables of its hosts.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub rates: BTreeMap<String, BitsPerSec>,
     /// The bytes moved.
     pub moved: Bytes,
     /// The reason why it is not known.
@@ -58,47 +66,64 @@ impl MappingOutcome {
     pub(crate) fn failed(problem: String) -> MappingOutcome {
         MappingOutcome {
             place: None,
+            rates: BTreeMap::new(),
             moved: Bytes(0),
             problem: Some(problem),
         }
     }
 }
 
-/// The measurements so far, and those to come.
+/// The measured places, and the measurements under way and to come.
 #[derive(Debug, Default)]
 pub(super) struct PlaceMapping {
     pub(super) mapped: Arc<MappedPlaces>,
-    waiting: VecDeque<UnmanagedPlace>,
-    running: Option<(u64, UnmanagedPlace, MappingProgress)>,
+    pub(super) course: MappingCourse,
+    pub(super) figures: MeasuringFigures,
+}
+
+/// The measurement under way, and those to come.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub(crate) struct MappingCourse {
+    waiting: VecDeque<MappingTarget>,
+    running: Option<RunningMapping>,
     ticket: u64,
-    /// When a place was measured unasked, by its hosts.
-    tried: BTreeMap<Vec<String>, Millis>,
+    /// When hosts were measured unasked.
+    tried: Vec<(Vec<String>, Millis)>,
+    /// The hosts that were in doubt at the last look.
+    doubted: Vec<String>,
     /// The next look for places to measure unasked.
     look: Option<Millis>,
     status: MappingStatus,
 }
 
+/// A measurement under way.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct RunningMapping {
+    ticket: u64,
+    target: MappingTarget,
+    progress: MappingProgress,
+    link_losses: BTreeMap<String, CardLosses>,
+}
+
 impl PlaceMapping {
-    /// What viewers see.
-    pub(super) fn status(&self, allowed: bool) -> MappingStatus {
-        MappingStatus {
-            allowed,
-            running: self
-                .running
-                .as_ref()
-                .map(|(_, _, progress)| progress.clone()),
-            waiting: self
-                .waiting
-                .iter()
-                .map(|place| place.bridge.clone())
-                .collect(),
-            ..self.status.clone()
-        }
+    fn refuse(&mut self, line: String) {
+        self.figures.refused += 1;
+        self.course.fail(line);
+    }
+}
+
+impl MappingCourse {
+    /// True if nothing was ever ordered.
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == MappingCourse::default()
     }
 
-    /// The time of the next look.
-    pub(super) fn deadline(&self) -> Option<Millis> {
-        self.look
+    fn is_idle(&self) -> bool {
+        self.running.is_none() && self.waiting.is_empty()
+    }
+
+    fn forget_results(&mut self) {
+        (self.status.results, self.status.failures) = (Vec::new(), 0);
     }
 
     fn fail(&mut self, line: String) {
@@ -107,109 +132,158 @@ impl PlaceMapping {
     }
 }
 
+impl PlaceMapping {
+    /// The state for viewers.
+    pub(super) fn status(&self, allowed: bool) -> MappingStatus {
+        let course = &self.course;
+        let running = course.running.as_ref();
+        MappingStatus {
+            allowed,
+            running: running.map(|running| running.progress.clone()),
+            waiting: course.waiting.iter().map(MappingTarget::label).collect(),
+            ..course.status.clone()
+        }
+    }
+
+    /// The time of the next look.
+    pub(super) fn deadline(&self) -> Option<Millis> {
+        self.course.look
+    }
+}
+
 impl ControllerEngine {
-    /// Takes an order to measure every unmanaged place now.
+    /// Takes an order to measure everything now that flows can tell.
     pub(super) fn take_mapping_order(
         &mut self,
         now: Millis,
         request: u64,
         fx: &mut Vec<ControllerEffect>,
     ) {
-        self.mapping.status.request = request;
-        if self.mapping.running.is_some() {
+        let targets = self.targets();
+        let mapping = &mut self.mapping;
+        mapping.course.status.request = request;
+        if mapping.course.running.is_some() {
             // The order that is being carried out is this one, too.
             return;
         }
-        (self.mapping.status.results, self.mapping.status.failures) = (Vec::new(), 0);
-        let places = unmanaged_places(&self.judged.topology);
+        mapping.course.forget_results();
         match &self.inventory.measuring {
-            None => self.mapping.fail(
+            None => mapping.refuse(
                 "measuring: the inventory does not allow it; nothing was measured: add \
                  \"measuring: {}\" to it, and reload"
                     .to_owned(),
             ),
-            Some(_) if places.is_empty() => self.mapping.status.results.push(
-                "no unmanaged switch has three hosts or more; there is nothing to measure"
+            Some(_) if targets.is_empty() => mapping.course.status.results.push(
+                "no unmanaged switch has three hosts or more, and no host with an agent is in \
+                 doubt; there is nothing to measure"
                     .to_owned(),
             ),
-            Some(_) => self.mapping.waiting = places.into(),
+            Some(_) => mapping.course.waiting = targets.into(),
         }
         self.measure_next(now, fx);
+    }
+
+    /// All that flows can tell: hosts first, because a place is measured with all of its hosts.
+    fn targets(&self) -> Vec<MappingTarget> {
+        let topology = &self.judged.topology;
+        let mut targets = doubtful_hosts(topology, &self.observed.views, &self.inventory);
+        targets.extend(unmanaged_places(topology));
+        targets
     }
 
     /// Looks for places that no measurement is about, if the operator wants that.
     pub(super) fn look_for_places(&mut self, now: Millis, fx: &mut Vec<ControllerEffect>) {
         let unasked = self.inventory.measuring.as_ref().filter(|s| s.unasked);
         let Some(settings) = unasked else {
-            self.mapping.look = None;
+            self.mapping.course.look = None;
             return;
         };
-        if self.mapping.look.is_some_and(|at| at > now) {
+        if self.mapping.course.look.is_some_and(|at| at > now) {
             return;
         }
-        self.mapping.look = Some(now.after(LOOK));
-        let is_idle = self.mapping.running.is_none() && self.mapping.waiting.is_empty();
-        let is_settled = self.public.settled.is_some() && self.making.hold_down.held().is_none();
-        if !settings.allows(now) || !is_idle || !is_settled {
+        self.mapping.course.look = Some(now.after(LOOK));
+        if !settings.allows(now) || !self.mapping.course.is_idle() {
             return;
         }
-        let mapping = &mut self.mapping;
-        mapping.tried.retain(|_, at| now.since(*at) < AGAIN);
-        let mut places = unmanaged_places(&self.judged.topology);
-        places.retain(|place| {
-            let hosts: Vec<&str> = place.hosts.iter().map(String::as_str).collect();
-            let known = mapping.mapped.places.iter().any(|m| m.is_about(&hosts));
-            !known && !mapping.tried.contains_key(&place.hosts)
-        });
-        // A place whose agents do not all report yet is looked at again.
-        let topology = &self.judged.topology;
-        places.retain(|place| {
-            self.observed
-                .members(place, &self.inventory, topology)
-                .is_ok()
-        });
-        if !places.is_empty() {
-            // What viewers see is of these.
-            (mapping.status.results, mapping.status.failures) = (Vec::new(), 0);
+        let due = self.due_targets(now);
+        let course = &mut self.mapping.course;
+        if !due.is_empty() {
+            // From now on viewers see the results of these.
+            course.forget_results();
         }
-        mapping
-            .tried
-            .extend(places.iter().map(|place| (place.hosts.clone(), now)));
-        mapping.waiting = places.into();
+        let hosts = due.iter().map(|target| (target.hosts.clone(), now));
+        course.tried.extend(hosts);
+        course.waiting = due.into();
         self.measure_next(now, fx);
+    }
+
+    /// The targets that are due without an order.
+    fn due_targets(&mut self, now: Millis) -> Vec<MappingTarget> {
+        let is_settled = self.public.settled.is_some() && self.making.hold_down.held().is_none();
+        let targets = self.targets();
+        let PlaceMapping { mapped, course, .. } = &mut self.mapping;
+        course.tried.retain(|(_, at)| now.since(*at) < AGAIN);
+        let doubted = std::mem::take(&mut course.doubted);
+        let report = |host: &str| self.observed.views.get(host)?.host.as_ref();
+        let mut due = Vec::new();
+        for target in targets {
+            let is_open = match &target.subject {
+                TargetSubject::Bridge(_) => {
+                    let hosts: Vec<&str> = target.hosts.iter().map(String::as_str).collect();
+                    let known = |m: &MappedPlace| m.is_about(&hosts) && m.moved(report).is_empty();
+                    is_settled && !mapped.places.iter().any(known)
+                }
+                TargetSubject::Hosts(_) => {
+                    course.doubted.extend(target.hosts.iter().cloned());
+                    target.hosts.iter().all(|host| doubted.contains(host))
+                }
+            };
+            let is_tried = course.tried.iter().any(|(hosts, _)| *hosts == target.hosts);
+            // A target that cannot be measured yet is looked at again later.
+            let topology = &self.judged.topology;
+            let is_fit = || {
+                let members = self.observed.members(&target, &self.inventory, topology);
+                members.is_ok()
+            };
+            if is_open && !is_tried && is_fit() {
+                due.push(target);
+            }
+        }
+        due
     }
 
     /// Begins the next measurement that is possible.
     fn measure_next(&mut self, now: Millis, fx: &mut Vec<ControllerEffect>) {
-        while self.mapping.running.is_none()
-            && let Some(place) = self.mapping.waiting.pop_front()
+        while self.mapping.course.running.is_none()
+            && let Some(target) = self.mapping.course.waiting.pop_front()
         {
-            match self.mapping_order(now, &place) {
+            match self.mapping_order(now, &target) {
                 Ok(order) => {
                     let progress = MappingProgress {
-                        place: place.bridge.clone(),
+                        place: order.place.clone(),
                         hosts: (order.inside.len() + order.beside.len()) as u32,
                         budget: order.budget,
                         ..MappingProgress::default()
                     };
                     let text = format!(
-                        "unmanaged bridge \"{}\": flows between {} hosts are measured, at most \
-                         {:.0} MB",
-                        place.bridge,
+                        "{}: flows between {} hosts are measured, at most {:.0} MB",
+                        target.told(),
                         progress.hosts,
                         order.budget.0 as f64 / 1e6
                     );
                     self.public.log(now, EventLevel::Info, text, fx);
-                    self.mapping.running = Some((order.ticket, place, progress));
+                    self.mapping.course.running = Some(RunningMapping {
+                        ticket: order.ticket,
+                        target,
+                        progress,
+                        link_losses: self.observed.link_losses(&order.inside),
+                    });
                     fx.push(ControllerEffect::MapPlace(Box::new(order)));
                 }
                 Err(problem) => {
-                    let text = format!(
-                        "unmanaged bridge \"{}\": {problem}; it is not measured",
-                        place.bridge
-                    );
+                    let text = format!("{}: {problem}; it is not measured", target.told());
                     self.public.log(now, EventLevel::Warning, text.clone(), fx);
-                    self.mapping.fail(text);
+                    self.mapping.refuse(text);
                 }
             }
         }
@@ -218,7 +292,7 @@ impl ControllerEngine {
     fn mapping_order(
         &mut self,
         now: Millis,
-        place: &UnmanagedPlace,
+        target: &MappingTarget,
     ) -> Result<MappingOrder, String> {
         let Some(settings) = &self.inventory.measuring else {
             return Err("the inventory does not allow it any more".to_owned());
@@ -226,18 +300,26 @@ impl ControllerEngine {
         let budget = left(settings, &self.mapping.mapped, now)?;
         let members = self
             .observed
-            .members(place, &self.inventory, &self.judged.topology);
+            .members(target, &self.inventory, &self.judged.topology);
         let members = members.map_err(|unfit| explained(&unfit))?;
-        self.mapping.ticket += 1;
+        self.mapping.course.ticket += 1;
         Ok(MappingOrder {
-            ticket: self.mapping.ticket,
-            bridge: place.bridge.clone(),
+            ticket: self.mapping.course.ticket,
+            place: target.label(),
             inside: members.inside,
             beside: members.beside,
             budget,
-            longest: settings.longest,
+            longest: settings.longest.min(settings.allowed_for(now)),
             share: settings.share.fraction(),
         })
+    }
+
+    /// Ends the measurement under way if the operator does not allow it any more.
+    pub(super) fn end_forbidden_mapping(&mut self, now: Millis, fx: &mut Vec<ControllerEffect>) {
+        let allowed = self.inventory.measuring.as_ref();
+        if self.mapping.course.running.is_some() && !allowed.is_some_and(|s| s.allows(now)) {
+            fx.push(ControllerEffect::EndMapping);
+        }
     }
 
     /// Takes the end of a measurement.
@@ -248,50 +330,79 @@ impl ControllerEngine {
         outcome: MappingOutcome,
         fx: &mut Vec<ControllerEffect>,
     ) {
-        let Some((_, place, _)) = self.mapping.running.take_if(|(own, ..)| *own == ticket) else {
+        let running = &mut self.mapping.course.running;
+        let Some(running) = running.take_if(|running| running.ticket == ticket) else {
             return;
         };
-        let mapped = Arc::make_mut(&mut self.mapping.mapped);
-        mapped.spend(now, outcome.moved);
+        let target = running.target;
+        Arc::make_mut(&mut self.mapping.mapped).spend(now, outcome.moved);
+        let figures = &mut self.mapping.figures;
+        figures.sent.0 += outcome.moved.0;
+        figures.ended = Some(now);
         match (outcome.place, outcome.problem) {
             (Some(found), None) => {
-                let lines = told(&found);
-                let text = format!(
-                    "unmanaged bridge \"{}\": measured: {}",
-                    place.bridge,
-                    lines.join("; ")
-                );
+                let found = MappedPlace {
+                    link_losses: running.link_losses,
+                    ..found
+                };
+                figures.measured += 1;
+                let lines = self.take_found(&target, found, &outcome.rates);
+                let text = format!("{}: measured: {}", target.told(), lines.join("; "));
                 self.public.log(now, EventLevel::Info, text, fx);
-                let place = format!("{}: ", place.bridge);
-                self.mapping
-                    .status
-                    .results
-                    .extend(lines.iter().map(|l| format!("{place}{l}")));
-                self.observed.changed.extend(found.hosts.iter().cloned());
-                mapped.take(found);
-                self.memory.take_mapped(mapped.places.clone());
-                self.wake = true;
+                let place = target.label();
+                let lines = lines.into_iter().map(|line| match &target.subject {
+                    TargetSubject::Bridge(_) => format!("{place}: {line}"),
+                    TargetSubject::Hosts(_) => line,
+                });
+                self.mapping.course.status.results.extend(lines);
             }
             (_, problem) => {
+                figures.failed += 1;
                 let problem = problem.unwrap_or_default();
-                let text = format!(
-                    "unmanaged bridge \"{}\": {problem}; what was known before stays",
-                    place.bridge
-                );
+                let text = format!("{}: {problem}; what was known before stays", target.told());
                 self.public.log(now, EventLevel::Warning, text.clone(), fx);
-                self.mapping.fail(text);
+                self.mapping.course.fail(text);
             }
         }
-        fx.push(ControllerEffect::KeepMapped(Arc::clone(
-            &self.mapping.mapped,
-        )));
+        let kept = Arc::clone(&self.mapping.mapped);
+        fx.push(ControllerEffect::KeepMapped(kept));
         self.measure_next(now, fx);
+    }
+
+    /// Takes what flows told, and says it line by line.
+    fn take_found(
+        &mut self,
+        target: &MappingTarget,
+        found: MappedPlace,
+        rates: &BTreeMap<String, BitsPerSec>,
+    ) -> Vec<String> {
+        let mapped = Arc::make_mut(&mut self.mapping.mapped);
+        self.observed.changed.extend(target.hosts.iter().cloned());
+        self.wake = true;
+        let lines = match &target.subject {
+            TargetSubject::Bridge(bridge) => {
+                let lines = told_place(&found);
+                mapped.take(MappedPlace {
+                    bridge: bridge.clone(),
+                    ..found
+                });
+                lines
+            }
+            TargetSubject::Hosts(hosts) => {
+                let told = seat_findings(&self.judged.topology, hosts, &found);
+                let (lines, seats) = told_hosts(hosts, &told, &found, rates);
+                seats.into_iter().for_each(|seat| mapped.take_seat(seat));
+                lines
+            }
+        };
+        self.memory.take_mapped(Arc::clone(&self.mapping.mapped));
+        lines
     }
 
     /// Takes over what an earlier controller measured.
     pub(super) fn resume_mapping(&mut self, mapped: MappedPlaces) {
-        self.memory.take_mapped(mapped.places.clone());
         self.mapping.mapped = Arc::new(mapped);
+        self.memory.take_mapped(Arc::clone(&self.mapping.mapped));
     }
 }
 
@@ -315,46 +426,18 @@ fn left(settings: &MeasuringSettings, mapped: &MappedPlaces, now: Millis) -> Res
     }
 }
 
-fn explained(unfit: &UnfitPlace) -> String {
+fn explained(unfit: &UnfitTarget) -> String {
     match unfit {
-        UnfitPlace::Silent(hosts) => format!(
+        UnfitTarget::Silent(hosts) => format!(
             "no agent that measures reports for {}; start it there, without --no-measure",
             hosts.join(", ")
         ),
-        UnfitPlace::Networks => "its hosts have no network in common".to_owned(),
-        UnfitPlace::TooMany(hosts) => {
+        UnfitTarget::Networks => "its hosts have no network in common".to_owned(),
+        UnfitTarget::TooMany(hosts) => {
             format!("{hosts} hosts are more than one measurement holds")
         }
+        UnfitTarget::NoWitnesses => "too few hosts with an agent are on the switches where it may \
+                                     be; start agents there"
+            .to_owned(),
     }
-}
-
-/// The result, line by line.
-fn told(place: &MappedPlace) -> Vec<String> {
-    let trunk = |trunk: &PlaceTrunk| {
-        let own = trunk.side.iter().filter(|host| place.hosts.contains(host));
-        format!(
-            "trunk {} beside {}: probability {}.{:03}, filled {} times",
-            trunk.rate,
-            own.cloned().collect::<Vec<_>>().join(" "),
-            trunk.probability / 1000,
-            trunk.probability % 1000,
-            trunk.filled
-        )
-    };
-    let cost = format!(
-        "{} rounds, {:.1} MB moved",
-        place.rounds,
-        place.moved.0 as f64 / 1e6
-    );
-    // The others are the way in, and trunks elsewhere.
-    let is_inside = |trunk: &&PlaceTrunk| {
-        let own = trunk.side.iter().filter(|host| place.hosts.contains(host));
-        (1..place.hosts.len()).contains(&own.count())
-    };
-    let mut lines: Vec<String> = place.trunks.iter().filter(is_inside).map(trunk).collect();
-    if lines.is_empty() {
-        lines.push("no cable between its hosts is a bottleneck".to_owned());
-    }
-    lines.push(cost);
-    lines
 }

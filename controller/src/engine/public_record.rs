@@ -5,7 +5,7 @@ use super::event::ControllerEffect;
 use super::trouble::TroubleArea;
 use api::{AlarmLine, EpochInfo, EventLevel, EventLine};
 use directory::job_record::JobRecord;
-use inventory::Millis;
+use inventory::{Millis, counted};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
@@ -113,11 +113,11 @@ impl PublicRecord {
         fx: &mut Vec<ControllerEffect>,
     ) {
         let text = format!(
-            "epoch {} published: {} hosts, {}{} phases, {} ms after the first sign; {}",
+            "epoch {} published: {}, {}{}, {} ms after the first sign; {}",
             epoch.number,
-            epoch.hosts,
+            counted(epoch.hosts, "host"),
             if epoch.bound_only { "at least " } else { "" },
-            epoch.phases,
+            counted(epoch.phases, "phase"),
             epoch.at.since(epoch.stages.seen).as_millis(),
             epoch.changes.join("; ")
         );

@@ -4,6 +4,7 @@ mod epochs;
 mod flapping;
 mod learning;
 mod mapping;
+mod mapping_hosts;
 mod moved_cables;
 mod moves;
 mod rollback;

@@ -1,5 +1,6 @@
 //! HTTPS: TLS 1.2 and 1.3 by rustls.
 use super::HttpError;
+use inventory::unreadable;
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -97,7 +98,7 @@ fn config(cert: &Path, key: &Path) -> Result<Arc<ServerConfig>, HttpError> {
 fn words(error: &rustls::pki_types::pem::Error) -> String {
     use rustls::pki_types::pem::Error;
     match error {
-        Error::Io(e) => e.to_string(),
+        Error::Io(e) => unreadable::reason(e),
         Error::NoItemsFound => "no item of that kind in it; expected PEM".to_owned(),
         _ => "not well-formed PEM".to_owned(),
     }

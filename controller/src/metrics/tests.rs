@@ -1,11 +1,11 @@
 //! One snapshot as text: no series twice, whatever the network.
 use super::*;
-use crate::engine::PortFigures;
+use crate::engine::{MeasuringFigures, PortFigures};
 use api::{AgentStatus, JobPoint, JobStatus, LinkLoad, PathStatus, StageTimes, SwitchStatus};
 use directory::job_record::JobRecord;
 use inventory::observation::PortFaults;
 use inventory::topology::{Link, LinkGrade, LinkState};
-use inventory::{BitsPerSec, Millis};
+use inventory::{BitsPerSec, Bytes, Millis};
 use std::collections::HashSet;
 use std::time::Duration;
 
@@ -140,6 +140,12 @@ pub(super) fn figures() -> ControllerFigures {
         engine: EngineFigures {
             ports: vec![port],
             events: BTreeMap::from([(EventLevel::Warning, 3)]),
+            measuring: MeasuringFigures {
+                measured: 2,
+                sent: Bytes(31),
+                ended: Some(Millis(1_500)),
+                ..MeasuringFigures::default()
+            },
         },
         requests: BTreeMap::from([("s0".to_owned(), totals)]),
     }

@@ -156,10 +156,10 @@ impl Epoch {
         })
     }
 
-    /// The decision table with what jobs learned meanwhile on all hosts.
+    /// The decision table with the figures that jobs learned meanwhile on all hosts.
     ///
     /// # Errors
-    /// [`TreeError`] if the topology is no tree; no epoch that was published is like that.
+    /// [`TreeError`] if the topology is not a tree; that of a published epoch always is.
     pub fn table_with(&self, learned: &LearnedFigures) -> Result<DecisionTable, TreeError> {
         Ok(table_of_all(&self.topology.tree()?, &self.tuning, learned))
     }
@@ -309,8 +309,8 @@ pub struct LeanEpoch {
     pub topology: TopologyFile,
     /// The way of a call at each block size.
     pub table: DecisionTable,
-    /// The figures that jobs learned. [`crate::following::EpochFollower`] reads it beside the epoch, where it is
-    /// newer than in the epoch's folder.
+    /// The figures that jobs learned. [`crate::following::EpochFollower`] reads them beside the epoch,
+    /// where they are newer than in the epoch's folder.
     pub learned: LearnedWays,
 }
 
@@ -400,7 +400,7 @@ impl From<&Epoch> for LeanEpoch {
     }
 }
 
-/// The epoch in the bytes of a broadcast, and what jobs learned.
+/// The epoch in the bytes of a broadcast, and the figures that jobs learned.
 fn split_broadcast(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (length, rest) = bytes.split_first_chunk()?;
     rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)

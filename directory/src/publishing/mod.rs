@@ -5,8 +5,8 @@
 //! epochs/.new-00000042/   being written; after a crash the next publisher removes it
 //! epochs/.old-00000001/   being removed
 //! current.new             the next pointer
-//! learned.json.new        what jobs learned, being written
-//! mapped.json.new         what flows between hosts told, being written
+//! learned.json.new        figures that jobs learned, being written
+//! mapped.json.new         findings of flows between hosts, being written
 //! ```
 //! The order makes a crash harmless: files, their fsync, the folder's fsync, rename to its number,
 //! fsync of `epochs/`; only then the pointer, in the same way. A reader sees the old epoch or the
@@ -217,7 +217,7 @@ impl EpochStore {
         Ok(())
     }
 
-    /// Replaces what jobs learned, for jobs after them.
+    /// Replaces the figures that jobs learned, for later jobs.
     ///
     /// # Errors
     /// [`PublishError::Io`] where the system refuses; the former figures then stay.
@@ -225,7 +225,7 @@ impl EpochStore {
         replace(&self.dir, LEARNED, learned.to_json().as_bytes())
     }
 
-    /// Replaces what flows between hosts told.
+    /// Replaces the findings of flows between hosts.
     ///
     /// # Errors
     /// [`PublishError`] if the system refuses.

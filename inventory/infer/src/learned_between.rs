@@ -1,4 +1,4 @@
-//! What forwarding databases say of two ports that are claimed to share a cable.
+//! The evidence of forwarding databases about two ports that are claimed to share a cable.
 use crate::acceptance::known::Known;
 use crate::facts::ports::PortIx;
 use crate::facts::{DeviceIx, DevicePortIx, Facts};

@@ -12,7 +12,7 @@
 //!       --acceptance--> cables, by whose word counts
 //!       --places--> the seat of each host
 //!       --states--> links that carry frames
-//!       --measured--> trunks that flows between hosts told
+//!       --measured--> places of hosts, and trunks, that flows between hosts told
 //!       --clusters--> hosts that share a spanning tree, without a router, a slow link or a long
 //!                     link between them
 //! ```
@@ -50,9 +50,10 @@ use facts::{Facts, InferenceScope};
 use indexmap::IndexMap;
 use inventory::device_view::DeviceViews;
 use inventory::inventory_file::Inventory;
+use inventory::mapped_place::MappedPlaces;
 use inventory::topology::Topology;
 use policy::InferencePolicy;
-use readers::{measured, operator};
+use readers::{measured, measured_seats, operator};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -74,7 +75,7 @@ pub fn infer_recorded(views: &DeviceViews) -> Topology {
         hosts: &IndexMap::new(),
         stated: None,
         policy: InferencePolicy::RECORDED,
-        mapped: &[],
+        mapped: &MappedPlaces::default(),
     };
     let devices: Vec<Arc<DeviceFacts>> = views
         .iter()
@@ -96,6 +97,7 @@ fn infer_in(
     let mut draft = DraftNetwork::new(known, hosts);
     operator::apply(&mut draft);
     let roots = states::set_link_states(&mut draft);
+    measured_seats::apply(&mut draft);
     measured::apply(&mut draft);
     draft.finish(roots)
 }

@@ -6,7 +6,7 @@ use crate::infer_in;
 use crate::policy::InferencePolicy;
 use inventory::device_view::{DeviceView, DeviceViews};
 use inventory::inventory_file::Inventory;
-use inventory::mapped_place::MappedPlace;
+use inventory::mapped_place::MappedPlaces;
 use inventory::topology::Topology;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -15,12 +15,12 @@ use std::sync::Arc;
 #[derive(Debug, Default)]
 pub struct InferenceMemory {
     devices: HashMap<String, Arc<DeviceFacts>>,
-    mapped: Vec<MappedPlace>,
+    mapped: Arc<MappedPlaces>,
 }
 
 impl InferenceMemory {
-    /// Takes what flows between hosts told. It replaces what they told before.
-    pub fn take_mapped(&mut self, mapped: Vec<MappedPlace>) {
+    /// Takes the findings of flows between hosts. They replace the former ones.
+    pub fn take_mapped(&mut self, mapped: Arc<MappedPlaces>) {
         self.mapped = mapped;
     }
 

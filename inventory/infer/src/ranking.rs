@@ -1,5 +1,5 @@
-//! Whose word counts: the grounds of claims, from the strongest to the weakest, and what each is
-//! worth. This table is the only place that says so.
+//! How much each source counts: the grounds of claims, from the strongest to the weakest, and the
+//! worth of each. This table is the only place that says so.
 use inventory::topology::LinkGrade;
 
 /// The grounds on which two ends are claimed to share a cable.

@@ -6,6 +6,7 @@ mod hostile;
 mod hosts;
 mod impostors;
 mod measured;
+mod measured_seats;
 mod neighbours;
 mod places;
 mod routers;

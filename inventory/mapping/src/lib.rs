@@ -1,6 +1,8 @@
 //! The tree of switches between hosts, from what flows between the hosts measured.
+mod host_rates;
 mod host_set;
 mod likelihood;
+mod misfit;
 mod proposals;
 mod rounds;
 mod search;
@@ -12,7 +14,9 @@ mod simulated;
 mod tests;
 mod trunk_tree;
 
+pub use host_rates::HostRates;
 pub use host_set::{HostSet, MOST_HOSTS};
+pub use misfit::TreeMisfit;
 pub use rounds::{HostFlow, MeasuredFlow, MeasuredRound};
 pub use session::{FoundTrunk, MapSession, MappedTree};
-pub use trunk_tree::MappedTrunk;
+pub use trunk_tree::{MappedTrunk, TrunkRates};

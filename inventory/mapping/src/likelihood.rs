@@ -1,7 +1,9 @@
 //! How well a tree explains the rounds.
+use crate::host_rates::HostRates;
 use crate::host_set::HostSet;
 use crate::rounds::{HostFlow, MeasuredFlow, MeasuredRound, crossing};
-use crate::sharing::{FlowLimit, SharedLink, SharingRule, bits};
+use crate::sharing::{EndRates, FlowLimit, SharedLink, SharingRule, bits};
+use crate::trunk_tree::TrunkRates;
 use std::collections::HashMap;
 
 /// How far rates lie from what is expected, as parts of the rate.
@@ -33,9 +35,10 @@ impl RateSpreads {
 
 /// A link is nearly filled from this part of its rate on.
 const NEARLY_FILLED: f64 = 0.85;
-/// The spread above what a cable carries: that of the clock.
+/// The spread of figures above the rate of their cable: that of the clock.
 const SPREAD_ABOVE: f64 = 0.03;
-/// What a figure above it says against a tree at most. What lay in a buffer can seem to be faster.
+/// A figure above the rate of its cable counts at most this much against a tree: octets that lay in a buffer can seem
+/// to come faster than their cable.
 const MOST_AGAINST: f64 = 8.0;
 /// A link counts as filled where the flows over it stay below this part of what their hosts give.
 const FILLED: f64 = 0.9;
@@ -44,20 +47,58 @@ const FILLED: f64 = 0.9;
 const PART_THAT_FITS: f64 = 0.075;
 /// Much slower than expected: by the logarithm of the ratio, two thirds of it.
 const MUCH_SLOWER: f64 = -0.4;
+/// The place of the rate of a trunk, at first sight, in what flowed in the rounds that filled it.
+const FIRST_SIGHT: f64 = 0.75;
+/// The rates of two directions differ from this ratio on.
+const DIFFERENT: f64 = 1.3;
 /// Times that a trunk must have been filled before it is believed to be there.
 const LEAST_FILLED: usize = 3;
+/// Figures of one trunk agree if they differ by less than this part.
+const AGREEING: f64 = 0.05;
+/// Flows over nearly filled trunks without which nothing is said of them.
+const LEAST_NEARLY: usize = 30;
 
-/// What all rounds say about one side.
+/// A rate is far from what is expected from this logarithm of the ratio on.
+const FAR: f64 = 0.25;
+
+/// The parts of the figures that are far from what trunks let expect, each from 0 to 1.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FitFigures {
+    /// Flows that their hosts alone should limit, and which are slower.
+    pub(crate) slow_alone: f64,
+    /// Flows over nearly filled trunks, and which are slower.
+    pub(crate) slow_nearly: f64,
+    /// Sums over filled trunks that are less than these carry.
+    pub(crate) slow_sums: f64,
+    /// Those that are more.
+    pub(crate) fast_sums: f64,
+    /// Flows with another part of such a sum.
+    pub(crate) far_parts: f64,
+}
+
+fn part_of(all: &[f64], is_meant: impl Fn(f64) -> bool) -> f64 {
+    all.iter().filter(|r| is_meant(**r)).count() as f64 / all.len().max(1) as f64
+}
+
+/// The flows over nearly filled trunks, or none if there are few: one round with other traffic is
+/// no part of all.
+fn enough_nearly(nearly: &[f64]) -> &[f64] {
+    if nearly.len() < LEAST_NEARLY {
+        return &[];
+    }
+    nearly
+}
+
+/// The figures of all rounds about one side.
 struct SideFigures {
     crossing: Vec<[u128; 2]>,
-    /// What flowed over its trunk in the rounds that filled it, in either direction, from the
-    /// least.
-    filled: Vec<f64>,
+    /// The rates over its trunk in the rounds that filled it, from the least: out, into, either.
+    filled: [Vec<f64>; 3],
 }
 
 /// The directions of trunks in an order in which every flow crosses them: out of the smallest sides
 /// first, into the largest first. `true` is out of the side.
-fn crossed_in_order(trunks: &[(HostSet, f64)]) -> Vec<(usize, bool)> {
+fn crossed_in_order(trunks: &[(HostSet, TrunkRates)]) -> Vec<(usize, bool)> {
     let mut order: Vec<usize> = (0..trunks.len()).collect();
     order.sort_by_key(|t| trunks[*t].0.len());
     let out = order.iter().map(|t| (*t, true));
@@ -68,23 +109,18 @@ fn crossed_in_order(trunks: &[(HostSet, f64)]) -> Vec<(usize, bool)> {
 /// The rates that flows would have over these trunks, with what limits each.
 pub(crate) fn expected(
     rule: SharingRule,
-    own_rates: &[f64],
+    own_rates: &[HostRates],
     flows: &[HostFlow],
-    trunks: &[(HostSet, f64)],
+    trunks: &[(HostSet, TrunkRates)],
 ) -> Vec<(f64, FlowLimit)> {
-    let alone: Vec<f64> = flows
-        .iter()
-        .map(|f| own_rates[f.from].min(own_rates[f.to]))
-        .collect();
+    let ends: Vec<EndRates> = flows.iter().map(|f| EndRates::of(own_rates, *f)).collect();
     let link = |(t, is_out): (usize, bool)| {
-        let (side, rate) = trunks[t];
-        let [out, into] = crossing(flows.iter().copied(), side);
-        let flows = if is_out { out } else { into };
-        SharedLink { flows, rate }
+        let (side, rates) = trunks[t];
+        SharedLink::in_direction(crossing(flows.iter().copied(), side), rates, is_out)
     };
     let links: Vec<SharedLink> = crossed_in_order(trunks).into_iter().map(link).collect();
     let mut rates = Vec::new();
-    rule.share(&alone, &links, &mut rates);
+    rule.share(&ends, &links, &mut rates);
     rates
 }
 
@@ -109,72 +145,94 @@ pub(crate) fn distance(
 /// The rounds, and each host's own rate.
 pub(crate) struct Measurements<'a> {
     pub(crate) rounds: &'a [MeasuredRound],
-    own_rates: Vec<f64>,
+    own_rates: Vec<HostRates>,
     rule: SharingRule,
     spreads: RateSpreads,
-    alone: Vec<Vec<f64>>,
+    ends: Vec<Vec<EndRates>>,
     sides: HashMap<HostSet, SideFigures>,
 }
 
 impl<'a> Measurements<'a> {
     pub(crate) fn new(
-        own_rates: &[f64],
+        own_rates: &[HostRates],
         rounds: &'a [MeasuredRound],
         rule: SharingRule,
     ) -> Measurements<'a> {
-        let alone = |r: &MeasuredRound| {
-            let rate = |f: &MeasuredFlow| own_rates[f.flow.from].min(own_rates[f.flow.to]);
-            r.flows.iter().map(rate).collect()
+        let ends = |r: &MeasuredRound| {
+            let rates = |f: &MeasuredFlow| EndRates::of(own_rates, f.flow);
+            r.flows.iter().map(rates).collect()
         };
         Measurements {
             rounds,
             own_rates: own_rates.to_vec(),
             rule,
             spreads: RateSpreads::of(rule),
-            alone: rounds.iter().map(alone).collect(),
+            ends: rounds.iter().map(ends).collect(),
             sides: HashMap::new(),
         }
     }
 
-    /// A rate of the trunk beside `side`: the place in the rounds that filled it is a part of all,
-    /// from 0 to 1. `None` if none did.
-    pub(crate) fn rate(&mut self, side: HostSet, place: f64) -> Option<f64> {
-        let filled = &self.figures(side).filled;
-        let last = filled
-            .len()
-            .checked_sub(1)
-            .filter(|last| *last + 1 >= LEAST_FILLED)?;
-        filled.get((last as f64 * place).round() as usize).copied()
+    /// Rates of the trunk beside `side`, the same ones for both directions: the place in the rounds
+    /// that filled it is a part of all, from 0 to 1. `None` if none did.
+    pub(crate) fn rate(&mut self, side: HostSet, place: f64) -> Option<TrunkRates> {
+        let [_, _, either] = &self.figures(side).filled;
+        at_place(either, place).map(TrunkRates::both)
     }
 
-    /// The rate of a host's cable.
-    pub(crate) fn own_rate(&self, host: usize) -> f64 {
+    /// The same for each direction by itself.
+    pub(crate) fn rates(&mut self, side: HostSet, place: f64) -> Option<TrunkRates> {
+        let [out, into, _] = &self.figures(side).filled;
+        let [out, into] = [out, into].map(|filled| at_place(filled, place));
+        // A direction that no round fills slows nothing down.
+        let rate = |filled: Option<f64>| filled.unwrap_or(f64::INFINITY);
+        (out.is_some() || into.is_some()).then(|| TrunkRates {
+            out: rate(out),
+            into: rate(into),
+        })
+    }
+
+    /// The rates of this trunk at first sight, and at most: two where its directions seem to
+    /// differ.
+    pub(crate) fn first_rates(&mut self, side: HostSet) -> Option<(TrunkRates, TrunkRates)> {
+        let both = self.rate(side, FIRST_SIGHT)?;
+        let each = self.rates(side, FIRST_SIGHT)?;
+        let differ = each.most() > DIFFERENT * each.least();
+        let most = match differ {
+            true => self.rates(side, 1.0)?,
+            false => self.rate(side, 1.0)?,
+        };
+        Some((if differ { each } else { both }, most))
+    }
+
+    /// The rates of a host's cable.
+    pub(crate) fn own_rate(&self, host: usize) -> HostRates {
         self.own_rates[host]
     }
 
     /// How often flows filled the trunk beside `side`.
     pub(crate) fn times_filled(&mut self, side: HostSet) -> usize {
-        self.figures(side).filled.len()
+        self.figures(side).filled[2].len()
     }
 
-    /// The part of the flows, or of the sums over filled trunks, that are much slower than these
-    /// trunks let expect, whichever is larger.
-    pub(crate) fn unexplained(&mut self, trunks: &[(HostSet, f64)]) -> f64 {
-        let (mut alone, mut sums) = (Vec::new(), Vec::new());
+    /// The part of the flows over no full trunk, of those over nearly filled ones, or of the sums
+    /// over filled ones, that are much slower than these trunks let expect, whichever is largest.
+    pub(crate) fn unexplained(&mut self, trunks: &[(HostSet, TrunkRates)]) -> f64 {
+        let (mut alone, mut nearly, mut sums) = (Vec::new(), Vec::new(), Vec::new());
         self.residuals(trunks, |residual| match residual {
-            RateResidual::Alone(r) => alone.push(r < MUCH_SLOWER),
-            RateResidual::Sum(r) => sums.push(r < MUCH_SLOWER),
-            RateResidual::Nearly(_) | RateResidual::Part(..) => {}
+            RateResidual::Alone(r) => alone.push(r),
+            RateResidual::Nearly(r) => nearly.push(r),
+            RateResidual::Sum(r) => sums.push(r),
+            RateResidual::Part(..) => {}
         });
-        let part = |all: &[bool]| {
-            all.iter().filter(|slow| **slow).count() as f64 / all.len().max(1) as f64
-        };
-        part(&alone).max(part(&sums))
+        let slow = |all: &[f64]| part_of(all, |r| r < MUCH_SLOWER);
+        slow(&alone)
+            .max(slow(enough_nearly(&nearly)))
+            .max(slow(&sums))
     }
 
     /// How much wider the flows' parts of filled links lie around what these trunks let expect than
     /// they do where trunks and rule are right: the ratio of the variances, at least 1.
-    pub(crate) fn dispersion(&mut self, trunks: &[(HostSet, f64)]) -> f64 {
+    pub(crate) fn dispersion(&mut self, trunks: &[(HostSet, TrunkRates)]) -> f64 {
         let mut all = Vec::new();
         self.residuals(trunks, |residual| {
             if let RateResidual::Part(r, _) = residual {
@@ -186,27 +244,106 @@ impl<'a> Measurements<'a> {
         (median / PART_THAT_FITS).powi(2).max(1.0)
     }
 
+    /// How these trunks fit.
+    pub(crate) fn fit(&mut self, trunks: &[(HostSet, TrunkRates)]) -> FitFigures {
+        let (mut alone, mut nearly) = (Vec::new(), Vec::new());
+        let (mut sums, mut parts) = (Vec::new(), Vec::new());
+        self.residuals(trunks, |residual| match residual {
+            RateResidual::Alone(r) => alone.push(r),
+            RateResidual::Nearly(r) => nearly.push(r),
+            RateResidual::Sum(r) => sums.push(r),
+            RateResidual::Part(r, _) => parts.push(r),
+        });
+        FitFigures {
+            slow_alone: part_of(&alone, |r| r < -FAR),
+            slow_nearly: part_of(enough_nearly(&nearly), |r| r < -FAR),
+            slow_sums: part_of(&sums, |r| r < -FAR),
+            fast_sums: part_of(&sums, |r| r > FAR),
+            far_parts: part_of(&parts, |r| r.abs() > FAR),
+        }
+    }
+
     fn figures(&mut self, side: HostSet) -> &SideFigures {
-        let (rounds, alone) = (self.rounds, &self.alone);
+        let (rounds, ends) = (self.rounds, &self.ends);
         self.sides.entry(side).or_insert_with(|| {
             let crossing: Vec<[u128; 2]> = rounds.iter().map(|r| r.crossing(side)).collect();
-            let mut filled: Vec<f64> = Vec::new();
-            for ((round, alone), crossing) in rounds.iter().zip(alone).zip(&crossing) {
-                for flows in crossing.iter().filter(|flows| flows.count_ones() > 1) {
+            let mut filled: [Vec<f64>; 3] = Default::default();
+            for ((round, ends), crossing) in rounds.iter().zip(ends).zip(&crossing) {
+                for (way, flows) in crossing.iter().enumerate() {
+                    if flows.count_ones() < 2 {
+                        continue;
+                    }
                     let carried: f64 = bits(*flows).map(|f| round.flows[f].rate).sum();
-                    let wanted: f64 = bits(*flows).map(|f| alone[f]).sum();
+                    let wanted: f64 = bits(*flows).map(|f| ends[f].alone()).sum();
                     if carried < FILLED * wanted {
-                        filled.push(carried);
+                        filled[way].push(carried);
+                        filled[2].push(carried);
                     }
                 }
             }
-            filled.sort_by(f64::total_cmp);
+            filled.iter_mut().for_each(|f| f.sort_by(f64::total_cmp));
             SideFigures { crossing, filled }
         })
     }
 
+    /// The rates that these trunks carry.
+    pub(crate) fn carried(&mut self, trunks: &[(HostSet, TrunkRates)]) -> Vec<TrunkRates> {
+        match self.rule {
+            SharingRule::ByArrival => self.carried_by_arrival(trunks),
+            // TCP does not always fill a trunk that it could fill.
+            SharingRule::MaxMin => {
+                let most = |&(side, rates): &(HostSet, TrunkRates)| {
+                    let most = match rates.out == rates.into {
+                        true => self.rate(side, 0.9),
+                        false => self.rates(side, 0.9),
+                    };
+                    most.unwrap_or(rates)
+                };
+                trunks.iter().map(most).collect()
+            }
+        }
+    }
+
+    /// The same by the rounds in which they limit flows. Cables behind them can take a part.
+    fn carried_by_arrival(&self, trunks: &[(HostSet, TrunkRates)]) -> Vec<TrunkRates> {
+        let order = crossed_in_order(trunks);
+        let mut ratios = vec![[Vec::new(), Vec::new()]; trunks.len()];
+        for round in self.rounds {
+            let flows: Vec<HostFlow> = round.flows.iter().map(|f| f.flow).collect();
+            let rates = expected(self.rule, &self.own_rates, &flows, trunks);
+            for (l, (t, is_out)) in order.iter().enumerate() {
+                let limited = || (0..flows.len()).filter(|f| rates[*f].1 == FlowLimit::Link(l));
+                let fair: f64 = limited().map(|f| rates[f].0).sum();
+                let carried: f64 = limited().map(|f| round.flows[f].rate).sum();
+                if fair > 0.0 {
+                    ratios[*t][usize::from(!is_out)].push(carried / fair);
+                }
+            }
+        }
+        let scaled = |(rates, [out, into]): (TrunkRates, [Vec<f64>; 2])| {
+            let ratio = |mut all: Vec<f64>| {
+                all.sort_by(f64::total_cmp);
+                where_most_agree(&all).unwrap_or(1.0)
+            };
+            match rates.out == rates.into {
+                true => TrunkRates::both(rates.out * ratio([out, into].concat())),
+                false => TrunkRates {
+                    out: rates.out * ratio(out),
+                    into: rates.into * ratio(into),
+                },
+            }
+        };
+        let rates = trunks.iter().map(|(_, rates)| *rates);
+        rates.zip(ratios).map(scaled).collect()
+    }
+
+    /// The rate of a flow as a part of what its hosts give.
+    pub(crate) fn part_of_alone(&self, round: usize, flow: usize) -> f64 {
+        self.rounds[round].flows[flow].rate.max(1.0) / self.ends[round][flow].alone().max(1.0)
+    }
+
     /// How much slower each flow was than expected: the logarithm of the ratio.
-    pub(crate) fn excess(&self, trunks: &[(HostSet, f64)]) -> Vec<Vec<f64>> {
+    pub(crate) fn excess(&self, trunks: &[(HostSet, TrunkRates)]) -> Vec<Vec<f64>> {
         let of_round = |r: &MeasuredRound| {
             let flows: Vec<HostFlow> = r.flows.iter().map(|f| f.flow).collect();
             let rates = expected(self.rule, &self.own_rates, &flows, trunks);
@@ -219,12 +356,12 @@ impl<'a> Measurements<'a> {
 
     /// The logarithm of the probability of all rounds if these are the trunks. Trunks that no round
     /// fills change nothing.
-    pub(crate) fn log_likelihood(&mut self, trunks: &[(HostSet, f64)]) -> f64 {
+    pub(crate) fn log_likelihood(&mut self, trunks: &[(HostSet, TrunkRates)]) -> f64 {
         let spreads = self.spreads;
         let (mut sum, mut parts) = (0.0, 0.0);
         self.residuals(trunks, |residual| match residual {
             RateResidual::Alone(r) => sum += log_limited(r, spreads.alone),
-            RateResidual::Nearly(r) => sum += log_t(r, spreads.part.max(spreads.alone)),
+            RateResidual::Nearly(r) => sum += log_nearly(r, spreads),
             RateResidual::Sum(r) => sum += log_limited(r, spreads.sum),
             // The parts of k flows are k - 1 figures.
             RateResidual::Part(r, flows) => {
@@ -234,33 +371,55 @@ impl<'a> Measurements<'a> {
         sum + parts
     }
 
-    fn residuals(&mut self, trunks: &[(HostSet, f64)], mut take: impl FnMut(RateResidual)) {
+    fn residuals(&mut self, trunks: &[(HostSet, TrunkRates)], mut take: impl FnMut(RateResidual)) {
         for (side, _) in trunks {
             self.figures(*side);
         }
         let order = crossed_in_order(trunks);
         let figures: Vec<&SideFigures> = trunks.iter().map(|(s, _)| &self.sides[s]).collect();
         let (mut links, mut shared) = (Vec::new(), Vec::new());
-        for (r, (round, alone)) in self.rounds.iter().zip(&self.alone).enumerate() {
+        for (r, (round, ends)) in self.rounds.iter().zip(&self.ends).enumerate() {
             links.clear();
             for &(t, is_out) in &order {
-                let [out, into] = figures[t].crossing[r];
-                let flows = if is_out { out } else { into };
-                if flows != 0 {
-                    let rate = trunks[t].1;
-                    links.push(SharedLink { flows, rate });
+                let link = SharedLink::in_direction(figures[t].crossing[r], trunks[t].1, is_out);
+                if link.flows != 0 {
+                    links.push(link);
                 }
             }
-            self.rule.share(alone, &links, &mut shared);
+            self.rule.share(ends, &links, &mut shared);
             // A flow that a link hardly slows down says as little of the link as one beside it.
-            for (flow, alone) in shared.iter_mut().zip(alone) {
-                if flow.0 > FILLED * alone {
+            for (flow, ends) in shared.iter_mut().zip(ends) {
+                if flow.0 > FILLED * ends.alone() {
                     flow.1 = FlowLimit::Hosts;
                 }
             }
             residuals_of_round(round, &shared, &links, &mut take);
         }
     }
+}
+
+/// The figure at this part of all, from 0 to 1, if there are enough.
+fn at_place(filled: &[f64], place: f64) -> Option<f64> {
+    let last = filled.len().checked_sub(1)?;
+    let enough = last + 1 >= LEAST_FILLED;
+    enough.then(|| filled[(last as f64 * place).round() as usize])
+}
+
+/// The middle of the figures, from the least, around which most of them agree, if there are enough:
+/// other traffic takes another part of a trunk each time, and where it takes none the figures agree.
+fn where_most_agree(figures: &[f64]) -> Option<f64> {
+    if figures.len() < LEAST_FILLED {
+        return None;
+    }
+    // The third of them that lie nearest to each other.
+    let count = figures.len().div_ceil(3).max(LEAST_FILLED);
+    let width = |near: &[f64]| near[count - 1] - near[0];
+    let near = figures.windows(count);
+    let nearest = near.min_by(|a, b| width(a).total_cmp(&width(b)))?;
+    let middle = nearest[count / 2];
+    let agree = |f: &f64| (f / middle - 1.0).abs() < AGREEING;
+    let agreeing: Vec<f64> = figures.iter().copied().filter(agree).collect();
+    at_place(&agreeing, 0.5).or(Some(middle))
 }
 
 /// The logarithm of a measured rate over the expected one.
@@ -317,6 +476,15 @@ fn residuals_of_round(
 /// few flows are disturbed much more than the others.
 fn log_t(difference: f64, spread: f64) -> f64 {
     (0.375 / spread).ln() - 2.5 * (1.0 + difference * difference / (4.0 * spread * spread)).ln()
+}
+
+/// The logarithm of the density of a flow over a link that is nearly filled: as often as not nothing
+/// slows it down. A tree that expects such links must not seem worse for it: on kernel bridges their
+/// flows are as fast as any.
+fn log_nearly(difference: f64, spreads: RateSpreads) -> f64 {
+    let undisturbed = log_limited(difference, spreads.alone).exp();
+    let disturbed = log_t(difference, spreads.part.max(spreads.alone)).exp();
+    f64::midpoint(undisturbed, disturbed).ln()
 }
 
 /// The logarithm of the density around what a cable carries: other traffic and busy hosts make flows

@@ -27,6 +27,15 @@ pub struct MeasuredRound {
 }
 
 impl MeasuredRound {
+    /// Flows with their rates.
+    #[cfg(test)]
+    pub(crate) fn new(flows: &[HostFlow], rates: &[f64]) -> MeasuredRound {
+        let flow = |(&flow, &rate)| MeasuredFlow { flow, rate };
+        MeasuredRound {
+            flows: flows.iter().zip(rates).map(flow).collect(),
+        }
+    }
+
     /// The flows out of `hosts`, and those into them, by their places in the round.
     pub(crate) fn crossing(&self, hosts: HostSet) -> [u128; 2] {
         crossing(self.flows.iter().map(|f| f.flow), hosts)

@@ -1,13 +1,15 @@
 //! The tree that explains the rounds best.
 use crate::host_set::HostSet;
 use crate::likelihood::Measurements;
-use crate::trunk_tree::{branches, compatible, trunk_side};
+use crate::trunk_tree::{TrunkRates, branches, compatible, trunk_side};
 use std::collections::BTreeSet;
 
-/// What a further trunk must explain to be believed beside the choice of its hosts, in logarithms
-/// of probability.
+/// A further trunk must explain this much, in logarithms of probability, to be believed although its
+/// hosts were chosen among many.
 const PRICE_OF_A_TRUNK: f64 = 6.0;
-/// What the other cables of a switch must carry at least to fill a trunk clearly, in its rates.
+/// Two rates of one trunk must explain this much more than one rate does.
+const PRICE_OF_TWO_RATES: f64 = 6.0;
+/// The other cables of a switch fill a trunk clearly from this multiple of its rate on.
 const FILLABLE: f64 = 1.1;
 /// Changed trees of which the rates are refined, the best by first sight.
 const REFINED: usize = 24;
@@ -15,7 +17,7 @@ const REFINED: usize = 24;
 /// A tree and how probable it is beside others.
 #[derive(Debug, Clone)]
 pub(crate) struct ScoredTree {
-    pub(crate) trunks: Vec<(HostSet, f64)>,
+    pub(crate) trunks: Vec<(HostSet, TrunkRates)>,
     pub(crate) score: f64,
 }
 
@@ -31,6 +33,8 @@ pub(crate) struct TreeSearch<'a> {
     measurements: Measurements<'a>,
     proposals: Vec<HostSet>,
     slow_sides: Vec<HostSet>,
+    /// The trunks of the best tree so far.
+    known: Vec<(HostSet, TrunkRates)>,
 }
 
 impl<'a> TreeSearch<'a> {
@@ -41,6 +45,7 @@ impl<'a> TreeSearch<'a> {
             measurements,
             proposals,
             slow_sides: Vec::new(),
+            known: Vec::new(),
         }
     }
 
@@ -55,6 +60,7 @@ impl<'a> TreeSearch<'a> {
             .scored(start.to_vec())
             .map_or(none, |tree| self.refined(tree));
         loop {
+            self.known.clone_from(&best.trunks);
             let excess = self.measurements.excess(&best.trunks);
             let rounds = self.measurements.rounds;
             self.slow_sides = crate::proposals::sides_of_slow_flows(self.hosts, rounds, &excess);
@@ -80,55 +86,88 @@ impl<'a> TreeSearch<'a> {
         for t in 0..best.trunks.len() {
             let side = best.trunks[t].0;
             for place in [0.25, 0.5, 0.9, 1.0] {
-                let mut tried = best.clone();
-                tried.trunks[t].1 = self.measurements.rate(side, place).expect("it was rated");
-                tried.score = self.score(&tried.trunks);
-                if tried.score > best.score {
-                    best = tried;
+                let same = self.measurements.rate(side, place);
+                let each = self.measurements.rates(side, place);
+                for rates in same.into_iter().chain(each) {
+                    let mut tried = best.clone();
+                    tried.trunks[t].1 = rates;
+                    tried.score = self.score(&tried.trunks);
+                    if tried.score > best.score {
+                        best = tried;
+                    }
                 }
             }
         }
         best
     }
 
-    fn score(&mut self, trunks: &[(HostSet, f64)]) -> f64 {
+    fn score(&mut self, trunks: &[(HostSet, TrunkRates)]) -> f64 {
         let price = |side: HostSet| {
             let count = side.len().min(self.hosts - side.len());
             let choices = (0..count).map(|i| ((self.hosts - i) as f64 / (i + 1) as f64).ln());
             PRICE_OF_A_TRUNK + choices.sum::<f64>()
         };
         let prices: f64 = trunks.iter().map(|(side, _)| price(*side)).sum();
+        let differ = trunks.iter().filter(|(_, rates)| rates.out != rates.into);
+        let prices = prices + differ.count() as f64 * PRICE_OF_TWO_RATES;
         self.measurements.log_likelihood(trunks) - prices
     }
 
     /// True if at both ends of each trunk the other cables carry more than the trunk. One that they
     /// cannot fill slows no flow down: the rates cannot tell it.
-    fn can_be_filled(&self, trunks: &[(HostSet, f64)]) -> bool {
+    fn can_be_filled(&self, trunks: &[(HostSet, TrunkRates)]) -> bool {
         let sides: Vec<HostSet> = trunks.iter().map(|(side, _)| *side).collect();
         let rate = |branch: &HostSet| {
             let side = trunk_side(self.hosts, *branch);
             let trunk = trunks.iter().find(|(known, _)| Some(*known) == side);
-            let host = || branch.iter().map(|h| self.measurements.own_rate(h)).sum();
-            trunk.map_or_else(host, |(_, rate)| *rate)
+            let host = |h| self.measurements.own_rate(h).sends;
+            trunk.map_or_else(
+                || branch.iter().map(host).sum::<f64>(),
+                |(_, rates)| rates.most(),
+            )
+        };
+        let least = |branch: &HostSet| {
+            let side = trunk_side(self.hosts, *branch);
+            let trunk = trunks.iter().find(|(known, _)| Some(*known) == side);
+            trunk.map_or(0.0, |(_, rates)| rates.least())
         };
         branches(self.hosts, &sides).iter().all(|switch| {
-            let all: f64 = switch.iter().map(rate).sum();
-            let is_trunk = |b: &&HostSet| trunk_side(self.hosts, **b).is_some();
-            switch
-                .iter()
-                .filter(is_trunk)
-                .all(|b| all - rate(b) > FILLABLE * rate(b))
+            let others = |b: &HostSet| -> f64 {
+                let others = switch.iter().filter(|other| *other != b);
+                others.map(rate).sum()
+            };
+            switch.iter().all(|b| others(b) > FILLABLE * least(b))
         })
     }
 
+    /// A tree with rates at first sight. A trunk of the best tree keeps its rates there.
     fn scored(&mut self, sides: Vec<HostSet>) -> Option<ScoredTree> {
-        let rated = |side: HostSet| Some((side, self.measurements.rate(side, 0.75)?));
-        let trunks: Vec<(HostSet, f64)> = sides.into_iter().map(rated).collect::<Option<_>>()?;
-        if !self.can_be_filled(&trunks) {
-            return None;
+        let (mut seen, mut most) = (Vec::new(), Vec::new());
+        for side in sides {
+            let known = self.known.iter().find(|(known, _)| *known == side);
+            let (at_first, at_most) = match known {
+                Some((_, rates)) => (*rates, *rates),
+                None => self.measurements.first_rates(side)?,
+            };
+            seen.push((side, at_first));
+            most.push((side, at_most));
         }
-        let score = self.score(&trunks);
-        Some(ScoredTree { trunks, score })
+        // Where other cables are fuller, few of the rounds that seem to fill a trunk do.
+        let tried = if most == seen {
+            vec![seen]
+        } else {
+            vec![seen, most]
+        };
+        let mut best: Option<ScoredTree> = None;
+        for trunks in tried {
+            if self.can_be_filled(&trunks) {
+                let score = self.score(&trunks);
+                if best.as_ref().is_none_or(|best| best.score < score) {
+                    best = Some(ScoredTree { trunks, score });
+                }
+            }
+        }
+        best
     }
 
     /// Every tree that one change makes of this one.

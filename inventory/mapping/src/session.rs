@@ -1,10 +1,12 @@
 //! Which flows to send next, and what the tree is by then.
+use crate::host_rates::HostRates;
 use crate::host_set::HostSet;
 use crate::likelihood::{Measurements, RateSpreads, distance, expected};
+use crate::misfit::{self, ROUNDS_AGAIN, TreeMisfit};
 use crate::rounds::{HostFlow, MeasuredRound};
 use crate::search::{ScoredTree, TreeSearch};
 use crate::sharing::SharingRule;
-use crate::trunk_tree::MappedTrunk;
+use crate::trunk_tree::{MappedTrunk, TrunkRates};
 
 /// Rounds in which every host sends and receives, before the first look. In such a round a trunk
 /// carries on average as many flows as it has load in an all-to-all, measured in the load of a
@@ -18,10 +20,11 @@ const ENOUGH_ROUNDS: usize = 40;
 const ROUNDS_A_LOOK: usize = 4;
 /// The probability at which a tree is believed.
 const BELIEVED: f64 = 0.99;
+/// If the best tree leaves a larger part of the flows unexplained, none of its trunks is believed:
+/// then something else slows flows down, and a trunk may only seem to be the reason.
+const DOUBTED_FROM: f64 = 0.1;
 /// Times of an all-to-all count as the same if the logarithm of their ratio is smaller.
 const SAME_TIME: f64 = 0.05;
-/// The place, among the sums of the flows that filled a trunk, of what the trunk carries.
-const CARRIES: f64 = 0.9;
 /// Flows of one round are not independent of each other, so that they say less than they seem to.
 const TEMPER: f64 = 3.0;
 /// Rounds among which the one that tells most is chosen.
@@ -34,7 +37,9 @@ pub struct MapSession {
     rounds: Vec<MeasuredRound>,
     waiting: Vec<Vec<HostFlow>>,
     most_rounds: usize,
-    own_rates: Vec<f64>,
+    /// True once rounds were measured again because the best tree was doubtful, or it was not.
+    has_doubted: bool,
+    own_rates: Vec<HostRates>,
     trees: Vec<ScoredTree>,
     rule: SharingRule,
     /// By what differences of scores are divided: more than [`TEMPER`] where the best tree leaves
@@ -42,7 +47,7 @@ pub struct MapSession {
     temper: f64,
 }
 
-/// What the rounds tell if links are shared by one rule: the best tree, and those beside it.
+/// The best trees of the rounds, under the assumption that flows share links by one rule.
 struct RuleLook {
     rule: SharingRule,
     trees: Vec<ScoredTree>,
@@ -51,14 +56,16 @@ struct RuleLook {
 /// The tree as far as the rounds tell.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MappedTree {
-    /// Each host's own rate in payload bits a second; empty before the first look.
-    pub own_rates: Vec<f64>,
+    /// The rates of each host's cable; empty before the first look.
+    pub own_rates: Vec<HostRates>,
     /// The trunks that rounds filled.
     pub trunks: Vec<FoundTrunk>,
     /// The rounds that were measured.
     pub rounds: usize,
     /// The part of the flows whose rate this tree does not explain, from 0 to 1.
     pub unexplained: f64,
+    /// Why no tree explains them, if none does.
+    pub misfit: Option<TreeMisfit>,
 }
 
 /// A trunk with what speaks for it.
@@ -75,6 +82,8 @@ pub struct FoundTrunk {
 impl MapSession {
     /// A session for so many hosts, with at most so many rounds in which all hosts send.
     pub fn new(hosts: usize, most_rounds: usize) -> MapSession {
+        // The rest is for rounds that are measured again.
+        let before = most_rounds.saturating_sub(ROUNDS_AGAIN).max(LEAST_ROUNDS);
         let alone = |from| {
             vec![HostFlow {
                 from,
@@ -85,7 +94,8 @@ impl MapSession {
             hosts,
             rounds: Vec::new(),
             waiting: (0..hosts).rev().map(alone).collect(),
-            most_rounds: most_rounds + hosts,
+            most_rounds: hosts + most_rounds.min(before),
+            has_doubted: false,
             own_rates: Vec::new(),
             trees: Vec::new(),
             rule: SharingRule::default(),
@@ -95,12 +105,12 @@ impl MapSession {
 
     /// The next round, or `None` when nothing more is to be learned or the rounds are spent.
     pub fn next_round(&mut self, rng: &mut fastrand::Rng) -> Option<Vec<HostFlow>> {
-        if self.rounds.len() + self.waiting.len() >= self.most_rounds && self.waiting.is_empty() {
-            self.look();
-            return None;
-        }
         if let Some(round) = self.waiting.pop() {
             return Some(round);
+        }
+        if self.rounds.len() >= self.most_rounds {
+            self.look();
+            return self.doubted();
         }
         let together = self.rounds.len() - self.hosts;
         if together < FIRST_ROUNDS {
@@ -109,8 +119,8 @@ impl MapSession {
         self.look();
         let is_known = self.believed() >= BELIEVED && together >= LEAST_ROUNDS;
         let suffices = self.settled() >= BELIEVED && together >= ENOUGH_ROUNDS;
-        if is_known || suffices {
-            return None;
+        if is_known || suffices || self.has_doubted {
+            return self.doubted();
         }
         for _ in 0..ROUNDS_A_LOOK {
             let telling = self.telling_round(rng);
@@ -119,9 +129,33 @@ impl MapSession {
         self.waiting.pop()
     }
 
+    /// The next of the rounds that are measured again, if the best tree is doubtful.
+    fn doubted(&mut self) -> Option<Vec<HostFlow>> {
+        if std::mem::replace(&mut self.has_doubted, true) {
+            return None;
+        }
+        let mut measurements = Measurements::new(&self.own_rates, &self.rounds, self.rule);
+        let best = &self.trees.first()?.trunks;
+        if misfit::is_doubtful(measurements.fit(best)) {
+            self.waiting = misfit::rounds_again(&self.rounds, &measurements.excess(best));
+        }
+        self.waiting.pop()
+    }
+
     /// The rounds so far in which more than one host sent.
     pub fn rounds_together(&self) -> usize {
         self.rounds.len().saturating_sub(self.hosts)
+    }
+
+    /// Takes rounds that another session measured, and looks at them as often as it did.
+    pub fn replay(&mut self, rounds: Vec<MeasuredRound>) {
+        for round in rounds {
+            let together = self.rounds_together();
+            if together >= FIRST_ROUNDS && (together - FIRST_ROUNDS).is_multiple_of(ROUNDS_A_LOOK) {
+                self.look();
+            }
+            self.record(round);
+        }
     }
 
     /// Takes a round's figures.
@@ -140,6 +174,7 @@ impl MapSession {
                 trunks: Vec::new(),
                 rounds: self.rounds.len(),
                 unexplained: 0.0,
+                misfit: None,
             };
         }
         let weights = self.weights();
@@ -158,19 +193,22 @@ impl MapSession {
             .map(|t| t.trunks.clone())
             .unwrap_or_default();
         let unexplained = measurements.unexplained(&best);
-        let found = |(side, rate): (HostSet, f64)| FoundTrunk {
-            // TCP does not always fill a trunk that it could fill.
-            trunk: MappedTrunk {
-                side,
-                rate: measurements.rate(side, CARRIES).unwrap_or(rate),
-            },
-            probability: probability(side),
+        let most = match unexplained > DOUBTED_FROM {
+            true => 1.0 - unexplained,
+            false => 1.0,
+        };
+        let misfit = misfit::misfit(&measurements, &measurements.excess(&best));
+        let carried = measurements.carried(&best);
+        let found = |((side, _), rates): ((HostSet, TrunkRates), TrunkRates)| FoundTrunk {
+            trunk: MappedTrunk { side, rates },
+            probability: probability(side).min(most),
             filled: measurements.times_filled(side),
         };
         MappedTree {
-            trunks: best.into_iter().map(found).collect(),
+            trunks: best.into_iter().zip(carried).map(found).collect(),
             rounds: self.rounds.len(),
             unexplained,
+            misfit,
             own_rates: self.own_rates.clone(),
         }
     }
@@ -184,9 +222,13 @@ impl MapSession {
     /// or nearly.
     fn settled(&self) -> f64 {
         let time = |tree: &ScoredTree| {
-            let cable = self.own_rates.iter().copied().fold(f64::INFINITY, f64::min);
-            let load = |(side, rate): &(HostSet, f64)| {
-                (side.len() * (self.hosts - side.len())) as f64 * cable / rate
+            let cable = self
+                .own_rates
+                .iter()
+                .map(|r| r.least())
+                .fold(f64::INFINITY, f64::min);
+            let load = |(side, rates): &(HostSet, TrunkRates)| {
+                (side.len() * (self.hosts - side.len())) as f64 * cable / rates.least()
             };
             let trunks = tree.trunks.iter().map(load);
             trunks.fold((self.hosts - 1) as f64, f64::max)
@@ -212,7 +254,7 @@ impl MapSession {
     }
 
     fn look(&mut self) {
-        self.own_rates = own_rates(self.hosts, &self.rounds);
+        self.own_rates = HostRates::measured(self.hosts, &self.rounds);
         let known = self
             .trees
             .first()
@@ -276,21 +318,6 @@ impl MapSession {
             .max_by(|a, b| a.0.total_cmp(&b.0));
         best.map_or_else(Vec::new, |(_, flows)| flows.clone())
     }
-}
-
-/// Each host's own rate: the fastest but one of its flows.
-fn own_rates(hosts: usize, rounds: &[MeasuredRound]) -> Vec<f64> {
-    let mut rates = vec![Vec::new(); hosts];
-    for flow in rounds.iter().flat_map(|r| &r.flows) {
-        rates[flow.flow.from].push(flow.rate);
-        rates[flow.flow.to].push(flow.rate);
-    }
-    let second = |mut rates: Vec<f64>| {
-        rates.sort_by(f64::total_cmp);
-        let last = rates.len().saturating_sub(1);
-        rates.get(last.saturating_sub(1)).copied().unwrap_or(0.0)
-    };
-    rates.into_iter().map(second).collect()
 }
 
 /// Every host sends to another, along one random cycle.

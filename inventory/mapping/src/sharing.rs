@@ -5,6 +5,10 @@
 //! - max-min fair, as TCP flows come close to (Bertsekas and Gallager, Data Networks, section
 //!   6.5.2), and switches that serve their ports in turn.
 
+use crate::host_rates::HostRates;
+use crate::rounds::HostFlow;
+use crate::trunk_tree::TrunkRates;
+
 /// How full links are shared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum SharingRule {
@@ -20,14 +24,37 @@ impl SharingRule {
     /// them.
     pub(crate) fn share(
         self,
-        alone: &[f64],
+        ends: &[EndRates],
         links: &[SharedLink],
         out: &mut Vec<(f64, FlowLimit)>,
     ) {
         match self {
-            SharingRule::ByArrival => by_arrival(alone, links, out),
-            SharingRule::MaxMin => max_min(alone, links, out),
+            SharingRule::ByArrival => by_arrival(ends, links, out),
+            SharingRule::MaxMin => max_min(ends, links, out),
         }
+    }
+}
+
+/// The rates that the hosts of a flow give.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EndRates {
+    /// The rate at which its sender sends.
+    pub(crate) sent: f64,
+    /// The rate at which its receiver receives.
+    pub(crate) taken: f64,
+}
+
+impl EndRates {
+    pub(crate) fn of(hosts: &[HostRates], flow: HostFlow) -> EndRates {
+        EndRates {
+            sent: hosts[flow.from].sends,
+            taken: hosts[flow.to].receives,
+        }
+    }
+
+    /// The rate of the flow if it has all cables to itself.
+    pub(crate) fn alone(self) -> f64 {
+        self.sent.min(self.taken)
     }
 }
 
@@ -38,7 +65,22 @@ pub(crate) struct SharedLink {
     pub(crate) rate: f64,
 }
 
-/// What limits a flow.
+impl SharedLink {
+    /// The direction of a trunk out of its side, or into it, by the flows that cross it.
+    pub(crate) fn in_direction(
+        [out, into]: [u128; 2],
+        rates: TrunkRates,
+        is_out: bool,
+    ) -> SharedLink {
+        let (flows, rate) = match is_out {
+            true => (out, rates.out),
+            false => (into, rates.into),
+        };
+        SharedLink { flows, rate }
+    }
+}
+
+/// The limit of a flow's rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FlowLimit {
     /// Its own hosts.
@@ -47,9 +89,10 @@ pub(crate) enum FlowLimit {
     Link(usize),
 }
 
-fn by_arrival(alone: &[f64], links: &[SharedLink], out: &mut Vec<(f64, FlowLimit)>) {
+/// Datagrams leave at the rate of their sender, whatever their receiver takes.
+fn by_arrival(ends: &[EndRates], links: &[SharedLink], out: &mut Vec<(f64, FlowLimit)>) {
     out.clear();
-    out.extend(alone.iter().map(|&rate| (rate, FlowLimit::Hosts)));
+    out.extend(ends.iter().map(|ends| (ends.sent, FlowLimit::Hosts)));
     for (l, link) in links.iter().enumerate() {
         let arrives: f64 = bits(link.flows).map(|f| out[f].0).sum();
         if arrives > link.rate {
@@ -58,17 +101,22 @@ fn by_arrival(alone: &[f64], links: &[SharedLink], out: &mut Vec<(f64, FlowLimit
             }
         }
     }
+    for (out, ends) in out.iter_mut().zip(ends) {
+        if out.0 > ends.taken {
+            *out = (ends.taken, FlowLimit::Hosts);
+        }
+    }
 }
 
 /// The rate of each flow, and what limits it: no flow can get more without a slower one getting
-/// less. `alone` is each flow's rate if it had all links to itself.
-pub(crate) fn max_min(alone: &[f64], links: &[SharedLink], out: &mut Vec<(f64, FlowLimit)>) {
+/// less.
+fn max_min(ends: &[EndRates], links: &[SharedLink], out: &mut Vec<(f64, FlowLimit)>) {
     out.clear();
-    out.extend(alone.iter().map(|&rate| (rate, FlowLimit::Hosts)));
-    let mut open: u128 = if alone.len() >= 128 {
+    out.extend(ends.iter().map(|ends| (ends.alone(), FlowLimit::Hosts)));
+    let mut open: u128 = if ends.len() >= 128 {
         u128::MAX
     } else {
-        (1 << alone.len()) - 1
+        (1 << ends.len()) - 1
     };
     let mut left = [0.0; 256];
     for (left, link) in left.iter_mut().zip(links) {
@@ -82,7 +130,7 @@ pub(crate) fn max_min(alone: &[f64], links: &[SharedLink], out: &mut Vec<(f64, F
         let Some(narrow) = narrow else { return };
         let fair = share(narrow);
         // Flows whose hosts give less than the fair share leave the rest to the others.
-        let slow = bits(open).filter(|&f| alone[f] <= fair);
+        let slow = bits(open).filter(|&f| ends[f].alone() <= fair);
         let slow = slow.fold(0, |set, f| set | 1u128 << f);
         let (settled, rate) = match slow {
             0 => (links[narrow].flows & open, Some(fair)),

@@ -1,6 +1,9 @@
-//! A network whose trunks are known, and flows on it as TCP shares links: unevenly.
+//! Networks of which everything is known, and flows on them.
+pub(crate) mod cables;
+pub(crate) mod crooked;
+pub(crate) mod datagrams;
+
 use crate::host_set::HostSet;
-use crate::rounds::{HostFlow, MeasuredFlow, MeasuredRound, crossing};
 use crate::sharing::{SharedLink, bits};
 use crate::trunk_tree::trunk_side;
 use std::f64::consts::TAU;
@@ -59,28 +62,30 @@ impl TrueNetwork {
     pub(crate) fn alltoall_time(&self, trunks: impl Iterator<Item = (HostSet, f64)>) -> f64 {
         trunks.map(|trunk| self.load(trunk)).fold(1.0, f64::max)
     }
+}
 
-    /// What a round measures: each flow takes its part of a link by a weight of its own.
-    pub(crate) fn measure(&self, flows: &[HostFlow], rng: &mut fastrand::Rng) -> MeasuredRound {
-        let link = |(side, rate): &(HostSet, f64)| {
-            let rate = *rate;
-            crossing(flows.iter().copied(), *side).map(|flows| SharedLink { flows, rate })
-        };
-        let links: Vec<SharedLink> = self.trunks.iter().flat_map(link).collect();
-        let mut spread = |spread: f64| -> Vec<f64> {
-            flows.iter().map(|_| (normal(rng) * spread).exp()).collect()
-        };
-        let (weights, own) = (spread(0.25), spread(0.02));
-        let own: Vec<f64> = own.iter().map(|rate| rate * TrueNetwork::CABLE).collect();
-        let mut rates = weighted_rates(&weights, &own, &links);
-        for (rate, noise) in rates.iter_mut().zip(spread(0.02)) {
-            *rate *= noise;
-        }
-        let flow = |(&flow, rate)| MeasuredFlow { flow, rate };
-        MeasuredRound {
-            flows: flows.iter().zip(rates).map(flow).collect(),
-        }
+/// The rates as TCP shares links: each flow takes its part by a weight of its own.
+fn tcp_rates(cables: &[f64], ways: &[Vec<usize>], rng: &mut fastrand::Rng) -> Vec<f64> {
+    let link = |(cable, rate): (usize, &f64)| {
+        let flows = (0..ways.len()).filter(|f| ways[*f].contains(&cable));
+        let flows = flows.fold(0, |set, f| set | 1 << f);
+        let rate = *rate;
+        SharedLink { flows, rate }
+    };
+    let links: Vec<SharedLink> = cables.iter().enumerate().map(link).collect();
+    let mut spread =
+        |spread: f64| -> Vec<f64> { ways.iter().map(|_| (normal(rng) * spread).exp()).collect() };
+    let (weights, own) = (spread(0.25), spread(0.02));
+    let own: Vec<f64> = own
+        .iter()
+        .zip(ways)
+        .map(|(part, way)| part * cables[way[0]])
+        .collect();
+    let mut rates = weighted_rates(&weights, &own, &links);
+    for (rate, noise) in rates.iter_mut().zip(spread(0.02)) {
+        *rate *= noise;
     }
+    rates
 }
 
 /// The rates rise together, each by its weight, until a host's cable or a link is full.

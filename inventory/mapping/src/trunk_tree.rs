@@ -1,13 +1,41 @@
 //! A tree of switches as its trunks: each parts the hosts in two.
 use crate::host_set::HostSet;
 
-/// A trunk: the hosts on one side of it, and its rate in each direction.
+/// A trunk: the hosts on one side of it, and its rates.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct MappedTrunk {
     /// The hosts on the side without host 0.
     pub side: HostSet,
-    /// Payload bits a second.
-    pub rate: f64,
+    /// In each direction.
+    pub rates: TrunkRates,
+}
+
+/// The payload rates of a trunk in bit/s, out of its side and into it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TrunkRates {
+    /// Out of the side.
+    pub out: f64,
+    /// Into it.
+    pub into: f64,
+}
+
+impl TrunkRates {
+    /// The same rate in both directions.
+    pub(crate) fn both(rate: f64) -> TrunkRates {
+        TrunkRates {
+            out: rate,
+            into: rate,
+        }
+    }
+
+    /// The rate of the slower direction.
+    pub fn least(self) -> f64 {
+        self.out.min(self.into)
+    }
+
+    pub(crate) fn most(self) -> f64 {
+        self.out.max(self.into)
+    }
 }
 
 /// The side of a trunk without host 0, or `None` if the trunk has less than two hosts on one of its

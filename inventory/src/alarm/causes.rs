@@ -63,7 +63,7 @@ pub trait CausalAlarm: fmt::Display {
     fn origin(&self) -> AlarmOrigin;
     /// The host that it misses.
     fn missed_host(&self) -> Option<&str>;
-    /// What it means for the work of heddle, to be named with its cause.
+    /// Its consequence for heddle's work, to be named with its cause.
     fn consequence(&self) -> Option<String> {
         None
     }
@@ -273,6 +273,7 @@ impl CausalAlarm for Alarm {
             AlarmKind::StationUnlisted(_)
             | AlarmKind::DeviceUnlisted(..)
             | AlarmKind::OverTunnel(..)
+            | AlarmKind::MeasuredBefore(_)
             | AlarmKind::NobodysId(..) => AlarmSeverity::Info,
             _ => AlarmSeverity::Warning,
         }

@@ -106,6 +106,7 @@ impl fmt::Display for Alarm {
             | AlarmKind::Impostor { .. }
             | AlarmKind::NamedByOther { .. } => self.neighbour(f),
             AlarmKind::MeasuredOtherwise { .. }
+            | AlarmKind::MeasuredBefore(_)
             | AlarmKind::UnmanagedBridge(_)
             | AlarmKind::SegmentUnclear(_)
             | AlarmKind::SeveralOnCable(..)
@@ -407,6 +408,14 @@ impl Alarm {
                     places.join(", ")
                 )
             }
+            AlarmKind::MeasuredBefore(hosts) => write!(
+                f,
+                "\"{}\": the link of {} was lost since flows were measured here; if its cable is \
+                 elsewhere behind it now, the tree is wrong: `heddle map --controller` measures it \
+                 again",
+                self.subject,
+                short_list(hosts.iter().map(String::as_str))
+            ),
             AlarmKind::MeasuredOtherwise { side, against } => {
                 let wins = match against {
                     MeasuredConflict::Protocols => "managed switches have them at several places",
@@ -449,7 +458,7 @@ impl Alarm {
         match &self.kind {
             AlarmKind::StatedState { stated, found } => write!(
                 f,
-                " to be {stated}, but found {found}; what is stated counts"
+                " to be {stated}, but found {found}; the statement counts"
             ),
             AlarmKind::StatedDown(at) => write!(
                 f,
@@ -458,7 +467,7 @@ impl Alarm {
             ),
             AlarmKind::StatedRate { stated, found } => write!(
                 f,
-                " with {stated}, but found with {found}; what is stated counts"
+                " with {stated}, but found with {found}; the statement counts"
             ),
             AlarmKind::StatedElsewhere { found, why } => {
                 let end = |at: &DevicePort| {
@@ -472,7 +481,7 @@ impl Alarm {
                 let [a, b] = found.each_ref().map(end);
                 write!(
                     f,
-                    ", but found {a} - {b}, {why}; what is stated counts: check the cable or the \
+                    ", but found {a} - {b}, {why}; the statement counts: check the cable or the \
                      inventory"
                 )
             }
@@ -505,7 +514,7 @@ impl Alarm {
             (AlarmKind::StatedTogether([a, b], hops), _) => write!(
                 f,
                 "cluster \"{about}\": \"{a}\" and \"{b}\" are in it as {STATED}, but there is {} \
-                 between them; what is stated counts",
+                 between them; the statement counts",
                 routed_hops(hops)
             ),
             (AlarmKind::RouterUnseen { way, at, rate }, _) => write!(

@@ -72,6 +72,27 @@ impl fmt::Display for FlowFinding {
             FlowFinding::Behind(trunk) => {
                 write!(f, "flows to the host cross the trunk to {trunk}")
             }
+            FlowFinding::Seat {
+                among,
+                probability,
+                hosts,
+                rounds,
+                moved,
+                at,
+            } => {
+                write!(f, "flows between {hosts} hosts tell that the host is here")?;
+                if !among.is_empty() {
+                    write!(f, ", among {}", among.join(", "))?;
+                }
+                write!(
+                    f,
+                    "; probability {}.{:03}; {rounds} rounds, {:.1} MB, {}",
+                    probability / 1000,
+                    probability % 1000,
+                    moved.0 as f64 / 1e6,
+                    utc_minute(*at)
+                )
+            }
             FlowFinding::ReadBack(text) => f.write_str(text),
         }
     }

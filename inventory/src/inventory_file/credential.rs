@@ -134,7 +134,7 @@ pub(super) fn unquoted(problem: &str) -> Option<String> {
     // The reader puts the path of keys before its text.
     let path = rest.split_once(": ").map_or(rest, |(path, _)| path);
     let keys: Vec<&str> = path.split(['.', '[']).skip(1).collect();
-    // What holds further keys is a credential by its name, and no secret.
+    // A map with further keys is a credential by its name, and no secret.
     let named = keys.first().filter(|_| keys.len() > 1);
     let credential = named.map_or("credential".to_owned(), |name| {
         format!("credential \"{name}\"")

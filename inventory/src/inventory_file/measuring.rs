@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// What measurements of flows between hosts may cost. Without these settings nothing is measured.
+/// The times and the cost of measurements of flows between hosts. Without these settings nothing is measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(
     deny_unknown_fields,
@@ -45,7 +45,19 @@ impl MeasuringSettings {
     pub fn allows(&self, at: Millis) -> bool {
         self.times.is_empty() || self.times.iter().any(|span| span.contains(at))
     }
+
+    /// The time from now on for which measurements may run; a day if there is no end.
+    pub fn allowed_for(&self, now: Millis) -> Duration {
+        let minute = |n: u64| Millis((now.0 / 60_000 + n) * 60_000);
+        match (0..DAY).find(|n| !self.allows(minute(*n))) {
+            None => Duration::from_secs(DAY * 60),
+            Some(end) => Duration::from_millis(minute(end).0.saturating_sub(now.0)),
+        }
+    }
 }
+
+/// Minutes.
+const DAY: u64 = 1_440;
 
 /// A part of the time, in percent from 1 to 100. Written `10%`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -196,5 +208,16 @@ mod tests {
             [false, true, true, true, false, true, false]
         );
         assert!(MeasuringSettings::default().allows(Millis(7)));
+        let left = |hour: u64, minute: u64| {
+            settings.allowed_for(Millis((hour * 60 + minute) * 60_000 + 500))
+        };
+        let ms = Duration::from_millis;
+        assert_eq!(left(22, 0), ms(8 * 3_600_000 - 500));
+        assert_eq!(left(5, 59), ms(59_500));
+        assert_eq!(left(6, 0), ms(0));
+        assert_eq!(
+            MeasuringSettings::default().allowed_for(Millis(7)),
+            ms(86_400_000)
+        );
     }
 }

@@ -99,7 +99,7 @@ impl FromStr for SwitchAddress {
 }
 
 /// True for a name that the DNS may know (RFC 1123, 2.1), with underscores, which some sites have.
-/// What ends in a number is meant to be an IP address.
+/// A text that ends in a number is meant to be an IP address.
 fn is_dns_name(name: &str) -> bool {
     let label = |label: &str| {
         let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';

@@ -16,13 +16,13 @@ use std::time::{Duration, Instant};
 /// Finds the benchmark program that is built for an MPI library.
 pub type BenchProgram = fn(Mpi) -> anyhow::Result<PathBuf>;
 
-/// What serves a job's collectives.
+/// The routines that serve a job's collectives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum JobRoutines {
     /// The MPI library's own routines. heddle's library counts calls and does nothing else, so that
     /// the interface shows this job, too.
     OfTheLibrary,
-    /// What heddle takes by itself. Nothing is forced.
+    /// Those that heddle takes by itself. Nothing is forced.
     AsInstalled,
 }
 
@@ -250,7 +250,8 @@ impl DemoCluster {
             let _ = child.kill(); // This fails if it has ended already.
             let _ = child.wait();
         }
-        Ok(Lab::down(self.lab.name())?)
+        Lab::down(self.lab.name())?;
+        Ok(())
     }
 }
 

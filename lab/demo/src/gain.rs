@@ -1,5 +1,6 @@
 //! The gain: the same job with the library's own routines and with heddle, measured here.
 use api::JobStatus;
+use inventory::counted;
 use selection::decision_table::Collective;
 use std::time::Duration;
 
@@ -50,9 +51,9 @@ impl CallPace {
         let faster = own.each.as_secs_f64() / self.each.as_secs_f64();
         let shown = |pace: &CallPace| {
             format!(
-                "{:.3} s a call ({} calls)",
+                "{:.3} s a call ({})",
                 pace.each.as_secs_f64(),
-                pace.calls
+                counted(pace.calls, "call")
             )
         };
         format!(

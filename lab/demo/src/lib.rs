@@ -5,10 +5,12 @@
 //! |---|---|
 //! | `cluster` | the lab, the controller on its head node, a job across its hosts |
 //! | `gain` | the same job without heddle and with it |
+//! | `narration` | the lines that it prints |
 //! | `story` | the steps, each checked |
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 mod cluster;
 mod gain;
+mod narration;
 mod story;
 
 pub use cluster::{BenchProgram, down_on_signal};

@@ -1,14 +1,14 @@
 //! The story: discover, plan, run, recable, follow. Each step is checked.
 use super::cluster::{BenchProgram, DemoCluster, JobRoutines};
 use super::gain::JobPace;
+use super::narration::{print_fact, print_line, step};
 use anyhow::{Context, ensure};
 use api::{EpochInfo, JobStatus, Snapshot};
 use directory::reading::current_epoch;
 use inventory::topology::{LinkState, NodeKind};
-use inventory::{Mpi, Topology, TopologyFile};
+use inventory::{Mpi, Topology, TopologyFile, counted};
 use selection::decision_table::Way;
 use std::collections::BTreeSet;
-use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -31,7 +31,7 @@ pub(crate) fn watch(cluster: &mut DemoCluster) -> anyhow::Result<()> {
     std::thread::sleep(Duration::from_secs(2));
     cluster.watch()?;
     drop(lines);
-    // Who quits at once sees no figures of calls that were never made.
+    // After quitting at once there are no calls, and so no figures.
     if let Ok(pace) = cluster.wait("calls", Duration::from_secs(1), |s| running_pace(s, 1)) {
         print_gain(&pace, &own);
     }
@@ -48,9 +48,9 @@ pub(crate) fn tell(cluster: &mut DemoCluster) -> anyhow::Result<()> {
         following(s, first.number).cloned()
     })?;
     print_fact(&format!(
-        "job {} on {} ranks follows epoch {}: {}",
+        "job {} on {} follows epoch {}: {}",
         job.record.program,
-        job.record.ranks,
+        counted(job.record.ranks, "rank"),
         job.record.epoch,
         ways(&job)
     ));
@@ -162,10 +162,11 @@ pub(crate) fn begin(
     mpi: Mpi,
     bench: BenchProgram,
 ) -> anyhow::Result<DemoCluster> {
-    let (switches, trunks, hosts) = (file.switches.len(), file.links.len(), file.hosts.len());
     step(&format!(
-        "emulate {switches} switches, {trunks} cables between them, {hosts} hosts; snmpd and \
-         lldpd on each switch"
+        "emulate {}, {} between them, {}; snmpd and lldpd on each switch",
+        counted(file.switches.len(), "switch"),
+        counted(file.links.len(), "cable"),
+        counted(file.hosts.len(), "host")
     ));
     let start = Instant::now();
     let cluster = DemoCluster::up(name, file, mpi, bench)?;
@@ -204,23 +205,12 @@ fn first_epoch(cluster: &mut DemoCluster) -> anyhow::Result<EpochInfo> {
     }
     let (from, to) = &epoch.bottleneck;
     print_fact(&format!(
-        "epoch {}: {} hosts, {} phases, which the cable {from}-{to} makes necessary",
-        epoch.number, epoch.hosts, epoch.phases
+        "epoch {}: {}, {}, as many as the cable {from}-{to} needs",
+        epoch.number,
+        counted(epoch.hosts, "host"),
+        counted(epoch.phases, "phase")
     ));
     Ok(epoch)
-}
-
-fn step(text: &str) {
-    print_line(&format!("\n== {text}"));
-}
-
-fn print_fact(text: &str) {
-    print_line(&format!("   {text}"));
-}
-
-/// Without a reader the demo still goes on, and takes its cluster down.
-fn print_line(text: &str) {
-    let _ = writeln!(io::stdout(), "{text}");
 }
 
 /// Checks that the controller found every cable of the file and no other, in the state that STP
@@ -254,7 +244,8 @@ fn check_tree(file: &TopologyFile, found: &Topology) -> anyhow::Result<()> {
         .count();
     ensure!(
         hosts == file.hosts.len(),
-        "{hosts} hosts found, {} laid",
+        "{} found, {} laid",
+        counted(hosts, "host"),
         file.hosts.len()
     );
     Ok(())
@@ -292,8 +283,11 @@ fn following(snapshot: &Snapshot, epoch: u64) -> Option<&JobStatus> {
 fn ways(job: &JobStatus) -> String {
     let way = |c: &directory::job_record::CallTotal| {
         format!(
-            "{} by {} ({} calls of {} B)",
-            c.collective, c.way, c.calls, c.block
+            "{} by {} ({} of {} B)",
+            c.collective,
+            c.way,
+            counted(c.calls, "call"),
+            c.block
         )
     };
     job.record

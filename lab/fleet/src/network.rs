@@ -48,15 +48,15 @@ pub struct GeneratedNetwork {
     pub views: DeviceViews,
     /// The layers of their interfaces.
     pub layers: BTreeMap<String, InterfaceLayers>,
-    /// What is true of each node, by its name in the truth.
+    /// The truth about each node, by its name.
     pub nodes: BTreeMap<String, TrueNode>,
-    /// What tells of each link, in the order of the truth's links.
+    /// The evidence of each link, in the order of the truth's links.
     pub voices: Vec<LinkVoice>,
     /// Switches of the inventory that do not answer.
     pub silent: BTreeSet<String>,
 }
 
-/// What is true of a node, beside its links.
+/// The truth about a node, beside its links.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrueNode {
     /// Its own name for itself, which others may have, too.
@@ -73,7 +73,7 @@ pub struct TrueNode {
     pub speaks: bool,
 }
 
-/// What tells an observer of a link.
+/// The evidence of a link that an observer has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LinkVoice {
     /// An asked end lists the other by LLDP or CDP, under an identity that is no other's.

@@ -18,7 +18,7 @@ pub struct ScheduleView<'a> {
     pub tree: &'a Tree,
     /// The messages of each phase.
     pub phases: &'a [Vec<HostPair>],
-    /// What a link carries at once.
+    /// The messages that a link carries at once.
     pub capacities: &'a EdgeCapacities,
     /// The bottleneck, from and to.
     pub bottleneck: Option<(String, String)>,
@@ -95,7 +95,7 @@ pub fn picture(schedule: &ScheduleView<'_>, title: &str) -> SvgPicture {
     }
 }
 
-/// What the chart shows, in words.
+/// A description of the chart in words.
 fn told(
     all: &[CableRow],
     shown: &[&CableRow],

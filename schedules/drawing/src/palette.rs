@@ -45,7 +45,7 @@ const SERIES_COLOURS: [(&str, &str); SERIES] = [
     ("#7f4fc9", "#b893ff"),
 ];
 
-/// What does not depend on light and dark.
+/// The styles that do not depend on light and dark.
 const SHAPES: &str = "\
 text{unicode-bidi:plaintext}
 .bold{font-weight:600}

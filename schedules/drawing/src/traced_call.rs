@@ -68,7 +68,7 @@ pub fn picture(job: &TracedJob, call: &TracedCall) -> SvgPicture {
     }
 }
 
-/// What the picture is of.
+/// The subject of the picture.
 pub fn title(call: &TracedCall) -> String {
     let kind = &call.kind;
     format!(
@@ -91,7 +91,7 @@ fn rows(call: &TracedCall) -> usize {
     call.steps.iter().take_while(within).count()
 }
 
-/// What a rank sent, from when to when.
+/// A message that a rank sent, with its begin and end.
 fn sends(call: &TracedCall, rank: u32) -> Vec<(TracedPiece, Duration, Duration)> {
     let mut began: HashMap<(u32, u32, u32), Duration> = HashMap::new();
     let mut sends = Vec::new();

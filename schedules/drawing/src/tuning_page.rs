@@ -1,9 +1,9 @@
-//! What `heddle tune` measured, as one HTML file: each way by size with its error bars, the same as
-//! multiples of the library's own time, and the table that follows.
+//! The measurements of `heddle tune` as one HTML file: each way by size with its error bars, the
+//! same as multiples of the library's own time, and the table that follows.
 use crate::chart::{self, AxisLabel, AxisScale, AxisUnit, ChartLine, ChartPanel, ChartPoint};
 use crate::palette;
 use crate::svg::escaped;
-use inventory::Bytes;
+use inventory::{Bytes, counted};
 use selection::decision_table::{Collective, DecisionTable, Way};
 use selection::noise;
 use selection::tuning::{CallTiming, MEASURED, TuningRun};
@@ -15,10 +15,10 @@ pub fn html(run: &TuningRun, table: &DecisionTable, at: &str) -> String {
     hosts.sort_unstable();
     hosts.dedup();
     let about = format!(
-        "{}, {} ranks on {} hosts, epoch {}",
+        "{}, {} on {}, epoch {}",
         run.library,
-        run.place.hosts.len(),
-        hosts.len(),
+        counted(run.place.hosts.len(), "rank"),
+        counted(hosts.len(), "host"),
         run.epoch
     );
     let table = table.clone().for_mpi(run.mpi);

@@ -11,7 +11,7 @@
 //! | [`decision_table`] | the way at each block size |
 //! | [`tuning`] | the measurements, and the table that follows from them |
 //! | [`learning`] | the ways of calls, learned while a job runs |
-//! | [`learned`] | what jobs learned while they ran |
+//! | [`learned`] | the figures that jobs learned while they ran |
 //! | [`recorded_name`] | names that another version of heddle may have written |
 //! | [`signature`] | the effect of contention on the time of an all-to-all, fitted and predicted |
 //! | [`simulate`] | the time that traffic takes on shared cables |

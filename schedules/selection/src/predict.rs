@@ -145,7 +145,7 @@ pub fn allgather(
 /// The pieces in which a broadcast is played.
 const PIECES: u64 = 64;
 
-/// What heddle's ring takes for a reduction or broadcast of `block`, as [`Collective`] counts it.
+/// The time of heddle's ring for a reduction or broadcast of `block`, as [`Collective`] counts it.
 ///
 /// # Errors
 /// [`Deadlock`], as [`alltoall`].

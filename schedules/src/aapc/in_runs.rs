@@ -13,7 +13,7 @@
 //! they do not: there other cables are as busy as the bottleneck. Of 400 random trees with 4 to 32
 //! hosts 328 had such phases; tokens were more than in AAPC's order for 5 of them, two thirds in
 //! all. Cost: O(messages within a side * phases * path length), 64 phases at a time, so only up to
-//! [`MOST_HOSTS`]. Deviations: first fit is no proof that the messages would fit in no other way.
+//! [`MOST_HOSTS`]. Deviations: first fit does not prove that the messages would fit in no other way.
 use crate::message::Message;
 use inventory::tree::{NodeNumber, Tree};
 use std::cmp::Reverse;
@@ -168,6 +168,7 @@ impl PhaseSet {
 mod tests {
     use super::*;
     use crate::alltoall::{AlltoallAlgorithm, AlltoallSchedule, plan, plan_as};
+    use crate::synchronization::scheme::SyncScheme;
     use crate::synchronization::{SyncKind, SyncReduction};
     use crate::test_trees::{any_tree, row, star};
     use crate::verify;
@@ -204,6 +205,15 @@ mod tests {
             senders.dedup();
             assert_eq!(senders.len(), 8);
         }
+    }
+
+    #[test]
+    fn what_waits_for_no_turn_stays_in_aapcs_order() {
+        let tree = row(4, 4);
+        let phases = |scheme| plan(&tree, scheme).phases;
+        let of_aapc = in_order_of_aapc(&tree).phases;
+        assert_eq!(phases(SyncScheme::WINDOW), of_aapc);
+        assert_ne!(phases(SyncKind::Receiver.into()), of_aapc);
     }
 
     #[test]

@@ -191,18 +191,6 @@ pub fn plan_as(
 }
 
 impl AllgatherSchedule {
-    /// The allgather among no hosts. There is no tree without hosts, yet a call with nothing to do
-    /// is not an error.
-    pub fn of_nobody() -> AllgatherSchedule {
-        AllgatherSchedule {
-            algorithm: AllgatherAlgorithm::Lr1,
-            hosts: Vec::new(),
-            ring: Vec::new(),
-            longest_path: 0,
-            contention_free: true,
-        }
-    }
-
     fn new(tree: &Tree, algorithm: AllgatherAlgorithm, ring: Vec<NodeNumber>) -> AllgatherSchedule {
         let longest_path = neighbours(&ring)
             .map(|(a, b)| switches_between(tree, a, b))

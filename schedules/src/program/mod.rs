@@ -22,7 +22,7 @@ use crate::bound::PhaseBound;
 use crate::synchronization::dummy::dummies;
 use crate::synchronization::scheme::SyncMechanism;
 use c_text::{comment, literal};
-use inventory::Tree;
+use inventory::{Tree, counted};
 use std::fmt::Write;
 use steps::ProgramStep;
 
@@ -56,22 +56,29 @@ pub fn alltoall(tree: &Tree, plan: &AlltoallSchedule) -> String {
         ("Algorithm", plan.algorithm.to_string()),
         (
             "Schedule",
-            format!("{} phases, {} messages", plan.phases.len(), plan.messages()),
+            format!(
+                "{}, {}",
+                counted(plan.phases.len(), "phase"),
+                counted(plan.messages(), "message")
+            ),
         ),
         (
             "Bound",
             format!(
-                "{phases} phases: {} -> {} carries {load} messages, {capacity} at once",
+                "{}: {} -> {} carries {}, {capacity} at once",
+                counted(*phases, "phase"),
                 comment(from),
-                comment(to)
+                comment(to),
+                counted(*load, "message")
             ),
         ),
         (
             "Sync",
             format!(
-                "{scheme}: {} tokens, {barriers} barriers, {} fillers",
-                plan.syncs.len(),
-                fillers.len()
+                "{scheme}: {}, {}, {}",
+                counted(plan.syncs.len(), "token"),
+                counted(barriers, "barrier"),
+                counted(fillers.len(), "filler")
             ),
         ),
     ];
@@ -87,7 +94,10 @@ pub fn allgather(plan: &AllgatherSchedule) -> String {
         ("Algorithm", plan.algorithm.to_string()),
         (
             "Ring",
-            format!("{} switches between neighbours at most", plan.longest_path),
+            format!(
+                "{} between neighbours at most",
+                counted(plan.longest_path, "switch")
+            ),
         ),
         (
             "Contention",

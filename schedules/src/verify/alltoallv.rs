@@ -99,7 +99,8 @@ fn every_pair_once(tree: &Tree, messages: &[Message]) -> Result<(), LengthViolat
     }
 }
 
-/// What is over when a message starts. Waits never point backwards, so nothing waits in a circle.
+/// The messages that are over when a message starts. Waits never point backwards, so nothing waits
+/// in a circle.
 fn known_messages(hosts: u32, plan: &LengthSchedule) -> Result<KnownMessages, LengthViolation> {
     let mut waits: Vec<Vec<u32>> = vec![Vec::new(); plan.messages.len()];
     for &TransferWait {

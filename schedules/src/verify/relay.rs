@@ -2,7 +2,7 @@
 use crate::relay::{PartTreatment, RankRelay, RelayCollective};
 use std::collections::{BTreeSet, HashMap};
 
-/// Why the shares of the ranks are no such collective.
+/// The reason why the shares of the ranks do not make up such a collective.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("along the ring: {0}")]
 pub struct RelayViolation(pub String);

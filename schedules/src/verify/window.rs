@@ -3,7 +3,7 @@ use super::{NodeNames, ScheduleViolation};
 use crate::window::{OctetWindow, PORT_QUEUE};
 use inventory::tree::{NodeNumber, Tree};
 
-/// What the ranks can send over an edge.
+/// The octets that the ranks can send over an edge.
 #[derive(Debug, Clone, Copy, Default)]
 struct EdgeSenders {
     /// Blocks of one all-to-all.

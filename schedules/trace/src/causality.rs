@@ -2,21 +2,37 @@
 //!
 //! Source: bounds on clock offsets from one-way messages (Duda, Harrus, Haddad, Bernard 1987,
 //! "Estimating global time in distributed systems"). Input: the steps of a call, by clocks that the
-//! ranks have compared. Guarantee: with the corrections no token and no block comes before it was
-//! sent, if any corrections have that property; else there are none. Cost: one shortest-path search
-//! each way over the pairs of hosts that exchange anything. Deviations: offsets are constant within
-//! a call, and each is the middle of its bounds: the fastest messages of both directions are then
-//! equally fast.
+//! ranks have compared, and how well each is known. Guarantee: with the corrections no token and no
+//! block comes before it was sent, if any corrections have that property; else there are none. They
+//! stay within what is known of the clocks, if that is possible: around a ring everything goes in
+//! one direction, and so says little of clocks. Cost: one shortest-path search each way over the
+//! pairs of hosts that exchange anything. Deviations: offsets are constant within a call, and each is
+//! the middle of its bounds: the fastest messages of both directions are then equally fast.
 use crate::job::TracedCall;
 use crate::step::{RankStep, TimedStep};
 use std::collections::HashMap;
 use std::time::Duration;
 
-/// Nanoseconds to add to the times of each host, by the number that `host_of` gives its ranks.
-pub fn corrections(call: &TracedCall, host_of: &[usize]) -> Vec<i64> {
+/// Nanoseconds to add to the times of each host, by the number that `host_of` gives its ranks. The
+/// clock of host `h` is known to `doubts[h]` nanoseconds against that of the first host, if at all.
+pub fn corrections(call: &TracedCall, host_of: &[usize], doubts: &[Option<i64>]) -> Vec<i64> {
     let hosts = host_of.iter().max().map_or(0, |most| most + 1);
     let delays = least_delays(call, host_of);
-    let none = vec![0; hosts];
+    let mut bounded = delays.clone();
+    for (host, doubt) in doubts.iter().enumerate().take(hosts).skip(1) {
+        let Some(doubt) = *doubt else { continue };
+        for pair in [(0, host), (host, 0)] {
+            let least = bounded.entry(pair).or_insert(doubt);
+            *least = doubt.min(*least);
+        }
+    }
+    middles(hosts, &bounded)
+        .or_else(|| middles(hosts, &delays))
+        .unwrap_or_else(|| vec![0; hosts])
+}
+
+/// The middle of each host's bounds; `None` where they contradict each other.
+fn middles(hosts: usize, delays: &HashMap<(usize, usize), i64>) -> Option<Vec<i64>> {
     // A host's correction is at most what it takes from it to the first host, and at least minus
     // what it takes from there.
     let to_first: Vec<_> = delays
@@ -27,16 +43,14 @@ pub fn corrections(call: &TracedCall, host_of: &[usize]) -> Vec<i64> {
         .iter()
         .map(|(&(from, to), &d)| (from, to, d))
         .collect();
-    let (Some(most), Some(least)) = (nearest(hosts, &to_first), nearest(hosts, &from_first)) else {
-        return none;
+    let bounds = nearest(hosts, &to_first)?
+        .into_iter()
+        .zip(nearest(hosts, &from_first)?);
+    let middle = |(most, least): (Option<i64>, Option<i64>)| match (most, least) {
+        (Some(most), Some(least)) => most.midpoint(least.saturating_neg()),
+        _ => 0,
     };
-    let bounds = most.into_iter().zip(least);
-    bounds
-        .map(|(most, least)| match (most, least) {
-            (Some(most), Some(least)) => most.midpoint(least.saturating_neg()),
-            _ => 0,
-        })
-        .collect()
+    Some(bounds.map(middle).collect())
 }
 
 /// The least time from a host to another that anything seems to have taken; less than nothing where

@@ -15,7 +15,7 @@ const AT_ONCE: Duration = Duration::from_micros(50);
 /// A longer path is cut: no call of a verified schedule has one.
 const LONGEST: usize = 1 << 16;
 
-/// What time went into.
+/// A cause of elapsed time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TimeSink {
     /// Data on links, at the rate of the slowest one on the way.
@@ -26,7 +26,7 @@ pub enum TimeSink {
     SentAgain,
     /// A token under way, as long as the fastest of its kind.
     TokenInFlight,
-    /// What a token took longer than that: it stood behind data.
+    /// The time that a token took longer than that: it stood behind data.
     TokenBehindData,
     /// A rank that could go on and had no processor.
     Processor,
@@ -78,7 +78,7 @@ impl TimeSink {
     }
 }
 
-/// What a segment of the path is.
+/// The kind of a segment of the path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathStep {
     /// A rank had not come.
@@ -107,9 +107,9 @@ pub struct PathSegment {
     pub from: u32,
     /// See [`PathSegment::from`].
     pub to: u32,
-    /// What it is.
+    /// Its kind.
     pub step: PathStep,
-    /// What its time went into.
+    /// The cause of its time.
     pub sinks: Vec<(TimeSink, Duration)>,
 }
 
@@ -250,7 +250,7 @@ impl PathSearch<'_> {
             .map_or(0, |network| network.links(from, to).len())
     }
 
-    /// What a step waited for; adds the segment between.
+    /// The step that a step waited for; adds the segment between.
     fn before(&mut self, place: StepPlace) -> Option<StepPlace> {
         let (rank, at) = place;
         match self.step(place).step {

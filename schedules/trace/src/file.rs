@@ -15,10 +15,10 @@ const MAGIC: &[u8] = b"heddle trace 1\n";
 const LONGEST_HEADER: usize = 16 << 20;
 /// Ranks of a job: more are refused.
 pub const MOST_RANKS: u32 = 1 << 16;
-/// What the name of a trace's file ends with.
+/// The end of the name of a trace's file.
 pub const SUFFIX: &str = "heddle-trace";
 
-/// What is the same in many calls.
+/// The properties that many calls share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CallKind {
     /// The collective.
@@ -59,7 +59,7 @@ pub struct TracedNetwork {
     pub topology: String,
 }
 
-/// What a rank says of itself.
+/// A rank's data about itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceHeader {
     /// The same on all ranks of a process set, and different in another one.
@@ -81,13 +81,13 @@ pub struct TraceHeader {
 /// A rank's trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RankTrace {
-    /// What it says of itself.
+    /// Its data about itself.
     pub header: TraceHeader,
     /// Its steps, the oldest first.
     pub steps: Vec<TimedStep>,
 }
 
-/// Why octets are no trace.
+/// The reason why octets are not a trace.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TraceFileError {
     /// Another file.
@@ -146,7 +146,7 @@ impl RankTrace {
 }
 
 impl TraceHeader {
-    /// What no rank writes.
+    /// Refuses a header that no rank writes.
     fn check(&self) -> Result<(), String> {
         let ranks = self.hosts.len();
         if ranks > MOST_RANKS as usize || self.rank as usize >= ranks {

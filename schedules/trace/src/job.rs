@@ -1,6 +1,6 @@
 //! The traces of a job's ranks together: its calls, each on one clock.
 use crate::causality;
-use crate::file::{CallKind, RankTrace};
+use crate::file::{CallKind, RankTrace, TraceHeader};
 use crate::step::{RankStep, TimedStep};
 use inventory::tree::{EdgeNumber, NodeNumber, Tree};
 use inventory::{BitsPerSec, TopologyFile};
@@ -32,7 +32,7 @@ pub struct TracedJob {
 pub struct TracedCall {
     /// Its number among the calls of the job.
     pub number: u32,
-    /// What it was.
+    /// Its kind.
     pub kind: CallKind,
     /// By rank: its steps since the first rank came, the oldest first; none without its trace.
     pub steps: Vec<Vec<TimedStep>>,
@@ -166,6 +166,7 @@ type RankShare = (CallKind, Vec<(i128, RankStep)>);
 /// The calls that every trace has whole.
 fn calls(traces: &[RankTrace], hosts: &[String]) -> Vec<TracedCall> {
     let host_of = numbers(hosts);
+    let doubts = doubts(traces, &host_of);
     let mut shares: BTreeMap<u32, BTreeMap<u32, RankShare>> = BTreeMap::new();
     for trace in traces {
         for (number, share) in shares_of(trace) {
@@ -202,10 +203,24 @@ fn calls(traces: &[RankTrace], hosts: &[String]) -> Vec<TracedCall> {
                 kind,
                 steps,
             };
-            call.correct(&causality::corrections(&call, &host_of), &host_of);
+            call.correct(&causality::corrections(&call, &host_of, &doubts), &host_of);
             Some(call)
         })
         .collect()
+}
+
+/// By host: how well its clock is known, in nanoseconds.
+fn doubts(traces: &[RankTrace], host_of: &[usize]) -> Vec<Option<i64>> {
+    let hosts = host_of.iter().max().map_or(0, |most| most + 1);
+    let mut doubts = vec![None; hosts];
+    for TraceHeader { rank, clocks, .. } in traces.iter().map(|trace| &trace.header) {
+        let widths = clocks.iter().map(|c| c.most.abs_diff(c.least) / 2);
+        let doubt = widths.max().and_then(|most| i64::try_from(most).ok());
+        if let Some(&host) = host_of.get(*rank as usize) {
+            doubts[host] = doubts[host].or(doubt);
+        }
+    }
+    doubts
 }
 
 /// A number for the host of each rank.

@@ -1,8 +1,9 @@
-//! What the time of a call went into: added up along its critical path.
+//! The causes of a call's time, added up along its critical path.
 use crate::critical_path::{PathSegment, PathStep, TimeSink, critical_path, octets};
 use crate::file::CallKind;
 use crate::job::{TracedCall, TracedJob, on_the_wire};
 use crate::step::RankStep;
+use inventory::counted;
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ const BUSIEST_LINKS: usize = 4;
 pub struct CallReport {
     /// The number of the call.
     pub number: u32,
-    /// What it was.
+    /// Its kind.
     pub kind: CallKind,
     /// How many calls of its kind there are.
     pub of_its_kind: usize,
@@ -26,7 +27,7 @@ pub struct CallReport {
     pub took: Duration,
     /// The rank that came last, and how long after the first.
     pub last_to_come: Option<(u32, Duration)>,
-    /// What the time of the critical path went into.
+    /// The causes of the critical path's time.
     pub sinks: BTreeMap<TimeSink, Duration>,
     /// The critical path.
     pub path: Vec<PathSegment>,
@@ -164,20 +165,21 @@ fn links(job: &TracedJob, call: &TracedCall) -> Vec<LinkUse> {
 pub fn text(job: &TracedJob, reports: &[CallReport]) -> String {
     let missing = job.hosts.len() - job.ranks.len();
     let mut lines = vec![format!(
-        "{} ranks, {} calls recorded whole, clocks of hosts known to {}",
-        job.hosts.len(),
-        job.calls.len(),
+        "{}, {} recorded whole, clocks of hosts known to {}",
+        counted(job.hosts.len(), "rank"),
+        counted(job.calls.len(), "call"),
         time(job.clock_doubt),
     )];
     if missing > 0 {
         lines.push(format!(
-            "the traces of {missing} ranks are not there: paths end where they would go on"
+            "the traces of {} are missing: paths end where they would go on",
+            counted(missing, "rank")
         ));
     }
     if job.lost > 0 {
         lines.push(format!(
-            "{} steps found no room: the first calls are missing",
-            job.lost
+            "{} found no room: the first calls are missing",
+            counted(job.lost, "step")
         ));
     }
     for report in reports {
@@ -257,7 +259,7 @@ fn longest_lines(job: &TracedJob, report: &CallReport) -> Vec<String> {
     lines
 }
 
-/// What a segment took beyond its data at the links' rates.
+/// The time of a segment beyond its data at the links' rates.
 fn waste(segment: &PathSegment) -> Duration {
     let spent = segment
         .sinks

@@ -35,7 +35,7 @@ pub struct TracedToken {
     pub id: u32,
 }
 
-/// What a rank did.
+/// A step of a rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RankStep {
     /// It came to a call. Calls have numbers, the same on every rank; what the call is stands in
@@ -59,7 +59,7 @@ pub enum RankStep {
     TokenGiven(TracedToken),
     /// It began to send.
     SendBegan(TracedPiece),
-    /// What it sent counts as gone.
+    /// Its block counts as gone.
     SendGone(TracedPiece),
     /// So much has come that tokens are given.
     Arriving(TracedPiece),
@@ -190,7 +190,7 @@ impl TimedStep {
         octets
     }
 
-    /// Reads what [`TimedStep::to_octets`] wrote; `None` for octets that are no step.
+    /// Reads what [`TimedStep::to_octets`] wrote; `None` for octets that are not a step.
     pub fn from_octets(octets: &[u8; STEP_OCTETS]) -> Option<TimedStep> {
         let [a, b, c, d, e, f, g, h, rest @ ..] = *octets;
         let word =

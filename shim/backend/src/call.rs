@@ -26,7 +26,7 @@ pub(crate) struct CollectiveCall<'a> {
     pub(crate) native: &'a dyn Fn() -> c_int,
 }
 
-/// What a call has beside its buffers.
+/// The argument that a call has beside its buffers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum CallRole {
     /// Nothing: ranks exchange blocks.
@@ -214,7 +214,7 @@ pub(crate) struct CallAmount {
     pub(crate) fits: bool,
     /// True if each rank knows its own blocks only.
     pub(crate) differs: bool,
-    /// What this rank moves for each rank.
+    /// Octets that this rank moves for each rank.
     pub(crate) moved: u64,
     /// No block is far larger than the mean, as far as all ranks know.
     pub(crate) is_even: bool,
@@ -223,7 +223,7 @@ pub(crate) struct CallAmount {
 }
 
 impl CallAmount {
-    /// What a rank moves for each rank, if it is the same on all ranks.
+    /// Octets that a rank moves for each rank, if their number is the same on all ranks.
     pub(crate) fn known_to_all(self) -> Option<u64> {
         (!self.differs).then_some(self.moved)
     }
@@ -308,7 +308,7 @@ impl CollectiveCall<'_> {
         lengths
     }
 
-    /// What this rank alone knows of a call whose amount this is.
+    /// This rank's own part of a call of this amount, which the other ranks do not know.
     ///
     /// # Safety
     /// As the MPI standard says of the arguments, on a communicator of so many ranks.

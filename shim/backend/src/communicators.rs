@@ -1,6 +1,6 @@
-//! What this process knows of each communicator of the application: an attribute on it, so that MPI
-//! itself says when it goes, and a short memory per thread, because looking an attribute up costs
-//! as much as a small collective may.
+//! The state of each communicator of the application. It is an attribute of the communicator, so that
+//! MPI itself says when the communicator goes. Each thread has a short memory of states beside,
+//! because looking an attribute up costs as much as a small collective may.
 //!
 //! A communicator costs next to nothing until the calls on it are worth a look
 //! ([`runtime::communicator_work`]). A duplicate shares what its parent has, count and process set
@@ -17,6 +17,7 @@ use crate::mpi_result::{MpiErrorCode, MpiResult, check};
 use crate::process_set::{self, ProcessSet};
 use crate::{passing, registry, root_rank};
 use runtime::communicator_work::{CallAction, CommunicatorWork, WORTH_A_LOOK};
+use runtime::look_allowance;
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -129,6 +130,13 @@ impl CommState {
                 return Ok(None);
             }
             CallAction::Meet => worth.lived() >= WORTH_A_LOOK,
+            CallAction::MeetFirst => {
+                let affords = look_allowance::affords_another();
+                if affords && self.rank == 0 {
+                    root_rank::prepare();
+                }
+                affords
+            }
             CallAction::Look => true,
         };
         match meeting::meet(&self.within(call.comm), is_worth_a_look)? {
@@ -155,7 +163,7 @@ fn attribute(comm: MPI_Comm) -> MpiResult<*const CommState> {
     let mpi = mpi();
     let key = key()?;
     let (mut value, mut found): (*mut c_void, c_int) = (std::ptr::null_mut(), 0);
-    // What is no communicator at all is told here, as the library would tell it, and once.
+    // A handle that is not a communicator fails here, with the library's own error, and only once.
     // SAFETY: a communicator of the application, a key of ours and places for the results.
     check(unsafe { (mpi.call.Comm_get_attr)(comm, key, (&raw mut value).cast(), &mut found) })?;
     if found != 0 {

@@ -1,4 +1,4 @@
-//! What heddle asks about the application's datatypes. A question that fails is heddle's own
+//! heddle's questions about the application's datatypes. A question that fails is heddle's own
 //! trouble: the call then goes to the library, which raises what there is to raise.
 use crate::abi::{MPI_Comm, MPI_Count, MPI_Datatype};
 use crate::error_handlers::quietly;

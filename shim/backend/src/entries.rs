@@ -1,4 +1,4 @@
-//! What the front calls: the collectives under their C signatures, each in the form of the standard
+//! The functions that the front calls: the collectives under their C signatures, each in the form of the standard
 //! and in the one with large counts, which also a library without large counts can be called by.
 use crate::abi::{MPI_Comm, MPI_Count, MPI_Datatype};
 use crate::call::{BlockCounts, CallBuffer, CallRole, CollectiveCall};

@@ -18,7 +18,7 @@ const NAME: usize = 256;
 static WAITED_IN_VAIN: AtomicBool = AtomicBool::new(false);
 const ONCE_BITTEN: Duration = Duration::from_millis(50);
 
-/// What the members of a communicator found when they met.
+/// The outcome of a meeting of a communicator's members.
 pub(crate) enum MeetingOutcome {
     /// Their process set.
     Joined(Arc<Mutex<ProcessSet>>),

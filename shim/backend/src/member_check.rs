@@ -5,7 +5,9 @@
 //! but time. So the ranks meet in a non-blocking barrier, which a rank without the runtime does not
 //! notice, and wait for it as long as patience lasts. Then each says whether it saw all others, and
 //! what it knows already: a rank that comes late finds the votes of those that gave up, and stands
-//! aside as they did.
+//! aside as they did. The vote is a reduction, because an allgather may connect each rank with each
+//! other one, which the application perhaps never does. Where it does so later, Open MPI's connections
+//! that begin with small messages lose more in its first large calls than others.
 //!
 //! Where some rank never comes, barrier and vote stay under way for good; its own non-blocking
 //! collectives on this communicator no longer match those of the others.
@@ -34,32 +36,31 @@ pub(crate) struct MemberFacts {
     pub(crate) is_worth_a_look: bool,
 }
 
-/// Octets of a vote.
-const VOTE: usize = 19;
+/// Numbers of a vote, of each of which the least counts.
+const VOTE: usize = 6;
 
 impl MemberFacts {
-    fn vote(self, came: bool) -> [u8; VOTE] {
-        let mut vote = [0; VOTE];
-        vote[..2].copy_from_slice(&[u8::from(came), u8::from(self.hosts)]);
-        vote[2..10].copy_from_slice(&self.set.to_le_bytes());
-        vote[10..18].copy_from_slice(&self.unused.to_le_bytes());
-        vote[18] = u8::from(self.is_worth_a_look);
-        vote
+    fn vote(self, came: bool, rank: c_int) -> [u64; VOTE] {
+        [
+            u64::from(came),
+            u64::from(self.hosts),
+            u64::from(self.is_worth_a_look),
+            self.set,
+            // The greatest of all sets.
+            !self.set,
+            if rank == 0 { self.unused } else { u64::MAX },
+        ]
     }
 
-    /// The facts that the votes have in common; `None` unless all came.
-    fn common(self, votes: &[u8]) -> Option<MemberFacts> {
-        let all = |fits: &dyn Fn(&[u8]) -> bool| votes.chunks_exact(VOTE).all(fits);
-        let first = votes.get(10..18)?.first_chunk()?;
-        all(&|vote| vote[0] == 1).then(|| MemberFacts {
-            set: if all(&|vote| vote[2..10] == self.set.to_le_bytes()) {
-                self.set
-            } else {
-                0
-            },
-            hosts: all(&|vote| vote[1] == 1),
-            unused: u64::from_le_bytes(*first),
-            is_worth_a_look: all(&|vote| vote[18] == 1),
+    /// The facts that the votes have in common, by the least of their numbers; `None` unless all
+    /// came.
+    fn common(least: [u64; VOTE]) -> Option<MemberFacts> {
+        let [came, hosts, is_worth_a_look, set, beyond, unused] = least;
+        (came == 1).then_some(MemberFacts {
+            set: if set == !beyond { set } else { 0 },
+            hosts: hosts == 1,
+            unused,
+            is_worth_a_look: is_worth_a_look == 1,
         })
     }
 }
@@ -78,29 +79,22 @@ pub(crate) fn compare_members(
         check(unsafe { (mpi.call.Ibarrier)(comm, &mut barrier) })
     })?;
     let came = completes(within, &mut barrier, Some(Instant::now() + patience))?;
-    let (own, mut votes) = (
-        known.vote(came).to_vec(),
-        vec![0u8; VOTE * within.size as usize],
-    );
-    let (from, to, count, byte) = (
-        own.as_ptr().cast(),
-        votes.as_mut_ptr().cast(),
-        VOTE as c_int,
-        mpi.handle.byte,
-    );
+    let (own, mut least) = (Box::new(known.vote(came, within.rank)), Box::new([0; VOTE]));
+    let (from, to) = (own.as_ptr().cast(), least.as_mut_ptr().cast());
+    let (count, number, min) = (VOTE as c_int, mpi.handle.uint64, mpi.handle.op_min);
     let mut vote = mpi.handle.request_null;
     quietly(comm, || {
-        // SAFETY: the buffers hold as many octets as are said, and are kept until the request is
+        // SAFETY: the buffers hold as many numbers as are said, and are kept until the request is
         // complete, or for good.
-        check(unsafe { (mpi.call.Iallgather)(from, count, byte, to, count, byte, comm, &mut vote) })
+        check(unsafe { (mpi.call.Iallreduce)(from, to, count, number, min, comm, &mut vote) })
     })?;
     // All have come, so each votes, at the latest when its own patience ends.
     let told = came && completes(within, &mut vote, None)?;
     if !told {
-        std::mem::forget((own, votes));
+        std::mem::forget((own, least));
         return Ok(None);
     }
-    Ok(known.common(&votes))
+    Ok(MemberFacts::common(*least))
 }
 
 fn completes(
@@ -152,36 +146,37 @@ mod tests {
     #[test]
     fn what_all_ranks_know_is_what_none_denies() {
         let common = |votes: &[(u64, bool, bool)]| {
-            let known = |at: u64, &(set, hosts, _): &(u64, bool, bool)| MemberFacts {
+            let vote = |(at, &(set, hosts, came)): (i32, &(u64, bool, bool))| {
+                let known = MemberFacts {
+                    set,
+                    hosts,
+                    unused: 40 - at as u64,
+                    is_worth_a_look: at == 0,
+                };
+                known.vote(came, at)
+            };
+            let least = |a: [u64; VOTE], b: [u64; VOTE]| std::array::from_fn(|at| a[at].min(b[at]));
+            (0..)
+                .zip(votes)
+                .map(vote)
+                .reduce(least)
+                .and_then(MemberFacts::common)
+        };
+        let facts = |set, hosts| {
+            Some(MemberFacts {
                 set,
                 hosts,
-                unused: 40 + at,
-                is_worth_a_look: at == 0,
-            };
-            let all: Vec<u8> = (0..)
-                .zip(votes)
-                .flat_map(|(at, vote)| known(at, vote).vote(vote.2))
-                .collect();
-            known(1, &votes[1]).common(&all)
-        };
-        assert_eq!(
-            common(&[(7, true, true), (7, true, true)]),
-            Some(MemberFacts {
-                set: 7,
-                hosts: true,
                 unused: 40,
-                is_worth_a_look: false
+                is_worth_a_look: false,
             })
-        );
+        };
+        assert_eq!(common(&[(7, true, true), (7, true, true)]), facts(7, true));
         assert_eq!(
             common(&[(7, true, true), (8, false, true)]),
-            Some(MemberFacts {
-                set: 0,
-                hosts: false,
-                unused: 40,
-                is_worth_a_look: false
-            })
+            facts(0, false)
         );
+        assert_eq!(common(&[(8, true, true), (7, true, true)]), facts(0, true));
+        assert_eq!(common(&[(0, true, true), (7, true, true)]), facts(0, true));
         assert_eq!(common(&[(7, true, true), (7, true, false)]), None);
     }
 }

@@ -185,7 +185,7 @@ fn exchange(
     let progress = &mut || within.progress();
     let equal = |(sent, received): (&&[u8], &&mut [u8])| sent.len() == received.len();
     if !call.collective.has_own_lengths() && !sends.iter().zip(&*receives).all(equal) {
-        // What this rank sends and expects cannot both be what the others do. Without frames they
+        // Blocks of two lengths cannot both match those of the other ranks. Without frames the ranks
         // would wait for each other, or take octets of this call for those of the next.
         mesh.close();
         return Err(MpiErrorCode::truncated());
@@ -233,8 +233,8 @@ pub(crate) unsafe fn allgather(
     unsafe { places.unpack(me) }
 }
 
-/// What has begun cannot be undone: the application hears of it as of any failure of its MPI
-/// library.
+/// The call has begun and cannot be undone, so the application hears of the failure as of any failure
+/// of its MPI library.
 pub(crate) fn failed(broken: &MeshError) -> MpiErrorCode {
     stderr::write_line(&format!("TCP path: {broken}; the call failed"));
     MpiErrorCode::other()

@@ -109,7 +109,7 @@ functions! {
     Get_processor_name(*mut c_char, *mut c_int);
     Group_free(*mut MPI_Group);
     Group_translate_ranks(MPI_Group, c_int, *const c_int, MPI_Group, *mut c_int);
-    Iallgather(*const c_void, c_int, MPI_Datatype, *mut c_void, c_int, MPI_Datatype, MPI_Comm, *mut MPI_Request);
+    Iallreduce(*const c_void, *mut c_void, c_int, MPI_Datatype, MPI_Op, MPI_Comm, *mut MPI_Request);
     Ibarrier(MPI_Comm, *mut MPI_Request);
     Iprobe(c_int, c_int, MPI_Comm, *mut c_int, *mut MPI_Status);
     Irecv(*mut c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Request);
@@ -259,7 +259,7 @@ unsafe impl Send for MpiLibrary {}
 // SAFETY: as above; nothing is ever changed.
 unsafe impl Sync for MpiLibrary {}
 
-static MPI: OnceLock<MpiLibrary> = OnceLock::new();
+static OPENED: OnceLock<MpiLibrary> = OnceLock::new();
 
 /// Looks everything up, once.
 ///
@@ -287,13 +287,13 @@ pub(crate) unsafe fn open(function: SymbolFinder, object: SymbolFinder) -> bool 
             thread_multiple: HEDDLE_THREAD_MULTIPLE,
         }
     };
-    MPI.get_or_init(|| mpi);
+    OPENED.get_or_init(|| mpi);
     true
 }
 
 /// The library. The front opens it before it passes any call.
 pub(crate) fn mpi() -> &'static MpiLibrary {
-    match MPI.get() {
+    match OPENED.get() {
         Some(mpi) => mpi,
         None => unreachable!("the front calls heddle_open before any collective"),
     }

@@ -17,7 +17,7 @@ use selection::learning::CallClass;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-/// What the front reads.
+/// The table that the front reads.
 #[unsafe(no_mangle)]
 static HEDDLE_PASSING: PassTable =
     PassTable::new(usize::MAX >> (8 * (size_of::<usize>() - size_of::<MPI_Comm>())));
@@ -75,7 +75,7 @@ fn may_pass() -> bool {
 pub(crate) struct PassingKind {
     pub(crate) collective: Collective,
     pub(crate) block: u64,
-    /// What each counts towards the next agreement.
+    /// The work that each call counts towards the next agreement.
     pub(crate) work: u64,
     /// Where something is learned of them.
     pub(crate) class: Option<CallClass>,
@@ -90,7 +90,7 @@ pub(crate) struct PassingKinds {
 }
 
 impl PassingKinds {
-    /// What has passed since this was asked last.
+    /// The calls that have passed since the last question.
     pub(crate) fn passed(&self) -> impl Iterator<Item = (PassingKind, u32)> + use<> {
         let both = self.kinds.into_iter().zip(PassedCollective::ALL);
         both.filter_map(|(kind, collective)| {

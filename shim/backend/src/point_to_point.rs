@@ -291,7 +291,7 @@ struct MessageCarrier<'a, P> {
     part: &'a RankPart,
     places: P,
     requests: PendingRequests<TransferCompletion>,
-    /// What has happened, and what happened without any message: blocks of nothing.
+    /// The completions so far, also those that need no message: of empty blocks.
     done: Vec<TransferCompletion>,
 }
 

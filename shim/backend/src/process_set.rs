@@ -1,8 +1,9 @@
-//! What this process knows as a member of a process set: the members of a communicator, of its
-//! duplicates, and of others that have the same members in the same order. They follow an epoch
+//! A process set, seen by one of its members. The set has the members of a communicator, of its
+//! duplicates, and of others that have the same members in the same order. The members follow an epoch
 //! together, and agree on it at calls on any of these communicators.
 mod settled;
 
+use crate::aligned_room::KeptRoom;
 use crate::call::CallRole;
 use crate::call::{CallAmount, CollectiveCall};
 use crate::call_comm::CallComm;
@@ -25,6 +26,7 @@ use directory::epoch::LeanEpoch;
 use runtime::agreement_pace::AgreementPace;
 use runtime::call_forecast::NOT_SERVED;
 use runtime::directive::RootDirective;
+use runtime::look_allowance;
 use runtime::plan::{FollowedEpoch, UnplannedEpoch};
 use runtime::settings::ForcedWays;
 use runtime::watchdog;
@@ -35,7 +37,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
 
 /// The library this backend is compiled for.
-pub(crate) const MPI: Mpi = if cfg!(open_mpi) {
+pub(crate) const BACKEND_MPI: Mpi = if cfg!(open_mpi) {
     Mpi::OpenMpi
 } else {
     Mpi::Mpich
@@ -56,6 +58,7 @@ pub(crate) struct ProcessSet {
     followed: FollowState,
     messages: PrivateCommState,
     wires: MeshState,
+    room: KeptRoom,
     learning: SetLearning,
     /// The last kind of calls that go to the library's own routine for as long as this epoch is
     /// followed.
@@ -63,7 +66,7 @@ pub(crate) struct ProcessSet {
     passing: PassingKinds,
     /// Rank 0 has more to do.
     root: Option<Box<RootRank>>,
-    /// What this rank does when, where that is recorded.
+    /// The steps of this rank with their times, where they are recorded.
     trace: SetTrace,
     watch: SetWatch,
 }
@@ -90,6 +93,7 @@ impl ProcessSet {
         hosts: Vec<String>,
         members: Option<&WorldRanks>,
     ) -> ProcessSet {
+        look_allowance::count_look();
         let root = (within.rank == 0).then(|| Box::new(RootRank::new(&hosts, members)));
         ProcessSet {
             rank: within.rank as u32,
@@ -101,6 +105,7 @@ impl ProcessSet {
             followed: FollowState::Nothing,
             messages: PrivateCommState::Untried,
             wires: MeshState::default(),
+            room: KeptRoom::default(),
             learning: SetLearning::default(),
             settled: None,
             passing: PassingKinds::default(),
@@ -194,8 +199,8 @@ impl ProcessSet {
         format!("rank {} on {}", self.rank, self.hosts[self.rank as usize])
     }
 
-    /// What all ranks together move, where each of them knows its own part; this rank's own where
-    /// nobody needs to know. Collective.
+    /// The amount of a call on all ranks, where each rank knows its own part only. This rank's own
+    /// amount where no rank needs that of all. Collective.
     ///
     /// # Safety
     /// As the MPI standard says of the call's arguments.
@@ -265,7 +270,7 @@ impl ProcessSet {
         unsafe {
             match (way, mesh, &self.messages) {
                 (Way::Relay, Some(mesh), _) => {
-                    relayed::carry_out(call, within, mesh, follow.ring())?
+                    relayed::carry_out(call, within, mesh, follow.ring(), &mut self.room)?
                 }
                 (Way::Ring { .. }, Some(mesh), _) => {
                     mesh_state::allgather(call, within, mesh, follow.parts(way))?
@@ -436,19 +441,20 @@ impl ProcessSet {
         self.trace.compare_clocks(within, &self.hosts)
     }
 
-    /// What rank 0 has read every rank can read: they have the same octets.
+    /// Takes up the epoch that rank 0 has read. Every rank can read it: they have the same octets.
     fn take_up(&mut self, lean: &[u8], force: ForcedWays, learns: bool) {
         self.settled = None;
         let prospect = LeanEpoch::from_bytes(lean)
             .map_err(|e| e.to_string())
             .and_then(|lean| {
                 self.trace.follows(lean.number, &lean.topology);
-                UnplannedEpoch::new(lean, &self.hosts, MPI, force, learns)
+                UnplannedEpoch::new(lean, &self.hosts, BACKEND_MPI, force, learns)
                     .map_err(|e| e.to_string())
             });
         match prospect {
             Ok(prospect) => {
-                self.learning.move_to(prospect.place(MPI), prospect.setup());
+                self.learning
+                    .move_to(prospect.place(BACKEND_MPI), prospect.setup());
                 self.followed = FollowState::Unplanned(Box::new(prospect));
                 self.watch.forget(self.wires.mesh());
                 if let Some(root) = &mut self.root {

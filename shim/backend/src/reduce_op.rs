@@ -1,4 +1,4 @@
-//! What heddle asks about the operation of a reduction.
+//! heddle's questions about the operation of a reduction.
 use crate::abi::{MPI_Datatype, MPI_Op};
 use crate::datatype::DatatypeLayout;
 use crate::error_handlers::quietly;

@@ -1,4 +1,4 @@
-//! What the front calls, as in [`crate::entries`]: reductions and broadcasts.
+//! More functions that the front calls, as in [`crate::entries`]: reductions and broadcasts.
 use crate::abi::{MPI_Comm, MPI_Count, MPI_Datatype, MPI_Op};
 use crate::call::{BlockCounts, CallBuffer, CallRole, CollectiveCall};
 use crate::entries::{ConstAddress, MutAddress, int, narrowed};

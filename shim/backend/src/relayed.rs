@@ -2,7 +2,7 @@
 //!
 //! A reduction's elements are combined by the library's own MPI_Reduce_local, where they lie. So its
 //! datatype must lie in memory as it is sent; other calls go to the library.
-use crate::aligned_room::AlignedRoom;
+use crate::aligned_room::KeptRoom;
 use crate::call::{CallRole, CollectiveCall};
 use crate::call_comm::CallComm;
 use crate::datatype::{self, DatatypeLayout};
@@ -54,6 +54,8 @@ pub(crate) fn may_go(call: &CollectiveCall, within: &CallComm) -> MpiResult<bool
     within.holds_on_all_ranks(reduce_op::commutes(op) && datatype::lies_as_sent(datatype))
 }
 
+/// `room` is for reductions, and may hold anything.
+///
 /// # Safety
 /// As the MPI standard says of the call's arguments.
 pub(crate) unsafe fn carry_out(
@@ -61,15 +63,18 @@ pub(crate) unsafe fn carry_out(
     within: &CallComm,
     mesh: &mut TcpMesh,
     ring: &[u32],
+    room: &mut KeptRoom,
 ) -> MpiResult<()> {
     // SAFETY: passed on to the caller.
-    unsafe {
+    let outcome = unsafe {
         match (call.role, call.collective) {
             (CallRole::Broadcast { root }, _) => broadcast(call, within, mesh, ring, root as u32),
-            (_, Collective::Allreduce) => allreduce(call, within, mesh, ring),
-            _ => reduce_scatter_block(call, within, mesh, ring),
+            (_, Collective::Allreduce) => allreduce(call, within, mesh, ring, room),
+            _ => reduce_scatter_block(call, within, mesh, ring, room),
         }
-    }
+    };
+    room.done();
+    outcome
 }
 
 /// # Safety
@@ -120,6 +125,7 @@ unsafe fn allreduce(
     within: &CallComm,
     mesh: &mut TcpMesh,
     ring: &[u32],
+    room: &mut KeptRoom,
 ) -> MpiResult<()> {
     let element = DatatypeLayout::of(call.receive.datatype())?.size as usize;
     let elements = call.receive.elements() as usize;
@@ -143,15 +149,14 @@ unsafe fn allreduce(
             &copy[..]
         })
     };
-    let room = if in_place { chunk_room(element) } else { 0 };
-    let mut aside = AlignedRoom::of(room)?;
+    let chunk = if in_place { chunk_room(element) } else { 0 };
     let memory = RelayMemory {
         // SAFETY: as above; what is sent lies elsewhere.
         work: unsafe { std::slice::from_raw_parts_mut(into, length) },
         own,
         parts: &parts,
         element,
-        aside: aside.octets(),
+        aside: room.of(chunk)?,
     };
     relay(call, within, mesh, ring, RelayCollective::Allreduce, memory)
 }
@@ -163,6 +168,7 @@ unsafe fn reduce_scatter_block(
     within: &CallComm,
     mesh: &mut TcpMesh,
     ring: &[u32],
+    room: &mut KeptRoom,
 ) -> MpiResult<()> {
     let element = DatatypeLayout::of(call.receive.datatype())?.size as usize;
     let block = element * call.receive.elements() as usize;
@@ -174,9 +180,9 @@ unsafe fn reduce_scatter_block(
     } else {
         call.send.at
     };
-    let mut work = AlignedRoom::of(ring.len() * block)?;
+    let work = room.of(ring.len() * block)?;
     let memory = RelayMemory {
-        work: work.octets(),
+        work: &mut *work,
         // SAFETY: the application leaves its buffers alone during the call.
         own: Some(unsafe { std::slice::from_raw_parts(input.cast(), ring.len() * block) }),
         parts: &parts,
@@ -185,7 +191,7 @@ unsafe fn reduce_scatter_block(
     };
     let each = RelayCollective::ReduceScatter;
     relay(call, within, mesh, ring, each, memory)?;
-    let own = &work.octets()[parts[within.rank as usize].clone()];
+    let own = &work[parts[within.rank as usize].clone()];
     // SAFETY: the application has room for a block.
     unsafe { std::ptr::copy(own.as_ptr(), call.receive.at.cast(), block) };
     Ok(())

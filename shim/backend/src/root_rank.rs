@@ -1,8 +1,8 @@
-//! What rank 0 of a process set does beside: it looks, speaks, says, and has the job record
-//! written. None of that waits for a file.
+//! The further work of rank 0 of a process set: it looks for epochs, tells the other ranks, prints
+//! messages, and has the job record written. None of that waits for a file.
 use crate::location::beside_this_library;
 use crate::mpi::{SUCCESS, mpi};
-use crate::process_set::MPI;
+use crate::process_set::BACKEND_MPI;
 use crate::registry::WorldRanks;
 use crate::shared_recorder::SharedRecorder;
 use directory::epoch::LeanEpoch;
@@ -29,7 +29,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 /// A process that wants a way from the first call on waits once so long for the epoch.
 const FIRST_CALL_WAITS: Duration = Duration::from_secs(3);
 /// Else its first look waits so long, once: the helper may just have been started. The calls looked at
-/// have taken some 0.3 s.
+/// have taken 0.3 s, or the processes have lived for half of that and the next call may be long.
 const FIRST_LOOK_WAITS: Duration = Duration::from_millis(20);
 /// The last job record is waited for this long, so that it is there when the job has ended; a
 /// stalled directory is not waited for.
@@ -59,7 +59,7 @@ pub(crate) struct RootRank {
     aside: Option<String>,
     /// Calls that passed without the backend.
     passed: u64,
-    /// What `HEDDLE_VERBOSE=2` has told of.
+    /// The decisions that `HEDDLE_VERBOSE=2` has printed.
     decided: LastDecisions,
 }
 
@@ -141,7 +141,7 @@ impl RootRank {
         let recorder = SharedRecorder::of(members, || {
             static RECORDS: AtomicU32 = AtomicU32::new(1);
             JobRecorder::new(
-                record::start(hosts, RECORDS.fetch_add(1, Ordering::Relaxed), MPI),
+                record::start(hosts, RECORDS.fetch_add(1, Ordering::Relaxed), BACKEND_MPI),
                 directory.clone(),
             )
         });
@@ -236,7 +236,7 @@ impl RootRank {
                 let lean = if lean.learned.is_empty() {
                     octets.to_vec()
                 } else {
-                    lean.restricted_to(&view.place(MPI)).to_bytes()
+                    lean.restricted_to(&view.place(BACKEND_MPI)).to_bytes()
                 };
                 (self.view, self.lean) = (Some(view), Arc::clone(octets));
                 RootDirective::Follow {
@@ -253,7 +253,7 @@ impl RootRank {
         }
     }
 
-    /// What the members record, by `HEDDLE_TRACE`.
+    /// The trace that the members record, where `HEDDLE_TRACE` asks for one.
     fn trace_order(&self) -> Option<TraceOrder> {
         static TRACES: AtomicU32 = AtomicU32::new(0);
         let dir = self.settings.trace.clone()?;

@@ -7,7 +7,7 @@ use runtime::tcp::TcpMesh;
 use selection::watched::{self, BlockArrivals};
 use std::time::Instant;
 
-/// What rank 0 knows; nothing on other ranks.
+/// The watch of rank 0; empty on other ranks.
 #[derive(Debug)]
 pub(crate) struct SetWatch(Option<ArrivalWatch>);
 

@@ -21,7 +21,7 @@ impl BlockLayout {
         BlockLayout { counts, places }
     }
 
-    /// What rank `me` sends, perhaps one block for all.
+    /// The blocks that rank `me` sends; perhaps one block for all.
     pub(crate) fn sent(of: &BlockLengths, me: usize, to_all: bool) -> BlockLayout {
         let receivers = if to_all { 0..1 } else { 0..of.ranks() };
         BlockLayout::new(receivers.map(|to| of.length(me, to)))
@@ -32,7 +32,7 @@ impl BlockLayout {
         BlockLayout::new(std::iter::once(of.length(me, me)))
     }
 
-    /// What it receives.
+    /// The blocks that it receives.
     pub(crate) fn received(of: &BlockLengths, me: usize, to_all: bool) -> BlockLayout {
         let to = if to_all { 0 } else { me };
         BlockLayout::new((0..of.ranks()).map(|from| of.length(from, to)))

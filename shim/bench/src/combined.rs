@@ -6,7 +6,7 @@ use mpi::collective::SystemOperation;
 use mpi::traits::*;
 
 impl CollectiveBench<'_> {
-    /// What the ranks send, combined.
+    /// The blocks that the ranks send, combined.
     pub(crate) fn combine(&mut self) {
         let (send, receive, xor) = (
             &self.send[..],

@@ -15,7 +15,7 @@ pub(crate) struct MachineCounters {
     own: Duration,
 }
 
-/// What the calls took of the machine.
+/// The machine's resources that the calls took.
 pub(crate) struct MachineUse {
     /// The share of processor time that was idle, or went to what gives way to this program.
     pub(crate) idle: f64,

@@ -492,9 +492,10 @@ impl<'a> CollectiveBench<'a> {
                 ""
             };
             println!(
-                "{name} {block} B x {ranks} ranks: {:.3} ms median of {calls} calls, {rate:.2} \
+                "{name} {block} B x {ranks} ranks: {:.3} ms median of {calls} call{}, {rate:.2} \
                  MB/s per rank{checked}",
-                median * 1e3
+                median * 1e3,
+                if calls == 1 { "" } else { "s" }
             );
         }
     }

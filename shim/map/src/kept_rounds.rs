@@ -1,7 +1,8 @@
 //! The measured rounds as a file: a line for the hosts, then a line for each round as soon as it is
 //! measured, so that nothing is lost however the job ends. `heddle map --from` reads it again.
 use crate::job_hosts::MapHost;
-use anyhow::{Context, ensure};
+use anyhow::{Context, anyhow, ensure};
+use inventory::unreadable::UnreadableFile;
 use mapping::{HostFlow, MOST_HOSTS, MeasuredFlow, MeasuredRound};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
@@ -42,12 +43,10 @@ impl RoundsFile {
     /// # Errors
     /// If it cannot be written.
     pub(crate) fn create(path: PathBuf, hosts: &[MapHost]) -> anyhow::Result<RoundsFile> {
-        let file = File::create(&path).with_context(|| {
-            format!(
-                "nothing was measured; name a file in a folder that you may write to: {} cannot be \
-                 written",
-                path.display()
-            )
+        let file = File::create(&path).map_err(|cause| {
+            let unwritten = UnreadableFile::new(&path, cause);
+            let hint = "name a file in a folder that you may write to: --output FILE";
+            anyhow!("{unwritten}; nothing was measured; {hint}")
         })?;
         let mut rounds = RoundsFile {
             file,
@@ -66,7 +65,7 @@ impl RoundsFile {
         if let Err(error) = self.line(&round)
             && !std::mem::replace(&mut self.is_failing, true)
         {
-            eprintln!("heddle map: {error:#}; the rounds are not kept");
+            eprintln!("heddle map: {error}; the measurement goes on, and its rounds are not kept");
         }
     }
 
@@ -74,42 +73,44 @@ impl RoundsFile {
         let mut line = serde_json::to_vec(content)?;
         line.push(b'\n');
         let written = self.file.write_all(&line);
-        written.with_context(|| format!("{} cannot be written", self.path.display()))
+        written.map_err(|cause| UnreadableFile::new(&self.path, cause).into())
     }
 }
 
 /// The hosts and rounds of such a file. What follows the last whole line is left out.
 ///
 /// # Errors
-/// If it cannot be read, or is no such file.
+/// If it cannot be read, or holds something else.
 pub(crate) fn read(path: &Path) -> anyhow::Result<(Vec<MapHost>, Vec<MeasuredRound>)> {
-    let text =
-        fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))?;
-    parse(&text).with_context(|| {
+    const HINT: &str = "nothing was done; name a file that an earlier run kept: --from FILE.rounds";
+    let text = fs::read_to_string(path)
+        .map_err(|cause| anyhow!("{}; {HINT}", UnreadableFile::new(path, cause)))?;
+    parse(&text).map_err(|problem| {
         let place = path.display();
-        format!(
-            "{place} holds no rounds that heddle map measured; name a file that ends in .rounds"
-        )
+        anyhow!("{place}: these are no rounds that heddle map measured: {problem:#}; {HINT}")
     })
 }
 
 fn parse(text: &str) -> anyhow::Result<(Vec<MapHost>, Vec<MeasuredRound>)> {
     let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
     let mut lines = whole.lines();
-    let KeptHosts { hosts } = serde_json::from_str(lines.next().context("it is empty")?)?;
+    let first = lines.next().context("no line ends")?;
+    let KeptHosts { hosts } = serde_json::from_str(first).context("line 1 names no hosts")?;
+    let count = hosts.len();
     ensure!(
-        (3..=MOST_HOSTS).contains(&hosts.len()),
-        "{} hosts",
-        hosts.len()
+        (3..=MOST_HOSTS).contains(&count),
+        "{count} hosts in line 1, expected 3 to {MOST_HOSTS}"
     );
-    let round = |line: &str| {
-        let KeptRound(flows) = serde_json::from_str(line)?;
+    let round = |(place, line): (usize, &str)| {
+        let place = place + 2;
+        let KeptRound(flows) =
+            serde_json::from_str(line).with_context(|| format!("line {place} is no round"))?;
         let known = |(from, to, rate): &(usize, usize, f64)| {
             *from < hosts.len() && *to < hosts.len() && from != to && RATES.contains(rate)
         };
         ensure!(
             flows.len() <= hosts.len() && flows.iter().all(known),
-            "a flow between hosts that are not there"
+            "line {place} has a flow that cannot be between {count} hosts"
         );
         let flow = |(from, to, rate)| MeasuredFlow {
             flow: HostFlow { from, to },
@@ -119,7 +120,10 @@ fn parse(text: &str) -> anyhow::Result<(Vec<MapHost>, Vec<MeasuredRound>)> {
             flows: flows.into_iter().map(flow).collect(),
         })
     };
-    let rounds = lines.map(round).collect::<anyhow::Result<_>>()?;
+    let rounds = lines
+        .enumerate()
+        .map(round)
+        .collect::<anyhow::Result<_>>()?;
     Ok((hosts, rounds))
 }
 

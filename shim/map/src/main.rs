@@ -11,10 +11,14 @@ use clap::Parser;
 use flows::{FlowPeer, MeasurementLimits, SessionKey};
 use inventory::Bytes;
 use mpi::traits::*;
+use report::TreeVerdict;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
+
+/// The exit status after bad input.
+const BAD_INPUT: u8 = 64;
 
 /// The options of `heddle map`, which describes and checks them.
 #[derive(Parser)]
@@ -43,30 +47,33 @@ struct Args {
 fn main() -> ExitCode {
     let args = Args::parse();
     if let Some(from) = &args.from {
-        return match read_again(from, &args) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                eprintln!("heddle map: {error:#}");
-                ExitCode::from(1)
-            }
-        };
+        return ExitCode::from(exit_status(read_again(from, &args)));
     }
     let Some(universe) = mpi::initialize() else {
         eprintln!("heddle map: MPI does not start; run it as: mpirun -n HOSTS heddle map -o FILE");
-        return ExitCode::from(64);
+        return ExitCode::from(BAD_INPUT);
     };
     let world = universe.world();
-    match take_part(&world, &args) {
-        Ok(()) => ExitCode::SUCCESS,
+    match exit_status(take_part(&world, &args)) {
+        0 => ExitCode::SUCCESS,
+        // The others wait for orders.
+        status => world.abort(status.into()),
+    }
+}
+
+/// The exit status, as every command of heddle has it. Says what is wrong.
+fn exit_status(end: anyhow::Result<TreeVerdict>) -> u8 {
+    match end {
+        Ok(TreeVerdict::Written) => 0,
+        Ok(TreeVerdict::Treeless) => 1,
         Err(error) => {
             eprintln!("heddle map: {error:#}");
-            // The others wait for orders.
-            world.abort(1)
+            BAD_INPUT
         }
     }
 }
 
-fn take_part(world: &impl Communicator, args: &Args) -> anyhow::Result<()> {
+fn take_part(world: &impl Communicator, args: &Args) -> anyhow::Result<TreeVerdict> {
     let mut random = [0; 16];
     getrandom::fill(&mut random).context("no random numbers")?;
     world.process_at_rank(0).broadcast_into(&mut random);
@@ -76,9 +83,11 @@ fn take_part(world: &impl Communicator, args: &Args) -> anyhow::Result<()> {
     if world.rank() != 0 {
         // Without a busy wait, which would disturb what is measured.
         peer.wait();
-        return Ok(());
+        return Ok(TreeVerdict::Written);
     }
-    report::check_output(&args.output, args.force)?;
+    if !args.force {
+        report::check_nothing_is_lost(&args.output)?;
+    }
     let limits = MeasurementLimits {
         budget: Bytes(args.budget),
         time: Duration::try_from_secs_f64(args.seconds).context("--seconds")?,
@@ -86,24 +95,26 @@ fn take_part(world: &impl Communicator, args: &Args) -> anyhow::Result<()> {
     };
     let members = job_hosts::on_one_network(&members, args.network.as_deref())?;
     let measured = measurement::run(&members, &key, limits, &args.output)?;
-    report::write(&members, &measured, &args.output, args.any_tree)?;
-    if !args.keep_rounds {
+    let kept = kept_rounds::path_beside(&args.output);
+    let verdict = report::write(&members, &measured, &kept, &args.output, args.any_tree)?;
+    if verdict == TreeVerdict::Written && !args.keep_rounds {
         // They have told what they know.
-        let _ = fs::remove_file(kept_rounds::path_beside(&args.output));
+        let _ = fs::remove_file(kept);
     }
-    Ok(())
+    Ok(verdict)
 }
 
 /// Takes rounds that were measured before; no job and no network are needed.
-fn read_again(from: &Path, args: &Args) -> anyhow::Result<()> {
+fn read_again(from: &Path, args: &Args) -> anyhow::Result<TreeVerdict> {
     report::check_output(&args.output, args.force)?;
     let (hosts, rounds) = kept_rounds::read(from)?;
     let measured = measurement::again(&hosts, rounds);
     ensure!(
         !measured.tree.own_rates.is_empty(),
-        "{} holds {} rounds, too few to tell a tree",
+        "{}: {} rounds, too few to tell a tree; nothing was written; measure anew, as a job, with \
+         higher --seconds and --budget",
         from.display(),
         measured.tree.rounds
     );
-    report::write(&hosts, &measured, &args.output, args.any_tree)
+    report::write(&hosts, &measured, from, &args.output, args.any_tree)
 }

@@ -65,10 +65,10 @@ pub(crate) fn run(
     })
 }
 
-/// What rounds tell that were measured before, without their cost.
+/// The result of rounds that were measured before, without their cost.
 pub(crate) fn again(hosts: &[MapHost], rounds: Vec<MeasuredRound>) -> FlowMeasurement {
     let mut session = MapSession::new(hosts.len(), rounds.len());
-    rounds.into_iter().for_each(|round| session.record(round));
+    session.replay(rounds);
     FlowMeasurement {
         tree: session.tree(),
         believed: session.believed(),

@@ -1,41 +1,60 @@
 //! The tree as a topology file, with what speaks for each trunk.
 use crate::job_hosts::MapHost;
 use crate::kept_rounds;
-use anyhow::{Context, bail};
+use anyhow::bail;
 use flows::{BELIEVED, FlowMeasurement, line_rate};
 use indexmap::IndexMap;
 use inventory::topology_file::{TopologyCable, TopologyFile, TopologyHost};
-use mapping::{FoundTrunk, HostSet};
+use inventory::unreadable::UnreadableFile;
+use mapping::{FoundTrunk, HostRates, HostSet, TrunkRates};
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+/// The rates of two directions are told apart from this ratio on.
+const DIFFERENT: f64 = 1.3;
+
+/// What became of the tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TreeVerdict {
+    /// Its file is there.
+    Written,
+    /// No tree explains what was measured.
+    Treeless,
+}
+
 /// Writes the file and says what was found.
 ///
 /// # Errors
-/// If the measurements fit no tree, or the file cannot be written.
+/// If the file cannot be written.
 pub(crate) fn write(
     hosts: &[MapHost],
     measured: &FlowMeasurement,
+    rounds: &Path,
     output: &Path,
     any_tree: bool,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<TreeVerdict> {
     let summary = summary(hosts, measured);
     print!("{summary}");
-    if !measured.fits_a_tree() && !any_tree {
-        bail!(
-            "no tree explains what was measured: {:.0} % of the flows were much slower than \
-             the best one lets expect; other traffic, several paths between switches or \
-             aggregates that choose a cable by address do that; nothing was written; try again on \
-             an idle network, or see the best tree: heddle map --any-tree --from {} -o {}",
-            measured.tree.unexplained * 100.0,
-            kept_rounds::path_beside(output).display(),
+    if let Some(reason) = measured.treeless().filter(|_| !any_tree) {
+        eprintln!(
+            "heddle map: no tree explains what was measured: {reason}; nothing was written; try \
+             again on an idle network, or see the best tree: heddle map --any-tree --from {} -o {}",
+            rounds.display(),
             output.display()
         );
+        return Ok(TreeVerdict::Treeless);
     }
     let text = topology_text(hosts, measured, &summary)?;
-    fs::write(output, text).with_context(|| format!("{} cannot be written", output.display()))?;
+    if let Err(cause) = fs::write(output, text) {
+        let unwritten = UnreadableFile::new(output, cause);
+        bail!(
+            "{unwritten}; the tree was not written; it comes again from what was measured: heddle \
+             map --from {} -o FILE",
+            rounds.display()
+        );
+    }
     println!("written to {}", output.display());
     if measured
         .tree
@@ -48,19 +67,45 @@ pub(crate) fn write(
              --seconds and --budget tells more"
         );
     }
+    Ok(TreeVerdict::Written)
+}
+
+/// Makes sure that neither a topology nor kept rounds are written over, before anything is
+/// measured.
+///
+/// # Errors
+/// If one is there already.
+pub(crate) fn check_nothing_is_lost(output: &Path) -> anyhow::Result<()> {
+    check_output(output, false)?;
+    let rounds = kept_rounds::path_beside(output);
+    if rounds.exists() {
+        bail!(
+            "{} is there already, with the rounds of an earlier run; nothing was measured; see \
+             what they tell: heddle map --from {} -o {}; or replace them: --force",
+            rounds.display(),
+            rounds.display(),
+            output.display()
+        );
+    }
     Ok(())
 }
 
-/// Makes sure that the file may be written, before anything is measured.
+/// Makes sure that the file may be written.
 ///
 /// # Errors
-/// If it is there already and `force` is not given.
+/// If it is there already and `force` is not given, or there is no folder for it.
 pub(crate) fn check_output(output: &Path, force: bool) -> anyhow::Result<()> {
+    let shown = output.display();
+    if output.is_dir() {
+        bail!("{shown} is a folder; nothing was done; name a file in it: --output {shown}/FILE");
+    }
     if output.exists() && !force {
-        bail!(
-            "{} is there already; nothing was measured; --force replaces it",
-            output.display()
-        );
+        bail!("{shown} is there already; nothing was done; --force replaces it");
+    }
+    let folder = output.parent().filter(|f| !f.as_os_str().is_empty());
+    if let Some(folder) = folder.filter(|f| !f.is_dir()) {
+        let folder = folder.display();
+        bail!("{shown}: there is no folder {folder}; nothing was done; make it, or name another");
     }
     Ok(())
 }
@@ -93,12 +138,24 @@ fn summary(hosts: &[MapHost], measured: &FlowMeasurement) -> String {
         };
         let _ = writeln!(
             text,
-            "trunk {} beside {}: {grade}, probability {:.3}, filled {} times",
-            line_rate(found.trunk.rate),
+            "trunk {} beside {}: {grade}, probability {:.3}, filled {} times{}",
+            line_rate(found.trunk.rates.least()),
             names(hosts, found.trunk.side),
             found.probability,
-            found.filled
+            found.filled,
+            directions(found.trunk.rates)
         );
+    }
+    for (host, own) in hosts.iter().zip(&tree.own_rates) {
+        if differ(own.sends, own.receives) {
+            let _ = writeln!(
+                text,
+                "{} sends at {} and receives at {}; plans use the lower rate",
+                host.name,
+                line_rate(own.sends),
+                line_rate(own.receives)
+            );
+        }
     }
     if tree.trunks.is_empty() && !tree.own_rates.is_empty() {
         text.push_str(
@@ -107,10 +164,32 @@ fn summary(hosts: &[MapHost], measured: &FlowMeasurement) -> String {
     }
     let _ = writeln!(
         text,
-        "the tree has probability {:.3} beside those one change away",
+        "the tree has probability {:.3} beside every tree that one change makes of it",
         measured.believed
     );
     text
+}
+
+/// True if the directions of a cable are told apart. A topology file has one rate for each cable:
+/// the lower one bounds what a schedule can send there and back.
+fn differ(one: f64, other: f64) -> bool {
+    one.max(other) > DIFFERENT * one.min(other)
+}
+
+/// The remark about a trunk whose directions have different rates.
+fn directions(rates: TrunkRates) -> String {
+    if !differ(rates.out, rates.into) {
+        return String::new();
+    }
+    let rate = |rate: f64| match rate.is_finite() {
+        true => line_rate(rate).to_string(),
+        false => "more than flows fill".to_owned(),
+    };
+    format!(
+        "; from these hosts {}, to them {}; plans use the lower rate",
+        rate(rates.out),
+        rate(rates.into)
+    )
 }
 
 fn names(hosts: &[MapHost], side: HostSet) -> String {
@@ -135,7 +214,7 @@ fn topology_text(
 }
 
 /// The tree: switch `s0` is that of the first host.
-fn topology(hosts: &[MapHost], own_rates: &[f64], trunks: &[FoundTrunk]) -> TopologyFile {
+fn topology(hosts: &[MapHost], own_rates: &[HostRates], trunks: &[FoundTrunk]) -> TopologyFile {
     let sides: Vec<HostSet> = trunks.iter().map(|t| t.trunk.side).collect();
     // A host or a switch is below the smallest side around it.
     let switch_of = |inside: &dyn Fn(HostSet) -> bool| {
@@ -146,7 +225,7 @@ fn topology(hosts: &[MapHost], own_rates: &[f64], trunks: &[FoundTrunk]) -> Topo
     let host = |(h, host): (usize, &MapHost)| {
         let entry = TopologyHost {
             switch: switch_of(&|side| side.contains(h)),
-            rate: line_rate(own_rates.get(h).copied().unwrap_or_default()),
+            rate: line_rate(own_rates.get(h).map_or(0.0, |own| own.least())),
             delay: Duration::ZERO,
             ranks: 1,
             address: Some(host.address.ip()),
@@ -156,7 +235,7 @@ fn topology(hosts: &[MapHost], own_rates: &[f64], trunks: &[FoundTrunk]) -> Topo
     let cable = |(t, found): (usize, &FoundTrunk)| TopologyCable {
         a: switch_of(&|side| side != sides[t] && side.covers(sides[t])),
         b: format!("s{}", t + 1),
-        rate: line_rate(found.trunk.rate),
+        rate: line_rate(found.trunk.rates.least()),
         delay: Duration::ZERO,
         state: None,
     };

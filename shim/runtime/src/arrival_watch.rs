@@ -52,7 +52,7 @@ impl ArrivalWatch {
         self.last.clear();
     }
 
-    /// What the last windows say against the tree that is followed.
+    /// The evidence of the last windows against the tree that is followed, if they have any.
     pub fn suspicion(&self, view: &ProcessSetView) -> Option<TreeSuspicion> {
         let mut row = SuspicionRow::default();
         let began = Instant::now();

@@ -32,7 +32,7 @@ const EVEN: u8 = 5;
 /// The block of a call that some rank cannot serve.
 pub const NOT_SERVED: u64 = u64::MAX;
 
-/// What this rank knows of a call.
+/// This rank's knowledge of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct OwnCall {
     /// The mean of its blocks, in octets, or [`NOT_SERVED`].
@@ -43,7 +43,7 @@ pub struct OwnCall {
     pub digest: u64,
 }
 
-/// What all ranks know of a call.
+/// The knowledge of a call that all ranks share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallSize {
     /// The mean block, forecast or agreed on, or [`NOT_SERVED`].
@@ -120,7 +120,7 @@ impl CallForecast {
         self.window = self.window.min(1);
     }
 
-    /// What the `at`-th call after the last agreement is going to be.
+    /// The forecast of the `at`-th call after the last agreement.
     fn forecast(&self, at: usize) -> CallSize {
         let block = match self.period {
             0 => mean(self.agreed.iter().copied()),

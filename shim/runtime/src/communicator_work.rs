@@ -1,13 +1,15 @@
 //! When a communicator has done enough for heddle to look at it.
 //!
 //! Until then its ranks agree on nothing, plan nothing and connect nothing: a call passes to the
-//! library at once. What a call on it has in it to gain is not known before, but what a look costs
-//! is: some ten small messages a rank, and a plan. So each rank counts the *work* of the calls, one
-//! for each and one more for each 4 KiB that this rank exchanges in it, and the ranks look when
-//! that is worth a hundred looks. The count is the same on all ranks, without a message.
+//! library at once. Nobody knows before what its calls can gain. A look costs about ten small
+//! messages a rank, and a plan. So each rank counts the *work* of the calls: one for each call, and
+//! one more for each 4 KiB that this rank exchanges in it. The ranks look when that is worth a
+//! hundred looks. The count is the same on all ranks, without a message.
 //!
-//! What so much work takes depends on the network. So the ranks meet earlier, four times, and compare
-//! how long ago each of them first called: where that is long beside a look, they look then.
+//! How long so much work takes depends on the network. So the ranks meet earlier, four times, and
+//! compare how long ago each of them first called. They look then if that is long beside a look. A
+//! large first call may take seconds itself. The ranks meet before it, too, and look if all of them can
+//! afford to ([`crate::look_allowance`]).
 use crate::settings::RuntimeSettings;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -18,11 +20,14 @@ const ENOUGH: u64 = 4096;
 /// At these parts of that work the ranks meet and compare times. A meeting takes about as long as
 /// two small calls.
 const MEETINGS: [u64; 4] = [64, 32, 16, 4];
+/// A first call is met before if it is more work than this part of it: 128 KiB a rank. It takes longer
+/// than the meeting, which then mostly stands for that of a later call.
+const FIRST: u64 = 128;
 /// A look takes some 3 ms.
 pub const WORTH_A_LOOK: Duration = Duration::from_millis(300);
 /// The work of a call whose size no rank knows alone: each rank has a message for each other one in
 /// it, and so few hundred of them are worth a look.
-const OF_UNKNOWN_SIZE: u64 = 16;
+const OF_UNKNOWN_SIZE: u64 = 32;
 
 /// The work of the calls on a communicator so far.
 #[derive(Debug, Default)]
@@ -43,6 +48,8 @@ pub enum CallAction {
     Prepare,
     /// Meet, and look if the first call was long ago on every rank: [`WORTH_A_LOOK`].
     Meet,
+    /// The same before the first call, and look if every rank can afford to.
+    MeetFirst,
     /// Look.
     Look,
 }
@@ -63,13 +70,15 @@ impl CommunicatorWork {
         let exchanged = |block: u64| (block.saturating_mul(ranks) >> 12).saturating_add(1);
         let work = block.map_or(OF_UNKNOWN_SIZE, exchanged);
         self.work = self.work.saturating_add(work);
-        // At the first call no time has passed: a meeting would say nothing.
+        // At the first call no time has passed.
         let is_first = self.began.is_none();
         self.began.get_or_insert_with(Instant::now);
         let meeting = MEETINGS.get(self.met).filter(|_| !is_first);
         let meeting = meeting.map(|part| enough / part);
         if self.work >= enough {
             CallAction::Look
+        } else if is_first && work > (enough / FIRST).max(1) {
+            CallAction::MeetFirst
         } else if meeting.is_some_and(|work| self.work >= work) {
             self.met += 1;
             CallAction::Meet
@@ -117,6 +126,7 @@ mod tests {
                 .map(|(call, _)| call)
                 .collect::<Vec<u32>>()
         };
+        assert_eq!(at(CallAction::MeetFirst), [0; 0]);
         assert_eq!(at(CallAction::Meet), [2, 4, 8, 32]);
         assert_eq!(at(CallAction::Prepare), [64]);
         assert_eq!(at(CallAction::Look), [128]);
@@ -132,14 +142,19 @@ mod tests {
         };
         let of = |block| calls(Some(block));
         assert_eq!((of(8), of(1 << 16), of(1 << 30)), (4096, 16, 1));
-        assert_eq!(calls(None), 256);
+        assert_eq!(calls(None), 128);
     }
 
     #[test]
-    fn the_ranks_do_not_meet_before_any_call_has_ended() {
-        let mut worth = CommunicatorWork::default();
-        let mut step = || worth.count_up_to(ENOUGH, 16, Some(1 << 15));
-        assert_eq!([step(), step()], [CallAction::Pass, CallAction::Meet]);
+    fn the_ranks_meet_before_a_large_first_call_and_after_a_small_one() {
+        let steps = |block| {
+            let mut worth = CommunicatorWork::default();
+            [(); 3].map(|()| worth.count_up_to(ENOUGH, 16, block))
+        };
+        let (pass, meet) = (CallAction::Pass, CallAction::Meet);
+        assert_eq!(steps(Some(8000)), [pass, meet, pass]);
+        assert_eq!(steps(Some(1 << 13)), [CallAction::MeetFirst, meet, pass]);
+        assert_eq!(steps(None), [pass, meet, pass]);
     }
 
     #[test]

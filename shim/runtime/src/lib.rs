@@ -14,6 +14,7 @@
 //! | [`helper`] | the shared directory, by way of a process that may wait for it |
 //! | [`directive`] | what rank 0 tells the others |
 //! | [`communicator_work`] | when a communicator has done enough for heddle to look at it |
+//! | [`look_allowance`] | whether it can afford to look at a first call already |
 //! | [`call_forecast`] | how large the next calls are whose size no rank knows alone |
 //! | [`process_set_view`] | a process set on the tree of an epoch |
 //! | [`plan`] | its own schedule out of an epoch |
@@ -37,6 +38,7 @@ pub mod directive;
 pub mod exchange;
 pub mod helper;
 pub mod last_decisions;
+pub mod look_allowance;
 pub mod plan;
 pub mod process_set_view;
 pub mod record;

@@ -11,7 +11,7 @@ mod tests;
 use crate::process_set_view::{FollowError, ProcessSetView};
 use crate::settings::ForcedWays;
 use directory::epoch::LeanEpoch;
-use inventory::{Bytes, TopologyFile};
+use inventory::{Bytes, TopologyFile, counted};
 use planned_ways::PlannedWays;
 use schedules::bundled;
 use schedules::synchronization::SyncKind;
@@ -39,7 +39,7 @@ pub struct UnplannedEpoch {
     view: ProcessSetView,
     table: DecisionTable,
     force: ForcedWays,
-    /// What jobs learned at this place, if this one learns.
+    /// The figures of earlier jobs at this place, if this one learns.
     learned: Option<Vec<LearnedTiming>>,
 }
 
@@ -127,12 +127,12 @@ impl UnplannedEpoch {
         )
     }
 
-    /// Where what is learned holds.
+    /// The place for which learned figures hold.
     pub fn place(&self, mpi: Mpi) -> LearnedPlace {
         self.view.place(mpi)
     }
 
-    /// What the ranks need to plan and to connect, about.
+    /// The time that the ranks need to plan and to connect, about.
     pub fn setup(&self) -> Duration {
         let ranks = self.view.host_of.len() as u32;
         PLANNED_PAIR * ranks.saturating_mul(ranks) + CONNECTION * ranks
@@ -237,10 +237,11 @@ impl FollowedEpoch {
             planned.add_bundled();
         }
         let mut summary = format!(
-            "epoch {}, {} ranks on {} hosts, {phases} phases",
+            "epoch {}, {} on {}, {}",
             view.epoch,
-            view.leaves.hosts(),
-            view.hosts.hosts()
+            counted(view.leaves.hosts(), "rank"),
+            counted(view.hosts.hosts(), "host"),
+            counted(phases, "phase")
         );
         if ways.contains(&Way::Lg) {
             summary += &planned.add_lg(&topology)?;

@@ -2,7 +2,7 @@
 use crate::tcp::StreamPace;
 use directory::epoch::LeanEpoch;
 use inventory::tree::{Tree, TreeError};
-use inventory::{BitsPerSec, Bytes, TopologyFile};
+use inventory::{BitsPerSec, Bytes, TopologyFile, counted};
 use schedules::bound;
 use schedules::verify::ScheduleViolation;
 use selection::decision_table::{Collective, CollectiveTraffic, Mpi};
@@ -116,10 +116,10 @@ impl ProcessSetView {
     /// One line about the epoch and the process set.
     pub fn summary(&self) -> String {
         format!(
-            "epoch {}, {} ranks on {} hosts",
+            "epoch {}, {} on {}",
             self.epoch,
-            self.leaves.hosts(),
-            self.hosts.hosts()
+            counted(self.leaves.hosts(), "rank"),
+            counted(self.hosts.hosts(), "host")
         )
     }
 
@@ -169,7 +169,7 @@ impl ProcessSetView {
     pub fn bound_seconds(&self, collective: Collective, block: Bytes) -> f64 {
         match collective.traffic() {
             CollectiveTraffic::Exchange => bound::alltoall_seconds(&self.hosts, &self.ranks, block),
-            // What is combined for each rank takes the ways of an allgather backwards.
+            // Messages that are combined for each rank take the paths of an allgather backwards.
             CollectiveTraffic::Gather | CollectiveTraffic::CombineForEach => {
                 bound::allgather_seconds(&self.hosts, &self.ranks, block)
             }

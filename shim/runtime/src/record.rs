@@ -7,7 +7,7 @@
 use crate::helper::client::{self, SharedDirectory};
 use directory::job_record::{CallTotal, JobRecord, WatchedWindow};
 use directory::layout::record_file;
-use inventory::{Bytes, Millis};
+use inventory::{Bytes, Millis, counted};
 use selection::decision_table::{Collective, Mpi, Way};
 use selection::learned::{LearnedTiming, RankLayout, RecordedTiming};
 use selection::watched::BlockArrivals;
@@ -109,7 +109,7 @@ impl JobRecorder {
         self.record.epoch = epoch;
         self.record.epoch_since = now();
         self.record.aside = aside;
-        // What came on another tree says nothing of this one.
+        // Blocks that came on another tree say nothing of this one.
         self.record.watched = None;
         self.write();
     }
@@ -185,8 +185,8 @@ impl JobRecorder {
         }
     }
 
-    /// What the process set has learned so far on the epoch that it follows, what that cost, and
-    /// what it saved.
+    /// Records the figures that the process set has learned so far on the epoch that it follows, the
+    /// cost of learning, and the time that it saved.
     pub fn learned(&mut self, timings: Vec<LearnedTiming>, cost: Duration, saved: Duration) {
         self.record.learned = timings.into_iter().map(RecordedTiming::from).collect();
         self.record.learning_cost_seconds = Some(cost.as_secs_f64());
@@ -219,8 +219,12 @@ impl JobRecorder {
     pub fn lines(&mut self) -> Vec<String> {
         let line = |t: &CallTotal| {
             format!(
-                "{} calls of {}, {} B a block, by {}: {:.3} s",
-                t.calls, t.collective, t.block, t.way, t.seconds
+                "{} of {}, {} B a block, by {}: {:.3} s",
+                counted(t.calls, "call"),
+                t.collective,
+                t.block,
+                t.way,
+                t.seconds
             )
         };
         self.record().calls.iter().map(line).collect()

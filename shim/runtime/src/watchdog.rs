@@ -108,8 +108,8 @@ pub fn end_wait() {
     }
 }
 
-/// What a call waits for: each thing with its phase, the first being 0, of so many. Schedules call
-/// a phase as `unit` says.
+/// Tells what a call waits for: each thing with its phase of so many, counted from 0. `unit` is the
+/// schedule's word for a phase.
 pub fn describe_wait(call: &str, awaited: &[(u32, String)], unit: &str, phases: u32) -> String {
     let parts: Vec<String> = awaited
         .iter()

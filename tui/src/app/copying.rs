@@ -1,6 +1,7 @@
 //! Copying: a name, or the whole detail, as text.
 use super::{App, AppEffect};
 use crate::table::RowKey;
+use inventory::counted;
 
 /// The width of a copied detail; nobody wraps it.
 const UNWRAPPED: u16 = 400;
@@ -30,7 +31,10 @@ impl App {
             .iter()
             .map(|line| line.to_string().trim_end().to_owned() + "\n")
             .collect();
-        self.say(&format!("copied the detail, {} lines", lines.len()), false);
+        self.say(
+            &format!("copied the detail, {}", counted(lines.len(), "line")),
+            false,
+        );
         Some(AppEffect::Copy(text))
     }
 }

@@ -1,4 +1,4 @@
-//! What a job learned about the ways of its calls, what that cost and what it saved.
+//! A job's figures about the ways of its calls, and what learning cost and saved.
 use super::{PanelView, detail};
 use crate::format;
 use directory::job_record::JobRecord;

@@ -1,5 +1,6 @@
 use super::*;
 use inventory::host_report::ProbeTarget;
+use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread::{JoinHandle, spawn};
@@ -218,7 +219,7 @@ fn what_cannot_work_is_told_before_anything_starts() {
         ControllerClient::new("https://head", "n0", None, Some(&file))
             .unwrap_err()
             .to_string()
-            .contains("in PEM form")
+            .contains("certificates as PEM")
     );
     for text in ["", "two words", "\u{e9}\n"] {
         fs::write(&file, text).unwrap();

@@ -6,7 +6,7 @@ use inventory::Bytes;
 use selection::decision_table::{Collective, Way};
 use selection::learned::{LearnedFigures, LearnedPlace, LearnedTiming, RankLayout, RecordedTiming};
 
-/// What a job on n0 and n1 learned about an all-to-all, in milliseconds. A rank a host.
+/// The record of a job on n0 and n1 that learned about an all-to-all, in milliseconds. A rank a host.
 fn taught(id: &str, user: &str, ways: &[(&str, u64)]) -> JobRecord {
     let timing = |(way, ms): &(&str, u64)| LearnedTiming {
         collective: Collective::Alltoall,

@@ -4,6 +4,7 @@ use super::*;
 use inventory::Bytes;
 use inventory::host_report::{HostReport, Nic};
 use inventory::mapped_place::{MappedPlace, MappedPlaces, PlaceTrunk};
+use std::collections::BTreeMap;
 
 /// Hosts n0 and n1 on ports of their own, n2 to n6 behind one port, with agents that measure.
 fn place(settings: &str) -> SimulatedCluster {
@@ -25,7 +26,7 @@ fn place(settings: &str) -> SimulatedCluster {
 }
 
 impl SimulatedCluster {
-    fn allow(&mut self, settings: &str) {
+    pub(super) fn allow(&mut self, settings: &str) {
         let mut inventory = self.inventory.clone();
         inventory.measuring =
             (!settings.is_empty()).then(|| serde_json::from_str(settings).unwrap());
@@ -33,7 +34,7 @@ impl SimulatedCluster {
         self.inventory = inventory;
     }
 
-    fn reports(&mut self, number: u8, measures: bool) {
+    pub(super) fn reports(&mut self, number: u8, measures: bool) {
         let host = format!("n{number}");
         let nic = Nic {
             name: "eth0".into(),
@@ -57,17 +58,17 @@ impl SimulatedCluster {
         }));
     }
 
-    fn order(&mut self, request: u64) -> api::mapping::MappingStatus {
+    pub(super) fn order(&mut self, request: u64) -> api::mapping::MappingStatus {
         self.event(ControllerEvent::MappingOrdered { request });
         self.engine.snapshot(self.now).mapping
     }
 
     /// The end of the measurement that was ordered last.
-    fn measured(&mut self, side: &[&str]) {
+    pub(super) fn measured(&mut self, side: &[&str]) {
         let order = self.mapping.last().unwrap().clone();
         let names = |hosts: &[(String, _)]| hosts.iter().map(|(name, _)| name.clone()).collect();
         let place = MappedPlace {
-            bridge: order.bridge.clone(),
+            bridge: order.place.clone(),
             hosts: names(&order.inside),
             beside: names(&order.beside),
             at: self.now,
@@ -79,23 +80,25 @@ impl SimulatedCluster {
                 probability: 999,
                 filled: 20,
             }],
+            link_losses: BTreeMap::new(),
         };
         let outcome = MappingOutcome {
             moved: place.moved,
             place: Some(place),
+            rates: BTreeMap::from([("n5".to_owned(), inventory::BitsPerSec::mega(200))]),
             problem: None,
         };
         self.ends(outcome);
     }
 
-    fn ends(&mut self, outcome: MappingOutcome) {
+    pub(super) fn ends(&mut self, outcome: MappingOutcome) {
         let ticket = self.mapping.last().unwrap().ticket;
         let outcome = Box::new(outcome);
         self.event(ControllerEvent::PlaceMapped { ticket, outcome });
         self.run(3_000);
     }
 
-    fn switch_of(&self, host: &str) -> &str {
+    pub(super) fn switch_of(&self, host: &str) -> &str {
         &self.published.last().unwrap().file.hosts[host].switch
     }
 }
@@ -148,10 +151,7 @@ fn a_measured_place_becomes_an_epoch_and_is_kept() {
     // The place is measured as a whole again.
     next.order(2);
     assert_eq!(
-        (
-            next.mapping[0].bridge.as_str(),
-            next.mapping[0].inside.len()
-        ),
+        (next.mapping[0].place.as_str(), next.mapping[0].inside.len()),
         ("s0-swp7", 5)
     );
 }
@@ -177,6 +177,9 @@ fn what_the_operator_does_not_allow_is_refused() {
         status.results[0].contains("budget of 9M bytes for 24 hours is spent"),
         "{status:?}"
     );
+    let figures = w.engine.figures().measuring;
+    let counts = [figures.measured, figures.failed, figures.refused];
+    assert_eq!((counts, figures.sent), ([1, 0, 1], Bytes(9 << 20)));
 }
 
 #[test]
@@ -218,7 +221,7 @@ fn unasked_a_place_is_measured_once_and_again_when_its_hosts_change() {
     w.run(600_000);
     assert_eq!(w.mapping.len(), 2, "not again so soon");
     assert_eq!(place("{}").mapping.len(), 0);
-    // What is told of measurements does not grow for ever.
+    // The list of results does not grow for ever.
     w.run(4_000_000);
     assert_eq!(w.mapping.len(), 3, "an hour later");
     w.ends(MappingOutcome::failed("no".into()));

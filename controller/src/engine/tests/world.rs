@@ -47,6 +47,8 @@ pub(super) struct SimulatedCluster {
     /// The measurements that were ordered, and what was kept of them last.
     pub(super) mapping: Vec<MappingOrder>,
     pub(super) mapped: Arc<MappedPlaces>,
+    /// The measurements that were ended early.
+    pub(super) ended: u32,
     pub(super) poll_every: u64,
     pub(super) disk_full: bool,
     pub(super) attempts: usize,
@@ -97,6 +99,7 @@ impl SimulatedCluster {
             kept: Vec::new(),
             mapping: Vec::new(),
             mapped: Arc::default(),
+            ended: 0,
             poll_every: 500,
             disk_full: false,
             attempts: 0,
@@ -344,6 +347,7 @@ impl SimulatedCluster {
                 }
                 ControllerEffect::MapPlace(order) => self.mapping.push(*order),
                 ControllerEffect::KeepMapped(mapped) => self.mapped = mapped,
+                ControllerEffect::EndMapping => self.ended += 1,
                 ControllerEffect::EndRollback => self.rollbacks_ended += 1,
                 ControllerEffect::Say(line) => self.said.push(line.text),
             }

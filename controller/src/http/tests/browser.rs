@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// What keeps Chromium from the network and from the user's own settings. By the pipe it ends with
-/// its driver, however that ends.
+/// These keep Chromium from the network and from the user's own settings. Through the pipe it ends
+/// with its driver, however the driver ends.
 const OPTIONS: [&str; 11] = [
     "--headless",
     "--no-sandbox",
@@ -116,7 +116,7 @@ impl HeadlessBrowser {
         self.value(&fill).await;
     }
 
-    /// What the browser complained of: refused loads, errors of the script.
+    /// The browser's complaints: refused loads, errors of the script.
     pub(super) async fn log(&self) -> Vec<String> {
         let entries = self
             .ask("POST", "/se/log", &json!({"type": "browser"}))

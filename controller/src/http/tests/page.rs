@@ -216,7 +216,7 @@ async fn a_browser_follows_the_network_with_its_token_whatever_names_it_has() {
     );
 }
 
-/// What changes is seen without a reload.
+/// Changes are seen without a reload.
 async fn follows_changes(served: &ServedApi, browser: &HeadlessBrowser) {
     let mut larger = hostile();
     larger.nodes.push(Node::new("newcomer", NodeKind::Host));

@@ -265,6 +265,7 @@ fn full_report() -> HostReport {
             }),
         }],
         measures: true,
+        link_losses: std::collections::BTreeMap::from([("eth0".into(), 2)]),
     }
 }
 

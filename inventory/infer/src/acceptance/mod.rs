@@ -105,7 +105,7 @@ fn alarm_about_rows(known: &mut Known<'_>) {
 }
 
 /// Raises an alarm about each neighbour that the inventory should list. In a living network a
-/// station that it does not list is no part of it.
+/// station that it does not list does not belong to it.
 fn without_stations(known: &mut Known<'_>, claims: Vec<Claim>) -> Vec<Claim> {
     let facts = known.facts;
     if facts.scope.policy.shows_unlisted {

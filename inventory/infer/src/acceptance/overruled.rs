@@ -199,8 +199,8 @@ pub(super) fn doubt_crossed(known: &mut Known<'_>) {
         let Some(why) = third.or(crossed.map(|c| c.1)).or_else(elsewhere) else {
             continue;
         };
-        // What both ends say by LLDP stands against tables that are read one after the other. What
-        // one end says and databases deny is old, or another node's.
+        // A cable that both ends state by LLDP stands against tables, which are read one after the
+        // other. A cable that one end states and databases deny is old, or another node's.
         let weak = claim.grade == LinkGrade::Inferred;
         if weak && !strong && matches!(why, Evidence::LearnedBetween { .. }) {
             continue;

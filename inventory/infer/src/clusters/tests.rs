@@ -184,7 +184,7 @@ fn a_router_parts_what_it_joins() {
         net.reasons()[..2],
         [
             "hosts on s0",
-            "s1 is a router: what is beyond has another spanning tree"
+            "s1 is a router: the network beyond it has another spanning tree"
         ]
     );
 }
@@ -515,10 +515,12 @@ proptest! {
         for cluster in &found {
             let numbers = cluster.hosts.iter().map(|h| names.iter().position(|n| n == h).unwrap());
             // A slow host that is alone on its switch does not show which side the switch belongs
-            // to.
-            let fast = numbers.filter(|n| *n != slow);
+            // to, nor does any host that is alone beside the long link: its probes may all queue.
+            let beside = |s: usize| long.is_some_and(|l| s == l || s == l + 1);
+            let alone = |n: usize| hosts[site[n]] == 1 && beside(site[n]);
+            let fast = numbers.filter(|n| *n != slow && !alone(*n));
             let sides: BTreeSet<bool> = fast.map(|n| site[n] <= long.unwrap_or(99)).collect();
-            prop_assert!(sides.len() == 1 || found.len() == 1, "{found:?}");
+            prop_assert!(sides.len() <= 1 || found.len() == 1, "{found:?}");
         }
         prop_assert!(found.len() <= 1 + usize::from(long.is_some()), "{found:?}");
         let side = |near: bool| site.iter().filter(|s| (**s <= long.unwrap_or(99)) == near).count();

@@ -292,7 +292,7 @@ fn as_lldp(row: &CdpNeighbour) -> LldpNeighbour {
     // Devices that know a neighbour only by LLDP list its chassis id here, as a text.
     let written = name.parse().ok().map(NeighbourId::Mac);
     let phone = phone_address(&name).map(NeighbourId::Mac);
-    // What calls itself a telephone is none of the network's bridges.
+    // A device that calls itself a telephone is none of the network's bridges.
     let station = phone.as_ref().map(|_| SystemCapabilities::default());
     let name = if written.is_some() {
         String::new()

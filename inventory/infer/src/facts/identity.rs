@@ -32,7 +32,7 @@ pub(crate) struct NodeDirectory {
     names: NameIndex,
     /// The known MAC addresses of each host.
     host_macs: HashMap<NodeIx, BTreeSet<Mac>>,
-    /// What devices answer to chassis ids of others that are announced under their names.
+    /// The answers of devices about chassis ids that others announce under the devices' names.
     answers: HashMap<(NodeIx, NeighbourId), ChassisAnswer>,
     /// Nodes whose name is used by others, too.
     contested: HashSet<NodeIx>,

@@ -29,7 +29,7 @@ use inventory::alarm::{Alarm, AlarmKind, NamedNode};
 use inventory::device_view::{DeviceView, DeviceViews};
 use inventory::evidence::RecognizedBy;
 use inventory::inventory_file::{Inventory, InventoryHost};
-use inventory::mapped_place::MappedPlace;
+use inventory::mapped_place::MappedPlaces;
 use inventory::topology::{Node, NodeKind};
 use ports::PortIx;
 use std::collections::HashMap;
@@ -63,8 +63,8 @@ pub(crate) struct InferenceScope<'a> {
     /// The operator's statements about links and clusters.
     pub(crate) stated: Option<&'a Inventory>,
     pub(crate) policy: InferencePolicy,
-    /// What flows between hosts told.
-    pub(crate) mapped: &'a [MappedPlace],
+    /// The findings of flows between hosts.
+    pub(crate) mapped: &'a MappedPlaces,
 }
 
 /// A statement of a device about a neighbour, and the node that is meant.

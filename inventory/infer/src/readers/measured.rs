@@ -1,7 +1,7 @@
 //! Flows between hosts: the trunks behind a bridge that nobody asked. The flat bridge, on which all
 //! hosts of its place hang, becomes the bridge of the way in, with a further bridge for each trunk.
 //!
-//! What protocols and the operator state is not changed: a trunk that would part hosts elsewhere, or
+//! Measurements change nothing that protocols or the operator state: a trunk that would part hosts elsewhere, or
 //! hosts that the operator has on one bridge, raises an alarm. A place whose hosts are not those that
 //! were measured keeps its flat bridge.
 use crate::claims::ClaimEnd;
@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// Adds the trunks of all places that are as they were measured.
 pub(crate) fn apply(draft: &mut DraftNetwork<'_>) {
-    let places = draft.facts.scope.mapped;
+    let places = &draft.facts.scope.mapped.places;
     if places.is_empty() {
         return;
     }
@@ -26,6 +26,7 @@ pub(crate) fn apply(draft: &mut DraftNetwork<'_>) {
         let Some(place) = places.iter().find(|place| place.is_about(&hosts)) else {
             continue;
         };
+        draft.alarm_moved(bridge, place);
         let cables = PlaceCables::new(draft, bridge, place);
         let alarms = draft.alarms.len();
         let mut trunks = cables.claims(draft);
@@ -63,13 +64,23 @@ impl DraftNetwork<'_> {
         node
     }
 
-    /// What is behind the bridge is known now: no alarm says the opposite.
+    /// The trunks behind the bridge are known now: no alarm says the opposite.
     fn forget_unknown_rates(&mut self, bridge: NodeIx) {
         let name = self.name(bridge).to_owned();
         self.alarms.retain(|alarm| {
             let is_unknown = matches!(alarm.kind, AlarmKind::HostsOnPort(..));
             !(is_unknown && alarm.subject.is_node(&name))
         });
+    }
+
+    /// Tells of hosts whose link was lost since.
+    fn alarm_moved(&mut self, bridge: NodeIx, place: &MappedPlace) {
+        let report = |host: &str| self.facts.views.get(host)?.host.as_ref();
+        let moved: Vec<String> = place.moved(report).into_iter().map(str::to_owned).collect();
+        if !moved.is_empty() {
+            let alarm = Alarm::node(self.name(bridge), AlarmKind::MeasuredBefore(moved));
+            self.alarms.push(alarm);
+        }
     }
 
     /// The names of the hosts on a bridge, sorted.
@@ -158,7 +169,7 @@ impl<'p> PlaceCables<'p> {
         claims
     }
 
-    /// The cables behind a trunk; `None` if the trunk is no trunk of this place.
+    /// The cables behind a trunk; `None` if the trunk does not belong to this place.
     fn claim(
         &self,
         draft: &DraftNetwork<'_>,

@@ -36,8 +36,8 @@ struct TrunkHalf<'f> {
     far: Option<PortIx>,
 }
 
-/// All claims about devices, and about nodes that are named but not asked. Statements of a device
-/// about itself are no claims.
+/// All claims about devices, and about nodes that are named but not asked. A device's statements
+/// about itself do not count as claims.
 pub(crate) fn propose(facts: &Facts<'_>) -> NeighbourClaims {
     let mut found = NeighbourClaims::default();
     let mut halves = Vec::new();

@@ -3,8 +3,10 @@ use super::*;
 use crate::InferenceMemory;
 use inventory::Bytes;
 use inventory::evidence::{Evidence, FlowFinding};
-use inventory::mapped_place::{MappedPlace, PlaceTrunk};
-use std::collections::BTreeSet;
+use inventory::host_report::HostReport;
+use inventory::mapped_place::{CardLosses, MappedPlace, MappedPlaces, PlaceTrunk};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// s0 with n0 and n1, and port 7 with all the others behind it.
 fn place() -> InferenceFixture {
@@ -39,13 +41,18 @@ fn measured(trunks: Vec<PlaceTrunk>) -> MappedPlace {
         rounds: 40,
         moved: Bytes(7_000_000),
         trunks,
+        link_losses: BTreeMap::new(),
     }
 }
 
 impl InferenceFixture {
     fn infer_with(&self, place: MappedPlace) -> Topology {
         let mut memory = InferenceMemory::default();
-        memory.take_mapped(vec![place]);
+        let places = vec![place];
+        memory.take_mapped(Arc::new(MappedPlaces {
+            places,
+            ..MappedPlaces::default()
+        }));
         memory.infer_changed(&self.inventory, &self.views, &BTreeSet::new())
     }
 }
@@ -143,6 +150,41 @@ fn other_hosts_make_a_measurement_stale() {
         .retain(|r| r.name != "n3");
     net.host("n3", "s0", 3);
     assert_eq!(net.infer_with(told), net.infer());
+}
+
+#[test]
+fn a_link_that_was_lost_since_raises_an_alarm_and_the_tree_stays() {
+    let mut net = place();
+    let mut told = measured(vec![trunk(&["n4", "n5", "n6"])]);
+    for host in ["n4", "n5"] {
+        let (card, times) = ("eth0".to_owned(), 3);
+        told.link_losses
+            .insert(host.to_owned(), CardLosses { card, times });
+    }
+    let before = net.infer_with(told.clone());
+    assert_eq!(alarms(&before), "");
+    for (times, part) in [
+        (3, ""),
+        (4, "the link of n5 was lost"),
+        (1, "the link of n5"),
+    ] {
+        let report = HostReport {
+            host: "n5".into(),
+            slots: 1,
+            link_losses: BTreeMap::from([("eth0".to_owned(), times)]),
+            ..HostReport::default()
+        };
+        let view = DeviceView {
+            seen: Some(Millis(1)),
+            host: Some(report),
+            ..DeviceView::default()
+        };
+        net.views.insert("n5".into(), view);
+        let t = net.infer_with(told.clone());
+        assert!(alarms(&t).contains(part), "{}", alarms(&t));
+        assert_eq!(part.is_empty(), t.alarms.is_empty());
+        assert_eq!(t.attachments(), before.attachments());
+    }
 }
 
 #[test]

@@ -60,7 +60,7 @@ enum PortIdStyle {
     Alias,
 }
 
-/// What a device tells of its aggregates.
+/// How a device tells of its aggregates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AggregateReport {
     /// The members, by the LAG MIB.
@@ -72,7 +72,7 @@ pub(super) enum AggregateReport {
     Units,
 }
 
-/// What a device tells of its spanning tree.
+/// How a device tells of its spanning tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TreeReport {
     Served,

@@ -157,7 +157,7 @@ fn full_port_name(node: &WiredNode, port: u32) -> String {
     }
 }
 
-/// What LLDP says of the device itself.
+/// The device's own data in LLDP.
 fn own_table(node: &WiredNode) -> LldpTable {
     let used = node.sockets.iter().flat_map(|s| s.ports.iter().copied());
     let mut numbers: Vec<u32> = used.chain(node.spare.iter().map(|s| s.0)).collect();

@@ -1,4 +1,4 @@
-//! What is odd in a wired network: names and addresses that several devices have, frames that are
+//! The oddities of a wired network: names and addresses that several devices have, frames that are
 //! passed on, rows about neighbours that are gone.
 use super::neighbours::chassis_address;
 use super::options::NetworkOptions;

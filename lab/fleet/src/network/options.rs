@@ -52,7 +52,7 @@ pub struct NetworkOptions {
     pub moved: f64,
     /// True if vendors differ in numbering, naming, and missing tables.
     pub habits: bool,
-    /// What is odd in it.
+    /// Its oddities.
     pub odd: OddityShares,
 }
 
@@ -137,7 +137,7 @@ impl NetworkOptions {
     }
 }
 
-/// What is odd in a network, beyond the defects of [`NetworkOptions::field`]. Shares are from 0 to
+/// The oddities of a network, beyond the defects of [`NetworkOptions::field`]. Shares are from 0 to
 /// 1, and nothing is odd by default.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct OddityShares {

@@ -167,7 +167,7 @@ fn services(role: NodeRole) -> u32 {
     }
 }
 
-/// What is true of each node.
+/// The truth about each node.
 pub(super) fn nodes(wiring: &NetworkWiring) -> BTreeMap<String, TrueNode> {
     let node = |n: &WiredNode| {
         let ports = n.sockets.iter().flat_map(|s| s.ports.iter());

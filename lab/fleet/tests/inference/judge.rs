@@ -17,7 +17,7 @@ enum FoundNode<'n> {
     MadeUp(Option<usize>),
 }
 
-/// What a found link is.
+/// The kind of a found link.
 enum LinkJudgement {
     /// The true link of this number.
     Exact(usize),

@@ -44,7 +44,7 @@ pub(crate) const GOAL: [VerdictLimits; 2] = [
     limits(0, 0, 0.05, 0.95, 0.90),
 ];
 
-/// What was measured last: the situation, with all bridges asked and with up to three that are not;
+/// The last measurements: the situation, with all bridges asked and with up to three that are not;
 /// the worse of both ways to infer.
 const TODAY: [(S, [VerdictLimits; 2]); 18] = [
     (

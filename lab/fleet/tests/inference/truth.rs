@@ -1,5 +1,5 @@
-//! What is true of a generated network, with indexes for look-ups, and what of it an observer can
-//! know.
+//! The truth about a generated network, with indexes for look-ups, and the part of it that an observer
+//! can know.
 //!
 //! | truth | observable |
 //! |---|---|
@@ -179,7 +179,7 @@ impl<'n> NetworkTruth<'n> {
             .collect()
     }
 
-    /// What is true of a node; `None` for a name that no node has.
+    /// The truth about a node; `None` for a name that no node has.
     pub(crate) fn node(&self, name: &str) -> Option<&'n TrueNode> {
         self.network.nodes.get(name)
     }
@@ -227,8 +227,8 @@ impl<'n> NetworkTruth<'n> {
         node.asked || mentioned && (node.listed || !host)
     }
 
-    /// The nodes that a found node that is no asked device may stand for: by its address, or by its
-    /// name.
+    /// The true nodes for which a found node may stand by its address or its name, if nobody asked that
+    /// node.
     pub(crate) fn strangers(&self, name: &str, chassis: Option<Mac>) -> Vec<&'n str> {
         let plain = name.replace(':', "-");
         let dashed = |m: Mac| m.to_string().replace(':', "-");

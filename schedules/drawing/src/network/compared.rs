@@ -79,7 +79,7 @@ fn view<'a>(moment: &NetworkMoment<'a>, other: &Topology, look: LinkLook) -> Net
     };
     let links = moment.topology.links.iter().enumerate();
     let differs = links.filter(|(_, link)| !is_there(link));
-    // What carries no frames is blocked rather than new.
+    // A link that carries no frames is blocked rather than new.
     let changed = differs
         .filter(|(_, link)| link.carries_frames())
         .map(|(i, _)| (i, look));

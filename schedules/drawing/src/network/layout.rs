@@ -15,7 +15,7 @@ const MOST_LANES: usize = 40;
 const LABEL: f64 = 10.5;
 const WIDEST_PORT: f64 = 110.0;
 
-/// What is counted instead of shown one by one.
+/// The hosts that are counted instead of shown one by one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct DrawnFolding {
     pub(super) hosts: bool,

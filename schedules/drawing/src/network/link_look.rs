@@ -1,7 +1,7 @@
 //! How a link looks: one look for each thing that an operator must see.
 use inventory::topology::{Link, LinkGrade, LinkState};
 
-/// What is special about a link, the most important thing first.
+/// The special state of a link, the most important one first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum LinkLook {
     /// It is not in the network of the other picture.
@@ -91,7 +91,7 @@ impl LinkLook {
         }
     }
 
-    /// What the legend says.
+    /// Its words in the legend.
     pub(super) fn meaning(self) -> &'static str {
         match self {
             LinkLook::New => "new after the change",

@@ -252,7 +252,7 @@ impl PicturePage {
             self.lines(&format!("▲ {alarm}"), "doubt-ink", 4);
         }
         if let Some(more @ 1..) = topology.alarms.len().checked_sub(ALARMS_SHOWN) {
-            self.lines(&format!("… and {more} alarms more"), "doubt-ink", 1);
+            self.lines(&format!("… and {more} more"), "doubt-ink", 1);
         }
     }
 

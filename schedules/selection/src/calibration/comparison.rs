@@ -12,7 +12,7 @@ use std::fmt;
 pub struct WayPrediction {
     /// The way.
     pub way: Way,
-    /// What carries it out.
+    /// The routine that carries it out.
     pub routine: TimedRoutine,
     /// Its time.
     pub time: CalibratedTime,

@@ -177,8 +177,8 @@ impl CallCalibration {
             })
     }
 
-    /// What nine of ten predictions of a routine keep: each of its calls is predicted from the
-    /// calls on other networks. `None` far from all of its calls.
+    /// Nine of ten predictions of a routine are off by less than this, where each of its calls is
+    /// predicted from the calls on other networks. `None` far from all of its calls.
     fn error(
         &self,
         collective: Collective,

@@ -1,4 +1,4 @@
-//! What a call demands of its network: the time that it takes at least, and the sizes on which its
+//! The demands of a call on its network: the time that it takes at least, and the sizes on which its
 //! losses depend.
 //!
 //! Input: a tree with one rank on each leaf, ranks in the order of the leaves. Guarantee: no
@@ -10,12 +10,12 @@ use inventory::Bytes;
 use inventory::tree::{NodeNumber, Tree};
 use schedules::bound::{self, WIRE_PER_PAYLOAD};
 
-/// What a message costs the rank that sends it and the one that waits for it: of 20, 30, 40, 60 and
-/// 100 us the one with which calls of 1 kB at 20 and at 100 Mbit/s predict each other best.
+/// The cost of a message to the rank that sends it and to the one that waits for it. Of 20, 30, 40, 60
+/// and 100 us, calls of 1 kB at 20 and at 100 Mbit/s predict each other best with this one.
 const MESSAGE: f64 = 60e-6;
 
-/// The queue of a switch port in the lab, in octets. What does not fit is lost, and what is lost of
-/// a short block comes again only when a timer runs out.
+/// The queue of a switch port in the lab, in octets. Frames that do not fit are lost, and those of
+/// a short block come again only when a timer runs out.
 const QUEUE: f64 = 131_072.0;
 
 /// A call on a tree.

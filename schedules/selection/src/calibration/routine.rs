@@ -205,7 +205,7 @@ fn by_rules(rules: &[OpenRules], ranks: u32, block: Bytes) -> LibraryRoutine {
         .map_or(Linear, |(_, routine)| *routine)
 }
 
-/// What carries out a call, as far as its time depends on it.
+/// The routine of a call, as far as its time depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TimedRoutine {
     /// A routine of the library.

@@ -114,7 +114,7 @@ fn nothing_is_said_about_calls_unlike_all_measured_ones_or_without_messages() {
     assert_eq!(alone, None);
 }
 
-/// What jobs learned of these cables says more about them than calls on other networks.
+/// The figures that jobs learned on these cables count more than calls on other networks.
 #[test]
 fn what_jobs_learned_here_decides_here_and_not_after_other_cables() {
     let (tree, other) = (star(&[4, 4]), star(&[8]));

@@ -27,7 +27,7 @@ pub enum Collective {
     Bcast,
 }
 
-/// Who sends what to whom in a collective: it decides about ways and bounds.
+/// The pattern of messages in a collective: it decides about ways and bounds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CollectiveTraffic {
     /// Each rank has a block for each other rank.
@@ -70,7 +70,7 @@ impl Collective {
         }
     }
 
-    /// Who sends what to whom.
+    /// Its pattern of messages.
     pub fn traffic(self) -> CollectiveTraffic {
         match self {
             Collective::Alltoall | Collective::Alltoallv | Collective::Alltoallw => {

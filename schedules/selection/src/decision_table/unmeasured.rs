@@ -40,7 +40,7 @@ const ALLTOALL: OverflowingCall = OverflowingCall {
     on_fast_links: ALLTOALL_ON_FAST_LINKS,
 };
 /// Where so many pairs of hosts share a trunk, their blocks overflow its queue while each is short.
-/// What is lost of a short block comes again only when a timer runs out: too few segments follow it
+/// A lost segment of a short block comes again only when a timer runs out: too few segments follow it
 /// for a fast retransmission (RFC 5681). Those go in a window. With tokens, blocks of 8 and 16 kB took
 /// 0.79 to 1.35 of the library's time, so they begin above.
 const MANY_PAIRS: u64 = 40;
@@ -82,6 +82,14 @@ pub const LEAST_RELAYED: Bytes = Bytes(256 << 10);
 const RING_STEP: Duration = Duration::from_micros(300);
 /// A block has to last so many times as long as its token is on its way over a long cable.
 const TOKENS: u32 = 10;
+/// Where one host after the other sends over a long cable, each turn takes so many times the cable's
+/// delay: 2.7 times 10 ms with 8 hosts on either side, whatever the block.
+const TURN: u32 = 3;
+/// The library's own routine, when it overflows the queue there, loses at least this to
+/// retransmission timers: 0.23 to 0.48 s. Turns that take less pay with any such block.
+const LOST_TO_TIMERS: Duration = Duration::from_millis(250);
+/// Longer turns may take such a part of the time of the blocks.
+const TURNS_SHARE: u32 = 4;
 
 impl OverflowingCall {
     /// The smallest block of such a call, if it has to last longer by this time.
@@ -172,7 +180,8 @@ fn ways_of_phases(
     let receiver = way(SyncKind::Receiver.into());
     let overflowing = smallest_overflowing_block(hosts, host_of);
     if let Some(overflowing) = overflowing.filter(|_| goes_in_runs(hosts, host_of)) {
-        let lasting = ALLTOALL_IN_RUNS.smallest_block(hosts, bottleneck, TOKENS * delay);
+        let longer = longer_for_turns(hosts, bottleneck, delay);
+        let lasting = ALLTOALL_IN_RUNS.smallest_block(hosts, bottleneck, longer);
         return vec![(overflowing.max(lasting), receiver)];
     }
     let tokens = smallest_of_phases(hosts, bottleneck, delay, overflowing);
@@ -196,6 +205,19 @@ fn goes_in_runs(hosts: &Tree, host_of: &[NodeNumber]) -> bool {
         && is_shared_by_many(hosts)
         && AlltoallAlgorithm::faster_for(hosts) == AlltoallAlgorithm::Aapc
         && in_runs::phases(hosts).is_some()
+}
+
+/// By how much a block has to last longer because of the turns of hosts over long cables.
+fn longer_for_turns(hosts: &Tree, bottleneck: BottleneckLoad, delay: Duration) -> Duration {
+    // With a and b hosts at the trunk's ends, a + b is the number of hosts, and a b that of blocks.
+    let (n, blocks) = (f64::from(hosts.hosts()), bottleneck.blocks as f64);
+    let at_one_end = f64::midpoint(n, (n * n - 4.0 * blocks).max(0.0).sqrt());
+    let turns = (TURN * delay).mul_f64(at_one_end);
+    if turns <= LOST_TO_TIMERS {
+        Duration::ZERO
+    } else {
+        (TURNS_SHARE * turns).div_f64(blocks)
+    }
 }
 
 /// True if some trunk carries the blocks of many pairs of hosts.

@@ -52,8 +52,8 @@ impl LearnedTiming {
     }
 }
 
-/// A way that took so many times as long as the fastest one is out after a call.
-const HOPELESS: u64 = 2;
+/// One call is enough of a way that took longer than the fastest one by this factor: noise is less.
+const HOPELESS: f64 = 1.5;
 
 /// Keeps the timings that rest on so many calls, and those of ways that are hopeless beside them:
 /// nobody tries such a way often.
@@ -61,7 +61,7 @@ pub(crate) fn retain_sound(timings: &mut Vec<LearnedTiming>, samples: u32) {
     let known = timings.iter().filter(|timing| timing.samples >= samples);
     let fastest = known.map(|timing| timing.mean_ns).min();
     let is_hopeless = |timing: &LearnedTiming| {
-        fastest.is_some_and(|fastest| timing.mean_ns > fastest.saturating_mul(HOPELESS))
+        fastest.is_some_and(|fastest| timing.mean_ns as f64 > fastest as f64 * HOPELESS)
     };
     timings.retain(|timing| timing.samples >= samples || is_hopeless(timing));
 }

@@ -4,7 +4,8 @@
 //! because every way takes longer on a loaded network. All jobs of one user together weigh at most
 //! as two jobs, so that one user with many records cannot outvote two users with three jobs. The
 //! verdict gives a way's time only if at least half of the jobs measured that way. It never gives a
-//! way that lost the vote a shorter time than the winner.
+//! way that lost the vote a shorter time than the winner. A way that a job tried too few times to know
+//! its time has no part in the vote, but its time is given: the next job then knows what trying it costs.
 use super::{LearnedTiming, retain_sound};
 use crate::decision_table::Way;
 use std::cmp::Reverse;
@@ -24,13 +25,26 @@ pub(super) struct JobBallot<'a> {
 
 /// A ballot and its weight.
 struct WeighedBallot {
+    /// Of the ways whose times the job knows.
     timings: Vec<LearnedTiming>,
+    /// Of those that it tried too few times.
+    guesses: Vec<LearnedTiming>,
     weight: u64,
 }
 
 impl WeighedBallot {
     fn timing(&self, way: Way) -> Option<&LearnedTiming> {
         self.timings.iter().find(|timing| timing.way == way)
+    }
+
+    /// All that it tried.
+    fn tried(&self) -> impl Iterator<Item = &LearnedTiming> {
+        self.timings.iter().chain(&self.guesses)
+    }
+
+    /// The time of a way, or what it took where that is not known well.
+    fn about(&self, way: Way) -> Option<&LearnedTiming> {
+        self.tried().find(|timing| timing.way == way)
     }
 
     /// The way with the smallest mean; the library's own routine unless another one is faster by
@@ -56,19 +70,19 @@ pub(super) fn of(ballots: Vec<JobBallot<'_>>) -> Vec<LearnedTiming> {
     };
     let all: u64 = ballots.iter().map(|ballot| ballot.weight).sum();
     let mut ways: Vec<Way> = Vec::new();
-    for timing in ballots.iter().flat_map(|ballot| &ballot.timings) {
+    for timing in ballots.iter().flat_map(WeighedBallot::tried) {
         if timing.way != winner && !ways.contains(&timing.way) {
             ways.push(timing.way);
         }
     }
     ways.sort_by_cached_key(Way::to_string);
     let known = |way: &Way| {
-        let knowing = ballots.iter().filter(|b| b.timing(*way).is_some());
+        let knowing = ballots.iter().filter(|b| b.about(*way).is_some());
         2 * knowing.map(|ballot| ballot.weight).sum::<u64>() >= all
     };
     let lost = |way: Way| {
         let beside =
-            |ballot: &WeighedBallot| scaled(ballot.timing(way)?, ballot.timing(winner), &won);
+            |ballot: &WeighedBallot| scaled(ballot.about(way)?, ballot.timing(winner), &won);
         let told = median(&ballots, beside)?;
         let mean_ns = told.mean_ns.max(won.mean_ns);
         Some(LearnedTiming { mean_ns, ..told })
@@ -90,16 +104,25 @@ fn weighed(mut ballots: Vec<JobBallot<'_>>) -> Vec<WeighedBallot> {
         let serves = |timing: &LearnedTiming| timing.way.serves(timing.collective);
         let timings = &mut ballot.timings;
         timings.retain(|timing| timing.mean_ns > 0 && timing.samples > 0 && serves(timing));
-        retain_sound(timings, SAMPLES);
     }
-    ballots.retain(|ballot| ballot.timings.len() > 1);
+    let sound = |ballot: &JobBallot| {
+        let mut timings = ballot.timings.clone();
+        retain_sound(&mut timings, SAMPLES);
+        timings
+    };
+    let mut ballots: Vec<_> = ballots.into_iter().map(|b| (sound(&b), b)).collect();
+    ballots.retain(|(sound, _)| sound.len() > 1);
     let mut jobs: HashMap<&str, u64> = HashMap::new();
-    for ballot in &ballots {
+    for (_, ballot) in &ballots {
         *jobs.entry(ballot.user).or_default() += 1;
     }
-    let weighed = |ballot: JobBallot<'_>| WeighedBallot {
-        weight: JOB.min(USER / jobs[ballot.user]),
-        timings: ballot.timings,
+    let weighed = |(timings, mut ballot): (Vec<LearnedTiming>, JobBallot<'_>)| {
+        ballot.timings.retain(|timing| !timings.contains(timing));
+        WeighedBallot {
+            weight: JOB.min(USER / jobs[ballot.user]),
+            timings,
+            guesses: ballot.timings,
+        }
     };
     ballots.into_iter().map(weighed).collect()
 }

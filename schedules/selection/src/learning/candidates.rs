@@ -1,6 +1,6 @@
-//! The ways that can be fastest for some calls, and what is expected of each before anybody tries.
+//! The ways that can be fastest for some calls, and the expected time of each before anybody tries it.
 //!
-//! What is expected decides only how early a way is tried: after so many calls that one row of it
+//! The expected time decides only how early a way is tried: after so many calls that one row of it
 //! costs no more than learning may.
 use crate::decision_table::{
     Collective, DataCarrier, DecisionEntry, DecisionGrounds, DecisionTable, Way,
@@ -17,6 +17,8 @@ pub struct CandidateWay {
     pub way: Way,
     /// The time of a call, as a multiple of that of the way which calls go at first.
     pub expected: f64,
+    /// True if earlier jobs measured that.
+    pub is_known: bool,
 }
 
 /// The knowledge about a process set before it tries anything.
@@ -45,8 +47,10 @@ const LIBRARY: f64 = 3.0;
 /// The same with blocks less than so many times the size from which the table goes over TCP, and
 /// with blocks whose sizes each rank knows in part: nobody knows whether TCP is ahead.
 const IN_DOUBT: (u64, f64) = (4, 1.3);
-/// MPI carries a schedule less tightly than TCP: 0.6 to 1.5 in docs/tuning.md.
+/// MPI carries a schedule less tightly than TCP: 0.6 to 1.5 in docs/tuning.md. Where both are in doubt,
+/// TCP is tried first: a schedule that gains over MPI gains more over TCP.
 const BY_MESSAGES: f64 = 1.25;
+const AFTER_TCP: f64 = 1.05;
 /// One message for each pair of hosts: 0.6 to 2.9 in docs/tuning.md.
 const BUNDLED: f64 = 1.6;
 /// Above this block, several of one host do not go together.
@@ -65,17 +69,23 @@ pub fn candidates(
     let mut all = vec![CandidateWay {
         way: first,
         expected: 1.0,
+        is_known: false,
     }];
     if alike == collective && entry.is_some_and(|entry| entry.grounds.is_measured()) {
         return all;
     }
     let mut add = |way: Way, expected: f64| {
         if way != first && way.serves(collective) {
-            all.push(CandidateWay { way, expected });
+            all.push(CandidateWay {
+                way,
+                expected,
+                is_known: false,
+            });
         }
     };
     if first != Way::Native {
-        let is_in_doubt = collective.has_own_lengths() || first == Way::Relay;
+        // Even blocks go as equal ones do.
+        let is_in_doubt = alike.has_own_lengths() || first == Way::Relay;
         add(Way::Native, library(grounds, alike, block, is_in_doubt));
     }
     let sync = SyncKind::Receiver.into();
@@ -90,8 +100,10 @@ pub fn candidates(
     }
     // Of forecast lengths some may be too long for a message.
     if can_win(block, below.unwrap_or(1.0)) && !collective.has_own_lengths() {
+        let tcp = below.filter(|_| grounds.has_addresses);
+        let tcp = tcp.map_or(0.0, |below| over_tcp(alike, below));
         let expected = if first == Way::Native {
-            BY_MESSAGES
+            BY_MESSAGES.max(tcp * AFTER_TCP)
         } else {
             LIBRARY
         };
@@ -193,6 +205,7 @@ fn expect_as_learned(
     for candidate in &mut all[1..] {
         if let Some(mean) = mean(candidate.way) {
             candidate.expected = mean / first.max(1.0);
+            candidate.is_known = true;
         }
     }
 }

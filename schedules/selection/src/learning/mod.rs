@@ -164,6 +164,15 @@ impl CallLearner {
         Duration::try_from_secs_f64(saved).unwrap_or_default()
     }
 
+    /// The time of all calls, those of rows under way as far as it is known.
+    fn calls(&self) -> Duration {
+        let asked = self
+            .questions
+            .values()
+            .filter(|question| question.has_choice());
+        self.budget.calls() + asked.map(WayQuestion::under_way).sum::<Duration>()
+    }
+
     /// A line for each class in which calls went more than one way, and one on the cost.
     pub fn lines(&self) -> Vec<String> {
         let asked = self
@@ -173,7 +182,7 @@ impl CallLearner {
         let mut lines: Vec<String> = asked
             .map(|(class, question)| format!("learned: {class}: {question}"))
             .collect();
-        let (calls, spent) = (self.budget.calls(), self.budget.spent());
+        let (calls, spent) = (self.calls(), self.budget.spent());
         if calls > Duration::ZERO {
             lines.push(format!(
                 "learning took {:.3} s of {:.3} s in calls ({:.2} %) and saved {:.3} s beside the \

@@ -30,9 +30,11 @@ const PAUSE_SHOWS: Duration = Duration::from_millis(20);
 /// So many rows of a settled question, one after the other, each longer by this factor than when it
 /// was settled, open it again.
 const DRIFTED: (u32, f64) = (3, 1.25);
-/// Before its first row no way is expected to take less than so many times the fastest one's time:
-/// of a few long calls none is for trying.
-const UNTRIED: f64 = 1.1;
+/// The part of what trying may cost that goes to a way of which earlier jobs know what it takes.
+const KNOWN: u32 = 4;
+/// The first row of a way that nobody has measured is paid for as if each call took so many times as long
+/// as the fastest way's. If it takes r times as long, it costs 2 (r - 1) hundredths of the time so far.
+const BLIND: f64 = 1.5;
 /// A way that was slower by this factor stays out when the question is opened again.
 const HOPELESS: f64 = 3.0;
 
@@ -47,7 +49,7 @@ struct TimedRow {
     calls: u32,
     /// The last of them that are timed.
     timed: u32,
-    /// What has been called so far, and what of it was timed.
+    /// The calls so far, and those of them that were timed.
     done: CallAmounts,
     done_timed: CallAmounts,
 }
@@ -82,10 +84,7 @@ pub struct WayQuestion {
 impl WayQuestion {
     /// A question that calls go the first of `candidates` until there is an answer.
     pub(super) fn new(candidates: &[CandidateWay]) -> WayQuestion {
-        let ways = candidates
-            .iter()
-            .map(|candidate| WayTrials::new(candidate.way, candidate.expected))
-            .collect();
+        let ways = candidates.iter().copied().map(WayTrials::new).collect();
         WayQuestion {
             ways,
             fastest: 0,
@@ -178,7 +177,11 @@ impl WayQuestion {
         let fastest = self.fastest();
         self.ways.retain(|trials| !refused(trials.way));
         if self.ways.is_empty() {
-            self.ways.push(WayTrials::new(Way::Native, 1.0));
+            self.ways.push(WayTrials::new(CandidateWay {
+                way: Way::Native,
+                expected: 1.0,
+                is_known: false,
+            }));
         }
         let stays = |trials: &WayTrials| trials.way == fastest;
         let least =
@@ -248,12 +251,14 @@ impl WayQuestion {
         if last == self.fastest && self.ways[last].mean().is_some() {
             let rows = TRIED.map(|about| self.row_of(next, last, about));
             let ends = budget.agreement();
-            let wait = |row: &TimedRow| budget.wait_for(self.cost(row) + ends);
+            // A way that earlier jobs found to be slower may cost only a part of the budget for trying.
+            let share = if self.ways[next].is_known { KNOWN } else { 1 };
+            let wait = |row: &TimedRow| budget.wait_for(self.cost(row) * share + ends);
             let affordable = rows.iter().find(|row| wait(row) == Duration::ZERO);
             let [.., shortest] = &rows;
             let longest = UNDISTURBED.max(budget.least_row());
             // The row of the fastest way has an end, too.
-            let wait = budget.wait_for(self.cost(shortest) + 2 * ends);
+            let wait = budget.wait_for(self.cost(shortest) * share + 2 * ends);
             let wait = wait.clamp(COMPARED, longest);
             return affordable
                 .cloned()
@@ -285,15 +290,21 @@ impl WayQuestion {
     fn octet(&self, way: usize) -> f64 {
         let fastest = self.ways[self.fastest].mean().unwrap_or(0.0);
         let trials = &self.ways[way];
-        trials
-            .mean()
-            .unwrap_or(trials.expected.max(UNTRIED) * fastest)
+        trials.mean().unwrap_or(trials.expected * fastest)
     }
 
-    /// The time that a row loses beside the fastest way.
+    /// The time that a row may lose beside the fastest way.
     fn cost(&self, row: &TimedRow) -> Duration {
-        let more = self.call(row.way).saturating_sub(self.call(self.fastest));
-        more * row.calls
+        let (fastest, trials) = (self.call(self.fastest), &self.ways[row.way]);
+        let is_measured = trials.is_known || trials.mean().is_some();
+        let least = if is_measured { 1.0 } else { BLIND };
+        let call = self.call(row.way).max(fastest.mul_f64(least));
+        (call - fastest) * row.calls
+    }
+
+    /// The time of the calls of the row under way, as far as it is known.
+    pub(super) fn under_way(&self) -> Duration {
+        nanoseconds(self.octet(self.row.way) * self.row.done.octets as f64)
     }
 
     /// Seconds saved beside the library's own routine; 0 where its time is unknown.

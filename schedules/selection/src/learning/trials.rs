@@ -1,6 +1,6 @@
 //! The times of one way at the calls of a question, and what they say beside another way's.
 
-use super::CallClass;
+use super::{CallClass, CandidateWay};
 use crate::decision_table::Way;
 use crate::learned::LearnedTiming;
 use crate::noise;
@@ -11,7 +11,7 @@ use std::time::Duration;
 const REMEMBERED: usize = 12;
 /// Rows of one way differ at least by this part of their mean, however alike the first ones were.
 const LEAST_NOISE: f64 = 0.03;
-/// A difference of so many standard errors is no chance.
+/// A difference of so many standard errors does not come by chance.
 const CLEAR: f64 = 2.5;
 /// With fewer rows nothing is clear but what is twice as long.
 const FEWEST: usize = 3;
@@ -40,6 +40,8 @@ pub(super) struct WayTrials {
     /// The time of a call by what is known before the first one, as a multiple of the fastest
     /// way's.
     pub(super) expected: f64,
+    /// True if earlier jobs measured that, and this one has found nothing else.
+    pub(super) is_known: bool,
     /// Nanoseconds an octet of a block, of each row.
     rows: VecDeque<f64>,
     /// Timed calls in all rows, the forgotten ones too.
@@ -61,10 +63,16 @@ pub(super) enum TrialVerdict {
 }
 
 impl WayTrials {
-    pub(super) fn new(way: Way, expected: f64) -> WayTrials {
+    pub(super) fn new(candidate: CandidateWay) -> WayTrials {
+        let CandidateWay {
+            way,
+            expected,
+            is_known,
+        } = candidate;
         WayTrials {
             way,
             expected,
+            is_known,
             rows: VecDeque::new(),
             timed: 0,
             octets: 0,
@@ -88,6 +96,7 @@ impl WayTrials {
         if let Some(mean) = self.mean() {
             self.expected = mean / fastest;
         }
+        self.is_known = false;
         self.rows.clear();
         self.is_out = false;
     }

@@ -348,3 +348,28 @@ fn a_token_of_a_tenth_of_a_message_costs_a_tenth() {
     );
     assert!((1.08..1.12).contains(&ratio), "{ratio}");
 }
+
+/// Blocks of a host that wait for no token share its cable, so each of them is slower.
+#[test]
+fn blocks_through_buffers_share_their_senders_cable() {
+    let tree = crate::test_trees::row(2, 6);
+    let plan = plan_as(
+        &tree,
+        AlltoallAlgorithm::Aapc,
+        SyncKind::Receiver,
+        SyncReduction::Chain,
+    );
+    let longest = |traffic: &SimulatedTraffic| {
+        let timeline = run(&tree, traffic, &exact()).unwrap();
+        let times = timeline.begun.iter().zip(&timeline.ended);
+        times
+            .map(|(begun, ended)| ended - begun)
+            .fold(0.0, f64::max)
+    };
+    let in_turn = longest(&planned::alltoall(&plan, BLOCK, plan.scheme));
+    let buffered = longest(&planned::buffered_alltoall(&plan, BLOCK));
+    assert!(
+        (buffered / in_turn - 6.0).abs() < 0.1,
+        "{buffered} {in_turn}"
+    );
+}

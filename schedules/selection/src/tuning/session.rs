@@ -62,7 +62,7 @@ pub fn promising(
     sizes: &[Bytes],
     ways: Vec<Way>,
 ) -> Vec<Way> {
-    // What a prediction leaves possible: the least and the most time.
+    // The least and the most time that a prediction leaves possible.
     let range = |way: Way, collective: Collective, block: Bytes| {
         let standard = match way {
             Way::Aapc { over, .. } => Way::Aapc {

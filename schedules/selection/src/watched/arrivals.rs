@@ -27,7 +27,7 @@ impl BlockArrivals {
         })
     }
 
-    /// What all ranks tell, one behind the other: each a character for each rank.
+    /// The rows of all ranks, one behind the other: each has a character for each rank.
     pub fn gathered(ranks: usize, levels: Vec<u8>) -> Option<BlockArrivals> {
         let is_level = |level: &u8| *level == UNKNOWN || LEVELS.contains(level);
         (ranks <= MOST_RANKS && levels.len() == ranks * ranks && levels.iter().all(is_level))

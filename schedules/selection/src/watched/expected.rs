@@ -16,7 +16,10 @@ pub(super) struct WatchedPlan {
     messages: Vec<Message>,
     /// The octets in a second that each message has to itself.
     alone: Vec<f64>,
-    traffic: SimulatedTraffic,
+    /// One message of a host after the other, as large blocks go.
+    in_turn: SimulatedTraffic,
+    /// As blocks go that fit into the kernel's buffers.
+    buffered: SimulatedTraffic,
 }
 
 impl WatchedPlan {
@@ -31,7 +34,8 @@ impl WatchedPlan {
         let alone = |message: &Message| rate_of_way(&leaves, message);
         Some(WatchedPlan {
             alone: messages.iter().map(alone).collect(),
-            traffic: planned::alltoall(&plan, BLOCK, plan.scheme),
+            in_turn: planned::alltoall(&plan, BLOCK, plan.scheme),
+            buffered: planned::buffered_alltoall(&plan, BLOCK),
             ranks,
             messages,
         })
@@ -42,19 +46,28 @@ impl WatchedPlan {
         self.messages.len()
     }
 
-    /// By message: the logarithm of the rate on this tree over that which it has to itself.
-    pub(super) fn slowness(&self, tree: &Tree) -> Option<Vec<(Message, f64)>> {
+    /// By message: the logarithm of the rate on this tree over that which it has to itself; where
+    /// a host's messages go in turn, and where they go through the kernel's buffers.
+    pub(super) fn slowness(&self, tree: &Tree) -> Option<[Vec<(Message, f64)>; 2]> {
         let leaves = tree.with_ranks(&self.ranks).ok()?;
-        let timeline = run(&leaves, &self.traffic, &SimulationModel::default()).ok()?;
-        let took = timeline
-            .begun
-            .iter()
-            .zip(&timeline.ended)
-            .map(|(b, e)| e - b);
-        let each = self.messages.iter().zip(&self.alone).zip(took);
-        let slowness = |((&message, alone), took): ((&Message, &f64), f64)| {
+        let in_turn = self.times(&leaves, &self.in_turn, |message| message)?;
+        // Before each message there is a step that hands it over.
+        let buffered = self.times(&leaves, &self.buffered, |message| 2 * message + 1)?;
+        Some([in_turn, buffered])
+    }
+
+    fn times(
+        &self,
+        leaves: &Tree,
+        traffic: &SimulatedTraffic,
+        step: impl Fn(usize) -> usize,
+    ) -> Option<Vec<(Message, f64)>> {
+        let timeline = run(leaves, traffic, &SimulationModel::default()).ok()?;
+        let slowness = |(number, (&message, alone)): (usize, (&Message, &f64))| {
+            let took = timeline.ended[step(number)] - timeline.begun[step(number)];
             (message, (BLOCK.0 as f64 / took.max(1e-12) / alone).ln())
         };
+        let each = self.messages.iter().zip(&self.alone).enumerate();
         Some(each.map(slowness).collect())
     }
 }

@@ -5,9 +5,11 @@
 //! rates of blocks --BlockArrivals--> job record --judge--> TreeSuspicion --several in a row--> an alarm
 //! ```
 //!
-//! On the tree of its plan, no two blocks of an all-to-all share a cable, and each comes at the rate
-//! of the slowest link on its way. Where a cable moved, some pairs slow each other down, and which
-//! pairs these are follows from where the cable is now.
+//! On the tree of its plan, blocks of two senders do not share a cable. Blocks of one sender may: it
+//! hands the blocks of a run over to its kernel at once, and each gets a part of its cable. So the
+//! plan and the tree tell the slowest and the fastest rate that a pair may have. Where a cable
+//! moved, other pairs slow each other down, and which pairs these are follows from where the cable
+//! is now.
 //!
 //! | module | one idea |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! What explains slow pairs without a moved cable: a host that sends or receives slowly, and a
+//! Explanations of slow pairs without a moved cable: a host that sends or receives slowly, and a
 //! trunk that is slow in a direction, by itself or for other traffic.
 use inventory::tree::{EdgeNumber, Tree};
 
@@ -8,8 +8,8 @@ const ROUNDS: usize = 6;
 /// By sender and receiver: the logarithm of a share, where it is known.
 pub(super) type HostPairs = Vec<Vec<Option<f64>>>;
 
-/// What is left of each pair when every host and every direction of a trunk takes what the middle
-/// one of its pairs is slower. No cause makes a pair faster.
+/// The slowness of each pair that no single host or trunk explains. Every host and every direction of
+/// a trunk explains as much as the middle one of its pairs is slower. No cause makes a pair faster.
 pub(super) fn unexplained(tree: &Tree, pairs: &HostPairs) -> HostPairs {
     let mut causes: Vec<Vec<(usize, usize)>> = vec![Vec::new(); tree.edges() as usize];
     for (from, row) in pairs.iter().enumerate() {

@@ -24,7 +24,7 @@ impl SuspicionRow {
         match (said, &mut self.suspected) {
             (Some(said), Some(before)) if is_same(&said, before) => {
                 if !self.stands {
-                    // What stands is not reworded by each window.
+                    // A suspicion that stands is not reworded by each window.
                     keep_common(&mut before.others, &said);
                 }
                 self.surplus = (self.surplus + 1).min(MOST);

@@ -7,10 +7,7 @@ use super::judge::{SuspectedMove, judge};
 use crate::test_trees::row;
 use inventory::tree::Tree;
 
-/// What a link of 20 Mbit/s passes on, in Mbit/s of payload.
-const WHOLE: f64 = 20.0 / schedules::bound::WIRE_PER_PAYLOAD;
-
-/// The part of that which TCP reaches.
+/// The part of a link's rate that TCP reaches.
 const WHOLE_SHARE: f64 = 0.97;
 
 fn arrivals(ranks: usize, share: impl Fn(usize, usize) -> Option<f64>) -> BlockArrivals {
@@ -19,34 +16,25 @@ fn arrivals(ranks: usize, share: impl Fn(usize, usize) -> Option<f64>) -> BlockA
     BlockArrivals::gathered(ranks, levels.collect()).unwrap()
 }
 
-fn of_text(text: &str) -> BlockArrivals {
-    let rows: Vec<Vec<Option<f64>>> = text
-        .lines()
-        .map(|line| line.split(' ').map(|rate| rate.parse().ok()).collect())
-        .collect();
-    arrivals(rows.len(), |from, to| Some(rows[from][to]? / WHOLE))
-}
-
 fn one_rank_each(tree: &Tree) -> Vec<u32> {
     (0..tree.hosts()).collect()
 }
 
+fn judged(rows: [&str; 12]) -> Option<SuspectedMove> {
+    let tree = row(2, 6);
+    let arrivals = BlockArrivals::from_rows(&rows.map(str::to_owned)).unwrap();
+    let said = judge(&tree, &one_rank_each(&tree), &arrivals);
+    println!("{said:?}");
+    said.map(|said| said.best)
+}
+
 #[test]
 fn a_move_in_the_lab_is_suspected_and_the_right_tree_is_not() {
-    let tree = row(3, 3);
-    let ranks = one_rank_each(&tree);
-    for text in measured::RIGHT {
-        let said = judge(&tree, &ranks, &of_text(text));
-        println!("{said:?}");
-        assert!(said.is_none());
+    for rows in measured::RIGHT {
+        assert_eq!(judged(rows), None);
     }
-    for text in &measured::MOVED[..3] {
-        let said = judge(&tree, &ranks, &of_text(text));
-        println!("{said:?}");
-        let moved = SuspectedMove::Host {
-            host: "n8".into(),
-            to: "s0".into(),
-        };
-        assert_eq!(said.map(|said| said.best), Some(moved));
+    for rows in measured::MOVED {
+        let (host, to) = ("n11".into(), "s0".into());
+        assert_eq!(judged(rows), Some(SuspectedMove::Host { host, to }));
     }
 }

@@ -44,7 +44,7 @@ impl TransferCarrier for StuckCarrier {
     }
 }
 
-/// What the watchdog tells of a rank that has begun and to which nothing comes.
+/// The watchdog's message about a rank that has begun and to which nothing comes.
 fn waits_for(part: &RankPart, call: &str) -> String {
     let mut carrier = StuckCarrier;
     let mut exchange = TransferExchange::new(part, &mut carrier, WINDOW);

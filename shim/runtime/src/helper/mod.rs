@@ -33,7 +33,7 @@ enum HelperRequest {
     Look,
     /// Write this job record, in place of an older one of the same name.
     Record { name: String, json: Vec<u8> },
-    /// Write this file, which is no job record, and make its folder if that is not there.
+    /// Write this file, which is not a job record. Make its folder first if it does not exist.
     File { name: String, octets: Vec<u8> },
 }
 
@@ -43,9 +43,9 @@ enum HelperReport {
     /// A new epoch, or newer figures of what jobs learned beside it, as
     /// [`directory::epoch::LeanEpoch`] in bytes.
     Epoch(Vec<u8>),
-    /// There is no epoch that could be used, and why.
+    /// There is no usable epoch, for this reason.
     Unusable(String),
-    /// What jobs learned cannot be read, and why; the epoch can.
+    /// The figures that jobs learned cannot be read, for this reason; the epoch can.
     Unlearned(String),
     /// So many job records have been dealt with, and what was wrong with the last one.
     Written {

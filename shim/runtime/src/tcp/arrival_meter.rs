@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 /// Blocks below say more of queues and processors than of cables.
 const LEAST_BLOCK: usize = 8 * 1024;
-/// What metering a block costs, about, and the part of the block's time that it may cost.
+/// The cost of metering a block, about, and the part of the block's time that it may take.
 const COST: Duration = Duration::from_micros(20);
 const SHARE: f64 = 0.002;
 /// The rates kept of each rank; later ones give way to none.
@@ -26,7 +26,7 @@ pub(super) struct ArrivalMeter {
     calls: u32,
 }
 
-/// What came from one rank.
+/// The blocks that came from one rank.
 #[derive(Debug, Default)]
 struct RankArrivals {
     /// When the first octets of the block under way were there, and how many.

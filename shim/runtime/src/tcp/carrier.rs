@@ -91,11 +91,6 @@ impl TcpMesh {
             incoming,
             aside: HashMap::new(),
         };
-        if part.window.is_some() {
-            for receive in &part.receives {
-                self.peer(receive.peer)?.acknowledge_at_once();
-            }
-        }
         let (sending, expected, events) = (VecDeque::new(), Vec::new(), Vec::new());
         let chunk = self.few(CHUNK).min(MOST_CHUNK);
         self.meter_call(part, framing, length);
@@ -276,6 +271,7 @@ impl MeshCarrier<'_, '_, '_> {
             self.events
                 .extend(given.map(|&(token, _)| CarrierEvent::Due(piece, token)));
             if now == whole {
+                self.window.block_came(self.mesh.peer(rank)?);
                 stream.pieces.pop_front();
                 stream.at = PiecePlace::default();
                 self.events.push(CarrierEvent::Arrived(piece));
@@ -344,7 +340,7 @@ impl MeshCarrier<'_, '_, '_> {
                     octets: 0,
                 };
             }
-            // What a window lets go counts as sent: it limits what waits in the kernel, too.
+            // A block that the window let go counts as sent: the window also limits the kernel's queue.
             let goes_on = part.streams || self.window.is_limited();
             if at.blocks < blocks || !goes_on && !self.mesh.is_mostly_sent(send.peer)? {
                 self.sending[0].1 = at;

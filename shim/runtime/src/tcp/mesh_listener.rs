@@ -16,9 +16,10 @@ pub(super) const UNKNOWN: usize = 64;
 /// How long a machine may take to answer a call: its kernel does, however busy its processes are,
 /// and a call that got lost is repeated after one and three seconds.
 const ANSWER: Duration = Duration::from_secs(4);
-/// What epoll knows the listening socket and callers by; calls of this rank's own go by the rank
-/// that is called.
+/// The number by which epoll knows the listening socket and callers. This rank's own calls have the
+/// number of the rank that they call.
 const DOOR: u64 = u64::MAX;
+
 /// A listening socket, before anybody knows of it.
 #[derive(Debug)]
 pub struct MeshListener {

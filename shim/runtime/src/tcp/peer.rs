@@ -44,8 +44,8 @@ pub(super) struct MeshPeer {
     /// The time of a frame on all links to it together.
     pub(super) frame_time: Duration,
     pub(super) pace: Option<StreamPace>,
-    /// What the kernel was told last: octets that may wait to be sent, and that come before it
-    /// wakes this rank.
+    /// The last settings of the kernel: octets that may wait to be sent, and octets that come before
+    /// it wakes this rank.
     room: usize,
     awaited: usize,
 }
@@ -153,11 +153,10 @@ impl MeshPeer {
         Ok(socket::unsent(&self.out)? <= gone)
     }
 
-    /// What comes is acknowledged as soon as this rank has taken it, not a while later: the peer
-    /// waits for it.
-    pub(super) fn acknowledge_at_once(&self) {
+    /// Acknowledges what this rank has taken now, not a while later: the peer waits for it.
+    pub(super) fn acknowledge_now(&self) {
         // A kernel that refuses is slower, and no less right.
-        let _ = socket::acknowledge_at_once(&self.back);
+        let _ = socket::acknowledge_now(&self.back);
     }
 
     /// Octets that were written and have not come, as far as is known.

@@ -123,7 +123,7 @@ impl<'a, 'm> RelayRun<'a, 'm> {
     ) -> Result<(), MeshError> {
         let (mut ready, mut tokens) = (Vec::new(), Vec::new());
         loop {
-            // What came goes on at once: the next rank waits for it.
+            // A chunk that came goes on at once: the next rank waits for it.
             while self.receive_chunk()? {
                 self.send_on()?;
             }

@@ -47,9 +47,11 @@ pub(super) fn under_way(stream: &TcpStream) -> io::Result<usize> {
     count(stream, libc::TIOCOUTQ)
 }
 
-/// Ends the delay of acknowledgements for now: the kernel delays them where answers are usual.
-pub(super) fn acknowledge_at_once(stream: &TcpStream) -> io::Result<()> {
-    set(stream, libc::IPPROTO_TCP, libc::TCP_QUICKACK, 1 as c_int)
+/// Sends the acknowledgement that the kernel delays, if there is one. What comes next is
+/// acknowledged as seldom as before.
+pub(super) fn acknowledge_now(stream: &TcpStream) -> io::Result<()> {
+    set(stream, libc::IPPROTO_TCP, libc::TCP_QUICKACK, 1 as c_int)?;
+    acknowledge_seldom(stream)
 }
 
 fn count(stream: &TcpStream, what: libc::Ioctl) -> io::Result<usize> {

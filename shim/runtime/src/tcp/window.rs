@@ -2,9 +2,10 @@
 //! that the queues of switches hold those of all ranks. TCP's acknowledgements say what has come.
 use super::MeshError;
 use super::mesh::TcpMesh;
+use super::peer::MeshPeer;
 use inventory::Bytes;
 
-/// What has been sent in a call and is not known to have come.
+/// The octets of a call that were sent and that may not have come yet.
 pub(super) struct SendWindow {
     /// `None`: no limit.
     limit: Option<usize>,
@@ -53,6 +54,14 @@ impl SendWindow {
     fn fits(&self, wanted: usize, limit: usize) -> bool {
         let under_way: usize = self.sent.iter().map(|(_, octets)| octets).sum();
         under_way == 0 || under_way.saturating_add(wanted) <= limit
+    }
+
+    /// A block from this peer has come whole: where the peer has a window, too, it waits for the
+    /// acknowledgement of the last octets. The kernel would send that 40 ms later.
+    pub(super) fn block_came(&self, peer: &MeshPeer) {
+        if self.is_limited() {
+            peer.acknowledge_now();
+        }
     }
 
     /// Counts octets that went to a rank.

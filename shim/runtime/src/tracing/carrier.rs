@@ -7,7 +7,7 @@ use trace::step::{RankStep, TracedPiece, TracedToken};
 
 /// A shorter wait is not asked whether it ended late: the question takes a few microseconds.
 const LONG_WAIT: Duration = Duration::from_micros(300);
-/// Whoever stood in line for less was not late.
+/// A rank that waited for a processor for less than this was not late.
 const LATE: Duration = Duration::from_micros(20);
 /// Asking a connection what it sent again takes less than this. They are asked after calls of which
 /// that is less than a hundredth.
@@ -22,7 +22,7 @@ pub(crate) struct TracedCarrier<'a, C> {
 
 impl<'a, C: TransferCarrier> TracedCarrier<'a, C> {
     pub(crate) fn new(part: &'a RankPart, inner: &'a mut C) -> Self {
-        // What was before this call is not of this call.
+        // Forgets the time before this call.
         run_queue::since_last_look();
         TracedCarrier {
             part,

@@ -58,7 +58,7 @@ pub fn compare<E>(
     Ok(bounds(&rounds, rank, hosts))
 }
 
-/// What the meetings say of the clock of this rank's host.
+/// The bounds of the clock of this rank's host, as far as the meetings tell.
 fn bounds(rounds: &[Vec<MeetingTimes>], rank: usize, hosts: &[String]) -> Option<ClockBounds> {
     let host = hosts.get(rank)?;
     let ours = |of: usize| hosts.get(of) == Some(host);

@@ -187,7 +187,7 @@ fn honest() -> impl Strategy<Value = Vec<RecordedTiming>> {
     )
 }
 
-/// What a liar says.
+/// The figures of a liar.
 fn hostile() -> impl Strategy<Value = Vec<RecordedTiming>> {
     prop::collection::vec(
         (prop::sample::select(&WAYS[..]), 1u64..u64::MAX / 2000),

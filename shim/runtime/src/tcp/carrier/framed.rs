@@ -20,7 +20,7 @@ pub(super) enum BlockFraming {
     Framed,
 }
 
-/// What came of the blocks that this rank was to receive.
+/// The outcome for the blocks that this rank was to receive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ArrivedBlocks {
     /// Each fitted into its place.
@@ -45,7 +45,7 @@ impl std::ops::Deref for BlockHeader {
 }
 
 impl BlockFraming {
-    /// What goes before a block of so many octets.
+    /// The octets before a block of this length.
     pub(super) fn header(self, call: u32, block: usize) -> BlockHeader {
         let mut octets = [0; HEADER];
         octets[..4].copy_from_slice(&call.to_ne_bytes());
@@ -152,6 +152,7 @@ impl MeshCarrier<'_, '_, '_> {
             blocks: BlockStore { part, incoming, .. },
             streams,
             events,
+            window,
             ..
         } = self;
         let call = mesh.call();
@@ -174,7 +175,10 @@ impl MeshCarrier<'_, '_, '_> {
                 let is_due = |token| events.push(CarrierEvent::Due(piece, token));
                 let peer = mesh.peer(rank)?;
                 match stream.take_block((rank, call), peer, place, &leads, is_due)? {
-                    Ok(whole) => came = whole,
+                    Ok(whole) => {
+                        window.block_came(peer);
+                        came = whole;
+                    }
                     Err(octets) => return Ok(peer.wake_at(octets)?),
                 }
             }

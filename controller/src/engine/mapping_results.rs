@@ -1,0 +1,79 @@
+//! The results of measurements in words, and the places of hosts that follow from them.
+use super::doubtful_hosts::{DoubtfulHost, SeatFinding};
+use inventory::BitsPerSec;
+use inventory::mapped_place::{MappedPlace, MappedSeat, PlaceTrunk};
+use std::collections::BTreeMap;
+
+/// The hosts and trunks behind a bridge, a line for each.
+pub(super) fn told_place(place: &MappedPlace) -> Vec<String> {
+    let trunk = |trunk: &PlaceTrunk| {
+        let own = trunk.side.iter().filter(|host| place.hosts.contains(host));
+        format!(
+            "trunk {} beside {}: probability {}.{:03}, filled {} times",
+            trunk.rate,
+            own.cloned().collect::<Vec<_>>().join(" "),
+            trunk.probability / 1000,
+            trunk.probability % 1000,
+            trunk.filled
+        )
+    };
+    // The others are the way in, and trunks elsewhere.
+    let is_inside = |trunk: &&PlaceTrunk| {
+        let own = trunk.side.iter().filter(|host| place.hosts.contains(host));
+        (1..place.hosts.len()).contains(&own.count())
+    };
+    let mut lines: Vec<String> = place.trunks.iter().filter(is_inside).map(trunk).collect();
+    if lines.is_empty() {
+        lines.push("no cable between its hosts is a bottleneck".to_owned());
+    }
+    lines.push(cost(place));
+    lines
+}
+
+/// Where hosts are: the lines, and the places that are known by now.
+pub(super) fn told_hosts(
+    hosts: &[DoubtfulHost],
+    told: &[SeatFinding],
+    found: &MappedPlace,
+    rates: &BTreeMap<String, BitsPerSec>,
+) -> (Vec<String>, Vec<MappedSeat>) {
+    let (mut lines, mut seats) = (Vec::new(), Vec::new());
+    for (host, finding) in hosts.iter().zip(told) {
+        let name = &host.name;
+        lines.push(match finding {
+            SeatFinding::On { node, probability } => {
+                seats.push(MappedSeat {
+                    host: name.clone(),
+                    on: node.clone(),
+                    among: host.among.clone(),
+                    rate: rates.get(name).copied().unwrap_or(BitsPerSec::GIGABIT),
+                    probability: *probability,
+                    hosts: (found.hosts.len() + found.beside.len()) as u32,
+                    rounds: found.rounds,
+                    moved: found.moved,
+                    at: found.at,
+                });
+                format!(
+                    "{name} is on {node}: probability {}.{:03}",
+                    probability / 1000,
+                    probability % 1000
+                )
+            }
+            SeatFinding::Open(left) => format!(
+                "{name} may be on {}: flows filled no cable that decides",
+                left.join(" or ")
+            ),
+            SeatFinding::Nowhere => format!(
+                "{name} seems to be on none of {}: look at its cable",
+                Vec::from_iter(host.candidates.iter().cloned()).join(", ")
+            ),
+        });
+    }
+    lines.push(cost(found));
+    (lines, seats)
+}
+
+fn cost(place: &MappedPlace) -> String {
+    let mb = place.moved.0 as f64 / 1e6;
+    format!("{} rounds, {mb:.1} MB moved", place.rounds)
+}

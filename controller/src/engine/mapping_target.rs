@@ -1,0 +1,248 @@
+//! The hosts of a measurement: those on a bridge that nobody asked, or those whose place no protocol
+//! decides; and the agents that carry it out.
+use super::doubtful_hosts::DoubtfulHost;
+use super::observed::ObservedNetwork;
+use inventory::address::AddressLookup;
+use inventory::device_view::DeviceView;
+use inventory::host_report::Nic;
+use inventory::inventory_file::Inventory;
+use inventory::mapped_place::CardLosses;
+use inventory::short_list;
+use inventory::topology::{NodeKind, Topology};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::net::IpAddr;
+
+/// The most hosts elsewhere that take part, so that the way into a place shows.
+const MOST_BESIDE: usize = 4;
+/// The hosts of each switch that may be the one: so many that they fill the trunks between, within
+/// these limits.
+const LEAST_WITNESSES: usize = 2;
+const MOST_WITNESSES: usize = 8;
+
+/// The question of a measurement, and its hosts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct MappingTarget {
+    pub(super) subject: TargetSubject,
+    /// Its hosts, sorted.
+    pub(super) hosts: Vec<String>,
+}
+
+/// The question that flows shall answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum TargetSubject {
+    /// Which hosts and trunks are behind this bridge, which nobody asked? Where an earlier measurement
+    /// found several bridges there, this is the one of the way in.
+    Bridge(String),
+    /// On which switches are these hosts?
+    Hosts(Vec<DoubtfulHost>),
+}
+
+/// The hosts of a measurement, with their addresses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct MappingMembers {
+    pub(super) inside: Vec<(String, IpAddr)>,
+    pub(super) beside: Vec<(String, IpAddr)>,
+}
+
+/// The reason why something cannot be measured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum UnfitTarget {
+    /// These hosts have no agent that takes part.
+    Silent(Vec<String>),
+    /// The hosts share no network.
+    Networks,
+    /// There are too many.
+    TooMany(usize),
+    /// The switches on which a host may be have too few hosts with an agent.
+    NoWitnesses,
+}
+
+impl MappingTarget {
+    /// Its name for viewers.
+    pub(super) fn label(&self) -> String {
+        match &self.subject {
+            TargetSubject::Bridge(bridge) => bridge.clone(),
+            TargetSubject::Hosts(_) => short_list(self.hosts.iter().map(String::as_str)),
+        }
+    }
+
+    /// Its name in messages.
+    pub(super) fn told(&self) -> String {
+        match (&self.subject, &self.hosts[..]) {
+            (TargetSubject::Bridge(bridge), _) => format!("unmanaged bridge \"{bridge}\""),
+            (TargetSubject::Hosts(_), [host]) => format!("place of host \"{host}\""),
+            (TargetSubject::Hosts(_), _) => format!("places of hosts {}", self.label()),
+        }
+    }
+}
+
+impl ObservedNetwork {
+    /// The hosts that measure a target: all of its own, and some of other switches.
+    pub(super) fn members(
+        &self,
+        target: &MappingTarget,
+        inventory: &Inventory,
+        topology: &Topology,
+    ) -> Result<MappingMembers, UnfitTarget> {
+        let seats = topology.attachments();
+        let addresses = AddressLookup::new(&self.views);
+        // Only hosts of the inventory have a place in a topology, and an agent that counts.
+        let ready = |host: &str| {
+            self.views.get(host).filter(|view| measures(view))?;
+            match seats.get(host) {
+                Some((_, card)) => addresses.of(host, card),
+                None => addresses.of(host, "").or_else(|| addresses.of_unseen(host)),
+            }
+        };
+        let found: Vec<(&String, Option<(IpAddr, u8)>)> = target
+            .hosts
+            .iter()
+            .map(|host| (host, ready(host)))
+            .collect();
+        let silent = found.iter().filter(|(_, address)| address.is_none());
+        let silent: Vec<String> = silent.map(|(host, _)| (*host).clone()).collect();
+        if !silent.is_empty() {
+            return Err(UnfitTarget::Silent(silent));
+        }
+        let own: Vec<(&String, (IpAddr, u8))> = found
+            .into_iter()
+            .filter_map(|(host, address)| Some((host, address?)))
+            .collect();
+        let Some((_, first)) = own.first().copied() else {
+            return Err(UnfitTarget::Silent(Vec::new()));
+        };
+        if own
+            .iter()
+            .any(|(_, address)| !is_neighbour(first, *address))
+        {
+            return Err(UnfitTarget::Networks);
+        }
+        let others = inventory
+            .hosts
+            .keys()
+            .filter(|host| !target.hosts.contains(host))
+            .filter_map(|host| {
+                let seat = seats.get(host.as_str())?.0;
+                let address = ready(host).filter(|address| is_neighbour(first, *address))?;
+                Some((seat, host, address.0))
+            });
+        let inside = own.into_iter();
+        let inside = inside.map(|(host, (address, _))| (host.clone(), address));
+        MappingMembers {
+            inside: inside.collect(),
+            beside: target.beside(others, topology),
+        }
+        .fit(&target.subject)
+    }
+}
+
+impl ObservedNetwork {
+    /// How often the cards with these addresses lost their link.
+    pub(super) fn link_losses(&self, hosts: &[(String, IpAddr)]) -> BTreeMap<String, CardLosses> {
+        let losses = |(host, address): &(String, IpAddr)| {
+            let report = self.views.get(host)?.host.as_ref()?;
+            let has_it = |nic: &&Nic| nic.addresses.iter().any(|(own, _)| own == address);
+            let card = report.nics.iter().find(has_it)?.name.clone();
+            let times = *report.link_losses.get(&card)?;
+            Some((host.clone(), CardLosses { card, times }))
+        };
+        hosts.iter().filter_map(losses).collect()
+    }
+}
+
+impl MappingTarget {
+    /// Those of the other hosts, each with its switch, that take part.
+    fn beside<'a>(
+        &self,
+        others: impl Iterator<Item = (&'a str, &'a String, IpAddr)>,
+        topology: &Topology,
+    ) -> Vec<(String, IpAddr)> {
+        match &self.subject {
+            TargetSubject::Bridge(_) => hosts_beside(others, MOST_BESIDE, MOST_BESIDE),
+            TargetSubject::Hosts(doubtful) => {
+                let may_be = doubtful.iter().flat_map(|host| &host.candidates);
+                let may_be: BTreeSet<&str> = may_be.map(String::as_str).collect();
+                let (there, elsewhere): (Vec<_>, Vec<_>) =
+                    others.partition(|(seat, ..)| may_be.contains(seat));
+                let each = witnesses(topology);
+                let mut beside = hosts_beside(there.into_iter(), each, usize::MAX);
+                if may_be.len() == 1 {
+                    // Against these it shows that the host is not elsewhere.
+                    beside.extend(hosts_beside(elsewhere.into_iter(), each, MOST_WITNESSES));
+                }
+                beside
+            }
+        }
+    }
+}
+
+impl MappingMembers {
+    /// Refuses too many and too few.
+    fn fit(self, subject: &TargetSubject) -> Result<MappingMembers, UnfitTarget> {
+        let many = self.inside.len() + self.beside.len();
+        match subject {
+            _ if many > mapping::MOST_HOSTS => Err(UnfitTarget::TooMany(many)),
+            TargetSubject::Hosts(_) if self.beside.len() < LEAST_WITNESSES => {
+                Err(UnfitTarget::NoWitnesses)
+            }
+            _ => Ok(self),
+        }
+    }
+}
+
+/// True if the agent of this host reports and takes part in measurements.
+pub(super) fn measures(view: &DeviceView) -> bool {
+    view.stale.is_none() && view.host.as_ref().is_some_and(|report| report.measures)
+}
+
+/// So many hosts of a switch fill the fastest trunk, if each is as fast as the slowest host.
+fn witnesses(topology: &Topology) -> usize {
+    let kinds = topology.kinds();
+    let is_host = |name: &str| kinds.get(name) == Some(&NodeKind::Host);
+    let (mut trunk, mut host) = (0, u64::MAX);
+    for link in topology.links.iter().filter(|link| link.carries_frames()) {
+        match is_host(&link.b) {
+            true => host = host.min(link.rate_bps.0.max(1)),
+            false => trunk = trunk.max(link.rate_bps.0),
+        }
+    }
+    let needed = usize::try_from(trunk / host).unwrap_or(usize::MAX);
+    needed
+        .saturating_add(1)
+        .clamp(LEAST_WITNESSES, MOST_WITNESSES)
+}
+
+/// The first ones to ask of these hosts, each with its switch: one on each switch, then a second one
+/// on each. There are at most so many of each switch, and of all.
+fn hosts_beside<'a>(
+    hosts: impl Iterator<Item = (&'a str, &'a String, IpAddr)>,
+    of_each: usize,
+    of_all: usize,
+) -> Vec<(String, IpAddr)> {
+    let mut used: HashMap<&str, usize> = HashMap::new();
+    let mut ordered: Vec<(usize, &String, IpAddr)> = hosts
+        .map(|(switch, host, address)| {
+            let turn = used.entry(switch).or_default();
+            *turn += 1;
+            (*turn, host, address)
+        })
+        .filter(|(turn, ..)| *turn <= of_each)
+        .collect();
+    ordered.sort();
+    ordered
+        .into_iter()
+        .take(of_all)
+        .map(|(_, host, address)| (host.clone(), address))
+        .collect()
+}
+
+/// True if both addresses are in one network.
+fn is_neighbour((a, prefix): (IpAddr, u8), (b, other): (IpAddr, u8)) -> bool {
+    let differ = match (a, b) {
+        (IpAddr::V4(a), IpAddr::V4(b)) => u128::from(a.to_bits() ^ b.to_bits()) << 96,
+        (IpAddr::V6(a), IpAddr::V6(b)) => a.to_bits() ^ b.to_bits(),
+        _ => return false,
+    };
+    prefix == other && differ.leading_zeros() >= u32::from(prefix)
+}
