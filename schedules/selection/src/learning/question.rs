@@ -10,7 +10,8 @@ use crate::decision_table::Way;
 use std::fmt;
 use std::time::Duration;
 
-/// A row of a way that is tried: long beside an agreement. Early in a job a shorter one has to do.
+/// A row of a way that is tried: long beside an agreement. Early in a job a shorter one has to do, and the
+/// first row of a way that nobody has measured is the shortest: the way may take many times as long.
 const TRIED: [Duration; 3] = [
     Duration::from_millis(30),
     Duration::from_millis(8),
@@ -250,15 +251,20 @@ impl WayQuestion {
         };
         if last == self.fastest && self.ways[last].mean().is_some() {
             let rows = TRIED.map(|about| self.row_of(next, last, about));
+            let rows = if self.is_measured(next) {
+                &rows[..]
+            } else {
+                &rows[rows.len() - 1..]
+            };
             let ends = budget.agreement();
             // A way that earlier jobs found to be slower may cost only a part of the budget for trying.
             let share = if self.ways[next].is_known { KNOWN } else { 1 };
             let wait = |row: &TimedRow| budget.wait_for(self.cost(row) * share + ends);
             let affordable = rows.iter().find(|row| wait(row) == Duration::ZERO);
-            let [.., shortest] = &rows;
             let longest = UNDISTURBED.max(budget.least_row());
+            let shortest = rows.last().map_or(Duration::ZERO, |row| self.cost(row));
             // The row of the fastest way has an end, too.
-            let wait = budget.wait_for(self.cost(shortest) * share + 2 * ends);
+            let wait = budget.wait_for(shortest * share + 2 * ends);
             let wait = wait.clamp(COMPARED, longest);
             return affordable
                 .cloned()
@@ -293,11 +299,20 @@ impl WayQuestion {
         trials.mean().unwrap_or(trials.expected * fastest)
     }
 
+    /// True if this job or an earlier one measured it.
+    fn is_measured(&self, way: usize) -> bool {
+        let trials = &self.ways[way];
+        trials.is_known || trials.mean().is_some()
+    }
+
     /// The time that a row may lose beside the fastest way.
     fn cost(&self, row: &TimedRow) -> Duration {
-        let (fastest, trials) = (self.call(self.fastest), &self.ways[row.way]);
-        let is_measured = trials.is_known || trials.mean().is_some();
-        let least = if is_measured { 1.0 } else { BLIND };
+        let fastest = self.call(self.fastest);
+        let least = if self.is_measured(row.way) {
+            1.0
+        } else {
+            BLIND
+        };
         let call = self.call(row.way).max(fastest.mul_f64(least));
         (call - fastest) * row.calls
     }

@@ -15,6 +15,10 @@ const LEAST_NOISE: f64 = 0.03;
 const CLEAR: f64 = 2.5;
 /// With fewer rows nothing is clear but what is twice as long.
 const FEWEST: usize = 3;
+const HOPELESS: f64 = 2.0;
+/// The same of the first row, which has few calls: a process that another one keeps waiting once doubles
+/// its time.
+const HOPELESS_AT_ONCE: f64 = 4.0;
 /// After so many rows a way that is not clearly faster is not tried any more.
 const ENOUGH: usize = 8;
 
@@ -149,7 +153,12 @@ impl WayTrials {
         };
         let few = self.rows().min(fastest.rows()) < FEWEST;
         let noise = CLEAR * noise::of_both(self.error(), fastest.error());
-        if own > 2.0 * best || (!few && own - best > noise) {
+        let hopeless = if self.rows() == 1 {
+            HOPELESS_AT_ONCE
+        } else {
+            HOPELESS
+        };
+        if own > hopeless * best || (!few && own - best > noise) {
             TrialVerdict::Slower
         } else if !few && best - own > noise {
             TrialVerdict::Faster
