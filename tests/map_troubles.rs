@@ -1,6 +1,6 @@
 //! `heddle map` where something is wrong: the network is no tree, a firewall, a rank that dies.
 use crate::common::HEDDLE;
-use crate::common::lab::{RunningLab, pair};
+use crate::common::lab::{RunningLab, row};
 use crate::common::machine_share::MachinePart;
 use crate::common::until::until_so;
 use std::fs;
@@ -40,7 +40,7 @@ fn told(output: &Output) -> String {
 
 #[test]
 fn a_network_that_is_no_tree_is_told() {
-    let lab = RunningLab::with(MachinePart::Whole, "crooked", &pair(4, "40M"));
+    let lab = RunningLab::with(MachinePart::Whole, "crooked", &row(&[4, 4], "40M"));
     let file = lab.path("cluster.yaml");
     let map = |more: &[&str]| told(&job(&lab, "openmpi", &file, more).output().unwrap());
     for switch in ["s0", "s1"] {
@@ -90,7 +90,7 @@ fn kill_rank(lab: &RunningLab, host: &str, mpi: &str) {
 
 #[test]
 fn a_rank_that_dies_ends_the_job_and_the_rounds_are_kept() {
-    let lab = RunningLab::with(MachinePart::Half, "dying", &pair(4, "40M"));
+    let lab = RunningLab::with(MachinePart::Half, "dying", &row(&[4, 4], "40M"));
     for mpi in ["openmpi", "mpich"] {
         let file = lab.path(&format!("{mpi}.yaml"));
         let kept = lab.path(&format!("{mpi}.yaml.rounds"));

@@ -4,7 +4,7 @@ use crate::common::HEDDLE;
 use crate::common::daemon::ControllerProcess;
 use crate::common::epochs::{OVER_TCP, records};
 use crate::common::killed::KilledAtEnd;
-use crate::common::lab::{RunningLab, pair};
+use crate::common::lab::{RunningLab, row};
 use crate::common::machine_share::MachinePart;
 use crate::common::runtime::lib;
 use crate::common::until::until_so;
@@ -66,7 +66,7 @@ fn job(up: &RunningLab, going: &Path) -> KilledAtEnd {
 
 #[test]
 fn a_cable_that_moves_where_no_switch_tells_is_noticed() {
-    let up = RunningLab::with(MachinePart::Whole, "watched", &pair(EACH, "20M"));
+    let up = RunningLab::with(MachinePart::Whole, "watched", &row(&[EACH; 2], "20M"));
     let shared = up.lab.shared_dir();
     publish(&up.lab.dir().join("topology.yaml"), &shared);
     let inventory = up.path("silent.yaml");

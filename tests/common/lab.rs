@@ -14,12 +14,20 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
 
-/// The topology of two switches with so many hosts each, on cables of 20 Mbit/s, and a trunk of a
-/// rate.
-pub(crate) fn pair(each: usize, trunk: &str) -> String {
-    let host = |n| format!("  n{n}: {{switch: s{}, rate: 20M}}\n", n / each);
-    let hosts: String = (0..2 * each).map(host).collect();
-    format!("switches: [s0, s1]\nhosts:\n{hosts}links: [{{a: s0, b: s1, rate: {trunk}}}]\n")
+/// The topology of switches in a row, each with so many hosts on cables of 20 Mbit/s, and with trunks of
+/// a rate.
+pub(crate) fn row(hosts: &[usize], trunk: &str) -> String {
+    let switches: Vec<String> = (0..hosts.len()).map(|s| format!("s{s}")).collect();
+    let places = hosts.iter().zip(&switches);
+    let places = places.flat_map(|(&each, switch)| std::iter::repeat_n(switch, each));
+    let host = |(n, switch)| format!("  n{n}: {{switch: {switch}, rate: 20M}}\n");
+    let link = |ends: &[String]| format!("{{a: {}, b: {}, rate: {trunk}}}", ends[0], ends[1]);
+    format!(
+        "switches: [{}]\nhosts:\n{}links: [{}]\n",
+        switches.join(", "),
+        places.enumerate().map(host).collect::<String>(),
+        switches.windows(2).map(link).collect::<Vec<_>>().join(", ")
+    )
 }
 
 /// A unique name of a lab, and room for it on the machine. Everything with this name is taken down when

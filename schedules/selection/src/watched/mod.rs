@@ -16,11 +16,15 @@
 //! | [`arrivals`] | how fast blocks came, in few characters |
 //! | `suspects` | the trees that one moved cable makes of a tree |
 //! | `expected` | how fast blocks come on another tree than that of their plan |
+//! | `expected_pairs` | the rates that each pair of hosts may have there |
+//! | `host_pairs` | a figure for each pair of hosts |
 //! | `ordinary` | what explains slow pairs without a moved cable |
 //! | [`judge`] | the moved cable that explains the rates best, if one does |
 //! | [`persistence`] | suspicions of several windows in a row |
 pub mod arrivals;
 mod expected;
+mod expected_pairs;
+mod host_pairs;
 pub mod judge;
 mod ordinary;
 pub mod persistence;

@@ -1,12 +1,10 @@
 //! Explanations of slow pairs without a moved cable: a host that sends or receives slowly, and a
 //! trunk that is slow in a direction, by itself or for other traffic.
+use super::host_pairs::HostPairs;
 use inventory::tree::{EdgeNumber, Tree};
 
 /// Rounds of fitting, each kind of cause in turn.
 const ROUNDS: usize = 6;
-
-/// By sender and receiver: the logarithm of a share, where it is known.
-pub(super) type HostPairs = Vec<Vec<Option<f64>>>;
 
 /// The slowness of each pair that no single host or trunk explains. Every host and every direction of
 /// a trunk explains as much as the middle one of its pairs is slower. No cause makes a pair faster.
