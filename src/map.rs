@@ -48,7 +48,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FILE", requires = "controller")]
     token_file: Option<PathBuf>,
     /// The bytes to move at most
-    #[arg(long, value_name = "BYTES", default_value = "200M")]
+    #[arg(long, value_name = "BYTES", default_value = "190M")]
     budget: Bytes,
     /// The time to take at most, in seconds
     #[arg(long, value_name = "S", default_value_t = 180.0, value_parser = flags::seconds)]

@@ -102,10 +102,12 @@ pub struct FlowCoordinator {
     round: u64,
     /// How often peers that had gone were waited for.
     renewals: u32,
-    /// Times that a round is measured at most until no host is too busy.
-    tries: usize,
+    /// A round in which a host was too busy is done again if so many bytes suffice for it.
+    again_within: f64,
     /// The bytes of all rounds, also of those that were done again.
     moved: f64,
+    /// The bytes of the dearest round.
+    dearest: f64,
     /// The time for which they lasted.
     flowed: Duration,
 }
@@ -150,8 +152,9 @@ impl FlowCoordinator {
             keeper: None,
             round: 0,
             renewals: 0,
-            tries: MOST_TRIES,
+            again_within: f64::INFINITY,
             moved: 0.0,
+            dearest: 0.0,
             flowed: Duration::ZERO,
         }
     }
@@ -167,14 +170,20 @@ impl FlowCoordinator {
         }
     }
 
-    /// Whether a round in which a host was too busy is done again from now on.
-    pub(crate) fn do_again(&mut self, allowed: bool) {
-        self.tries = if allowed { MOST_TRIES } else { 1 };
+    /// Has rounds in which a host was too busy done again from now on until so many bytes were
+    /// sent in all.
+    pub(crate) fn do_again_within(&mut self, bytes: f64) {
+        self.again_within = bytes;
     }
 
     /// The bytes that were sent so far.
     pub(crate) fn moved(&self) -> f64 {
         self.moved
+    }
+
+    /// The bytes of the dearest round so far.
+    pub(crate) fn dearest(&self) -> f64 {
+        self.dearest
     }
 
     /// The time in which flows ran so far.
@@ -239,9 +248,11 @@ impl FlowCoordinator {
         flows: &[HostFlow],
         window: Duration,
     ) -> Result<MeasuredRound, FlowError> {
-        for tries in 1..MOST_TRIES {
+        for _ in 1..MOST_TRIES {
+            let before = self.moved;
             let (round, disturbed) = self.try_round(flows, window)?;
-            let is_usable = !disturbed || tries >= self.tries;
+            let next = self.moved + (self.moved - before);
+            let is_usable = !disturbed || next > self.again_within;
             if is_usable && !is_dropped(&round) {
                 return Ok(round);
             }
@@ -305,11 +316,13 @@ impl FlowCoordinator {
         };
         let flows: Vec<MeasuredFlow> = flows.iter().map(measured).collect();
         self.flowed += window;
+        let before = self.moved;
         for MeasuredFlow { flow, rate } in &flows {
             // Octets that arrived were sent, also where the sender tells of fewer.
             let came = rate / 8.0 * window.as_secs_f64();
             self.moved += outcomes[flow.from].map_or(came, |o| came.max(o.sent as f64));
         }
+        self.dearest = self.dearest.max(self.moved - before);
         let disturbed = outcomes.iter().flatten().any(|outcome| outcome.disturbed);
         Ok((MeasuredRound { flows }, disturbed))
     }

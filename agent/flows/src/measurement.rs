@@ -151,15 +151,15 @@ pub fn measure_tree(
             let too_few = session.rounds_together() < LEAST_ROUNDS;
             break too_few.then_some(MeasurementError::TimeShort(limits.time));
         }
-        if coordinator.moved() >= limits.budget.0 as f64 {
+        if coordinator.moved() + plan.bytes.max(coordinator.dearest()) > limits.budget.0 as f64 {
             break too_few_for(limits.budget, coordinator, &session, plan.rate);
         }
         let Some(flows) = session.next_round(&mut random) else {
             break None;
         };
         let (began, flowed) = (Instant::now(), coordinator.flowed());
-        let left = limits.budget.0 as f64 - coordinator.moved();
-        coordinator.do_again(left > plan.least_bytes_after(session.rounds_together()));
+        let least = plan.least_bytes_after(session.rounds_together(), coordinator.dearest());
+        coordinator.do_again_within(limits.budget.0 as f64 - least);
         match coordinator.measure(&flows, plan.window) {
             Ok(round) => {
                 done += 1;
@@ -253,9 +253,11 @@ impl RoundPlan {
         })
     }
 
-    /// The bytes that the least rounds take, one of them twice, after so many.
-    fn least_bytes_after(&self, rounds: usize) -> f64 {
-        (LEAST_ROUNDS + 1).saturating_sub(rounds) as f64 * self.bytes
+    /// The bytes that the rest of the least rounds takes after so many, and the flows of each host
+    /// alone. A round takes as many as planned, or as the dearest one: senders at a pace send more
+    /// than their cables carry.
+    fn least_bytes_after(&self, rounds: usize, dearest: f64) -> f64 {
+        (LEAST_ROUNDS + 1).saturating_sub(rounds) as f64 * self.bytes.max(dearest)
     }
 }
 
