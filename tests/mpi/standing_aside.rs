@@ -82,6 +82,34 @@ fn assert_ways_of_a_late_rank(
     );
 }
 
+/// A rank may be busy for longer than the patience of the others before its first large call: it reads its
+/// input. Then that call is the library's, and the ranks meet at a later one.
+#[test]
+fn a_rank_late_to_a_large_first_call_loses_only_that_call() {
+    for mpi in BOTH {
+        for (flags, late) in [
+            (&["-DLARGE"][..], "3"),
+            (&["-DLARGE", "-DBROADCAST"], "0"),
+            (&["-DLARGE", "-DBROADCAST"], "3"),
+        ] {
+            let program = compiled("late.c", mpi, flags);
+            let bare = TestJob::bare(mpi, 4).run(&program, &[late, "0"]).out;
+            let dir = shared(TREE);
+            // Calls are the library's until the look.
+            let job = patient(mpi, dir.path(), "2").env("HEDDLE_AFTER", "4096");
+            let said = job.run(&program, &[late, "3"]);
+            assert_eq!(said.out, bare, "{flags:?} on {mpi}");
+            assert!(
+                said.heddle.is_empty(),
+                "{late} {flags:?} on {mpi}: {:?}",
+                said.heddle
+            );
+            let expected = ["allgather ring", "alltoall aapc"];
+            assert_eq!(ways(dir.path()), expected, "{flags:?} on {mpi}");
+        }
+    }
+}
+
 #[test]
 fn the_watchdog_names_who_waits_for_what() {
     for mpi in BOTH {

@@ -121,6 +121,7 @@ impl CommState {
             CommStage::Joined(set) => return Ok(Some(Arc::clone(set))),
             CommStage::Counting(worth) => worth,
         };
+        let may_meet_again = worth.may_meet_again();
         let is_worth_a_look = match worth.count(self.size as u64, amount.known_to_all()) {
             CallAction::Pass => return Ok(None),
             CallAction::Prepare => {
@@ -139,7 +140,7 @@ impl CommState {
             }
             CallAction::Look => true,
         };
-        match meeting::meet(&self.within(call.comm), is_worth_a_look)? {
+        match meeting::meet(&self.within(call.comm), is_worth_a_look, may_meet_again)? {
             MeetingOutcome::Joined(set) => {
                 *stage = CommStage::Joined(Arc::clone(&set));
                 return Ok(Some(set));

@@ -4,7 +4,7 @@ use crate::member_check::{self, MemberFacts};
 use crate::mpi::mpi;
 use crate::mpi_result::{MpiResult, check};
 use crate::process_set::{ProcessSet, threads_call_at_once};
-use crate::registry;
+use crate::registry::{self, WorldRanks};
 use runtime::settings;
 use runtime::watchdog;
 use std::ffi::c_char;
@@ -25,19 +25,19 @@ pub(crate) enum MeetingOutcome {
     /// Not all of them come, or all are on one host, where no epoch ever gives them a network to
     /// schedule.
     Apart,
-    /// For some rank a look is not worth it yet.
+    /// For some rank a look is not worth it yet, or some rank is late to a first call. The barrier and
+    /// the vote of a late rank's meeting end by themselves: those of the next one come after them.
     TooEarly,
 }
 
-/// The members of a communicator meet now, and join if for all of them a look is worth it.
-/// Collective.
-pub(crate) fn meet(within: &CallComm, is_worth_a_look: bool) -> MpiResult<MeetingOutcome> {
-    let patience = settings::patience(|name| std::env::var(name).ok());
-    let patience = if WAITED_IN_VAIN.load(Ordering::Relaxed) {
-        patience.min(ONCE_BITTEN)
-    } else {
-        patience
-    };
+/// The members of a communicator meet now, and join if for all of them a look is worth it. If not all
+/// come, they stand apart for good, unless they `may_meet_again`. Collective.
+pub(crate) fn meet(
+    within: &CallComm,
+    is_worth_a_look: bool,
+    may_meet_again: bool,
+) -> MpiResult<MeetingOutcome> {
+    let patience = patience();
     let size = within.size;
     watchdog::begin_wait(|| {
         format!(
@@ -60,6 +60,9 @@ pub(crate) fn meet(within: &CallComm, is_worth_a_look: bool) -> MpiResult<Meetin
         is_worth_a_look,
     };
     let Some(common) = member_check::compare_members(within, patience, known)? else {
+        if may_meet_again {
+            return Ok(MeetingOutcome::TooEarly);
+        }
         if !WAITED_IN_VAIN.swap(true, Ordering::Relaxed) {
             member_check::not_everybody(within, patience);
         }
@@ -75,11 +78,8 @@ pub(crate) fn meet(within: &CallComm, is_worth_a_look: bool) -> MpiResult<Meetin
     }
     let hosts = match hosts {
         Some(hosts) if common.hosts => hosts,
-        _ => ask_hosts(within)?,
+        _ => ask_hosts(within, members.as_ref())?,
     };
-    if let Some(members) = &members {
-        registry::remember_hosts(members, &hosts);
-    }
     if hosts.iter().all(|host| *host == hosts[0]) {
         return Ok(MeetingOutcome::Apart);
     }
@@ -92,14 +92,28 @@ pub(crate) fn meet(within: &CallComm, is_worth_a_look: bool) -> MpiResult<Meetin
     Ok(MeetingOutcome::Joined(set))
 }
 
-/// The host of each member, as MPI calls it. Collective.
-fn ask_hosts(within: &CallComm) -> MpiResult<Vec<String>> {
+/// The time for which members wait for each other.
+fn patience() -> Duration {
+    let patience = settings::patience(|name| std::env::var(name).ok());
+    if WAITED_IN_VAIN.load(Ordering::Relaxed) {
+        patience.min(ONCE_BITTEN)
+    } else {
+        patience
+    }
+}
+
+/// The host of each member, as MPI calls it; remembered from now on. Collective.
+fn ask_hosts(within: &CallComm, members: Option<&WorldRanks>) -> MpiResult<Vec<String>> {
     let (mut name, mut length) = ([0u8; NAME], 0);
     // SAFETY: MPI_MAX_PROCESSOR_NAME is 128 in MPICH and 256 in Open MPI.
     check(unsafe {
         (mpi().call.Get_processor_name)(name.as_mut_ptr().cast::<c_char>(), &mut length)
     })?;
-    Ok(within.gather_all(&name)?.chunks(NAME).map(text).collect())
+    let hosts: Vec<String> = within.gather_all(&name)?.chunks(NAME).map(text).collect();
+    if let Some(members) = members {
+        registry::remember_hosts(members, &hosts);
+    }
+    Ok(hosts)
 }
 
 fn text(name: &[u8]) -> String {

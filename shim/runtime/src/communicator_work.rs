@@ -9,7 +9,8 @@
 //! How long so much work takes depends on the network. So the ranks meet earlier, four times, and
 //! compare how long ago each of them first called. They look then if that is long beside a look. A
 //! large first call may take seconds itself. The ranks meet before it, too, and look if all of them can
-//! afford to ([`crate::look_allowance`]).
+//! afford to ([`crate::look_allowance`]). If one is late to it, reading its input perhaps, the library
+//! has that call, and the ranks meet at a later one.
 use crate::settings::RuntimeSettings;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -58,6 +59,12 @@ impl CommunicatorWork {
     /// The time since the first call.
     pub fn lived(&self) -> Duration {
         self.began.map_or(Duration::ZERO, |began| began.elapsed())
+    }
+
+    /// True before the first call if the library may have it: a rank that is late to it comes to a later
+    /// meeting.
+    pub fn may_meet_again(&self) -> bool {
+        self.began.is_none() && !from_the_first_call()
     }
 
     /// Counts a call in which this rank exchanges blocks of `block` octets with each of `ranks`, if
