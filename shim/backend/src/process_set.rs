@@ -2,6 +2,8 @@
 //! duplicates, and of others that have the same members in the same order. The members follow an epoch
 //! together, and agree on it at calls on any of these communicators.
 mod settled;
+#[cfg(test)]
+mod tests;
 
 use crate::aligned_room::KeptRoom;
 use crate::call::CallRole;
@@ -522,6 +524,7 @@ impl ProcessSet {
     /// knows stays.
     pub(crate) fn release_resources(&mut self) {
         self.wires = MeshState::default();
+        self.room = KeptRoom::default();
         if let PrivateCommState::Over(mut twin) = std::mem::take(&mut self.messages) {
             twin.free();
         }
