@@ -5,6 +5,7 @@ use crate::mpi::mpi;
 use crate::mpi_result::{MpiResult, check};
 use crate::process_set::{ProcessSet, threads_call_at_once};
 use crate::registry::{self, WorldRanks};
+use crate::root_rank;
 use runtime::settings;
 use runtime::watchdog;
 use std::ffi::c_char;
@@ -81,6 +82,7 @@ pub(crate) fn meet(
         _ => ask_hosts(within, members.as_ref())?,
     };
     if hosts.iter().all(|host| *host == hosts[0]) {
+        root_rank::tell_one_host(hosts.len());
         return Ok(MeetingOutcome::Apart);
     }
     let mut set = ProcessSet::new(within, hosts, members.as_ref());

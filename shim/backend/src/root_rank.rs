@@ -116,6 +116,16 @@ fn complain(directory: &Mutex<SharedDirectory>, verbose: u8) {
     }
 }
 
+/// There is no network between the ranks of a communicator: a user who asks why nothing is said hears
+/// it from the first rank of the job.
+pub(crate) fn tell_one_host(ranks: usize) {
+    if settings().verbose > 0 && is_first_of_the_job() {
+        stderr::write_line_once(&format!(
+            "all {ranks} ranks of a communicator are on one host: its calls go to the MPI library"
+        ));
+    }
+}
+
 fn is_first_of_the_job() -> bool {
     let mut rank = -1;
     // SAFETY: MPI_COMM_WORLD and a place for the result.
@@ -278,6 +288,9 @@ impl RootRank {
                 ", way forced by HEDDLE_FORCE or HEDDLE_TURNS"
             };
             stderr::write_line(&format!("follows {}{forced}", view.summary()));
+            if let Some(problem) = view.lacks_addresses() {
+                stderr::write_line_once(&problem);
+            }
         }
         self.aside = None;
         self.recorder

@@ -18,6 +18,9 @@ pub const MOST_RANKS: usize = 1024;
 /// A full Ethernet frame with its preamble and gap, in bits.
 const FRAME_BITS: f64 = 1538.0 * 8.0;
 
+/// A line names so many hosts at most.
+const NAMED: usize = 4;
+
 /// The hosts and ranks of a process set on the tree of an epoch.
 #[derive(Debug)]
 pub struct ProcessSetView {
@@ -126,6 +129,27 @@ impl ProcessSetView {
     /// True if the topology says where each host is reached.
     pub(crate) fn has_all_addresses(&self) -> bool {
         self.addresses.iter().all(Option::is_some)
+    }
+
+    /// Why calls do not go over TCP, if the topology does not say where each host is reached. Names few
+    /// hosts: there may be hundreds.
+    pub fn lacks_addresses(&self) -> Option<String> {
+        let each = self.hosts.host_names().iter().zip(&self.addresses);
+        let lacking: Vec<&str> = each
+            .filter(|(_, address)| address.is_none())
+            .map(|(host, _)| host.as_str())
+            .collect();
+        let named = lacking.iter().take(NAMED).copied().collect::<Vec<_>>();
+        let more = if lacking.len() > NAMED { ", …" } else { "" };
+        (!lacking.is_empty()).then(|| {
+            format!(
+                "no TCP: epoch {} has no address of {}: {}{more}; run heddle agent there, or give \
+                 addresses in the inventory",
+                self.epoch,
+                counted(lacking.len() as u64, "host"),
+                named.join(", ")
+            )
+        })
     }
 
     /// A rank's address on the network, where the topology says it.
