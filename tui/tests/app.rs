@@ -393,3 +393,11 @@ fn jobs_beyond_those_told_are_counted() {
     press(&mut app, KeyCode::Enter);
     screen(&mut app); // It is about no job: there is nothing to tell of it.
 }
+
+#[test]
+fn a_small_window_says_that_rows_are_hidden() {
+    let mut app = app(false);
+    keys(&mut app, "2");
+    let shown = screen(&mut app);
+    assert!(shown.contains(" 1 of 16 ─\n"), "{shown}");
+}
