@@ -401,3 +401,18 @@ fn a_small_window_says_that_rows_are_hidden() {
     let shown = screen(&mut app);
     assert!(shown.contains(" 1 of 16 ─\n"), "{shown}");
 }
+
+#[test]
+fn the_list_of_columns_shows_whole_texts() {
+    let mut app = app(false);
+    for panel in ["1", "2", "3", "4", "5"] {
+        keys(&mut app, panel);
+        keys(&mut app, "c");
+        let shown = screen(&mut app);
+        let inside = shown.lines().filter_map(|l| l.split('│').rev().nth(1));
+        let listed = inside.filter(|l| l.starts_with("   ") || l.starts_with(" ▸"));
+        let cut: Vec<_> = listed.filter(|l| l.contains('…')).collect();
+        assert!(cut.is_empty(), "{cut:?}\n{shown}");
+        press(&mut app, KeyCode::Enter);
+    }
+}
