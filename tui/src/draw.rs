@@ -324,7 +324,9 @@ impl App {
             } else {
                 "no line matches the filter; esc clears it"
             },
-            sorted: Some((sort.column, direction(sort.falling != place.reverse))),
+            sorted: sort
+                .column
+                .map(|column| (column, direction(sort.falling != place.reverse))),
         };
         let (offset, rows) = (place.offset, lines.rows.len());
         let selected = (panel == self.focus).then_some(place.index);

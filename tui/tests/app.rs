@@ -416,3 +416,22 @@ fn the_list_of_columns_shows_whole_texts() {
         press(&mut app, KeyCode::Enter);
     }
 }
+
+#[test]
+fn a_job_that_ended_ran() {
+    let mut app = app(false);
+    keys(&mut app, "3j");
+    press(&mut app, KeyCode::Enter);
+    let shown = screen(&mut app);
+    assert!(shown.contains("\n  ran        "), "{shown}");
+    assert!(!shown.contains("\n  running    "), "{shown}");
+}
+
+#[test]
+fn jobs_in_the_order_in_which_they_run_have_no_column_of_that() {
+    let mut app = app(false);
+    keys(&mut app, "3");
+    let shown = screen(&mut app);
+    assert!(shown.contains("EPOCH "), "{shown}");
+    assert!(!shown.contains('▾'), "{shown}");
+}
