@@ -3,6 +3,8 @@ SHELL  := /bin/bash
 PREFIX ?= /usr/local
 HEDDLE_DIR ?= /srv/heddle
 CARGO  ?= cargo
+# Where cargo builds.
+TARGET := $(or $(CARGO_TARGET_DIR),target)
 FUZZ_SECONDS ?= 60
 STRESS_SECONDS ?= 60
 STRESS_TROUBLES ?= 100
@@ -22,10 +24,10 @@ help:
 	@echo "                  STRESS_SECONDS (now $(STRESS_SECONDS)) a job. Every byte and every epoch is checked: docs/live-change.md (root)"
 	@echo "make test-networks NETWORKS=FOLDER  the tests on recordings of real networks, which are not part of this repository"
 	@echo "make test-suites SUITES=FOLDER  test suites that others wrote, from sources in a folder (scripts/build-suites says which), with the runtime and without; hours (root)"
-	@echo "make build        target/release/heddle and target/release/lib/; installs nothing. MPICC_OPENMPI=, MPICC_MPICH= name an MPI's compiler; one is enough"
+	@echo "make build        $(TARGET)/release/heddle and $(TARGET)/release/lib/; installs nothing. MPICC_OPENMPI=, MPICC_MPICH= name an MPI's compiler; one is enough"
 	@echo "make packages     installs what building, the lab and the tests need (Debian, Ubuntu)"
 	@echo "make install      into PREFIX (now $(PREFIX)): bin/heddle, lib/heddle/, units, man pages, completions, share/heddle/ (module file, Slurm prolog) for the shared directory HEDDLE_DIR (now $(HEDDLE_DIR))"
-	@echo "make packages-deb, make packages-rpm, make tarball  packages heddle, heddle-mpi and heddle-lab, or tarballs, in target/packages/: docs/installing.md"
+	@echo "make packages-deb, make packages-rpm, make tarball  packages heddle, heddle-mpi and heddle-lab, or tarballs, in $(TARGET)/packages/: docs/installing.md"
 	@echo "make check        formatting, lints, licences and advisories"
 	@echo "make bench-quick  the figures of docs/figures.md, measured here"
 	@echo "make bench-mpi    both data paths against the MPI libraries' own routines in labs of several shapes: docs/mpi-runtime.md"
@@ -43,7 +45,7 @@ demo:
 	@scripts/packages build lab
 	@scripts/need-root "make demo"
 	@$(MAKE) --no-print-directory build
-	target/release/heddle demo
+	$(TARGET)/release/heddle demo
 
 test:
 	@scripts/packages build lab tests
@@ -55,8 +57,8 @@ test-packages:
 	@scripts/packages build lab tests clean-root
 	@scripts/need-root "make test-packages"
 	shim/build.sh debug
-	test -d target/clean-root || { rm -rf target/clean-root.new && debootstrap --variant=minbase $$(. /etc/os-release; echo $$VERSION_CODENAME) target/clean-root.new && mv target/clean-root.new target/clean-root; }
-	CLEAN_ROOT=$(abspath target/clean-root) $(CARGO) test --locked --test all packages:: -- --nocapture
+	test -d $(TARGET)/clean-root || { rm -rf $(TARGET)/clean-root.new && debootstrap --variant=minbase $$(. /etc/os-release; echo $$VERSION_CODENAME) $(TARGET)/clean-root.new && mv $(TARGET)/clean-root.new $(TARGET)/clean-root; }
+	CLEAN_ROOT=$(abspath $(TARGET)/clean-root) $(CARGO) test --locked --test all packages:: -- --nocapture
 
 test-many:
 	$(CARGO) test --locked --release -p inventory -p infer -p fleet -p cabling -p mapping -p schedules -p selection
@@ -83,7 +85,7 @@ build:
 	shim/build.sh release heddle
 
 install: build
-	share/install target/release $(PREFIX) $(HEDDLE_DIR) "$(DESTDIR)"
+	share/install $(TARGET)/release $(PREFIX) $(HEDDLE_DIR) "$(DESTDIR)"
 
 packages-deb packages-rpm tarball: build
 	@HEDDLE_DIR=$(HEDDLE_DIR) share/packages/build $(patsubst packages-%,%,$@)

@@ -131,18 +131,22 @@ fn table(found: &[(&MachineNeed, bool)], out: &mut impl Write) -> std::io::Resul
 /// A line for each finding, the decision tables in the form of `heddle tune`, and the verdict.
 fn text(findings: &JobFindings) -> String {
     let line = |finding: &JobFinding| match finding {
-        JobFinding::Line(what, value) => format!("{}\n", format!("{what:<10} {value}").trim_end()),
+        JobFinding::Line(what, value) | JobFinding::Limit(what, value) => {
+            format!("{}\n", format!("{what:<10} {value}").trim_end())
+        }
         JobFinding::Missing(what, problem) => format!("{what:<10} MISSING: {problem}\n"),
         JobFinding::Table(entries) => decided(entries),
     };
     let lines: String = findings.list.iter().map(line).collect();
-    match findings.missing_subjects()[..] {
-        [] => lines + "\njobs that start here find what they need\n",
-        ref missing => format!(
-            "{lines}\njobs that start here lack: {}\n",
-            missing.join(", ")
-        ),
-    }
+    let verdict = match (
+        findings.missing_subjects().as_slice(),
+        findings.limited_subjects().as_slice(),
+    ) {
+        ([], []) => "find what they need".to_owned(),
+        ([], limits) => format!("find what they need, with limits: {}", limits.join(", ")),
+        (missing, _) => format!("lack: {}", missing.join(", ")),
+    };
+    format!("{lines}\njobs that start here {verdict}\n")
 }
 
 #[cfg(test)]
@@ -167,6 +171,12 @@ mod tests {
             list: vec![JobFinding::Line("MPI".into(), "4".into())],
         };
         assert!(text(&findings).ends_with("find what they need\n"));
+        let limit = JobFinding::Limit("addresses".into(), "6 of 6 hosts have none".into());
+        findings.list.push(limit);
+        assert!(text(&findings).ends_with(
+            "addresses  6 of 6 hosts have none\n\njobs that start here find what they need, with \
+             limits: addresses\n"
+        ));
         findings.list.extend([missing("library"), missing("epoch")]);
         let said = text(&findings);
         assert!(

@@ -214,12 +214,22 @@ fn write(args: &Args, draft: &InventoryDraft) -> anyhow::Result<()> {
     let opened = options.open(&args.output);
     let written = opened.and_then(|mut f| f.write_all(draft.text.as_bytes()));
     written.with_context(|| format!("{file}: cannot be written"))?;
-    tell!(
-        "heddle: {file}: {}, {}\nheddle: look at it, then run: heddle discover --inventory {file}",
+    tell!("{}", written_lines(&file.to_string(), draft));
+    Ok(())
+}
+
+/// What was written, what it lacks, and what comes next.
+fn written_lines(file: &str, draft: &InventoryDraft) -> String {
+    let mut lines = format!(
+        "heddle: {file}: {}, {}\n",
         counted(draft.switches, "switch"),
         counted(draft.hosts, "host")
     );
-    Ok(())
+    if draft.hosts > 0 {
+        lines += "heddle: no host has an address, so no call goes over TCP: run heddle agent on the \
+                  hosts, or add addresses\n";
+    }
+    lines + &format!("heddle: look at it, then run: heddle discover --inventory {file}")
 }
 
 /// An inventory with the credential and without switches that matter.
@@ -326,4 +336,25 @@ fn slurm() -> anyhow::Result<ListedHosts> {
 
 fn duration(text: &str) -> Result<Duration, String> {
     units::duration::parse(text).ok_or_else(|| "expected a time such as 500ms, 5s or 1m".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_inventory_with_hosts_is_told_to_lack_their_addresses() {
+        let told = |hosts| {
+            let draft = InventoryDraft {
+                text: String::new(),
+                switches: 1,
+                hosts,
+            };
+            written_lines("i.yaml", &draft)
+        };
+        let lines = told(2);
+        assert!(lines.starts_with("heddle: i.yaml: 1 switch, 2 hosts\n"));
+        assert!(lines.contains("\nheddle: no host has an address, so"));
+        assert!(!told(0).contains("address"));
+    }
 }

@@ -5,11 +5,11 @@ use crate::output::{TextFormat, print};
 use api::status::{ControllerStatus, ServiceState};
 use tui::{ConnectionSettings, SnapshotSource};
 
-/// Check a running controller, in one line
+/// Check a running controller
 ///
-/// The exit status and the first line are those of a plugin of Nagios: 0 OK, 1 warning (alarms, or
-/// silent switches), 2 critical (no answer, no epoch, no switch answers, or nothing new can be
-/// published), 3 unknown (the flags name files that cannot be read).
+/// Monitoring systems read the first line and the exit status, as of a plugin of Nagios: 0 OK, 1
+/// warning (alarms, or silent switches), 2 critical (no answer, no epoch, no switch answers, or
+/// nothing new can be published), 3 unknown (the flags name files that cannot be read).
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]

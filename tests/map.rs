@@ -137,7 +137,7 @@ fn kept_rounds_that_cannot_be_read_are_bad_input() {
     let hint = "nothing was done; name a file that an earlier run kept: --from FILE.rounds";
     let (no_file, no_text) = (
         "no such file or folder",
-        "no rounds that heddle map measured: ",
+        "not rounds that heddle map measured: ",
     );
     let line = format!("{no_text}line 3 has a flow that cannot be between 3 hosts; {hint}");
     let no_folder = format!("there is no folder {}; nothing was done", at("no"));

@@ -218,7 +218,7 @@ fn kept_authority(
         )));
     }
     if !parsed.is_ca() {
-        return Err(problem("is no authority, but a server's".to_owned()));
+        return Err(problem("is not an authority's, but a server's".to_owned()));
     }
     if i128::from(until.timestamp()) * 1_000 <= i128::from(now.0) {
         let end = date(until.timestamp());
@@ -366,7 +366,7 @@ mod tests {
         assert!(refused(NOW).contains("ca.pem: holds no certificate"));
         fs::copy(&made.cert, &made.ca).unwrap();
         fs::copy(&made.key, dir.path().join(CA_KEY)).unwrap();
-        assert!(refused(NOW).contains("ca.pem: is no authority"));
+        assert!(refused(NOW).contains("ca.pem: is not an authority"));
         // A site's own authority, with another name, that ends before the certificate would.
         let pair = KeyPair::generate().unwrap();
         let mut params = authority(NOW);

@@ -31,6 +31,9 @@ const NO_EPOCH: &str = "jobs find no epoch, and the MPI library's own routines r
 pub enum JobFinding {
     /// The subject and its state.
     Line(String, String),
+    /// Something that keeps calls from heddle or from TCP: the subject, and the problem with its
+    /// consequence.
+    Limit(String, String),
     /// Something that jobs lack: the subject, and the problem with its consequence.
     Missing(String, String),
     /// The ways by block size.
@@ -55,13 +58,31 @@ impl JobFindings {
             .push(JobFinding::Missing(what.to_owned(), value.to_owned()));
     }
 
+    fn limit(&mut self, what: &str, value: &str) {
+        self.list
+            .push(JobFinding::Limit(what.to_owned(), value.to_owned()));
+    }
+
     /// The subjects of what is missing, each once.
     pub fn missing_subjects(&self) -> Vec<&str> {
+        self.subjects(|finding| match finding {
+            JobFinding::Missing(what, _) => Some(what),
+            _ => None,
+        })
+    }
+
+    /// The subjects of limits, each once.
+    pub fn limited_subjects(&self) -> Vec<&str> {
+        self.subjects(|finding| match finding {
+            JobFinding::Limit(what, _) => Some(what),
+            _ => None,
+        })
+    }
+
+    fn subjects(&self, subject: impl Fn(&JobFinding) -> Option<&String>) -> Vec<&str> {
         let mut subjects = Vec::new();
-        for finding in &self.list {
-            if let JobFinding::Missing(what, _) = finding
-                && !subjects.contains(&what.as_str())
-            {
+        for what in self.list.iter().filter_map(subject) {
+            if !subjects.contains(&what.as_str()) {
                 subjects.push(what.as_str());
             }
         }
@@ -166,7 +187,7 @@ fn preload(findings: &mut JobFindings) {
         ),
     }
     if std::env::var("HEDDLE").is_ok_and(|v| v == "off") {
-        findings.note(
+        findings.limit(
             "switch",
             "HEDDLE=off: jobs started from here run without heddle",
         );
@@ -255,7 +276,7 @@ fn current_epoch_findings(findings: &mut JobFindings, epoch: &Epoch, figures: &L
         .find(|name| file.hosts.contains_key(*name))
     {
         Some(known) => findings.note("this host", &format!("\"{known}\", {}", place(file, known))),
-        None => findings.note(
+        None => findings.limit(
             "this host",
             &format!(
                 "\"{name}\" is not one of these hosts: a job with a rank here runs without heddle"
@@ -265,12 +286,33 @@ fn current_epoch_findings(findings: &mut JobFindings, epoch: &Epoch, figures: &L
     for host in file.hosts.keys() {
         findings.note("host", &format!("{host:<16} {}", place(file, host)));
     }
+    addresses(findings, file);
     if let Some(clusters) = clusters(file) {
         findings.note("clusters", &clusters);
     }
     for mpi in [Mpi::OpenMpi, Mpi::Mpich] {
         table(findings, epoch, mpi, figures);
     }
+}
+
+/// True if jobs on all hosts may go over TCP.
+fn has_all_addresses(file: &TopologyFile) -> bool {
+    file.hosts.values().all(|host| host.address.is_some())
+}
+
+/// The hosts without an address, if there are some.
+fn addresses(findings: &mut JobFindings, file: &TopologyFile) {
+    if has_all_addresses(file) {
+        return;
+    }
+    let hosts = file.hosts.values();
+    let without = hosts.filter(|host| host.address.is_none()).count();
+    let problem = format!(
+        "{without} of {} have none: no call of a job on them goes over TCP; run heddle agent there, \
+         or state their addresses in the inventory",
+        counted(file.hosts.len(), "host")
+    );
+    findings.limit("addresses", &problem);
 }
 
 /// The clusters that LG works between; `None` if all hosts are in one cluster.
@@ -319,10 +361,13 @@ fn table(findings: &mut JobFindings, epoch: &Epoch, mpi: Mpi, figures: &LearnedF
     if let Some(jobs) = taught(figures, mpi) {
         findings.note("", &jobs);
     }
-    let table = epoch
+    let mut table = epoch
         .table_with(figures)
         .unwrap_or_else(|_| epoch.table.clone())
         .for_mpi(mpi);
+    if !has_all_addresses(&epoch.topology) {
+        table = table.without_tcp();
+    }
     for collective in [
         Collective::Alltoall,
         Collective::Allgather,
@@ -366,4 +411,55 @@ fn measured(epoch: &Epoch, run: &TuningRun) -> String {
         run.epoch,
         run.library
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use directory::epoch::WayEvidence;
+    use inventory::{Millis, Topology};
+    use selection::decision_table::DataCarrier;
+
+    /// What the doctor finds about four slow hosts, of which the last has this setting, too.
+    fn found(setting: &str) -> JobFindings {
+        let text = format!(
+            "switches: [s0, s1]
+hosts:
+  n0: {{switch: s0, rate: 10M, address: 10.0.0.1}}
+  n1: {{switch: s0, rate: 10M, address: 10.0.0.2}}
+  n2: {{switch: s1, rate: 10M, address: 10.0.0.3}}
+  n3: {{switch: s1, rate: 10M{setting}}}
+links: [{{a: s0, b: s1, rate: 10M}}]
+"
+        );
+        let file = TopologyFile::parse("t.yaml", &text).unwrap();
+        let epoch = Epoch::plan(
+            1,
+            Millis(0),
+            file,
+            Topology::default(),
+            WayEvidence::default(),
+        )
+        .unwrap();
+        let mut findings = JobFindings { list: Vec::new() };
+        current_epoch_findings(&mut findings, &epoch, &LearnedFigures::default());
+        findings
+    }
+
+    fn goes_over_tcp(findings: &JobFindings) -> bool {
+        let over_tcp = |entry: &DecisionEntry| entry.way.carrier() == Some(DataCarrier::Tcp);
+        findings.list.iter().any(
+            |finding| matches!(finding, JobFinding::Table(entries) if entries.iter().any(over_tcp)),
+        )
+    }
+
+    #[test]
+    fn without_an_address_no_table_has_a_way_over_tcp() {
+        let all = found(", address: 10.0.0.4");
+        assert!(goes_over_tcp(&all), "{all:?}");
+        assert!(!all.limited_subjects().contains(&"addresses"));
+        let three = found("");
+        assert!(!goes_over_tcp(&three), "{three:?}");
+        assert!(three.limited_subjects().contains(&"addresses"));
+    }
 }

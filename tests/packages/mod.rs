@@ -5,5 +5,6 @@ mod debian;
 mod purge;
 mod rpm;
 mod tarball;
+mod target_folder;
 mod tools;
 mod unit_line;

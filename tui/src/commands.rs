@@ -23,7 +23,7 @@ pub(crate) enum TypedCommand {
 /// The reason why a line is not a command.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum CommandProblem {
-    #[error(":{0} is no command; ? lists them, tab completes")]
+    #[error(":{0} is not a command; ? lists them, tab completes")]
     Unknown(String),
     #[error(":{command} {word}: expected {}", expected.join(", "))]
     Word {
@@ -187,7 +187,10 @@ mod tests {
         assert_eq!(read("go n0"), Some(TypedCommand::Go("n0".into())));
         let problem = |line| parse(line, PANELS[0]).unwrap_err().to_string();
         assert!(problem("columns speed").contains("expected node, ports"));
-        assert!(problem("cut").contains("no command"), "a lab has keys only");
+        assert!(
+            problem("cut").contains("not a command"),
+            "a lab has keys only"
+        );
         assert!(problem("theme neon").contains("known themes"));
     }
 

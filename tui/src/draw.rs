@@ -231,36 +231,46 @@ impl App {
     }
 
     /// The filter, the sort order and the position in the panel, at the right end of its title
-    /// line.
+    /// line. Where they have no room, the sort order gives way first, then the filter.
     fn corner(&mut self, buffer: &mut Buffer, area: Rect, panel: usize) {
-        let (p, place) = (self.palette, &self.panels[panel]);
-        let sort = &PANELS[panel].sorts()[place.sort];
-        let mut spans = vec![Span::styled(format!(" by {} ", sort.name), p.dim)];
-        if place.rows > place.page {
-            spans.push(Span::styled(
-                format!("· {} of {} ", place.index + 1, place.rows),
-                p.dim,
-            ));
+        let forms = [(true, true), (true, false), (false, false)];
+        let mut lines = forms
+            .map(|(filter, sort)| (self.corner_line(panel, filter, sort), sort))
+            .into_iter();
+        let Some((line, sort)) = lines.find(|(line, _)| line.width() < area.width.into()) else {
+            return;
+        };
+        let width = line.width() as u16;
+        let x = area.right() - width - 1;
+        put(buffer, x, area.y, width, false, &line);
+        if sort && panel == self.focus {
+            let word = Rect { x, width, ..area };
+            self.hits.push((word, ClickTarget::Word(KeyAction::Sort)));
         }
-        if !place.filter.text().is_empty() {
+    }
+
+    fn corner_line(&self, panel: usize, filter: bool, sort: bool) -> Line<'static> {
+        let (p, place) = (self.palette, &self.panels[panel]);
+        let mut spans = Vec::new();
+        if filter && !place.filter.text().is_empty() {
             let literal = if place.filter.literal {
                 " (as text)"
             } else {
                 ""
             };
-            let filter = format!(" /{}{literal} ", place.filter.text());
-            spans.insert(0, Span::styled(filter, p.warn));
+            let text = format!(" /{}{literal} ", place.filter.text());
+            spans.push(Span::styled(text, p.warn));
         }
-        let line = Line::from(spans);
-        let width = line.width() as u16;
-        if width < area.width {
-            let x = area.right() - width - 1;
-            put(buffer, x, area.y, width, false, &line);
-            if panel == self.focus {
-                let word = Rect { x, width, ..area };
-                self.hits.push((word, ClickTarget::Word(KeyAction::Sort)));
-            }
+        if sort {
+            let name = PANELS[panel].sorts()[place.sort].name;
+            spans.push(Span::styled(format!(" by {name} "), p.dim));
         }
+        if place.rows > place.page {
+            let before = if sort { "·" } else { "" };
+            let text = format!("{before} {} of {} ", place.index + 1, place.rows);
+            spans.push(Span::styled(text, p.dim));
+        }
+        Line::from(spans)
     }
 
     fn draw_panel(&mut self, buffer: &mut Buffer, panel: usize, area: Rect, titled: bool) {
@@ -314,7 +324,9 @@ impl App {
             } else {
                 "no line matches the filter; esc clears it"
             },
-            sorted: Some((sort.column, direction(sort.falling != place.reverse))),
+            sorted: sort
+                .column
+                .map(|column| (column, direction(sort.falling != place.reverse))),
         };
         let (offset, rows) = (place.offset, lines.rows.len());
         let selected = (panel == self.focus).then_some(place.index);

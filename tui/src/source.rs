@@ -222,7 +222,7 @@ fn line(stream: &mut impl BufRead) -> Result<Option<String>, String> {
     }
     String::from_utf8(bytes)
         .map(Some)
-        .map_err(|_| "the controller sent something that is no UTF-8".to_owned())
+        .map_err(|_| "the controller sent something that is not UTF-8".to_owned())
 }
 
 /// One event of the stream as it comes in, line by line (HTML Living Standard, section 9.2.6).

@@ -393,3 +393,45 @@ fn jobs_beyond_those_told_are_counted() {
     press(&mut app, KeyCode::Enter);
     screen(&mut app); // It is about no job: there is nothing to tell of it.
 }
+
+#[test]
+fn a_small_window_says_that_rows_are_hidden() {
+    let mut app = app(false);
+    keys(&mut app, "2");
+    let shown = screen(&mut app);
+    assert!(shown.contains(" 1 of 16 ─\n"), "{shown}");
+}
+
+#[test]
+fn the_list_of_columns_shows_whole_texts() {
+    let mut app = app(false);
+    for panel in ["1", "2", "3", "4", "5"] {
+        keys(&mut app, panel);
+        keys(&mut app, "c");
+        let shown = screen(&mut app);
+        let inside = shown.lines().filter_map(|l| l.split('│').rev().nth(1));
+        let listed = inside.filter(|l| l.starts_with("   ") || l.starts_with(" ▸"));
+        let cut: Vec<_> = listed.filter(|l| l.contains('…')).collect();
+        assert!(cut.is_empty(), "{cut:?}\n{shown}");
+        press(&mut app, KeyCode::Enter);
+    }
+}
+
+#[test]
+fn a_job_that_ended_ran() {
+    let mut app = app(false);
+    keys(&mut app, "3j");
+    press(&mut app, KeyCode::Enter);
+    let shown = screen(&mut app);
+    assert!(shown.contains("\n  ran        "), "{shown}");
+    assert!(!shown.contains("\n  running    "), "{shown}");
+}
+
+#[test]
+fn jobs_in_the_order_in_which_they_run_have_no_column_of_that() {
+    let mut app = app(false);
+    keys(&mut app, "3");
+    let shown = screen(&mut app);
+    assert!(shown.contains("EPOCH "), "{shown}");
+    assert!(!shown.contains('▾'), "{shown}");
+}

@@ -66,7 +66,7 @@ fn addresses(report: &HostReport) -> Vec<(IpAddr, u8)> {
 fn check(invitation: &FlowInvitation, own: &[(IpAddr, u8)]) -> Result<(), String> {
     let FlowInvitation { address, peers, .. } = invitation;
     let Some((_, prefix)) = own.iter().find(|(own, _)| own == address) else {
-        return Err(format!("{address} is no address of this host"));
+        return Err(format!("{address} is not an address of this host"));
     };
     match peers
         .iter()
@@ -164,7 +164,7 @@ impl FlowMember<'_> {
             .send_to
             .filter(|to| !self.invitation.peers.contains(&to.ip()));
         match stranger {
-            Some(to) => Err(format!("{to} is no host of this measurement")),
+            Some(to) => Err(format!("{to} is not a host of this measurement")),
             None if order.window > LONGEST_FLOW => Err("a flow may not last as long".to_owned()),
             None => self.port.prepare(order).map_err(|e| e.to_string()),
         }
@@ -225,7 +225,7 @@ mod tests {
             })
         };
         assert!(
-            matches!(member.carry_out(order(5)), PeerAnswer::Failed(p) if p.contains("no host"))
+            matches!(member.carry_out(order(5)), PeerAnswer::Failed(p) if p.contains("not a host"))
         );
         assert!(
             matches!(member.carry_out(PeerOrder::Go), PeerAnswer::Failed(p) if p.contains("prepared"))

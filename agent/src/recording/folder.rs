@@ -226,7 +226,7 @@ fn content(path: &Path) -> Result<Vec<u8>, String> {
     };
     match read {
         Ok(n) if n as u64 > FILE_LIMIT => Err(format!(
-            "longer than {} MiB; it has no end or is no walk",
+            "longer than {} MiB; it has no end or is not a walk",
             FILE_LIMIT >> 20
         )),
         Ok(_) => Ok(text),

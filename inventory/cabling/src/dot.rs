@@ -177,7 +177,7 @@ impl DotReader<'_> {
     fn no_edge(&mut self) -> Result<(), String> {
         match self.peek()? {
             DotToken::Edge => {
-                Err("a group is no end of a cable; write each cable by itself".to_owned())
+                Err("a cable cannot end at a group; write each cable by itself".to_owned())
             }
             _ => Ok(()),
         }
@@ -195,7 +195,7 @@ impl DotReader<'_> {
         while *self.peek()? == DotToken::Edge {
             self.next()?;
             if matches!(self.peek()?, DotToken::Sign('{')) || self.peek()?.is_keyword("subgraph") {
-                return Err("a group is no end of a cable; write each cable by itself".to_owned());
+                return Err("a cable cannot end at a group; write each cable by itself".to_owned());
             }
             let name = self.id()?;
             let to = self.end(name)?;

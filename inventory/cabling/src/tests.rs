@@ -462,11 +462,11 @@ const REFUSED: &[(&str, &str)] = &[
     ("graph {\n leaf.1 -- s1", "p:2: \"leaf\" goes on"),
     (
         "graph {\n a -- {b c}\n}",
-        "p:2: a group is no end of a cable",
+        "p:2: a cable cannot end at a group",
     ),
     (
         "graph {\n {b c} -- a\n}",
-        "p:2: a group is no end of a cable",
+        "p:2: a cable cannot end at a group",
     ),
     ("graph {\n a -- b\n", "p:3: expected a cable like"),
     ("graph {\n a -- \"b\n", "p:2: text without closing quote"),

@@ -63,9 +63,9 @@ pub(crate) fn tell(cluster: &mut DemoCluster) -> anyhow::Result<()> {
     taken_up(cluster, &job.record.id, second)?;
     step("the job ends and found every byte right");
     cluster.end_job(Duration::from_secs(120))?;
-    if let Some(last) = lines.try_iter().last() {
-        print_fact(&last);
-    }
+    last_of_each(lines.try_iter())
+        .iter()
+        .for_each(|line| print_fact(line));
     print_gain(&pace, &own);
     Ok(())
 }
@@ -76,10 +76,23 @@ fn without_heddle(cluster: &mut DemoCluster) -> anyhow::Result<JobPace> {
     let lines = cluster.start_job(JobRoutines::OfTheLibrary, LONGEST_JOB)?;
     let pace = cluster.wait("calls without heddle", PATIENCE, |s| running_pace(s, CALLS))?;
     cluster.end_job(Duration::from_secs(120))?;
-    if let Some(last) = lines.try_iter().last() {
-        print_fact(&last);
-    }
+    last_of_each(lines.try_iter())
+        .iter()
+        .for_each(|line| print_fact(line));
     Ok(pace)
+}
+
+/// The last line of each collective, which a line begins with.
+fn last_of_each(lines: impl IntoIterator<Item = String>) -> Vec<String> {
+    let collective = |line: &str| line.split(' ').next().map(str::to_owned);
+    let mut last: Vec<String> = Vec::new();
+    for line in lines {
+        match last.iter_mut().find(|l| collective(l) == collective(&line)) {
+            Some(earlier) => *earlier = line,
+            None => last.push(line),
+        }
+    }
+    last
 }
 
 /// The pace of the running job.
@@ -181,8 +194,8 @@ pub(crate) fn begin(
 fn first_epoch(cluster: &mut DemoCluster) -> anyhow::Result<EpochInfo> {
     let file = cluster.file.clone();
     step(
-        "start the controller; it knows the switches' management addresses, a community and the \
-         hosts' names",
+        "start the controller; it knows the switches' management addresses, a community, and the \
+         hosts' names and addresses",
     );
     cluster.start_controller()?;
     let mut differs = None;
@@ -318,4 +331,21 @@ fn timeline(epoch: &EpochInfo) -> String {
         .map(|(after, name)| format!("{name} +{} ms", after.as_millis()))
         .collect();
     format!("change seen, {}", shown.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::last_of_each;
+
+    #[test]
+    fn each_collective_has_its_last_line() {
+        let lines = [
+            "alltoall 1 ms",
+            "allgather 2 ms",
+            "alltoall 3 ms",
+            "allgather 4 ms",
+        ];
+        let last = last_of_each(lines.map(str::to_owned));
+        assert_eq!(last, ["alltoall 3 ms", "allgather 4 ms"]);
+    }
 }

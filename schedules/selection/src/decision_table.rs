@@ -220,6 +220,23 @@ impl DecisionTable {
             .map_or(Way::Native, |entry| entry.way)
     }
 
+    /// This table, reduced to one library by [`DecisionTable::for_mpi`], as calls follow it that
+    /// cannot go over TCP: see [`DecisionTable::choose_where`].
+    #[must_use]
+    pub fn without_tcp(mut self) -> DecisionTable {
+        for entries in &mut self.entries {
+            let mut instead = Way::Native;
+            for entry in entries.iter_mut() {
+                if entry.way.carrier() != Some(DataCarrier::Tcp) {
+                    instead = entry.way;
+                }
+                entry.way = instead;
+            }
+            entries.dedup_by_key(|entry| entry.way);
+        }
+        self
+    }
+
     /// The table as JSON, laid out for people to read.
     pub fn to_json(&self) -> String {
         serde_json::to_string_pretty(self)

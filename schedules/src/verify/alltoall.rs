@@ -180,7 +180,7 @@ fn certificate(
     let counted = bottleneck.map(|&edge| load_and_capacity(edge));
     let truth = match counted {
         _ if bound.phases != most => format!("the bottleneck edge asks for {most}"),
-        None if most > 0 => "that is no bottleneck edge".to_owned(),
+        None if most > 0 => "that is not a bottleneck edge".to_owned(),
         Some((load, capacity)) if most > 0 && (bound.load, bound.capacity) != (load, capacity) => {
             format!("its load is {load} and its capacity {capacity}")
         }

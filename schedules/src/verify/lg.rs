@@ -411,7 +411,7 @@ fn certificate(sites: &ClusterSites<'_>, plan: &LgSchedule) -> Result<(), LgViol
         .find(|&edge| needs(edge) == most && sites.names.edge(edge) == stated);
     let truth = match bottleneck {
         _ if *phases != most => format!("the bottleneck edge between clusters asks for {most}"),
-        None if most > 0 => "that is no bottleneck edge between clusters".to_owned(),
+        None if most > 0 => "that is not a bottleneck edge between clusters".to_owned(),
         None if (*load, plan.messages) != (0, 0) => "nothing crosses between clusters".to_owned(),
         Some(edge) => {
             let (EdgeLoad { blocks, transfers }, capacity) =

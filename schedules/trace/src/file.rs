@@ -91,7 +91,9 @@ pub struct RankTrace {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TraceFileError {
     /// Another file.
-    #[error("it does not begin with \"heddle trace 1\": it is no trace, or one of another heddle")]
+    #[error(
+        "it does not begin with \"heddle trace 1\": it is not a trace, or one of another heddle"
+    )]
     NoTrace,
     /// It ends in the midst.
     #[error("it ends too early, or its header is longer than 16 MB")]

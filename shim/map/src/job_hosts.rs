@@ -222,7 +222,8 @@ fn network(text: &str) -> anyhow::Result<NetworkAddress> {
             prefix: prefix.parse().ok()?,
         })
     });
-    parsed.with_context(|| format!("--network \"{text}\" is no network; an example: 10.0.0.0/16"))
+    parsed
+        .with_context(|| format!("--network \"{text}\" is not a network; an example: 10.0.0.0/16"))
 }
 
 #[cfg(test)]

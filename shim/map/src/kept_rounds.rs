@@ -87,7 +87,7 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<(Vec<MapHost>, Vec<MeasuredRou
         .map_err(|cause| anyhow!("{}; {HINT}", UnreadableFile::new(path, cause)))?;
     parse(&text).map_err(|problem| {
         let place = path.display();
-        anyhow!("{place}: these are no rounds that heddle map measured: {problem:#}; {HINT}")
+        anyhow!("{place}: these are not rounds that heddle map measured: {problem:#}; {HINT}")
     })
 }
 
@@ -104,7 +104,7 @@ fn parse(text: &str) -> anyhow::Result<(Vec<MapHost>, Vec<MeasuredRound>)> {
     let round = |(place, line): (usize, &str)| {
         let place = place + 2;
         let KeptRound(flows) =
-            serde_json::from_str(line).with_context(|| format!("line {place} is no round"))?;
+            serde_json::from_str(line).with_context(|| format!("line {place} is not a round"))?;
         let known = |(from, to, rate): &(usize, usize, f64)| {
             *from < hosts.len() && *to < hosts.len() && from != to && RATES.contains(rate)
         };

@@ -93,9 +93,12 @@ impl App {
                 Span::styled(column.help, self.palette.dim),
             ])
         };
-        let lines: Vec<_> = all.iter().enumerate().map(line).collect();
-        let inner = self.popup(buffer, area, "columns", NARROW, lines.len() as u16);
-        self.draw_list(buffer, inner, &lines, at)
+        let room = usize::from(NARROW.min(area.width).saturating_sub(6));
+        let wrapped = |column| wrap(line(column), room);
+        let items: Vec<_> = all.iter().enumerate().map(wrapped).collect();
+        let height = items.iter().map(Vec::len).sum::<usize>();
+        let inner = self.popup(buffer, area, "columns", NARROW, height as u16);
+        self.draw_list(buffer, inner, &items, at)
     }
 
     /// Draws the list of switches that the cable of `host` can move to; gives the places that the
@@ -111,31 +114,39 @@ impl App {
         let title = format!("move the cable of {host} to");
         let width = (title.len() as u16 + 6).max(30);
         let inner = self.popup(buffer, area, &title, width, switches.len() as u16);
-        let lines: Vec<_> = switches.iter().map(|s| Line::raw(s.clone())).collect();
-        self.draw_list(buffer, inner, &lines, at)
+        let items: Vec<_> = switches
+            .iter()
+            .map(|s| vec![Line::raw(s.clone())])
+            .collect();
+        self.draw_list(buffer, inner, &items, at)
     }
 
-    /// Draws the lines of a list with a mark at line `at`; gives their places.
+    /// Draws the items of a list, each of some lines, with a mark at item `at`; gives their places.
     fn draw_list(
         &self,
         buffer: &mut Buffer,
         area: Rect,
-        lines: &[Line<'_>],
+        items: &[Vec<Line<'_>>],
         at: usize,
     ) -> Vec<(Rect, ClickTarget)> {
-        let offset = (at + 1).saturating_sub(area.height.into());
         let mut hits = Vec::new();
-        let shown = lines.iter().enumerate().skip(offset);
-        for ((i, line), y) in shown.zip(area.y..area.bottom()) {
-            let height = 1;
-            let row = Rect { y, height, ..area };
-            if i == at {
-                buffer.set_style(row, self.palette.selected);
-                buffer.set_string(row.x, y, "▸", self.palette.accent);
+        let mut y = area.y;
+        for (i, lines) in items.iter().enumerate().skip(first_shown(items, at, area)) {
+            let height = area.bottom().saturating_sub(y).min(lines.len() as u16);
+            if height == 0 {
+                break;
             }
-            let width = row.width.saturating_sub(2);
-            put(buffer, row.x + 2, y, width, false, line);
-            hits.push((row, ClickTarget::Choice(i)));
+            let item = Rect { y, height, ..area };
+            if i == at {
+                buffer.set_style(item, self.palette.selected);
+                buffer.set_string(item.x, y, "▸", self.palette.accent);
+            }
+            let width = item.width.saturating_sub(2);
+            for (line, y) in lines.iter().zip(y..item.bottom()) {
+                put(buffer, item.x + 2, y, width, false, line);
+            }
+            hits.push((item, ClickTarget::Choice(i)));
+            y = item.bottom();
         }
         hits
     }
@@ -209,4 +220,12 @@ impl App {
             Span::raw(help),
         ])
     }
+}
+
+/// The first item of a list such that item `at` still has room in `area`.
+fn first_shown(items: &[Vec<Line<'_>>], at: usize, area: Rect) -> usize {
+    let height = |first: usize| items[first..=at].iter().map(Vec::len).sum::<usize>();
+    let mut all = 0..at;
+    all.find(|first| height(*first) <= area.height.into())
+        .unwrap_or(at)
 }

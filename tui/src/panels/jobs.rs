@@ -1,6 +1,6 @@
 //! The jobs, and the throughput of the selected job's collectives against the bound.
 use super::{Panel, PanelView, detail, learned};
-use super::{SortOrder, falling, left, right, rising};
+use super::{SortOrder, falling, left, right, rising, unmarked};
 use crate::columns::{ColumnWidth, TableColumn};
 use crate::port_names::middle;
 use crate::table::{RowItem, RowKey, TableRow};
@@ -119,7 +119,7 @@ impl Panel for JobsPanel {
     fn sorts(&self) -> &'static [SortOrder] {
         const {
             &[
-                falling("running", "epoch"),
+                unmarked("running"),
                 falling("speed", "speed"),
                 rising("name", "job"),
                 falling("ranks", "ranks"),
@@ -215,9 +215,10 @@ impl Panel for JobsPanel {
                 inventory::counted(r.hosts.len(), "host")
             ),
         ));
+        let ran = if job.running { "running" } else { "ran" };
         lines.push(detail::fact(
             view,
-            "running",
+            ran,
             format!(
                 "{}, since {}",
                 format::span(r.updated.since(r.started)),

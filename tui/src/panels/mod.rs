@@ -53,8 +53,8 @@ impl PanelView<'_> {
 /// A sort order of a panel.
 pub(crate) struct SortOrder {
     pub(crate) name: &'static str,
-    /// The column that a click sorts by.
-    pub(crate) column: &'static str,
+    /// The column that shows the order and that a click sorts by, if there is one.
+    pub(crate) column: Option<&'static str>,
     /// True if the largest comes first.
     pub(crate) falling: bool,
 }
@@ -62,7 +62,7 @@ pub(crate) struct SortOrder {
 const fn rising(name: &'static str, column: &'static str) -> SortOrder {
     SortOrder {
         name,
-        column,
+        column: Some(column),
         falling: false,
     }
 }
@@ -70,7 +70,16 @@ const fn rising(name: &'static str, column: &'static str) -> SortOrder {
 const fn falling(name: &'static str, column: &'static str) -> SortOrder {
     SortOrder {
         name,
-        column,
+        column: Some(column),
+        falling: true,
+    }
+}
+
+/// An order that no column shows.
+const fn unmarked(name: &'static str) -> SortOrder {
+    SortOrder {
+        name,
+        column: None,
         falling: true,
     }
 }

@@ -171,6 +171,34 @@ fn where_there_are_no_connections_the_entry_before_decides() {
 }
 
 #[test]
+fn without_tcp_every_size_has_the_way_that_calls_then_go() {
+    let entry = |(from, way): (u64, &str)| DecisionEntry {
+        from: Bytes(from),
+        way: way.parse().unwrap(),
+        mpi: None,
+        grounds: DecisionGrounds::Measured,
+    };
+    let ways = [
+        vec![(0, "native"), (9, "aapc tcp"), (99, "native")],
+        vec![(0, "native"), (9, "aapc"), (9, "aapc tcp"), (99, "native")],
+        vec![(0, "aapc tcp"), (99, "aapc")],
+    ];
+    for ways in ways {
+        let entries = ways.into_iter().map(entry).collect();
+        let table = DecisionTable::default().with_entries(Collective::Alltoall, entries);
+        let without = table.clone().without_tcp();
+        without.check().unwrap();
+        for block in [0, 8, 9, 98, 99].map(Bytes) {
+            let can = |way: Way| way.carrier() != Some(DataCarrier::Tcp);
+            let way = table.choose_where(Collective::Alltoall, block, can);
+            assert_eq!(without.choose(Collective::Alltoall, block), way);
+        }
+        let shown = without.entries(Collective::Alltoall);
+        assert!(shown.windows(2).all(|pair| pair[0].way != pair[1].way));
+    }
+}
+
+#[test]
 fn every_way_is_read_by_its_name() {
     let syncs = || {
         SyncScheme::table_5(&[2, 16])

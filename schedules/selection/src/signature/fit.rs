@@ -163,7 +163,7 @@ pub enum FitRefusal {
     StartUp(f64),
     /// The confidence interval of a parameter includes zero.
     #[error(
-        "{series}: {parameter} = {value} ± {margin}; that is no value: repeat the measurements \
+        "{series}: {parameter} = {value} ± {margin}; that is too uncertain: repeat the measurements \
          more often, or at more sizes"
     )]
     Uncertain {

@@ -166,7 +166,7 @@ fn clusters_and_certificate_are_not_believed() {
         broken(|p| p.bound.phases += 1).contains("the bottleneck edge between clusters asks for 6")
     );
     assert!(
-        broken(|p| p.bound.edge.0 = "n0".into()).contains("no bottleneck edge between clusters")
+        broken(|p| p.bound.edge.0 = "n0".into()).contains("not a bottleneck edge between clusters")
     );
     assert!(broken(|p| p.messages += 1).ends_with("it carries 6 blocks in 3 messages, capacity 1"));
     assert!(
