@@ -393,4 +393,10 @@ fn old_announcements_are_left() {
     let receives = receiver.prepare(order(2, None, true)).unwrap();
     let marks = (receives.from.unwrap().mark, sends.to.unwrap().mark);
     assert_eq!(marks.0, marks.1);
+    let missed = receiver.prepare(order(3, None, true)).unwrap_err();
+    assert!(
+        missed
+            .to_string()
+            .contains("two agents answer for one host")
+    );
 }
