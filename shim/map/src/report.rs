@@ -67,6 +67,10 @@ pub(crate) fn write(
              --seconds and --budget tells more"
         );
     }
+    println!(
+        "next: heddle publish --topology {} --dir DIR",
+        output.display()
+    );
     Ok(TreeVerdict::Written)
 }
 
