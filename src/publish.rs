@@ -49,6 +49,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     }
     if let Some(pointer) = current(&args.dir)? {
         say!("{pointer}");
+        let dir = std::path::absolute(&args.dir).unwrap_or_else(|_| args.dir.clone());
+        tell!("jobs follow it with HEDDLE_DIR={}", dir.display());
     }
     Ok(CommandOutcome::Done)
 }

@@ -13,7 +13,7 @@ use selection::tuning::{MEASURED, pairs, row};
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 /// The longest time until a job record that rank 0 wrote at its end is visible here.
@@ -22,6 +22,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Loads the runtime before any library that the launcher loads, on the host of each rank:
 /// launchers differ in the variables that they pass on.
 const PRELOAD: &str = r#"export LD_PRELOAD="$0${LD_PRELOAD:+:$LD_PRELOAD}"; exec "$@""#;
+
+/// The exit status of `timeout` after it ended a job.
+const OUT_OF_TIME: i32 = 124;
 
 /// Messages between two hosts of each size, in each launch.
 const PINGS: u64 = 20;
@@ -272,14 +275,20 @@ impl<'a> JobLauncher<'a> {
             .output()
             .context("the launcher")?;
         if !output.status.success() {
-            bail!(
-                "the job ended with {} (124: out of time, see --limit); its messages are above",
-                output.status
-            );
+            bail!("{}", failed(output.status));
         }
         let text = String::from_utf8_lossy(&output.stdout);
         read(&text).with_context(|| format!("output of the benchmark program: {text:?}"))
     }
+}
+
+/// The error of a job that failed.
+fn failed(status: ExitStatus) -> String {
+    let hint = match status.code() {
+        Some(OUT_OF_TIME) => "it ran out of time; give it more: --limit SECONDS; ",
+        _ => "",
+    };
+    format!("the job ended with {status}; {hint}its messages are above")
 }
 
 /// Refuses a launcher that does not exist, before anything runs.
@@ -359,6 +368,17 @@ mod tests {
     use nix::unistd::mkfifo;
     use std::fs::{self, File};
     use std::os::unix::fs::symlink;
+    use std::os::unix::process::ExitStatusExt;
+
+    #[test]
+    fn only_a_job_out_of_time_is_told_of_the_limit() {
+        let said = |code: i32| failed(ExitStatus::from_raw(code << 8));
+        assert!(said(124).contains("--limit"));
+        assert_eq!(
+            said(1),
+            "the job ended with exit status: 1; its messages are above"
+        );
+    }
 
     #[test]
     fn reads_the_benchmark_between_what_launchers_say() {

@@ -1,7 +1,7 @@
 //! The one that tells all peers what to do.
 use crate::peer::call;
 use crate::wire::{
-    PeerAnswer, PeerOrder, PeerService, RoundOrder, SessionKey, read_line, write_line,
+    PeerAnswer, PeerOrder, PeerService, RoundOrder, RoundOutcome, SessionKey, read_line, write_line,
 };
 use mapping::{HostFlow, MeasuredFlow, MeasuredRound};
 use std::io::{self, BufReader};
@@ -108,6 +108,8 @@ pub struct FlowCoordinator {
     moved: f64,
     /// The bytes of the dearest round.
     dearest: f64,
+    /// The bytes a second of the fastest flow.
+    fastest: f64,
     /// The time for which they lasted.
     flowed: Duration,
 }
@@ -155,6 +157,7 @@ impl FlowCoordinator {
             again_within: f64::INFINITY,
             moved: 0.0,
             dearest: 0.0,
+            fastest: 0.0,
             flowed: Duration::ZERO,
         }
     }
@@ -198,7 +201,8 @@ impl FlowCoordinator {
 
     /// Sends these flows at once for so long, and gives their rates. A host sends one flow at most
     /// and receives one at most. Rounds in which a host was too busy are done again, some times. If
-    /// a host goes, it is waited for, [`MOST_RENEWALS`] times in a measurement.
+    /// a host goes, it is waited for, [`MOST_RENEWALS`] times in a measurement. Then there is no
+    /// round: the caller knows whether flows may still run.
     ///
     /// # Errors
     /// [`FlowError`] of the first peer that did not do its part.
@@ -206,13 +210,13 @@ impl FlowCoordinator {
         &mut self,
         flows: &[HostFlow],
         window: Duration,
-    ) -> Result<MeasuredRound, FlowError> {
+    ) -> Result<Option<MeasuredRound>, FlowError> {
         match self.measure_once(flows, window) {
             Err(FlowError::Silent { .. } | FlowError::Unable { .. }) if self.may_renew() => {
                 self.renew()?;
-                self.measure(flows, window)
+                Ok(None)
             }
-            measured => measured,
+            measured => measured.map(Some),
         }
     }
 
@@ -301,30 +305,56 @@ impl FlowCoordinator {
         for &host in &members {
             self.peers[host].answer()?;
         }
-        for &host in &members {
-            self.peers[host].tell(&PeerOrder::Go)?;
-        }
         let mut outcomes = vec![None; self.peers.len()];
-        for &host in &members {
-            if let PeerAnswer::Done(outcome) = self.peers[host].answer()? {
-                outcomes[host] = Some(outcome);
-            }
-        }
+        let ended = self.go(&members, &mut outcomes);
         let measured = |flow: &HostFlow| MeasuredFlow {
             flow: *flow,
             rate: outcomes[flow.to].and_then(|o| o.rate).unwrap_or(0.0),
         };
         let flows: Vec<MeasuredFlow> = flows.iter().map(measured).collect();
-        self.flowed += window;
-        let before = self.moved;
-        for MeasuredFlow { flow, rate } in &flows {
-            // Octets that arrived were sent, also where the sender tells of fewer.
-            let came = rate / 8.0 * window.as_secs_f64();
-            self.moved += outcomes[flow.from].map_or(came, |o| came.max(o.sent as f64));
-        }
-        self.dearest = self.dearest.max(self.moved - before);
+        // Where one host fails, the others have sent nevertheless.
+        self.count(&flows, window, &outcomes);
+        ended?;
         let disturbed = outcomes.iter().flatten().any(|outcome| outcome.disturbed);
         Ok((MeasuredRound { flows }, disturbed))
+    }
+
+    /// Starts the flows of these hosts, and hears what became of them until one of them fails.
+    fn go(
+        &mut self,
+        members: &[usize],
+        outcomes: &mut [Option<RoundOutcome>],
+    ) -> Result<(), FlowError> {
+        for &host in members {
+            self.peers[host].tell(&PeerOrder::Go)?;
+        }
+        for &host in members {
+            if let PeerAnswer::Done(outcome) = self.peers[host].answer()? {
+                outcomes[host] = Some(outcome);
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts the cost of a round. A host that was not heard may have sent as much as the fastest
+    /// flow so far.
+    fn count(
+        &mut self,
+        flows: &[MeasuredFlow],
+        window: Duration,
+        outcomes: &[Option<RoundOutcome>],
+    ) {
+        let (seconds, before) = (window.as_secs_f64(), self.moved);
+        for MeasuredFlow { flow, rate } in flows {
+            // Octets that arrived were sent, also where the sender tells of fewer.
+            let came = rate / 8.0 * seconds;
+            let sent = outcomes[flow.from].map_or(self.fastest * seconds, |o| o.sent as f64);
+            let bytes = came.max(sent);
+            self.fastest = self.fastest.max(bytes / seconds);
+            self.moved += bytes;
+        }
+        self.dearest = self.dearest.max(self.moved - before);
+        self.flowed += window;
     }
 }
 

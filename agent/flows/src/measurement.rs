@@ -79,8 +79,24 @@ pub enum MeasurementError {
 pub struct StoppedMeasurement {
     /// The result of the rounds by then, if there were any.
     pub measured: Option<FlowMeasurement>,
+    /// The bytes that were sent.
+    pub moved: Bytes,
     /// The reason.
     pub error: MeasurementError,
+}
+
+impl StoppedMeasurement {
+    fn after(
+        measured: Option<FlowMeasurement>,
+        coordinator: &FlowCoordinator,
+        error: MeasurementError,
+    ) -> StoppedMeasurement {
+        StoppedMeasurement {
+            measured,
+            moved: Bytes(coordinator.moved() as u64),
+            error,
+        }
+    }
 }
 
 /// A sign in the rates of flows that a network is not a tree.
@@ -109,6 +125,15 @@ pub enum TreelessNetwork {
 }
 
 impl FlowMeasurement {
+    fn since(start: Instant, session: &mut MapSession, coordinator: &FlowCoordinator) -> Self {
+        FlowMeasurement {
+            tree: session.tree(),
+            moved: Bytes(coordinator.moved() as u64),
+            took: start.elapsed(),
+            believed: session.believed(),
+        }
+    }
+
     /// The reason why the network is not a tree, or does not seem to be one.
     pub fn treeless(&self) -> Option<TreelessNetwork> {
         match self.tree.misfit {
@@ -120,7 +145,7 @@ impl FlowMeasurement {
     }
 }
 
-/// Measures until the tree is known or the limits are spent. `goes_on` is called before each round
+/// Measures until the tree is known or the limits are spent. `goes_on` is called before flows run,
 /// with the rounds and the bytes so far.
 ///
 /// # Errors
@@ -132,36 +157,41 @@ pub fn measure_tree(
     mut goes_on: impl FnMut(usize, Bytes) -> ControlFlow<()>,
 ) -> Result<FlowMeasurement, Box<StoppedMeasurement>> {
     let start = Instant::now();
-    let plan = RoundPlan::within(limits.budget, coordinator);
-    let plan = match plan {
-        Ok(plan) => plan,
-        Err(error) => {
-            let measured = None;
-            return Err(Box::new(StoppedMeasurement { measured, error }));
+    let mut stop = |rounds, coordinator: &FlowCoordinator| {
+        if goes_on(rounds, Bytes(coordinator.moved() as u64)).is_break() {
+            return Some(MeasurementError::Ended);
         }
+        (start.elapsed() > limits.time).then_some(MeasurementError::TimeShort(limits.time))
     };
+    let plan = RoundPlan::within(limits.budget, coordinator, |coordinator| {
+        stop(0, coordinator)
+    });
+    let plan = plan.map_err(|error| StoppedMeasurement::after(None, coordinator, error))?;
     let mut session = MapSession::new(coordinator.hosts(), plan.rounds);
     let mut random = fastrand::Rng::new();
     let mut done = 0;
+    // The flows of a round in which a host went.
+    let mut again = None;
     let stopped = loop {
-        if goes_on(done, Bytes(coordinator.moved() as u64)).is_break() {
-            break Some(MeasurementError::Ended);
-        }
-        if start.elapsed() > limits.time {
-            let too_few = session.rounds_together() < LEAST_ROUNDS;
-            break too_few.then_some(MeasurementError::TimeShort(limits.time));
+        match stop(done, coordinator) {
+            None => {}
+            Some(MeasurementError::TimeShort(_)) if session.rounds_together() >= LEAST_ROUNDS => {
+                break None;
+            }
+            error => break error,
         }
         if coordinator.moved() + plan.bytes.max(coordinator.dearest()) > limits.budget.0 as f64 {
             break too_few_for(limits.budget, coordinator, &session, plan.rate);
         }
-        let Some(flows) = session.next_round(&mut random) else {
+        let Some(flows) = again.take().or_else(|| session.next_round(&mut random)) else {
             break None;
         };
         let (began, flowed) = (Instant::now(), coordinator.flowed());
         let least = plan.least_bytes_after(session.rounds_together(), coordinator.dearest());
         coordinator.do_again_within(limits.budget.0 as f64 - least);
         match coordinator.measure(&flows, plan.window) {
-            Ok(round) => {
+            Ok(None) => again = Some(flows),
+            Ok(Some(round)) => {
                 done += 1;
                 coordinator.keep(&round);
                 session.record(round);
@@ -170,17 +200,12 @@ pub fn measure_tree(
         }
         rest(began, coordinator.flowed() - flowed, limits.share);
     };
-    let measured = FlowMeasurement {
-        tree: session.tree(),
-        believed: session.believed(),
-        moved: Bytes(coordinator.moved() as u64),
-        took: start.elapsed(),
-    };
+    let measured = FlowMeasurement::since(start, &mut session, coordinator);
     match stopped {
         None => Ok(measured),
         Some(error) => {
             let measured = Some(measured);
-            Err(Box::new(StoppedMeasurement { measured, error }))
+            Err(StoppedMeasurement::after(measured, coordinator, error).into())
         }
     }
 }
@@ -224,14 +249,22 @@ impl RoundPlan {
     fn within(
         budget: Bytes,
         coordinator: &mut FlowCoordinator,
+        mut stop: impl FnMut(&FlowCoordinator) -> Option<MeasurementError>,
     ) -> Result<RoundPlan, MeasurementError> {
         let hosts = coordinator.hosts();
         // The first flow tells the order of the rates. A host that is busy for a moment seems slower,
         // and all rounds would last longer, and cost more.
         let mut rate = 1e6_f64;
-        for _ in 0..FIRST_FLOWS {
+        let mut firsts = 0;
+        while firsts < FIRST_FLOWS {
+            if let Some(error) = stop(coordinator) {
+                return Err(error);
+            }
             let first = coordinator.measure(&[HostFlow { from: 0, to: 1 }], SHORTEST_ROUND * 2)?;
-            rate = rate.max(first.flows[0].rate);
+            if let Some(first) = first {
+                rate = rate.max(first.flows[0].rate);
+                firsts += 1;
+            }
         }
         let window = Duration::from_secs_f64(BYTES_OF_A_FLOW * 8.0 / rate);
         let window = window.clamp(SHORTEST_ROUND, LONGEST_ROUND);

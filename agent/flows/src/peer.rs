@@ -22,6 +22,9 @@ const TAKEN: [u8; 1] = *b"!";
 const MOST_ANNOUNCED: usize = 8;
 /// Ports that are tried until one is free for TCP and UDP.
 const TRIES: usize = 16;
+/// The error of a receiver whose sender does not come.
+const UNANNOUNCED: &str = "no host announces its flow, so there is nothing to measure; a firewall between the hosts \
+     drops connections, or two agents answer for one host";
 /// A host whose processors are busy with other things sends less than this part of what it did
 /// before.
 const UNDISTURBED: f64 = 0.85;
@@ -350,7 +353,7 @@ impl PeerFlows {
         loop {
             let left = CONNECT_TIME.saturating_sub(began.elapsed());
             let arriving = self.arriving.recv_timeout(left);
-            let flow = arriving.map_err(|_| io::Error::other("no host announces its flow"))?;
+            let flow = arriving.map_err(|_| io::Error::other(UNANNOUNCED))?;
             if flow.round == round {
                 return Ok(flow);
             }

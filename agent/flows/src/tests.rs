@@ -2,8 +2,8 @@ use crate::datagrams::rate;
 use crate::peer::call;
 use crate::wire::PeerService;
 use crate::{
-    FlowCoordinator, FlowError, FlowPeer, FlowPort, MeasurementLimits, PeerAnswer, PeerChannel,
-    PeerOrder, RoundOrder, RoundOutcome, SessionKey, measure_tree,
+    FlowCoordinator, FlowError, FlowPeer, FlowPort, MeasurementError, MeasurementLimits,
+    PeerAnswer, PeerChannel, PeerOrder, RoundOrder, RoundOutcome, SessionKey, measure_tree,
 };
 use inventory::Bytes;
 use mapping::HostFlow;
@@ -27,7 +27,6 @@ fn flows_between_peers_are_measured() {
         })
         .collect();
     let mut coordinator = FlowCoordinator::connect(&peers, &key).unwrap();
-    let flow = |from, to| HostFlow { from, to };
     for round in [
         vec![flow(0, 1)],
         vec![flow(0, 1), flow(1, 2), flow(2, 0)],
@@ -37,7 +36,8 @@ fn flows_between_peers_are_measured() {
         let came = (0..100).any(|_| {
             let measured = coordinator
                 .measure(&round, Duration::from_millis(50))
-                .unwrap();
+                .unwrap()
+                .expect("no host goes");
             let flows: Vec<HostFlow> = measured.flows.iter().map(|f| f.flow).collect();
             assert_eq!(flows, round);
             measured.flows.iter().all(|f| f.rate > 1e6)
@@ -105,9 +105,15 @@ impl PeerChannel for ToldRate {
     }
 }
 
-/// Four hosts that tell these rates one after the other, and the last one for ever; and so many
-/// bytes sent.
-fn told(rates: &[f64], sent: u64) -> FlowCoordinator {
+const WINDOW: Duration = Duration::from_millis(5);
+
+fn flow(from: usize, to: usize) -> HostFlow {
+    HostFlow { from, to }
+}
+
+/// Hosts that tell these rates one after the other, and the last one for ever; and so many bytes
+/// sent.
+fn told_peers(hosts: usize, rates: &[f64], sent: u64) -> Vec<Box<dyn PeerChannel + Send>> {
     let peer = |_| -> Box<dyn PeerChannel + Send> {
         let rates = rates.to_vec();
         Box::new(ToldRate {
@@ -116,7 +122,12 @@ fn told(rates: &[f64], sent: u64) -> FlowCoordinator {
             goes: false,
         })
     };
-    FlowCoordinator::over((0..4).map(peer).collect())
+    (0..hosts).map(peer).collect()
+}
+
+/// Four of them.
+fn told(rates: &[f64], sent: u64) -> FlowCoordinator {
+    FlowCoordinator::over(told_peers(4, rates, sent))
 }
 
 #[test]
@@ -206,14 +217,12 @@ fn no_flow_goes_to_a_port_where_something_else_answers() {
 #[test]
 fn what_hosts_send_counts_though_it_does_not_arrive() {
     let mut coordinator = told(&[1e6], 1_000_000);
-    let flow = |from, to| HostFlow { from, to };
-    let window = Duration::from_millis(5);
-    coordinator.measure(&[flow(0, 1)], window).unwrap();
+    coordinator.measure(&[flow(0, 1)], WINDOW).unwrap();
     // Each of the four tries.
     assert_eq!(coordinator.moved(), 4e6);
     // Nobody can send less than what came.
     let mut coordinator = told(&[1e9], 7);
-    coordinator.measure(&[flow(0, 1)], window).unwrap();
+    coordinator.measure(&[flow(0, 1)], WINDOW).unwrap();
     assert_eq!(coordinator.moved(), 4.0 * 625_000.0);
 }
 
@@ -272,21 +281,23 @@ impl PeerChannel for PassingPeer {
     }
 }
 
+/// A host that is gone at these orders.
+fn passing(gone_at: &[usize], comes_back: bool) -> Box<dyn PeerChannel + Send> {
+    Box::new(PassingPeer {
+        orders: Vec::new(),
+        gone_at: gone_at.to_vec(),
+        comes_back,
+        at: 9,
+    })
+}
+
 #[test]
 fn a_round_is_done_again_when_a_host_comes_back_but_not_forever() {
-    let flow = |from, to| HostFlow { from, to };
     let measured = |gone_at: &[usize], comes_back| {
-        let peer = |gone_at: &[usize]| -> Box<dyn PeerChannel + Send> {
-            Box::new(PassingPeer {
-                orders: Vec::new(),
-                gone_at: gone_at.to_vec(),
-                comes_back,
-                at: 9,
-            })
-        };
-        let mut coordinator = FlowCoordinator::over(vec![peer(&[]), peer(gone_at)]);
-        let window = Duration::from_millis(5);
-        coordinator.measure(&[flow(0, 1)], window).is_ok()
+        let mut coordinator =
+            FlowCoordinator::over(vec![passing(&[], true), passing(gone_at, comes_back)]);
+        let mut measure = || coordinator.measure(&[flow(0, 1)], WINDOW).transpose();
+        (0..10).find_map(|_| measure()).expect("an end").is_ok()
     };
     // Gone when it shall get ready, or start; the third order is the question who is there.
     assert!(measured(&[1, 2], true));
@@ -296,6 +307,71 @@ fn a_round_is_done_again_when_a_host_comes_back_but_not_forever() {
     assert!(measured(&[2, 3, 5], true));
     let always: Vec<usize> = (1..100).collect();
     assert!(!measured(&always, true));
+}
+
+#[test]
+fn no_flow_runs_after_the_permitted_time_though_a_host_comes_back() {
+    let limits = |time| MeasurementLimits {
+        budget: Bytes(1 << 30),
+        time,
+        share: 1.0,
+    };
+    // Gone in the first flow, or in the first round after the three of them.
+    for (gone, rounds) in [(2, 0), (8, 0)] {
+        let peers = vec![passing(&[], true), passing(&[gone, gone + 1], true)];
+        let mut coordinator = FlowCoordinator::over(peers);
+        let mut asked = 0;
+        let goes_on = |done, _| {
+            asked += 1;
+            assert_eq!(done, rounds);
+            // The time is over when the host has come back.
+            match asked > gone / 2 {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        };
+        let stopped = measure_tree(&mut coordinator, limits(Duration::from_secs(60)), goes_on);
+        assert!(
+            matches!(stopped.expect_err("ended").error, MeasurementError::Ended),
+            "{gone}"
+        );
+    }
+    let mut coordinator = told(&[1e8], 0);
+    let stopped = measure_tree(&mut coordinator, limits(Duration::ZERO), |_, _| {
+        ControlFlow::Continue(())
+    });
+    let stopped = stopped.expect_err("no time");
+    assert!(matches!(stopped.error, MeasurementError::TimeShort(_)));
+    assert_eq!(stopped.moved, Bytes(0));
+}
+
+#[test]
+fn what_hosts_send_counts_though_the_round_fails() {
+    let round = [flow(0, 1), flow(1, 2), flow(2, 0)];
+    let mut peers = told_peers(2, &[1e6], 1_000_000);
+    // Gone at the start of the second round.
+    peers.push(passing(&[4], true));
+    let mut coordinator = FlowCoordinator::over(peers);
+    coordinator.do_again_within(0.0);
+    coordinator.measure(&round, WINDOW).unwrap();
+    let first = coordinator.moved();
+    assert_eq!(first, 2e6 + 625.0);
+    coordinator.measure(&round, WINDOW).expect_err("gone");
+    // What the third host sent is not known: as much as the fastest.
+    assert_eq!(coordinator.moved() - first, 3e6);
+    assert_eq!(coordinator.flowed(), WINDOW * 2);
+    // The cost is told with the error.
+    let mut peers = told_peers(1, &[1e6], 1_000_000);
+    peers.push(passing(&[2], true));
+    let limits = MeasurementLimits {
+        budget: Bytes(1 << 30),
+        time: Duration::from_secs(60),
+        share: 1.0,
+    };
+    let stopped = measure_tree(&mut FlowCoordinator::over(peers), limits, |_, _| {
+        ControlFlow::Continue(())
+    });
+    assert_eq!(stopped.expect_err("gone").moved, Bytes(1_000_000));
 }
 
 /// A flow that was announced for a round that failed is not taken for that of the next.
@@ -317,4 +393,10 @@ fn old_announcements_are_left() {
     let receives = receiver.prepare(order(2, None, true)).unwrap();
     let marks = (receives.from.unwrap().mark, sends.to.unwrap().mark);
     assert_eq!(marks.0, marks.1);
+    let missed = receiver.prepare(order(3, None, true)).unwrap_err();
+    assert!(
+        missed
+            .to_string()
+            .contains("two agents answer for one host")
+    );
 }

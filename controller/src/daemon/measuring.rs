@@ -190,7 +190,10 @@ fn measure(
             false => ControlFlow::Continue(()),
         }
     };
-    measure_tree(&mut coordinator, limits, note).map_err(|stopped| stopped.error.to_string())
+    measure_tree(&mut coordinator, limits, note).map_err(|stopped| {
+        progress.lock().moved = stopped.moved;
+        stopped.error.to_string()
+    })
 }
 
 /// The measured place, with the names of hosts.
@@ -234,4 +237,73 @@ fn rates(order: &MappingOrder, measured: &FlowMeasurement) -> BTreeMap<String, B
     let own = measured.tree.own_rates.iter();
     let rates = all.zip(own.map(|own| line_rate(own.least())));
     rates.skip(order.beside.len()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flows::{FlowReply, FlowStatement, FlowStep, PeerAnswer, PeerOrder, RoundOutcome};
+    use std::time::Duration;
+
+    /// Does what it is told, but cannot send if `fails`.
+    async fn take_part(exchange: FlowExchange, host: &str, fails: bool) {
+        let session = exchange.invitation(host).expect("invited").session;
+        let (mut order, mut step) = (0, FlowStep::Joined { port: 9 });
+        loop {
+            let said = FlowStatement {
+                session,
+                order,
+                step,
+            };
+            step = FlowStep::Waiting;
+            match exchange.step(host, &said).await {
+                FlowReply::End => return,
+                FlowReply::Wait => {}
+                FlowReply::Order {
+                    number,
+                    order: told,
+                } => {
+                    order = number;
+                    step = FlowStep::Answered(match told {
+                        PeerOrder::Prepare(_) => PeerAnswer::Ready,
+                        PeerOrder::Go if fails => PeerAnswer::Failed("no socket".into()),
+                        PeerOrder::Go => PeerAnswer::Done(RoundOutcome {
+                            rate: None,
+                            sent: 1000,
+                            disturbed: false,
+                        }),
+                    });
+                }
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn the_cost_of_a_measurement_that_fails_is_known() {
+        let exchange = FlowExchange::default();
+        let host = |n: u8| (format!("n{n}"), IpAddr::from([10, 0, 0, n]));
+        let order = MappingOrder {
+            ticket: 1,
+            place: "s0-swp1".into(),
+            inside: (0..3).map(host).collect(),
+            beside: Vec::new(),
+            budget: Bytes(1 << 30),
+            longest: Duration::from_secs(60),
+            share: 1.0,
+        };
+        let progress = MeasuringProgress::default();
+        let (heard, noted) = (exchange.clone(), progress.clone());
+        let run = spawn_blocking(move || measure(&order, &heard, &noted));
+        while exchange.invitation("n0").is_none() {
+            tokio::task::yield_now().await;
+        }
+        let hosts = ["n0", "n1", "n2"];
+        let parts = hosts.map(|host| take_part(exchange.clone(), host, host == "n1"));
+        let [n0, n1, n2] = parts;
+        let (problem, ..) = tokio::join!(run, n0, n1, n2);
+        let problem = problem.unwrap().expect_err("n1 fails");
+        assert!(problem.contains("no socket"), "{problem}");
+        // n0 sent to n1 in four rounds.
+        assert_eq!(progress.lock().moved, Bytes(4000));
+    }
 }

@@ -2,11 +2,11 @@
 //! measured, so that nothing is lost however the job ends. `heddle map --from` reads it again.
 use crate::job_hosts::MapHost;
 use anyhow::{Context, anyhow, ensure};
-use inventory::unreadable::UnreadableFile;
+use inventory::unreadable::{self, UnreadableFile};
 use mapping::{HostFlow, MOST_HOSTS, MeasuredFlow, MeasuredRound};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{self, Write};
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
@@ -44,9 +44,9 @@ impl RoundsFile {
     /// If it cannot be written.
     pub(crate) fn create(path: PathBuf, hosts: &[MapHost]) -> anyhow::Result<RoundsFile> {
         let file = File::create(&path).map_err(|cause| {
-            let unwritten = UnreadableFile::new(&path, cause);
+            let (shown, reason) = (path.display(), reason(&path, &cause));
             let hint = "name a file in a folder that you may write to: --output FILE";
-            anyhow!("{unwritten}; nothing was measured; {hint}")
+            anyhow!("{shown}: {reason}; nothing was measured; {hint}")
         })?;
         let mut rounds = RoundsFile {
             file,
@@ -74,6 +74,16 @@ impl RoundsFile {
         line.push(b'\n');
         let written = self.file.write_all(&line);
         written.map_err(|cause| UnreadableFile::new(&self.path, cause).into())
+    }
+}
+
+/// The reason why a file cannot begin.
+fn reason(path: &Path, cause: &io::Error) -> String {
+    match cause.kind() {
+        io::ErrorKind::PermissionDenied if !path.exists() => {
+            "this user may not create it there".to_owned()
+        }
+        _ => unreadable::reason(cause),
     }
 }
 
@@ -156,6 +166,16 @@ mod tests {
         // The job ended in the middle of a line.
         let text = fs::read_to_string(&path).unwrap();
         assert_eq!(parse(&text[..text.len() - 3]).unwrap().1, [round]);
+    }
+
+    #[test]
+    fn a_file_that_may_not_be_created_is_none_that_may_not_be_opened() {
+        let denied = io::Error::from(io::ErrorKind::PermissionDenied);
+        let folder = tempfile::tempdir().unwrap();
+        let new = reason(&folder.path().join("c.yaml.rounds"), &denied);
+        assert_eq!(new, "this user may not create it there");
+        let old = reason(folder.path(), &denied);
+        assert!(old.starts_with("this user may not open it"), "{old}");
     }
 
     #[test]

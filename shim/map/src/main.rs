@@ -85,9 +85,7 @@ fn take_part(world: &impl Communicator, args: &Args) -> anyhow::Result<TreeVerdi
         peer.wait();
         return Ok(TreeVerdict::Written);
     }
-    if !args.force {
-        report::check_nothing_is_lost(&args.output)?;
-    }
+    report::check_before_measuring(&args.output, args.force)?;
     let limits = MeasurementLimits {
         budget: Bytes(args.budget),
         time: Duration::try_from_secs_f64(args.seconds).context("--seconds")?,

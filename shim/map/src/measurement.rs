@@ -43,7 +43,9 @@ pub(crate) fn run(
         Ok(measured) => return Ok(measured),
         Err(stopped) => *stopped,
     };
-    let StoppedMeasurement { measured, error } = stopped;
+    let StoppedMeasurement {
+        measured, error, ..
+    } = stopped;
     let error = with_remedy(error);
     Err(match measured.map(|m| m.tree) {
         None => {

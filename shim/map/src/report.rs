@@ -67,18 +67,21 @@ pub(crate) fn write(
              --seconds and --budget tells more"
         );
     }
+    println!(
+        "next: heddle publish --topology {} --dir DIR",
+        output.display()
+    );
     Ok(TreeVerdict::Written)
 }
 
-/// Makes sure that neither a topology nor kept rounds are written over, before anything is
-/// measured.
+/// Makes sure, before anything is measured, that the file may be written, and kept rounds, too.
 ///
 /// # Errors
-/// If one is there already.
-pub(crate) fn check_nothing_is_lost(output: &Path) -> anyhow::Result<()> {
-    check_output(output, false)?;
+/// See [`check_output`]; or if kept rounds are there already and `force` is not given.
+pub(crate) fn check_before_measuring(output: &Path, force: bool) -> anyhow::Result<()> {
+    check_output(output, force)?;
     let rounds = kept_rounds::path_beside(output);
-    if rounds.exists() {
+    if rounds.exists() && !force {
         bail!(
             "{} is there already, with the rounds of an earlier run; nothing was measured; see \
              what they tell: heddle map --from {} -o {}; or replace them: --force",
@@ -249,5 +252,31 @@ fn topology(hosts: &[MapHost], own_rates: &[HostRates], trunks: &[FoundTrunk]) -
             .collect::<IndexMap<_, _>>(),
         links: trunks.iter().enumerate().map(cable).collect(),
         clusters: IndexMap::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_measured_for_a_file_that_cannot_be_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let problem = |output: &Path, force| {
+            let checked = check_before_measuring(output, force);
+            checked.err().map(|error| error.to_string())
+        };
+        for force in [false, true] {
+            let said = problem(folder.path(), force).expect("refused");
+            assert!(said.contains("is a folder; nothing was done"), "{said}");
+            let said = problem(&folder.path().join("no/c.yaml"), force).expect("refused");
+            assert!(said.contains("there is no folder"), "{said}");
+        }
+        let output = folder.path().join("c.yaml");
+        assert_eq!(problem(&output, false), None);
+        fs::write(kept_rounds::path_beside(&output), "").unwrap();
+        let said = problem(&output, false).expect("refused");
+        assert!(said.contains("with the rounds of an earlier run"), "{said}");
+        assert_eq!(problem(&output, true), None);
     }
 }
