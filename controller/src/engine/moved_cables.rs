@@ -15,7 +15,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A user's windows are judged at most this often: a job tells of one in 5 s.
+/// From the end of the judgement of a user's window to the next one of that user: a job tells of a window
+/// in 5 s, and the judgement of one with many ranks takes seconds.
 const PAUSE: Duration = Duration::from_secs(4);
 /// A judgement of a job's last windows counts for so long.
 const REMEMBERED: Duration = Duration::from_secs(3600);
@@ -37,7 +38,7 @@ pub(super) struct WatchState {
 #[derive(Debug)]
 struct WatchedJob {
     user: String,
-    /// The last window that was taken, and when.
+    /// The last window that was taken; and when that was, or its judgement ended.
     window: u64,
     at: Millis,
     row: SuspicionRow,
@@ -160,6 +161,7 @@ impl WatchState {
         let job = job.or_insert_with(|| WatchedJob::new(user, now));
         let standing = |job: &WatchedJob| job.row.stands().map(|said| said.best.clone());
         let before = standing(job);
+        job.at = now;
         job.row.add(said);
         standing(job) != before
     }

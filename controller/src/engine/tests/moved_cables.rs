@@ -83,10 +83,9 @@ fn windows_that_suspect_different_moves_are_noise() {
     assert_eq!(told(&w), Vec::<String>::new());
 }
 
-#[test]
-fn each_window_is_judged_once_and_users_wait_their_turn() {
-    let mut w = running();
-    let record = |id: &str, user: &str, number: u64| JobRecord {
+/// A window of a job of two ranks.
+fn windowed(id: &str, user: &str, number: u64) -> JobRecord {
+    JobRecord {
         user: user.into(),
         hosts: vec!["n0".into(), "n1".into()],
         ranks: 2,
@@ -96,7 +95,12 @@ fn each_window_is_judged_once_and_users_wait_their_turn() {
             arrivals: vec![".d".into(), "d.".into()],
         }),
         ..crate::jobs::tests::record(id, 1, 10, 1.0)
-    };
+    }
+}
+
+#[test]
+fn each_window_is_judged_once_and_users_wait_their_turn() {
+    let mut w = running();
     let mut orders = |record: JobRecord, later: u64| {
         w.now = w.now.after(Duration::from_millis(later));
         let effects = w.engine.handle(w.now, ControllerEvent::Job(record.clone()));
@@ -116,18 +120,45 @@ fn each_window_is_judged_once_and_users_wait_their_turn() {
         }
         count
     };
-    assert_eq!(orders(record("a", "ann", 1), 0), 1);
-    assert_eq!(orders(record("a", "ann", 1), 10_000), 0, "the same window");
-    assert_eq!(orders(record("a", "ann", 2), 0), 1);
-    assert_eq!(orders(record("b", "ann", 1), 1_000), 0, "too early");
-    assert_eq!(orders(record("c", "ben", 1), 0), 1);
+    assert_eq!(orders(windowed("a", "ann", 1), 0), 1);
+    assert_eq!(
+        orders(windowed("a", "ann", 1), 10_000),
+        0,
+        "the same window"
+    );
+    assert_eq!(orders(windowed("a", "ann", 2), 0), 1);
+    assert_eq!(orders(windowed("b", "ann", 1), 1_000), 0, "too early");
+    assert_eq!(orders(windowed("c", "ben", 1), 0), 1);
     let elsewhere = JobRecord {
         epoch: 7,
-        ..record("d", "cid", 1)
+        ..windowed("d", "cid", 1)
     };
     assert_eq!(orders(elsewhere, 0), 0, "another network");
     for n in 0..100 {
-        orders(record(&format!("eve{n}"), "eve", 1), 5_000);
+        orders(windowed(&format!("eve{n}"), "eve", 1), 5_000);
     }
     assert!(w.engine.watch.jobs() <= 2 + 8 + 1);
+}
+
+/// A window of many ranks can take seconds to judge.
+#[test]
+fn a_user_waits_from_the_end_of_a_judgement() {
+    let mut w = running();
+    let orders = |w: &mut SimulatedCluster, later: u64, number: u64| {
+        w.now = w.now.after(Duration::from_millis(later));
+        let job = ControllerEvent::Job(windowed("a", "ann", number));
+        let effects = w.engine.handle(w.now, job);
+        let is_order = |e: &&ControllerEffect| matches!(e, ControllerEffect::Judge(_));
+        effects.iter().filter(is_order).count()
+    };
+    assert_eq!(orders(&mut w, 0, 1), 1);
+    w.now = w.now.after(Duration::from_secs(10));
+    w.event(ControllerEvent::Judged {
+        job: "a".into(),
+        user: "ann".into(),
+        epoch: 1,
+        said: None,
+    });
+    assert_eq!(orders(&mut w, 3_000, 2), 0);
+    assert_eq!(orders(&mut w, 2_000, 2), 1);
 }

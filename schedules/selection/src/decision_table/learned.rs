@@ -149,6 +149,10 @@ fn other(mpi: Mpi) -> Mpi {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::learned::figures::JobLesson;
+    use crate::learned::{LearnedFigures, LearnedPlace, RankLayout};
+    use crate::test_trees::star;
+    use inventory::Millis;
     use proptest::prelude::*;
 
     fn timing(from: u64, way: &str, mean_ns: u64) -> LearnedTiming {
@@ -278,6 +282,41 @@ mod tests {
             lines(&learned, Mpi::Mpich).len()
         };
         assert_eq!((after(751), after(750)), (3, 1));
+    }
+
+    /// Each of three users found the same of two schedules to be faster, and tried the library's own
+    /// routine too few times to know its time.
+    #[test]
+    fn guesses_of_many_jobs_decide_nothing() {
+        let layout = RankLayout::of(&[0, 1, 2]);
+        let hosts = ["n0", "n1", "n2"];
+        let (place, _) = LearnedPlace::find(&star(&[2, 2]), &hosts, &layout, Mpi::Mpich).unwrap();
+        let told = |own: u32| {
+            let mut figures = LearnedFigures::default();
+            for (job, user) in (1..).zip(["ann", "ben", "cid"]) {
+                let few = LearnedTiming {
+                    samples: if user == "ann" { own } else { 2 },
+                    ..timing(1024, "native", 900)
+                };
+                let window = timing(1024, "aapc window tcp", 1300);
+                let timings = [timing(1024, "aapc tcp", 1000), window, few];
+                let lesson = JobLesson {
+                    user: user.to_owned(),
+                    job,
+                    at: Millis(job),
+                    timings: timings.map(Into::into).to_vec(),
+                };
+                figures.merge(&place, lesson);
+            }
+            let base = table(&[
+                entry(0, "native", None, ELSEWHERE),
+                entry(1024, "aapc window tcp", None, ELSEWHERE),
+            ]);
+            let timings = figures.ways().for_place(&place);
+            lines(&base.with_learned(Mpi::Mpich, &timings), Mpi::Mpich)[1].clone()
+        };
+        assert_eq!(told(2), "1024 aapc tcp, learned by jobs");
+        assert_eq!(told(9), "1024 aapc tcp, learned by jobs", "a minority's");
     }
 
     #[test]

@@ -5,7 +5,8 @@
 //! as two jobs, so that one user with many records cannot outvote two users with three jobs. The
 //! verdict gives a way's time only if at least half of the jobs measured that way. It never gives a
 //! way that lost the vote a shorter time than the winner. A way that a job tried too few times to know
-//! its time has no part in the vote, but its time is given: the next job then knows what trying it costs.
+//! its time has no part in the vote. Where too few jobs know a way's time, the verdict gives a guess, with
+//! too few samples to decide anything: the next job then knows what trying the way costs.
 use super::{LearnedTiming, retain_sound};
 use crate::decision_table::Way;
 use std::cmp::Reverse;
@@ -68,7 +69,6 @@ pub(super) fn of(ballots: Vec<JobBallot<'_>>) -> Vec<LearnedTiming> {
     let Some(won) = median(&ballots, |ballot| ballot.timing(winner).copied()) else {
         return Vec::new();
     };
-    let all: u64 = ballots.iter().map(|ballot| ballot.weight).sum();
     let mut ways: Vec<Way> = Vec::new();
     for timing in ballots.iter().flat_map(WeighedBallot::tried) {
         if timing.way != winner && !ways.contains(&timing.way) {
@@ -76,26 +76,42 @@ pub(super) fn of(ballots: Vec<JobBallot<'_>>) -> Vec<LearnedTiming> {
         }
     }
     ways.sort_by_cached_key(Way::to_string);
-    let known = |way: &Way| {
-        let knowing = ballots.iter().filter(|b| b.about(*way).is_some());
-        2 * knowing.map(|ballot| ballot.weight).sum::<u64>() >= all
+    let known = |way: Way| beside(&ballots, &won, |ballot| ballot.timing(way));
+    let guessed = |way: Way| {
+        let guess = beside(&ballots, &won, |ballot| ballot.about(way))?;
+        let samples = guess.samples.min(SAMPLES - 1);
+        Some(LearnedTiming { samples, ..guess })
     };
-    let lost = |way: Way| {
-        let beside =
-            |ballot: &WeighedBallot| scaled(ballot.about(way)?, ballot.timing(winner), &won);
-        let told = median(&ballots, beside)?;
-        let mean_ns = told.mean_ns.max(won.mean_ns);
-        Some(LearnedTiming { mean_ns, ..told })
-    };
-    let lost: Vec<LearnedTiming> = ways.into_iter().filter(known).filter_map(lost).collect();
-    let own = lost.iter().find(|timing| timing.way == Way::Native);
+    let own = known(Way::Native).filter(|_| winner != Way::Native);
     // The jobs made sure of it, each for itself.
     let margin = own.map_or(u64::MAX, |own| (own.mean_ns - won.mean_ns) / 3);
     let sure = |timing: LearnedTiming| LearnedTiming {
         error_ns: timing.error_ns.min(margin),
         ..timing
     };
+    let lost = ways
+        .iter()
+        .filter_map(|&way| known(way).or_else(|| guessed(way)));
     std::iter::once(won).chain(lost).map(sure).collect()
+}
+
+/// The time of a way that lost, if at least half of the jobs tell one.
+fn beside(
+    ballots: &[WeighedBallot],
+    won: &LearnedTiming,
+    told: impl Fn(&WeighedBallot) -> Option<&LearnedTiming>,
+) -> Option<LearnedTiming> {
+    let weight = |ballot: &WeighedBallot| ballot.weight;
+    let all: u64 = ballots.iter().map(weight).sum();
+    let telling = ballots.iter().filter(|ballot| told(ballot).is_some());
+    if 2 * telling.map(weight).sum::<u64>() < all {
+        return None;
+    }
+    let timing = median(ballots, |ballot| {
+        scaled(told(ballot)?, ballot.timing(won.way), won)
+    })?;
+    let mean_ns = timing.mean_ns.max(won.mean_ns);
+    Some(LearnedTiming { mean_ns, ..timing })
 }
 
 /// The ballots of jobs that compared ways, each with its weight.

@@ -14,6 +14,7 @@
 mod budget;
 mod candidates;
 mod question;
+mod terms;
 #[cfg(test)]
 mod tests;
 mod trials;

@@ -4,19 +4,13 @@
 //! Calls go the fastest way so far, but for short rows of calls that go another one, between rows
 //! of the fastest. What a row took is the same on all ranks, so all come to the same answer.
 use super::budget::LearningBudget;
+use super::terms::TrialTerms;
 use super::trials::{CallAmounts, TrialVerdict, WayTrials};
 use super::{CandidateWay, CountedCall};
 use crate::decision_table::Way;
 use std::fmt;
 use std::time::Duration;
 
-/// A row of a way that is tried: long beside an agreement. Early in a job a shorter one has to do, and the
-/// first row of a way that nobody has measured is the shortest: the way may take many times as long.
-const TRIED: [Duration; 3] = [
-    Duration::from_millis(30),
-    Duration::from_millis(8),
-    Duration::from_millis(2),
-];
 /// A row of the fastest way, while others are open.
 const COMPARED: Duration = Duration::from_millis(120);
 /// A row of the fastest way while nothing can be tried, and when the question is settled: at most so
@@ -31,11 +25,6 @@ const PAUSE_SHOWS: Duration = Duration::from_millis(20);
 /// So many rows of a settled question, one after the other, each longer by this factor than when it
 /// was settled, open it again.
 const DRIFTED: (u32, f64) = (3, 1.25);
-/// The part of what trying may cost that goes to a way of which earlier jobs know what it takes.
-const KNOWN: u32 = 4;
-/// The first row of a way that nobody has measured is paid for as if each call took so many times as long
-/// as the fastest way's. If it takes r times as long, it costs 2 (r - 1) hundredths of the time so far.
-const BLIND: f64 = 1.5;
 /// A way that was slower by this factor stays out when the question is opened again.
 const HOPELESS: f64 = 3.0;
 
@@ -250,27 +239,30 @@ impl WayQuestion {
             return self.row_of(self.fastest, last, UNDISTURBED.max(budget.least_row()));
         };
         if last == self.fastest && self.ways[last].mean().is_some() {
-            let rows = TRIED.map(|about| self.row_of(next, last, about));
-            let rows = if self.is_measured(next) {
-                &rows[..]
-            } else {
-                &rows[rows.len() - 1..]
-            };
-            let ends = budget.agreement();
-            // A way that earlier jobs found to be slower may cost only a part of the budget for trying.
-            let share = if self.ways[next].is_known { KNOWN } else { 1 };
-            let wait = |row: &TimedRow| budget.wait_for(self.cost(row) * share + ends);
-            let affordable = rows.iter().find(|row| wait(row) == Duration::ZERO);
-            let longest = UNDISTURBED.max(budget.least_row());
-            let shortest = rows.last().map_or(Duration::ZERO, |row| self.cost(row));
-            // The row of the fastest way has an end, too.
-            let wait = budget.wait_for(shortest * share + 2 * ends);
-            let wait = wait.clamp(COMPARED, longest);
-            return affordable
-                .cloned()
-                .unwrap_or_else(|| self.row_of(self.fastest, last, wait));
+            return self.trial(next, budget);
         }
         self.row_of(self.fastest, last, COMPARED)
+    }
+
+    /// The longest row of the way `next` that may be tried now; where none may, one of the fastest way.
+    fn trial(&self, next: usize, budget: &LearningBudget) -> TimedRow {
+        let terms = self.terms(next);
+        let rows = || {
+            let rows = terms.rows.iter();
+            rows.map(|about| self.row_of(next, self.fastest, *about))
+        };
+        let ends = budget.agreement();
+        let wait = |row: &TimedRow| budget.wait_for(self.cost(row, terms) + ends);
+        let affordable = rows().find(|row| wait(row) == Duration::ZERO);
+        affordable.unwrap_or_else(|| {
+            let shortest = rows()
+                .next_back()
+                .map_or(Duration::ZERO, |row| self.cost(&row, terms));
+            // The row of the fastest way has an end, too.
+            let wait = budget.wait_for(shortest + 2 * ends);
+            let longest = UNDISTURBED.max(budget.least_row());
+            self.row_of(self.fastest, self.fastest, wait.clamp(COMPARED, longest))
+        })
     }
 
     /// A row that takes about so long.
@@ -299,22 +291,16 @@ impl WayQuestion {
         trials.mean().unwrap_or(trials.expected * fastest)
     }
 
-    /// True if this job or an earlier one measured it.
-    fn is_measured(&self, way: usize) -> bool {
+    fn terms(&self, way: usize) -> TrialTerms {
         let trials = &self.ways[way];
-        trials.is_known || trials.mean().is_some()
+        TrialTerms::of(trials.mean().is_some(), trials.is_known)
     }
 
-    /// The time that a row may lose beside the fastest way.
-    fn cost(&self, row: &TimedRow) -> Duration {
-        let fastest = self.call(self.fastest);
-        let least = if self.is_measured(row.way) {
-            1.0
-        } else {
-            BLIND
-        };
-        let call = self.call(row.way).max(fastest.mul_f64(least));
-        (call - fastest) * row.calls
+    /// The time that a row counts for before it is tried: it may lose so much beside the fastest way.
+    fn cost(&self, row: &TimedRow, terms: TrialTerms) -> Duration {
+        let usual = self.call(self.fastest);
+        let longer = self.call(row.way).saturating_sub(usual) * terms.weight;
+        longer.max(usual.mul_f64(terms.least)) * row.calls
     }
 
     /// The time of the calls of the row under way, as far as it is known.

@@ -14,6 +14,7 @@ const BLOCK: Bytes = Bytes(1 << 16);
 pub(super) struct WatchedPlan {
     ranks: Vec<(String, NodeNumber)>,
     messages: Vec<Message>,
+    crossings: usize,
     /// The octets in a second that each message has to itself.
     alone: Vec<f64>,
     /// One message of a host after the other, as large blocks go.
@@ -32,7 +33,12 @@ impl WatchedPlan {
         let plan = alltoall::plan(&leaves, SyncKind::Receiver);
         let messages: Vec<Message> = plan.phases.iter().flatten().copied().collect();
         let alone = |message: &Message| rate_of_way(&leaves, message);
+        let mut crossings = 0;
+        for message in &messages {
+            leaves.path(message.src, message.dst, |_| crossings += 1);
+        }
         Some(WatchedPlan {
+            crossings,
             alone: messages.iter().map(alone).collect(),
             in_turn: planned::alltoall(&plan, BLOCK, plan.scheme),
             buffered: planned::buffered_alltoall(&plan, BLOCK),
@@ -41,9 +47,9 @@ impl WatchedPlan {
         })
     }
 
-    /// The number of its messages.
-    pub(super) fn messages(&self) -> usize {
-        self.messages.len()
+    /// The cables that its messages cross, each message for itself: a simulation takes about so long.
+    pub(super) fn crossings(&self) -> usize {
+        self.crossings
     }
 
     /// By message: the logarithm of the rate on this tree over that which it has to itself; where

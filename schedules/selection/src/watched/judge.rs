@@ -15,9 +15,9 @@ const SLOW: f64 = -0.35;
 const LEAST_SLOW: usize = 3;
 /// The hosts that are asked whether they moved: those with the most slow pairs.
 const MOST_HOSTS: usize = 8;
-/// Moves times messages that one judgement simulates at most: some seconds. Moves of hosts come
-/// before moves of trunks.
-const MOST_WORK: usize = 4_000_000;
+/// Moves times the cables that the messages of each cross, in one judgement at most: some seconds. Moves
+/// of hosts come before moves of trunks.
+const MOST_WORK: usize = 12_000_000;
 /// How much better a move must explain the rates than the published tree does, as a logarithm.
 pub const LEAST_GAIN: f64 = 20.0;
 
@@ -124,7 +124,7 @@ pub fn judge(
         return None;
     }
     let mut suspects = suspects::moves(between, &most_slow(&slow, measured.len()));
-    suspects.truncate(most_moves(plan.messages()));
+    suspects.truncate(most_moves(plan.crossings()));
     let gain = |to: SuspectedMove| {
         let (likelihood, _) = explain(&suspects::moved(between, &to)?)?;
         Some((likelihood - published, to))
@@ -145,8 +145,8 @@ pub fn judge(
     })
 }
 
-fn most_moves(messages: usize) -> usize {
-    MOST_WORK / messages.max(1)
+fn most_moves(crossings: usize) -> usize {
+    MOST_WORK / crossings.max(1)
 }
 
 fn slow_pairs(left: &HostPairs) -> Vec<(usize, usize)> {
@@ -176,14 +176,34 @@ mod tests {
     use super::*;
     use crate::test_trees::row;
 
-    #[test]
-    fn the_largest_process_set_on_many_switches_is_judged_in_bounded_work() {
-        let tree = row(64, 2);
+    fn plan(tree: &Tree) -> WatchedPlan {
+        WatchedPlan::new(tree, &(0..tree.hosts()).collect::<Vec<_>>()).unwrap()
+    }
+
+    /// The moves that windows of a process set with slow pairs everywhere ask for, and those that are
+    /// simulated at most.
+    fn moves(tree: &Tree) -> (usize, usize) {
         let hosts: Vec<NodeNumber> = (0..MOST_HOSTS as NodeNumber).collect();
-        let most = most_moves(128 * 127);
-        assert!(suspects::moves(&tree, &hosts).len() > 4 * most);
-        // The hosts that are asked may still have moved to any of thirty switches.
-        assert!(most >= MOST_HOSTS * 30, "{most}");
+        let all = suspects::moves(tree, &hosts).len();
+        (all, most_moves(plan(tree).crossings()))
+    }
+
+    #[test]
+    fn the_largest_process_sets_are_judged_in_bounded_work() {
+        for tree in [row(64, 2), row(16, 8)] {
+            let ((all, most), crossings) = (moves(&tree), plan(&tree).crossings());
+            assert!(all > most && most * crossings <= MOST_WORK);
+            // The host with the most slow pairs may have moved to half of the switches.
+            assert!(most >= 30, "{most}");
+        }
         assert_eq!(most_moves(0), MOST_WORK);
+    }
+
+    #[test]
+    fn every_move_on_a_common_cluster_is_simulated() {
+        for tree in [row(2, 16), row(4, 8), row(8, 4), row(16, 2), row(4, 16)] {
+            let (all, most) = moves(&tree);
+            assert!(all <= most, "{all} of {most}");
+        }
     }
 }
