@@ -13,6 +13,7 @@
 //! that comes late does not count, and one that leaves late does.
 mod budget;
 mod candidates;
+mod drift;
 mod question;
 mod terms;
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! Calls go the fastest way so far, but for short rows of calls that go another one, between rows
 //! of the fastest. What a row took is the same on all ranks, so all come to the same answer.
 use super::budget::LearningBudget;
+use super::drift::CallDrift;
 use super::terms::TrialTerms;
 use super::trials::{CallAmounts, TrialVerdict, WayTrials};
 use super::{CandidateWay, CountedCall};
@@ -22,9 +23,8 @@ const MOST_CALLS: u32 = 1 << 16;
 /// The first call that goes another way finds connections that have paused. Where calls take less
 /// than this, there is one more, which is not timed.
 const PAUSE_SHOWS: Duration = Duration::from_millis(20);
-/// So many rows of a settled question, one after the other, each longer by this factor than when it
-/// was settled, open it again.
-const DRIFTED: (u32, f64) = (3, 1.25);
+/// After so many rows of the fastest way it is known what its calls usually take.
+const USUAL: usize = 8;
 /// A way that was slower by this factor stays out when the question is opened again.
 const HOPELESS: f64 = 3.0;
 
@@ -67,8 +67,8 @@ pub struct WayQuestion {
     longest: u32,
     /// Octets of a block in the last row.
     block: u64,
-    /// Once settled: the mean then, and the rows since that were longer.
-    settled: Option<(f64, u32)>,
+    /// Once it is known what calls of the fastest way usually take.
+    drift: Option<CallDrift>,
 }
 
 impl WayQuestion {
@@ -81,7 +81,7 @@ impl WayQuestion {
             row: TimedRow::first(0),
             longest: 1,
             block: 0,
-            settled: None,
+            drift: None,
         }
     }
 
@@ -150,7 +150,7 @@ impl WayQuestion {
         let all = took.mul_f64(done.octets as f64 / timed.octets.max(1) as f64);
         if row.way == self.fastest {
             budget.add_row(all, Duration::ZERO);
-            self.watch();
+            self.watch(all);
         } else {
             let usual = usual.map_or(all, |usual| nanoseconds(usual * done.octets as f64));
             budget.add_row(all, all.saturating_sub(usual));
@@ -182,7 +182,7 @@ impl WayQuestion {
             .position(stays)
             .or_else(|| (0..self.ways.len()).min_by(least))
             .unwrap_or(0);
-        self.settled = None;
+        self.drift = None;
         self.row = TimedRow::first(self.fastest);
     }
 
@@ -192,43 +192,39 @@ impl WayQuestion {
             TrialVerdict::Faster => {
                 self.ways[self.fastest].is_out = true;
                 self.fastest = tried;
+                self.drift = None;
             }
             TrialVerdict::Slower | TrialVerdict::Alike => self.ways[tried].is_out = true,
             TrialVerdict::Open => {}
         }
-        let open = (0..self.ways.len()).any(|way| self.is_open(way));
-        self.settled = self.ways[self.fastest]
-            .mean()
-            .filter(|_| !open)
-            .map(|mean| (mean, 0));
     }
 
     fn is_open(&self, way: usize) -> bool {
         way != self.fastest && !self.ways[way].is_out
     }
 
-    /// Looks whether calls take longer than when the question was settled.
-    fn watch(&mut self) {
-        let last = self.ways[self.fastest].last();
-        let (Some((usual, longer)), Some(last)) = (&mut self.settled, last) else {
+    /// Looks whether calls of the fastest way take longer than usual, a row of which took so long. Then
+    /// what is known of the others may be wrong, too: the question is open again.
+    fn watch(&mut self, took: Duration) {
+        let fastest = &self.ways[self.fastest];
+        let (Some(mean), Some(last)) = (fastest.mean(), fastest.last()) else {
             return;
         };
-        let (rows, factor) = DRIFTED;
-        *longer = if last > factor * *usual {
-            *longer + 1
-        } else {
-            0
+        let Some(drift) = &mut self.drift else {
+            let is_open = (0..self.ways.len()).any(|way| self.is_open(way));
+            let is_known = !is_open || fastest.rows() >= USUAL;
+            self.drift = is_known.then(|| CallDrift::beside(mean));
+            return;
         };
-        if *longer < rows {
+        if !drift.add(took, last) {
             return;
         }
-        let usual = *usual;
-        self.settled = None;
-        for way in &mut self.ways {
-            way.forget(usual);
-            way.is_out = way.expected > HOPELESS;
+        let usual = drift.usual();
+        self.drift = None;
+        for (number, way) in self.ways.iter_mut().enumerate() {
+            way.forget(usual, number == self.fastest);
+            way.is_out = number != self.fastest && way.expected > HOPELESS;
         }
-        self.ways[self.fastest].is_out = false;
     }
 
     /// The row after one that went the way `last`.

@@ -1,3 +1,4 @@
+mod moved_cable;
 mod next_job;
 
 use super::*;

@@ -95,14 +95,15 @@ impl WayTrials {
         self.octets = self.octets.saturating_add(all.octets);
     }
 
-    /// Forgets all times but their mean, which is expected from now on.
-    pub(super) fn forget(&mut self, fastest: f64) {
+    /// Forgets all times but their mean, which is expected from now on. Of the fastest way the newest row
+    /// stays, which has the change.
+    pub(super) fn forget(&mut self, usual: f64, is_fastest: bool) {
         if let Some(mean) = self.mean() {
-            self.expected = mean / fastest;
+            self.expected = mean / usual;
         }
         self.is_known = false;
-        self.rows.clear();
-        self.is_out = false;
+        let stays = usize::from(is_fastest);
+        self.rows.drain(..self.rows.len().saturating_sub(stays));
     }
 
     /// Calls with blocks of the smallest size of their class.
@@ -124,7 +125,7 @@ impl WayTrials {
         self.octets as f64 * (octet - own) / 1e9
     }
 
-    fn rows(&self) -> usize {
+    pub(super) fn rows(&self) -> usize {
         self.rows.len()
     }
 
