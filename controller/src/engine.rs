@@ -25,6 +25,7 @@ mod damping;
 mod decisions;
 mod directions;
 mod doubtful_hosts;
+mod due_measurements;
 mod event;
 mod figures;
 mod header;

@@ -3,9 +3,9 @@
 //!
 //! A measurement counts as long as the same hosts are behind the bridge. A host that comes, leaves
 //! or moves to another managed port makes it stale: then the hosts hang on one bridge again, until
-//! the place is measured anew. A host whose link was lost may be on another cable of the place, which
-//! no switch tells: the measurement stands, with an alarm. The measured switch of a host counts as long as protocols leave the
-//! same choice.
+//! the place is measured anew. The measured switch of a host counts as long as protocols leave the
+//! same choice. A host whose link was lost may be on another cable, which no switch tells: the
+//! measurement stands, with an alarm.
 use crate::host_report::HostReport;
 use crate::{BitsPerSec, Bytes, Millis};
 use serde::{Deserialize, Serialize};
@@ -44,6 +44,14 @@ pub struct CardLosses {
     pub times: u32,
 }
 
+impl CardLosses {
+    /// True if the card lost its link since, or the system was started anew.
+    fn differ(&self, report: Option<&HostReport>) -> bool {
+        let now = report.and_then(|report| report.link_losses.get(&self.card));
+        now.is_some_and(|now| *now != self.times)
+    }
+}
+
 /// A trunk that flows filled.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlaceTrunk {
@@ -78,6 +86,9 @@ pub struct MappedSeat {
     pub moved: Bytes,
     /// The end of the measurement.
     pub at: Millis,
+    /// How often its link was lost when the measurement began, as far as known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link_losses: Option<CardLosses>,
 }
 
 /// All that was measured, and what measuring cost lately.
@@ -124,6 +135,12 @@ impl MappedPlaces {
         self.seats.push(seat);
     }
 
+    /// True if the host's switch was measured, and its link was lost since.
+    pub fn may_have_left(&self, host: &str, report: Option<&HostReport>) -> bool {
+        let seat = self.seats.iter().find(|seat| seat.host == host);
+        seat.is_some_and(|seat| seat.may_be_left(report))
+    }
+
     /// True if nothing was ever measured.
     pub fn is_empty(&self) -> bool {
         self.places.is_empty() && self.seats.is_empty() && self.spent.is_empty()
@@ -133,10 +150,8 @@ impl MappedPlaces {
 impl MappedPlace {
     /// The hosts whose link was lost since: they may be on another cable of the place.
     pub fn moved<'a>(&self, report: impl Fn(&str) -> Option<&'a HostReport>) -> Vec<&str> {
-        let is_lost = |(host, before): &(&String, &CardLosses)| {
-            let now = report(host).and_then(|report| report.link_losses.get(&before.card));
-            now.is_some_and(|now| *now != before.times)
-        };
+        let is_lost =
+            |(host, before): &(&String, &CardLosses)| before.differ(report(host.as_str()));
         let lost = self.link_losses.iter().filter(is_lost);
         lost.map(|(host, _)| host.as_str()).collect()
     }
@@ -147,5 +162,13 @@ impl MappedPlace {
             .iter()
             .map(String::as_str)
             .eq(hosts.iter().copied())
+    }
+}
+
+impl MappedSeat {
+    /// True if the link of the host, which reports this, was lost since.
+    pub fn may_be_left(&self, report: Option<&HostReport>) -> bool {
+        let before = self.link_losses.as_ref();
+        before.is_some_and(|before| before.differ(report))
     }
 }

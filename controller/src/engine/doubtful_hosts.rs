@@ -5,13 +5,14 @@
 //! several in a row, and the host is on the side on which its flows put it.
 use super::mapping_target::{MappingTarget, TargetSubject, measures};
 use inventory::device_view::DeviceViews;
+use inventory::evidence::{Evidence, FlowFinding};
 use inventory::inventory_file::Inventory;
 use inventory::mapped_place::{MappedPlace, PlaceTrunk};
 use inventory::topology::{Link, LinkGrade, NodeKind, Topology};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// A host whose place no protocol decides.
+/// A host whose place no protocol decides, whether flows told it or not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct DoubtfulHost {
     pub(super) name: String,
@@ -19,6 +20,9 @@ pub(super) struct DoubtfulHost {
     pub(super) among: Vec<String>,
     /// The nodes on which it may be.
     pub(super) candidates: BTreeSet<String>,
+    /// True if flows told its place.
+    #[serde(default)]
+    pub(super) is_placed: bool,
 }
 
 /// The place of a host, as far as flows tell.
@@ -36,17 +40,25 @@ pub(super) enum SeatFinding {
     Nowhere,
 }
 
-/// All doubtful hosts, as one target. Those without an agent that measures are another one, but only
-/// if a switch has seen them: the rest may be switched off.
+impl SeatFinding {
+    /// True if flows tell that the host is not on this node.
+    pub(super) fn excludes(&self, node: &str) -> bool {
+        matches!(self, SeatFinding::Open(left) if left.iter().all(|other| other != node))
+    }
+}
+
+/// All doubtful hosts.
 pub(super) fn doubtful_hosts(
     topology: &Topology,
     views: &DeviceViews,
     inventory: &Inventory,
-) -> Vec<MappingTarget> {
+) -> Vec<DoubtfulHost> {
     let seats = topology.attachments();
     let open = OpenBridges::new(topology, views);
+    let told: HashMap<&str, &[String]> = topology.links.iter().filter_map(told_choice).collect();
     let doubtful = |host: &String| {
-        if seats.contains_key(host.as_str()) {
+        let told = told.get(host.as_str());
+        if told.is_none() && seats.contains_key(host.as_str()) {
             return None;
         }
         let links = topology.links.iter();
@@ -56,18 +68,28 @@ pub(super) fn doubtful_hosts(
         if cards.len() > 1 {
             return None;
         }
-        let among: BTreeSet<String> = own.iter().map(|link| link.a.clone()).collect();
+        let among: BTreeSet<String> = match told {
+            Some(among) => among.iter().cloned().collect(),
+            None => own.iter().map(|link| link.a.clone()).collect(),
+        };
         Some(DoubtfulHost {
             name: host.clone(),
             candidates: open.candidates(&among),
             among: among.into_iter().collect(),
+            is_placed: told.is_some(),
         })
     };
-    let all: Vec<DoubtfulHost> = inventory.hosts.keys().filter_map(doubtful).collect();
-    let (ready, silent): (Vec<_>, Vec<_>) = all
+    inventory.hosts.keys().filter_map(doubtful).collect()
+}
+
+/// These hosts as one target. Those without an agent that measures are another one, but only if a
+/// switch has seen them and flows did not place them: the rest may be switched off.
+pub(super) fn host_targets(hosts: Vec<DoubtfulHost>, views: &DeviceViews) -> Vec<MappingTarget> {
+    let (ready, silent): (Vec<_>, Vec<_>) = hosts
         .into_iter()
         .partition(|host| views.get(&host.name).is_some_and(measures));
-    let seen = silent.into_iter().filter(|host| !host.among.is_empty());
+    let is_seen = |host: &DoubtfulHost| !host.among.is_empty() && !host.is_placed;
+    let seen = silent.into_iter().filter(is_seen);
     let targets = [ready, seen.collect()].into_iter();
     targets
         .filter(|hosts: &Vec<DoubtfulHost>| !hosts.is_empty())
@@ -79,6 +101,14 @@ pub(super) fn doubtful_hosts(
             }
         })
         .collect()
+}
+
+/// The host and the choice that protocols left, if flows put a host here.
+fn told_choice(link: &Link) -> Option<(&str, &[String])> {
+    link.evidence.iter().find_map(|evidence| match evidence {
+        Evidence::Measured(FlowFinding::Seat { among, .. }) => Some((link.b.as_str(), &among[..])),
+        _ => None,
+    })
 }
 
 /// The switches and bridges of the tree.

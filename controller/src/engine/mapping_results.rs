@@ -52,6 +52,7 @@ pub(super) fn told_hosts(
                     rounds: found.rounds,
                     moved: found.moved,
                     at: found.at,
+                    link_losses: found.link_losses.get(name).cloned(),
                 });
                 format!(
                     "{name} is on {node}: probability {}.{:03}",

@@ -90,10 +90,9 @@ impl ObservedNetwork {
         // Only hosts of the inventory have a place in a topology, and an agent that counts.
         let ready = |host: &str| {
             self.views.get(host).filter(|view| measures(view))?;
-            match seats.get(host) {
-                Some((_, card)) => addresses.of(host, card),
-                None => addresses.of(host, "").or_else(|| addresses.of_unseen(host)),
-            }
+            let card = seats.get(host).map_or("", |(_, card)| card);
+            let unseen = || addresses.of_unseen(host).filter(|_| card.is_empty());
+            addresses.of(host, card).or_else(unseen)
         };
         let found: Vec<(&String, Option<(IpAddr, u8)>)> = target
             .hosts

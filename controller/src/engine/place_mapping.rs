@@ -3,17 +3,17 @@
 //!
 //! The operator allows them in the inventory. An order measures every unmanaged place and every
 //! doubtful host once. Unasked, a place is measured if no measurement is about its present hosts, a
-//! host if it is in doubt for some time, and neither again for an hour.
-use super::doubtful_hosts::{doubtful_hosts, seat_findings};
+//! host if it is in doubt for some time and no measurement placed it, or its link was lost since;
+//! and neither again for an hour.
+use super::doubtful_hosts::seat_findings;
 use super::figures::MeasuringFigures;
 use super::mapping_results::{told_hosts, told_place};
 use super::mapping_target::{MappingTarget, TargetSubject, UnfitTarget};
-use super::unmanaged_places::unmanaged_places;
 use super::{ControllerEffect, ControllerEngine};
 use api::EventLevel;
 use api::mapping::{MappingProgress, MappingStatus};
 use inventory::inventory_file::MeasuringSettings;
-use inventory::mapped_place::{CardLosses, MappedPlace, MappedPlaces};
+use inventory::mapped_place::{CardLosses, MappedPlace, MappedPlaces, MappedSeat};
 use inventory::units::milliseconds;
 use inventory::{BitsPerSec, Bytes, Millis};
 use serde::{Deserialize, Serialize};
@@ -22,8 +22,6 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The time before a place is measured unasked again.
-const AGAIN: Duration = Duration::from_secs(3600);
 /// The time between two looks for places to measure unasked.
 const LOOK: Duration = Duration::from_secs(30);
 
@@ -88,9 +86,9 @@ pub(crate) struct MappingCourse {
     running: Option<RunningMapping>,
     ticket: u64,
     /// When hosts were measured unasked.
-    tried: Vec<(Vec<String>, Millis)>,
+    pub(super) tried: Vec<(Vec<String>, Millis)>,
     /// The hosts that were in doubt at the last look.
-    doubted: Vec<String>,
+    pub(super) doubted: Vec<String>,
     /// The next look for places to measure unasked.
     look: Option<Millis>,
     status: MappingStatus,
@@ -183,14 +181,6 @@ impl ControllerEngine {
         self.measure_next(now, fx);
     }
 
-    /// All that flows can tell: hosts first, because a place is measured with all of its hosts.
-    fn targets(&self) -> Vec<MappingTarget> {
-        let topology = &self.judged.topology;
-        let mut targets = doubtful_hosts(topology, &self.observed.views, &self.inventory);
-        targets.extend(unmanaged_places(topology));
-        targets
-    }
-
     /// Looks for places that no measurement is about, if the operator wants that.
     pub(super) fn look_for_places(&mut self, now: Millis, fx: &mut Vec<ControllerEffect>) {
         let unasked = self.inventory.measuring.as_ref().filter(|s| s.unasked);
@@ -215,41 +205,6 @@ impl ControllerEngine {
         course.tried.extend(hosts);
         course.waiting = due.into();
         self.measure_next(now, fx);
-    }
-
-    /// The targets that are due without an order.
-    fn due_targets(&mut self, now: Millis) -> Vec<MappingTarget> {
-        let is_settled = self.public.settled.is_some() && self.making.hold_down.held().is_none();
-        let targets = self.targets();
-        let PlaceMapping { mapped, course, .. } = &mut self.mapping;
-        course.tried.retain(|(_, at)| now.since(*at) < AGAIN);
-        let doubted = std::mem::take(&mut course.doubted);
-        let report = |host: &str| self.observed.views.get(host)?.host.as_ref();
-        let mut due = Vec::new();
-        for target in targets {
-            let is_open = match &target.subject {
-                TargetSubject::Bridge(_) => {
-                    let hosts: Vec<&str> = target.hosts.iter().map(String::as_str).collect();
-                    let known = |m: &MappedPlace| m.is_about(&hosts) && m.moved(report).is_empty();
-                    is_settled && !mapped.places.iter().any(known)
-                }
-                TargetSubject::Hosts(_) => {
-                    course.doubted.extend(target.hosts.iter().cloned());
-                    target.hosts.iter().all(|host| doubted.contains(host))
-                }
-            };
-            let is_tried = course.tried.iter().any(|(hosts, _)| *hosts == target.hosts);
-            // A target that cannot be measured yet is looked at again later.
-            let topology = &self.judged.topology;
-            let is_fit = || {
-                let members = self.observed.members(&target, &self.inventory, topology);
-                members.is_ok()
-            };
-            if is_open && !is_tried && is_fit() {
-                due.push(target);
-            }
-        }
-        due
     }
 
     /// Begins the next measurement that is possible.
@@ -391,6 +346,11 @@ impl ControllerEngine {
             TargetSubject::Hosts(hosts) => {
                 let told = seat_findings(&self.judged.topology, hosts, &found);
                 let (lines, seats) = told_hosts(hosts, &told, &found, rates);
+                let is_ruled_out = |seat: &MappedSeat| {
+                    let mut told = hosts.iter().zip(&told);
+                    told.any(|(host, finding)| host.name == seat.host && finding.excludes(&seat.on))
+                };
+                mapped.seats.retain(|seat| !is_ruled_out(seat));
                 seats.into_iter().for_each(|seat| mapped.take_seat(seat));
                 lines
             }

@@ -411,8 +411,7 @@ impl Alarm {
             AlarmKind::MeasuredBefore(hosts) => write!(
                 f,
                 "\"{}\": the link of {} was lost since flows were measured here; if its cable is \
-                 elsewhere behind it now, the tree is wrong: `heddle map --controller` measures it \
-                 again",
+                 elsewhere now, the tree is wrong: `heddle map --controller` measures it again",
                 self.subject,
                 short_list(hosts.iter().map(String::as_str))
             ),

@@ -25,6 +25,25 @@ fn place(settings: &str) -> SimulatedCluster {
     w
 }
 
+/// The report of a host with one card, which measures.
+pub(super) fn report(number: u8) -> HostReport {
+    let host = format!("n{number}");
+    let nic = Nic {
+        name: "eth0".into(),
+        mac: Some(mac(&host)),
+        addresses: vec![(format!("10.77.0.{}", 10 + number).parse().unwrap(), 24)],
+        up: true,
+        ..Nic::default()
+    };
+    HostReport {
+        host,
+        slots: 1,
+        nics: vec![nic],
+        measures: true,
+        ..HostReport::default()
+    }
+}
+
 impl SimulatedCluster {
     pub(super) fn allow(&mut self, settings: &str) {
         let mut inventory = self.inventory.clone();
@@ -35,24 +54,16 @@ impl SimulatedCluster {
     }
 
     pub(super) fn reports(&mut self, number: u8, measures: bool) {
-        let host = format!("n{number}");
-        let nic = Nic {
-            name: "eth0".into(),
-            mac: Some(mac(&host)),
-            addresses: vec![(format!("10.77.0.{}", 10 + number).parse().unwrap(), 24)],
-            up: true,
-            ..Nic::default()
-        };
-        let report = HostReport {
-            host: host.clone(),
-            slots: 1,
-            nics: vec![nic],
+        self.tells(HostReport {
             measures,
-            ..HostReport::default()
-        };
+            ..report(number)
+        });
+    }
+
+    pub(super) fn tells(&mut self, report: HostReport) {
         self.event(ControllerEvent::Observed(Observation {
             at: self.now,
-            reporter: host,
+            reporter: report.host.clone(),
             source: ObservationSource::Agent,
             fact: DeviceFact::Host(report),
         }));

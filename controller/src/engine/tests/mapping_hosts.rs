@@ -1,5 +1,7 @@
 //! Measurements of flows that decide on which switch a host is.
+use super::mapping::report;
 use super::*;
+use inventory::host_report::HostReport;
 
 /// s0 - s1: n0, n1 and n4 on s0, n2 and n3 on s1, all with agents that measure. Nobody sees n5.
 fn unseen(settings: &str) -> SimulatedCluster {
@@ -51,12 +53,10 @@ fn flows_put_a_host_on_one_of_two_switches() {
         let results = w.engine.snapshot(w.now).mapping.results;
         let line = format!("n5 is on {on}: probability 0.999");
         assert_eq!(results[0], line);
-        // It is in no doubt any more.
-        let status = w.order(2);
-        assert!(
-            status.results[0].contains("nothing to measure"),
-            "{status:?}"
-        );
+        // An order measures it again.
+        assert_eq!(w.order(2).running.unwrap().place, "n5");
+        w.measured(side);
+        assert_eq!(w.switch_of("n5"), on);
         // Protocols decide: what flows told is over.
         w.unplug("s0", 9);
         w.unplug("s1", 9);
@@ -124,6 +124,55 @@ fn unasked_a_host_is_measured_that_stays_in_doubt() {
     w.measured(&["n2", "n3", "n5"]);
     w.run(90_000);
     assert_eq!((w.mapping.len(), w.switch_of("n5")), (1, "s1"));
+}
+
+#[test]
+fn a_measured_host_whose_link_was_lost_is_measured_again() {
+    let lost = |times| HostReport {
+        link_losses: [("eth0".to_owned(), times)].into(),
+        ..report(5)
+    };
+    let mut w = unseen("{\"unasked\": true}");
+    w.tells(lost(0));
+    w.run(60_000);
+    w.measured(&["n2", "n3", "n5"]);
+    w.run(2 * 3_600_000);
+    assert_eq!((w.mapping.len(), w.switch_of("n5")), (1, "s1"));
+    // Its cable is on s0 now, which no switch sees.
+    w.tells(lost(1));
+    w.run(10_000);
+    assert!(
+        w.alarmed("\"s1\": the link of n5 was lost"),
+        "{:#?}",
+        w.said
+    );
+    w.run(90_000);
+    assert_eq!(w.mapping.len(), 2, "{:#?}", w.said);
+    w.measured(&["n2", "n3"]);
+    assert_eq!(w.switch_of("n5"), "s0");
+    assert!(!w.alarmed("was lost"), "{:#?}", w.said);
+}
+
+#[test]
+fn a_measurement_that_rules_the_former_switch_out_ends_it() {
+    let mut w = unseen("{}");
+    w.switch("s2");
+    w.allow("{}");
+    w.cable("s1", 8, "s2", 8);
+    w.start(None);
+    (0..6).for_each(|n| w.reports(n, true));
+    w.run(20_000);
+    w.order(1);
+    w.measured(&["n2", "n3", "n5"]);
+    let open = "n5 may be on s1 or s2: flows filled no cable that decides";
+    let results = |w: &SimulatedCluster| w.engine.snapshot(w.now).mapping.results;
+    assert_eq!((results(&w)[0].as_str(), w.mapped.seats.len()), (open, 0));
+    w.order(2);
+    w.measured(&["n2", "n3"]);
+    assert_eq!(w.switch_of("n5"), "s0");
+    w.order(3);
+    w.measured(&["n2", "n3", "n5"]);
+    assert_eq!((results(&w)[0].as_str(), w.mapped.seats.len()), (open, 0));
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! Flows between hosts: the switches of hosts whose place no protocol decides. A host that protocols
 //! place, or between whose places they leave another choice than when it was measured, is where
-//! protocols say.
+//! protocols say. A host whose link was lost since stays, with an alarm.
 use crate::claims::ClaimEnd;
 use crate::draft::{DraftLink, DraftNetwork};
 use crate::facts::NodeIx;
 use crate::ranking::ClaimGrounds;
-use inventory::alarm::AlarmKind;
+use inventory::alarm::{Alarm, AlarmKind};
 use inventory::evidence::{Evidence, FlowFinding};
 use inventory::mapped_place::MappedSeat;
 use inventory::topology::{LinkGrade, LinkState, NodeKind};
@@ -20,6 +20,7 @@ pub(crate) fn apply(draft: &mut DraftNetwork<'_>) {
             && draft.is_open(host, &seat.among)
         {
             draft.seat(host, on, seat);
+            draft.alarm_lost(seat);
         }
     }
 }
@@ -46,6 +47,15 @@ impl DraftNetwork<'_> {
         left.sort_unstable();
         left.dedup();
         ends.iter().all(|(grade, _)| *grade == LinkGrade::Ambiguous) && left.iter().eq(among.iter())
+    }
+
+    /// Tells that the host's link was lost since.
+    fn alarm_lost(&mut self, seat: &MappedSeat) {
+        let view = self.facts.views.get(&seat.host);
+        if seat.may_be_left(view.and_then(|view| view.host.as_ref())) {
+            let kind = AlarmKind::MeasuredBefore(vec![seat.host.clone()]);
+            self.alarms.push(Alarm::node(&seat.on, kind));
+        }
     }
 
     /// The host is on this bridge, and nowhere else.

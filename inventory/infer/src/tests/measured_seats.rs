@@ -29,6 +29,7 @@ fn seat(host: &str, on: &str, among: &[&str]) -> MappedSeat {
         rounds: 40,
         moved: Bytes(7_000_000),
         at: Millis(1_795_424_809_000),
+        link_losses: None,
     }
 }
 

@@ -1,0 +1,69 @@
+//! The measurements that are due: with an order, and without one.
+use super::ControllerEngine;
+use super::doubtful_hosts::{DoubtfulHost, doubtful_hosts, host_targets};
+use super::mapping_target::MappingTarget;
+use super::unmanaged_places::unmanaged_places;
+use inventory::Millis;
+use inventory::host_report::HostReport;
+use inventory::mapped_place::MappedPlace;
+use std::time::Duration;
+
+/// The time before a place is measured unasked again.
+const AGAIN: Duration = Duration::from_secs(3600);
+
+impl ControllerEngine {
+    /// All that flows can tell: hosts first, because a place is measured with all of its hosts.
+    pub(super) fn targets(&self) -> Vec<MappingTarget> {
+        let mut targets = host_targets(self.doubtful(), &self.observed.views);
+        targets.extend(unmanaged_places(&self.judged.topology));
+        targets
+    }
+
+    /// The targets that are due without an order.
+    pub(super) fn due_targets(&mut self, now: Millis) -> Vec<MappingTarget> {
+        let mut doubtful = self.doubtful();
+        doubtful.retain(|host| self.is_unplaced(host));
+        let mut due = host_targets(doubtful, &self.observed.views);
+        let names = due.iter().flat_map(|target| target.hosts.clone()).collect();
+        let course = &mut self.mapping.course;
+        course.tried.retain(|(_, at)| now.since(*at) < AGAIN);
+        let doubted = std::mem::replace(&mut course.doubted, names);
+        due.retain(|target| target.hosts.iter().all(|host| doubted.contains(host)));
+        if self.public.settled.is_some() && self.making.hold_down.held().is_none() {
+            let places = unmanaged_places(&self.judged.topology).into_iter();
+            due.extend(places.filter(|place| !self.is_known(place)));
+        }
+        let tried = &self.mapping.course.tried;
+        due.retain(|target| !tried.iter().any(|(hosts, _)| *hosts == target.hosts));
+        // A target that cannot be measured yet is looked at again later.
+        let (inventory, topology) = (&self.inventory, &self.judged.topology);
+        let is_fit = |target: &MappingTarget| {
+            let members = self.observed.members(target, inventory, topology);
+            members.is_ok()
+        };
+        due.retain(is_fit);
+        due
+    }
+
+    fn doubtful(&self) -> Vec<DoubtfulHost> {
+        doubtful_hosts(&self.judged.topology, &self.observed.views, &self.inventory)
+    }
+
+    fn report(&self, host: &str) -> Option<&HostReport> {
+        self.observed.views.get(host)?.host.as_ref()
+    }
+
+    /// True if no measurement placed the host, or its link was lost since.
+    fn is_unplaced(&self, host: &DoubtfulHost) -> bool {
+        let mapped = &self.mapping.mapped;
+        !host.is_placed || mapped.may_have_left(&host.name, self.report(&host.name))
+    }
+
+    /// True if a measurement is about the present hosts of this place.
+    fn is_known(&self, place: &MappingTarget) -> bool {
+        let hosts: Vec<&str> = place.hosts.iter().map(String::as_str).collect();
+        let report = |host: &str| self.report(host);
+        let known = |m: &MappedPlace| m.is_about(&hosts) && m.moved(report).is_empty();
+        self.mapping.mapped.places.iter().any(known)
+    }
+}
