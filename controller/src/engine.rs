@@ -36,6 +36,7 @@ mod learning;
 mod making;
 mod mapping_results;
 mod mapping_target;
+mod measuring_addresses;
 mod moved_cables;
 mod observed;
 mod place_mapping;

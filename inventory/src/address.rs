@@ -110,10 +110,13 @@ impl<'a> AddressLookup<'a> {
         lowest(cards.into_iter())
     }
 
-    /// An address of a host that no switch has seen, on any of its cards.
-    pub fn of_unseen(&self, host: &str) -> Option<(IpAddr, u8)> {
-        let report = self.views.get(host)?.host.as_ref()?;
-        lowest(report.nics.iter())
+    /// The addresses of a host that no switch has seen, on all of its cards, the lowest first.
+    pub fn of_unseen(&self, host: &str) -> Vec<(IpAddr, u8)> {
+        let report = self.views.get(host).and_then(|view| view.host.as_ref());
+        let cards = report.into_iter().flat_map(|report| &report.nics);
+        let mut all: Vec<(IpAddr, u8)> = usable(cards).collect();
+        all.sort_unstable();
+        all
     }
 
     fn learned(&self) -> &HashSet<Mac> {
@@ -126,8 +129,12 @@ impl<'a> AddressLookup<'a> {
 /// IPv4 before IPv6, and then the lowest, because the order in which a system lists its addresses
 /// changes.
 fn lowest<'n>(cards: impl Iterator<Item = &'n Nic>) -> Option<(IpAddr, u8)> {
+    usable(cards).min()
+}
+
+fn usable<'n>(cards: impl Iterator<Item = &'n Nic>) -> impl Iterator<Item = (IpAddr, u8)> {
     let up = cards.filter(|n| n.up).flat_map(|n| &n.addresses);
-    up.copied().filter(is_reached_from_elsewhere).min()
+    up.copied().filter(is_reached_from_elsewhere)
 }
 
 fn is_reached_from_elsewhere(address: &(IpAddr, u8)) -> bool {

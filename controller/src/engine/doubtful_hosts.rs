@@ -3,7 +3,8 @@
 //! Flows tell trunks: which hosts are on one side of them, and which on the other. The other hosts
 //! have known places. So a trunk that parts them as a link of the tree does is that link, or one of
 //! several in a row, and the host is on the side on which its flows put it.
-use super::mapping_target::{MappingTarget, TargetSubject, measures};
+use super::mapping_target::{MappingTarget, TargetSubject};
+use super::measuring_addresses::{MeasuringAddresses, NetworkAddress, is_neighbour};
 use inventory::device_view::DeviceViews;
 use inventory::evidence::{Evidence, FlowFinding};
 use inventory::inventory_file::Inventory;
@@ -82,25 +83,36 @@ pub(super) fn doubtful_hosts(
     inventory.hosts.keys().filter_map(doubtful).collect()
 }
 
-/// These hosts as one target. Those without an agent that measures are another one, but only if a
-/// switch has seen them and flows did not place them: the rest may be switched off.
-pub(super) fn host_targets(hosts: Vec<DoubtfulHost>, views: &DeviceViews) -> Vec<MappingTarget> {
-    let (ready, silent): (Vec<_>, Vec<_>) = hosts
-        .into_iter()
-        .partition(|host| views.get(&host.name).is_some_and(measures));
-    let is_seen = |host: &DoubtfulHost| !host.among.is_empty() && !host.is_placed;
-    let seen = silent.into_iter().filter(is_seen);
-    let targets = [ready, seen.collect()].into_iter();
-    targets
-        .filter(|hosts: &Vec<DoubtfulHost>| !hosts.is_empty())
-        .map(|mut hosts| {
-            hosts.sort_by(|a, b| a.name.cmp(&b.name));
-            MappingTarget {
-                hosts: hosts.iter().map(|host| host.name.clone()).collect(),
-                subject: TargetSubject::Hosts(hosts),
-            }
-        })
-        .collect()
+/// These hosts as one target for each network. Those without an agent that takes part are another
+/// one, but only if a switch has seen them and flows did not place them: the rest may be switched off.
+pub(super) fn host_targets(
+    hosts: Vec<DoubtfulHost>,
+    addresses: &MeasuringAddresses<'_>,
+) -> Vec<MappingTarget> {
+    let mut groups: Vec<(Option<NetworkAddress>, Vec<DoubtfulHost>)> = Vec::new();
+    for host in hosts {
+        let own = addresses.of(&host.name);
+        if own.is_none() && (host.among.is_empty() || host.is_placed) {
+            continue;
+        }
+        let is_its = |(address, _): &&mut (Option<NetworkAddress>, _)| match (*address, own) {
+            (Some(a), Some(b)) => is_neighbour(a, b),
+            (a, b) => a.is_none() && b.is_none(),
+        };
+        match groups.iter_mut().find(is_its) {
+            Some((_, group)) => group.push(host),
+            None => groups.push((own, vec![host])),
+        }
+    }
+    let target = |(_, hosts): (_, Vec<DoubtfulHost>)| {
+        let mut names: Vec<String> = hosts.iter().map(|host| host.name.clone()).collect();
+        names.sort();
+        MappingTarget {
+            subject: TargetSubject::Hosts(hosts),
+            hosts: names,
+        }
+    };
+    groups.into_iter().map(target).collect()
 }
 
 /// The host and the choice that protocols left, if flows put a host here.

@@ -2,6 +2,7 @@
 use super::ControllerEngine;
 use super::doubtful_hosts::{DoubtfulHost, doubtful_hosts, host_targets};
 use super::mapping_target::MappingTarget;
+use super::measuring_addresses::MeasuringAddresses;
 use super::unmanaged_places::unmanaged_places;
 use inventory::Millis;
 use inventory::host_report::HostReport;
@@ -14,20 +15,22 @@ const AGAIN: Duration = Duration::from_secs(3600);
 impl ControllerEngine {
     /// All that flows can tell: hosts first, because a place is measured with all of its hosts.
     pub(super) fn targets(&self) -> Vec<MappingTarget> {
-        let mut targets = host_targets(self.doubtful(), &self.observed.views);
+        let mut targets = host_targets(self.doubtful(), &self.addresses());
         targets.extend(unmanaged_places(&self.judged.topology));
         targets
     }
 
     /// The targets that are due without an order.
     pub(super) fn due_targets(&mut self, now: Millis) -> Vec<MappingTarget> {
-        let mut doubtful = self.doubtful();
-        doubtful.retain(|host| self.is_unplaced(host));
-        let mut due = host_targets(doubtful, &self.observed.views);
-        let names = due.iter().flat_map(|target| target.hosts.clone()).collect();
         let course = &mut self.mapping.course;
         course.tried.retain(|(_, at)| now.since(*at) < AGAIN);
-        let doubted = std::mem::replace(&mut course.doubted, names);
+        course.tried_hosts.retain(|_, at| now.since(*at) < AGAIN);
+        let mut doubtful = self.doubtful();
+        let tried = &self.mapping.course.tried_hosts;
+        doubtful.retain(|host| self.is_unplaced(host) && !tried.contains_key(&host.name));
+        let mut due = host_targets(doubtful, &self.addresses());
+        let names = due.iter().flat_map(|target| target.hosts.clone()).collect();
+        let doubted = std::mem::replace(&mut self.mapping.course.doubted, names);
         due.retain(|target| target.hosts.iter().all(|host| doubted.contains(host)));
         if self.public.settled.is_some() && self.making.hold_down.held().is_none() {
             let places = unmanaged_places(&self.judged.topology).into_iter();
@@ -43,6 +46,10 @@ impl ControllerEngine {
         };
         due.retain(is_fit);
         due
+    }
+
+    fn addresses(&self) -> MeasuringAddresses<'_> {
+        MeasuringAddresses::new(&self.observed, &self.judged.topology)
     }
 
     fn doubtful(&self) -> Vec<DoubtfulHost> {

@@ -206,9 +206,9 @@ fn is_gone(
                 None => Err(PresenceDoubt::Unread(switch.to_owned())),
             }
         }
-        // The switch does not answer, and no link leads to it from another switch: it lost power,
-        // and all its hosts lost their network.
-        _ if !is_linked(topology, switch) => Ok(()),
+        // The switch answers no more, and no link leads to it from another switch: it lost power, and all
+        // its hosts lost their network. One that never answered tells nothing.
+        Some(view) if view.interfaces.is_some() && !is_linked(topology, switch) => Ok(()),
         _ => Err(PresenceDoubt::SwitchSilent(switch.to_owned())),
     }
 }

@@ -1,8 +1,8 @@
 //! The hosts of a measurement: those on a bridge that nobody asked, or those whose place no protocol
 //! decides; and the agents that carry it out.
 use super::doubtful_hosts::DoubtfulHost;
+use super::measuring_addresses::{MeasuringAddresses, NetworkAddress, is_neighbour};
 use super::observed::ObservedNetwork;
-use inventory::address::AddressLookup;
 use inventory::device_view::DeviceView;
 use inventory::host_report::Nic;
 use inventory::inventory_file::Inventory;
@@ -85,26 +85,19 @@ impl ObservedNetwork {
         inventory: &Inventory,
         topology: &Topology,
     ) -> Result<MappingMembers, UnfitTarget> {
-        let seats = topology.attachments();
-        let addresses = AddressLookup::new(&self.views);
         // Only hosts of the inventory have a place in a topology, and an agent that counts.
-        let ready = |host: &str| {
-            self.views.get(host).filter(|view| measures(view))?;
-            let card = seats.get(host).map_or("", |(_, card)| card);
-            let unseen = || addresses.of_unseen(host).filter(|_| card.is_empty());
-            addresses.of(host, card).or_else(unseen)
-        };
-        let found: Vec<(&String, Option<(IpAddr, u8)>)> = target
+        let addresses = MeasuringAddresses::new(self, topology);
+        let found: Vec<(&String, Option<NetworkAddress>)> = target
             .hosts
             .iter()
-            .map(|host| (host, ready(host)))
+            .map(|host| (host, addresses.of(host)))
             .collect();
         let silent = found.iter().filter(|(_, address)| address.is_none());
         let silent: Vec<String> = silent.map(|(host, _)| (*host).clone()).collect();
         if !silent.is_empty() {
             return Err(UnfitTarget::Silent(silent));
         }
-        let own: Vec<(&String, (IpAddr, u8))> = found
+        let own: Vec<(&String, NetworkAddress)> = found
             .into_iter()
             .filter_map(|(host, address)| Some((host, address?)))
             .collect();
@@ -122,9 +115,10 @@ impl ObservedNetwork {
             .keys()
             .filter(|host| !target.hosts.contains(host))
             .filter_map(|host| {
-                let seat = seats.get(host.as_str())?.0;
-                let address = ready(host).filter(|address| is_neighbour(first, *address))?;
-                Some((seat, host, address.0))
+                let seat = addresses.seat(host)?;
+                let address = addresses.of(host);
+                let (address, _) = address.filter(|address| is_neighbour(first, *address))?;
+                Some((seat, host, address))
             });
         let inside = own.into_iter();
         let inside = inside.map(|(host, (address, _))| (host.clone(), address));
@@ -165,7 +159,8 @@ impl MappingTarget {
                 let (there, elsewhere): (Vec<_>, Vec<_>) =
                     others.partition(|(seat, ..)| may_be.contains(seat));
                 let each = witnesses(topology);
-                let mut beside = hosts_beside(there.into_iter(), each, usize::MAX);
+                let most = mapping::MOST_HOSTS.saturating_sub(self.hosts.len() + MOST_WITNESSES);
+                let mut beside = hosts_beside(there.into_iter(), each, most);
                 if may_be.len() == 1 {
                     // Against these it shows that the host is not elsewhere.
                     beside.extend(hosts_beside(elsewhere.into_iter(), each, MOST_WITNESSES));
@@ -234,14 +229,4 @@ fn hosts_beside<'a>(
         .take(of_all)
         .map(|(_, host, address)| (host.clone(), address))
         .collect()
-}
-
-/// True if both addresses are in one network.
-fn is_neighbour((a, prefix): (IpAddr, u8), (b, other): (IpAddr, u8)) -> bool {
-    let differ = match (a, b) {
-        (IpAddr::V4(a), IpAddr::V4(b)) => u128::from(a.to_bits() ^ b.to_bits()) << 96,
-        (IpAddr::V6(a), IpAddr::V6(b)) => a.to_bits() ^ b.to_bits(),
-        _ => return false,
-    };
-    prefix == other && differ.leading_zeros() >= u32::from(prefix)
 }

@@ -85,8 +85,11 @@ pub(crate) struct MappingCourse {
     waiting: VecDeque<MappingTarget>,
     running: Option<RunningMapping>,
     ticket: u64,
-    /// When hosts were measured unasked.
+    /// When places with these hosts were measured unasked.
     pub(super) tried: Vec<(Vec<String>, Millis)>,
+    /// When doubtful hosts were.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) tried_hosts: BTreeMap<String, Millis>,
     /// The hosts that were in doubt at the last look.
     pub(super) doubted: Vec<String>,
     /// The next look for places to measure unasked.
@@ -118,6 +121,16 @@ impl MappingCourse {
 
     fn is_idle(&self) -> bool {
         self.running.is_none() && self.waiting.is_empty()
+    }
+
+    fn try_unasked(&mut self, target: &MappingTarget, now: Millis) {
+        match &target.subject {
+            TargetSubject::Bridge(_) => self.tried.push((target.hosts.clone(), now)),
+            TargetSubject::Hosts(_) => {
+                let hosts = target.hosts.iter().map(|host| (host.clone(), now));
+                self.tried_hosts.extend(hosts);
+            }
+        }
     }
 
     fn forget_results(&mut self) {
@@ -201,8 +214,8 @@ impl ControllerEngine {
             // From now on viewers see the results of these.
             course.forget_results();
         }
-        let hosts = due.iter().map(|target| (target.hosts.clone(), now));
-        course.tried.extend(hosts);
+        due.iter()
+            .for_each(|target| course.try_unasked(target, now));
         course.waiting = due.into();
         self.measure_next(now, fx);
     }

@@ -5,7 +5,11 @@ use inventory::host_report::HostReport;
 
 /// s0 - s1: n0, n1 and n4 on s0, n2 and n3 on s1, all with agents that measure. Nobody sees n5.
 fn unseen(settings: &str) -> SimulatedCluster {
-    let mut w = SimulatedCluster::new(&["s0", "s1"], "[n0, n1, n2, n3, n4, n5]");
+    unseen_of(settings, "[n0, n1, n2, n3, n4, n5]")
+}
+
+fn unseen_of(settings: &str, hosts: &str) -> SimulatedCluster {
+    let mut w = SimulatedCluster::new(&["s0", "s1"], hosts);
     w.allow(settings);
     w.cable("s0", 1, "s1", 1);
     for (host, switch, port) in [
@@ -151,6 +155,48 @@ fn a_measured_host_whose_link_was_lost_is_measured_again() {
     w.measured(&["n2", "n3"]);
     assert_eq!(w.switch_of("n5"), "s0");
     assert!(!w.alarmed("was lost"), "{:#?}", w.said);
+}
+
+/// As [`unseen`], with a host n6 that nobody sees and that tells nothing yet.
+fn two_unseen(settings: &str) -> SimulatedCluster {
+    unseen_of(settings, "[n0, n1, n2, n3, n4, n5, n6]")
+}
+
+#[test]
+fn each_host_is_measured_once_in_an_hour_whoever_else_is_in_doubt() {
+    let mut w = two_unseen("{\"unasked\": true}");
+    w.run(60_000);
+    let measured = |w: &SimulatedCluster| -> Vec<String> {
+        let orders = w.mapping.iter();
+        orders
+            .map(|order| names(&order.inside).join(", "))
+            .collect()
+    };
+    // Flows tell nothing of n5.
+    w.measured(&["n0", "n2"]);
+    w.run(60_000);
+    assert_eq!(measured(&w), ["n5"]);
+    w.reports(6, true);
+    w.run(120_000);
+    assert_eq!(measured(&w), ["n5", "n6"]);
+}
+
+#[test]
+fn a_host_in_another_network_keeps_no_other_from_its_measurement() {
+    let mut w = two_unseen("{}");
+    let with = |addresses: &[&str]| {
+        let mut report = report(6);
+        let addresses = addresses.iter().map(|a| (a.parse().unwrap(), 24));
+        report.nics[0].addresses = addresses.collect();
+        report
+    };
+    // A card for management, beside the one of the others' network.
+    w.tells(with(&["10.1.0.6", "10.77.0.16"]));
+    assert_eq!(w.order(1).running.unwrap().place, "n5, n6");
+    w.measured(&["n2", "n3", "n5"]);
+    w.tells(with(&["10.1.0.6"]));
+    w.run(1_000);
+    assert_eq!(w.order(2).running.unwrap().place, "n5");
 }
 
 #[test]
