@@ -1,0 +1,75 @@
+//! The addresses between which flows are measured.
+use super::mapping_target::measures;
+use super::observed::ObservedNetwork;
+use inventory::address::AddressLookup;
+use inventory::topology::Topology;
+use std::collections::HashMap;
+use std::net::IpAddr;
+
+/// An address with the length of its network's prefix.
+pub(super) type NetworkAddress = (IpAddr, u8);
+
+/// Looks up where hosts take part in measurements.
+pub(super) struct MeasuringAddresses<'a> {
+    observed: &'a ObservedNetwork,
+    lookup: AddressLookup<'a>,
+    /// Each host that has a place: its switch, and its card there.
+    seats: HashMap<&'a str, (&'a str, &'a str)>,
+    /// The networks of hosts that have a place and take part, by an address in each.
+    networks: Vec<NetworkAddress>,
+}
+
+impl<'a> MeasuringAddresses<'a> {
+    pub(super) fn new(
+        observed: &'a ObservedNetwork,
+        topology: &'a Topology,
+    ) -> MeasuringAddresses<'a> {
+        let mut addresses = MeasuringAddresses {
+            observed,
+            lookup: AddressLookup::new(&observed.views),
+            seats: topology.attachments(),
+            networks: Vec::new(),
+        };
+        let seated = addresses.seats.keys();
+        let mut known: Vec<NetworkAddress> = seated.filter_map(|host| addresses.of(host)).collect();
+        known.sort_unstable();
+        known.dedup_by(|a, b| is_neighbour(*a, *b));
+        addresses.networks = known;
+        addresses
+    }
+
+    /// The switch of a host.
+    pub(super) fn seat(&self, host: &str) -> Option<&'a str> {
+        Some(self.seats.get(host)?.0)
+    }
+
+    /// The address of a host whose agent takes part. Of a host that no switch has seen, it is one in a
+    /// network of the others, if it has one: another card may be for management.
+    pub(super) fn of(&self, host: &str) -> Option<NetworkAddress> {
+        self.observed
+            .views
+            .get(host)
+            .filter(|view| measures(view))?;
+        let card = self.seats.get(host).map_or("", |(_, card)| card);
+        if let Some(address) = self.lookup.of(host, card) {
+            return Some(address);
+        }
+        let all = self.lookup.of_unseen(host);
+        let is_shared = |own: &&NetworkAddress| {
+            let mut networks = self.networks.iter();
+            networks.any(|network| is_neighbour(*network, **own))
+        };
+        let own = all.iter().find(is_shared).or(all.first());
+        own.copied().filter(|_| card.is_empty())
+    }
+}
+
+/// True if both addresses are in one network.
+pub(super) fn is_neighbour((a, prefix): NetworkAddress, (b, other): NetworkAddress) -> bool {
+    let differ = match (a, b) {
+        (IpAddr::V4(a), IpAddr::V4(b)) => u128::from(a.to_bits() ^ b.to_bits()) << 96,
+        (IpAddr::V6(a), IpAddr::V6(b)) => a.to_bits() ^ b.to_bits(),
+        _ => return false,
+    };
+    prefix == other && differ.leading_zeros() >= u32::from(prefix)
+}
