@@ -151,7 +151,7 @@ fn an_altered_certificate_is_named() {
         ),
         (
             |plan| plan.bound.edge.0 = "ann".to_owned(),
-            "bound: says 8 phases by load 8, capacity 1 of edge ann -> core; that is no \
+            "bound: says 8 phases by load 8, capacity 1 of edge ann -> core; that is not a \
              bottleneck edge",
         ),
         (

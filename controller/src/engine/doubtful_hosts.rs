@@ -4,7 +4,7 @@
 //! have known places. So a trunk that parts them as a link of the tree does is that link, or one of
 //! several in a row, and the host is on the side on which its flows put it.
 use super::mapping_target::{MappingTarget, TargetSubject};
-use super::measuring_addresses::{MeasuringAddresses, NetworkAddress, is_neighbour};
+use super::measuring_addresses::{MeasuringAddresses, PrefixedAddress, is_neighbour};
 use inventory::device_view::DeviceViews;
 use inventory::evidence::{Evidence, FlowFinding};
 use inventory::inventory_file::Inventory;
@@ -89,13 +89,13 @@ pub(super) fn host_targets(
     hosts: Vec<DoubtfulHost>,
     addresses: &MeasuringAddresses<'_>,
 ) -> Vec<MappingTarget> {
-    let mut groups: Vec<(Option<NetworkAddress>, Vec<DoubtfulHost>)> = Vec::new();
+    let mut groups: Vec<(Option<PrefixedAddress>, Vec<DoubtfulHost>)> = Vec::new();
     for host in hosts {
         let own = addresses.of(&host.name);
         if own.is_none() && (host.among.is_empty() || host.is_placed) {
             continue;
         }
-        let is_its = |(address, _): &&mut (Option<NetworkAddress>, _)| match (*address, own) {
+        let is_its = |(address, _): &&mut (Option<PrefixedAddress>, _)| match (*address, own) {
             (Some(a), Some(b)) => is_neighbour(a, b),
             (a, b) => a.is_none() && b.is_none(),
         };

@@ -1,7 +1,7 @@
 //! The hosts of a measurement: those on a bridge that nobody asked, or those whose place no protocol
 //! decides; and the agents that carry it out.
 use super::doubtful_hosts::DoubtfulHost;
-use super::measuring_addresses::{MeasuringAddresses, NetworkAddress, is_neighbour};
+use super::measuring_addresses::{MeasuringAddresses, PrefixedAddress, is_neighbour};
 use super::observed::ObservedNetwork;
 use inventory::device_view::DeviceView;
 use inventory::host_report::Nic;
@@ -87,7 +87,7 @@ impl ObservedNetwork {
     ) -> Result<MappingMembers, UnfitTarget> {
         // Only hosts of the inventory have a place in a topology, and an agent that counts.
         let addresses = MeasuringAddresses::new(self, topology);
-        let found: Vec<(&String, Option<NetworkAddress>)> = target
+        let found: Vec<(&String, Option<PrefixedAddress>)> = target
             .hosts
             .iter()
             .map(|host| (host, addresses.of(host)))
@@ -97,7 +97,7 @@ impl ObservedNetwork {
         if !silent.is_empty() {
             return Err(UnfitTarget::Silent(silent));
         }
-        let own: Vec<(&String, NetworkAddress)> = found
+        let own: Vec<(&String, PrefixedAddress)> = found
             .into_iter()
             .filter_map(|(host, address)| Some((host, address?)))
             .collect();

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 
 /// An address with the length of its network's prefix.
-pub(super) type NetworkAddress = (IpAddr, u8);
+pub(super) type PrefixedAddress = (IpAddr, u8);
 
 /// Looks up where hosts take part in measurements.
 pub(super) struct MeasuringAddresses<'a> {
@@ -16,7 +16,7 @@ pub(super) struct MeasuringAddresses<'a> {
     /// Each host that has a place: its switch, and its card there.
     seats: HashMap<&'a str, (&'a str, &'a str)>,
     /// The networks of hosts that have a place and take part, by an address in each.
-    networks: Vec<NetworkAddress>,
+    networks: Vec<PrefixedAddress>,
 }
 
 impl<'a> MeasuringAddresses<'a> {
@@ -31,7 +31,8 @@ impl<'a> MeasuringAddresses<'a> {
             networks: Vec::new(),
         };
         let seated = addresses.seats.keys();
-        let mut known: Vec<NetworkAddress> = seated.filter_map(|host| addresses.of(host)).collect();
+        let mut known: Vec<PrefixedAddress> =
+            seated.filter_map(|host| addresses.of(host)).collect();
         known.sort_unstable();
         known.dedup_by(|a, b| is_neighbour(*a, *b));
         addresses.networks = known;
@@ -45,7 +46,7 @@ impl<'a> MeasuringAddresses<'a> {
 
     /// The address of a host whose agent takes part. Of a host that no switch has seen, it is one in a
     /// network of the others, if it has one: another card may be for management.
-    pub(super) fn of(&self, host: &str) -> Option<NetworkAddress> {
+    pub(super) fn of(&self, host: &str) -> Option<PrefixedAddress> {
         self.observed
             .views
             .get(host)
@@ -55,7 +56,7 @@ impl<'a> MeasuringAddresses<'a> {
             return Some(address);
         }
         let all = self.lookup.of_unseen(host);
-        let is_shared = |own: &&NetworkAddress| {
+        let is_shared = |own: &&PrefixedAddress| {
             let mut networks = self.networks.iter();
             networks.any(|network| is_neighbour(*network, **own))
         };
@@ -65,7 +66,7 @@ impl<'a> MeasuringAddresses<'a> {
 }
 
 /// True if both addresses are in one network.
-pub(super) fn is_neighbour((a, prefix): NetworkAddress, (b, other): NetworkAddress) -> bool {
+pub(super) fn is_neighbour((a, prefix): PrefixedAddress, (b, other): PrefixedAddress) -> bool {
     let differ = match (a, b) {
         (IpAddr::V4(a), IpAddr::V4(b)) => u128::from(a.to_bits() ^ b.to_bits()) << 96,
         (IpAddr::V6(a), IpAddr::V6(b)) => a.to_bits() ^ b.to_bits(),
