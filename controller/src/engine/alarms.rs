@@ -43,10 +43,19 @@ pub(crate) enum ControllerAlarm {
 pub(crate) enum KeptUntil {
     /// Until its new place is certain and forwards.
     Settled,
-    /// Until so long after it vanished, because its port is down. Then it is dropped.
-    Dropped(Duration),
+    /// Until so long after it vanished. Then it is dropped.
+    Dropped(AbsenceSign, Duration),
     /// Without end: there is no evidence that it is gone.
     Unproven(PresenceDoubt),
+}
+
+/// The sign that a host is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AbsenceSign {
+    /// Its port is down.
+    PortDown,
+    /// Its switch does not answer, and no link leads there from another switch.
+    SwitchCutOff,
 }
 
 /// The reason why it is not certain that a host is gone.
@@ -259,13 +268,24 @@ impl fmt::Display for KeptUntil {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             KeptUntil::Settled => f.write_str("until its new place is certain and forwards"),
-            KeptUntil::Dropped(after) => write!(
+            KeptUntil::Dropped(sign, after) => write!(
                 f,
-                "its port there is down, so it is dropped {} s after it vanished",
+                "{sign}, so it is dropped {} s after it vanished",
                 after.as_secs()
             ),
             KeptUntil::Unproven(why) => write!(f, "{why}, so it stays there: check host and cable"),
         }
+    }
+}
+
+impl fmt::Display for AbsenceSign {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            AbsenceSign::PortDown => "its port there is down",
+            AbsenceSign::SwitchCutOff => {
+                "that switch does not answer, and no link leads there from another one"
+            }
+        })
     }
 }
 

@@ -7,7 +7,7 @@ mod moved;
 
 pub(crate) use moved::judge_moved;
 
-use super::alarms::{ControllerAlarm, KeptUntil, PresenceDoubt};
+use super::alarms::{AbsenceSign, ControllerAlarm, KeptUntil, PresenceDoubt};
 use super::as_published;
 use super::candidate::{EpochCandidate, PublishedNetwork, in_transition, interface, whole};
 use super::damping::FlapDamping;
@@ -182,9 +182,9 @@ fn is_gone(
     topology: &Topology,
     settled: &PublishedNetwork,
     host: &str,
-) -> Result<(), PresenceDoubt> {
+) -> Result<AbsenceSign, PresenceDoubt> {
     let Some(place) = settled.network.links.iter().find(|l| l.b == host) else {
-        return Ok(());
+        return Ok(AbsenceSign::PortDown);
     };
     let (switch, port) = (place.a.as_str(), place.a_port.as_str());
     match views.get(switch) {
@@ -202,13 +202,13 @@ fn is_gone(
                         port: port.to_owned(),
                     })
                 }
-                Some(_) => Ok(()),
+                Some(_) => Ok(AbsenceSign::PortDown),
                 None => Err(PresenceDoubt::Unread(switch.to_owned())),
             }
         }
-        // The switch answers no more, and no link leads to it from another switch: it lost power, and all
-        // its hosts lost their network. One that never answered tells nothing.
-        Some(view) if view.interfaces.is_some() && !is_linked(topology, switch) => Ok(()),
+        // The switch does not answer, and no link leads to it from another switch: it lost power,
+        // and all its hosts lost their network.
+        _ if !is_linked(topology, switch) => Ok(AbsenceSign::SwitchCutOff),
         _ => Err(PresenceDoubt::SwitchSilent(switch.to_owned())),
     }
 }
@@ -219,12 +219,12 @@ fn absence(
     host: &str,
     settled: &PublishedNetwork,
     elsewhere: bool,
-    gone: Result<(), PresenceDoubt>,
+    gone: Result<AbsenceSign, PresenceDoubt>,
     gone_after: Duration,
 ) -> ControllerAlarm {
     let until = match gone {
         _ if elsewhere => KeptUntil::Settled,
-        Ok(()) => KeptUntil::Dropped(gone_after),
+        Ok(sign) => KeptUntil::Dropped(sign, gone_after),
         Err(why) => KeptUntil::Unproven(why),
     };
     let switch = settled

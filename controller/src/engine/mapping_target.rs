@@ -159,11 +159,12 @@ impl MappingTarget {
                 let (there, elsewhere): (Vec<_>, Vec<_>) =
                     others.partition(|(seat, ..)| may_be.contains(seat));
                 let each = witnesses(topology);
-                let most = mapping::MOST_HOSTS.saturating_sub(self.hosts.len() + MOST_WITNESSES);
+                let most = mapping::MOST_HOSTS.saturating_sub(self.hosts.len());
                 let mut beside = hosts_beside(there.into_iter(), each, most);
                 if may_be.len() == 1 {
                     // Against these it shows that the host is not elsewhere.
-                    beside.extend(hosts_beside(elsewhere.into_iter(), each, MOST_WITNESSES));
+                    let more = MOST_WITNESSES.min(most - beside.len());
+                    beside.extend(hosts_beside(elsewhere.into_iter(), each, more));
                 }
                 beside
             }
@@ -229,4 +230,33 @@ fn hosts_beside<'a>(
         .take(of_all)
         .map(|(_, host, address)| (host.clone(), address))
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn so_many_hosts_of_the_switches_in_question_take_part_as_a_measurement_holds() {
+        let switches: Vec<String> = (0..100).map(|n| format!("s{n}")).collect();
+        let doubtful = DoubtfulHost {
+            name: "n".into(),
+            among: switches.clone(),
+            candidates: switches.iter().cloned().collect(),
+            is_placed: false,
+        };
+        let target = MappingTarget {
+            hosts: vec!["n".into()],
+            subject: TargetSubject::Hosts(vec![doubtful]),
+        };
+        let hosts: Vec<String> = (0..400).map(|n| format!("n{n}")).collect();
+        let address = IpAddr::from([10, 0, 0, 1]);
+        let others = hosts.iter().enumerate();
+        let others = others.map(|(n, host)| (switches[n % 100].as_str(), host, address));
+        let beside = target.beside(others, &Topology::default());
+        assert_eq!(beside.len(), mapping::MOST_HOSTS - 1);
+        // Each switch has one before any has two.
+        let first: BTreeSet<&str> = beside.iter().map(|(host, _)| host.as_str()).collect();
+        assert!((0..100).all(|n| first.contains(format!("n{n}").as_str())));
+    }
 }

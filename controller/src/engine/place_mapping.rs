@@ -409,8 +409,11 @@ fn explained(unfit: &UnfitTarget) -> String {
         UnfitTarget::TooMany(hosts) => {
             format!("{hosts} hosts are more than one measurement holds")
         }
-        UnfitTarget::NoWitnesses => "too few hosts with an agent are on the switches where it may \
-                                     be; start agents there"
-            .to_owned(),
+        UnfitTarget::NoWitnesses => {
+            "too few hosts with an agent, in a network with it, are on the \
+                                     switches where it may be; start agents there, or give it an \
+                                     address in their network"
+                .to_owned()
+        }
     }
 }

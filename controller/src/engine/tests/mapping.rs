@@ -115,6 +115,22 @@ impl SimulatedCluster {
 }
 
 #[test]
+fn hosts_of_a_bridge_that_is_cut_off_are_dropped() {
+    let mut w = place("");
+    w.devices.get_mut("s0").unwrap().learned.clear();
+    w.unplug("s0", 7);
+    w.run(10_000);
+    assert!(
+        w.alarmed("no link leads there from another one, so it is dropped 30 s"),
+        "{:#?}",
+        w.said
+    );
+    w.run(110_000);
+    let hosts = w.published.last().unwrap().file.hosts.keys();
+    assert!(hosts.eq(["n0", "n1"]), "{:#?}", w.said);
+}
+
+#[test]
 fn a_measured_place_becomes_an_epoch_and_is_kept() {
     let mut w = place("{}");
     assert_eq!((w.switch_of("n2"), w.mapping.len()), ("s0-swp7", 0));
