@@ -3,19 +3,28 @@ mod snmpd_process;
 
 use agent::snmp_access::users;
 use agent::{Trap, TrapKind, TrapProof, TrapReceiver, traps};
-use std::process::Command;
+use std::process::{Command, Output};
 use std::time::Duration;
 
 /// The limit of every wait, even on a busy machine.
 const LIMIT: Duration = Duration::from_secs(60);
 
-fn send(to: std::net::SocketAddr, oid: &str) {
-    let sent = Command::new("snmptrap")
-        .args(["-v2c", "-c", "any", &to.to_string(), "", oid])
+/// Runs net-snmp's sender in a state folder of its own. Senders that run at the same time and share
+/// one can read it half written: such a sender has no engine and learns no other's.
+fn run_sender(program: &str, arguments: &[&str]) -> Output {
+    let state = tempfile::tempdir().unwrap();
+    Command::new(program)
+        .args(arguments)
         .env("MIBS", "")
-        .output();
-    let sent =
-        sent.expect("no snmptrap on this machine; this test sends real ones: apt install snmp");
+        .env("SNMP_PERSISTENT_DIR", state.path())
+        .output()
+        .unwrap_or_else(|e| {
+            panic!("no {program} on this machine; this test sends real ones: apt install snmp: {e}")
+        })
+}
+
+fn send(to: std::net::SocketAddr, oid: &str) {
+    let sent = run_sender("snmptrap", &["-v2c", "-c", "any", &to.to_string(), "", oid]);
     assert!(
         sent.status.success(),
         "{}",
@@ -74,16 +83,9 @@ const LINK_DOWN: &str = "1.3.6.1.6.3.1.1.5.3";
 /// Runs net-snmp's sender. Returns true if it succeeded; for an inform this means that it was
 /// acknowledged.
 fn say(program: &str, arguments: &[&str], to: &str) -> bool {
-    let sent = Command::new(program)
-        .args(arguments)
-        .args([to, "", LINK_DOWN])
-        .env("MIBS", "")
-        .output();
-    sent.unwrap_or_else(|e| {
-        panic!("no {program} on this machine; this test sends real ones: apt install snmp: {e}")
-    })
-    .status
-    .success()
+    run_sender(program, &[arguments, &[to, "", LINK_DOWN]].concat())
+        .status
+        .success()
 }
 
 async fn heard(traps: &mut TrapReceiver) -> Option<(TrapKind, TrapProof)> {

@@ -12,10 +12,12 @@ pub(crate) fn trap(arguments: &[&str]) -> Vec<u8> {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     socket.set_read_timeout(Some(LIMIT)).unwrap();
     let to = socket.local_addr().unwrap().to_string();
+    let state = tempfile::tempdir().unwrap();
     let sent = Command::new("snmptrap")
         .args(arguments)
         .args([&to, "", LINK_DOWN])
         .env("MIBS", "")
+        .env("SNMP_PERSISTENT_DIR", state.path())
         .output();
     let sent =
         sent.expect("no snmptrap on this machine; this test sends real ones: apt install snmp");

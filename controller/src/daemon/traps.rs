@@ -181,7 +181,7 @@ fn kind(kind: agent::TrapKind) -> TrapTopic {
 mod tests {
     use super::*;
     use std::net::UdpSocket;
-    use std::process::Command;
+    use std::process::{Command, Output};
     use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
 
     /// The longest wait, even on a busy machine.
@@ -224,15 +224,26 @@ mod tests {
             .unwrap()
     }
 
+    /// Runs net-snmp's sender of linkDown in a state folder of its own. Senders that run at the same
+    /// time and share one can read it half written: such a sender has no engine and learns no other's.
+    fn run_sender(program: &str, arguments: &[&str], port: u16) -> Output {
+        let state = tempfile::tempdir().unwrap();
+        Command::new(program)
+            .args(arguments)
+            .args([&format!("127.0.0.1:{port}"), "", "1.3.6.1.6.3.1.1.5.3"])
+            .env("MIBS", "")
+            .env("SNMP_PERSISTENT_DIR", state.path())
+            .output()
+            .unwrap_or_else(|e| {
+                panic!(
+                    "no {program} on this machine; this test sends real ones: apt install snmp: {e}"
+                )
+            })
+    }
+
     /// Sends a real trap and waits until it is received.
     async fn assert_hears(port: u16, queue: &mut mpsc::Receiver<ControllerEvent>) {
-        let to = format!("127.0.0.1:{port}");
-        let sent = Command::new("snmptrap")
-            .args(["-v2c", "-c", "any", &to, "", "1.3.6.1.6.3.1.1.5.3"])
-            .env("MIBS", "")
-            .output();
-        let sent =
-            sent.expect("no snmptrap on this machine; this test sends real ones: apt install snmp");
+        let sent = run_sender("snmptrap", &["-v2c", "-c", "any"], port);
         assert!(
             sent.status.success(),
             "{}",
@@ -288,7 +299,6 @@ mod tests {
         inventory.snmp = Inventory::parse("i.yaml", user).unwrap().snmp;
         listener.listen(&inventory, &events);
         assert_eq!(trouble(next(&mut queue).await), None);
-        let to = format!("127.0.0.1:{port}");
         let once = ["-r", "0", "-t", "30"];
         let secure = [
             "-v3",
@@ -305,14 +315,7 @@ mod tests {
             "-X",
             "privpass12",
         ];
-        let sent = Command::new("snmpinform")
-            .args(once)
-            .args(secure)
-            .args([&to, "", "1.3.6.1.6.3.1.1.5.3"])
-            .env("MIBS", "")
-            .output();
-        let sent = sent
-            .expect("no snmpinform on this machine; this test sends real ones: apt install snmp");
+        let sent = run_sender("snmpinform", &[&once[..], &secure].concat(), port);
         assert!(
             sent.status.success(),
             "not acknowledged: {}",
