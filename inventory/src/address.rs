@@ -77,6 +77,16 @@ impl fmt::Display for AddressFault {
     }
 }
 
+/// True if both addresses are in one network with a prefix of this length.
+pub fn shares_network(a: IpAddr, b: IpAddr, prefix: u8) -> bool {
+    let differ = match (a, b) {
+        (IpAddr::V4(a), IpAddr::V4(b)) => u128::from(a.to_bits() ^ b.to_bits()) << 96,
+        (IpAddr::V6(a), IpAddr::V6(b)) => a.to_bits() ^ b.to_bits(),
+        _ => return false,
+    };
+    differ.leading_zeros() >= u32::from(prefix)
+}
+
 /// Looks addresses up in the statements of devices and agents.
 #[derive(Debug)]
 pub struct AddressLookup<'a> {

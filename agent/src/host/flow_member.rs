@@ -9,6 +9,7 @@ use flows::{
     FlowPort, FlowReply, FlowStatement, FlowStep, PeerAnswer, PeerOrder, PreparedRound, RoundOrder,
     SessionKey,
 };
+use inventory::address::shares_network;
 use inventory::host_report::{FlowInvitation, HostReport, ProbeDirections};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -70,22 +71,13 @@ fn check(invitation: &FlowInvitation, own: &[(IpAddr, u8)]) -> Result<(), String
     };
     match peers
         .iter()
-        .find(|peer| !shares_network(**peer, *address, *prefix))
+        .find(|peer| *prefix == 0 || !shares_network(**peer, *address, *prefix))
     {
         Some(peer) => Err(format!(
             "{peer} is not in the network of {address}/{prefix}"
         )),
         None => Ok(()),
     }
-}
-
-fn shares_network(a: IpAddr, b: IpAddr, prefix: u8) -> bool {
-    let differ = match (a, b) {
-        (IpAddr::V4(a), IpAddr::V4(b)) => u128::from(a.to_bits() ^ b.to_bits()) << 96,
-        (IpAddr::V6(a), IpAddr::V6(b)) => a.to_bits() ^ b.to_bits(),
-        _ => return false,
-    };
-    prefix > 0 && differ.leading_zeros() >= u32::from(prefix)
 }
 
 /// A host in a measurement.

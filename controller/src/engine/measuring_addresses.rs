@@ -1,7 +1,7 @@
 //! The addresses between which flows are measured.
 use super::mapping_target::measures;
 use super::observed::ObservedNetwork;
-use inventory::address::AddressLookup;
+use inventory::address::{AddressLookup, shares_network};
 use inventory::topology::Topology;
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -67,10 +67,5 @@ impl<'a> MeasuringAddresses<'a> {
 
 /// True if both addresses are in one network.
 pub(super) fn is_neighbour((a, prefix): PrefixedAddress, (b, other): PrefixedAddress) -> bool {
-    let differ = match (a, b) {
-        (IpAddr::V4(a), IpAddr::V4(b)) => u128::from(a.to_bits() ^ b.to_bits()) << 96,
-        (IpAddr::V6(a), IpAddr::V6(b)) => a.to_bits() ^ b.to_bits(),
-        _ => return false,
-    };
-    prefix == other && differ.leading_zeros() >= u32::from(prefix)
+    prefix == other && shares_network(a, b, prefix)
 }

@@ -63,9 +63,7 @@ pub(crate) fn tell(cluster: &mut DemoCluster) -> anyhow::Result<()> {
     taken_up(cluster, &job.record.id, second)?;
     step("the job ends and found every byte right");
     cluster.end_job(Duration::from_secs(120))?;
-    last_of_each(lines.try_iter())
-        .iter()
-        .for_each(|line| print_fact(line));
+    print_last(lines.try_iter());
     print_gain(&pace, &own);
     Ok(())
 }
@@ -76,10 +74,13 @@ fn without_heddle(cluster: &mut DemoCluster) -> anyhow::Result<JobPace> {
     let lines = cluster.start_job(JobRoutines::OfTheLibrary, LONGEST_JOB)?;
     let pace = cluster.wait("calls without heddle", PATIENCE, |s| running_pace(s, CALLS))?;
     cluster.end_job(Duration::from_secs(120))?;
-    last_of_each(lines.try_iter())
-        .iter()
-        .for_each(|line| print_fact(line));
+    print_last(lines.try_iter());
     Ok(pace)
+}
+
+/// Prints the last line of each collective.
+fn print_last(lines: impl IntoIterator<Item = String>) {
+    last_of_each(lines).iter().for_each(|line| print_fact(line));
 }
 
 /// The last line of each collective, which a line begins with.
