@@ -2,7 +2,7 @@
 use crate::output::print;
 use crate::{CommandOutcome, input_file};
 use agent::recording::{RecordingFolder, read_folder};
-use anyhow::{Context, anyhow};
+use anyhow::{Context, anyhow, bail};
 use cabling::export;
 use drawing::network::{self, NetworkView};
 use infer::{descriptions, infer, infer_recorded};
@@ -173,6 +173,12 @@ fn asked(path: &Path, reports: Option<&Path>) -> anyhow::Result<DiscoveredNetwor
         .build()
         .context("no threads to ask from")?;
     let reported_facts = reports.map(reported).transpose()?.unwrap_or_default();
+    if inventory.switches.is_empty() && reported_facts.is_empty() {
+        bail!(
+            "{file}: lists no switch, so there is nobody to ask; name reports of agents with \
+             --reports, or with --dir the directory of a controller that knows the network"
+        );
+    }
     let (mut views, answered) = taken(&runtime.block_on(agent::read_all_switches(&inventory))?);
     for observation in &reported_facts {
         apply(&mut views, observation);
@@ -185,7 +191,7 @@ fn asked(path: &Path, reports: Option<&Path>) -> anyhow::Result<DiscoveredNetwor
         descriptions: descriptions(&views, &topology),
         topology,
         file,
-        answered,
+        answered: answered || inventory.switches.is_empty(),
     })
 }
 

@@ -19,6 +19,7 @@
 mod agents;
 mod alarms;
 mod as_published;
+mod awaited;
 mod candidate;
 mod claims;
 mod damping;
@@ -77,7 +78,6 @@ use rollback::RollbackHold;
 use std::cell::Cell;
 use std::net::IpAddr;
 use std::sync::Arc;
-use tree_doubt::TreeDoubt;
 
 /// The decisions of the controller; the daemon around it does all I/O.
 #[derive(Debug)]
@@ -213,8 +213,9 @@ impl ControllerEngine {
             let until = self.observed.gathering_until();
             return Some(until.filter(|at| *at > self.ticked).unwrap_or_default());
         }
-        let patience = (looking || self.public.settled.is_none())
-            .then(|| self.started.after(self.options.patience));
+        let patience = self.public.settled.is_none();
+        let patience = patience.then(|| self.started.after(self.options.patience));
+        let patience = patience.into_iter().chain(self.looking_until());
         let making = self
             .making
             .retry_at()
@@ -264,6 +265,11 @@ impl ControllerEngine {
             }),
         );
         self.observed.read_all(now, &self.inventory, fx);
+        if self.inventory.switches.is_empty() && self.public.settled.is_none() {
+            // Should no agent report, alarms tell what is missing.
+            let hosts = self.inventory.hosts.keys().cloned();
+            self.observed.changed.extend(hosts);
+        }
         self.observed.agents.stirred = true;
         self.send_directions(now, fx);
     }
@@ -481,12 +487,6 @@ impl ControllerEngine {
             .waiting(now, |switch| held.is_some_and(|held| held.concerns(switch)))
     }
 
-    /// Returns whether the first look at a switch is under way. It counts for the `patience` of the
-    /// options only: a switch that takes too long must not keep the others from being judged.
-    fn is_looking(&self, now: Millis) -> bool {
-        now.since(self.started) < self.options.patience && self.observed.is_looking(&self.inventory)
-    }
-
     /// Judges the present views. Before every switch had its first look there is nothing to judge.
     fn judge(&mut self, now: Millis, looking: bool) -> NetworkJudgement {
         if looking {
@@ -512,28 +512,6 @@ impl ControllerEngine {
             }
         }
         judgement
-    }
-
-    /// The switches and hosts that the first epoch waits for.
-    fn still_missing(&self, judgement: &NetworkJudgement) -> Vec<TreeDoubt> {
-        let silent = self
-            .observed
-            .switches(&self.inventory)
-            .filter(|(_, v)| v.stale.is_some());
-        let silent = silent.map(|(name, _)| TreeDoubt::SwitchSilent(name.clone()));
-        let file = judgement
-            .candidate
-            .as_ref()
-            .ok()
-            .map(|candidate| &candidate.key);
-        let unseen = self
-            .inventory
-            .hosts
-            .keys()
-            .filter(|h| file.is_some_and(|file| !file.hosts.contains_key(*h)));
-        silent
-            .chain(unseen.map(|h| TreeDoubt::HostUnseen(h.clone())))
-            .collect()
     }
 
     /// Notes measurements that no epoch contains yet. A plan under way may have read the older

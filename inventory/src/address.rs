@@ -7,7 +7,7 @@ use crate::host_report::Nic;
 use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// The reason why an address cannot belong to one host: packets to it reach many hosts, none, or
 /// the sender.
@@ -87,6 +87,21 @@ pub fn shares_network(a: IpAddr, b: IpAddr, prefix: u8) -> bool {
     differ.leading_zeros() >= u32::from(prefix)
 }
 
+/// The first address of the network with a prefix of this length.
+pub fn network_of(address: IpAddr, prefix: u8) -> IpAddr {
+    let prefix = u32::from(prefix);
+    match address {
+        IpAddr::V4(ip) => {
+            let mask = u32::MAX.checked_shl(32_u32.saturating_sub(prefix));
+            IpAddr::V4(Ipv4Addr::from_bits(ip.to_bits() & mask.unwrap_or(0)))
+        }
+        IpAddr::V6(ip) => {
+            let mask = u128::MAX.checked_shl(128_u32.saturating_sub(prefix));
+            IpAddr::V6(Ipv6Addr::from_bits(ip.to_bits() & mask.unwrap_or(0)))
+        }
+    }
+}
+
 /// Looks addresses up in the statements of devices and agents.
 #[derive(Debug)]
 pub struct AddressLookup<'a> {
@@ -147,7 +162,8 @@ fn usable<'n>(cards: impl Iterator<Item = &'n Nic>) -> impl Iterator<Item = (IpA
     up.copied().filter(is_reached_from_elsewhere)
 }
 
-fn is_reached_from_elsewhere(address: &(IpAddr, u8)) -> bool {
+/// True if other hosts can send to an address with this prefix length.
+pub fn is_reached_from_elsewhere(address: &(IpAddr, u8)) -> bool {
     let is_local = match address.0.to_canonical() {
         IpAddr::V4(ip) => ip.is_link_local(),
         IpAddr::V6(ip) => ip.is_unicast_link_local(),

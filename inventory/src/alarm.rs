@@ -77,6 +77,8 @@ pub enum HostNotFound {
     Unlearned,
     /// Its addresses were learned at these ports only, which lead to other switches.
     TrunksOnly(Vec<DevicePort>),
+    /// The inventory lists no switch, and no card of the host is in a network with another host.
+    SharesNoNetwork,
 }
 
 /// The evidence against a measured trunk.
@@ -139,6 +141,8 @@ pub enum AlarmKind {
     HostAmbiguous(Vec<HostPlace>),
     /// Several hosts are behind one port.
     HostsOnPort(DevicePort, Vec<String>),
+    /// The inventory lists no switch, and so many hosts are in this network.
+    HostsInNetwork(String, usize),
     /// These nodes are on one segment, so an unmanaged bridge must join them.
     UnmanagedBridge(Vec<String>),
     /// Flows between hosts measured a trunk that the network cannot have.

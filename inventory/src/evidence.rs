@@ -86,6 +86,8 @@ pub enum FlowFinding {
     },
     /// The cable leads to the bridge behind such a trunk.
     Behind(String),
+    /// Flows to and from the host reached this rate, on a cable whose rate no switch states.
+    Reached(BitsPerSec),
     /// Flows to and from the host crossed the trunks as only a host here does.
     Seat {
         /// The nodes on which it may be by what protocols say; empty if they say nothing.
@@ -233,6 +235,8 @@ pub enum Evidence {
     },
     /// The number of hosts that are learned at one port.
     HostsOnPort(usize),
+    /// The network that the host shares with others, where the inventory lists no switch.
+    SharesNetwork(String),
     /// Several cables of a host that form one link.
     HostBond {
         /// The number of cables.

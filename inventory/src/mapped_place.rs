@@ -30,6 +30,9 @@ pub struct MappedPlace {
     pub moved: Bytes,
     /// The trunks that flows filled and that are believed.
     pub trunks: Vec<PlaceTrunk>,
+    /// The rates that flows reached on the cables of its hosts.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub rates: BTreeMap<String, BitsPerSec>,
     /// How often the links of its hosts were lost when the measurement began, as far as known.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub link_losses: BTreeMap<String, CardLosses>,

@@ -104,7 +104,7 @@ impl ControllerStatus {
         };
         let mut told: Vec<_> = snapshot.alarms.iter().collect();
         told.sort_by_key(|alarm| std::cmp::Reverse(alarm.severity));
-        let nothing_answers = silent.len() == snapshot.switches.len();
+        let nothing_answers = !silent.is_empty() && silent.len() == snapshot.switches.len();
         let state = match epoch {
             None => ServiceState::Critical,
             Some(_) if alarms.error > 0 || nothing_answers => ServiceState::Critical,

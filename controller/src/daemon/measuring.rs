@@ -226,6 +226,7 @@ fn place(order: &MappingOrder, measured: &FlowMeasurement, at: Millis) -> Mapped
         rounds: measured.tree.rounds as u32,
         moved: measured.moved,
         trunks: believed.map(trunk).collect(),
+        rates: BTreeMap::new(),
         link_losses: BTreeMap::new(),
     }
 }

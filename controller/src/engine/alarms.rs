@@ -56,6 +56,8 @@ pub(crate) enum AbsenceSign {
     PortDown,
     /// Its switch does not answer, and no link leads there from another switch.
     SwitchCutOff,
+    /// No switch is listed, and its agent says that its card is down.
+    CardDown,
 }
 
 /// The reason why it is not certain that a host is gone.
@@ -72,6 +74,8 @@ pub(crate) enum PresenceDoubt {
     Unread(String),
     /// Its switch does not answer.
     SwitchSilent(String),
+    /// No switch is listed, and no agent reports an address of it that others can reach.
+    NoAddress,
 }
 
 /// A flapping part, its losses, and the end of holding it.
@@ -282,6 +286,7 @@ impl fmt::Display for AbsenceSign {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             AbsenceSign::PortDown => "its port there is down",
+            AbsenceSign::CardDown => "its card there is down",
             AbsenceSign::SwitchCutOff => {
                 "that switch does not answer, and no link leads there from another one"
             }
@@ -299,6 +304,7 @@ impl fmt::Display for PresenceDoubt {
                 write!(f, "the interfaces of \"{switch}\" have not been read yet")
             }
             PresenceDoubt::SwitchSilent(switch) => write!(f, "switch \"{switch}\" does not answer"),
+            PresenceDoubt::NoAddress => f.write_str("no agent reports its address"),
         }
     }
 }

@@ -135,7 +135,7 @@ fn keep_absent(
     for host in settled.key.hosts.keys().filter(|h| !placed.contains(*h)) {
         let since = *absent.entry(host.clone()).or_insert(now);
         let unlisted = !input.inventory.hosts.contains_key(host);
-        let gone = is_gone(input.views, topology, settled, host);
+        let gone = is_gone(input, settled, host);
         let elsewhere = topology.links.iter().any(|l| l.b == *host);
         if unlisted || (gone.is_ok() && !elsewhere && now.since(since) >= gone_after) {
             continue;
@@ -178,8 +178,12 @@ fn carries(views: &DeviceViews, link: &Link) -> bool {
 
 /// Looks for evidence that a host left its published place. The error says what is missing for it.
 fn is_gone(
-    views: &DeviceViews,
-    topology: &Topology,
+    &JudgementInput {
+        inventory,
+        views,
+        topology,
+        ..
+    }: &JudgementInput<'_>,
     settled: &PublishedNetwork,
     host: &str,
 ) -> Result<AbsenceSign, PresenceDoubt> {
@@ -206,11 +210,25 @@ fn is_gone(
                 None => Err(PresenceDoubt::Unread(switch.to_owned())),
             }
         }
+        _ if inventory.switches.is_empty() => match is_card_down(views, place) {
+            true => Ok(AbsenceSign::CardDown),
+            false => Err(PresenceDoubt::NoAddress),
+        },
         // The switch does not answer, and no link leads to it from another switch: it lost power,
         // and all its hosts lost their network.
         _ if !is_linked(topology, switch) => Ok(AbsenceSign::SwitchCutOff),
         _ => Err(PresenceDoubt::SwitchSilent(switch.to_owned())),
     }
+}
+
+/// True if the host's agent reports and says that its card on this link is down.
+fn is_card_down(views: &DeviceViews, place: &Link) -> bool {
+    let view = views.get(&place.b).filter(|view| view.stale.is_none());
+    let report = view.and_then(|view| view.host.as_ref());
+    report.is_some_and(|report| {
+        let mut own = report.nics.iter().filter(|card| card.name == place.b_port);
+        own.any(|card| !card.up)
+    })
 }
 
 /// The alarm for a host that keeps its place. `elsewhere`: it is seen at a place that is not

@@ -7,7 +7,7 @@ use super::reads::PendingReads;
 use crate::jobs::JobTracker;
 use crate::loads::LoadMeter;
 use crate::{poll_timing, triggers};
-use inventory::address::AddressLookup;
+use inventory::address::{AddressLookup, network_of};
 use inventory::device_view::{self, DeviceView, DeviceViews};
 use inventory::host_report::HostReport;
 use inventory::inventory_file::Inventory;
@@ -299,7 +299,9 @@ impl ObservedNetwork {
             let net = addresses.of(name, seat.map_or("", |s| s.1));
             let segment = match (seat, net) {
                 (Some((switch, _)), _) => format!("switch {switch}"),
-                (None, Some((address, length))) => format!("net {}", network(address, length)),
+                (None, Some((address, length))) => {
+                    format!("net {}/{length}", network_of(address, length))
+                }
                 (None, None) => format!("host {name}"),
             };
             (
@@ -318,29 +320,5 @@ impl ObservedNetwork {
                 reports,
             })
             .collect()
-    }
-}
-
-/// The network of an address, as text.
-fn network(address: IpAddr, length: u8) -> String {
-    match address {
-        IpAddr::V4(ip) => {
-            let mask = u32::MAX
-                .checked_shl(32u32.saturating_sub(length.into()))
-                .unwrap_or(0);
-            format!(
-                "{}/{length}",
-                std::net::Ipv4Addr::from(u32::from(ip) & mask)
-            )
-        }
-        IpAddr::V6(ip) => {
-            let mask = u128::MAX
-                .checked_shl(128u32.saturating_sub(length.into()))
-                .unwrap_or(0);
-            format!(
-                "{}/{length}",
-                std::net::Ipv6Addr::from(u128::from(ip) & mask)
-            )
-        }
     }
 }

@@ -352,6 +352,7 @@ impl ControllerEngine {
                 let lines = told_place(&found);
                 mapped.take(MappedPlace {
                     bridge: bridge.clone(),
+                    rates: rates.clone(),
                     ..found
                 });
                 lines

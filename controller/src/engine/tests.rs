@@ -7,6 +7,7 @@ mod mapping;
 mod mapping_hosts;
 mod moved_cables;
 mod moves;
+mod no_switches;
 mod rollback;
 mod world;
 

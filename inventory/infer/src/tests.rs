@@ -10,6 +10,7 @@ mod measured_seats;
 mod neighbours;
 mod places;
 mod routers;
+mod shared_networks;
 mod silent_links;
 mod stated;
 

@@ -64,6 +64,10 @@ impl fmt::Display for HostNotFound {
                 "neither LLDP nor any forwarding table knows \
                 it; check host and cable",
             ),
+            HostNotFound::SharesNoNetwork => f.write_str(
+                "no agent reports an address of it in a network with another host, and the \
+                 inventory lists no switch; run `heddle agent` there",
+            ),
             HostNotFound::TrunksOnly(ports) => {
                 let ports: Vec<String> = ports.iter().map(DevicePort::short).collect();
                 write!(
@@ -98,7 +102,8 @@ impl fmt::Display for Alarm {
             | AlarmKind::HostHidden(_)
             | AlarmKind::HostUnfound(_)
             | AlarmKind::HostAmbiguous(_)
-            | AlarmKind::HostsOnPort(..) => self.host(f),
+            | AlarmKind::HostsOnPort(..)
+            | AlarmKind::HostsInNetwork(..) => self.host(f),
             AlarmKind::DownPortNames(_) | AlarmKind::NobodysId(..) | AlarmKind::OverTunnel(..) => {
                 self.row(f)
             }
@@ -310,19 +315,19 @@ impl Alarm {
                     joined(several, " and ")
                 ),
             },
-            AlarmKind::HostsOnPort(DevicePort { device, port }, hosts) => {
-                let more = match hosts.len() {
-                    // There is no trunk to find behind it.
-                    0..=2 => "",
-                    _ => ": `heddle map --controller` measures them",
-                };
-                write!(
-                    f,
-                    "switch \"{device}\" port {port}: {} are all behind it; an unmanaged bridge \
-                     stands between, its rates are not known{more}",
-                    hosts.join(", ")
-                )
-            }
+            AlarmKind::HostsOnPort(DevicePort { device, port }, hosts) => write!(
+                f,
+                "switch \"{device}\" port {port}: {} are all behind it; an unmanaged bridge \
+                 stands between, its rates are not known{}",
+                hosts.join(", "),
+                measurable(hosts.len())
+            ),
+            AlarmKind::HostsInNetwork(network, hosts) => write!(
+                f,
+                "network {network}: the inventory lists no switch, so all its hosts are on one \
+                 unmanaged bridge, and the rates behind it are not known{}",
+                measurable(*hosts)
+            ),
             _ => Ok(()),
         }
     }
@@ -534,4 +539,12 @@ fn joined<T: ToString>(items: &[T], between: &str) -> String {
         .map(T::to_string)
         .collect::<Vec<_>>()
         .join(between)
+}
+
+/// The hint for hosts on one bridge that nobody asked; empty where there is no trunk to find.
+fn measurable(hosts: usize) -> &'static str {
+    match hosts {
+        0..=2 => "",
+        _ => ": `heddle map --controller` measures them",
+    }
 }

@@ -72,6 +72,7 @@ impl fmt::Display for FlowFinding {
             FlowFinding::Behind(trunk) => {
                 write!(f, "flows to the host cross the trunk to {trunk}")
             }
+            FlowFinding::Reached(rate) => write!(f, "flows to and from the host reached {rate}"),
             FlowFinding::Seat {
                 among,
                 probability,
@@ -140,6 +141,9 @@ impl fmt::Display for Evidence {
             Evidence::Measured(finding) => write!(f, "{MEASURED}{finding}"),
             Evidence::PortDown(at) => write!(f, "port {} of {} is down", at.port, at.device),
             Evidence::HostsOnPort(hosts) => write!(f, "{hosts} hosts on one port"),
+            Evidence::SharesNetwork(network) => {
+                write!(f, "in network {network}; no switch is listed")
+            }
             Evidence::PlaceAssumed => f.write_str("its place on this side is assumed"),
             Evidence::RoutedHops { hops, from, to } => {
                 write!(f, "{} from {from} to {to}", routed_hops(hops))

@@ -65,13 +65,14 @@ impl Inventory {
             })
     }
 
-    /// Checks that there is a switch, and that every switch and host has a name of its own.
+    /// Checks that there is a switch or a host, and that every switch and host has a name of its own.
     fn name_contradiction(&self) -> Option<InventoryContradiction> {
-        if self.switches.is_empty() {
+        if self.switches.is_empty() && self.hosts.is_empty() {
             return Some(InventoryContradiction::new(
                 "switches",
                 "switches",
-                "switches: none stated; expected at least one like s0: {address: 10.0.0.1}"
+                "switches: none stated, and no hosts; expected at least one like \
+                 s0: {address: 10.0.0.1}, or, where no switch can be asked, hosts with agents"
                     .to_owned(),
             ));
         }

@@ -111,7 +111,7 @@ fn keep_away<'a>(
         if !known || (!moved.contains(host.as_str()) && seen()) {
             return None;
         }
-        let gone = is_gone(input.views, input.topology, settled, host);
+        let gone = is_gone(input, settled, host);
         if gone.is_ok() && now.since(*since) >= input.gone_after {
             return None;
         }

@@ -91,6 +91,7 @@ impl SimulatedCluster {
                 probability: 999,
                 filled: 20,
             }],
+            rates: BTreeMap::new(),
             link_losses: BTreeMap::new(),
         };
         let outcome = MappingOutcome {

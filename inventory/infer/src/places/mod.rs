@@ -1,11 +1,12 @@
 //! The place of each host. LLDP tells it, heard by the host's switch or by the host itself.
 //! Otherwise the edge port on which its MAC address is learned tells it, with the other frames that
 //! the host hears. A host has one seat; if the evidence fits several, all are shown as ambiguous
-//! and raise an alarm.
+//! and raise an alarm. Where the inventory lists no switch, the networks of hosts tell.
 mod confirmation;
 mod learned_hosts;
 mod port_tables;
 pub(crate) mod seat;
+mod shared_networks;
 
 use crate::acceptance::islands::{DeviceIslands, IslandExit};
 use crate::acceptance::known::Known;
@@ -51,6 +52,9 @@ struct SeatSearch<'i, 'f> {
 /// not known.
 pub(crate) fn place_hosts(known: &mut Known<'_>, unplaced: &[NodeIx]) -> Vec<DraftLink> {
     let facts = known.facts;
+    if shared_networks::decide(facts) {
+        return shared_networks::place_hosts(known);
+    }
     let islands = DeviceIslands::new(known);
     let trunks = TrunkPorts::new(known);
     let mut announced = port_tables::announced(facts, &trunks);

@@ -27,6 +27,7 @@ pub(crate) fn apply(draft: &mut DraftNetwork<'_>) {
             continue;
         };
         draft.alarm_moved(bridge, place);
+        draft.take_rates(bridge, place);
         let cables = PlaceCables::new(draft, bridge, place);
         let alarms = draft.alarms.len();
         let mut trunks = cables.claims(draft);
@@ -68,7 +69,10 @@ impl DraftNetwork<'_> {
     fn forget_unknown_rates(&mut self, bridge: NodeIx) {
         let name = self.name(bridge).to_owned();
         self.alarms.retain(|alarm| {
-            let is_unknown = matches!(alarm.kind, AlarmKind::HostsOnPort(..));
+            let is_unknown = matches!(
+                alarm.kind,
+                AlarmKind::HostsOnPort(..) | AlarmKind::HostsInNetwork(..)
+            );
             !(is_unknown && alarm.subject.is_node(&name))
         });
     }
@@ -80,6 +84,28 @@ impl DraftNetwork<'_> {
         if !moved.is_empty() {
             let alarm = Alarm::node(self.name(bridge), AlarmKind::MeasuredBefore(moved));
             self.alarms.push(alarm);
+        }
+    }
+
+    /// Where no switch states the rate of a host's cable, flows do: the card of a virtual machine
+    /// states none, or one that it never reaches.
+    fn take_rates(&mut self, bridge: NodeIx, place: &MappedPlace) {
+        for number in 0..self.links.len() {
+            let Some(host) = self.links[number].far_end(bridge) else {
+                continue;
+            };
+            let reached = place.rates.get(self.name(host)).copied();
+            let link = &mut self.links[number];
+            let is_alone = |e: &Evidence| matches!(e, Evidence::SharesNetwork(_));
+            let Some(rate) = reached.filter(|_| link.evidence.iter().any(is_alone)) else {
+                continue;
+            };
+            if !link.rate_is_known() || rate.0 < link.rate.0 / 2 {
+                link.rate = rate;
+                link.evidence.retain(|e| !matches!(e, Evidence::Rate(_)));
+                let reached = FlowFinding::Reached(rate);
+                link.evidence.push(Evidence::Measured(reached));
+            }
         }
     }
 
@@ -222,7 +248,7 @@ impl<'p> PlaceCables<'p> {
             if let Some(own) = own {
                 *own = ClaimEnd::somewhere(far);
             }
-            let is_told = |e: &Evidence| matches!(e, Evidence::Measured(_));
+            let is_told = |e: &Evidence| matches!(e, Evidence::Measured(FlowFinding::Behind(_)));
             link.evidence.retain(|evidence| !is_told(evidence));
             let behind = FlowFinding::Behind(name.clone());
             link.evidence.push(Evidence::Measured(behind));

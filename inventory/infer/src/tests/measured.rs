@@ -41,12 +41,13 @@ fn measured(trunks: Vec<PlaceTrunk>) -> MappedPlace {
         rounds: 40,
         moved: Bytes(7_000_000),
         trunks,
+        rates: BTreeMap::new(),
         link_losses: BTreeMap::new(),
     }
 }
 
 impl InferenceFixture {
-    fn infer_with(&self, place: MappedPlace) -> Topology {
+    pub(super) fn infer_with(&self, place: MappedPlace) -> Topology {
         let mut memory = InferenceMemory::default();
         let places = vec![place];
         memory.take_mapped(Arc::new(MappedPlaces {

@@ -1,0 +1,60 @@
+//! The switches and hosts that a controller waits for at its start.
+use super::ControllerEngine;
+use super::judgement::NetworkJudgement;
+use super::tree_doubt::TreeDoubt;
+use inventory::Millis;
+use std::time::Duration;
+
+/// The time in which the agents of running hosts report to a controller that was away: they try again
+/// every 30 s at least.
+const AGENTS_RETURN: Duration = Duration::from_secs(60);
+
+impl ControllerEngine {
+    /// Returns whether the first look at the network is under way.
+    pub(super) fn is_looking(&self, now: Millis) -> bool {
+        self.looking_until().is_some_and(|end| now < end)
+    }
+
+    /// The latest end of the first look: at each switch, or, where none is listed, the first report of
+    /// each agent. What takes too long must not keep the others from being judged. An epoch that was
+    /// published before is worth a longer wait.
+    pub(super) fn looking_until(&self) -> Option<Millis> {
+        let patience = self.options.patience;
+        let (is_looking, wait) = if self.inventory.switches.is_empty() {
+            let reports = |host: &String| {
+                let view = self.observed.views.get(host);
+                view.is_some_and(|view| view.host.is_some())
+            };
+            let wait = match self.public.settled {
+                Some(_) => patience.max(AGENTS_RETURN),
+                None => patience,
+            };
+            (!self.inventory.hosts.keys().all(reports), wait)
+        } else {
+            (self.observed.is_looking(&self.inventory), patience)
+        };
+        is_looking.then(|| self.started.after(wait))
+    }
+
+    /// The switches and hosts that the first epoch waits for.
+    pub(super) fn still_missing(&self, judgement: &NetworkJudgement) -> Vec<TreeDoubt> {
+        let silent = self
+            .observed
+            .switches(&self.inventory)
+            .filter(|(_, v)| v.stale.is_some());
+        let silent = silent.map(|(name, _)| TreeDoubt::SwitchSilent(name.clone()));
+        let file = judgement
+            .candidate
+            .as_ref()
+            .ok()
+            .map(|candidate| &candidate.key);
+        let unseen = self
+            .inventory
+            .hosts
+            .keys()
+            .filter(|h| file.is_some_and(|file| !file.hosts.contains_key(*h)));
+        silent
+            .chain(unseen.map(|h| TreeDoubt::HostUnseen(h.clone())))
+            .collect()
+    }
+}

@@ -1,0 +1,156 @@
+//! An inventory that lists no switch: the agents of the hosts tell which network they share.
+use super::mapping::report;
+use super::*;
+
+/// Hosts with agents that measure, and nobody else.
+fn hosts_alone(hosts: u8) -> SimulatedCluster {
+    let names: Vec<String> = (0..hosts).map(|n| format!("n{n}")).collect();
+    let mut w = SimulatedCluster::new(&[], &format!("[{}]", names.join(", ")));
+    w.allow("{}");
+    w.start(None);
+    for n in 0..hosts {
+        w.reports(n, true);
+    }
+    w.run(3_000);
+    w
+}
+
+/// A controller that starts anew with what the old one published and measured.
+fn restarted(old: &SimulatedCluster) -> SimulatedCluster {
+    let order = old.published.last().unwrap().clone();
+    let hosts: Vec<&str> = old.inventory.hosts.keys().map(String::as_str).collect();
+    let mut w = SimulatedCluster::new(&[], &format!("[{}]", hosts.join(", ")));
+    w.allow("{}");
+    w.event(ControllerEvent::Started {
+        current: Some(StoredEpoch {
+            number: order.number,
+            network: order.network,
+            file: order.file,
+        }),
+        highest: order.number,
+        epochs: Vec::new(),
+        problem: None,
+        learned: Default::default(),
+        mapped: (*old.mapped).clone(),
+    });
+    w
+}
+
+fn places(w: &SimulatedCluster) -> Vec<&str> {
+    let hosts = w.published.last().unwrap().file.hosts.values();
+    hosts.map(|host| host.switch.as_str()).collect()
+}
+
+#[test]
+fn hosts_of_one_network_are_published_on_one_bridge_and_measured() {
+    let mut w = hosts_alone(5);
+    assert_eq!(
+        (w.published.len(), places(&w)),
+        (1, vec!["net-10.77.0.0-24"; 5])
+    );
+    let addresses: Vec<_> = w.published[0]
+        .file
+        .hosts
+        .values()
+        .map(|h| h.address)
+        .collect();
+    assert_eq!(addresses[4], Some("10.77.0.14".parse().unwrap()));
+    assert!(
+        w.alarmed("network 10.77.0.0/24: the inventory lists no switch"),
+        "{:#?}",
+        w.said
+    );
+    w.order(1);
+    let order = w.mapping.last().expect("a measurement");
+    assert_eq!((order.inside.len(), order.beside.len()), (5, 0));
+    w.measured(&["n3", "n4"]);
+    let [near, far] = ["net-10.77.0.0-24", "net-10.77.0.0-24-1"];
+    assert_eq!(places(&w), [near, near, near, far, far]);
+    assert!(!w.alarmed("the inventory lists no switch"), "{:#?}", w.said);
+}
+
+#[test]
+fn the_first_epoch_waits_for_agents_that_are_late() {
+    let mut w = SimulatedCluster::new(&[], "[n0, n1, n2]");
+    w.allow("{}");
+    w.start(None);
+    w.reports(0, true);
+    w.reports(1, true);
+    w.run(3_000);
+    assert!(w.published.is_empty(), "{:#?}", w.said);
+    w.reports(2, true);
+    w.run(3_000);
+    assert_eq!(places(&w).len(), 3, "{:#?}", w.said);
+}
+
+#[test]
+fn a_host_whose_card_is_down_is_dropped_and_one_whose_agent_is_silent_stays() {
+    let mut w = hosts_alone(4);
+    w.order(1);
+    w.measured(&["n2", "n3"]);
+    let measured = w.published.len();
+    let fact = DeviceFact::Failed {
+        table: None,
+        problem: "no report for 11 s".into(),
+        refused: None,
+    };
+    w.event(ControllerEvent::Observed(Observation {
+        at: w.now,
+        reporter: "n0".into(),
+        source: ObservationSource::Agent,
+        fact,
+    }));
+    w.run(100_000);
+    assert_eq!(w.published.len(), measured, "{:#?}", w.said);
+    let mut down = report(3);
+    down.nics[0].up = false;
+    w.tells(down);
+    w.run(5_000);
+    let why = "its card there is down, so it is dropped 30 s";
+    assert!(w.alarmed(why), "{:#?}", w.said);
+    w.run(60_000);
+    let hosts = w.published.last().unwrap().file.hosts.keys();
+    assert!(hosts.eq(["n0", "n1", "n2"]), "{:#?}", w.said);
+}
+
+#[test]
+fn after_a_restart_the_tree_stays_while_agents_are_missing() {
+    let mut old = hosts_alone(5);
+    old.order(1);
+    old.measured(&["n3", "n4"]);
+    let mut w = restarted(&old);
+    // Those on the bridge of the way in come last.
+    for n in [3, 4, 0, 1] {
+        w.reports(n, true);
+        w.run(2_000);
+    }
+    w.run(40_000);
+    assert!(!w.alarmed("tree"), "{:#?}", w.said);
+    w.reports(2, true);
+    w.run(100_000);
+    assert!(w.published.is_empty(), "{:#?}", w.said);
+}
+
+#[test]
+fn a_published_tree_stays_where_no_agent_reports() {
+    let mut old = hosts_alone(5);
+    old.order(1);
+    old.measured(&["n3", "n4"]);
+    let mut w = restarted(&old);
+    w.run(200_000);
+    assert!(w.published.is_empty(), "{:#?}", w.said);
+    let alarms = w.engine.snapshot(w.now).alarms;
+    assert!(alarms.is_empty(), "{alarms:#?}");
+}
+
+#[test]
+fn without_agents_nothing_is_published_and_it_says_why() {
+    let mut w = SimulatedCluster::new(&[], "[n0, n1, n2]");
+    w.start(None);
+    w.run(5_000);
+    assert!(w.engine.snapshot(w.now).alarms.is_empty());
+    w.run(200_000);
+    let said = "host \"n1\": seen nowhere: no agent reports";
+    assert!(w.alarmed(said), "{:#?}", w.engine.snapshot(w.now).alarms);
+    assert!(w.published.is_empty());
+}

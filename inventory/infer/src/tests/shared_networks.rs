@@ -1,0 +1,194 @@
+//! An inventory that lists no switch: hosts are where their networks are.
+use super::*;
+use inventory::Bytes;
+use inventory::host_report::{HostReport, Nic};
+use inventory::mapped_place::{MappedPlace, PlaceTrunk};
+use std::collections::BTreeMap;
+
+/// A card that is up, with addresses and their prefix lengths.
+fn card(name: &str, rate: u64, addresses: &[&str]) -> Nic {
+    let parse = |text: &&str| {
+        let (address, prefix) = text.split_once('/').unwrap();
+        (address.parse().unwrap(), prefix.parse().unwrap())
+    };
+    Nic {
+        name: name.into(),
+        addresses: addresses.iter().map(parse).collect(),
+        rate: Some(BitsPerSec::mega(rate)),
+        up: true,
+        ..Nic::default()
+    }
+}
+
+/// Hosts with these cards.
+fn hosts(stated: &str, cards: Vec<Vec<Nic>>) -> InferenceFixture {
+    let mut net = InferenceFixture::new(&[], stated);
+    for (number, nics) in cards.into_iter().enumerate() {
+        let host = format!("n{number}");
+        let report = HostReport {
+            host: host.clone(),
+            nics,
+            ..HostReport::default()
+        };
+        let view = DeviceView {
+            seen: Some(Millis(1)),
+            host: Some(report),
+            ..DeviceView::default()
+        };
+        net.views.insert(host, view);
+    }
+    net
+}
+
+fn seats(net: &InferenceFixture) -> Vec<(String, String, String)> {
+    let topology = infer(&net.inventory, &net.views);
+    let owned = |link: &Link| (link.b.clone(), link.a.clone(), link.b_port.clone());
+    topology.links.iter().map(owned).collect()
+}
+
+fn seat(host: &str, bridge: &str, card: &str) -> (String, String, String) {
+    (host.into(), bridge.into(), card.into())
+}
+
+#[test]
+fn hosts_with_addresses_in_one_network_are_on_one_bridge() {
+    let eth0 = |n: u8| card("eth0", 1000, &[&format!("10.0.0.{n}/24"), "fe80::1/64"]);
+    let net = hosts("[n0, n1]", vec![vec![eth0(1)], vec![eth0(2)]]);
+    let topology = infer(&net.inventory, &net.views);
+    let bridge = "net-10.0.0.0-24";
+    assert_eq!(topology.kinds()[bridge], NodeKind::Unmanaged);
+    let link = &topology.links[0];
+    assert_eq!(
+        (link.rate_bps, link.grade, link.state),
+        (
+            BitsPerSec::GIGABIT,
+            LinkGrade::Inferred,
+            LinkState::Forwarding
+        )
+    );
+    assert_eq!(
+        link.evidence[0].to_string(),
+        "in network 10.0.0.0/24; no switch is listed"
+    );
+    assert_eq!(
+        topology.alarms[0].to_string(),
+        "network 10.0.0.0/24: the inventory lists no switch, so all its hosts are on one unmanaged \
+         bridge, and the rates behind it are not known"
+    );
+    assert_eq!(topology.clusters.len(), 1);
+}
+
+#[test]
+fn the_network_of_most_hosts_counts_then_the_fastest_then_the_lowest() {
+    let host = |n: u8, third: bool| {
+        let mut cards = vec![
+            card("mgmt", 1000, &[&format!("10.0.0.{n}/24")]),
+            card("fast", 10_000, &[&format!("10.1.0.{n}/24")]),
+            card("same", 10_000, &[&format!("10.2.0.{n}/24")]),
+            // On every host alike, as bridges of virtual machines are.
+            card("virbr0", 40_000, &["192.168.122.1/24"]),
+        ];
+        if third {
+            cards.push(card("few", 40_000, &[&format!("10.3.0.{n}/24")]));
+        }
+        cards
+    };
+    let net = hosts(
+        "[n0, n1, n2]",
+        vec![host(1, true), host(2, true), host(3, false)],
+    );
+    let fast = "net-10.1.0.0-24";
+    assert_eq!(
+        seats(&net),
+        ["n0", "n1", "n2"].map(|host| seat(host, fast, "fast"))
+    );
+}
+
+#[test]
+fn a_stated_address_decides() {
+    let host = |n: u8| {
+        vec![
+            card("mgmt", 1000, &[&format!("10.0.0.{n}/24")]),
+            card("fast", 10_000, &[&format!("10.1.0.{n}/24")]),
+        ]
+    };
+    let stated = "{n0: {address: 10.0.0.1}, n1: {address: 10.0.0.2}}";
+    let net = hosts(stated, vec![host(1), host(2)]);
+    let mgmt = "net-10.0.0.0-24";
+    assert_eq!(
+        seats(&net),
+        ["n0", "n1"].map(|host| seat(host, mgmt, "mgmt"))
+    );
+}
+
+#[test]
+fn a_host_that_shares_no_network_has_no_place() {
+    let mut down = card("eth0", 1000, &["10.0.0.3/24"]);
+    down.up = false;
+    let eth0 = |address: &str| vec![card("eth0", 1000, &[address])];
+    let cards = vec![
+        eth0("10.0.0.1/24"),
+        eth0("10.0.0.2/24"),
+        vec![down],
+        eth0("10.9.0.1/24"),
+    ];
+    let net = hosts("[n0, n1, n2, n3, n4]", cards);
+    let bridge = "net-10.0.0.0-24";
+    assert_eq!(
+        seats(&net),
+        ["n0", "n1"].map(|host| seat(host, bridge, "eth0"))
+    );
+    let topology = infer(&net.inventory, &net.views);
+    let missed = topology.alarms.iter().map(ToString::to_string);
+    let missed = missed.filter(|alarm| alarm.contains("seen nowhere: no agent reports"));
+    assert_eq!(missed.count(), 3);
+}
+
+#[test]
+fn flows_tell_rates_that_cards_do_not() {
+    let host = |n: u8, rate: Option<u64>| {
+        let mut eth0 = card(
+            "eth0",
+            rate.unwrap_or_default(),
+            &[&format!("10.0.0.{n}/24")],
+        );
+        eth0.rate = rate.map(BitsPerSec::mega);
+        vec![eth0]
+    };
+    // The last two state nothing, and a rate that they never reach.
+    let rates = [Some(1000), Some(1000), None, Some(10_000)];
+    let cards = (1..).zip(rates).map(|(n, rate)| host(n, rate)).collect();
+    let names = ["n0", "n1", "n2", "n3"].map(str::to_owned);
+    let reached = [940, 600, 200, 200].map(BitsPerSec::mega);
+    let topology = hosts("[n0, n1, n2, n3]", cards).infer_with(MappedPlace {
+        bridge: "net-10.0.0.0-24".into(),
+        hosts: names.to_vec(),
+        beside: vec![],
+        at: Millis(1),
+        rounds: 40,
+        moved: Bytes(1),
+        trunks: vec![PlaceTrunk {
+            side: names[2..].to_vec(),
+            rate: BitsPerSec::mega(100),
+            probability: 999,
+            filled: 9,
+        }],
+        rates: names.into_iter().zip(reached).collect(),
+        link_losses: BTreeMap::new(),
+    });
+    let found = topology
+        .links
+        .iter()
+        .map(|l| (l.b.as_str(), l.rate_bps.0 / 1_000_000));
+    let found: BTreeMap<&str, u64> = found.collect();
+    let (trunk, hosts) = (("net-10.0.0.0-24-1", 100), [1000, 1000, 200, 200]);
+    let expected = ["n0", "n1", "n2", "n3"].into_iter().zip(hosts);
+    assert_eq!(found, expected.chain([trunk]).collect());
+    let last = topology.links.iter().find(|l| l.b == "n3").unwrap();
+    let said: Vec<String> = last.evidence.iter().map(ToString::to_string).collect();
+    assert_eq!(said[1], "measured: flows to and from the host reached 200M");
+    assert!(
+        said[2].contains("cross the trunk to net-10.0.0.0-24-1"),
+        "{said:?}"
+    );
+}
