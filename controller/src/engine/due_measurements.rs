@@ -9,8 +9,12 @@ use inventory::host_report::HostReport;
 use inventory::mapped_place::MappedPlace;
 use std::time::Duration;
 
-/// The time before a place is measured unasked again.
+/// The time before a host or a place whose measurement failed is measured unasked again.
 const AGAIN: Duration = Duration::from_secs(3600);
+/// The same for a place that was measured and is another now. It doubles with each measurement of a
+/// day, so that a cable that is bad spends no budget.
+const REST: Duration = Duration::from_secs(120);
+const DAY: Duration = Duration::from_secs(86_400);
 
 impl ControllerEngine {
     /// All that flows can tell: hosts first, because a place is measured with all of its hosts.
@@ -25,6 +29,7 @@ impl ControllerEngine {
         let course = &mut self.mapping.course;
         course.tried.retain(|(_, at)| now.since(*at) < AGAIN);
         course.tried_hosts.retain(|_, at| now.since(*at) < AGAIN);
+        course.measured.retain(|(_, at)| now.since(*at) < DAY);
         let mut doubtful = self.doubtful();
         let tried = &self.mapping.course.tried_hosts;
         doubtful.retain(|host| self.is_unplaced(host) && !tried.contains_key(&host.name));
@@ -34,7 +39,7 @@ impl ControllerEngine {
         due.retain(|target| target.hosts.iter().all(|host| doubted.contains(host)));
         if self.public.settled.is_some() && self.making.hold_down.held().is_none() {
             let places = unmanaged_places(&self.judged.topology).into_iter();
-            due.extend(places.filter(|place| !self.is_known(place)));
+            due.extend(places.filter(|place| !self.is_known(place) && !self.rests(place, now)));
         }
         let tried = &self.mapping.course.tried;
         due.retain(|target| !tried.iter().any(|(hosts, _)| *hosts == target.hosts));
@@ -64,6 +69,19 @@ impl ControllerEngine {
     fn is_unplaced(&self, host: &DoubtfulHost) -> bool {
         let mapped = &self.mapping.mapped;
         !host.is_placed || mapped.may_have_left(&host.name, self.report(&host.name))
+    }
+
+    /// True if any of these hosts was measured too lately.
+    fn rests(&self, place: &MappingTarget, now: Millis) -> bool {
+        let is_shared = |hosts: &[String]| hosts.iter().any(|host| place.hosts.contains(host));
+        let measured = self.mapping.course.measured.iter();
+        let times = measured.filter(|(hosts, _)| is_shared(hosts));
+        let doublings = (times.clone().count().saturating_sub(1)).min(5) as u32;
+        let rest = (REST * 2_u32.pow(doublings)).min(AGAIN);
+        times
+            .map(|(_, at)| *at)
+            .max()
+            .is_some_and(|last| now.since(last) < rest)
     }
 
     /// True if a measurement is about the present hosts of this place.

@@ -85,8 +85,11 @@ pub(crate) struct MappingCourse {
     waiting: VecDeque<MappingTarget>,
     running: Option<RunningMapping>,
     ticket: u64,
-    /// When places with these hosts were measured unasked.
+    /// When places with these hosts were measured unasked, and it failed.
     pub(super) tried: Vec<(Vec<String>, Millis)>,
+    /// When places with these hosts were measured in the last day.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) measured: Vec<(Vec<String>, Millis)>,
     /// When doubtful hosts were.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) tried_hosts: BTreeMap<String, Millis>,
@@ -130,6 +133,13 @@ impl MappingCourse {
                 let hosts = target.hosts.iter().map(|host| (host.clone(), now));
                 self.tried_hosts.extend(hosts);
             }
+        }
+    }
+
+    fn note_measured(&mut self, target: &MappingTarget, now: Millis) {
+        if let TargetSubject::Bridge(_) = target.subject {
+            self.tried.retain(|(hosts, _)| *hosts != target.hosts);
+            self.measured.push((target.hosts.clone(), now));
         }
     }
 
@@ -314,6 +324,7 @@ impl ControllerEngine {
                     ..found
                 };
                 figures.measured += 1;
+                self.mapping.course.note_measured(&target, now);
                 let lines = self.take_found(&target, found, &outcome.rates);
                 let text = format!("{}: measured: {}", target.told(), lines.join("; "));
                 self.public.log(now, EventLevel::Info, text, fx);

@@ -5,6 +5,10 @@ use inventory::Bytes;
 use inventory::host_report::{HostReport, Nic};
 use inventory::mapped_place::{MappedPlace, MappedPlaces, PlaceTrunk};
 use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// The longest time before a place is measured unasked again.
+const AGAIN: Duration = Duration::from_secs(3600);
 
 /// Hosts n0 and n1 on ports of their own, n2 to n6 behind one port, with agents that measure.
 fn place(settings: &str) -> SimulatedCluster {
@@ -259,4 +263,26 @@ fn unasked_a_place_is_measured_once_and_again_when_its_hosts_change() {
         (1, 1),
         "{status:?}"
     );
+}
+
+#[test]
+fn unasked_a_place_is_measured_again_when_a_link_was_lost_and_ever_more_seldom() {
+    let mut w = place("{\"unasked\": true}");
+    let lost = |times| HostReport {
+        link_losses: BTreeMap::from([("eth0".to_owned(), times)]),
+        ..report(5)
+    };
+    w.tells(lost(0));
+    w.run(60_000);
+    let mut pauses = Vec::new();
+    for times in 1..=8 {
+        w.measured(&["n5", "n6"]);
+        let (measured, before) = (w.now, w.mapping.len());
+        w.tells(lost(times));
+        while w.mapping.len() == before && w.now.since(measured) < AGAIN * 2 {
+            w.run(10_000);
+        }
+        pauses.push(w.now.since(measured).as_secs() / 60);
+    }
+    assert_eq!(pauses, [2, 4, 8, 16, 32, 60, 60, 60]);
 }
