@@ -337,7 +337,7 @@ impl ControllerEngine {
             AgentNews::FellSilent(problem) => {
                 let text = format!(
                     "host \"{host}\": its agent is silent: {problem}; its last report stays \
-                     in use until switches contradict it"
+                     in use"
                 );
                 self.public.log(now, EventLevel::Warning, text, fx);
             }

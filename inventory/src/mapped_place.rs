@@ -159,6 +159,12 @@ impl MappedPlace {
         lost.map(|(host, _)| host.as_str()).collect()
     }
 
+    /// True if it is about these hosts, and perhaps about others.
+    pub fn covers(&self, hosts: &[&str]) -> bool {
+        let is_own = |host: &&str| self.hosts.iter().any(|own| own == host);
+        hosts.iter().all(is_own)
+    }
+
     /// True if it is about just these hosts, which are sorted.
     pub fn is_about(&self, hosts: &[&str]) -> bool {
         self.hosts

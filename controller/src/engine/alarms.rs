@@ -32,6 +32,8 @@ pub(crate) enum ControllerAlarm {
     TwoMachines(String, [Option<Mac>; 2]),
     /// There is no tree to plan on: the reasons, and the epoch that stays.
     NoTree(Vec<TreeDoubt>, Option<u64>),
+    /// No switch is listed, and no agent reports any more; the epoch that stays.
+    NobodyReports(Option<u64>),
     /// The rates of jobs' blocks contradict the published tree.
     Contradicted(StandingSuspicion),
     /// A part of the controller's work fails: object, place, problem, consequence, hint.
@@ -74,8 +76,8 @@ pub(crate) enum PresenceDoubt {
     Unread(String),
     /// Its switch does not answer.
     SwitchSilent(String),
-    /// No switch is listed, and no agent reports an address of it that others can reach.
-    NoAddress,
+    /// No switch was listed, or is, and nobody tells where it is.
+    Untold,
 }
 
 /// A flapping part, its losses, and the end of holding it.
@@ -110,7 +112,9 @@ impl CausalAlarm for ControllerAlarm {
             ControllerAlarm::HostKept { host, .. } | ControllerAlarm::TwoMachines(host, _) => {
                 host.clone()
             }
-            ControllerAlarm::NoTree(..) => AlarmSubject::Network.to_string(),
+            ControllerAlarm::NoTree(..) | ControllerAlarm::NobodyReports(_) => {
+                AlarmSubject::Network.to_string()
+            }
             ControllerAlarm::Contradicted(standing) => match &standing.suspicion.best {
                 SuspectedMove::Host { host, .. } => host.clone(),
                 SuspectedMove::Trunk { switch, from, .. } => {
@@ -254,6 +258,12 @@ impl fmt::Display for ControllerAlarm {
                     stays(*epoch)
                 )
             }
+            ControllerAlarm::NobodyReports(epoch) => write!(
+                f,
+                "network: no agent reports any more, and no switch is listed, so nobody sees \
+                 changes; {}; look at the agents",
+                stays(*epoch)
+            ),
             ControllerAlarm::Contradicted(standing) => write!(f, "{standing}"),
             ControllerAlarm::Trouble(_, problem) => f.write_str(problem),
         }
@@ -304,7 +314,7 @@ impl fmt::Display for PresenceDoubt {
                 write!(f, "the interfaces of \"{switch}\" have not been read yet")
             }
             PresenceDoubt::SwitchSilent(switch) => write!(f, "switch \"{switch}\" does not answer"),
-            PresenceDoubt::NoAddress => f.write_str("no agent reports its address"),
+            PresenceDoubt::Untold => f.write_str("its agent does not tell where it is"),
         }
     }
 }

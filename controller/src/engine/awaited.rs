@@ -12,7 +12,15 @@ const AGENTS_RETURN: Duration = Duration::from_secs(60);
 impl ControllerEngine {
     /// Returns whether the first look at the network is under way.
     pub(super) fn is_looking(&self, now: Millis) -> bool {
-        self.looking_until().is_some_and(|end| now < end)
+        self.is_deaf() || self.looking_until().is_some_and(|end| now < end)
+    }
+
+    /// Returns whether nobody ever told anything: no switch is listed, and no agent reports. Then what
+    /// is published stays.
+    fn is_deaf(&self) -> bool {
+        self.inventory.switches.is_empty()
+            && self.public.settled.is_some()
+            && self.observed.views.values().all(|view| view.host.is_none())
     }
 
     /// The latest end of the first look: at each switch, or, where none is listed, the first report of
@@ -25,11 +33,12 @@ impl ControllerEngine {
                 let view = self.observed.views.get(host);
                 view.is_some_and(|view| view.host.is_some())
             };
-            let wait = match self.public.settled {
-                Some(_) => patience.max(AGENTS_RETURN),
-                None => patience,
-            };
-            (!self.inventory.hosts.keys().all(reports), wait)
+            let settled = self.public.settled.as_ref();
+            let wait = settled.map_or(patience, |_| patience.max(AGENTS_RETURN));
+            let is_awaited =
+                |host: &&String| settled.is_none_or(|s| s.key.hosts.contains_key(*host));
+            let mut awaited = self.inventory.hosts.keys().filter(is_awaited);
+            (!awaited.all(reports), wait)
         } else {
             (self.observed.is_looking(&self.inventory), patience)
         };

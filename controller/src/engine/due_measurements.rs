@@ -84,11 +84,14 @@ impl ControllerEngine {
             .is_some_and(|last| now.since(last) < rest)
     }
 
-    /// True if a measurement is about the present hosts of this place.
+    /// True if a measurement is about the present hosts of this place, or, where no switch is listed,
+    /// about others, too.
     fn is_known(&self, place: &MappingTarget) -> bool {
         let hosts: Vec<&str> = place.hosts.iter().map(String::as_str).collect();
         let report = |host: &str| self.report(host);
-        let known = |m: &MappedPlace| m.is_about(&hosts) && m.moved(report).is_empty();
+        let alone = self.inventory.switches.is_empty();
+        let is_about = |m: &MappedPlace| m.is_about(&hosts) || (alone && m.covers(&hosts));
+        let known = |m: &MappedPlace| is_about(m) && m.moved(report).is_empty();
         self.mapping.mapped.places.iter().any(known)
     }
 }

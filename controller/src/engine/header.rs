@@ -5,6 +5,7 @@ use super::candidate::PublishedNetwork;
 use super::damping::FlapDamping;
 use super::event::StoredEpoch;
 use super::place_mapping::MappingCourse;
+use inventory::Millis;
 use inventory::device_view::DeviceViews;
 use inventory::inventory_file::Inventory;
 use inventory::mapped_place::MappedPlaces;
@@ -66,6 +67,9 @@ pub struct ResumedState {
     pub current: Option<StoredEpoch>,
     /// The highest epoch number in use.
     pub highest: u64,
+    /// The start of the controller.
+    #[serde(default)]
+    pub started: Millis,
     /// The links that flapped lately.
     #[serde(default)]
     pub(crate) damping: FlapDamping,
@@ -85,6 +89,7 @@ impl ControllerEngine {
     pub fn resume_from(header: JournalHeader) -> ControllerEngine {
         let mut engine = ControllerEngine::new(header.inventory, header.options);
         if let Some(resumed) = header.resumed {
+            engine.started = resumed.started;
             engine.take_over(resumed.current, resumed.highest);
             engine.observed.resume(&engine.inventory, resumed.views);
             engine.observed.addresses = resumed.addresses;
@@ -108,6 +113,7 @@ impl ControllerEngine {
             addresses: self.observed.addresses.clone(),
             current: self.public.settled.as_ref().map(known),
             highest: self.making.highest,
+            started: self.started,
             damping: self.judged.damping.clone(),
             learned: LearnedFigures::clone(self.learned()),
             mapped: MappedPlaces::clone(&self.mapping.mapped),

@@ -210,15 +210,23 @@ fn is_gone(
                 None => Err(PresenceDoubt::Unread(switch.to_owned())),
             }
         }
-        _ if inventory.switches.is_empty() => match is_card_down(views, place) {
-            true => Ok(AbsenceSign::CardDown),
-            false => Err(PresenceDoubt::NoAddress),
-        },
+        _ if inventory.switches.is_empty() && is_card_down(views, place) => {
+            Ok(AbsenceSign::CardDown)
+        }
+        // Nobody asked a switch when this was published.
+        _ if inventory.switches.is_empty() || !has_switch(&settled.network) => {
+            Err(PresenceDoubt::Untold)
+        }
         // The switch does not answer, and no link leads to it from another switch: it lost power,
         // and all its hosts lost their network.
         _ if !is_linked(topology, switch) => Ok(AbsenceSign::SwitchCutOff),
         _ => Err(PresenceDoubt::SwitchSilent(switch.to_owned())),
     }
+}
+
+fn has_switch(topology: &Topology) -> bool {
+    let mut nodes = topology.nodes.iter();
+    nodes.any(|node| node.kind == NodeKind::Switch)
 }
 
 /// True if the host's agent reports and says that its card on this link is down.

@@ -234,6 +234,17 @@ impl ObservedNetwork {
             .then(|| self.changed_at.after(GATHER))
     }
 
+    /// Returns whether agents reported, and none does now.
+    pub(super) fn are_agents_silent(&self) -> bool {
+        let mut agents = self.views.values().filter(|view| view.host.is_some());
+        let (first, rest) = (agents.next(), agents);
+        first
+            .into_iter()
+            .chain(rest)
+            .all(|view| view.stale.is_some())
+            && first.is_some()
+    }
+
     /// Returns whether the first look at any switch is under way.
     pub(super) fn is_looking(&self, inventory: &Inventory) -> bool {
         inventory

@@ -55,6 +55,8 @@ impl ControllerEngine {
         let epoch = self.public.current();
         let mut own = self.judged.judged_alarms(epoch);
         own.extend(self.observed.agents.alarms());
+        let is_unwatched = self.inventory.switches.is_empty() && self.observed.are_agents_silent();
+        own.extend(is_unwatched.then_some(ControllerAlarm::NobodyReports(epoch)));
         own.extend(self.judged.damping.alarms(epoch));
         own.extend(self.watch.alarms(epoch));
         own.extend(

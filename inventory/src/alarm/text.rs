@@ -66,7 +66,7 @@ impl fmt::Display for HostNotFound {
             ),
             HostNotFound::SharesNoNetwork => f.write_str(
                 "no agent reports an address of it in a network with another host, and the \
-                 inventory lists no switch; run `heddle agent` there",
+                 inventory lists no switch; look at its agent and its card",
             ),
             HostNotFound::TrunksOnly(ports) => {
                 let ports: Vec<String> = ports.iter().map(DevicePort::short).collect();
@@ -541,10 +541,11 @@ fn joined<T: ToString>(items: &[T], between: &str) -> String {
         .join(between)
 }
 
-/// The hint for hosts on one bridge that nobody asked; empty where there is no trunk to find.
+/// The hint for hosts on one bridge that nobody asked; empty where there is no trunk to find, or are
+/// too many hosts for a measurement.
 fn measurable(hosts: usize) -> &'static str {
     match hosts {
-        0..=2 => "",
-        _ => ": `heddle map --controller` measures them",
+        3..=124 => ": `heddle map --controller` measures them",
+        _ => "",
     }
 }

@@ -15,6 +15,36 @@ fn hosts_alone(hosts: u8) -> SimulatedCluster {
     w
 }
 
+fn measured() -> SimulatedCluster {
+    let mut w = hosts_alone(5);
+    w.order(1);
+    w.measured(&["n3", "n4"]);
+    w
+}
+
+impl SimulatedCluster {
+    /// Takes another inventory.
+    fn takes(&mut self, text: &str) {
+        self.inventory = Inventory::parse("i.yaml", text).unwrap();
+        let inventory = Box::new(self.inventory.clone());
+        self.event(ControllerEvent::InventoryChanged(inventory));
+    }
+
+    fn agent_falls_silent(&mut self, host: &str) {
+        let fact = DeviceFact::Failed {
+            table: None,
+            problem: "no report for 11 s".into(),
+            refused: None,
+        };
+        self.event(ControllerEvent::Observed(Observation {
+            at: self.now,
+            reporter: host.into(),
+            source: ObservationSource::Agent,
+            fact,
+        }));
+    }
+}
+
 /// A controller that starts anew with what the old one published and measured.
 fn restarted(old: &SimulatedCluster) -> SimulatedCluster {
     let order = old.published.last().unwrap().clone();
@@ -89,17 +119,7 @@ fn a_host_whose_card_is_down_is_dropped_and_one_whose_agent_is_silent_stays() {
     w.order(1);
     w.measured(&["n2", "n3"]);
     let measured = w.published.len();
-    let fact = DeviceFact::Failed {
-        table: None,
-        problem: "no report for 11 s".into(),
-        refused: None,
-    };
-    w.event(ControllerEvent::Observed(Observation {
-        at: w.now,
-        reporter: "n0".into(),
-        source: ObservationSource::Agent,
-        fact,
-    }));
+    w.agent_falls_silent("n0");
     w.run(100_000);
     assert_eq!(w.published.len(), measured, "{:#?}", w.said);
     let mut down = report(3);
@@ -115,10 +135,7 @@ fn a_host_whose_card_is_down_is_dropped_and_one_whose_agent_is_silent_stays() {
 
 #[test]
 fn after_a_restart_the_tree_stays_while_agents_are_missing() {
-    let mut old = hosts_alone(5);
-    old.order(1);
-    old.measured(&["n3", "n4"]);
-    let mut w = restarted(&old);
+    let mut w = restarted(&measured());
     // Those on the bridge of the way in come last.
     for n in [3, 4, 0, 1] {
         w.reports(n, true);
@@ -133,10 +150,10 @@ fn after_a_restart_the_tree_stays_while_agents_are_missing() {
 
 #[test]
 fn a_published_tree_stays_where_no_agent_reports() {
-    let mut old = hosts_alone(5);
-    old.order(1);
-    old.measured(&["n3", "n4"]);
-    let mut w = restarted(&old);
+    let mut w = restarted(&measured());
+    w.run(200_000);
+    let hosts = "hosts: [n0, n1, n2, n3, n4]";
+    w.takes(&format!("switches: {{}}\n{hosts}"));
     w.run(200_000);
     assert!(w.published.is_empty(), "{:#?}", w.said);
     let alarms = w.engine.snapshot(w.now).alarms;
@@ -153,4 +170,72 @@ fn without_agents_nothing_is_published_and_it_says_why() {
     let said = "host \"n1\": seen nowhere: no agent reports";
     assert!(w.alarmed(said), "{:#?}", w.engine.snapshot(w.now).alarms);
     assert!(w.published.is_empty());
+}
+
+#[test]
+fn with_a_host_down_the_tree_outlives_a_restart() {
+    for down in [0, 4] {
+        let mut w = restarted(&measured());
+        for n in (0..5).filter(|n| *n != down) {
+            w.reports(n, true);
+        }
+        w.run(300_000);
+        assert!(w.published.is_empty(), "{down}: {:#?}", w.said);
+        assert!(!w.alarmed("tree"), "{down}: {:#?}", w.said);
+        w.reports(down, true);
+        w.run(20_000);
+        assert!(w.published.is_empty(), "{down}: {:#?}", w.said);
+        assert!(w.engine.snapshot(w.now).alarms.is_empty());
+    }
+}
+
+#[test]
+fn a_card_that_is_down_for_a_moment_changes_no_tree() {
+    let mut w = measured();
+    let before = w.published.len();
+    for n in [0, 3, 4] {
+        let mut down = report(n);
+        down.nics[0].up = false;
+        w.tells(down);
+        w.run(3_000);
+        w.reports(n, true);
+        w.run(5_000);
+    }
+    assert_eq!(w.published.len(), before, "{:#?}", w.said);
+}
+
+#[test]
+fn when_all_agents_are_silent_it_is_told() {
+    let mut w = measured();
+    let alarm = "no agent reports any more";
+    for n in 0..5 {
+        assert!(!w.alarmed(alarm));
+        w.agent_falls_silent(&format!("n{n}"));
+    }
+    w.run(10_000);
+    assert!(w.alarmed(alarm), "{:#?}", w.said);
+    w.reports(2, true);
+    w.run(1_000);
+    assert!(!w.alarmed(alarm), "{:#?}", w.said);
+}
+
+#[test]
+fn none_listed_for_a_while_and_a_silent_switch_lose_no_host() {
+    let hosts = "hosts: [n0, n1, n2]";
+    let mut w = two_switches();
+    w.start(None);
+    w.run(3_000);
+    for n in 0..3 {
+        w.reports(n, true);
+    }
+    w.run(3_000);
+    w.takes(&format!("switches: {{}}\n{hosts}"));
+    w.run(20_000);
+    w.mute("s1");
+    let both = "switches: {s0: {address: 10.0.0.1}, s1: {address: 10.0.0.2}}\nsnmp: {default: \
+                {version: 2c, community: c}}";
+    w.takes(&format!("{both}\n{hosts}"));
+    w.run(200_000);
+    let left = w.published.last().unwrap().file.hosts.len();
+    assert_eq!(left, 3, "{:#?}", w.said);
 }

@@ -67,6 +67,13 @@ pub(crate) struct InferenceScope<'a> {
     pub(crate) mapped: &'a MappedPlaces,
 }
 
+impl InferenceScope<'_> {
+    /// True if an inventory lists hosts and no switch.
+    pub(crate) fn lists_no_switch(&self) -> bool {
+        self.stated.is_some() && self.switches.is_empty()
+    }
+}
+
 /// A statement of a device about a neighbour, and the node that is meant.
 pub(crate) struct NeighbourStatement<'f> {
     pub(crate) device: DeviceIx,

@@ -52,7 +52,7 @@ struct SeatSearch<'i, 'f> {
 /// not known.
 pub(crate) fn place_hosts(known: &mut Known<'_>, unplaced: &[NodeIx]) -> Vec<DraftLink> {
     let facts = known.facts;
-    if shared_networks::decide(facts) {
+    if facts.scope.lists_no_switch() {
         return shared_networks::place_hosts(known);
     }
     let islands = DeviceIslands::new(known);

@@ -6,6 +6,7 @@
 use crate::acceptance::known::Known;
 use crate::claims::{ClaimEnd, EndPort, slower};
 use crate::draft::DraftLink;
+use crate::facts::host_statements::own_addresses;
 use crate::facts::{Facts, NodeIx};
 use crate::readers::operator;
 use inventory::BitsPerSec;
@@ -16,19 +17,17 @@ use inventory::host_report::Nic;
 use inventory::topology::{LinkGrade, LinkState, NodeKind};
 use inventory::topology_file::plain_name;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashSet};
 use std::net::IpAddr;
+
+/// Behind fewer hosts there is no trunk to find.
+const LEAST_UNKNOWN: usize = 3;
 
 /// The first address of a network, and the length of its prefix.
 type Network = (IpAddr, u8);
 
 /// The cards of hosts in one network, by the hosts' nodes.
 type NetworkCards<'f> = BTreeMap<NodeIx, &'f Nic>;
-
-/// True if the inventory lists hosts and no switch.
-pub(super) fn decide(facts: &Facts<'_>) -> bool {
-    facts.scope.stated.is_some() && facts.scope.switches.is_empty()
-}
 
 /// The links of all hosts to the bridge of their network, with an alarm for each bridge, and for
 /// each host that shares no network.
@@ -53,22 +52,20 @@ pub(super) fn place_hosts(known: &mut Known<'_>) -> Vec<DraftLink> {
 
 /// The networks in which at least two hosts have a card, each with an address of its own.
 fn networks<'f>(facts: &'f Facts<'_>) -> BTreeMap<Network, NetworkCards<'f>> {
-    let mut owners: HashMap<IpAddr, usize> = HashMap::new();
-    let statements = || facts.host_statements.iter();
-    for (_, statement) in statements() {
-        let cards = statement.cards.iter();
-        for (address, _) in cards.flat_map(|card| &card.addresses) {
-            *owners.entry(*address).or_default() += 1;
-        }
-    }
+    // Bridges of virtual machines have the same address on every host.
+    let owned: HashSet<(NodeIx, IpAddr)> = own_addresses(facts).into_iter().collect();
     let mut networks: BTreeMap<Network, NetworkCards<'f>> = BTreeMap::new();
-    for (host, statement) in statements() {
+    for (node, _, stated) in facts.hosts() {
+        let Some(statement) = facts.host_statements.get(&node) else {
+            continue;
+        };
+        let is_meant = |ip: IpAddr| stated.address.is_none_or(|address| address == ip);
         for card in statement.cards.iter().filter(|card| card.up) {
-            // Bridges of virtual machines have the same address on every host.
-            let own = card.addresses.iter().filter(|(ip, _)| owners[ip] == 1);
+            let own = card.addresses.iter();
+            let own = own.filter(|(ip, _)| owned.contains(&(node, *ip)) && is_meant(*ip));
             for (ip, prefix) in own.filter(|address| is_reached_from_elsewhere(address)) {
                 let network = (network_of(*ip, *prefix), *prefix);
-                networks.entry(network).or_default().insert(*host, card);
+                networks.entry(network).or_default().insert(node, card);
             }
         }
     }
@@ -98,10 +95,16 @@ fn on_bridge(
     cards: &NetworkCards<'_>,
 ) -> Vec<DraftLink> {
     let network = format!("{address}/{prefix}");
-    let name = plain_name(&format!("net-{address}-{prefix}"));
+    let mut name = plain_name(&format!("net-{address}-{prefix}"));
+    let is_others = |node: NodeIx| known.kind(node) != NodeKind::Unmanaged;
+    while known.facts.node_named(&name).is_some_and(is_others) {
+        name.push('+');
+    }
     let bridge = known.add_node(&name, NodeKind::Unmanaged);
-    let kind = AlarmKind::HostsInNetwork(network.clone(), cards.len());
-    known.alarm(bridge, kind);
+    if cards.len() >= LEAST_UNKNOWN {
+        let kind = AlarmKind::HostsInNetwork(network.clone(), cards.len());
+        known.alarm(bridge, kind);
+    }
     let link = |(host, card): (&NodeIx, &&Nic)| {
         let mut evidence = vec![Evidence::SharesNetwork(network.clone())];
         DraftLink {

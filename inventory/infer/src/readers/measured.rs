@@ -23,7 +23,13 @@ pub(crate) fn apply(draft: &mut DraftNetwork<'_>) {
     }
     for bridge in bridges(draft) {
         let hosts = draft.hosts_at(bridge);
-        let Some(place) = places.iter().find(|place| place.is_about(&hosts)) else {
+        // Where no switch is listed, a host that is silent or gone says nothing about the others.
+        let alone = draft.facts.scope.lists_no_switch();
+        let fits = |place: &&MappedPlace| match alone {
+            true => place.covers(&hosts),
+            false => place.is_about(&hosts),
+        };
+        let Some(place) = places.iter().find(fits) else {
             continue;
         };
         draft.alarm_moved(bridge, place);
@@ -35,10 +41,18 @@ pub(crate) fn apply(draft: &mut DraftNetwork<'_>) {
             draft.forget_unknown_rates(bridge);
         }
         // The outer trunks first, so that a cable ends up behind the innermost.
-        trunks.sort_by_key(|trunk| std::cmp::Reverse(trunk.behind.len()));
+        trunks.sort_by_key(|trunk| std::cmp::Reverse(trunk.size));
         let mut own = vec![bridge];
-        for trunk in &trunks {
-            let far = cables.add(draft, trunk, &own);
+        for (number, trunk) in trunks.iter().enumerate() {
+            let outer = trunks[..number]
+                .iter()
+                .rposition(|outer| outer.holds(trunk));
+            let far = cables.add(
+                draft,
+                trunk,
+                &own,
+                outer.map_or(bridge, |outer| own[outer + 1]),
+            );
             own.push(far);
         }
     }
@@ -87,8 +101,8 @@ impl DraftNetwork<'_> {
         }
     }
 
-    /// Where no switch states the rate of a host's cable, flows do: the card of a virtual machine
-    /// states none, or one that it never reaches.
+    /// Where nobody states the rate of a host's cable, flows do: the card of a virtual machine has
+    /// none.
     fn take_rates(&mut self, bridge: NodeIx, place: &MappedPlace) {
         for number in 0..self.links.len() {
             let Some(host) = self.links[number].far_end(bridge) else {
@@ -100,7 +114,7 @@ impl DraftNetwork<'_> {
             let Some(rate) = reached.filter(|_| link.evidence.iter().any(is_alone)) else {
                 continue;
             };
-            if !link.rate_is_known() || rate.0 < link.rate.0 / 2 {
+            if !link.rate_is_known() {
                 link.rate = rate;
                 link.evidence.retain(|e| !matches!(e, Evidence::Rate(_)));
                 let reached = FlowFinding::Reached(rate);
@@ -140,12 +154,24 @@ struct PlaceCables<'p> {
     place: &'p MappedPlace,
     /// The numbers of links.
     behind: BTreeMap<usize, HashSet<String>>,
+    /// Hosts of the place that are not on the bridge now.
+    absent: Vec<&'p str>,
 }
 
 /// A trunk, by the cables of the flat bridge that are behind it.
 struct TrunkClaim<'p> {
     trunk: &'p PlaceTrunk,
     behind: BTreeSet<usize>,
+    /// The cables behind it, with those of absent hosts.
+    size: usize,
+}
+
+impl TrunkClaim<'_> {
+    /// True if all hosts behind the other trunk are behind this one, too.
+    fn holds(&self, other: &TrunkClaim<'_>) -> bool {
+        let mut inner = other.trunk.side.iter();
+        inner.all(|host| self.trunk.side.contains(host))
+    }
 }
 
 impl<'p> PlaceCables<'p> {
@@ -169,10 +195,18 @@ impl<'p> PlaceCables<'p> {
             let inside = hosts.iter().filter(|(_, node)| parts.find(*node) == part);
             Some((number, inside.map(|(name, _)| (*name).clone()).collect()))
         });
+        let behind: BTreeMap<usize, HashSet<String>> = behind.collect();
+        let is_absent = |host: &&String| !behind.values().any(|hosts| hosts.contains(*host));
         PlaceCables {
             bridge,
             place,
-            behind: behind.collect(),
+            absent: place
+                .hosts
+                .iter()
+                .filter(is_absent)
+                .map(String::as_str)
+                .collect(),
+            behind,
         }
     }
 
@@ -217,14 +251,20 @@ impl<'p> PlaceCables<'p> {
             .iter()
             .filter(|h| side.contains(h.as_str()));
         let is_inside = (1..self.place.hosts.len()).contains(&own.count());
-        let rest = self.behind.len() - behind.len();
+        let absent = self.absent.iter().filter(|h| side.contains(**h)).count();
+        let size = behind.len() + absent;
+        let rest = self.behind.len() + self.absent.len() - size;
         match (is_inside, parted) {
             (true, true) => Err(MeasuredConflict::Protocols),
-            (true, false) if behind.len() >= 2 && rest >= 2 => {
+            (true, false) if size >= 2 && rest >= 2 => {
                 let stated = |n: &usize| draft.links[*n].evidence.contains(&Evidence::Stated);
                 match behind.iter().any(stated) {
                     true => Err(MeasuredConflict::Operator),
-                    false => Ok(Some(TrunkClaim { trunk, behind })),
+                    false => Ok(Some(TrunkClaim {
+                        trunk,
+                        behind,
+                        size,
+                    })),
                 }
             }
             _ => Ok(None),
@@ -232,8 +272,14 @@ impl<'p> PlaceCables<'p> {
     }
 
     /// Adds a trunk, and moves the cables behind it to its far bridge, which it returns. `own` are
-    /// the bridges of the place so far.
-    fn add(&self, draft: &mut DraftNetwork<'_>, claim: &TrunkClaim<'_>, own: &[NodeIx]) -> NodeIx {
+    /// the bridges of the place so far, `outer` is the one where it hangs if no cable tells.
+    fn add(
+        &self,
+        draft: &mut DraftNetwork<'_>,
+        claim: &TrunkClaim<'_>,
+        own: &[NodeIx],
+        outer: NodeIx,
+    ) -> NodeIx {
         let far = draft.add_bridge(format!("{}-{}", draft.name(self.bridge), own.len()));
         let name = draft.name(far).to_owned();
         let ends = claim
@@ -241,7 +287,7 @@ impl<'p> PlaceCables<'p> {
             .iter()
             .flat_map(|link| &draft.links[*link].ends);
         let mut ends = ends.map(|end| end.node);
-        let near = ends.find(|node| own.contains(node)).unwrap_or(self.bridge);
+        let near = ends.find(|node| own.contains(node)).unwrap_or(outer);
         for link in &claim.behind {
             let link = &mut draft.links[*link];
             let own = link.ends.iter_mut().find(|end| end.node == near);

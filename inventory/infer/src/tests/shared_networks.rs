@@ -53,7 +53,8 @@ fn seat(host: &str, bridge: &str, card: &str) -> (String, String, String) {
 #[test]
 fn hosts_with_addresses_in_one_network_are_on_one_bridge() {
     let eth0 = |n: u8| card("eth0", 1000, &[&format!("10.0.0.{n}/24"), "fe80::1/64"]);
-    let net = hosts("[n0, n1]", vec![vec![eth0(1)], vec![eth0(2)]]);
+    let cards = [1, 2, 3].map(|n| vec![eth0(n)]);
+    let net = hosts("[n0, n1, n2]", cards.to_vec());
     let topology = infer(&net.inventory, &net.views);
     let bridge = "net-10.0.0.0-24";
     assert_eq!(topology.kinds()[bridge], NodeKind::Unmanaged);
@@ -73,7 +74,7 @@ fn hosts_with_addresses_in_one_network_are_on_one_bridge() {
     assert_eq!(
         topology.alarms[0].to_string(),
         "network 10.0.0.0/24: the inventory lists no switch, so all its hosts are on one unmanaged \
-         bridge, and the rates behind it are not known"
+         bridge, and the rates behind it are not known: `heddle map --controller` measures them"
     );
     assert_eq!(topology.clusters.len(), 1);
 }
@@ -145,7 +146,7 @@ fn a_host_that_shares_no_network_has_no_place() {
 }
 
 #[test]
-fn flows_tell_rates_that_cards_do_not() {
+fn flows_tell_rates_that_nobody_states() {
     let host = |n: u8, rate: Option<u64>| {
         let mut eth0 = card(
             "eth0",
@@ -155,8 +156,7 @@ fn flows_tell_rates_that_cards_do_not() {
         eth0.rate = rate.map(BitsPerSec::mega);
         vec![eth0]
     };
-    // The last two state nothing, and a rate that they never reach.
-    let rates = [Some(1000), Some(1000), None, Some(10_000)];
+    let rates = [Some(1000), Some(1000), Some(1000), None];
     let cards = (1..).zip(rates).map(|(n, rate)| host(n, rate)).collect();
     let names = ["n0", "n1", "n2", "n3"].map(str::to_owned);
     let reached = [940, 600, 200, 200].map(BitsPerSec::mega);
@@ -181,7 +181,7 @@ fn flows_tell_rates_that_cards_do_not() {
         .iter()
         .map(|l| (l.b.as_str(), l.rate_bps.0 / 1_000_000));
     let found: BTreeMap<&str, u64> = found.collect();
-    let (trunk, hosts) = (("net-10.0.0.0-24-1", 100), [1000, 1000, 200, 200]);
+    let (trunk, hosts) = (("net-10.0.0.0-24-1", 100), [1000, 1000, 1000, 200]);
     let expected = ["n0", "n1", "n2", "n3"].into_iter().zip(hosts);
     assert_eq!(found, expected.chain([trunk]).collect());
     let last = topology.links.iter().find(|l| l.b == "n3").unwrap();
@@ -190,5 +190,71 @@ fn flows_tell_rates_that_cards_do_not() {
     assert!(
         said[2].contains("cross the trunk to net-10.0.0.0-24-1"),
         "{said:?}"
+    );
+}
+
+#[test]
+fn a_measurement_holds_for_hosts_that_are_left() {
+    let eth0 = |n: u8| vec![card("eth0", 1000, &[&format!("10.0.0.{n}/24")])];
+    let names: Vec<String> = (0..8).map(|n| format!("n{n}")).collect();
+    let trunk = |side: &[&str]| PlaceTrunk {
+        side: side.iter().map(|host| (*host).to_owned()).collect(),
+        rate: BitsPerSec::mega(100),
+        probability: 999,
+        filled: 9,
+    };
+    let place = || MappedPlace {
+        bridge: "net-10.0.0.0-24".into(),
+        hosts: names.clone(),
+        beside: vec![],
+        at: Millis(1),
+        rounds: 40,
+        moved: Bytes(1),
+        trunks: vec![
+            trunk(&["n2", "n3"]),
+            trunk(&["n2", "n3", "n4", "n5", "n6", "n7"]),
+            trunk(&["n6", "n7"]),
+        ],
+        rates: BTreeMap::new(),
+        link_losses: BTreeMap::new(),
+    };
+    let links = |missing: &[usize]| {
+        let stated = format!("[{}]", names.join(", "));
+        let mut net = hosts(&stated, (1..9).map(eth0).collect());
+        for host in missing {
+            net.views.remove(&names[*host]);
+        }
+        let links = net.infer_with(place()).links;
+        let ends: Vec<(String, String)> = links.into_iter().map(|l| (l.a, l.b)).collect();
+        ends
+    };
+    let whole = links(&[]);
+    assert_eq!(whole.len(), 11);
+    for missing in [
+        &[0][..],
+        &[2],
+        &[2, 3],
+        &[0, 1],
+        &[2, 3, 4, 5, 6, 7],
+        &[6, 7, 2, 0],
+    ] {
+        let is_left = |(_, b): &&(String, String)| !missing.iter().any(|n| names[*n] == *b);
+        let expected: Vec<_> = whole.iter().filter(is_left).cloned().collect();
+        assert_eq!(links(missing), expected, "{missing:?}");
+    }
+}
+
+#[test]
+fn an_address_of_two_cards_of_one_host_is_its_own_and_a_name_is_not_taken() {
+    let first = vec![
+        card("eth0", 1000, &["10.0.0.1/24"]),
+        card("lo1", 1000, &["10.0.0.1/32"]),
+    ];
+    let cards = vec![first, vec![card("eth0", 1000, &["10.0.0.2/24"])]];
+    let net = hosts("[n0, n1, net-10.0.0.0-24]", cards);
+    let bridge = "net-10.0.0.0-24+";
+    assert_eq!(
+        seats(&net),
+        ["n0", "n1"].map(|host| seat(host, bridge, "eth0"))
     );
 }
