@@ -218,7 +218,7 @@ fn write(args: &Args, draft: &InventoryDraft) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What was written, what it lacks, and what comes next.
+/// The lines that say what was written, what it lacks, and which step is next.
 fn written_lines(file: &str, draft: &InventoryDraft) -> String {
     let mut lines = format!(
         "heddle: {file}: {}, {}\n",

@@ -420,7 +420,7 @@ mod tests {
     use inventory::{Millis, Topology};
     use selection::decision_table::DataCarrier;
 
-    /// What the doctor finds about four slow hosts, of which the last has this setting, too.
+    /// The findings about four slow hosts, of which the last has this setting, too.
     fn found(setting: &str) -> JobFindings {
         let text = format!(
             "switches: [s0, s1]

@@ -180,14 +180,15 @@ pub fn measure_tree(
             }
             error => break error,
         }
-        if coordinator.moved() + plan.bytes.max(coordinator.dearest()) > limits.budget.0 as f64 {
+        let dearest = coordinator.dearest();
+        if coordinator.moved() + plan.round_bytes(dearest) > limits.budget.0 as f64 {
             break too_few_for(limits.budget, coordinator, &session, plan.rate);
         }
         let Some(flows) = again.take().or_else(|| session.next_round(&mut random)) else {
             break None;
         };
         let (began, flowed) = (Instant::now(), coordinator.flowed());
-        let least = plan.least_bytes_after(session.rounds_together(), coordinator.dearest());
+        let least = plan.least_bytes_after(session.rounds_together(), dearest);
         coordinator.do_again_within(limits.budget.0 as f64 - least);
         match coordinator.measure(&flows, plan.window) {
             Ok(None) => again = Some(flows),
@@ -286,11 +287,16 @@ impl RoundPlan {
         })
     }
 
+    /// The bytes of a round: as many as planned, or as the dearest one took, because senders at a pace
+    /// send more than their cables carry.
+    fn round_bytes(&self, dearest: f64) -> f64 {
+        self.bytes.max(dearest)
+    }
+
     /// The bytes that the rest of the least rounds takes after so many, and the flows of each host
-    /// alone. A round takes as many as planned, or as the dearest one: senders at a pace send more
-    /// than their cables carry.
+    /// alone.
     fn least_bytes_after(&self, rounds: usize, dearest: f64) -> f64 {
-        (LEAST_ROUNDS + 1).saturating_sub(rounds) as f64 * self.bytes.max(dearest)
+        (LEAST_ROUNDS + 1).saturating_sub(rounds) as f64 * self.round_bytes(dearest)
     }
 }
 

@@ -357,7 +357,7 @@ fn what_hosts_send_counts_though_the_round_fails() {
     let first = coordinator.moved();
     assert_eq!(first, 2e6 + 625.0);
     coordinator.measure(&round, WINDOW).expect_err("gone");
-    // What the third host sent is not known: as much as the fastest.
+    // The third host does not tell what it sent, so it counts like the fastest.
     assert_eq!(coordinator.moved() - first, 3e6);
     assert_eq!(coordinator.flowed(), WINDOW * 2);
     // The cost is told with the error.

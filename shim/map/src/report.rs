@@ -15,7 +15,7 @@ use std::time::Duration;
 /// The rates of two directions are told apart from this ratio on.
 const DIFFERENT: f64 = 1.3;
 
-/// What became of the tree.
+/// The outcome of a measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TreeVerdict {
     /// Its file is there.

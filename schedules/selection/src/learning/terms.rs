@@ -1,4 +1,4 @@
-//! What a row of a way may take and cost, by who measured that way before.
+//! The length and the allowed cost of a row of a way, by who measured that way before.
 use std::time::Duration;
 
 /// The rows of a way that is tried: long beside an agreement. Early in a job a shorter one has to do.
@@ -15,7 +15,7 @@ const FIRST: [Duration; 1] = [ROWS[2]];
 pub(super) struct TrialTerms {
     /// The row takes about so long: the longest of these that can be paid for.
     pub(super) rows: &'static [Duration],
-    /// What it is expected to lose beside the fastest way counts so many times.
+    /// The loss that is expected beside the fastest way counts so many times.
     pub(super) weight: u32,
     /// Each call counts for at least this part of one of the fastest way. A way that takes r times as
     /// long then costs (r - 1) / `least` hundredths of the time so far.
