@@ -34,7 +34,7 @@ help:
 	@echo "make bench-live   what the runtime costs a call of 1 kB that goes the library's own way, agreements included: docs/live-change.md"
 	@echo "make bench-comms  what the runtime costs communicators that live for one small call: docs/live-change.md"
 	@echo "make bench-programs  whole programs of others with the runtime and without it: docs/programs.md; NPB=FOLDER: NPB's, built there, too"
-	@echo "make bench-map    heddle map on TREES (now $(TREES)) random emulated trees against the truth: docs/without-snmp.md (root)"
+	@echo "make bench-map    heddle map on TREES (now $(TREES)) random emulated trees against the truth: docs/map-judged.md (root)"
 	@echo "make bench-fleet  what a simulated fleet of 1,000 switches and 20,000 hosts costs: docs/fleet.md; PARTS=controller: only that"
 	@echo "make bench-scaling  time and memory of planning against hosts: docs/scaling.md and docs/scaling.svg"
 	@echo "make predictions  predicted against measured times: docs/predictions.md and docs/predictions.svg"
