@@ -21,6 +21,7 @@
 //! | [`octets`] | blocks as octets, whatever their datatypes are |
 //! | [`mesh_state`] | the same over the runtime's own TCP connections |
 //! | [`relayed`], [`reduce_op`] | reductions and broadcasts along the ring |
+//! | [`relayed_by_leaders`] | the same where hosts have several ranks |
 //! | [`aligned_room`] | memory in which elements of any datatype may lie |
 //! | [`location`] | where this library lies |
 //!
@@ -56,6 +57,7 @@ mod reduce_op;
 mod reduction_entries;
 mod registry;
 mod relayed;
+mod relayed_by_leaders;
 mod requests;
 mod root_rank;
 mod set_learning;

@@ -27,8 +27,44 @@ pub(crate) enum MeshState {
     #[default]
     Untried,
     Up(TcpMesh),
+    /// They stand between others.
+    Apart,
     /// Some rank could not; nobody tries again.
     Refused,
+}
+
+/// The ranks that connections are for. The mesh knows them by numbers from 0.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum MeshMembers<'a> {
+    /// All ranks, by their own numbers.
+    All,
+    /// These, in ascending order.
+    These(&'a [u32]),
+}
+
+impl MeshMembers<'_> {
+    /// The number of a rank; `None` if it takes no part.
+    fn number(self, rank: u32) -> Option<u32> {
+        match self {
+            MeshMembers::All => Some(rank),
+            MeshMembers::These(ranks) => ranks.binary_search(&rank).ok().map(|at| at as u32),
+        }
+    }
+
+    fn rank(self, number: u32) -> u32 {
+        match self {
+            MeshMembers::All => number,
+            MeshMembers::These(ranks) => ranks.get(number as usize).copied().unwrap_or(u32::MAX),
+        }
+    }
+
+    /// Their number, among so many ranks.
+    fn count(self, ranks: u32) -> u32 {
+        match self {
+            MeshMembers::All => ranks,
+            MeshMembers::These(ranks) => ranks.len() as u32,
+        }
+    }
 }
 
 impl MeshState {
@@ -37,19 +73,24 @@ impl MeshState {
         &mut self,
         within: &CallComm,
         follow: &FollowedEpoch,
+        members: MeshMembers,
     ) -> MpiResult<bool> {
         if let MeshState::Untried = self {
-            let (mesh, problem) = connect(within, follow)?;
-            let everybody = within.holds_on_all_ranks(mesh.is_some())?;
+            let rank = within.rank as u32;
+            let is_apart = members.number(rank).is_none();
+            let (mesh, problem) = connect(within, follow, members)?;
+            let everybody = within.holds_on_all_ranks(is_apart || mesh.is_some())?;
             if let (false, Some(problem)) = (everybody, problem) {
                 stderr::write_line_once(&format!("TCP path: {problem}; calls go without it"));
             }
-            *self = mesh
-                .filter(|_| everybody)
-                .map_or(MeshState::Refused, MeshState::Up);
-            self.pace(within.rank as u32, follow);
+            *self = match mesh.filter(|_| everybody) {
+                Some(mesh) => MeshState::Up(mesh),
+                None if everybody => MeshState::Apart,
+                None => MeshState::Refused,
+            };
+            self.pace(rank, follow, members);
         }
-        Ok(self.mesh().is_some())
+        Ok(matches!(self, MeshState::Up(_) | MeshState::Apart))
     }
 
     pub(crate) fn mesh(&mut self) -> Option<&mut TcpMesh> {
@@ -61,11 +102,11 @@ impl MeshState {
     }
 
     /// Sends at the rates of this epoch's links.
-    pub(crate) fn pace(&mut self, rank: u32, follow: &FollowedEpoch) {
+    pub(crate) fn pace(&mut self, rank: u32, follow: &FollowedEpoch, members: MeshMembers) {
         if let MeshState::Up(mesh) = self {
             // A kernel that refuses sends faster than need be: nothing is lost but evenness.
-            let _ = mesh.pace(|other| follow.view.pace(rank, other));
-            mesh.know_frame_times(|other| follow.view.frame_time(rank, other));
+            let _ = mesh.pace(|other| follow.view.pace(rank, members.rank(other)));
+            mesh.know_frame_times(|other| follow.view.frame_time(rank, members.rank(other)));
         }
     }
 }
@@ -74,6 +115,7 @@ impl MeshState {
 fn connect(
     within: &CallComm,
     follow: &FollowedEpoch,
+    members: MeshMembers,
 ) -> MpiResult<(Option<TcpMesh>, Option<String>)> {
     let me = within.rank as u32;
     let address = follow
@@ -88,7 +130,14 @@ fn connect(
             }
         });
     let address = address.and_then(|address| {
-        descriptors::check_descriptors(TcpMesh::descriptors(within.size as u32)).map(|()| address)
+        let count = members.count(within.size as u32);
+        descriptors::check_descriptors(TcpMesh::descriptors(count)).map(|()| address)
+    });
+    let number = members.number(me);
+    let address = address.and_then(|address| {
+        number
+            .map(|_| address)
+            .ok_or_else(|| "the connections are for others".to_owned())
     });
     let door = address
         .and_then(|address| MeshListener::open(address).map_err(|e| format!("{address}: {e}")));
@@ -107,7 +156,12 @@ fn connect(
     let patience = settings::patience(|name| std::env::var(name).ok());
     let all = within.gather_all(&own)?;
     within.broadcast(&mut secret)?;
-    let doors: Option<Vec<SocketAddr>> = all.chunks(DOOR).map(read).collect();
+    let doors = (0..).zip(all.chunks(DOOR));
+    let doors = doors.filter(|(rank, _)| members.number(*rank).is_some());
+    let doors: Option<Vec<SocketAddr>> = doors.map(|(_, door)| read(door)).collect();
+    let Some(number) = number else {
+        return Ok((None, None));
+    };
     Ok(match (door, doors) {
         (Err(problem), _) => (None, Some(problem)),
         (Ok(_), None) => (
@@ -115,7 +169,7 @@ fn connect(
             (me == 0).then(|| "some rank cannot be called; it says why".to_owned()),
         ),
         (Ok(door), Some(doors)) => {
-            match door.connect(me, &doors, &MeshSecret(secret), patience, || {
+            match door.connect(number, &doors, &MeshSecret(secret), patience, || {
                 within.progress()
             }) {
                 Ok(mesh) => {

@@ -119,6 +119,7 @@ functions! {
     #[cfg(mpich)]
     Pack_size(c_int, MPI_Datatype, MPI_Comm, *mut c_int);
     Query_thread(*mut c_int);
+    Reduce(*const c_void, *mut c_void, c_int, MPI_Datatype, MPI_Op, c_int, MPI_Comm);
     Reduce_local(*const c_void, *mut c_void, c_int, MPI_Datatype, MPI_Op);
     Reduce_scatter_block(*const c_void, *mut c_void, c_int, MPI_Datatype, MPI_Op, MPI_Comm);
     Test(*mut MPI_Request, *mut c_int, *mut MPI_Status);

@@ -4,14 +4,14 @@
 //! A library has few communicators to give away (MPICH: 2,048), so one is made only when a call
 //! first goes over the library's point-to-point, and serves all communicators of a process set. A
 //! process has [`MOST`] of them at once.
-use crate::abi::{MPI_Comm, MPI_Request};
+use crate::abi::{MPI_Comm, MPI_Op, MPI_Request};
 use crate::call_comm::CallComm;
 use crate::elements::MpiElements;
 use crate::error_handlers::quietly;
 use crate::mpi::{SUCCESS, mpi};
 use crate::mpi_result::{MpiResult, check};
 use runtime::stderr;
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The application's communicators come first: with thousands of them, in threads that call at
@@ -35,9 +35,9 @@ impl PrivateComm {
         MADE.load(Ordering::Relaxed) < MOST
     }
 
-    /// Splits, not duplicates: duplicating would run the application's attribute callbacks.
-    /// Collective.
-    pub(crate) fn of(within: &CallComm) -> MpiResult<PrivateComm> {
+    /// Of all ranks with the same part, in their order. Splits, not duplicates: duplicating would run
+    /// the application's attribute callbacks. Collective.
+    fn of(within: &CallComm, part: c_int) -> MpiResult<PrivateComm> {
         let mpi = mpi();
         let mut twin = PrivateComm {
             comm: mpi.handle.comm_null,
@@ -45,7 +45,7 @@ impl PrivateComm {
         };
         quietly(within.comm, || {
             // SAFETY: a valid intracommunicator and a place for the result.
-            check(unsafe { (mpi.call.Comm_split)(within.comm, 0, within.rank, &mut twin.comm) })
+            check(unsafe { (mpi.call.Comm_split)(within.comm, part, within.rank, &mut twin.comm) })
         })?;
         MADE.fetch_add(1, Ordering::Relaxed);
         // SAFETY: the communicator just made.
@@ -68,6 +68,34 @@ impl PrivateComm {
         MADE.fetch_sub(1, Ordering::Relaxed);
         // SAFETY: a communicator this made and nobody else knows; MPI sets the handle to null.
         unsafe { (mpi().call.Comm_free)(&mut self.comm) }
+    }
+
+    /// Combines the elements of all its ranks into those of rank 0, whose own lie there already if
+    /// `from` is `MPI_IN_PLACE`. Collective.
+    ///
+    /// # Safety
+    /// As the MPI standard says of MPI_Reduce.
+    pub(crate) unsafe fn reduce(
+        &self,
+        from: *const c_void,
+        into: MpiElements,
+        op: MPI_Op,
+    ) -> MpiResult<()> {
+        let MpiElements { at, datatype, .. } = into;
+        let count = into.int_count()?;
+        // SAFETY: passed on to the caller.
+        check(unsafe { (mpi().call.Reduce)(from, at, count, datatype, op, 0, self.comm) })
+    }
+
+    /// Its rank `root` gives its elements to all. Collective.
+    ///
+    /// # Safety
+    /// As the MPI standard says of MPI_Bcast.
+    pub(crate) unsafe fn broadcast(&self, elements: MpiElements, root: c_int) -> MpiResult<()> {
+        let MpiElements { at, datatype, .. } = elements;
+        let count = elements.int_count()?;
+        // SAFETY: passed on to the caller.
+        check(unsafe { (mpi().call.Bcast)(at, count, datatype, root, self.comm) })
     }
 
     /// # Safety
@@ -136,9 +164,14 @@ pub(crate) enum PrivateCommState {
 impl PrivateCommState {
     /// True if there is such a communicator; it is made now if nobody tried before. Collective.
     pub(crate) fn up(&mut self, within: &CallComm) -> MpiResult<bool> {
+        self.up_in_parts(within, 0)
+    }
+
+    /// The same with a communicator for the ranks of each part. Collective, of all parts.
+    pub(crate) fn up_in_parts(&mut self, within: &CallComm, part: c_int) -> MpiResult<bool> {
         if let PrivateCommState::Untried = self {
             let twin = if within.holds_on_all_ranks(PrivateComm::may_be_made())? {
-                PrivateComm::of(within).ok()
+                PrivateComm::of(within, part).ok()
             } else {
                 None
             };

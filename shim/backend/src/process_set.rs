@@ -1,6 +1,7 @@
 //! A process set, seen by one of its members. The set has the members of a communicator, of its
 //! duplicates, and of others that have the same members in the same order. The members follow an epoch
 //! together, and agree on it at calls on any of these communicators.
+mod connections;
 mod settled;
 #[cfg(test)]
 mod tests;
@@ -44,8 +45,6 @@ pub(crate) const BACKEND_MPI: Mpi = if cfg!(open_mpi) {
 } else {
     Mpi::Mpich
 };
-/// A call over TCP needs a packed copy, if its type has gaps.
-const MOST_OVER_TCP: u64 = 1 << 30;
 
 /// A process set, as one of its processes knows it.
 #[derive(Debug)]
@@ -60,6 +59,10 @@ pub(crate) struct ProcessSet {
     followed: FollowState,
     messages: PrivateCommState,
     wires: MeshState,
+    /// Connections between the leaders of hosts, and communicators of the ranks of a host: for
+    /// reductions and broadcasts where hosts have several ranks.
+    leader_wires: MeshState,
+    on_host: PrivateCommState,
     room: KeptRoom,
     learning: SetLearning,
     /// The last kind of calls that go to the library's own routine for as long as this epoch is
@@ -107,6 +110,8 @@ impl ProcessSet {
             followed: FollowState::Nothing,
             messages: PrivateCommState::Untried,
             wires: MeshState::default(),
+            leader_wires: MeshState::default(),
+            on_host: PrivateCommState::Untried,
             room: KeptRoom::default(),
             learning: SetLearning::default(),
             settled: None,
@@ -251,6 +256,10 @@ impl ProcessSet {
             // SAFETY: passed on to the caller.
             return Ok(unsafe { call.native() });
         };
+        if way == Way::Relay {
+            // SAFETY: passed on to the caller.
+            return unsafe { self.relay(call, within) };
+        }
         let mesh = self
             .wires
             .mesh()
@@ -271,9 +280,6 @@ impl ProcessSet {
         // SAFETY: passed on to the caller.
         unsafe {
             match (way, mesh, &self.messages) {
-                (Way::Relay, Some(mesh), _) => {
-                    relayed::carry_out(call, within, mesh, follow.ring(), &mut self.room)?
-                }
                 (Way::Ring { .. }, Some(mesh), _) => {
                     mesh_state::allgather(call, within, mesh, follow.parts(way))?
                 }
@@ -330,7 +336,7 @@ impl ProcessSet {
             let Some(learned) = self.learning.way(class, candidates) else {
                 return Ok((self.decided_way(within, collective, block)?, None));
             };
-            if self.ensure_passable(within, learned, block)? {
+            if self.ensure_passable(within, collective, learned, block)? {
                 return Ok((learned, Some(class)));
             }
             self.passing.refuse_all();
@@ -354,7 +360,7 @@ impl ProcessSet {
         };
         let mut way = follow.way(collective, block, self.row.count(collective, block));
         if way.carrier() == Some(DataCarrier::Tcp) {
-            if follow.may_connect(collective) && self.connects(within, block)? {
+            if follow.may_connect(collective) && self.connects(within, collective, block)? {
                 return Ok(way);
             }
             let FollowState::Planned(follow) = &self.followed else {
@@ -371,7 +377,13 @@ impl ProcessSet {
 
     /// True if calls with blocks of this size can go a way, which is planned and connected now if
     /// nobody did before. Collective.
-    fn ensure_passable(&mut self, within: &CallComm, way: Way, block: u64) -> MpiResult<bool> {
+    fn ensure_passable(
+        &mut self,
+        within: &CallComm,
+        collective: Collective,
+        way: Way,
+        block: u64,
+    ) -> MpiResult<bool> {
         if way == Way::Native {
             return Ok(true);
         }
@@ -381,20 +393,10 @@ impl ProcessSet {
             _ => return Ok(false),
         }
         if way.carrier() == Some(DataCarrier::Tcp) {
-            self.connects(within, block)
+            self.connects(within, collective, block)
         } else {
             self.messages.up(within)
         }
-    }
-
-    /// True if blocks of this size can go over TCP; connections are made now if nobody tried
-    /// before. Collective.
-    fn connects(&mut self, within: &CallComm, block: u64) -> MpiResult<bool> {
-        let FollowState::Planned(follow) = &self.followed else {
-            return Ok(false);
-        };
-        watchdog::begin_wait(|| format!("rank {}: the connections of all ranks", within.rank));
-        Ok(block <= MOST_OVER_TCP && self.wires.ensure_connected(within, follow)?)
     }
 
     /// Rank 0 tells what it has heard of the shared directory. Collective.
@@ -499,7 +501,7 @@ impl ProcessSet {
                 if let Some(root) = &mut self.root {
                     root.planned(&follow);
                 }
-                self.wires.pace(within.rank as u32, &follow);
+                self.pace_connections(&follow);
                 self.followed = FollowState::Planned(Box::new(follow));
             }
             Err(problem) if same => self.stand_aside(problem),
@@ -524,9 +526,12 @@ impl ProcessSet {
     /// knows stays.
     pub(crate) fn release_resources(&mut self) {
         self.wires = MeshState::default();
+        self.leader_wires = MeshState::default();
         self.room = KeptRoom::default();
-        if let PrivateCommState::Over(mut twin) = std::mem::take(&mut self.messages) {
-            twin.free();
+        for state in [&mut self.messages, &mut self.on_host] {
+            if let PrivateCommState::Over(mut twin) = std::mem::take(state) {
+                twin.free();
+            }
         }
     }
 

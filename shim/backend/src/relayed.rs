@@ -14,7 +14,7 @@ use crate::reduce_op;
 use runtime::settings::{ForcedWays, RuntimeSettings};
 use runtime::tcp::TcpMesh;
 use runtime::tcp::relay::{RelayMemory, chunk_room};
-use schedules::relay::{RelayCollective, share};
+use schedules::relay::{RankRelay, RelayCollective, share};
 use selection::decision_table::{Collective, LEAST_RELAYED, Way};
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -54,43 +54,60 @@ pub(crate) fn may_go(call: &CollectiveCall, within: &CallComm) -> MpiResult<bool
     within.holds_on_all_ranks(reduce_op::commutes(op) && datatype::lies_as_sent(datatype))
 }
 
-/// `room` is for reductions, and may hold anything.
+/// A ring, its connections, and the place of this rank in both.
+pub(crate) struct RelayRing<'a> {
+    /// The connections of those on the ring.
+    pub(crate) mesh: &'a mut TcpMesh,
+    /// The numbers by which the mesh knows them, in the order of the ring.
+    pub(crate) ring: &'a [u32],
+    /// This rank's number.
+    pub(crate) me: u32,
+    /// For reductions; it may hold anything.
+    pub(crate) room: &'a mut KeptRoom,
+}
+
+/// All ranks are on the ring, and their numbers are their ranks.
 ///
 /// # Safety
 /// As the MPI standard says of the call's arguments.
 pub(crate) unsafe fn carry_out(
     call: &CollectiveCall,
     within: &CallComm,
-    mesh: &mut TcpMesh,
-    ring: &[u32],
-    room: &mut KeptRoom,
+    ring: &mut RelayRing,
 ) -> MpiResult<()> {
     // SAFETY: passed on to the caller.
     let outcome = unsafe {
         match (call.role, call.collective) {
-            (CallRole::Broadcast { root }, _) => broadcast(call, within, mesh, ring, root as u32),
-            (_, Collective::Allreduce) => allreduce(call, within, mesh, ring, room),
-            _ => reduce_scatter_block(call, within, mesh, ring, room),
+            (CallRole::Broadcast { root }, _) => broadcast(call, within, ring, root as u32),
+            (_, Collective::Allreduce) => allreduce(call, within, ring, is_in_place(call)),
+            _ => reduce_scatter_block(call, within, ring),
         }
     };
-    room.done();
+    ring.room.done();
     outcome
 }
 
+/// True if a rank's own elements lie where the result goes. Programs that pass one buffer twice are
+/// wrong, and yet both libraries may carry them through.
+pub(crate) fn is_in_place(call: &CollectiveCall) -> bool {
+    call.in_place() || call.send.at == call.receive.at
+}
+
+/// What the one with number `root` on the ring has, all get.
+///
 /// # Safety
 /// As the MPI standard says of the call's arguments.
-unsafe fn broadcast(
+pub(crate) unsafe fn broadcast(
     call: &CollectiveCall,
     within: &CallComm,
-    mesh: &mut TcpMesh,
-    ring: &[u32],
+    ring: &mut RelayRing,
     root: u32,
 ) -> MpiResult<()> {
     let blocks = call.received()?;
     let (elements, length) = (blocks.of_rank(0), blocks.octets(0));
     let plain = DatatypeLayout::of(elements.datatype)?.plain;
     let mut aside = octets::room(if plain { 0 } else { length })?;
-    if !plain && root == within.rank as u32 {
+    if !plain && root == ring.me {
         // SAFETY: passed on to the caller.
         unsafe { elements.copy(octets_of(&mut aside)) }?;
     }
@@ -109,8 +126,9 @@ unsafe fn broadcast(
         aside: &mut [],
     };
     let spread = RelayCollective::Broadcast { root };
-    relay(call, within, mesh, ring, spread, memory)?;
-    if plain || root == within.rank as u32 {
+    let share = share_of(ring.ring, ring.me, spread)?;
+    relay(call, within, ring.mesh, &share, memory)?;
+    if plain || root == ring.me {
         Ok(())
     } else {
         // SAFETY: passed on to the caller.
@@ -118,23 +136,23 @@ unsafe fn broadcast(
     }
 }
 
+/// The elements of all on the ring are combined; if `in_place`, they lie in the receive buffer.
+///
 /// # Safety
 /// As the MPI standard says of the call's arguments.
-unsafe fn allreduce(
+pub(crate) unsafe fn allreduce(
     call: &CollectiveCall,
     within: &CallComm,
-    mesh: &mut TcpMesh,
-    ring: &[u32],
-    room: &mut KeptRoom,
+    ring: &mut RelayRing,
+    in_place: bool,
 ) -> MpiResult<()> {
     let element = DatatypeLayout::of(call.receive.datatype())?.size as usize;
     let elements = call.receive.elements() as usize;
     let length = element * elements;
-    let at = |rank: usize| elements * rank / ring.len() * element;
-    let parts: Vec<Range<usize>> = (0..ring.len()).map(|rank| at(rank)..at(rank + 1)).collect();
+    let members = ring.ring.len();
+    let at = |number: usize| elements * number / members * element;
+    let parts: Vec<Range<usize>> = (0..members).map(|n| at(n)..at(n + 1)).collect();
     let (from, into) = (call.send.at.cast::<u8>(), call.receive.at.cast::<u8>());
-    // Programs that pass one buffer twice are wrong, and yet both libraries may carry them through.
-    let in_place = call.in_place() || from == into;
     let apart = (from as usize).abs_diff(into as usize) >= length;
     let copy: Vec<u8>;
     let own = if in_place {
@@ -156,9 +174,10 @@ unsafe fn allreduce(
         own,
         parts: &parts,
         element,
-        aside: room.of(chunk)?,
+        aside: ring.room.of(chunk)?,
     };
-    relay(call, within, mesh, ring, RelayCollective::Allreduce, memory)
+    let share = share_of(ring.ring, ring.me, RelayCollective::Allreduce)?;
+    relay(call, within, ring.mesh, &share, memory)
 }
 
 /// # Safety
@@ -166,51 +185,47 @@ unsafe fn allreduce(
 unsafe fn reduce_scatter_block(
     call: &CollectiveCall,
     within: &CallComm,
-    mesh: &mut TcpMesh,
-    ring: &[u32],
-    room: &mut KeptRoom,
+    ring: &mut RelayRing,
 ) -> MpiResult<()> {
     let element = DatatypeLayout::of(call.receive.datatype())?.size as usize;
     let block = element * call.receive.elements() as usize;
-    let parts: Vec<Range<usize>> = (0..ring.len())
-        .map(|rank| rank * block..(rank + 1) * block)
-        .collect();
+    let members = ring.ring.len();
+    let parts: Vec<Range<usize>> = (0..members).map(|n| n * block..(n + 1) * block).collect();
     let input = if call.in_place() {
         call.receive.at
     } else {
         call.send.at
     };
-    let work = room.of(ring.len() * block)?;
+    let work = ring.room.of(members * block)?;
     let memory = RelayMemory {
         work: &mut *work,
         // SAFETY: the application leaves its buffers alone during the call.
-        own: Some(unsafe { std::slice::from_raw_parts(input.cast(), ring.len() * block) }),
+        own: Some(unsafe { std::slice::from_raw_parts(input.cast(), members * block) }),
         parts: &parts,
         element,
         aside: &mut [],
     };
-    let each = RelayCollective::ReduceScatter;
-    relay(call, within, mesh, ring, each, memory)?;
-    let own = &work[parts[within.rank as usize].clone()];
+    let share = share_of(ring.ring, ring.me, RelayCollective::ReduceScatter)?;
+    relay(call, within, ring.mesh, &share, memory)?;
+    let own = &work[parts[ring.me as usize].clone()];
     // SAFETY: the application has room for a block.
     unsafe { std::ptr::copy(own.as_ptr(), call.receive.at.cast(), block) };
     Ok(())
+}
+
+fn share_of(ring: &[u32], me: u32, collective: RelayCollective) -> MpiResult<RankRelay> {
+    let position = ring.iter().position(|&number| number == me);
+    let position = position.ok_or_else(MpiErrorCode::other)?;
+    Ok(share(ring, position, collective))
 }
 
 fn relay(
     call: &CollectiveCall,
     within: &CallComm,
     mesh: &mut TcpMesh,
-    ring: &[u32],
-    collective: RelayCollective,
+    share: &RankRelay,
     memory: RelayMemory,
 ) -> MpiResult<()> {
-    let me = within.rank as u32;
-    let position = ring
-        .iter()
-        .position(|&rank| rank == me)
-        .ok_or_else(MpiErrorCode::other)?;
-    let share = share(ring, position, collective);
     let element = memory.element.max(1);
     let mut outcome = Ok(());
     let mut combine = |from: &[u8], into: &mut [u8]| {
@@ -225,9 +240,9 @@ fn relay(
         };
         outcome = outcome.and(check(code));
     };
-    let name = format!("rank {me} in {} over tcp", call.collective);
+    let name = format!("rank {} in {} over tcp", within.rank, call.collective);
     mesh.relay(
-        &share,
+        share,
         memory,
         &mut combine,
         &mut || within.progress(),

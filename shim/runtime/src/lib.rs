@@ -18,6 +18,7 @@
 //! | [`call_forecast`] | how large the next calls are whose size no rank knows alone |
 //! | [`process_set_view`] | a process set on the tree of an epoch |
 //! | [`plan`] | its own schedule out of an epoch |
+//! | [`host_leaders`] | one rank a host, where hosts have several |
 //! | `clusters` | which of its ranks form a cluster, for LG |
 //! | [`exchange`] | one rank's part of a schedule, carried out over any carrier |
 //! | [`agreement_pace`] | how many calls until the ranks agree again |
@@ -37,6 +38,7 @@ pub mod communicator_work;
 pub mod directive;
 pub mod exchange;
 pub mod helper;
+pub mod host_leaders;
 pub mod last_decisions;
 pub mod look_allowance;
 pub mod plan;

@@ -8,6 +8,7 @@ mod planned_ways;
 #[cfg(test)]
 mod tests;
 
+use crate::host_leaders::HostLeaders;
 use crate::process_set_view::{FollowError, ProcessSetView};
 use crate::settings::ForcedWays;
 use directory::epoch::LeanEpoch;
@@ -208,6 +209,7 @@ pub struct FollowedEpoch {
     /// clusters.
     parts: Vec<(Way, Vec<RankPart>)>,
     ring: Vec<u32>,
+    leaders: Option<HostLeaders>,
     digest: u64,
     /// The phases for equal lengths, once a plan for others has been compared with them; none where
     /// they are wrong.
@@ -248,6 +250,7 @@ impl FollowedEpoch {
         }
         let (parts, digest) = planned.finish();
         Ok(FollowedEpoch {
+            leaders: HostLeaders::of(&ring, &view.host_of),
             view,
             summary,
             table,
@@ -263,6 +266,11 @@ impl FollowedEpoch {
     /// The ranks in the order of the ring.
     pub fn ring(&self) -> &[u32] {
         &self.ring
+    }
+
+    /// One rank a host; `None` where each host has one rank anyway.
+    pub fn leaders(&self) -> Option<&HostLeaders> {
+        self.leaders.as_ref()
     }
 
     /// The same on all ranks that made the same plan; never 0.

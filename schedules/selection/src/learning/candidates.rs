@@ -47,8 +47,6 @@ const LIBRARY: f64 = 3.0;
 /// The same with blocks less than so many times the size from which the table goes over TCP, and
 /// with blocks whose sizes each rank knows in part: nobody knows whether TCP is ahead.
 const IN_DOUBT: (u64, f64) = (4, 1.3);
-/// A window somewhat above its largest block: 0.78 to 1.09 of the library's own in docs/mpi-runtime.md.
-const IN_A_WINDOW: f64 = 1.1;
 /// MPI carries a schedule less tightly than TCP: 0.6 to 1.5 in docs/tuning.md. Where both are in doubt,
 /// TCP is tried first: a schedule that gains over MPI gains more over TCP.
 const BY_MESSAGES: f64 = 1.25;
@@ -99,10 +97,6 @@ pub fn candidates(
             .into_iter()
             .chain([Way::Relay])
             .for_each(|way| add(way, expected));
-    }
-    if grounds.has_addresses && window_may_hold(grounds.table, collective, block) {
-        let (sync, over) = (SyncScheme::WINDOW, DataCarrier::Tcp);
-        add(Way::Aapc { sync, over }, IN_A_WINDOW);
     }
     // Of forecast lengths some may be too long for a message.
     if can_win(block, below.unwrap_or(1.0)) && !collective.has_own_lengths() {
@@ -243,18 +237,6 @@ fn over_tcp(collective: Collective, below: f64) -> f64 {
         1.0
     };
     least + 0.15 * below.log2().max(0.0)
-}
-
-/// True if the table takes a window for such blocks, or for some of half their size: the windows of
-/// all ranks are seldom full at once, so queues mostly hold longer blocks, too.
-fn window_may_hold(table: &DecisionTable, collective: Collective, block: Bytes) -> bool {
-    let is_window =
-        |entry: &DecisionEntry| matches!(entry.way, Way::Aapc { sync, .. } if sync == SyncScheme::WINDOW);
-    let entries = table.entries(collective);
-    let mut with_ends = entries.iter().zip(entries.iter().skip(1));
-    with_ends.any(|(entry, next)| {
-        is_window(entry) && entry.from <= block && block.0 < 2 * next.from.0
-    })
 }
 
 /// False where the steps of a schedule are hopeless with blocks so far below those of TCP.

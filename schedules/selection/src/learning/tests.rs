@@ -241,35 +241,6 @@ fn what_is_expected_of_tcp_grows_with_the_distance_from_its_sizes() {
 }
 
 #[test]
-fn a_window_is_tried_up_to_twice_its_largest_block() {
-    let [native, tokens, _] = ways();
-    let window: Way = "aapc window tcp".parse().unwrap();
-    let entries = [(0, native), (4096, window), (8192, native), (32_768, tokens)];
-    let entries = entries.map(|(from, way)| DecisionEntry {
-        from: Bytes(from),
-        way,
-        mpi: None,
-        grounds: DecisionGrounds::Elsewhere,
-    });
-    let table = DecisionTable::default().with_entries(Collective::Alltoall, entries.to_vec());
-    let tries = |collective, block| {
-        let grounds = CandidateGrounds {
-            table: &table,
-            learned: &[],
-            has_addresses: true,
-            shares_hosts: false,
-            is_even: false,
-        };
-        let all = candidates(grounds, collective, Bytes(block));
-        all.iter().skip(1).any(|other| other.way == window)
-    };
-    let tried = [4095, 8191, 8192, 16_383, 16_384].map(|block| tries(Collective::Alltoall, block));
-    // It is the first way from 4096 B on.
-    assert_eq!(tried, [false, false, true, true, false]);
-    assert!(!tries(Collective::Alltoallv, 8192), "lengths of its own may be longer");
-}
-
-#[test]
 fn even_blocks_begin_as_equal_ones_do_and_unequal_ones_as_the_library_does() {
     let entry = |from, way| DecisionEntry {
         from: Bytes(from),

@@ -76,6 +76,8 @@ fn short_blocks_over_shared_trunks_go_in_runs_or_in_a_window() {
     assert_eq!(found(4, 4), [native, native, tokens, tokens]);
     let star = alltoall(&around(20), &sizes);
     assert_eq!(star, [native, native, window, window]);
+    let longer = alltoall(&around(20), &[12 << 10, 13 << 10, 20 << 10]);
+    assert_eq!(longer, [window, native, tokens]);
     assert_eq!(found(2, 4), [native; 4]);
     assert_eq!(
         alltoall(&chain(2, 4, 20), &[12_000, 16 << 10]),
@@ -123,7 +125,7 @@ fn a_way_over_tcp_begins_where_it_was_measured_to_be_ahead() {
 }
 
 #[test]
-fn large_reductions_go_along_the_ring_where_each_host_has_one_rank() {
+fn large_reductions_go_along_a_ring_of_one_rank_a_host() {
     let (slow, fast) = (chain(4, 4, 20), chain(4, 4, 1000));
     for collective in [Collective::Allreduce, Collective::Bcast] {
         assert_eq!(from(&slow, collective), LEAST_RELAYED.0);
@@ -133,10 +135,12 @@ fn large_reductions_go_along_the_ring_where_each_host_has_one_rank() {
     assert_eq!(from(&slow, block), LEAST_RELAYED.0 / 16);
     let shared: Vec<u32> = (0..16).map(|rank| rank / 4).collect();
     let shared = DecisionTable::unmeasured(&chain(1, 4, 20), &shared, Duration::ZERO);
-    assert_eq!(
-        shared.choose(Collective::Allreduce, Bytes(1 << 30)),
-        Way::Native
-    );
+    for collective in [Collective::Allreduce, Collective::Bcast] {
+        assert_eq!(shared.choose(collective, LEAST_RELAYED), Way::Relay);
+        let smaller = Bytes(LEAST_RELAYED.0 - 1);
+        assert_eq!(shared.choose(collective, smaller), Way::Native);
+    }
+    assert_eq!(shared.choose(block, Bytes(1 << 30)), Way::Native);
 }
 
 /// Where many ranks share a host's link, short blocks were not faster over tcp.

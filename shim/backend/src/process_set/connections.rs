@@ -1,0 +1,105 @@
+//! A process set's own connections: between all ranks, and between the leaders of hosts.
+use super::ProcessSet;
+use crate::call::CollectiveCall;
+use crate::call_comm::CallComm;
+use crate::follow_state::FollowState;
+use crate::mesh_state::MeshMembers;
+use crate::mpi_result::MpiResult;
+use crate::private_comm::PrivateCommState;
+use crate::relayed::RelayRing;
+use crate::{relayed, relayed_by_leaders};
+use runtime::host_leaders::HostLeaders;
+use runtime::plan::FollowedEpoch;
+use runtime::watchdog;
+use selection::decision_table::Collective;
+
+/// A call over TCP needs a packed copy, if its type has gaps.
+const MOST_OVER_TCP: u64 = 1 << 30;
+
+/// The leaders of hosts, if they alone carry the calls of this collective over the network.
+fn leaders_of(collective: Collective, follow: &FollowedEpoch) -> Option<&HostLeaders> {
+    let is_led = matches!(collective, Collective::Allreduce | Collective::Bcast);
+    follow.leaders().filter(|_| is_led)
+}
+
+impl ProcessSet {
+    /// True if blocks of this size can go over TCP; connections are made now if nobody tried
+    /// before. Collective.
+    pub(super) fn connects(
+        &mut self,
+        within: &CallComm,
+        collective: Collective,
+        block: u64,
+    ) -> MpiResult<bool> {
+        let FollowState::Planned(follow) = &self.followed else {
+            return Ok(false);
+        };
+        watchdog::begin_wait(|| format!("rank {}: the connections of all ranks", within.rank));
+        if block > MOST_OVER_TCP {
+            return Ok(false);
+        }
+        let Some(leaders) = leaders_of(collective, follow) else {
+            return self
+                .wires
+                .ensure_connected(within, follow, MeshMembers::All);
+        };
+        let members = MeshMembers::These(leaders.ranks());
+        let host = leaders.number(self.rank) as i32;
+        Ok(self
+            .leader_wires
+            .ensure_connected(within, follow, members)?
+            && self.on_host.up_in_parts(within, host)?)
+    }
+
+    /// Sends at the rates of this epoch's links.
+    pub(super) fn pace_connections(&mut self, follow: &FollowedEpoch) {
+        self.wires.pace(self.rank, follow, MeshMembers::All);
+        if let Some(leaders) = follow.leaders() {
+            let members = MeshMembers::These(leaders.ranks());
+            self.leader_wires.pace(self.rank, follow, members);
+        }
+    }
+
+    /// Along the ring of all ranks, or of one rank a host.
+    ///
+    /// # Safety
+    /// As the MPI standard says of the call's arguments.
+    pub(super) unsafe fn relay(
+        &mut self,
+        call: &CollectiveCall,
+        within: &CallComm,
+    ) -> MpiResult<i32> {
+        let FollowState::Planned(follow) = &self.followed else {
+            // SAFETY: passed on to the caller.
+            return Ok(unsafe { call.native() });
+        };
+        let (me, room) = (self.rank, &mut self.room);
+        // SAFETY: passed on to the caller.
+        unsafe {
+            match (leaders_of(call.collective, follow), &self.on_host) {
+                (Some(leaders), PrivateCommState::Over(on_host)) => {
+                    let mesh = self.leader_wires.mesh();
+                    let ring = mesh.map(|mesh| RelayRing {
+                        mesh,
+                        ring: leaders.ring(),
+                        me: leaders.number(me),
+                        room,
+                    });
+                    relayed_by_leaders::carry_out(call, within, leaders, on_host, ring)?;
+                }
+                (None, _) if let Some(mesh) = self.wires.mesh() => {
+                    let ring = follow.ring();
+                    let mut ring = RelayRing {
+                        mesh,
+                        ring,
+                        me,
+                        room,
+                    };
+                    relayed::carry_out(call, within, &mut ring)?;
+                }
+                _ => return Ok(call.native()),
+            }
+        }
+        Ok(crate::mpi::SUCCESS)
+    }
+}

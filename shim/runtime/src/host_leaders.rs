@@ -1,0 +1,78 @@
+//! One rank a host, where hosts have several: these alone send reductions and broadcasts over the
+//! network, so that each octet crosses a host's link once in each direction.
+
+/// The leaders of a process set: the lowest rank of each host. A leader's number is its place among
+/// them, in ascending order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostLeaders {
+    ranks: Vec<u32>,
+    /// Numbers, in the order of a ring.
+    ring: Vec<u32>,
+    /// By rank: the number of its host's leader.
+    number: Vec<u32>,
+}
+
+impl HostLeaders {
+    /// The leaders where rank `r` runs on host `host_of[r]`, along a ring of all ranks; `None` where
+    /// each host has one rank.
+    pub fn of(ring: &[u32], host_of: &[u32]) -> Option<HostLeaders> {
+        let first = |host: u32| host_of.iter().position(|&other| other == host);
+        let leader: Vec<u32> = host_of
+            .iter()
+            .filter_map(|&host| first(host).map(|rank| rank as u32))
+            .collect();
+        let mut ranks = leader.clone();
+        ranks.sort_unstable();
+        ranks.dedup();
+        if ranks.len() == host_of.len() {
+            return None;
+        }
+        let number = |rank: u32| ranks.binary_search(&rank).ok().map(|number| number as u32);
+        Some(HostLeaders {
+            ring: ring.iter().filter_map(|&rank| number(rank)).collect(),
+            number: leader.into_iter().filter_map(number).collect(),
+            ranks,
+        })
+    }
+
+    /// The ranks that lead, by number.
+    pub fn ranks(&self) -> &[u32] {
+        &self.ranks
+    }
+
+    /// Their numbers, in the order of the ring.
+    pub fn ring(&self) -> &[u32] {
+        &self.ring
+    }
+
+    /// The number of the leader on this rank's host.
+    pub fn number(&self, rank: u32) -> u32 {
+        self.number.get(rank as usize).copied().unwrap_or_default()
+    }
+
+    /// True if this rank leads.
+    pub fn leads(&self, rank: u32) -> bool {
+        self.ranks.binary_search(&rank).is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_host_has_one_leader_and_the_ring_keeps_its_order() {
+        let leaders = HostLeaders::of(&[4, 5, 0, 2, 1, 3], &[0, 1, 0, 1, 2, 2]).unwrap();
+        assert_eq!(leaders.ranks(), [0, 1, 4]);
+        assert_eq!(leaders.ring(), [2, 0, 1]);
+        let numbers: Vec<u32> = (0..6).map(|rank| leaders.number(rank)).collect();
+        assert_eq!(numbers, [0, 1, 0, 1, 2, 2]);
+        let leads: Vec<u32> = (0..6).filter(|&rank| leaders.leads(rank)).collect();
+        assert_eq!(leads, leaders.ranks());
+    }
+
+    #[test]
+    fn a_rank_a_host_needs_no_leader() {
+        assert_eq!(HostLeaders::of(&[1, 0], &[0, 1]), None);
+    }
+}
