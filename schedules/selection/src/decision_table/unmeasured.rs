@@ -75,6 +75,10 @@ const ALLTOALL_IN_A_WINDOW: OverflowingCall = OverflowingCall {
 /// queues hold go in a window, too: the windows of all ranks are seldom full at once. They took 0.84
 /// to 0.99 of the library's time on stars of 16 and 24 hosts, and twice as long ones 1.03 to 1.09.
 const HELD_MOSTLY: (u64, u64) = (3, 2);
+/// Where many pairs of hosts share a trunk, tokens between blocks that are less than so many times as
+/// long as those that all queues hold cost more than they save: on a star of 24 hosts 8 and 12 kB, 1.5
+/// and 2.3 times, took 1.07 to 1.16 of the library's time, and 16 kB 0.76 to 0.78.
+const TOKENS_PAY: (u64, u64) = (5, 2);
 const ALLGATHER: OverflowingCall = OverflowingCall {
     octets: Bytes(80 << 10),
     block: Duration::from_micros(650),
@@ -191,10 +195,11 @@ fn ways_of_phases(
         let lasting = ALLTOALL_IN_RUNS.smallest_block(hosts, bottleneck, longer);
         return vec![(overflowing.max(lasting), receiver)];
     }
-    let tokens = smallest_of_phases(hosts, bottleneck, delay, overflowing);
+    let largest = OctetWindow::of(hosts, host_of).largest_block;
+    let tokens = smallest_of_phases(hosts, bottleneck, delay, (overflowing, largest));
     let lasting = ALLTOALL_IN_A_WINDOW.smallest_block(hosts, bottleneck, TOKENS * delay);
     let first = overflowing.map(|block| block.max(lasting));
-    let held = OctetWindow::of(hosts, host_of).largest_block.0 + 1;
+    let held = largest.0 + 1;
     let (longer, by) = HELD_MOSTLY;
     let tokens = tokens.max(Bytes(held));
     let end = Bytes(held * longer / by).min(tokens);
@@ -239,21 +244,24 @@ fn is_shared_by_many(hosts: &Tree) -> bool {
     pairs >= MANY_PAIRS.max(u64::from(n))
 }
 
-/// The smallest block with which the phases of an all-to-all pay, with tokens between them.
+/// The smallest block with which the phases of an all-to-all pay, with tokens between them, where
+/// blocks overflow a queue from the first of two sizes on, and all queues hold those up to the second.
 fn smallest_of_phases(
     hosts: &Tree,
     bottleneck: BottleneckLoad,
     delay: Duration,
-    overflowing: Option<Bytes>,
+    (overflowing, held): (Option<Bytes>, Bytes),
 ) -> Bytes {
     let smallest = |call: OverflowingCall| call.smallest_block(hosts, bottleneck, TOKENS * delay);
     if is_shared_by_many(hosts) {
         // A trunk that is hardly slower than what comes to it holds larger blocks.
         let usual = smallest(ALLTOALL_OF_MANY).max(overflowing.unwrap_or_default());
-        overflowing.map_or(usual, |block| {
+        let tokens = overflowing.map_or(usual, |block| {
             let far = Bytes(block.0.saturating_mul(FAR_OVER));
             smallest(ALLTOALL_FAR_OVER).max(far).min(usual)
-        })
+        });
+        let (times, by) = TOKENS_PAY;
+        tokens.max(Bytes(held.0 * times / by))
     } else {
         smallest(ALLTOALL)
     }

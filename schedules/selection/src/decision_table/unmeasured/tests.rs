@@ -78,6 +78,9 @@ fn short_blocks_over_shared_trunks_go_in_runs_or_in_a_window() {
     assert_eq!(star, [native, native, window, window]);
     let longer = alltoall(&around(20), &[12 << 10, 13 << 10, 20 << 10]);
     assert_eq!(longer, [window, native, tokens]);
+    let larger = tree(24, 6, 10, &[[4, 0], [4, 1], [4, 2], [4, 3]], 10);
+    let larger = alltoall(&larger, &[6 << 10, 8 << 10, 12 << 10, 16 << 10]);
+    assert_eq!(larger, [window, native, native, tokens]);
     assert_eq!(found(2, 4), [native; 4]);
     assert_eq!(
         alltoall(&chain(2, 4, 20), &[12_000, 16 << 10]),
