@@ -5,7 +5,7 @@ use super::{
 };
 use crate::evidence::{DevicePort, Evidence, STATED};
 use crate::topology::NodeKind;
-use crate::wording::{routed_hops, short_list};
+use crate::wording::{counted, routed_hops, short_list};
 use std::fmt;
 
 impl fmt::Display for AlarmSubject {
@@ -103,7 +103,7 @@ impl fmt::Display for Alarm {
             | AlarmKind::HostUnfound(_)
             | AlarmKind::HostAmbiguous(_)
             | AlarmKind::HostsOnPort(..)
-            | AlarmKind::HostsInNetwork(..) => self.host(f),
+            | AlarmKind::HostsInNetwork { .. } => self.host(f),
             AlarmKind::DownPortNames(_) | AlarmKind::NobodysId(..) | AlarmKind::OverTunnel(..) => {
                 self.row(f)
             }
@@ -322,10 +322,25 @@ impl Alarm {
                 hosts.join(", "),
                 measurable(hosts.len())
             ),
-            AlarmKind::HostsInNetwork(network, hosts) => write!(
+            AlarmKind::HostsInNetwork {
+                network,
+                hosts,
+                switches: 0,
+            } => write!(
                 f,
                 "network {network}: the inventory lists no switch, so all its hosts are on one \
                  unmanaged bridge, and the rates behind it are not known{}",
+                measurable(*hosts)
+            ),
+            AlarmKind::HostsInNetwork {
+                network,
+                hosts,
+                switches,
+            } => write!(
+                f,
+                "network {network}: the inventory lists no switch, and hosts hear {}; how they \
+                 are joined, and the rates between them, are not known{}",
+                counted(*switches, "switch"),
                 measurable(*hosts)
             ),
             _ => Ok(()),

@@ -85,7 +85,7 @@ impl DraftNetwork<'_> {
         self.alarms.retain(|alarm| {
             let is_unknown = matches!(
                 alarm.kind,
-                AlarmKind::HostsOnPort(..) | AlarmKind::HostsInNetwork(..)
+                AlarmKind::HostsOnPort(..) | AlarmKind::HostsInNetwork { .. }
             );
             !(is_unknown && alarm.subject.is_node(&name))
         });
