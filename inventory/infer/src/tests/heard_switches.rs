@@ -20,7 +20,7 @@ fn said(protocol: DiscoveryProtocol, switch: &str, port: &str) -> HeardContent {
     }
 }
 
-fn lldp(switch: &str, port: &str) -> HeardContent {
+pub(super) fn lldp(switch: &str, port: &str) -> HeardContent {
     said(DiscoveryProtocol::Lldp, switch, port)
 }
 

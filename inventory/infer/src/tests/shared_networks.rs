@@ -175,6 +175,7 @@ fn flows_tell_rates_that_nobody_states() {
         }],
         rates: names.into_iter().zip(reached).collect(),
         link_losses: BTreeMap::new(),
+        switches: BTreeMap::new(),
     });
     let found = topology
         .links
@@ -217,6 +218,7 @@ fn a_measurement_holds_for_hosts_that_are_left() {
         ],
         rates: BTreeMap::new(),
         link_losses: BTreeMap::new(),
+        switches: BTreeMap::new(),
     };
     let links = |missing: &[usize]| {
         let stated = format!("[{}]", names.join(", "));
