@@ -7,6 +7,7 @@ use inventory::alarm::AlarmSubject;
 use inventory::alarm::causes::{AlarmCause, AlarmOrigin, AlarmSeverity, CausalAlarm};
 use inventory::{Mac, Millis};
 use selection::watched::SuspectedMove;
+use std::collections::HashSet;
 use std::fmt;
 use std::time::Duration;
 
@@ -45,6 +46,8 @@ pub(crate) enum ControllerAlarm {
 pub(crate) enum KeptUntil {
     /// Until its new place is certain and forwards.
     Settled,
+    /// Until it hears a switch, but not longer than this.
+    Heard(Duration),
     /// Until so long after it vanished. Then it is dropped.
     Dropped(AbsenceSign, Duration),
     /// Without end: there is no evidence that it is gone.
@@ -104,6 +107,17 @@ pub(crate) enum FlapSubject {
     Cluster(String, u64),
     /// A switch's answers.
     Answers(String),
+}
+
+impl ControllerAlarm {
+    /// Tells that a host is awaited, if the alarm is about one of these.
+    pub(crate) fn tell_awaited(&mut self, awaited: &HashSet<&str>, longest: Duration) {
+        if let ControllerAlarm::HostKept { host, until, .. } = self
+            && awaited.contains(host.as_str())
+        {
+            *until = KeptUntil::Heard(longest);
+        }
+    }
 }
 
 impl CausalAlarm for ControllerAlarm {
@@ -282,6 +296,9 @@ impl fmt::Display for KeptUntil {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             KeptUntil::Settled => f.write_str("until its new place is certain and forwards"),
+            KeptUntil::Heard(longest) => {
+                write!(f, "until it hears a switch, or for {} s", longest.as_secs())
+            }
             KeptUntil::Dropped(sign, after) => write!(
                 f,
                 "{sign}, so it is dropped {} s after it vanished",

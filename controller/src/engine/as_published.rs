@@ -45,6 +45,31 @@ pub(crate) fn put_back(
     }
 }
 
+/// Puts the switch or bridge of a host back if nobody hears it any more, with its published cables.
+pub(crate) fn keep_bridge(network: &mut Topology, settled: &PublishedNetwork, host: &str) {
+    let links = &settled.network.links;
+    let Some(own) = links.iter().find(|l| l.b == host).map(|l| &l.a) else {
+        return;
+    };
+    let shown: HashSet<String> = network.nodes.iter().map(|n| n.name.clone()).collect();
+    let node = settled.network.nodes.iter().find(|n| n.name == *own);
+    if let Some(node) = node.filter(|_| !shown.contains(own)) {
+        network.nodes.push(node.clone());
+        let (kinds, ends) = (settled.network.kinds(), |l: &Link| {
+            [l.a.clone(), l.b.clone()]
+        });
+        let leads_on = |l: &&Link| {
+            let far = ends(l).into_iter().find(|end| end != own);
+            let far = far.filter(|far| shown.contains(far));
+            far.is_some_and(|far| kinds.get(far.as_str()) != Some(&NodeKind::Host))
+        };
+        let is_own = |l: &&Link| l.a == *own || l.b == *own;
+        network
+            .links
+            .extend(links.iter().filter(is_own).filter(leads_on).cloned());
+    }
+}
+
 /// Puts hosts that keep their place into their published clusters: a host that is not seen gives no
 /// evidence of its cluster.
 pub(crate) fn keep_clusters(

@@ -1,5 +1,5 @@
 //! The inferred network and its judgement: topology, clusters, alarms, and the parts that flap.
-use super::alarms::ControllerAlarm;
+use super::alarms::{ControllerAlarm, KeptUntil};
 use super::candidate::PublishedNetwork;
 use super::damping::FlapDamping;
 use super::judgement::{self, AbsentHosts, JudgementInput, NetworkJudgement};
@@ -157,6 +157,16 @@ impl JudgedNetwork {
             .values()
             .map(move |since| since.after(gone_after))
             .chain(self.damping.deadlines())
+    }
+
+    /// True if a host is kept on its switch until it hears one again.
+    pub(super) fn awaits_frames(&self) -> bool {
+        let awaited = |alarm: &ControllerAlarm| match alarm {
+            ControllerAlarm::HostKept { until, .. } => matches!(until, KeptUntil::Heard(_)),
+            _ => false,
+        };
+        let judgement = self.judgement.as_ref();
+        judgement.is_some_and(|judgement| judgement.alarms.iter().any(awaited))
     }
 
     /// The alarms of the inference, without those that another alarm states in more detail.

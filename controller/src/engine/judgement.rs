@@ -13,7 +13,7 @@ use super::candidate::{EpochCandidate, PublishedNetwork, in_transition, interfac
 use super::damping::FlapDamping;
 use super::tree_doubt::TreeDoubt;
 use inventory::device_view::DeviceViews;
-use inventory::evidence::KeptReason;
+use inventory::evidence::{Evidence, KeptReason};
 use inventory::inventory_file::Inventory;
 use inventory::topology::{Link, LinkGrade, LinkState, NodeKind};
 use inventory::{Millis, Topology};
@@ -77,6 +77,20 @@ pub(crate) fn judge(
     if let Some(settled) = settled.filter(|_| !damping.hosts().is_empty()) {
         as_published::freeze_hosts(damping, Arc::make_mut(&mut network), settled);
     }
+    let unheard = settled
+        .map(|settled| unheard(input, settled))
+        .unwrap_or_default();
+    let mut awaited: HashSet<&str> = HashSet::new();
+    for host in &unheard {
+        let since = *absent.entry((*host).to_owned()).or_insert(now);
+        if now.since(since) < input.gone_after {
+            awaited.insert(host);
+        }
+    }
+    if !awaited.is_empty() {
+        let links = &mut Arc::make_mut(&mut network).links;
+        links.retain(|l| !awaited.contains(l.b.as_str()));
+    }
     let placed: HashSet<String> = network
         .links
         .iter()
@@ -84,11 +98,15 @@ pub(crate) fn judge(
         .map(|l| l.b.clone())
         .collect();
     absent.retain(|host, _| {
-        !placed.contains(host) && settled.is_some_and(|s| s.key.hosts.contains_key(host))
+        let is_away = !placed.contains(host) || unheard.contains(host.as_str());
+        is_away && settled.is_some_and(|s| s.key.hosts.contains_key(host))
     });
     let mut alarms = Vec::new();
     if let Some(settled) = settled {
         alarms = keep_absent(now, input, settled, &placed, absent, &mut network);
+        for alarm in &mut alarms {
+            alarm.tell_awaited(&awaited, input.gone_after);
+        }
     }
     let candidate = whole(inventory, views, network, settled);
     let candidate = match settled {
@@ -100,6 +118,29 @@ pub(crate) fn judge(
         alarms,
         plain,
     }
+}
+
+/// The hosts that are published on a switch that they heard, and hear none now: the cable moved a
+/// moment ago, or the agent started anew, and switches send their frames only now and then.
+fn unheard<'a>(input: &JudgementInput<'a>, settled: &PublishedNetwork) -> BTreeSet<&'a str> {
+    if !input.inventory.switches.is_empty() {
+        return BTreeSet::new();
+    }
+    let (before, now) = (settled.network.kinds(), input.topology.kinds());
+    let links = settled.network.links.iter();
+    let heard: HashSet<&str> = links
+        .filter(|l| before.get(l.a.as_str()) == Some(&NodeKind::Switch))
+        .map(|l| l.b.as_str())
+        .collect();
+    let hears_none = |l: &&Link| {
+        let hears = |e: &Evidence| matches!(e, Evidence::Hears { .. });
+        now.get(l.a.as_str()) == Some(&NodeKind::Unmanaged) && !l.evidence.iter().any(hears)
+    };
+    let hosts = input.topology.links.iter().filter(hears_none);
+    hosts
+        .map(|l| l.b.as_str())
+        .filter(|host| heard.contains(host) && now.get(host) == Some(&NodeKind::Host))
+        .collect()
 }
 
 /// The candidate in which all that flaps stays as published.
@@ -142,6 +183,9 @@ fn keep_absent(
         }
         alarms.push(absence(host, settled, elsewhere, gone, gone_after));
         let network = Arc::make_mut(network);
+        if input.inventory.switches.is_empty() {
+            as_published::keep_bridge(network, settled, host);
+        }
         as_published::put_back(network, settled, host, KeptReason::SeenNowhere);
         kept.insert(host);
     }
