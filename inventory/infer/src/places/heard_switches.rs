@@ -8,22 +8,24 @@
 //! | neither, but BPDUs | the designated bridge of its segment, in the same way | inferred |
 //! | several senders by the strongest of these | not known: a bridge between passes frames on | - |
 //!
+//! The bridge address of a BPDU often is another one than the chassis id of LLDP. A host that hears both
+//! tells that they are of one switch.
+//!
 //! Each host has one place at most, so frames make no more switches than there are hosts, whatever
 //! they say. If the agent of a host is silent, its place is inferred, and gives way to a host that
 //! hears the same port now.
 use crate::acceptance::known::Known;
 use crate::claims::{ClaimEnd, EndPort, slower};
 use crate::draft::DraftLink;
-use crate::facts::host_statements::HostStatement;
 use crate::facts::unlisted::{SharedName, UnlistedNames, as_name, station};
 use crate::facts::{Facts, NodeIx};
 use crate::readers::host::{HeardStranger, strangers};
-use inventory::BitsPerSec;
 use inventory::evidence::NeighbourProtocol;
 use inventory::host_report::Nic;
 use inventory::observation::{LldpNeighbour, NeighbourId};
 use inventory::topology::{LinkGrade, LinkState, NodeKind};
-use std::collections::{BTreeMap, HashMap};
+use inventory::{BitsPerSec, Mac};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A switch that a host hears.
 struct HeardSender<'f> {
@@ -49,9 +51,15 @@ pub(super) fn heard_seats<'f>(
     cards: &BTreeMap<NodeIx, &'f Nic>,
 ) -> BTreeMap<NodeIx, HeardSeat> {
     let facts = known.facts;
-    let senders = cards
-        .iter()
-        .filter_map(|(host, card)| sender(facts, *host, card));
+    let mut frames: BTreeMap<NodeIx, Vec<HeardStranger<'f>>> = BTreeMap::new();
+    for (host, card) in cards {
+        frames.insert(*host, frames_on(facts, *host, card));
+    }
+    let bridges = known_bridges(frames.values());
+    let senders = frames.into_iter().filter_map(|(host, frames)| {
+        let frames = frames.into_iter().map(|frame| frame.by_switch(&bridges));
+        sender(facts, host, cards[&host], frames.collect())
+    });
     let senders: Vec<HeardSender<'f>> = senders.collect();
     let rows = senders.iter().map(|sender| &sender.frames[0].row);
     let names = UnlistedNames::new(rows, facts.identity.names(), SharedName::IsSeveral, true);
@@ -77,16 +85,51 @@ pub(super) fn heard_seats<'f>(
     seats
 }
 
-/// The one sender that a host hears on a card, or on the members of a bond or bridge.
-fn sender<'f>(facts: &Facts<'f>, host: NodeIx, card: &'f Nic) -> Option<HeardSender<'f>> {
-    let statement: &HostStatement<'f> = facts.host_statements.get(&host)?;
+/// The frames of strangers on a card, or on the members of a bond or bridge.
+fn frames_on<'f>(facts: &Facts<'f>, host: NodeIx, card: &Nic) -> Vec<HeardStranger<'f>> {
+    let Some(statement) = facts.host_statements.get(&host) else {
+        return Vec::new();
+    };
     let is_its = |nic: &&Nic| nic.name == card.name || nic.master.as_ref() == Some(&card.name);
     let nics = statement.report.nics.iter().filter(is_its);
-    let names: Vec<&str> = nics
-        .filter(|nic| nic.up)
-        .map(|nic| nic.name.as_str())
-        .collect();
-    let mut frames = strangers(facts, host, statement, &names);
+    let nics = nics.filter(|nic| nic.up).map(|nic| nic.name.as_str());
+    strangers(facts, host, statement, &nics.collect::<Vec<_>>())
+}
+
+/// The switches to which the addresses of bridges in BPDUs belong: a card that hears LLDP of one sender
+/// and BPDUs of one bridge hears the same switch twice. But if several ports of the sender stand
+/// against one of the bridge, the sender only passes BPDUs on.
+fn known_bridges<'s>(
+    cards: impl Iterator<Item = &'s Vec<HeardStranger<'s>>>,
+) -> HashMap<Mac, LldpNeighbour> {
+    let mut found: HashMap<Mac, Vec<(&LldpNeighbour, EndPort, u16)>> = HashMap::new();
+    for frames in cards {
+        let is_lldp = |frame: &&HeardStranger<'_>| frame.protocol == NeighbourProtocol::Lldp;
+        let said: Vec<_> = frames.iter().filter(is_lldp).collect();
+        let bridges: Vec<_> = frames.iter().filter_map(|f| f.designated()).collect();
+        if let ([lldp], [(address, port)]) = (&said[..], &bridges[..]) {
+            let pair = (&lldp.row, lldp.port(), *port);
+            found.entry(*address).or_default().push(pair);
+        }
+    }
+    let own = found.into_iter().filter(|(_, pairs)| {
+        let ports: BTreeSet<(&EndPort, u16)> = pairs.iter().map(|p| (&p.1, p.2)).collect();
+        let designated: BTreeSet<u16> = pairs.iter().map(|p| p.2).collect();
+        let is_one = pairs.iter().all(|pair| who(pair.0) == who(pairs[0].0));
+        is_one && ports.len() == designated.len()
+    });
+    own.map(|(address, pairs)| (address, pairs[0].0.clone()))
+        .collect()
+}
+
+/// The one sender of the frames that come from the nearest.
+fn sender<'f>(
+    facts: &Facts<'f>,
+    host: NodeIx,
+    card: &'f Nic,
+    mut frames: Vec<HeardStranger<'f>>,
+) -> Option<HeardSender<'f>> {
+    let statement = facts.host_statements.get(&host)?;
     let strongest = frames.iter().map(|frame| rank(frame.protocol)).min()?;
     frames.retain(|frame| rank(frame.protocol) == strongest);
     let first = who(&frames[0].row);
@@ -102,6 +145,19 @@ fn sender<'f>(facts: &Facts<'f>, host: NodeIx, card: &'f Nic) -> Option<HeardSen
 /// The identifiers of a sender.
 fn who(row: &LldpNeighbour) -> (Option<&NeighbourId>, &str) {
     (row.chassis.as_ref(), &row.name)
+}
+
+impl HeardStranger<'_> {
+    /// The same with the identifiers of its switch, if it is a BPDU of a switch that is known.
+    fn by_switch(mut self, bridges: &HashMap<Mac, LldpNeighbour>) -> Self {
+        let known = self
+            .designated()
+            .and_then(|(address, _)| bridges.get(&address));
+        if let Some(row) = known {
+            self.row = row.clone();
+        }
+        self
+    }
 }
 
 /// How far the frames of a protocol come: LLDP from the other end of the cable only, CDP from the next

@@ -11,11 +11,11 @@ use crate::facts::ports::PortIx;
 use crate::facts::unlisted::stated_kind;
 use crate::facts::{DeviceIx, DevicePortIx, Facts, NodeIx};
 use crate::places::seat::HostSeat;
-use inventory::BitsPerSec;
 use inventory::evidence::{DevicePort, Evidence, NeighbourProtocol, RecognizedBy};
 use inventory::host_report::{DiscoveryProtocol, HeardContent, HeardFrame};
 use inventory::observation::{BridgeId, LldpNeighbour, NeighbourId};
 use inventory::topology::{LinkGrade, NodeKind};
+use inventory::{BitsPerSec, Mac};
 
 /// A switch that never answered, and the name of its port, as a host states them.
 pub(crate) struct SilentSwitchPort {
@@ -134,6 +134,14 @@ impl HeardStranger<'_> {
         match port_said(self.said) {
             port if port.is_empty() => EndPort::Unknown,
             port => EndPort::Named(port),
+        }
+    }
+
+    /// The bridge that a BPDU names, and its port.
+    pub(crate) fn designated(&self) -> Option<(Mac, u16)> {
+        match self.said {
+            HeardContent::Bpdu { bridge, port, .. } => Some((bridge.address, *port)),
+            HeardContent::Neighbour { .. } => None,
         }
     }
 

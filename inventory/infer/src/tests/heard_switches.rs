@@ -164,6 +164,30 @@ fn lldp_counts_before_cdp_and_cdp_before_bpdus() {
 }
 
 #[test]
+fn a_host_that_hears_lldp_and_bpdus_tells_whose_bridge_it_is() {
+    // s0 sends BPDUs with the address of "b0".
+    let mut net = InferenceFixture::of_hosts(4);
+    net.on_switch("s0", &["n0", "n1"]);
+    net.overhears("n0", bpdu("b0", 0x8001));
+    net.overhears("n1", bpdu("b0", 0x8002));
+    net.overhears("n2", bpdu("b0", 0x8003));
+    assert_eq!(net.seats(), ["s0", "s0", "s0", NET]);
+    // If both hear one port of it, s0 passes its BPDUs on.
+    net.view("n1").host.as_mut().unwrap().heard.pop();
+    net.overhears("n1", bpdu("b0", 0x8001));
+    let other = mac("b0", 0).to_string().replace(':', "-");
+    assert_eq!(net.seats(), ["s0", "s0", other.as_str(), NET]);
+    // A second switch that passes them on, too.
+    let mut net = InferenceFixture::of_hosts(3);
+    net.on_switch("s0", &["n0"]);
+    net.on_switch("s1", &["n1"]);
+    for host in ["n0", "n1", "n2"] {
+        net.overhears(host, bpdu("b0", 0x8001));
+    }
+    assert_eq!(net.seats(), ["s0", "s1", other.as_str()]);
+}
+
+#[test]
 fn a_port_that_several_hosts_hear_has_a_bridge_behind_it() {
     let mut net = InferenceFixture::of_hosts(4);
     net.on_switch("s0", &["n0"]);
