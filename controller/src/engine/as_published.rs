@@ -45,28 +45,37 @@ pub(crate) fn put_back(
     }
 }
 
-/// Puts the switch or bridge of a host back if nobody hears it any more, with its published cables.
+/// Puts the switch or bridge of a host back if nobody hears it any more, with its published cables, and
+/// all that is missing on its way to the others.
 pub(crate) fn keep_bridge(network: &mut Topology, settled: &PublishedNetwork, host: &str) {
-    let links = &settled.network.links;
-    let Some(own) = links.iter().find(|l| l.b == host).map(|l| &l.a) else {
-        return;
-    };
-    let shown: HashSet<String> = network.nodes.iter().map(|n| n.name.clone()).collect();
-    let node = settled.network.nodes.iter().find(|n| n.name == *own);
-    if let Some(node) = node.filter(|_| !shown.contains(own)) {
-        network.nodes.push(node.clone());
-        let (kinds, ends) = (settled.network.kinds(), |l: &Link| {
-            [l.a.clone(), l.b.clone()]
-        });
-        let leads_on = |l: &&Link| {
-            let far = ends(l).into_iter().find(|end| end != own);
-            let far = far.filter(|far| shown.contains(far));
-            far.is_some_and(|far| kinds.get(far.as_str()) != Some(&NodeKind::Host))
+    let settled = &settled.network;
+    let is_host = |node: &Node| node.kind == NodeKind::Host;
+    let bridges: Vec<&Node> = settled.nodes.iter().filter(|n| !is_host(n)).collect();
+    let own = settled
+        .links
+        .iter()
+        .find(|l| l.b == host)
+        .map(|l| l.a.as_str());
+    let mut missing: Vec<&str> = own.into_iter().collect();
+    while let Some(name) = missing.pop() {
+        let is_shown = network.nodes.iter().any(|n| n.name == name);
+        let node = bridges.iter().find(|n| n.name == name && !is_shown);
+        let Some(node) = node else {
+            continue;
         };
-        let is_own = |l: &&Link| l.a == *own || l.b == *own;
-        network
-            .links
-            .extend(links.iter().filter(is_own).filter(leads_on).cloned());
+        network.nodes.push((*node).clone());
+        for link in &settled.links {
+            let far = match (link.a == name, link.b == name) {
+                (true, false) => link.b.as_str(),
+                (false, true) => link.a.as_str(),
+                _ => continue,
+            };
+            // A cable to another missing bridge comes with that one.
+            match network.nodes.iter().any(|n| n.name == far && !is_host(n)) {
+                true => network.links.push(link.clone()),
+                false => missing.push(far),
+            }
+        }
     }
 }
 

@@ -169,12 +169,14 @@ impl JudgedNetwork {
         judgement.is_some_and(|judgement| judgement.alarms.iter().any(awaited))
     }
 
-    /// The alarms of the inference, without those that another alarm states in more detail.
+    /// The alarms of the inference, without those that another alarm states in more detail. While hosts
+    /// are awaited on their switches, the bridge of their network is none that anybody has to measure.
     pub(super) fn inferred_alarms(&self) -> impl Iterator<Item = &Alarm> {
-        self.topology
-            .alarms
-            .iter()
-            .filter(|a| !self.is_kept(a) && !self.damping.covers(a))
+        let awaits = self.awaits_frames();
+        let is_early =
+            move |alarm: &Alarm| awaits && matches!(alarm.kind, AlarmKind::HostsInNetwork { .. });
+        let alarms = self.topology.alarms.iter();
+        alarms.filter(move |a| !is_early(a) && !self.is_kept(a) && !self.damping.covers(a))
     }
 
     /// The alarms of the judgement, with the reasons against a tree.

@@ -129,6 +129,39 @@ fn an_agent_that_starts_anew_makes_no_epoch() {
 }
 
 #[test]
+fn agents_that_start_anew_raise_no_alarm_about_the_bridge() {
+    let mut w = on(&["s0", "s0", "s0"], "{}");
+    (0..3).for_each(|host| w.tells(hearing(host, "", 0)));
+    w.run(20_000);
+    assert!(w.alarmed("until it hears a switch"), "{:#?}", w.said);
+    (0..3).for_each(|host| w.tells(hearing(host, "s0", 0)));
+    w.run(100_000);
+    assert_eq!((w.published.len(), places(&w)), (1, vec!["s0"; 3]));
+    let told = w.said.iter().filter(|line| line.contains("not known"));
+    assert_eq!(told.count(), 0, "{:#?}", w.said);
+}
+
+#[test]
+fn all_agents_that_start_anew_leave_the_measured_tree() {
+    let mut w = on(&["s0", "s0", "s1", "s1", "s2", "s2", "s3"], "{}");
+    w.order(1);
+    w.measured(&["n2", "n3", "n4", "n5"]);
+    let before = w.published.len();
+    assert_eq!(w.published.last().unwrap().file.switches.len(), 6);
+    (0..7).for_each(|host| w.tells(hearing(host, "", 0)));
+    w.run(20_000);
+    assert!(!w.alarmed("no complete tree"), "{:#?}", w.said);
+    for (host, switch) in ["s0", "s0", "s1", "s1", "s2", "s2", "s3"]
+        .iter()
+        .enumerate()
+    {
+        w.tells(hearing(host as u8, switch, 0));
+    }
+    w.run(100_000);
+    assert_eq!(w.published.len(), before, "{:#?}", w.said);
+}
+
+#[test]
 fn a_host_that_hears_no_switch_any_more_goes_to_the_bridge() {
     let mut w = on(&["s0", "s0", "s1", "s1"], "{}");
     w.tells(hearing(2, "", 0));
