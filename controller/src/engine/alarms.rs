@@ -7,7 +7,6 @@ use inventory::alarm::AlarmSubject;
 use inventory::alarm::causes::{AlarmCause, AlarmOrigin, AlarmSeverity, CausalAlarm};
 use inventory::{Mac, Millis};
 use selection::watched::SuspectedMove;
-use std::collections::HashSet;
 use std::fmt;
 use std::time::Duration;
 
@@ -107,17 +106,6 @@ pub(crate) enum FlapSubject {
     Cluster(String, u64),
     /// A switch's answers.
     Answers(String),
-}
-
-impl ControllerAlarm {
-    /// Tells that a host is awaited, if the alarm is about one of these.
-    pub(crate) fn tell_awaited(&mut self, awaited: &HashSet<&str>, longest: Duration) {
-        if let ControllerAlarm::HostKept { host, until, .. } = self
-            && awaited.contains(host.as_str())
-        {
-            *until = KeptUntil::Heard(longest);
-        }
-    }
 }
 
 impl CausalAlarm for ControllerAlarm {

@@ -4,6 +4,7 @@
 //! running job's tree loses no host when a switch stops answering, or while a cable moves from port
 //! to port.
 mod moved;
+mod unheard;
 
 pub(crate) use moved::judge_moved;
 
@@ -13,13 +14,14 @@ use super::candidate::{EpochCandidate, PublishedNetwork, in_transition, interfac
 use super::damping::FlapDamping;
 use super::tree_doubt::TreeDoubt;
 use inventory::device_view::DeviceViews;
-use inventory::evidence::{Evidence, KeptReason};
+use inventory::evidence::KeptReason;
 use inventory::inventory_file::Inventory;
 use inventory::topology::{Link, LinkGrade, LinkState, NodeKind};
 use inventory::{Millis, Topology};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
+use unheard::UnheardHosts;
 
 /// The judgement of one inference.
 #[derive(Debug, Clone, PartialEq)]
@@ -77,19 +79,10 @@ pub(crate) fn judge(
     if let Some(settled) = settled.filter(|_| !damping.hosts().is_empty()) {
         as_published::freeze_hosts(damping, Arc::make_mut(&mut network), settled);
     }
-    let unheard = settled
-        .map(|settled| unheard(input, settled))
-        .unwrap_or_default();
-    let mut awaited: HashSet<&str> = HashSet::new();
-    for host in &unheard {
-        let since = *absent.entry((*host).to_owned()).or_insert(now);
-        if now.since(since) < input.gone_after {
-            awaited.insert(host);
-        }
-    }
-    if !awaited.is_empty() {
+    let unheard = UnheardHosts::new(now, input, absent);
+    if !unheard.awaited.is_empty() {
         let links = &mut Arc::make_mut(&mut network).links;
-        links.retain(|l| !awaited.contains(l.b.as_str()));
+        links.retain(|l| !unheard.awaited.contains(l.b.as_str()));
     }
     let placed: HashSet<String> = network
         .links
@@ -98,15 +91,13 @@ pub(crate) fn judge(
         .map(|l| l.b.clone())
         .collect();
     absent.retain(|host, _| {
-        let is_away = !placed.contains(host) || unheard.contains(host.as_str());
+        let is_away = !placed.contains(host) || unheard.all.contains(host.as_str());
         is_away && settled.is_some_and(|s| s.key.hosts.contains_key(host))
     });
     let mut alarms = Vec::new();
     if let Some(settled) = settled {
         alarms = keep_absent(now, input, settled, &placed, absent, &mut network);
-        for alarm in &mut alarms {
-            alarm.tell_awaited(&awaited, input.gone_after);
-        }
+        unheard.tell(&mut alarms, input.gone_after);
     }
     let candidate = whole(inventory, views, network, settled);
     let candidate = match settled {
@@ -118,29 +109,6 @@ pub(crate) fn judge(
         alarms,
         plain,
     }
-}
-
-/// The hosts that are published on a switch that they heard, and hear none now: the cable moved a
-/// moment ago, or the agent started anew, and switches send their frames only now and then.
-fn unheard<'a>(input: &JudgementInput<'a>, settled: &PublishedNetwork) -> BTreeSet<&'a str> {
-    if !input.inventory.switches.is_empty() {
-        return BTreeSet::new();
-    }
-    let (before, now) = (settled.network.kinds(), input.topology.kinds());
-    let links = settled.network.links.iter();
-    let heard: HashSet<&str> = links
-        .filter(|l| before.get(l.a.as_str()) == Some(&NodeKind::Switch))
-        .map(|l| l.b.as_str())
-        .collect();
-    let hears_none = |l: &&Link| {
-        let hears = |e: &Evidence| matches!(e, Evidence::Hears { .. });
-        now.get(l.a.as_str()) == Some(&NodeKind::Unmanaged) && !l.evidence.iter().any(hears)
-    };
-    let hosts = input.topology.links.iter().filter(hears_none);
-    hosts
-        .map(|l| l.b.as_str())
-        .filter(|host| heard.contains(host) && now.get(host) == Some(&NodeKind::Host))
-        .collect()
 }
 
 /// The candidate in which all that flaps stays as published.

@@ -102,8 +102,8 @@ impl fmt::Display for Alarm {
             | AlarmKind::HostHidden(_)
             | AlarmKind::HostUnfound(_)
             | AlarmKind::HostAmbiguous(_)
-            | AlarmKind::HostsOnPort(..)
-            | AlarmKind::HostsInNetwork { .. } => self.host(f),
+            | AlarmKind::HostsOnPort(..) => self.host(f),
+            AlarmKind::HostsInNetwork { .. } => self.unlisted_network(f),
             AlarmKind::DownPortNames(_) | AlarmKind::NobodysId(..) | AlarmKind::OverTunnel(..) => {
                 self.row(f)
             }
@@ -322,6 +322,13 @@ impl Alarm {
                 hosts.join(", "),
                 measurable(hosts.len())
             ),
+            _ => Ok(()),
+        }
+    }
+
+    /// The alarm about hosts in a network of which the inventory lists no switch.
+    fn unlisted_network(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
             AlarmKind::HostsInNetwork {
                 network,
                 hosts,
