@@ -70,6 +70,16 @@ impl MeasuredLab {
         MeasuredLab::of(lab, &listed)
     }
 
+    /// Switches send LLDP every 30 s, as IEEE 802.1AB recommends, and a last time now.
+    pub(crate) fn speak_rarely(&self) {
+        for switch in &self.lab.file.switches {
+            let rarely = ["configure", "lldp", "tx-interval", "30"];
+            let lldpcli = ["lldpcli", "-u", "/run/lldpd.socket"];
+            self.lab.exec(switch, &[&lldpcli[..], &rarely[..]].concat());
+        }
+        sleep(Duration::from_secs(3));
+    }
+
     pub(crate) fn move_host(&self, host: &str, switch: &str) {
         self.lab.lab.move_host(host, switch).unwrap();
     }
