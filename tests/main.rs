@@ -16,6 +16,7 @@ mod first_day;
 mod frozen_directory;
 mod frozen_publisher;
 mod generated;
+mod heard_switches;
 mod hostile;
 mod house;
 mod lab;

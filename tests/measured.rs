@@ -25,7 +25,11 @@ const SILENT: &str = "nft add table netdev f && nft add chain netdev f out \
                       nft add rule netdev f out ether daddr \
                       '{ 01:80:c2:00:00:00, 01:80:c2:00:00:0e }' drop";
 
-struct MeasuredLab {
+/// A switch that sends nothing by itself any more.
+const MUTE: &str =
+    "kill $(pidof lldpd); for b in /sys/class/net/*/bridge; do echo 0 > $b/stp_state; done";
+
+pub(crate) struct MeasuredLab {
     lab: RunningLab,
     controller: Option<KilledAtEnd>,
     agents: Vec<KilledAtEnd>,
@@ -36,9 +40,8 @@ impl MeasuredLab {
     fn unmanaged() -> MeasuredLab {
         let lab = RunningLab::with(MachinePart::Whole, "measured", &row(&[2, 2, 3], "20M"));
         for switch in ["s1", "s2"] {
-            let mute = "kill $(pidof snmpd) $(pidof lldpd); \
-                        for b in /sys/class/net/*/bridge; do echo 0 > $b/stp_state; done";
-            lab.exec(switch, &["sh", "-c", mute]);
+            lab.exec(switch, &["sh", "-c", "kill $(pidof snmpd)"]);
+            lab.exec(switch, &["sh", "-c", MUTE]);
         }
         let written = fs::read_to_string(lab.lab.inventory_path()).unwrap();
         let listed = |line: &&str| !["s1:", "s2:"].iter().any(|s| line.trim().starts_with(s));
@@ -57,10 +60,33 @@ impl MeasuredLab {
         MeasuredLab::of(lab, &written)
     }
 
-    /// Nobody tells anything but the hosts: the inventory lists no switch any more.
+    /// Three switches with two hosts each, none of which can be asked.
+    pub(crate) fn hearing(part: MachinePart) -> MeasuredLab {
+        let lab = RunningLab::with(part, "hearing", &row(&[2, 2, 2], "20M"));
+        for switch in ["s0", "s1", "s2"] {
+            lab.exec(switch, &["sh", "-c", "kill $(pidof snmpd)"]);
+        }
+        let listed = without_switches(&lab);
+        MeasuredLab::of(lab, &listed)
+    }
+
+    /// Switches send LLDP every 30 s, as IEEE 802.1AB recommends, and a last time now.
+    pub(crate) fn speak_rarely(&self) {
+        for switch in &self.lab.file.switches {
+            let rarely = ["configure", "lldp", "tx-interval", "30"];
+            let lldpcli = ["lldpcli", "-u", "/run/lldpd.socket"];
+            self.lab.exec(switch, &[&lldpcli[..], &rarely[..]].concat());
+        }
+        sleep(Duration::from_secs(3));
+    }
+
+    pub(crate) fn move_host(&self, host: &str, switch: &str) {
+        self.lab.lab.move_host(host, switch).unwrap();
+    }
+
+    /// Only hosts, and the frames of s0, tell anything: the inventory lists no switch any more.
     fn list_no_switch(&self) {
-        let hosts: Vec<&str> = self.lab.file.hosts.keys().map(String::as_str).collect();
-        let listed = format!("switches: {{}}\nhosts: [{}]\n{ALLOWED}", hosts.join(", "));
+        let listed = without_switches(&self.lab) + ALLOWED;
         fs::write(self.lab.lab.inventory_path(), listed).unwrap();
         let reload = [
             "sh",
@@ -70,9 +96,24 @@ impl MeasuredLab {
         self.lab.exec(CONTROL, &reload);
     }
 
+    /// Bridges without spanning tree pass on what s0 sends, so that their hosts hear one port of it.
+    fn finds_the_port_behind_which_unmanaged_switches_are(&self) {
+        self.list_no_switch();
+        until_or_why("the others are behind a port of s0", LIMIT * 2, || {
+            let places = self.places();
+            let bridges = places
+                .iter()
+                .skip(2)
+                .filter(|place| place.starts_with("s0-port-"));
+            let is_so = places.starts_with(&["s0".into(), "s0".into()]) && bridges.count() == 5;
+            let why = || format!("{places:?}\n{}", self.logs());
+            is_so.then_some(()).ok_or_else(why)
+        });
+    }
+
     /// Two trunks part the hosts as the cables do.
     fn finds_the_tree_without_any_switch(&self) {
-        self.list_no_switch();
+        self.lab.exec("s0", &["sh", "-c", MUTE]);
         let flat = vec!["net-10.77.0.0-16".to_owned(); 7];
         self.await_places(&flat, "");
         let done = self.order().wait_with_output().unwrap();
@@ -100,7 +141,7 @@ impl MeasuredLab {
         self.lab.path(whose).display().to_string()
     }
 
-    fn start_controller(&mut self) {
+    pub(crate) fn start_controller(&mut self) {
         let [viewers, agents, journal] = ["viewers", "agents", "journal"].map(|f| self.token(f));
         let more = [
             "--listen",
@@ -116,7 +157,7 @@ impl MeasuredLab {
         self.controller = Some(KilledAtEnd(child));
     }
 
-    fn start_agents(&mut self) {
+    pub(crate) fn start_agents(&mut self) {
         for host in self.lab.file.hosts.keys() {
             let agent = self.start_agent(host, &format!("{host}.log"));
             self.agents.push(agent);
@@ -138,11 +179,11 @@ impl MeasuredLab {
         KilledAtEnd(self.lab.start(host, log, agent))
     }
 
-    fn log(&self, name: &str) -> String {
+    pub(crate) fn log(&self, name: &str) -> String {
         fs::read_to_string(self.lab.path(name)).unwrap_or_default()
     }
 
-    fn order(&self) -> Child {
+    pub(crate) fn order(&self) -> Child {
         let token = self.token("viewers");
         let order = [
             HEDDLE,
@@ -179,7 +220,7 @@ impl MeasuredLab {
     }
 
     /// The published tree.
-    fn published(&self) -> Option<TopologyFile> {
+    pub(crate) fn published(&self) -> Option<TopologyFile> {
         let current = self.lab.lab.shared_dir().join("current");
         let current = fs::read_to_string(current).ok()?;
         let number: u64 = current.split_whitespace().next()?.parse().ok()?;
@@ -193,25 +234,39 @@ impl MeasuredLab {
     }
 
     /// The switch of each host, in the published tree.
-    fn places(&self) -> Vec<String> {
+    pub(crate) fn places(&self) -> Vec<String> {
         let hosts = self.published().map(|file| file.hosts).unwrap_or_default();
         hosts.values().map(|host| host.switch.clone()).collect()
     }
 
-    /// Waits until hosts are on these switches, in the published tree.
-    fn await_places(&self, expected: &[String], said: &str) {
-        until_or_why("the hosts have their places", LIMIT, || {
+    /// Waits until this is so. At the limit it fails with the logs.
+    pub(crate) fn await_so(&self, what: &str, mut holds: impl FnMut() -> bool) {
+        until_or_why(what, LIMIT, || {
+            holds().then_some(()).ok_or_else(|| self.logs())
+        });
+    }
+
+    /// Waits until hosts are on these switches, in the published tree. A host that hears no switch any
+    /// more keeps its place for half a minute.
+    pub(crate) fn await_places(&self, expected: &[String], said: &str) {
+        until_or_why("the hosts have their places", LIMIT * 2, || {
             let places = self.places();
             let why = || format!("{said}{places:?}\n{}", self.logs());
             (places == expected).then_some(()).ok_or_else(why)
         });
     }
 
-    fn logs(&self) -> String {
+    pub(crate) fn logs(&self) -> String {
         ["controller.log", "n2.log", "n5.log", "n5-again.log"]
             .map(|log| self.log(log))
             .join("\n")
     }
+}
+
+/// An inventory of the lab's hosts, and no switch.
+fn without_switches(lab: &RunningLab) -> String {
+    let hosts: Vec<&str> = lab.file.hosts.keys().map(String::as_str).collect();
+    format!("switches: {{}}\nhosts: [{}]\n", hosts.join(", "))
 }
 
 #[test]
@@ -255,6 +310,7 @@ fn the_agents_find_the_trunk_between_unmanaged_switches() {
         (bridge, "20M".to_owned())
     );
     eprintln!("{said}{remarks}");
+    lab.finds_the_port_behind_which_unmanaged_switches_are();
     lab.finds_the_tree_without_any_switch();
 }
 

@@ -141,8 +141,15 @@ pub enum AlarmKind {
     HostAmbiguous(Vec<HostPlace>),
     /// Several hosts are behind one port.
     HostsOnPort(DevicePort, Vec<String>),
-    /// The inventory lists no switch, and so many hosts are in this network.
-    HostsInNetwork(String, usize),
+    /// The inventory lists no switch, and hosts in this network are on a bridge that nobody asked.
+    HostsInNetwork {
+        /// The network, or several that have a switch in common.
+        network: String,
+        /// Its hosts.
+        hosts: usize,
+        /// The switches that hosts hear.
+        switches: usize,
+    },
     /// These nodes are on one segment, so an unmanaged bridge must join them.
     UnmanagedBridge(Vec<String>),
     /// Flows between hosts measured a trunk that the network cannot have.

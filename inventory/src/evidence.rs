@@ -62,6 +62,8 @@ pub enum AssumedRate {
     AsBefore(String),
     /// The rate of the slowest host.
     AsSlowestHost(BitsPerSec),
+    /// The rate of the fastest host on this switch.
+    AsFastestHost(String),
     /// The text read from a file.
     ReadBack(String),
 }
@@ -86,6 +88,17 @@ pub enum FlowFinding {
     },
     /// The cable leads to the bridge behind such a trunk.
     Behind(String),
+    /// Flows crossed the cable and never filled it, or it could not be told.
+    NotFilled {
+        /// The hosts that took part.
+        hosts: usize,
+        /// The rounds of flows.
+        rounds: u32,
+        /// The bytes that they moved.
+        moved: Bytes,
+        /// The end of the measurement.
+        at: Millis,
+    },
     /// Flows to and from the host reached this rate, on a cable whose rate no switch states.
     Reached(BitsPerSec),
     /// Flows to and from the host crossed the trunks as only a host here does.

@@ -5,7 +5,8 @@
 //! or moves to another managed port makes it stale: then the hosts hang on one bridge again, until
 //! the place is measured anew. The measured switch of a host counts as long as protocols leave the
 //! same choice. A host whose link was lost may be on another cable, which no switch tells: the
-//! measurement stands, with an alarm.
+//! measurement stands, with an alarm. A host that hears another switch than before is there, and the
+//! measurement stands for the others.
 use crate::host_report::HostReport;
 use crate::{BitsPerSec, Bytes, Millis};
 use serde::{Deserialize, Serialize};
@@ -36,6 +37,9 @@ pub struct MappedPlace {
     /// How often the links of its hosts were lost when the measurement began, as far as known.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub link_losses: BTreeMap<String, CardLosses>,
+    /// The switches that its hosts heard when the measurement began, as far as they heard one.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub switches: BTreeMap<String, String>,
 }
 
 /// How often a host's card lost its link since the system started.
@@ -157,6 +161,19 @@ impl MappedPlace {
             |(host, before): &(&String, &CardLosses)| before.differ(report(host.as_str()));
         let lost = self.link_losses.iter().filter(is_lost);
         lost.map(|(host, _)| host.as_str()).collect()
+    }
+
+    /// True if the host, which reports this, is elsewhere now: it heard another switch when it was
+    /// measured, or none, and its link was lost since. `on` is the switch that it hears now.
+    pub fn has_left(&self, host: &str, on: Option<&str>, report: Option<&HostReport>) -> bool {
+        match (self.switches.get(host), on) {
+            (Some(before), now) => now != Some(before.as_str()),
+            (None, None) => false,
+            (None, Some(_)) => {
+                let before = self.link_losses.get(host);
+                before.is_some_and(|before| before.differ(report))
+            }
+        }
     }
 
     /// True if it is about these hosts, and perhaps about others.

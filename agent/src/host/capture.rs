@@ -56,6 +56,7 @@ impl FrameListener {
     /// every ten.
     pub fn heard(&mut self, now: Millis, cards: &[NetworkCard]) -> Vec<HeardFrame> {
         self.attend(cards);
+        self.memory.forget_lost(cards);
         self.listen(now, cards);
         self.memory.current(cards, self.opened.elapsed())
     }

@@ -13,4 +13,6 @@ pub struct NetworkCard {
     pub mac: Mac,
     /// True if the card is up and has a carrier.
     pub up: bool,
+    /// How often it lost its link since the system started, as far as known.
+    pub losses: Option<u32>,
 }

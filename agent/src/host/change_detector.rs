@@ -82,6 +82,7 @@ mod tests {
                 name: name.into(),
                 mac,
                 up,
+                losses: None,
             },
             link_losses: None,
             plugged: true,

@@ -18,6 +18,8 @@ const MOST: usize = 16;
 #[derive(Debug, Default)]
 pub(crate) struct FrameMemory {
     entries: BTreeMap<(u32, FrameSpeaker), RememberedFrame>,
+    /// How often each card had lost its link.
+    losses: BTreeMap<u32, u32>,
 }
 
 /// The sender of a frame. A later frame of the same speaker replaces the earlier one (IEEE
@@ -55,6 +57,22 @@ impl FrameMemory {
                 },
             );
         }
+    }
+
+    /// Forgets what was heard on cards that lost their link since, however briefly: a cable may be
+    /// elsewhere within a second, and LLDP holds for minutes.
+    pub(crate) fn forget_lost(&mut self, cards: &[NetworkCard]) {
+        for card in cards {
+            let Some(now) = card.losses else {
+                continue;
+            };
+            let before = self.losses.insert(card.index, now);
+            if before.is_some_and(|before| before != now) {
+                self.entries.retain(|(of, _), _| *of != card.index);
+            }
+        }
+        let is_there = |index: &u32| cards.iter().any(|card| card.index == *index);
+        self.losses.retain(|index, _| is_there(index));
     }
 
     fn known(&self, card: u32, like: &FrameSpeaker) -> usize {
@@ -175,6 +193,7 @@ mod tests {
             name: name.into(),
             mac: Mac([2, 0, 0, 0, 1, index as u8]),
             up: true,
+            losses: None,
         };
         vec![card(2, "eth0"), card(3, "eth1")]
     }
@@ -279,6 +298,25 @@ mod tests {
             "not back with the carrier"
         );
         assert_eq!(memory.current(&[], SECOND), []);
+    }
+
+    #[test]
+    fn a_link_that_was_lost_for_a_moment_takes_the_words_along() {
+        let mut memory = FrameMemory::default();
+        let lost = |times: Option<u32>| {
+            let mut now = cards();
+            now[0].losses = times;
+            now
+        };
+        memory.forget_lost(&lost(Some(1)));
+        memory.hear(2, lldp("s0", 120), Millis(1), SECOND);
+        memory.hear(3, lldp("s1", 120), Millis(1), SECOND);
+        for times in [Some(1), None, Some(1)] {
+            memory.forget_lost(&lost(times));
+        }
+        assert_eq!(memory.current(&cards(), SECOND).len(), 2);
+        memory.forget_lost(&lost(Some(2)));
+        assert_eq!(names(&memory.current(&cards(), SECOND)), [("eth1", 1)]);
     }
 
     #[test]

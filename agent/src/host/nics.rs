@@ -337,6 +337,7 @@ impl<'a> KernelInterface<'a> {
                 name: self.name().to_owned(),
                 mac,
                 up,
+                losses: link_losses,
             },
             link_losses,
             plugged,

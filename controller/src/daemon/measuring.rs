@@ -228,6 +228,7 @@ fn place(order: &MappingOrder, measured: &FlowMeasurement, at: Millis) -> Mapped
         trunks: believed.map(trunk).collect(),
         rates: BTreeMap::new(),
         link_losses: BTreeMap::new(),
+        switches: BTreeMap::new(),
     }
 }
 

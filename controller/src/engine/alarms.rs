@@ -45,6 +45,8 @@ pub(crate) enum ControllerAlarm {
 pub(crate) enum KeptUntil {
     /// Until its new place is certain and forwards.
     Settled,
+    /// Until it hears a switch, but not longer than this.
+    Heard(Duration),
     /// Until so long after it vanished. Then it is dropped.
     Dropped(AbsenceSign, Duration),
     /// Without end: there is no evidence that it is gone.
@@ -282,6 +284,9 @@ impl fmt::Display for KeptUntil {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             KeptUntil::Settled => f.write_str("until its new place is certain and forwards"),
+            KeptUntil::Heard(longest) => {
+                write!(f, "until it hears a switch, or for {} s", longest.as_secs())
+            }
             KeptUntil::Dropped(sign, after) => write!(
                 f,
                 "{sign}, so it is dropped {} s after it vanished",

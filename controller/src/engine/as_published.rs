@@ -45,6 +45,40 @@ pub(crate) fn put_back(
     }
 }
 
+/// Puts the switch or bridge of a host back if nobody hears it any more, with its published cables, and
+/// all that is missing on its way to the others.
+pub(crate) fn keep_bridge(network: &mut Topology, settled: &PublishedNetwork, host: &str) {
+    let settled = &settled.network;
+    let is_host = |node: &Node| node.kind == NodeKind::Host;
+    let bridges: Vec<&Node> = settled.nodes.iter().filter(|n| !is_host(n)).collect();
+    let own = settled
+        .links
+        .iter()
+        .find(|l| l.b == host)
+        .map(|l| l.a.as_str());
+    let mut missing: Vec<&str> = own.into_iter().collect();
+    while let Some(name) = missing.pop() {
+        let is_shown = network.nodes.iter().any(|n| n.name == name);
+        let node = bridges.iter().find(|n| n.name == name && !is_shown);
+        let Some(node) = node else {
+            continue;
+        };
+        network.nodes.push((*node).clone());
+        for link in &settled.links {
+            let far = match (link.a == name, link.b == name) {
+                (true, false) => link.b.as_str(),
+                (false, true) => link.a.as_str(),
+                _ => continue,
+            };
+            // A cable to another missing bridge comes with that one.
+            match network.nodes.iter().any(|n| n.name == far && !is_host(n)) {
+                true => network.links.push(link.clone()),
+                false => missing.push(far),
+            }
+        }
+    }
+}
+
 /// Puts hosts that keep their place into their published clusters: a host that is not seen gives no
 /// evidence of its cluster.
 pub(crate) fn keep_clusters(

@@ -3,10 +3,12 @@ use super::ControllerEngine;
 use super::doubtful_hosts::{DoubtfulHost, doubtful_hosts, host_targets};
 use super::mapping_target::MappingTarget;
 use super::measuring_addresses::MeasuringAddresses;
-use super::unmanaged_places::unmanaged_places;
+use super::unmanaged_places::UnmanagedPlaces;
 use inventory::Millis;
 use inventory::host_report::HostReport;
 use inventory::mapped_place::MappedPlace;
+use inventory::topology::NodeKind;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// The time before a host or a place whose measurement failed is measured unasked again.
@@ -20,7 +22,7 @@ impl ControllerEngine {
     /// All that flows can tell: hosts first, because a place is measured with all of its hosts.
     pub(super) fn targets(&self) -> Vec<MappingTarget> {
         let mut targets = host_targets(self.doubtful(), &self.addresses());
-        targets.extend(unmanaged_places(&self.judged.topology));
+        targets.extend(self.places().targets());
         targets
     }
 
@@ -37,9 +39,13 @@ impl ControllerEngine {
         let names = due.iter().flat_map(|target| target.hosts.clone()).collect();
         let doubted = std::mem::replace(&mut self.mapping.course.doubted, names);
         due.retain(|target| target.hosts.iter().all(|host| doubted.contains(host)));
-        if self.public.settled.is_some() && self.making.hold_down.held().is_none() {
-            let places = unmanaged_places(&self.judged.topology).into_iter();
-            due.extend(places.filter(|place| !self.is_known(place) && !self.rests(place, now)));
+        let is_steady = self.making.hold_down.held().is_none() && !self.judged.awaits_frames();
+        if self.public.settled.is_some() && is_steady {
+            let places = self.places();
+            let is_due = |target: &MappingTarget| {
+                !self.is_known(target, &places) && !self.rests(target, now)
+            };
+            due.extend(places.targets().into_iter().filter(is_due));
         }
         let tried = &self.mapping.course.tried;
         due.retain(|target| !tried.iter().any(|(hosts, _)| *hosts == target.hosts));
@@ -51,6 +57,10 @@ impl ControllerEngine {
         };
         due.retain(is_fit);
         due
+    }
+
+    fn places(&self) -> UnmanagedPlaces<'_> {
+        UnmanagedPlaces::new(&self.judged.topology, self.inventory.switches.is_empty())
     }
 
     fn addresses(&self) -> MeasuringAddresses<'_> {
@@ -85,13 +95,31 @@ impl ControllerEngine {
     }
 
     /// True if a measurement is about the present hosts of this place, or, where no switch is listed,
-    /// about others, too.
-    fn is_known(&self, place: &MappingTarget) -> bool {
+    /// about others, too. A host that hears a switch is known to be there, whatever became of its link
+    /// since, but the way to a switch that no host heard then is not known.
+    fn is_known(&self, place: &MappingTarget, places: &UnmanagedPlaces<'_>) -> bool {
         let hosts: Vec<&str> = place.hosts.iter().map(String::as_str).collect();
-        let report = |host: &str| self.report(host);
         let alone = self.inventory.switches.is_empty();
+        let hearing = self.hearing();
+        let stays = |m: &MappedPlace| {
+            let mut moved = m.moved(|host| self.report(host)).into_iter();
+            moved.all(|host| hearing.contains_key(host))
+        };
         let is_about = |m: &MappedPlace| m.is_about(&hosts) || (alone && m.covers(&hosts));
-        let known = |m: &MappedPlace| is_about(m) && m.moved(report).is_empty();
-        self.mapping.mapped.places.iter().any(known)
+        let known = |m: &MappedPlace| is_about(m) && stays(m);
+        let mut measured = self.mapping.mapped.places.iter();
+        measured.any(known) && !(alone && places.is_open(place))
+    }
+
+    /// The switch of each host that hears one, where none is listed.
+    pub(super) fn hearing(&self) -> BTreeMap<&str, &str> {
+        let topology = &self.judged.topology;
+        let kinds = topology.kinds();
+        let alone = self.inventory.switches.is_empty();
+        let seats = topology.attachments().into_iter();
+        let on_switch = seats.map(|(host, (node, _))| (host, node));
+        on_switch
+            .filter(|(_, node)| alone && kinds.get(node) == Some(&NodeKind::Switch))
+            .collect()
     }
 }

@@ -1,5 +1,5 @@
 //! The inferred network and its judgement: topology, clusters, alarms, and the parts that flap.
-use super::alarms::ControllerAlarm;
+use super::alarms::{ControllerAlarm, KeptUntil};
 use super::candidate::PublishedNetwork;
 use super::damping::FlapDamping;
 use super::judgement::{self, AbsentHosts, JudgementInput, NetworkJudgement};
@@ -159,12 +159,24 @@ impl JudgedNetwork {
             .chain(self.damping.deadlines())
     }
 
-    /// The alarms of the inference, without those that another alarm states in more detail.
+    /// True if a host is kept on its switch until it hears one again.
+    pub(super) fn awaits_frames(&self) -> bool {
+        let awaited = |alarm: &ControllerAlarm| match alarm {
+            ControllerAlarm::HostKept { until, .. } => matches!(until, KeptUntil::Heard(_)),
+            _ => false,
+        };
+        let judgement = self.judgement.as_ref();
+        judgement.is_some_and(|judgement| judgement.alarms.iter().any(awaited))
+    }
+
+    /// The alarms of the inference, without those that another alarm states in more detail. While hosts
+    /// are awaited on their switches, the bridge of their network is none that anybody has to measure.
     pub(super) fn inferred_alarms(&self) -> impl Iterator<Item = &Alarm> {
-        self.topology
-            .alarms
-            .iter()
-            .filter(|a| !self.is_kept(a) && !self.damping.covers(a))
+        let awaits = self.awaits_frames();
+        let is_early =
+            move |alarm: &Alarm| awaits && matches!(alarm.kind, AlarmKind::HostsInNetwork { .. });
+        let alarms = self.topology.alarms.iter();
+        alarms.filter(move |a| !is_early(a) && !self.is_kept(a) && !self.damping.covers(a))
     }
 
     /// The alarms of the judgement, with the reasons against a tree.

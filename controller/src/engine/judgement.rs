@@ -4,6 +4,7 @@
 //! running job's tree loses no host when a switch stops answering, or while a cable moves from port
 //! to port.
 mod moved;
+mod unheard;
 
 pub(crate) use moved::judge_moved;
 
@@ -20,6 +21,7 @@ use inventory::{Millis, Topology};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
+use unheard::UnheardHosts;
 
 /// The judgement of one inference.
 #[derive(Debug, Clone, PartialEq)]
@@ -77,6 +79,11 @@ pub(crate) fn judge(
     if let Some(settled) = settled.filter(|_| !damping.hosts().is_empty()) {
         as_published::freeze_hosts(damping, Arc::make_mut(&mut network), settled);
     }
+    let unheard = UnheardHosts::new(now, input, absent);
+    if !unheard.awaited.is_empty() {
+        let links = &mut Arc::make_mut(&mut network).links;
+        links.retain(|l| !unheard.awaited.contains(l.b.as_str()));
+    }
     let placed: HashSet<String> = network
         .links
         .iter()
@@ -84,11 +91,13 @@ pub(crate) fn judge(
         .map(|l| l.b.clone())
         .collect();
     absent.retain(|host, _| {
-        !placed.contains(host) && settled.is_some_and(|s| s.key.hosts.contains_key(host))
+        let is_away = !placed.contains(host) || unheard.all.contains(host.as_str());
+        is_away && settled.is_some_and(|s| s.key.hosts.contains_key(host))
     });
     let mut alarms = Vec::new();
     if let Some(settled) = settled {
         alarms = keep_absent(now, input, settled, &placed, absent, &mut network);
+        unheard.tell(&mut alarms, input.gone_after);
     }
     let candidate = whole(inventory, views, network, settled);
     let candidate = match settled {
@@ -142,6 +151,9 @@ fn keep_absent(
         }
         alarms.push(absence(host, settled, elsewhere, gone, gone_after));
         let network = Arc::make_mut(network);
+        if input.inventory.switches.is_empty() {
+            as_published::keep_bridge(network, settled, host);
+        }
         as_published::put_back(network, settled, host, KeptReason::SeenNowhere);
         kept.insert(host);
     }

@@ -107,6 +107,9 @@ struct RunningMapping {
     target: MappingTarget,
     progress: MappingProgress,
     link_losses: BTreeMap<String, CardLosses>,
+    /// The switches that its hosts heard when it began.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    switches: BTreeMap<String, String>,
 }
 
 impl PlaceMapping {
@@ -250,7 +253,9 @@ impl ControllerEngine {
                         order.budget.0 as f64 / 1e6
                     );
                     self.public.log(now, EventLevel::Info, text, fx);
+                    let switches = self.heard_by(&order.inside);
                     self.mapping.course.running = Some(RunningMapping {
+                        switches,
                         ticket: order.ticket,
                         target,
                         progress,
@@ -265,6 +270,14 @@ impl ControllerEngine {
                 }
             }
         }
+    }
+
+    /// The switches that these hosts hear.
+    fn heard_by(&self, hosts: &[(String, IpAddr)]) -> BTreeMap<String, String> {
+        let hearing = self.hearing();
+        let switch =
+            |host: &String| Some((host.clone(), (*hearing.get(host.as_str())?).to_owned()));
+        hosts.iter().filter_map(|(host, _)| switch(host)).collect()
     }
 
     fn mapping_order(
@@ -321,6 +334,7 @@ impl ControllerEngine {
             (Some(found), None) => {
                 let found = MappedPlace {
                     link_losses: running.link_losses,
+                    switches: running.switches,
                     ..found
                 };
                 figures.measured += 1;

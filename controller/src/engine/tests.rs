@@ -2,6 +2,7 @@
 mod agents;
 mod epochs;
 mod flapping;
+mod heard_switches;
 mod learning;
 mod mapping;
 mod mapping_hosts;

@@ -1,51 +1,99 @@
-//! The places where no switch answers: hosts on a bridge that nobody asked.
+//! The places where no switch answers: hosts on a bridge that nobody asked. Where no switch is listed,
+//! the switches that hosts hear belong to the place of their bridge.
 use super::mapping_target::{MappingTarget, TargetSubject};
+use inventory::evidence::Evidence;
 use inventory::topology::{Link, NodeKind, Topology};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// With fewer hosts on a bridge no trunk behind it can bound a schedule.
 const LEAST_HOSTS: usize = 3;
-/// All places of a topology.
-pub(super) fn unmanaged_places(topology: &Topology) -> Vec<MappingTarget> {
-    let kinds: HashMap<&str, NodeKind> = topology
-        .nodes
-        .iter()
-        .map(|n| (n.name.as_str(), n.kind))
-        .collect();
-    let is = |name: &str, kind| kinds.get(name) == Some(&kind);
-    // Flows told bridges of one place apart; the way in has the shortest name.
-    let mut place_of: BTreeMap<&str, &str> = BTreeMap::new();
-    let bridges = topology
-        .nodes
-        .iter()
-        .filter(|n| n.kind == NodeKind::Unmanaged);
-    place_of.extend(bridges.map(|n| (n.name.as_str(), n.name.as_str())));
-    let both = |l: &&Link| [&l.a, &l.b].iter().all(|end| is(end, NodeKind::Unmanaged));
-    for link in topology
-        .links
-        .iter()
-        .filter(both)
-        .filter(|l| l.is_measured())
-    {
-        let [a, b] = [place_of[link.a.as_str()], place_of[link.b.as_str()]];
-        let whole = if (a.len(), a) < (b.len(), b) { a } else { b };
-        for place in place_of.values_mut().filter(|p| **p == a || **p == b) {
+
+/// The bridges of a topology, by the places that they belong to.
+pub(super) struct UnmanagedPlaces<'t> {
+    topology: &'t Topology,
+    kinds: HashMap<&'t str, NodeKind>,
+    /// The first bridge of the place of each bridge and switch.
+    place_of: BTreeMap<&'t str, &'t str>,
+}
+
+impl<'t> UnmanagedPlaces<'t> {
+    /// `alone` is set where the inventory lists no switch.
+    pub(super) fn new(topology: &'t Topology, alone: bool) -> UnmanagedPlaces<'t> {
+        let kinds = topology.kinds();
+        let is_member = |name: &str| match kinds.get(name) {
+            Some(NodeKind::Unmanaged) => true,
+            Some(NodeKind::Switch) => alone,
+            _ => false,
+        };
+        let names = topology.nodes.iter().map(|node| node.name.as_str());
+        let members = names.filter(|name| is_member(name));
+        let mut places = UnmanagedPlaces {
+            topology,
+            place_of: members.map(|name| (name, name)).collect(),
+            kinds,
+        };
+        // Flows told bridges of one place apart, and cables of switches lead on to others.
+        let carrying = topology.links.iter().filter(|link| link.carries_frames());
+        let inside: Vec<&Link> = carrying.filter(|link| places.is_inside(link)).collect();
+        inside.into_iter().for_each(|link| places.join(link));
+        places
+    }
+
+    /// True for a cable within a place.
+    fn is_inside(&self, link: &Link) -> bool {
+        let ends = [&link.a, &link.b].map(|end| end.as_str());
+        let is_switch = |end: &&str| self.kinds[end] == NodeKind::Switch;
+        ends.iter().all(|end| self.place_of.contains_key(end))
+            && (link.is_measured() || ends.iter().any(is_switch))
+    }
+
+    fn join(&mut self, link: &Link) {
+        let [a, b] = [&link.a, &link.b].map(|end| self.place_of[end.as_str()]);
+        let whole = if self.order(a) < self.order(b) { a } else { b };
+        for place in self.place_of.values_mut().filter(|p| **p == a || **p == b) {
             *place = whole;
         }
     }
-    let mut hosts: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    let carrying = topology.links.iter().filter(|link| link.carries_frames());
-    for link in carrying.filter(|link| is(&link.b, NodeKind::Host)) {
-        if let Some(place) = place_of.get(link.a.as_str()) {
-            hosts.entry(place).or_default().insert(&link.b);
-        }
+
+    /// The bridge of a network is the first of its place, then the way in, which has the shortest
+    /// name.
+    fn order(&self, name: &'t str) -> (bool, bool, usize, &'t str) {
+        let is_own = |link: &&Link| link.a == name || link.b == name;
+        let shares = |e: &Evidence| matches!(e, Evidence::SharesNetwork(_));
+        let mut links = self.topology.links.iter().filter(is_own);
+        let is_of_network = links.any(|link| link.evidence.iter().any(shares));
+        let is_switch = self.kinds[name] == NodeKind::Switch;
+        (is_switch, !is_of_network, name.len(), name)
     }
-    let place = |(bridge, hosts): (&str, BTreeSet<&str>)| MappingTarget {
-        subject: TargetSubject::Bridge(bridge.to_owned()),
-        hosts: hosts.into_iter().map(str::to_owned).collect(),
-    };
-    let several = hosts
-        .into_iter()
-        .filter(|(_, hosts)| hosts.len() >= LEAST_HOSTS);
-    several.map(place).collect()
+
+    /// All places with some hosts, but those of one switch and nothing else.
+    pub(super) fn targets(&self) -> Vec<MappingTarget> {
+        let mut hosts: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        let carrying = self.topology.links.iter();
+        for link in carrying.filter(|link| link.carries_frames()) {
+            let is_host = self.kinds.get(link.b.as_str()) == Some(&NodeKind::Host);
+            if let Some(place) = self.place_of.get(link.a.as_str()).filter(|_| is_host) {
+                hosts.entry(place).or_default().insert(&link.b);
+            }
+        }
+        let place = |(bridge, hosts): (&str, BTreeSet<&str>)| MappingTarget {
+            subject: TargetSubject::Bridge(bridge.to_owned()),
+            hosts: hosts.into_iter().map(str::to_owned).collect(),
+        };
+        let is_open = |(bridge, hosts): &(&str, BTreeSet<&str>)| {
+            self.kinds[bridge] == NodeKind::Unmanaged && hosts.len() >= LEAST_HOSTS
+        };
+        hosts.into_iter().filter(is_open).map(place).collect()
+    }
+
+    /// True if nothing tells the rate of a switch's cable in this place.
+    pub(super) fn is_open(&self, place: &MappingTarget) -> bool {
+        let TargetSubject::Bridge(bridge) = &place.subject else {
+            return false;
+        };
+        let is_its = |link: &&Link| self.place_of.get(link.a.as_str()) == Some(&bridge.as_str());
+        let assumed = |e: &Evidence| matches!(e, Evidence::Rate(_));
+        let mut links = self.topology.links.iter().filter(is_its);
+        links.any(|link| self.is_inside(link) && link.evidence.iter().any(assumed))
+    }
 }

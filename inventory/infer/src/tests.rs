@@ -2,6 +2,8 @@
 mod cloned_identities;
 mod contradicted;
 mod crossed;
+mod heard_measured;
+mod heard_switches;
 mod hostile;
 mod hosts;
 mod impostors;

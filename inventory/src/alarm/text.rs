@@ -5,7 +5,7 @@ use super::{
 };
 use crate::evidence::{DevicePort, Evidence, STATED};
 use crate::topology::NodeKind;
-use crate::wording::{routed_hops, short_list};
+use crate::wording::{counted, routed_hops, short_list};
 use std::fmt;
 
 impl fmt::Display for AlarmSubject {
@@ -102,8 +102,8 @@ impl fmt::Display for Alarm {
             | AlarmKind::HostHidden(_)
             | AlarmKind::HostUnfound(_)
             | AlarmKind::HostAmbiguous(_)
-            | AlarmKind::HostsOnPort(..)
-            | AlarmKind::HostsInNetwork(..) => self.host(f),
+            | AlarmKind::HostsOnPort(..) => self.host(f),
+            AlarmKind::HostsInNetwork { .. } => self.unlisted_network(f),
             AlarmKind::DownPortNames(_) | AlarmKind::NobodysId(..) | AlarmKind::OverTunnel(..) => {
                 self.row(f)
             }
@@ -322,10 +322,32 @@ impl Alarm {
                 hosts.join(", "),
                 measurable(hosts.len())
             ),
-            AlarmKind::HostsInNetwork(network, hosts) => write!(
+            _ => Ok(()),
+        }
+    }
+
+    /// The alarm about hosts in a network of which the inventory lists no switch.
+    fn unlisted_network(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            AlarmKind::HostsInNetwork {
+                network,
+                hosts,
+                switches: 0,
+            } => write!(
                 f,
                 "network {network}: the inventory lists no switch, so all its hosts are on one \
                  unmanaged bridge, and the rates behind it are not known{}",
+                measurable(*hosts)
+            ),
+            AlarmKind::HostsInNetwork {
+                network,
+                hosts,
+                switches,
+            } => write!(
+                f,
+                "network {network}: the inventory lists no switch, and hosts hear {}; how they \
+                 are joined, and the rates between them, are not known{}",
+                counted(*switches, "switch"),
                 measurable(*hosts)
             ),
             _ => Ok(()),

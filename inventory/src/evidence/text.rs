@@ -45,6 +45,10 @@ impl fmt::Display for AssumedRate {
             AssumedRate::AsSlowestHost(rate) => {
                 write!(f, "nothing says it, {rate} assumed as the slowest host has")
             }
+            AssumedRate::AsFastestHost(switch) => write!(
+                f,
+                "nothing says it; as fast as the fastest host on {switch}, it is assumed"
+            ),
             AssumedRate::ReadBack(text) => f.write_str(text),
         }
     }
@@ -72,6 +76,18 @@ impl fmt::Display for FlowFinding {
             FlowFinding::Behind(trunk) => {
                 write!(f, "flows to the host cross the trunk to {trunk}")
             }
+            FlowFinding::NotFilled {
+                hosts,
+                rounds,
+                moved,
+                at,
+            } => write!(
+                f,
+                "flows between {hosts} hosts are not known to have filled it; {rounds} rounds, \
+                 {:.1} MB, {}",
+                moved.0 as f64 / 1e6,
+                utc_minute(*at)
+            ),
             FlowFinding::Reached(rate) => write!(f, "flows to and from the host reached {rate}"),
             FlowFinding::Seat {
                 among,

@@ -262,6 +262,7 @@ mod tests {
             name: name.into(),
             mac: Mac([0, 0, 0, 0, 1, index as u8]),
             up,
+            losses: None,
         }
     }
 

@@ -97,6 +97,7 @@ impl SimulatedCluster {
             }],
             rates: BTreeMap::new(),
             link_losses: BTreeMap::new(),
+            switches: BTreeMap::new(),
         };
         let outcome = MappingOutcome {
             moved: place.moved,

@@ -63,6 +63,28 @@ impl<'f> Known<'f> {
         node
     }
 
+    /// A further node. A name that another node has gets a mark.
+    pub(crate) fn add_apart(&mut self, name: &str, kind: NodeKind) -> NodeIx {
+        let mut name = name.to_owned();
+        while self.facts.node_named(&name).is_some() || self.added.contains_key(&name) {
+            name.push('+');
+        }
+        self.add_node(&name, kind)
+    }
+
+    /// A bridge that nobody asked: the one that the operator states under this name, or else a further
+    /// one.
+    pub(crate) fn unmanaged_bridge(&mut self, name: &str) -> NodeIx {
+        let stated = self.stated_bridge(name);
+        stated.unwrap_or_else(|| self.add_apart(name, NodeKind::Unmanaged))
+    }
+
+    /// The bridge that the operator states under this name.
+    pub(crate) fn stated_bridge(&self, name: &str) -> Option<NodeIx> {
+        let node = self.facts.node_named(name)?;
+        (self.facts.is_stated(node) && self.kind(node) == NodeKind::Unmanaged).then_some(node)
+    }
+
     /// Adds an alarm about a node.
     pub(crate) fn alarm(&mut self, node: NodeIx, kind: AlarmKind) {
         let alarm = Alarm::node(self.name(node), kind);

@@ -308,7 +308,7 @@ impl NodeDirectory {
     }
 
     /// The names of listed and asked nodes.
-    pub(super) fn names(&self) -> &NameIndex {
+    pub(crate) fn names(&self) -> &NameIndex {
         &self.names
     }
 

@@ -18,7 +18,7 @@ pub(crate) mod names;
 mod node_kinds;
 pub(crate) mod port_names;
 pub(crate) mod ports;
-mod unlisted;
+pub(crate) mod unlisted;
 
 use crate::policy::InferencePolicy;
 use device::{DeviceFacts, NeighbourRow};
@@ -35,7 +35,7 @@ use ports::PortIx;
 use std::collections::HashMap;
 use std::ops::{Index, Range};
 use std::sync::Arc;
-use unlisted::UnlistedNames;
+use unlisted::{SharedName, UnlistedNames};
 
 /// The number of a device that answered at some time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -235,16 +235,32 @@ impl<'a> Facts<'a> {
     /// Finds the node that each row means. Neighbours that nobody listed become nodes.
     fn name_neighbours(&mut self) {
         let identity = std::mem::take(&mut self.identity);
-        let unlisted = UnlistedNames::new(self, &identity);
+        let rows = self.devices().flat_map(|(device, own)| {
+            let rows = own.neighbours.iter().map(|r| &r.row);
+            rows.map(move |row| (NodeIx::from(device), row))
+        });
+        let strangers = rows.filter(|(device, row)| {
+            let who = identity.identify(row, *device);
+            matches!(who, NeighbourIdentity::Stranger)
+        });
+        let unlisted = UnlistedNames::new(
+            strangers.map(|(_, row)| row),
+            identity.names(),
+            SharedName::MayBeOne,
+            !self.scope.policy.shows_unlisted,
+        );
         for (device, facts) in self.devices() {
             let named = |row: &NeighbourRow| match identity.identify(&row.row, device.into()) {
                 NeighbourIdentity::Known(known) => Some(known),
                 NeighbourIdentity::Nobody => None,
-                NeighbourIdentity::Stranger => Some(NamedNeighbour {
-                    node: self.add_neighbour(unlisted.node(facts, row)),
-                    by: RecognizedBy::OwnName,
-                    doubtful: false,
-                }),
+                NeighbourIdentity::Stranger => {
+                    let place = || format!("unknown-{}-{}", facts.name, facts.ports[row.port].name);
+                    Some(NamedNeighbour {
+                        node: self.add_neighbour(unlisted.node(&row.row, place)),
+                        by: RecognizedBy::OwnName,
+                        doubtful: false,
+                    })
+                }
             };
             let named = facts.neighbours.iter().map(named).collect();
             self.named.push(named);

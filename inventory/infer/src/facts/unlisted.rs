@@ -1,8 +1,8 @@
 //! Neighbours that are named but not listed: their names and their kinds.
-use super::device::{DeviceFacts, NeighbourRow, tells};
-use super::identity::{NeighbourIdentity, NodeDirectory, macs_of};
-use super::names::is_factory_name;
-use super::{Facts, NodeIx};
+use super::device::tells;
+use super::identity::macs_of;
+use super::names::{NameIndex, is_factory_name};
+use inventory::Mac;
 use inventory::observation::{LldpNeighbour, NeighbourId};
 use inventory::topology::{Node, NodeKind};
 use inventory::topology_file::plain_name;
@@ -13,7 +13,7 @@ const LONGEST_NAME: usize = 64;
 
 /// The names of strangers. A system name is not a key: some devices have none, some send it only
 /// now and then, and devices with factory settings share one.
-pub(super) struct UnlistedNames<'f> {
+pub(crate) struct UnlistedNames<'f> {
     /// The one name that came with a chassis id.
     names: HashMap<&'f NeighbourId, Option<&'f str>>,
     /// Names that several strangers have, or a listed node.
@@ -22,46 +22,55 @@ pub(super) struct UnlistedNames<'f> {
     plain: bool,
 }
 
+/// Whether strangers with one name and several chassis ids may be one device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SharedName {
+    /// Some core switches send another chassis id to each neighbour.
+    MayBeOne,
+    /// Switches that nobody named have the name of their model.
+    IsSeveral,
+}
+
 impl<'f> UnlistedNames<'f> {
-    /// Collects the names from all rows that name a stranger.
-    pub(super) fn new<'a: 'f>(facts: &Facts<'a>, identity: &NodeDirectory) -> UnlistedNames<'f> {
+    /// Collects the names from all rows that name a stranger. `listed` are the names of others;
+    /// `plain` is set if names must be fit for a topology file.
+    pub(crate) fn new(
+        strangers: impl Iterator<Item = &'f LldpNeighbour>,
+        listed: &NameIndex,
+        shared: SharedName,
+        plain: bool,
+    ) -> UnlistedNames<'f> {
         let mut names: HashMap<&NeighbourId, Option<&str>> = HashMap::new();
         let mut by_name: BTreeMap<&str, Vec<&LldpNeighbour>> = BTreeMap::new();
-        for (device, own) in facts.devices() {
-            for row in own.neighbours.iter().map(|r| &r.row) {
-                let who = identity.identify(row, NodeIx::from(device));
-                if row.name.is_empty() || !matches!(who, NeighbourIdentity::Stranger) {
-                    continue;
-                }
-                by_name.entry(&row.name).or_default().push(row);
-                if let Some(id) = row.chassis.as_ref().filter(|id| tells(id)) {
-                    let name = names.entry(id).or_insert(Some(&row.name));
-                    *name = name.filter(|n| *n == row.name);
-                }
+        for row in strangers.filter(|row| !row.name.is_empty()) {
+            by_name.entry(&row.name).or_default().push(row);
+            if let Some(id) = row.chassis.as_ref().filter(|id| tells(id)) {
+                let name = names.entry(id).or_insert(Some(&row.name));
+                *name = name.filter(|n| *n == row.name);
             }
         }
-        let taken = |name: &str| identity.names().is_taken(name);
+        let are_several = |name: &str, rows: &[&LldpNeighbour]| match shared {
+            SharedName::MayBeOne => are_several(name, rows),
+            SharedName::IsSeveral => chassis_ids(rows).len() > 1,
+        };
         let shared = by_name
             .into_iter()
-            .filter(|(name, rows)| taken(name) || are_several(name, rows))
+            .filter(|(name, rows)| listed.is_taken(name) || are_several(name, rows))
             .map(|(name, _)| name)
             .collect();
         UnlistedNames {
             names,
             shared,
-            plain: !facts.scope.policy.shows_unlisted,
+            plain,
         }
     }
 
-    /// The node for the stranger of a row.
-    pub(super) fn node(&self, device: &DeviceFacts, heard: &NeighbourRow) -> Node {
-        let row = &heard.row;
-        let name = self.name(device, heard);
+    /// The node for the stranger of a row. One that nothing tells from others goes by the `place` at
+    /// which it was heard.
+    pub(super) fn node(&self, row: &LldpNeighbour, place: impl FnOnce() -> String) -> Node {
+        let name = self.name(row).unwrap_or_else(place);
         Node {
-            chassis: match row.chassis {
-                Some(NeighbourId::Mac(mac)) => Some(mac).filter(|m| m.is_station()),
-                _ => None,
-            },
+            chassis: station(row),
             ..Node::new(
                 if self.plain { as_name(&name) } else { name },
                 stated_kind(row),
@@ -69,23 +78,35 @@ impl<'f> UnlistedNames<'f> {
         }
     }
 
-    /// The name for the stranger of a row: its own, if it has it alone; else its chassis id; else
-    /// the place at which it was heard.
-    fn name(&self, device: &DeviceFacts, heard: &NeighbourRow) -> String {
-        let row = &heard.row;
+    /// The name for the stranger of a row: its own, if it has it alone; else its chassis id; `None`
+    /// if nothing tells it from others.
+    pub(crate) fn name(&self, row: &LldpNeighbour) -> Option<String> {
         let id = row.chassis.as_ref().filter(|id| tells(id));
-        let place = || format!("unknown-{}-{}", device.name, device.ports[heard.port].name);
         match (row.name.as_str(), id) {
-            ("", None) => place(),
-            ("", Some(id)) => match self.names.get(id) {
+            ("", None) => None,
+            ("", Some(id)) => Some(match self.names.get(id) {
                 Some(Some(name)) if !self.shared.contains(name) => (*name).to_owned(),
                 _ => id.to_string(),
-            },
-            (name, Some(id)) if self.shared.contains(name) => id.to_string(),
-            (name, None) if self.shared.contains(name) || is_factory_name(name) => place(),
-            (name, _) => name.to_owned(),
+            }),
+            (name, Some(id)) if self.shared.contains(name) => Some(id.to_string()),
+            (name, None) if self.shared.contains(name) || is_factory_name(name) => None,
+            (name, _) => Some(name.to_owned()),
         }
     }
+}
+
+/// The MAC address that is a stranger's chassis id.
+pub(crate) fn station(row: &LldpNeighbour) -> Option<Mac> {
+    match row.chassis {
+        Some(NeighbourId::Mac(mac)) => Some(mac).filter(|m| m.is_station()),
+        _ => None,
+    }
+}
+
+/// The chassis ids that tell one device from others.
+fn chassis_ids(rows: &[&LldpNeighbour]) -> BTreeSet<NeighbourId> {
+    let chassis = rows.iter().filter_map(|row| row.chassis.clone());
+    chassis.filter(tells).collect()
 }
 
 /// True if rows with one name belong to several devices: a port cannot be two ports, and a network
@@ -93,8 +114,7 @@ impl<'f> UnlistedNames<'f> {
 /// core switches send another chassis id to each neighbour.
 fn are_several(name: &str, rows: &[&LldpNeighbour]) -> bool {
     let chassis = |r: &&LldpNeighbour| r.chassis.clone().filter(tells);
-    let ids: BTreeSet<NeighbourId> = rows.iter().filter_map(chassis).collect();
-    if is_factory_name(name) && ids.len() > 1 {
+    if is_factory_name(name) && chassis_ids(rows).len() > 1 {
         return true;
     }
     let mut owners: HashMap<&NeighbourId, BTreeSet<NeighbourId>> = HashMap::new();
@@ -124,6 +144,6 @@ pub(crate) fn stated_kind(row: &LldpNeighbour) -> NodeKind {
 }
 
 /// A name fit for a topology file, from a stranger's name.
-fn as_name(said: &str) -> String {
+pub(crate) fn as_name(said: &str) -> String {
     plain_name(said).chars().take(LONGEST_NAME).collect()
 }

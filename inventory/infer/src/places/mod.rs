@@ -1,8 +1,10 @@
 //! The place of each host. LLDP tells it, heard by the host's switch or by the host itself.
 //! Otherwise the edge port on which its MAC address is learned tells it, with the other frames that
 //! the host hears. A host has one seat; if the evidence fits several, all are shown as ambiguous
-//! and raise an alarm. Where the inventory lists no switch, the networks of hosts tell.
+//! and raise an alarm. Where the inventory lists no switch, the switches that hosts hear tell, and
+//! the networks of hosts.
 mod confirmation;
+mod heard_switches;
 mod learned_hosts;
 mod port_tables;
 pub(crate) mod seat;
@@ -20,7 +22,7 @@ use inventory::Mac;
 use inventory::alarm::{AlarmKind, HostNotFound, HostPlace};
 use inventory::evidence::{DevicePort, Evidence};
 use inventory::natural_order::natural;
-use inventory::topology::{LinkGrade, LinkState, NodeKind};
+use inventory::topology::{LinkGrade, LinkState};
 use inventory::topology_file::plain_name;
 use learned_hosts::LearnedHosts;
 use port_tables::{PortOccupants, TrunkPorts, is_learned_at, learned_ports};
@@ -350,7 +352,7 @@ fn on_unmanaged_bridge(
 ) -> Vec<DraftLink> {
     let place = DevicePort::new(known.name(end.node), end.port_name(known.facts));
     let name = format!("{}-{}", place.device, plain_name(&place.port));
-    let bridge = known.add_node(&name, NodeKind::Unmanaged);
+    let bridge = known.unmanaged_bridge(&name);
     let hosts = links.iter().map(|l| known.name(l.ends[1].node).to_owned());
     let kind = AlarmKind::HostsOnPort(place, hosts.collect());
     known.alarm(bridge, kind);

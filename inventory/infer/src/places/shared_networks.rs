@@ -1,8 +1,12 @@
 //! The places of hosts where the inventory lists no switch: hosts with addresses in one network are
-//! on one bridge that nobody asked. Flows between the hosts tell what is behind it.
+//! on one bridge that nobody asked. Flows between the hosts tell what is behind it. A host that hears
+//! a switch is on that switch, and the switch is on the bridge; if all hosts of the network hear the
+//! same one, there is no bridge. Networks that have a switch in common have one bridge.
 //!
 //! A host is on the network that most hosts share, then on the one with the fastest cards, then on
 //! the lowest. The MAC or network address that the inventory states for a host decides before.
+use super::heard_switches::{HeardSeat, heard_seats};
+use super::on_unmanaged_bridge;
 use crate::acceptance::known::Known;
 use crate::claims::{ClaimEnd, EndPort, slower};
 use crate::draft::DraftLink;
@@ -12,12 +16,13 @@ use crate::readers::operator;
 use inventory::BitsPerSec;
 use inventory::address::{is_reached_from_elsewhere, network_of};
 use inventory::alarm::{AlarmKind, HostNotFound};
-use inventory::evidence::Evidence;
+use inventory::evidence::{AssumedRate, Evidence};
 use inventory::host_report::Nic;
-use inventory::topology::{LinkGrade, LinkState, NodeKind};
+use inventory::topology::{LinkGrade, LinkState};
 use inventory::topology_file::plain_name;
+use petgraph::unionfind::UnionFind;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::net::IpAddr;
 
 /// Behind fewer hosts there is no trunk to find.
@@ -29,25 +34,94 @@ type Network = (IpAddr, u8);
 /// The cards of hosts in one network, by the hosts' nodes.
 type NetworkCards<'f> = BTreeMap<NodeIx, &'f Nic>;
 
-/// The links of all hosts to the bridge of their network, with an alarm for each bridge, and for
-/// each host that shares no network.
+/// The hosts of networks that share a bridge.
+#[derive(Default)]
+struct BridgedHosts<'f> {
+    networks: Vec<Network>,
+    hosts: Vec<(NodeIx, &'f Nic, Network)>,
+}
+
+/// The links of all hosts to the switch that they hear, or to the bridge of their network, and of
+/// these switches to the bridge, with an alarm for each bridge, and for each host that shares no
+/// network.
 pub(super) fn place_hosts(known: &mut Known<'_>) -> Vec<DraftLink> {
     let facts = known.facts;
     let networks = networks(facts);
-    let mut placed: BTreeMap<Network, NetworkCards<'_>> = BTreeMap::new();
+    let mut placed: BTreeMap<NodeIx, (Network, &Nic)> = BTreeMap::new();
     for (host, _, _) in facts.hosts() {
         if operator::states_place_of(facts, host) {
             continue;
         }
         match best_network(&networks, host) {
-            Some((network, card)) => {
-                placed.entry(network).or_default().insert(host, card);
-            }
+            Some(place) => drop(placed.insert(host, place)),
             None => known.alarm(host, AlarmKind::HostUnfound(HostNotFound::SharesNoNetwork)),
         }
     }
-    let on_bridge = |(network, cards)| on_bridge(known, network, &cards);
-    placed.into_iter().flat_map(on_bridge).collect()
+    // Bridges first, so that no switch takes the name of one.
+    let mut bridges: BTreeMap<Network, NodeIx> = BTreeMap::new();
+    for (network, _) in placed.values() {
+        let bridge = bridges.entry(*network);
+        bridge.or_insert_with(|| known.unmanaged_bridge(&bridge_name(*network)));
+    }
+    let cards = placed.iter().map(|(host, (_, card))| (*host, *card));
+    let mut seats = heard_seats(known, &cards.collect());
+    let mut links = Vec::new();
+    for group in bridged(known, &placed, &mut seats) {
+        let bridge = bridges[&group.networks[0]];
+        links.extend(place_group(known, &group, bridge, &mut seats));
+    }
+    links
+}
+
+/// The hosts on each bridge. A switch in several networks joins them, unless the operator states one
+/// of their bridges, and therefore how they are joined: then the switch does not count.
+fn bridged<'f>(
+    known: &Known<'_>,
+    placed: &BTreeMap<NodeIx, (Network, &'f Nic)>,
+    seats: &mut BTreeMap<NodeIx, HeardSeat>,
+) -> Vec<BridgedHosts<'f>> {
+    let networks: BTreeSet<Network> = placed.values().map(|(network, _)| *network).collect();
+    let networks: Vec<Network> = networks.into_iter().collect();
+    let number = |host: &NodeIx| networks.binary_search(&placed[host].0).unwrap_or_default();
+    let mut of_switch: BTreeMap<NodeIx, BTreeSet<usize>> = BTreeMap::new();
+    for (host, seat) in &*seats {
+        of_switch
+            .entry(seat.end().node)
+            .or_default()
+            .insert(number(host));
+    }
+    let is_stated = |network: &usize| {
+        known
+            .stated_bridge(&bridge_name(networks[*network]))
+            .is_some()
+    };
+    let (foreign, own): (HashMap<_, _>, HashMap<_, _>) = of_switch
+        .into_iter()
+        .partition(|(_, of)| of.len() > 1 && of.iter().any(is_stated));
+    seats.retain(|_, seat| !foreign.contains_key(&seat.end().node));
+    let mut joined = UnionFind::new(networks.len());
+    for of in own.values() {
+        for other in of {
+            joined.union(of.first().copied().unwrap_or_default(), *other);
+        }
+    }
+    let mut groups: BTreeMap<usize, BridgedHosts<'f>> = BTreeMap::new();
+    for (place, network) in networks.iter().enumerate() {
+        groups
+            .entry(joined.find(place))
+            .or_default()
+            .networks
+            .push(*network);
+    }
+    for (host, (network, card)) in placed {
+        let group = groups.entry(joined.find(number(host))).or_default();
+        group.hosts.push((*host, card, *network));
+    }
+    groups.into_values().collect()
+}
+
+fn bridge_name((address, prefix): Network) -> String {
+    plain_name(&format!("net-{address}-{prefix}"))
 }
 
 /// The networks in which at least two hosts have a card, each with an address of its own.
@@ -89,35 +163,94 @@ fn best_network<'f>(
         .map(|(network, _, card)| (network, card))
 }
 
-fn on_bridge(
+/// The links of the hosts on a bridge, and of the switches that they hear.
+fn place_group(
     known: &mut Known<'_>,
-    (address, prefix): Network,
-    cards: &NetworkCards<'_>,
+    group: &BridgedHosts<'_>,
+    bridge: NodeIx,
+    seats: &mut BTreeMap<NodeIx, HeardSeat>,
 ) -> Vec<DraftLink> {
-    let network = format!("{address}/{prefix}");
-    let mut name = plain_name(&format!("net-{address}-{prefix}"));
-    let is_others = |node: NodeIx| known.kind(node) != NodeKind::Unmanaged;
-    while known.facts.node_named(&name).is_some_and(is_others) {
-        name.push('+');
+    let mut flat = Vec::new();
+    let mut ports: BTreeMap<ClaimEnd, Vec<DraftLink>> = BTreeMap::new();
+    let mut switches: BTreeMap<NodeIx, HeardSwitch> = BTreeMap::new();
+    for (host, card, network) in &group.hosts {
+        match seats.remove(host) {
+            Some(seat) => {
+                let switch = switches.entry(seat.end().node).or_default();
+                switch.networks.insert(*network);
+                switch.fastest = switch.fastest.max(seat.rate);
+                ports.entry(seat.end().clone()).or_default().push(seat.link);
+            }
+            None => flat.push(on_bridge(bridge, *host, card, *network)),
+        }
     }
-    let bridge = known.add_node(&name, NodeKind::Unmanaged);
-    if cards.len() >= LEAST_UNKNOWN {
-        let kind = AlarmKind::HostsInNetwork(network.clone(), cards.len());
+    let is_whole = flat.is_empty() && switches.len() == 1 && !known.facts.is_stated(bridge);
+    if group.hosts.len() >= LEAST_UNKNOWN && !is_whole {
+        let networks: Vec<String> = group.networks.iter().map(written).collect();
+        let kind = AlarmKind::HostsInNetwork {
+            network: networks.join(" and "),
+            hosts: group.hosts.len(),
+            switches: switches.len(),
+        };
         known.alarm(bridge, kind);
     }
-    let link = |(host, card): (&NodeIx, &&Nic)| {
-        let mut evidence = vec![Evidence::SharesNetwork(network.clone())];
+    let mut links = flat;
+    for (end, here) in ports {
+        match here.len() > 1 && end.port.means_one() {
+            true => links.extend(on_unmanaged_bridge(known, end, here)),
+            false => links.extend(here),
+        }
+    }
+    let up = switches.iter().filter(|_| !is_whole);
+    links.extend(up.map(|(node, switch)| switch.link(known, *node, bridge)));
+    links
+}
+
+/// A switch that hosts hear.
+#[derive(Default)]
+struct HeardSwitch {
+    networks: BTreeSet<Network>,
+    /// The rate of its fastest host, if any is known.
+    fastest: Option<BitsPerSec>,
+}
+
+impl HeardSwitch {
+    /// Its way to the others, of which nothing tells the rate.
+    fn link(&self, known: &Known<'_>, switch: NodeIx, bridge: NodeIx) -> DraftLink {
+        let networks = self.networks.iter().map(written);
+        let mut evidence: Vec<Evidence> = networks.map(Evidence::SharesNetwork).collect();
+        let rate = slower([self.fastest, None], &mut evidence);
+        if self.fastest.is_some() {
+            let assumed = AssumedRate::AsFastestHost(known.name(switch).to_owned());
+            evidence.push(Evidence::Rate(assumed));
+        }
         DraftLink {
-            rate: slower([card.rate, None::<BitsPerSec>], &mut evidence),
-            ends: [
-                ClaimEnd::somewhere(bridge),
-                ClaimEnd::new(*host, EndPort::Named(card.name.clone())),
-            ],
+            rate,
+            ends: [switch, bridge].map(ClaimEnd::somewhere),
             members: vec![],
             state: LinkState::Unknown,
             grade: LinkGrade::Inferred,
             evidence,
         }
-    };
-    cards.iter().map(link).collect()
+    }
+}
+
+fn written((address, prefix): &Network) -> String {
+    format!("{address}/{prefix}")
+}
+
+/// The link of a host that hears no switch.
+fn on_bridge(bridge: NodeIx, host: NodeIx, card: &Nic, network: Network) -> DraftLink {
+    let mut evidence = vec![Evidence::SharesNetwork(written(&network))];
+    DraftLink {
+        rate: slower([card.rate, None::<BitsPerSec>], &mut evidence),
+        ends: [
+            ClaimEnd::somewhere(bridge),
+            ClaimEnd::new(host, EndPort::Named(card.name.clone())),
+        ],
+        members: vec![],
+        state: LinkState::Unknown,
+        grade: LinkGrade::Inferred,
+        evidence,
+    }
 }

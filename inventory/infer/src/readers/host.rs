@@ -8,13 +8,14 @@ use crate::claims::EndPort;
 use crate::facts::host_statements::HostStatement;
 use crate::facts::identity::NeighbourIdentity;
 use crate::facts::ports::PortIx;
+use crate::facts::unlisted::stated_kind;
 use crate::facts::{DeviceIx, DevicePortIx, Facts, NodeIx};
 use crate::places::seat::HostSeat;
-use inventory::BitsPerSec;
 use inventory::evidence::{DevicePort, Evidence, NeighbourProtocol, RecognizedBy};
 use inventory::host_report::{DiscoveryProtocol, HeardContent, HeardFrame};
 use inventory::observation::{BridgeId, LldpNeighbour, NeighbourId};
-use inventory::topology::LinkGrade;
+use inventory::topology::{LinkGrade, NodeKind};
+use inventory::{BitsPerSec, Mac};
 
 /// A switch that never answered, and the name of its port, as a host states them.
 pub(crate) struct SilentSwitchPort {
@@ -52,13 +53,8 @@ pub(crate) fn propose(
         let Some((switch, by)) = sender(facts, host, said) else {
             continue;
         };
-        let evidence = Evidence::Hears {
-            protocol: protocol(said),
-            at: DevicePort::new(name(host), nic),
-            from: DevicePort::new(name(switch), port_said(said)),
-            by,
-            old: statement.old,
-        };
+        let (from, at) = (name(switch), DevicePort::new(name(host), nic));
+        let evidence = hears(said, at, from, by, statement.old);
         let Some(device) = facts.device_of(switch) else {
             if is_lldp(said) {
                 claims.silent.push(SilentSwitchPort {
@@ -92,6 +88,99 @@ pub(crate) fn propose(
         });
     }
     claims
+}
+
+/// A bridge that nobody listed and that a host hears: where no switch is listed, the switch at the
+/// other end of its cable.
+pub(crate) struct HeardStranger<'a> {
+    said: &'a HeardContent,
+    /// Its identifiers, in the form of a switch's table row.
+    pub(crate) row: LldpNeighbour,
+    pub(crate) protocol: NeighbourProtocol,
+    card: &'a str,
+}
+
+/// The bridges that nobody listed and that a host hears on these cards. Other hosts of the inventory,
+/// and stations, are none.
+pub(crate) fn strangers<'a>(
+    facts: &Facts<'_>,
+    host: NodeIx,
+    statement: &HostStatement<'a>,
+    cards: &[&str],
+) -> Vec<HeardStranger<'a>> {
+    let heard = statement.report.heard.iter();
+    let stranger = |frame: &'a HeardFrame| {
+        let said = &frame.said;
+        let row = row(said).or_else(|| bridge_row(said))?;
+        let is_bridge = stated_kind(&row) != NodeKind::Host;
+        let who = facts.identity.identify(&row, host);
+        let is_stranger = is_bridge && matches!(who, NeighbourIdentity::Stranger);
+        is_stranger.then_some(HeardStranger {
+            said,
+            row,
+            protocol: protocol(said),
+            card: &frame.nic,
+        })
+    };
+    heard
+        .filter(|frame| cards.contains(&frame.nic.as_str()))
+        .filter_map(stranger)
+        .collect()
+}
+
+impl HeardStranger<'_> {
+    /// The port that sent the frame.
+    pub(crate) fn port(&self) -> EndPort {
+        match port_said(self.said) {
+            port if port.is_empty() => EndPort::Unknown,
+            port => EndPort::Named(port),
+        }
+    }
+
+    /// The bridge that a BPDU names, and its port.
+    pub(crate) fn designated(&self) -> Option<(Mac, u16)> {
+        match self.said {
+            HeardContent::Bpdu { bridge, port, .. } => Some((bridge.address, *port)),
+            HeardContent::Neighbour { .. } => None,
+        }
+    }
+
+    /// The evidence that the host is plugged into the switch of this name.
+    pub(crate) fn evidence(&self, host: &str, switch: &str, old: bool) -> Evidence {
+        let by = match &self.row {
+            LldpNeighbour { name, .. } if name == switch => Some(RecognizedBy::OwnName),
+            LldpNeighbour { chassis, .. } => chassis.clone().map(RecognizedBy::Chassis),
+        };
+        let at = DevicePort::new(host, self.card);
+        hears(self.said, at, switch, by, old)
+    }
+}
+
+/// The row of a bridge that sends BPDUs.
+fn bridge_row(said: &HeardContent) -> Option<LldpNeighbour> {
+    let HeardContent::Bpdu { bridge, .. } = said else {
+        return None;
+    };
+    Some(LldpNeighbour {
+        chassis: Some(NeighbourId::Mac(bridge.address)),
+        ..LldpNeighbour::default()
+    })
+}
+
+fn hears(
+    said: &HeardContent,
+    at: DevicePort,
+    switch: &str,
+    by: Option<RecognizedBy>,
+    old: bool,
+) -> Evidence {
+    Evidence::Hears {
+        protocol: protocol(said),
+        at,
+        from: DevicePort::new(switch, port_said(said)),
+        by,
+        old,
+    }
 }
 
 impl HostClaims {

@@ -1,13 +1,16 @@
 //! Flows between hosts: the trunks behind a bridge that nobody asked. The flat bridge, on which all
-//! hosts of its place hang, becomes the bridge of the way in, with a further bridge for each trunk.
+//! hosts of its place hang, becomes the bridge of the way in, with a further bridge for each trunk. A
+//! trunk that parts the hosts as one cable between bridges does is that cable.
 //!
-//! Measurements change nothing that protocols or the operator state: a trunk that would part hosts elsewhere, or
-//! hosts that the operator has on one bridge, raises an alarm. A place whose hosts are not those that
-//! were measured keeps its flat bridge.
+//! Measurements change nothing that protocols or the operator state: a trunk that would part hosts
+//! elsewhere, or hosts that the operator has on one bridge, raises an alarm. A place whose hosts are
+//! not those that were measured keeps its flat bridge.
 use crate::claims::ClaimEnd;
 use crate::draft::{DraftLink, DraftNetwork};
 use crate::facts::NodeIx;
 use crate::ranking::ClaimGrounds;
+use crate::readers::measured_parts::{MeasuredPart, parts};
+use inventory::BitsPerSec;
 use inventory::alarm::{Alarm, AlarmKind, MeasuredConflict};
 use inventory::evidence::{Evidence, FlowFinding};
 use inventory::mapped_place::{MappedPlace, PlaceTrunk};
@@ -21,51 +24,69 @@ pub(crate) fn apply(draft: &mut DraftNetwork<'_>) {
     if places.is_empty() {
         return;
     }
-    for bridge in bridges(draft) {
-        let hosts = draft.hosts_at(bridge);
-        // Where no switch is listed, a host that is silent or gone says nothing about the others.
-        let alone = draft.facts.scope.lists_no_switch();
-        let fits = |place: &&MappedPlace| match alone {
-            true => place.covers(&hosts),
-            false => place.is_about(&hosts),
-        };
-        let Some(place) = places.iter().find(fits) else {
+    for part in parts(draft) {
+        let Some(place) = part.place(draft, places) else {
             continue;
         };
-        draft.alarm_moved(bridge, place);
-        draft.take_rates(bridge, place);
-        let cables = PlaceCables::new(draft, bridge, place);
+        draft.alarm_moved(&part, place);
+        draft.take_rates(&part, place);
+        let left = part.left(draft, place);
+        let bridges = part.bridges.iter();
+        let bridges: Vec<PlaceCables<'_>> = bridges
+            .map(|bridge| PlaceCables::new(draft, *bridge, place, &left))
+            .collect();
         let alarms = draft.alarms.len();
-        let mut trunks = cables.claims(draft);
-        if draft.alarms.len() == alarms {
-            draft.forget_unknown_rates(bridge);
+        let mut trunks: Vec<Vec<TrunkClaim<'_>>> = bridges.iter().map(|_| Vec::new()).collect();
+        for trunk in &place.trunks {
+            match trunk_place(draft, &bridges, trunk) {
+                Ok(TrunkPlace::New(bridge, claim)) => trunks[bridge].push(claim),
+                Ok(TrunkPlace::Cables(cables)) => draft.take_trunk(&cables, place, trunk),
+                Ok(TrunkPlace::Elsewhere) => {}
+                Err(against) => draft.alarm_otherwise(part.bridges[0], trunk, against),
+            }
         }
-        // The outer trunks first, so that a cable ends up behind the innermost.
-        trunks.sort_by_key(|trunk| std::cmp::Reverse(trunk.size));
-        let mut own = vec![bridge];
-        for (number, trunk) in trunks.iter().enumerate() {
-            let outer = trunks[..number]
+        if draft.alarms.len() == alarms {
+            bridges
                 .iter()
-                .rposition(|outer| outer.holds(trunk));
-            let far = cables.add(
-                draft,
-                trunk,
-                &own,
-                outer.map_or(bridge, |outer| own[outer + 1]),
-            );
-            own.push(far);
+                .for_each(|cables| cables.take_unfilled(draft));
+            draft.forget_unknown_rates(&part);
+        }
+        for (cables, trunks) in bridges.iter().zip(trunks) {
+            cables.add_all(draft, trunks);
         }
     }
 }
 
-/// The bridges that nobody asked and that carry frames.
-fn bridges(draft: &DraftNetwork<'_>) -> Vec<NodeIx> {
-    let carrying = draft.links.iter().filter(|link| link.carries_frames());
-    let ends: BTreeSet<NodeIx> = carrying
-        .flat_map(|l| l.ends.each_ref().map(|e| e.node))
-        .collect();
-    let unmanaged = |node: &NodeIx| draft.kind(*node) == NodeKind::Unmanaged;
-    ends.into_iter().filter(unmanaged).collect()
+/// The place of a trunk in a part of the network.
+enum TrunkPlace<'p> {
+    /// Behind this one of its bridges, where no cable is known.
+    New(usize, TrunkClaim<'p>),
+    /// It is these cables, one behind the other.
+    Cables(Vec<usize>),
+    /// It does not part the hosts, or only one from the others.
+    Elsewhere,
+}
+
+/// Finds the place of a trunk. The error says what the network contradicts it with.
+fn trunk_place<'p>(
+    draft: &DraftNetwork<'_>,
+    bridges: &[PlaceCables<'p>],
+    trunk: &'p PlaceTrunk,
+) -> Result<TrunkPlace<'p>, MeasuredConflict> {
+    let (mut cables, mut fits, mut against) = (Vec::new(), false, None);
+    for (number, bridge) in bridges.iter().enumerate() {
+        match bridge.fit(draft, trunk) {
+            BridgeFit::New(claim) => return Ok(TrunkPlace::New(number, claim)),
+            BridgeFit::Cables(own) => cables.extend(own),
+            BridgeFit::Elsewhere => fits = true,
+            BridgeFit::Against(conflict) => against = Some(conflict),
+        }
+    }
+    match against {
+        _ if !cables.is_empty() => Ok(TrunkPlace::Cables(cables)),
+        Some(conflict) if !fits => Err(conflict),
+        _ => Ok(TrunkPlace::Elsewhere),
+    }
 }
 
 impl DraftNetwork<'_> {
@@ -79,64 +100,120 @@ impl DraftNetwork<'_> {
         node
     }
 
-    /// The trunks behind the bridge are known now: no alarm says the opposite.
-    fn forget_unknown_rates(&mut self, bridge: NodeIx) {
-        let name = self.name(bridge).to_owned();
+    /// The trunks between the bridges are known now: no alarm says the opposite, unless nothing tells
+    /// the rate of a cable.
+    fn forget_unknown_rates(&mut self, part: &MeasuredPart) {
+        let is_own =
+            |link: &DraftLink| link.ends.iter().any(|end| part.bridges.contains(&end.node));
+        let alone = self.facts.scope.lists_no_switch();
+        if alone
+            && self
+                .links
+                .iter()
+                .any(|link| is_own(link) && link.is_open(self))
+        {
+            return;
+        }
+        let names: Vec<String> = part
+            .bridges
+            .iter()
+            .map(|b| self.name(*b).to_owned())
+            .collect();
         self.alarms.retain(|alarm| {
             let is_unknown = matches!(
                 alarm.kind,
-                AlarmKind::HostsOnPort(..) | AlarmKind::HostsInNetwork(..)
+                AlarmKind::HostsOnPort(..) | AlarmKind::HostsInNetwork { .. }
             );
-            !(is_unknown && alarm.subject.is_node(&name))
+            !(is_unknown && names.iter().any(|name| alarm.subject.is_node(name)))
         });
     }
 
-    /// Tells of hosts whose link was lost since.
-    fn alarm_moved(&mut self, bridge: NodeIx, place: &MappedPlace) {
+    /// Tells of hosts whose link was lost since. One that hears a switch is known to be there.
+    fn alarm_moved(&mut self, part: &MeasuredPart, place: &MappedPlace) {
         let report = |host: &str| self.facts.views.get(host)?.host.as_ref();
-        let moved: Vec<String> = place.moved(report).into_iter().map(str::to_owned).collect();
+        let is_open = |host: &&str| {
+            let node = self.facts.node_named(host);
+            node.and_then(|node| part.hosts.get(&node))
+                .is_none_or(Option::is_none)
+        };
+        let moved = place.moved(report).into_iter().filter(is_open);
+        let moved: Vec<String> = moved.map(str::to_owned).collect();
         if !moved.is_empty() {
-            let alarm = Alarm::node(self.name(bridge), AlarmKind::MeasuredBefore(moved));
+            let bridge = self.name(part.bridges[0]);
+            let alarm = Alarm::node(bridge, AlarmKind::MeasuredBefore(moved));
             self.alarms.push(alarm);
         }
     }
 
+    /// Tells that a trunk cannot be.
+    fn alarm_otherwise(&mut self, bridge: NodeIx, trunk: &PlaceTrunk, against: MeasuredConflict) {
+        let kind = AlarmKind::MeasuredOtherwise {
+            side: trunk.side.clone(),
+            against,
+        };
+        let alarm = Alarm::node(self.name(bridge), kind);
+        self.alarms.push(alarm);
+    }
+
     /// Where nobody states the rate of a host's cable, flows do: the card of a virtual machine has
     /// none.
-    fn take_rates(&mut self, bridge: NodeIx, place: &MappedPlace) {
+    fn take_rates(&mut self, part: &MeasuredPart, place: &MappedPlace) {
         for number in 0..self.links.len() {
-            let Some(host) = self.links[number].far_end(bridge) else {
+            let mut ends = self.links[number].ends.iter().map(|end| end.node);
+            let Some(host) = ends.find(|node| part.hosts.contains_key(node)) else {
                 continue;
             };
             let reached = place.rates.get(self.name(host)).copied();
             let link = &mut self.links[number];
-            let is_alone = |e: &Evidence| matches!(e, Evidence::SharesNetwork(_));
-            let Some(rate) = reached.filter(|_| link.evidence.iter().any(is_alone)) else {
+            let is_own =
+                |e: &Evidence| matches!(e, Evidence::SharesNetwork(_) | Evidence::Hears { .. });
+            let is_alone = self.facts.scope.lists_no_switch();
+            let Some(rate) = reached.filter(|_| is_alone && link.evidence.iter().any(is_own))
+            else {
                 continue;
             };
             if !link.rate_is_known() {
-                link.rate = rate;
-                link.evidence.retain(|e| !matches!(e, Evidence::Rate(_)));
-                let reached = FlowFinding::Reached(rate);
-                link.evidence.push(Evidence::Measured(reached));
+                link.take_measured(rate, FlowFinding::Reached(rate));
             }
         }
     }
 
-    /// The names of the hosts on a bridge, sorted.
-    fn hosts_at(&self, bridge: NodeIx) -> Vec<&str> {
-        let ends = self.links.iter().filter(|link| link.carries_frames());
-        let far = ends.filter_map(|link| link.far_end(bridge));
-        let mut hosts: Vec<&str> = far
-            .filter(|node| self.kind(*node) == NodeKind::Host)
-            .map(|node| self.name(node))
-            .collect();
-        hosts.sort_unstable();
-        hosts
+    /// The cables are a trunk that flows filled.
+    fn take_trunk(&mut self, cables: &[usize], place: &MappedPlace, trunk: &PlaceTrunk) {
+        for cable in cables {
+            let link = &mut self.links[*cable];
+            let is_filled =
+                |e: &Evidence| matches!(e, Evidence::Measured(FlowFinding::Filled { .. }));
+            let rate = match link.evidence.iter().any(is_filled) {
+                true => trunk.rate.min(link.rate),
+                false => trunk.rate,
+            };
+            link.take_measured(rate, filled(place, trunk));
+            link.grade = link.grade.max(ClaimGrounds::Measured.grade());
+        }
+    }
+}
+
+/// What flows told of a trunk.
+fn filled(place: &MappedPlace, trunk: &PlaceTrunk) -> FlowFinding {
+    FlowFinding::Filled {
+        times: trunk.filled,
+        probability: trunk.probability,
+        hosts: place.hosts.len() + place.beside.len(),
+        rounds: place.rounds,
+        moved: place.moved,
+        at: place.at,
     }
 }
 
 impl DraftLink {
+    /// Flows tell the rate.
+    fn take_measured(&mut self, rate: BitsPerSec, finding: FlowFinding) {
+        self.rate = rate;
+        self.evidence.retain(|e| !matches!(e, Evidence::Rate(_)));
+        self.evidence.push(Evidence::Measured(finding));
+    }
+
     /// The node at its other end, if one end is at this node.
     fn far_end(&self, node: NodeIx) -> Option<NodeIx> {
         let [a, b] = self.ends.each_ref().map(|end| end.node);
@@ -154,8 +231,22 @@ struct PlaceCables<'p> {
     place: &'p MappedPlace,
     /// The numbers of links.
     behind: BTreeMap<usize, HashSet<String>>,
-    /// Hosts of the place that are not on the bridge now.
+    /// Hosts of the place that have no place in the network now.
     absent: Vec<&'p str>,
+    /// Those that have the place in which they were measured, and the absent ones.
+    hosts: Vec<&'p str>,
+}
+
+/// The place of a trunk at a bridge.
+enum BridgeFit<'p> {
+    /// Behind the bridge, where no cable is known.
+    New(TrunkClaim<'p>),
+    /// It is the one cable to a switch or bridge that parts the hosts in this way, or both of two.
+    Cables(Vec<usize>),
+    /// It does not part the hosts, or only one from the others.
+    Elsewhere,
+    /// It cannot be there.
+    Against(MeasuredConflict),
 }
 
 /// A trunk, by the cables of the flat bridge that are behind it.
@@ -175,7 +266,13 @@ impl TrunkClaim<'_> {
 }
 
 impl<'p> PlaceCables<'p> {
-    fn new(draft: &DraftNetwork<'_>, bridge: NodeIx, place: &'p MappedPlace) -> PlaceCables<'p> {
+    /// Hosts that have `left` tell nothing about its cables.
+    fn new(
+        draft: &DraftNetwork<'_>,
+        bridge: NodeIx,
+        place: &'p MappedPlace,
+        left: &BTreeSet<&str>,
+    ) -> PlaceCables<'p> {
         // The network without the bridge falls apart into what is behind each of its cables.
         let mut parts = UnionFind::new(draft.nodes.len());
         let carrying = || {
@@ -186,7 +283,8 @@ impl<'p> PlaceCables<'p> {
             let [a, b] = link.nodes();
             parts.union(a, b);
         }
-        let measured = place.hosts.iter().chain(&place.beside);
+        let stays = |host: &&String| !left.contains(host.as_str());
+        let measured = place.hosts.iter().filter(stays).chain(&place.beside);
         let hosts: Vec<(&String, usize)> = measured
             .filter_map(|name| Some((name, draft.facts.node_named(name)?.0 as usize)))
             .collect();
@@ -196,78 +294,111 @@ impl<'p> PlaceCables<'p> {
             Some((number, inside.map(|(name, _)| (*name).clone()).collect()))
         });
         let behind: BTreeMap<usize, HashSet<String>> = behind.collect();
-        let is_absent = |host: &&String| !behind.values().any(|hosts| hosts.contains(*host));
+        let is_absent = |host: &&str| !behind.values().any(|hosts| hosts.contains(*host));
+        let hosts: Vec<&str> = place
+            .hosts
+            .iter()
+            .filter(stays)
+            .map(String::as_str)
+            .collect();
         PlaceCables {
             bridge,
             place,
-            absent: place
-                .hosts
-                .iter()
-                .filter(is_absent)
-                .map(String::as_str)
-                .collect(),
+            absent: hosts.iter().copied().filter(is_absent).collect(),
+            hosts,
             behind,
         }
     }
 
-    /// The trunks between the cables. Those that contradict others' word raise alarms.
-    fn claims(&self, draft: &mut DraftNetwork<'_>) -> Vec<TrunkClaim<'p>> {
-        let mut claims = Vec::new();
-        for trunk in &self.place.trunks {
-            match self.claim(draft, trunk) {
-                Ok(claim) => claims.extend(claim),
-                Err(against) => {
-                    let kind = AlarmKind::MeasuredOtherwise {
-                        side: trunk.side.clone(),
-                        against,
-                    };
-                    let alarm = Alarm::node(draft.name(self.bridge), kind);
-                    draft.alarms.push(alarm);
-                }
-            }
-        }
-        claims
-    }
-
-    /// The cables behind a trunk; `None` if the trunk does not belong to this place.
-    fn claim(
-        &self,
-        draft: &DraftNetwork<'_>,
-        trunk: &'p PlaceTrunk,
-    ) -> Result<Option<TrunkClaim<'p>>, MeasuredConflict> {
+    /// The place of a trunk at this bridge.
+    fn fit(&self, draft: &DraftNetwork<'_>, trunk: &'p PlaceTrunk) -> BridgeFit<'p> {
         let side: HashSet<&str> = trunk.side.iter().map(String::as_str).collect();
-        let (mut behind, mut parted) = (BTreeSet::new(), false);
+        let (mut behind, mut beside, mut parted) = (BTreeSet::new(), BTreeSet::new(), false);
         for (number, hosts) in &self.behind {
             match hosts.iter().filter(|h| side.contains(h.as_str())).count() {
-                0 => {}
+                0 if hosts.is_empty() => {}
+                0 => drop(beside.insert(*number)),
                 all if all == hosts.len() => drop(behind.insert(*number)),
                 _ => parted = true,
             }
         }
         // A trunk elsewhere has all hosts of the place on one side.
-        let own = self
-            .place
-            .hosts
-            .iter()
-            .filter(|h| side.contains(h.as_str()));
-        let is_inside = (1..self.place.hosts.len()).contains(&own.count());
+        let own = self.hosts.iter().filter(|h| side.contains(**h));
+        let is_inside = (1..self.hosts.len()).contains(&own.count());
         let absent = self.absent.iter().filter(|h| side.contains(**h)).count();
         let size = behind.len() + absent;
         let rest = self.behind.len() + self.absent.len() - size;
-        match (is_inside, parted) {
-            (true, true) => Err(MeasuredConflict::Protocols),
-            (true, false) if size >= 2 && rest >= 2 => {
-                let stated = |n: &usize| draft.links[*n].evidence.contains(&Evidence::Stated);
-                match behind.iter().any(stated) {
-                    true => Err(MeasuredConflict::Operator),
-                    false => Ok(Some(TrunkClaim {
-                        trunk,
-                        behind,
-                        size,
-                    })),
-                }
+        if !is_inside {
+            return BridgeFit::Elsewhere;
+        }
+        if parted {
+            return BridgeFit::Against(MeasuredConflict::Protocols);
+        }
+        let same: Vec<usize> = [&behind, &beside]
+            .into_iter()
+            .filter_map(|cables| self.only_way_on(draft, cables))
+            .collect();
+        let stated = |n: &usize| draft.links[*n].evidence.contains(&Evidence::Stated);
+        match size >= 2 && rest >= 2 {
+            _ if !same.is_empty() => BridgeFit::Cables(same),
+            true if behind.iter().any(stated) => BridgeFit::Against(MeasuredConflict::Operator),
+            true => BridgeFit::New(TrunkClaim {
+                trunk,
+                behind,
+                size,
+            }),
+            false => BridgeFit::Elsewhere,
+        }
+    }
+
+    /// The cable, if it is the only one of these, and does not lead to a host. Hosts that are absent
+    /// were behind it, as far as anybody knows.
+    fn only_way_on(&self, draft: &DraftNetwork<'_>, cables: &BTreeSet<usize>) -> Option<usize> {
+        let only = cables.first().copied().filter(|_| cables.len() == 1)?;
+        let far = draft.links[only].far_end(self.bridge)?;
+        let alone = draft.facts.scope.lists_no_switch();
+        (alone && draft.kind(far) != NodeKind::Host).then_some(only)
+    }
+
+    /// Flows crossed the other cables between bridges, and filled none of them: each carries what the
+    /// hosts on its smaller side send.
+    fn take_unfilled(&self, draft: &mut DraftNetwork<'_>) {
+        let place = self.place;
+        let sum = |hosts: &mut dyn Iterator<Item = &String>| {
+            let rates = hosts.filter_map(|host| place.rates.get(host));
+            rates.fold(0_u64, |sum, rate| sum.saturating_add(rate.0))
+        };
+        for (number, hosts) in &self.behind {
+            let others = self.behind.iter().filter(|(other, _)| *other != number);
+            let sums = [
+                sum(&mut hosts.iter()),
+                sum(&mut others.flat_map(|(_, hosts)| hosts)),
+            ];
+            let alone = draft.facts.scope.lists_no_switch();
+            let rate = sums.into_iter().min().unwrap_or_default();
+            if alone && rate > 0 && draft.links[*number].is_open(draft) {
+                let told = FlowFinding::NotFilled {
+                    hosts: place.hosts.len(),
+                    rounds: place.rounds,
+                    moved: place.moved,
+                    at: place.at,
+                };
+                draft.links[*number].take_measured(BitsPerSec(rate), told);
             }
-            _ => Ok(None),
+        }
+    }
+
+    /// Adds the trunks behind this bridge.
+    fn add_all(&self, draft: &mut DraftNetwork<'_>, mut trunks: Vec<TrunkClaim<'_>>) {
+        // The outer trunks first, so that a cable ends up behind the innermost.
+        trunks.sort_by_key(|trunk| std::cmp::Reverse(trunk.size));
+        let mut own = vec![self.bridge];
+        for (number, trunk) in trunks.iter().enumerate() {
+            let outer = trunks[..number]
+                .iter()
+                .rposition(|outer| outer.holds(trunk));
+            let outer = outer.map_or(self.bridge, |outer| own[outer + 1]);
+            own.push(self.add(draft, trunk, &own, outer));
         }
     }
 
@@ -300,22 +431,13 @@ impl<'p> PlaceCables<'p> {
             link.evidence.push(Evidence::Measured(behind));
             link.grade = link.grade.max(ClaimGrounds::Measured.grade());
         }
-        let place = self.place;
-        let filled = FlowFinding::Filled {
-            times: claim.trunk.filled,
-            probability: claim.trunk.probability,
-            hosts: place.hosts.len() + place.beside.len(),
-            rounds: place.rounds,
-            moved: place.moved,
-            at: place.at,
-        };
         draft.links.push(DraftLink {
             ends: [near, far].map(ClaimEnd::somewhere),
             members: vec![],
             rate: claim.trunk.rate,
             state: LinkState::Forwarding,
             grade: ClaimGrounds::Measured.grade(),
-            evidence: vec![Evidence::Measured(filled)],
+            evidence: vec![Evidence::Measured(filled(self.place, claim.trunk))],
         });
         far
     }

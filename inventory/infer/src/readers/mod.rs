@@ -16,6 +16,7 @@ pub(crate) mod edge;
 pub(crate) mod facing;
 pub(crate) mod host;
 pub(crate) mod measured;
+pub(crate) mod measured_parts;
 pub(crate) mod measured_seats;
 pub(crate) mod neighbours;
 pub(crate) mod operator;

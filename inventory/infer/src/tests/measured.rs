@@ -43,6 +43,7 @@ fn measured(trunks: Vec<PlaceTrunk>) -> MappedPlace {
         trunks,
         rates: BTreeMap::new(),
         link_losses: BTreeMap::new(),
+        switches: BTreeMap::new(),
     }
 }
 

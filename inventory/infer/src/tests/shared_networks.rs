@@ -6,7 +6,7 @@ use inventory::mapped_place::{MappedPlace, PlaceTrunk};
 use std::collections::BTreeMap;
 
 /// A card that is up, with addresses and their prefix lengths.
-fn card(name: &str, rate: u64, addresses: &[&str]) -> Nic {
+pub(super) fn card(name: &str, rate: u64, addresses: &[&str]) -> Nic {
     let parse = |text: &&str| {
         let (address, prefix) = text.split_once('/').unwrap();
         (address.parse().unwrap(), prefix.parse().unwrap())
@@ -21,7 +21,7 @@ fn card(name: &str, rate: u64, addresses: &[&str]) -> Nic {
 }
 
 /// Hosts with these cards.
-fn hosts(stated: &str, cards: Vec<Vec<Nic>>) -> InferenceFixture {
+pub(super) fn hosts(stated: &str, cards: Vec<Vec<Nic>>) -> InferenceFixture {
     let mut net = InferenceFixture::new(&[], stated);
     for (number, nics) in cards.into_iter().enumerate() {
         let host = format!("n{number}");
@@ -175,6 +175,7 @@ fn flows_tell_rates_that_nobody_states() {
         }],
         rates: names.into_iter().zip(reached).collect(),
         link_losses: BTreeMap::new(),
+        switches: BTreeMap::new(),
     });
     let found = topology
         .links
@@ -217,6 +218,7 @@ fn a_measurement_holds_for_hosts_that_are_left() {
         ],
         rates: BTreeMap::new(),
         link_losses: BTreeMap::new(),
+        switches: BTreeMap::new(),
     };
     let links = |missing: &[usize]| {
         let stated = format!("[{}]", names.join(", "));

@@ -1,0 +1,129 @@
+//! The parts of the network that flows measure as one place: a bridge that nobody asked, with its
+//! hosts. Where no switch is listed, switches that hosts hear belong to it, with what is behind their
+//! ports.
+use crate::draft::{DraftLink, DraftNetwork};
+use crate::facts::NodeIx;
+use inventory::evidence::Evidence;
+use inventory::mapped_place::MappedPlace;
+use inventory::topology::NodeKind;
+use petgraph::unionfind::UnionFind;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Bridges that nobody asked, and hosts.
+pub(crate) struct MeasuredPart {
+    /// The first one is that of the network.
+    pub(crate) bridges: Vec<NodeIx>,
+    /// All its hosts, with the switch that each hears.
+    pub(crate) hosts: BTreeMap<NodeIx, Option<NodeIx>>,
+}
+
+/// All parts of a network.
+pub(crate) fn parts(draft: &DraftNetwork<'_>) -> Vec<MeasuredPart> {
+    let mut joined = UnionFind::new(draft.nodes.len());
+    let is_switch = |node: NodeIx| draft.kind(node) == NodeKind::Switch;
+    let is_bridge = |node: NodeIx| is_switch(node) || draft.kind(node) == NodeKind::Unmanaged;
+    let carrying = || draft.links.iter().filter(|link| link.carries_frames());
+    if draft.facts.scope.lists_no_switch() {
+        for link in carrying() {
+            let [a, b] = link.ends.each_ref().map(|end| end.node);
+            if (is_switch(a) || is_switch(b)) && is_bridge(a) && is_bridge(b) {
+                joined.union(a.0, b.0);
+            }
+        }
+    }
+    let mut parts: BTreeMap<u32, MeasuredPart> = BTreeMap::new();
+    for bridge in bridges(draft) {
+        let empty = || MeasuredPart {
+            bridges: Vec::new(),
+            hosts: BTreeMap::new(),
+        };
+        let part = parts.entry(joined.find(bridge.0)).or_insert_with(empty);
+        part.bridges.push(bridge);
+    }
+    for link in carrying() {
+        let [a, b] = link.ends.each_ref().map(|end| end.node);
+        for (near, host) in [(a, b), (b, a)] {
+            if draft.kind(host) == NodeKind::Host
+                && let Some(part) = parts.get_mut(&joined.find(near.0))
+            {
+                part.hosts
+                    .insert(host, Some(near).filter(|near| is_switch(*near)));
+            }
+        }
+    }
+    parts.into_values().collect()
+}
+
+/// The bridges that nobody asked and that carry frames.
+fn bridges(draft: &DraftNetwork<'_>) -> Vec<NodeIx> {
+    let carrying = draft.links.iter().filter(|link| link.carries_frames());
+    let ends: BTreeSet<NodeIx> = carrying
+        .flat_map(|l| l.ends.each_ref().map(|e| e.node))
+        .collect();
+    let unmanaged = |node: &NodeIx| draft.kind(*node) == NodeKind::Unmanaged;
+    ends.into_iter().filter(unmanaged).collect()
+}
+
+impl MeasuredPart {
+    /// The measurement that is about this part. Where no switch is listed, a host that is silent or
+    /// gone says nothing about the others, and one that hears a switch has its place.
+    pub(crate) fn place<'p>(
+        &self,
+        draft: &DraftNetwork<'_>,
+        places: &'p [MappedPlace],
+    ) -> Option<&'p MappedPlace> {
+        let name = |host: &NodeIx| draft.name(*host);
+        let mut hosts: Vec<&str> = self.hosts.keys().map(name).collect();
+        hosts.sort_unstable();
+        if !draft.facts.scope.lists_no_switch() {
+            return places.iter().find(|place| place.is_about(&hosts));
+        }
+        let open = self.hosts.iter().filter(|(_, switch)| switch.is_none());
+        let open: Vec<&str> = open.map(|(host, _)| name(host)).collect();
+        let common = |place: &&MappedPlace| {
+            let own = place.hosts.iter();
+            own.filter(|host| hosts.binary_search(&host.as_str()).is_ok())
+                .count()
+        };
+        let fits = places
+            .iter()
+            .filter(|place| place.covers(&open) && common(place) > 0);
+        fits.max_by_key(common)
+    }
+
+    /// The hosts of a measurement that are on another switch now.
+    pub(crate) fn left<'p>(
+        &self,
+        draft: &DraftNetwork<'_>,
+        place: &'p MappedPlace,
+    ) -> BTreeSet<&'p str> {
+        let facts = draft.facts;
+        let has_left = |name: &&'p str| {
+            let host = facts.node_named(name);
+            let on = host.and_then(|host| self.hosts.get(&host));
+            on.is_some_and(|switch| {
+                let report = facts.views.get(*name).and_then(|view| view.host.as_ref());
+                place.has_left(name, switch.map(|node| draft.name(node)), report)
+            })
+        };
+        let hosts = place.hosts.iter().map(String::as_str);
+        hosts.filter(has_left).collect()
+    }
+}
+
+impl DraftLink {
+    /// True if nothing tells the rate of a cable from a switch to another bridge.
+    pub(crate) fn is_open(&self, draft: &DraftNetwork<'_>) -> bool {
+        let is_told = self.rate_is_known() && !self.is_assumed();
+        let kinds = self.ends.each_ref().map(|end| draft.kind(end.node));
+        let leads_on = !kinds.contains(&NodeKind::Host) && !kinds.contains(&NodeKind::Router);
+        !is_told && leads_on && kinds.contains(&NodeKind::Switch)
+    }
+
+    /// True for the way to several hosts behind one port: its rate is that of a host.
+    fn is_assumed(&self) -> bool {
+        let says = |of: fn(&Evidence) -> bool| self.evidence.iter().any(of);
+        says(|e| matches!(e, Evidence::HostsOnPort(_)))
+            && !says(|e| matches!(e, Evidence::Measured(_)))
+    }
+}
