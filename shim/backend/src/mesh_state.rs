@@ -118,29 +118,11 @@ fn connect(
     members: MeshMembers,
 ) -> MpiResult<(Option<TcpMesh>, Option<String>)> {
     let me = within.rank as u32;
-    let address = follow
-        .view
-        .address(me)
-        .ok_or_else(|| "the topology states no address for this host".to_owned())
-        .and_then(|address| {
-            if WAITED_IN_VAIN.load(Ordering::Relaxed) {
-                Err("another communicator waited for connections in vain".to_owned())
-            } else {
-                Ok(address)
-            }
-        });
-    let address = address.and_then(|address| {
-        let count = members.count(within.size as u32);
-        descriptors::check_descriptors(TcpMesh::descriptors(count)).map(|()| address)
-    });
     let number = members.number(me);
-    let address = address.and_then(|address| {
-        number
-            .map(|_| address)
-            .ok_or_else(|| "the connections are for others".to_owned())
-    });
-    let door = address
-        .and_then(|address| MeshListener::open(address).map_err(|e| format!("{address}: {e}")));
+    let door = match number {
+        Some(_) => open_door(within, follow, members.count(within.size as u32)),
+        None => Err("the connections are for others".to_owned()),
+    };
     let mut own = [0; DOOR];
     if let Ok(door) = &door {
         own = write(door.address());
@@ -153,36 +135,62 @@ fn connect(
     {
         own = [0; DOOR]; // Without a secret no door is opened.
     }
-    let patience = settings::patience(|name| std::env::var(name).ok());
     let all = within.gather_all(&own)?;
     within.broadcast(&mut secret)?;
-    let doors = (0..).zip(all.chunks(DOOR));
-    let doors = doors.filter(|(rank, _)| members.number(*rank).is_some());
-    let doors: Option<Vec<SocketAddr>> = doors.map(|(_, door)| read(door)).collect();
     let Some(number) = number else {
         return Ok((None, None));
     };
+    let doors = (0..).zip(all.chunks(DOOR));
+    let doors = doors.filter(|(rank, _)| members.number(*rank).is_some());
+    let doors: Option<Vec<SocketAddr>> = doors.map(|(_, door)| read(door)).collect();
     Ok(match (door, doors) {
         (Err(problem), _) => (None, Some(problem)),
         (Ok(_), None) => (
             None,
             (me == 0).then(|| "some rank cannot be called; it says why".to_owned()),
         ),
-        (Ok(door), Some(doors)) => {
-            match door.connect(number, &doors, &MeshSecret(secret), patience, || {
-                within.progress()
-            }) {
-                Ok(mesh) => {
-                    mesh.mark(settings::token_class(|name| std::env::var(name).ok()));
-                    (Some(mesh), None)
-                }
-                Err(e) => {
-                    WAITED_IN_VAIN.fetch_or(e.kind() == ErrorKind::TimedOut, Ordering::Relaxed);
-                    (None, Some(e.to_string()))
-                }
-            }
-        }
+        (Ok(door), Some(doors)) => match call_all(door, number, &doors, secret, within) {
+            Ok(mesh) => (Some(mesh), None),
+            Err(problem) => (None, Some(problem)),
+        },
     })
+}
+
+/// Where `count` ranks, this one included, can call this one; or why they cannot.
+fn open_door(
+    within: &CallComm,
+    follow: &FollowedEpoch,
+    count: u32,
+) -> Result<MeshListener, String> {
+    let address = follow
+        .view
+        .address(within.rank as u32)
+        .ok_or_else(|| "the topology states no address for this host".to_owned())?;
+    if WAITED_IN_VAIN.load(Ordering::Relaxed) {
+        return Err("another communicator waited for connections in vain".to_owned());
+    }
+    descriptors::check_descriptors(TcpMesh::descriptors(count))?;
+    MeshListener::open(address).map_err(|e| format!("{address}: {e}"))
+}
+
+/// Connects the member with this number to all others.
+fn call_all(
+    door: MeshListener,
+    number: u32,
+    doors: &[SocketAddr],
+    secret: [u8; 32],
+    within: &CallComm,
+) -> Result<TcpMesh, String> {
+    let patience = settings::patience(|name| std::env::var(name).ok());
+    let mesh = door.connect(number, doors, &MeshSecret(secret), patience, || {
+        within.progress()
+    });
+    let mesh = mesh.map_err(|e| {
+        WAITED_IN_VAIN.fetch_or(e.kind() == ErrorKind::TimedOut, Ordering::Relaxed);
+        e.to_string()
+    })?;
+    mesh.mark(settings::token_class(|name| std::env::var(name).ok()));
+    Ok(mesh)
 }
 
 fn write(door: SocketAddr) -> [u8; DOOR] {
