@@ -72,7 +72,12 @@ impl TcpMesh {
     ) -> Result<ArrivedBlocks, MeshError> {
         let window = ExchangeWindow {
             receives: usize::MAX,
-            sends: if part.streams { usize::MAX } else { 1 },
+            sends: match (part.side_by_side, part.streams) {
+                // The next one to the same rank follows without a gap.
+                (true, _) => 2,
+                (false, true) => usize::MAX,
+                (false, false) => 1,
+            },
         };
         let call = if part.streams {
             "allgather over tcp"
@@ -278,12 +283,13 @@ impl MeshCarrier<'_, '_, '_> {
             } else if received < room {
                 let chunk = (self.chunk - now % self.chunk).min(whole - now);
                 let next = due.iter().map(|&(_, at)| at).filter(|&at| at > now).min();
-                let next = match now {
-                    0 if self.mesh.meter.is_on() => 1,
-                    _ => next.unwrap_or(whole),
+                let wake = match next {
+                    _ if now == 0 && self.mesh.meter.is_on() => 1,
+                    Some(at) if part.streams => chunk.min(at - now),
+                    None if part.streams => chunk,
+                    at => at.unwrap_or(whole) - now,
                 };
-                let peer = self.mesh.peer(rank)?;
-                return Ok(peer.wake_at(if part.streams { chunk } else { next - now })?);
+                return Ok(self.mesh.peer(rank)?.wake_at(wake)?);
             }
         }
         Ok(())
@@ -302,54 +308,77 @@ impl MeshCarrier<'_, '_, '_> {
             return self.blocks.outgoing_length(block);
         }
         let stream = &self.streams[self.blocks.part.receives[transfer].peer as usize];
+        // Pieces from one rank come in their order.
+        let piece = TransferPiece {
+            transfer,
+            block: at,
+        };
         match stream.pieces.front() {
-            Some(first) if first.transfer == transfer && first.block == at => {
-                stream.at.octets / self.chunk * self.chunk
-            }
-            Some(first) if first.transfer == transfer && first.block < at => 0,
+            Some(first) if *first == piece => stream.at.octets / self.chunk * self.chunk,
+            Some(first) if *first < piece => 0,
             _ => self.blocks.outgoing_length(block),
         }
     }
 
-    /// Sends on as far as connections allow.
+    /// Sends on as far as connections allow: what is first, or what is first to each rank.
     fn send_on(&mut self) -> Result<(), MeshError> {
         let part = self.blocks.part;
-        while let Some(&(piece, mut at)) = self.sending.front() {
-            let send = &part.sends[piece.transfer];
-            let blocks = if part.streams { 1 } else { send.blocks.len() };
-            while at.blocks < blocks {
-                let block = send.blocks[piece.block + at.blocks];
-                let whole = self.blocks.outgoing_length(block);
-                let head = self.blocks.framing.header(self.mesh.call(), whole);
-                let there = head.len() + self.there(block);
-                if there > at.octets {
-                    let may = self.window.room(self.mesh, there - at.octets)?;
-                    if may > 0 {
-                        let octets = &self.blocks.octets(block)[..there - head.len()];
-                        let peer = self.mesh.peer(send.peer)?;
-                        let sent = peer.send(send.peer, [&head, octets], at.octets)?;
-                        self.window.sent(send.peer, sent);
-                        at.octets += sent;
-                    }
-                }
-                if at.octets < head.len() + whole {
-                    break;
-                }
-                at = PiecePlace {
-                    blocks: at.blocks + 1,
-                    octets: 0,
-                };
+        let (mut number, mut waiting) = (0, Vec::new());
+        while let Some(&(piece, at)) = self.sending.get(number) {
+            let peer = part.sends[piece.transfer].peer;
+            if waiting.contains(&peer) {
+                number += 1;
+            } else if self.send_piece(piece, at, number)? {
+                self.sending.remove(number);
+                self.events.push(CarrierEvent::Gone(piece));
+            } else if part.side_by_side {
+                waiting.push(peer);
+                number += 1;
+            } else {
+                break;
             }
-            // A block that the window let go counts as sent: the window also limits the kernel's queue.
-            let goes_on = part.streams || self.window.is_limited();
-            if at.blocks < blocks || !goes_on && !self.mesh.is_mostly_sent(send.peer)? {
-                self.sending[0].1 = at;
-                return Ok(());
-            }
-            self.sending.pop_front();
-            self.events.push(CarrierEvent::Gone(piece));
         }
         Ok(())
+    }
+
+    /// Sends the rest of a piece, which has this number among those to send, as far as its connection
+    /// allows; gives whether it has gone.
+    fn send_piece(
+        &mut self,
+        piece: TransferPiece,
+        mut at: PiecePlace,
+        number: usize,
+    ) -> Result<bool, MeshError> {
+        let part = self.blocks.part;
+        let send = &part.sends[piece.transfer];
+        let blocks = if part.streams { 1 } else { send.blocks.len() };
+        while at.blocks < blocks {
+            let block = send.blocks[piece.block + at.blocks];
+            let whole = self.blocks.outgoing_length(block);
+            let head = self.blocks.framing.header(self.mesh.call(), whole);
+            let there = head.len() + self.there(block);
+            if there > at.octets {
+                let may = self.window.room(self.mesh, there - at.octets)?;
+                if may > 0 {
+                    let octets = &self.blocks.octets(block)[..there - head.len()];
+                    let peer = self.mesh.peer(send.peer)?;
+                    let sent = peer.send(send.peer, [&head, octets], at.octets)?;
+                    self.window.sent(send.peer, sent);
+                    at.octets += sent;
+                }
+            }
+            if at.octets < head.len() + whole {
+                break;
+            }
+            at = PiecePlace {
+                blocks: at.blocks + 1,
+                octets: 0,
+            };
+        }
+        self.sending[number].1 = at;
+        // A block that the window let go counts as sent: the window also limits the kernel's queue.
+        let goes_on = part.streams || self.window.is_limited();
+        Ok(at.blocks == blocks && (goes_on || self.mesh.is_mostly_sent(send.peer)?))
     }
 }
 
@@ -390,7 +419,7 @@ impl TransferCarrier for MeshCarrier<'_, '_, '_> {
 
     fn send(&mut self, piece: TransferPiece) -> Result<(), MeshError> {
         self.sending.push_back((piece, PiecePlace::default()));
-        if self.sending.len() == 1 {
+        if self.sending.len() == 1 || self.blocks.part.side_by_side {
             self.send_on()
         } else {
             Ok(())
