@@ -70,6 +70,10 @@ enum HopState {
     Came(f64),
 }
 
+/// Its class and time by [`HopPlay::readiness`], with how busy its hosts are in between; its number,
+/// and its place among those to choose from.
+type ReadyHop = (u8, u32, f64, usize, usize);
+
 struct HopPlay<'a> {
     tree: &'a Tree,
     hops: &'a [BlockHop],
@@ -150,25 +154,32 @@ impl<'a> HopPlay<'a> {
         }
     }
 
-    /// The hop of these that is ready first, as its place among them.
-    fn first(&self, hops: &[usize], can: impl Fn(&BlockHop) -> bool) -> Option<usize> {
+    /// The hop of these that is ready first, as its place among them; `busy` counts what else its
+    /// hosts do then, and `None` means that it cannot begin. Of blocks that are there, one whose
+    /// hosts do nothing else goes first.
+    fn first(&self, hops: &[usize], busy: impl Fn(&BlockHop) -> Option<u32>) -> Option<usize> {
         let ready = hops.iter().enumerate().filter_map(|(at, &hop)| {
-            let (class, time) = self.readiness(hop).filter(|_| can(&self.hops[hop]))?;
-            Some((class, time, hop, at))
+            let (class, time) = self.readiness(hop)?;
+            Some((class, busy(&self.hops[hop])?, time, hop, at))
         });
-        let order = |a: &(u8, f64, usize, usize), b: &(u8, f64, usize, usize)| -> Ordering {
-            (a.0.cmp(&b.0))
-                .then(a.1.total_cmp(&b.1))
-                .then(a.2.cmp(&b.2))
+        let order = |a: &ReadyHop, b: &ReadyHop| -> Ordering {
+            let first = (a.0, a.1).cmp(&(b.0, b.1));
+            first.then(a.2.total_cmp(&b.2)).then(a.3.cmp(&b.3))
         };
-        ready.min_by(order).map(|(_, _, _, at)| at)
+        ready.min_by(order).map(|ready| ready.4)
     }
 
     /// Begins what can begin now.
     fn begin(&mut self) {
-        let is_free =
-            |play: &Self, hop: &BlockHop| hop.slow.iter().all(|&edge| !play.in_use[edge as usize]);
-        while let Some(at) = self.first(&self.across, |hop| is_free(self, hop)) {
+        // Two slow crossings at one host, beside its ring, would each get less than their trunk has.
+        let busy = |play: &Self, hop: &BlockHop| {
+            let is_free = hop.slow.iter().all(|&edge| !play.in_use[edge as usize]);
+            let crossing = play.going.iter().map(|&other| &play.hops[other]);
+            let crossing = crossing.filter(|other| !other.slow.is_empty());
+            let same = crossing.filter(|other| other.from == hop.from || other.to == hop.to);
+            is_free.then(|| same.count() as u32)
+        };
+        while let Some(at) = self.first(&self.across, |hop| busy(self, hop)) {
             let hop = self.across.remove(at);
             for &edge in &self.hops[hop].slow {
                 self.in_use[edge as usize] = true;
@@ -185,7 +196,7 @@ impl<'a> HopPlay<'a> {
                 if self.is_sending[host] {
                     continue;
                 }
-                if let Some(at) = self.first(&self.around[host], |_| true) {
+                if let Some(at) = self.first(&self.around[host], |_| Some(0)) {
                     let hop = self.around[host].remove(at);
                     self.is_sending[host] = true;
                     self.begin_hop(hop);
