@@ -274,7 +274,7 @@ impl ProcessSet {
                 (Way::Relay, Some(mesh), _) => {
                     relayed::carry_out(call, within, mesh, follow.ring(), &mut self.room)?
                 }
-                (Way::Ring { .. }, Some(mesh), _) => {
+                (Way::Ring { .. } | Way::Rings, Some(mesh), _) => {
                     mesh_state::allgather(call, within, mesh, follow.parts(way))?
                 }
                 (_, Some(mesh), _) => {

@@ -3,6 +3,7 @@ use crate::tcp::StreamPace;
 use directory::epoch::LeanEpoch;
 use inventory::tree::{Tree, TreeError};
 use inventory::{BitsPerSec, Bytes, TopologyFile, counted};
+use schedules::allgather::rings;
 use schedules::bound;
 use schedules::verify::ScheduleViolation;
 use selection::decision_table::{Collective, CollectiveTraffic, Mpi};
@@ -124,6 +125,12 @@ impl ProcessSetView {
             counted(self.leaves.hosts(), "rank"),
             counted(self.hosts.hosts(), "host")
         )
+    }
+
+    /// True if allgathers gain by several rings: some trunks are slow, and each host has one rank.
+    pub(crate) fn gains_by_rings(&self) -> bool {
+        let is_one_each = self.hosts.hosts() == self.leaves.hosts();
+        is_one_each && rings::gain(&self.hosts).is_some()
     }
 
     /// True if the topology says where each host is reached.
