@@ -282,9 +282,20 @@ impl FollowedEpoch {
             .way(collective, Bytes(block), calls)
             .filter(|&way| self.can(way, block));
         forced.unwrap_or_else(|| {
-            self.table
-                .choose_where(collective, Bytes(block), |way| self.can(way, block))
+            let can = |way| self.can(self.instead(way), block);
+            let way = self.table.choose_where(collective, Bytes(block), can);
+            self.instead(way)
         })
+    }
+
+    /// The way, or one ring where a table of other hosts says several: these may have no slow trunk.
+    fn instead(&self, way: Way) -> Way {
+        if way == Way::Rings && self.parts(way).is_empty() {
+            let over = DataCarrier::Tcp;
+            Way::Ring { over }
+        } else {
+            way
+        }
     }
 
     /// As [`UnplannedEpoch::candidates`].

@@ -1,5 +1,8 @@
 use super::*;
+use crate::message::Message;
 use crate::test_trees::{any_tree_text, topology};
+use crate::transfers::part;
+use crate::transfers::part::tests::carried_out;
 use crate::verify;
 use proptest::prelude::*;
 
@@ -110,5 +113,78 @@ proptest! {
                 println!("share {bound:.2} {ring:.2}");
             }
         }
+    }
+}
+
+/// The transfers of a plan, as [`TransferSchedule::copied`] takes them.
+fn transfers(schedule: &TransferSchedule) -> Vec<(u32, Message, NodeNumber)> {
+    let phases = schedule.phase_of().iter().zip(schedule.ends());
+    let number = |((&phase, &ends), number)| (phase, ends, schedule.blocks(number)[0].src);
+    phases.zip(0..).map(number).collect()
+}
+
+#[test]
+fn the_verifier_refuses_altered_plans() {
+    let tree = row(&[4, 4, 4], &[10, 10]);
+    let whole = plan(&tree).unwrap();
+    let sound = transfers(&whole.schedule);
+    let hosts = tree.hosts();
+    let altered = |transfers: &[(u32, Message, NodeNumber)], waits: &[TransferWait]| {
+        let schedule = TransferSchedule::copied(hosts, transfers.iter().copied());
+        let schedule = schedule.waiting(waits.to_vec());
+        let plan = IslandRings {
+            schedule,
+            ..whole.clone()
+        };
+        let said = verify::rings(&tree, &plan).map_err(|violation| violation.to_string());
+        said.err().unwrap_or_default()
+    };
+    let waits = whole.schedule.waits();
+    assert_eq!(altered(&sound, waits), "");
+    for number in 0..waits.len() {
+        let others = [&waits[..number], &waits[number + 1..]].concat();
+        let said = altered(&sound, &others);
+        assert!(said.contains("nothing keeps"), "{number}: {said}");
+    }
+    let mut backwards = waits.to_vec();
+    let TransferWait { after, before, .. } = backwards[0];
+    (backwards[0].after, backwards[0].before) = (before, after);
+    assert!(altered(&sound, &backwards).starts_with("wait 0"));
+    let change = |at: usize, change: fn(&mut (u32, Message, NodeNumber))| {
+        let mut transfers = sound.clone();
+        change(&mut transfers[at]);
+        altered(&transfers, waits)
+    };
+    let last = sound.len() - 1;
+    assert!(change(last, |t| t.2 = t.1.dst).contains("from the beginning"));
+    assert!(change(last, |t| t.0 = 0).contains("before that of the transfer"));
+    assert!(change(last, |t| t.1.src = 12).contains("no host has that number"));
+    let passed_on = sound.iter().position(|t| t.2 != t.1.src).unwrap();
+    let mut early = sound.clone();
+    let moved = early.remove(passed_on);
+    early.insert(0, (0, moved.1, moved.2));
+    assert!(altered(&early, &[]).contains("does not have the block"));
+    let mut twice = sound.clone();
+    twice.push(sound[last]);
+    assert!(altered(&twice, waits).contains("came before"));
+    assert!(altered(&sound[..last], &[]).contains("never comes"));
+}
+
+#[test]
+fn the_parts_of_all_ranks_end() {
+    for (hosts, trunks) in [
+        (&[6, 6][..], &[10][..]),
+        (&[4, 4, 4], &[10, 10]),
+        (&[4, 5, 3], &[4, 5]),
+    ] {
+        let tree = row(hosts, trunks);
+        let Some(plan) = plan(&tree) else {
+            panic!("{hosts:?}: no plan");
+        };
+        let parts: Vec<_> = (0..tree.hosts())
+            .map(|rank| part::of(&plan.schedule, rank))
+            .collect();
+        // Each transfer to a rank waits for the one before it to that rank at most.
+        carried_out(&parts);
     }
 }
