@@ -171,7 +171,7 @@ fn candidates(
             learned,
             has_addresses: view.has_all_addresses(),
             shares_hosts: shares_hosts(view),
-            has_slow_trunks: view.gains_by_rings(),
+            has_slow_trunks: view.gains_by_rings,
             is_even,
         };
         learning::candidates(grounds, collective, Bytes(block))
@@ -409,7 +409,7 @@ fn tried_ways(view: &ProcessSetView) -> impl Iterator<Item = Way> + use<> {
         over: DataCarrier::Mpi,
     };
     let bundled = shares_hosts(view).then_some(Way::Bundled);
-    let rings = view.gains_by_rings().then_some(Way::Rings);
+    let rings = view.gains_by_rings.then_some(Way::Rings);
     std::iter::once(aapc).chain(bundled).chain(rings)
 }
 

@@ -38,6 +38,8 @@ pub struct ProcessSetView {
     /// The delays of the cables between the hosts, together.
     pub delay: Duration,
     addresses: Vec<Option<IpAddr>>,
+    /// True if allgathers gain by several rings: some trunks are slow, and each host has one rank.
+    pub(crate) gains_by_rings: bool,
 }
 
 /// Why a communicator cannot follow an epoch.
@@ -98,6 +100,7 @@ impl ProcessSetView {
         Ok(ProcessSetView {
             epoch,
             delay: delay(&hosts, &lean.topology),
+            gains_by_rings: hosts.hosts() == leaves.hosts() && rings::gain(&hosts).is_some(),
             leaves,
             host_of: host_of(&members),
             ranks: members
@@ -125,12 +128,6 @@ impl ProcessSetView {
             counted(self.leaves.hosts(), "rank"),
             counted(self.hosts.hosts(), "host")
         )
-    }
-
-    /// True if allgathers gain by several rings: some trunks are slow, and each host has one rank.
-    pub(crate) fn gains_by_rings(&self) -> bool {
-        let is_one_each = self.hosts.hosts() == self.leaves.hosts();
-        is_one_each && rings::gain(&self.hosts).is_some()
     }
 
     /// True if the topology says where each host is reached.

@@ -54,7 +54,7 @@ impl<'a> PlannedWays<'a> {
     /// Plans several rings, where slow trunks make one slower and each host has one rank.
     pub(super) fn add_rings(&mut self) -> Result<(), FollowError> {
         let leaves = &self.view.leaves;
-        let may = self.view.gains_by_rings();
+        let may = self.view.gains_by_rings;
         let Some(plan) = allgather::rings::plan(leaves).filter(|_| may) else {
             return Ok(());
         };

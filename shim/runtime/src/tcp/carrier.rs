@@ -9,6 +9,7 @@ pub use self::framed::ArrivedBlocks;
 use self::framed::{BlockFraming, FrameReader};
 use super::MeshError;
 use super::mesh::{MeshToken, ReadyPeer, TcpMesh, fastest};
+use super::peer::MeshPeer;
 use super::window::SendWindow;
 use crate::exchange::{CarrierEvent, ExchangeWindow, TransferCarrier, TransferPiece, carry_out};
 use schedules::message::Message;
@@ -99,6 +100,8 @@ impl TcpMesh {
         let (sending, expected, events) = (VecDeque::new(), Vec::new(), Vec::new());
         let chunk = self.few(CHUNK).min(MOST_CHUNK);
         self.meter_call(part, framing, length);
+        let yielding = self.yielding(part);
+        self.take_at_most(&yielding, Some(2 * chunk));
         let mut carrier = MeshCarrier {
             mesh: self,
             chunk,
@@ -116,6 +119,8 @@ impl TcpMesh {
         let arrived = carrier.arrived;
         if outcome.is_err() {
             self.close();
+        } else {
+            self.take_at_most(&yielding, None);
         }
         outcome.map(|()| arrived)
     }
@@ -131,6 +136,35 @@ impl TcpMesh {
             self.meter.begin(length, || fastest(peers));
         } else {
             self.meter.pause();
+        }
+    }
+}
+
+impl TcpMesh {
+    /// The ranks whose blocks yield to those over slower links: the slow link is then never idle, and
+    /// the fast ones carry what is left. Streams with many octets under way would not let others have
+    /// their share of the link to this rank. Only where transfers go side by side.
+    fn yielding(&self, part: &RankPart) -> Vec<u32> {
+        let slowest = |rank: u32| {
+            let peer = self.peers.get(rank as usize).and_then(Option::as_ref);
+            peer.and_then(MeshPeer::pace_now)
+        };
+        let receives = || part.receives.iter().map(|receive| receive.peer);
+        let all = part.sends.iter().map(|send| send.peer).chain(receives());
+        let least = all.filter_map(slowest).min();
+        let mut yielding: Vec<u32> = receives()
+            .filter(|&rank| part.side_by_side && slowest(rank) > least)
+            .collect();
+        yielding.sort_unstable();
+        yielding.dedup();
+        yielding
+    }
+
+    fn take_at_most(&self, ranks: &[u32], octets: Option<usize>) {
+        for &rank in ranks {
+            if let Some(Some(peer)) = self.peers.get(rank as usize) {
+                peer.take_at_most(octets);
+            }
         }
     }
 }
