@@ -21,6 +21,8 @@ use std::collections::{HashMap, HashSet, VecDeque};
 /// leave the next link idle. 16 kB reached 0.96 of the bound where whole blocks of 64 kB reached
 /// 0.90.
 const CHUNK: usize = 16 * 1024;
+/// Octets of a block that are still to come over a slow trunk when the next one begins.
+const BEGINNING: usize = 32 * 1024;
 /// And no more on the fastest links: a segment of TCP.
 const MOST_CHUNK: usize = 64 * 1024;
 
@@ -169,6 +171,14 @@ impl TcpMesh {
     }
 }
 
+/// The tokens of a block over a slow trunk, each with the octets after which it is given. The next
+/// stream over the trunk needs a while until it is as fast: the end of this one fills the trunk
+/// until then.
+fn due_across(tokens: &[SyncToken], whole: usize) -> Vec<(SyncToken, usize)> {
+    let at = whole - BEGINNING.min(whole / 2);
+    tokens.iter().map(|&token| (token, at)).collect()
+}
+
 /// The memory of the blocks.
 struct BlockStore<'a, 'o, 'i> {
     part: &'a RankPart,
@@ -289,7 +299,11 @@ impl MeshCarrier<'_, '_, '_> {
                 blocks.iter().map(|&b| self.blocks.incoming_length(b)).sum()
             };
             let whole = length(blocks);
-            let due = self.mesh.due(rank, &receive.give, whole)?;
+            let due = if part.side_by_side {
+                due_across(&receive.give, whole)
+            } else {
+                self.mesh.due(rank, &receive.give, whole)?
+            };
             let before = length(&blocks[..stream.at.blocks]) + stream.at.octets;
             let place = self.blocks.place(blocks[stream.at.blocks]);
             let peer = self.mesh.peer(rank)?;
