@@ -73,15 +73,6 @@ impl TcpMesh {
         incoming: &mut [&mut [u8]],
         progress: &mut dyn FnMut() -> bool,
     ) -> Result<ArrivedBlocks, MeshError> {
-        let window = ExchangeWindow {
-            receives: usize::MAX,
-            sends: match (part.side_by_side, part.streams) {
-                // The next one to the same rank follows without a gap.
-                (true, _) => 2,
-                (false, true) => usize::MAX,
-                (false, false) => 1,
-            },
-        };
         let call = if part.streams {
             "allgather over tcp"
         } else {
@@ -117,7 +108,7 @@ impl TcpMesh {
             arrived: ArrivedBlocks::Whole,
             progress,
         };
-        let outcome = carry_out(part, &mut carrier, window, &call);
+        let outcome = carry_out(part, &mut carrier, window(part), &call);
         let arrived = carrier.arrived;
         if outcome.is_err() {
             self.close();
@@ -126,6 +117,18 @@ impl TcpMesh {
         }
         outcome.map(|()| arrived)
     }
+}
+
+/// The pieces under way at once.
+fn window(part: &RankPart) -> ExchangeWindow {
+    let sends = match (part.side_by_side, part.streams) {
+        // The next one to the same rank follows without a gap.
+        (true, _) => 2,
+        (false, true) => usize::MAX,
+        (false, false) => 1,
+    };
+    let receives = usize::MAX;
+    ExchangeWindow { receives, sends }
 }
 
 impl TcpMesh {
