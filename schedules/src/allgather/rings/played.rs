@@ -224,11 +224,10 @@ impl<'a> HopPlay<'a> {
         for _ in 0..CORRECTIONS {
             self.share(&most);
             // A hop began after the one that brings its block, so that one's rate is right already.
-            for at in 0..self.going.len() {
-                let hop = self.going[at];
+            for (most, hop) in most.iter_mut().zip(self.going.clone()) {
                 if let Some(source) = self.bringing(hop) {
-                    most[at] = self.rate[source];
-                    self.rate[hop] = self.rate[hop].min(most[at]);
+                    *most = self.rate[source];
+                    self.rate[hop] = self.rate[hop].min(*most);
                 }
             }
         }

@@ -63,12 +63,8 @@ fn simulated_times_are_near_the_bound() {
         let plan = plan(&tree).unwrap();
         is_sound(&tree, &plan);
         let (bound, ring) = shares(&tree, &plan);
-        println!(
-            "{hosts:?} {trunks:?}: {bound:.2} of the bound, {ring:.2} of the ring, {} phases",
-            plan.schedule.phases()
-        );
         assert!(
-            bound >= 0.999 && bound < 1.35 && ring < 0.95,
+            (0.999..1.1).contains(&bound) && ring < 0.85,
             "{bound} {ring}"
         );
     }
@@ -84,7 +80,6 @@ fn leaf_switches_below_slow_uplinks_are_islands() {
     is_sound(&tree, &plan);
     assert_eq!(plan.rings.len(), 3);
     let (bound, ring) = shares(&tree, &plan);
-    println!("{bound:.2} of the bound, {ring:.2} of the ring");
     assert!(bound < 1.3 && ring < 0.95, "{bound} {ring}");
 }
 
@@ -107,11 +102,7 @@ proptest! {
     fn plans_on_random_trees_are_sound(tree in any_slow_tree()) {
         if let Some(plan) = plan(&tree) {
             prop_assert_eq!(verify::rings(&tree, &plan), Ok(()));
-            let (bound, ring) = shares(&tree, &plan);
-            prop_assert!(bound > 0.999);
-            if std::env::var_os("SHOW_RINGS").is_some() {
-                println!("share {bound:.2} {ring:.2}");
-            }
+            prop_assert!(shares(&tree, &plan).0 > 0.999);
         }
     }
 }
