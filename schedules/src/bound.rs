@@ -169,6 +169,23 @@ pub fn allgather_bottleneck(tree: &Tree, ranks: &[u32]) -> Option<BottleneckLoad
     )
 }
 
+/// The trunks, by their lower ends, over which all blocks but one last longer than an allgather with
+/// a rank on each host has to: one logical ring sends so many over each trunk.
+pub fn slow_trunks(tree: &Tree) -> Vec<NodeNumber> {
+    let hosts = tree.hosts();
+    let Some(least) = allgather_bottleneck(tree, &vec![1; hosts as usize]) else {
+        return Vec::new();
+    };
+    let below = tree.hosts_below();
+    let is_slow = |&node: &NodeNumber| {
+        let around = u128::from(hosts - 1) * u128::from(least.rate.0);
+        let inside = below[node as usize];
+        let parts = tree.parent(node).is_some() && inside > 0 && inside < hosts;
+        parts && around > u128::from(least.blocks) * u128::from(tree.rate(node).0)
+    };
+    (0..tree.nodes()).filter(is_slow).collect()
+}
+
 /// The slowest edge, which carries `blocks(ranks on the sending side, ranks on the receiving
 /// side)`.
 fn bottleneck(

@@ -20,7 +20,7 @@
 //! | `known_messages` | the same as `knowledge`, a bit for each pair of messages |
 //! | [`transfers`] | one shape for every schedule, and one rank's part of it |
 //! | [`bundled`] | one message for each pair of hosts, for small blocks of several ranks a host |
-//! | [`allgather`] | the logical ring: LR1, LR2, LR3 |
+//! | [`allgather`] | the logical ring: LR1, LR2, LR3; several rings where trunks are slow |
 //! | [`relay`] | reductions and broadcasts along the logical ring |
 //! | `knowledge` | what each message knows to be over |
 //! | [`random`] | numbers that look random and are the same everywhere |

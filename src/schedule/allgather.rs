@@ -4,9 +4,9 @@ use crate::flags::NameList;
 use crate::output::print;
 use crate::{CommandOutcome, input_file};
 use anyhow::Context;
-use inventory::{Tree, counted};
-use schedules::allgather::{self, AllgatherAlgorithm, RingShare};
-use schedules::{json, program};
+use inventory::{Bytes, Tree, counted};
+use schedules::allgather::{self, AllgatherAlgorithm, RingShare, rings};
+use schedules::{bound, json, program};
 
 #[derive(clap::Args)]
 pub(super) struct Args {
@@ -47,6 +47,8 @@ pub(super) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         AllgatherChoice::Lr2 => by(AllgatherAlgorithm::Lr2)?,
         AllgatherChoice::Lr3 => by(AllgatherAlgorithm::Lr3)?,
     };
+    let is_host = |name: &String| topology.hosts.contains_key(name);
+    let is_one_rank_each = tree.host_names().iter().all(is_host);
     let ring: Vec<&str> = plan.ring.iter().map(|&h| tree.name(h)).collect();
     print(&match args.common.format {
         ScheduleFormat::Json => json::write_allgather(&plan),
@@ -63,19 +65,26 @@ pub(super) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
             plan.algorithm,
             ring.join(" "),
             counted(plan.longest_path, "switch"),
-            share(&tree),
+            share(&tree, is_one_rank_each),
         ),
     })
 }
 
 /// The ring's speed as a share of the speed that the most loaded link allows.
-fn share(tree: &Tree) -> String {
+fn share(tree: &Tree, is_one_rank_each: bool) -> String {
     let Some(RingShare { edge, share }) = allgather::ring_share(tree) else {
         return "nothing to send".to_owned();
     };
     let (from, to) = edge;
-    format!(
-        "{from} -> {to}; the ring reaches {:.0} % of it",
-        100.0 * share
-    )
+    let ring = 100.0 * share;
+    let said = format!("{from} -> {to}; the ring reaches {ring:.0} % of it");
+    // The runtime plans them for a rank a host.
+    let plan = Some(tree)
+        .filter(|_| is_one_rank_each)
+        .and_then(rings::plan);
+    let Some(plan) = plan else { return said };
+    const BLOCK: Bytes = Bytes(1 << 20);
+    let several = 100.0 * bound::allgather_bound_seconds(tree, BLOCK) / plan.seconds(BLOCK);
+    let rings = plan.rings.len();
+    format!("{said}, {rings} rings over tcp (the way rings) {several:.0} %")
 }

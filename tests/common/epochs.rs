@@ -21,10 +21,17 @@ pub(crate) const FORCED: (&str, &str) = ("HEDDLE_FORCE", "aapc,ring");
 pub(crate) const AT_ONCE: (&str, &str) = ("HEDDLE_AFTER", "0");
 /// The same over the runtime's own connections.
 pub(crate) const OVER_TCP: (&str, &str) = ("HEDDLE_FORCE", "aapc,ring,tcp");
+/// Several rings, on [`slow_trunks`].
+pub(crate) const SEVERAL_RINGS: (&str, &str) = ("HEDDLE_FORCE", "aapc,rings,tcp");
 /// Without tokens, and with few octets under way.
 pub(crate) const WINDOWED: (&str, &str) = ("HEDDLE_TURNS", "aapc window tcp,ring tcp");
 /// One message for each pair of hosts.
 pub(crate) const BUNDLED: (&str, &str) = ("HEDDLE_FORCE", "bundled,ring");
+
+/// [`TREE`] with trunks slower than hosts.
+pub(crate) fn slow_trunks() -> String {
+    TREE.replace("{a", "{rate: 300M, a")
+}
 
 /// A shared directory with one epoch.
 pub(crate) fn shared(topology: &str) -> TempDir {

@@ -1,6 +1,8 @@
 //! Calls give the same bytes, errors and ends as with the MPI library alone.
-use crate::common::epochs::{BUNDLED, FORCED, OVER_TCP, TREE, WINDOWED, records, shared, ways};
+use crate::common::epochs::{BUNDLED, FORCED, OVER_TCP, SEVERAL_RINGS, TREE, WINDOWED};
+use crate::common::epochs::{records, shared, slow_trunks, ways};
 use crate::common::job::{BOTH, TestJob, compiled};
+use crate::common::runtime::lib;
 use crate::common::same_bytes::{same_bytes, same_bytes_on};
 use selection::decision_table::Way;
 
@@ -30,6 +32,28 @@ fn unequal_blocks_give_the_same_bytes() {
             same_bytes("vectors.c", mpi, ranks, per_host, FORCED);
             same_bytes("vectors.c", mpi, ranks, per_host, OVER_TCP);
         }
+    }
+}
+
+#[test]
+fn several_rings_give_the_same_bytes() {
+    for mpi in BOTH {
+        same_bytes_on(&slow_trunks(), "vectors.c", mpi, (8, 1), SEVERAL_RINGS);
+        let dir = shared(&slow_trunks());
+        let bench = lib().join(format!("bench-{mpi}"));
+        let flags = "--collective allgather --size 1,1000,100000 --iterations 9 --check";
+        let flags: Vec<&str> = flags.split(' ').collect();
+        let said = TestJob::new(mpi, 8)
+            .dir(dir.path())
+            .env(SEVERAL_RINGS.0, SEVERAL_RINGS.1)
+            .run(&bench, &flags);
+        assert_eq!(
+            said.out.matches("every byte checked").count(),
+            3,
+            "{}",
+            said.out
+        );
+        assert_eq!(ways(dir.path()), ["allgather rings tcp"], "{mpi}");
     }
 }
 

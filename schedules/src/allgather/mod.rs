@@ -4,11 +4,13 @@
 //! Source: allgather-switched-clusters; see [`AllgatherAlgorithm`] for its three. Input: a tree.
 //! Guarantee: no directed edge carries two messages of the ring. Where no trunk is slower than the
 //! slowest host link, no allgather is faster than the ring ([`crate::bound::allgather_seconds`]);
-//! behind a slower trunk the ring takes up to twice the bound ([`ring_share`]). Cost: see the algorithms. Deviations: see the algorithms.
+//! behind a slower trunk the ring takes up to twice the bound ([`ring_share`]), and [`rings`] takes
+//! less. Cost: see the algorithms. Deviations: see the algorithms.
 mod branches;
 mod lr1;
 mod lr2;
 mod lr3;
+pub mod rings;
 #[cfg(test)]
 mod tests;
 mod visit_order;

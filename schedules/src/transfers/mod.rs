@@ -45,6 +45,9 @@ enum TransferContents {
     /// as soon as it comes, except the receiver's own. The blocks are not listed, since there are
     /// as many as pairs of hosts.
     Around,
+    /// An allgather in which each transfer carries one host's block, which its receiver keeps and
+    /// may pass on. A block names its owner twice: it is for all.
+    Copied(Vec<Message>),
 }
 
 /// Transfer `before` must not start until transfer `after` has left the network.
@@ -117,6 +120,33 @@ impl TransferSchedule {
         }
     }
 
+    /// An allgather of transfers of one block each: the phase, the ends, and the owner of the block.
+    /// Phases ascend. A host sends a block as soon as it comes; to one other host one after the
+    /// other, and to several beside each other.
+    pub fn copied(
+        hosts: u32,
+        transfers: impl Iterator<Item = (u32, Message, NodeNumber)>,
+    ) -> TransferSchedule {
+        let (mut phase, mut ends, mut blocks) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, message, owner) in transfers {
+            phase.push(number);
+            ends.push(message);
+            blocks.push(Message {
+                src: owner,
+                dst: owner,
+            });
+        }
+        TransferSchedule {
+            hosts,
+            phases: phase.last().map_or(0, |last| last + 1),
+            ends,
+            phase,
+            contents: TransferContents::Copied(blocks),
+            waits: Vec::new(),
+            meetings: Vec::new(),
+        }
+    }
+
     /// An allgather in which each host of `ring` sends to the next one.
     pub fn around(ring: &[NodeNumber]) -> TransferSchedule {
         let next = ring.iter().cycle().skip(1);
@@ -179,12 +209,18 @@ impl TransferSchedule {
                 &blocks[first[at] as usize..first[at + 1] as usize]
             }
             TransferContents::Around => &[],
+            TransferContents::Copied(blocks) => std::slice::from_ref(&blocks[at]),
         }
     }
 
     /// True if blocks go around a ring, each as soon as it has come.
     pub fn goes_around(&self) -> bool {
         self.contents == TransferContents::Around
+    }
+
+    /// True if each transfer carries a block for all hosts.
+    pub fn copies(&self) -> bool {
+        matches!(self.contents, TransferContents::Copied(_))
     }
 
     /// True if transfers carry blocks of several hosts, which their receivers may pass on.

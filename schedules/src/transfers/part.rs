@@ -23,7 +23,8 @@ pub struct SyncToken {
 }
 
 /// The work of a rank. It sends in the given order, each transfer as soon as its tokens and its
-/// blocks have come, and it receives in any order.
+/// blocks have come, and it receives in any order. Where transfers go side by side, only those to
+/// one rank keep their order.
 ///
 /// It cannot hang: tokens point to later phases, and a block that a rank passes on comes from its
 /// owner or in an earlier phase.
@@ -39,6 +40,9 @@ pub struct RankPart {
     pub receives: Vec<IncomingTransfer>,
     /// True if the blocks of a transfer go one by one, each as soon as the rank has it.
     pub streams: bool,
+    /// True if transfers to different ranks go beside each other. Those to one rank go in their
+    /// order.
+    pub side_by_side: bool,
     /// True if transfers carry blocks of several ranks, which their receivers may pass on.
     pub passes_on: bool,
     /// The octets that it may have under way, where that is limited. One transfer may always be.
@@ -111,7 +115,8 @@ pub fn of(schedule: &TransferSchedule, rank: NodeNumber) -> RankPart {
         part: RankPart {
             rank,
             phases: schedule.phases(),
-            streams: schedule.goes_around(),
+            streams: schedule.goes_around() || schedule.copies(),
+            side_by_side: schedule.copies(),
             passes_on: schedule.passes_on(),
             ..RankPart::default()
         },
@@ -285,6 +290,7 @@ impl RankPart {
             rank,
             phases,
             streams,
+            side_by_side,
             passes_on,
             window,
             ..
@@ -302,6 +308,7 @@ impl RankPart {
                 rank,
                 phases,
                 streams,
+                side_by_side,
                 passes_on,
                 window,
                 ..RankPart::default()

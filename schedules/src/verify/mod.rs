@@ -17,6 +17,7 @@ mod brute_force;
 mod delivery;
 mod lg;
 mod relay;
+mod rings;
 mod room;
 mod synchronization;
 #[cfg(test)]
@@ -32,6 +33,7 @@ pub use alltoall::alltoall;
 pub use alltoallv::{LengthViolation, alltoallv};
 pub use lg::{LgViolation, lg};
 pub use relay::{RelayViolation, relay};
+pub use rings::{RingsViolation, rings};
 pub use violation::{NamedEdge, NamedMessage, ScheduleViolation, ScheduledPlace};
 pub use window::window;
 

@@ -226,6 +226,9 @@ pub enum ScheduleViolation {
     /// A fault of an all-to-all by LG.
     #[error(transparent)]
     Lg(#[from] super::LgViolation),
+    /// A fault of an allgather along several rings.
+    #[error(transparent)]
+    Rings(#[from] super::RingsViolation),
 }
 
 fn beyond(width: u64) -> String {

@@ -52,7 +52,7 @@ pub(crate) unsafe fn carry_out(
             Way::Lg => passed_on(call, within, twin, parts, 1, block),
             Way::Bundled => passed_on(call, within, twin, parts, usize::MAX, block),
             Way::Ring { .. } => allgather(call, twin, parts),
-            Way::Relay | Way::Native => Ok(()),
+            Way::Relay | Way::Rings | Way::Native => Ok(()),
         }
     }
 }

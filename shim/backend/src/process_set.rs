@@ -280,7 +280,7 @@ impl ProcessSet {
         // SAFETY: passed on to the caller.
         unsafe {
             match (way, mesh, &self.messages) {
-                (Way::Ring { .. }, Some(mesh), _) => {
+                (Way::Ring { .. } | Way::Rings, Some(mesh), _) => {
                     mesh_state::allgather(call, within, mesh, follow.parts(way))?
                 }
                 (_, Some(mesh), _) => {

@@ -85,8 +85,61 @@ pub trait TransferCarrier {
 pub struct ExchangeWindow {
     /// Pieces that may come.
     pub receives: usize,
-    /// Pieces that go.
+    /// Pieces that go; to each rank, if transfers go side by side.
     pub sends: usize,
+}
+
+/// Transfers that go one after the other: all, or those to one rank.
+struct SendLane {
+    /// Their numbers.
+    transfers: Vec<usize>,
+    /// The place of the next one among them, and the next block of it.
+    at: usize,
+    block: usize,
+    /// Pieces that are being sent.
+    going: usize,
+    /// True if the tokens of the next transfer are expected already, and those that have not come.
+    turned: bool,
+    tokens: Vec<SyncToken>,
+}
+
+impl SendLane {
+    /// The lanes of a part, and the lane of each transfer if there are several.
+    fn all(part: &RankPart) -> (Vec<SendLane>, Vec<usize>) {
+        let lane = |transfers| SendLane {
+            transfers,
+            at: 0,
+            block: 0,
+            going: 0,
+            turned: false,
+            tokens: Vec::new(),
+        };
+        if !part.side_by_side {
+            return (vec![lane((0..part.sends.len()).collect())], Vec::new());
+        }
+        let (mut lanes, mut lane_of) = (Vec::<SendLane>::new(), Vec::new());
+        for (number, send) in part.sends.iter().enumerate() {
+            let goes_there = |lane: &SendLane| part.sends[lane.transfers[0]].peer == send.peer;
+            let at = lanes.iter().position(goes_there).unwrap_or_else(|| {
+                lanes.push(lane(Vec::new()));
+                lanes.len() - 1
+            });
+            lanes[at].transfers.push(number);
+            lane_of.push(at);
+        }
+        (lanes, lane_of)
+    }
+
+    /// The next piece to send.
+    fn next(&self) -> Option<TransferPiece> {
+        let transfer = *self.transfers.get(self.at)?;
+        let block = self.block;
+        Some(TransferPiece { transfer, block })
+    }
+
+    fn is_over(&self) -> bool {
+        self.at == self.transfers.len() && self.going == 0
+    }
 }
 
 /// Carries out a part; `call` is the name of the collective for the watchdog.
@@ -144,12 +197,9 @@ struct TransferExchange<'a, C> {
     /// The next piece to ask for, and how many are asked for and have not come.
     asked: TransferPiece,
     coming: usize,
-    /// The next piece to send, and how many are being sent.
-    next: TransferPiece,
-    going: usize,
-    /// True if the tokens of the next transfer are expected already, and those that have not come.
-    turned: bool,
-    tokens: Vec<SyncToken>,
+    lanes: Vec<SendLane>,
+    /// By transfer that is sent: its lane; empty if there is one lane.
+    lane_of: Vec<usize>,
 }
 
 impl<'a, C: TransferCarrier> TransferExchange<'a, C> {
@@ -168,6 +218,7 @@ impl<'a, C: TransferCarrier> TransferExchange<'a, C> {
             };
             pieces.push(missing);
         }
+        let (lanes, lane_of) = SendLane::all(part);
         TransferExchange {
             part,
             carrier,
@@ -177,18 +228,13 @@ impl<'a, C: TransferCarrier> TransferExchange<'a, C> {
             missing,
             asked: first,
             coming: 0,
-            next: first,
-            going: 0,
-            turned: false,
-            tokens: Vec::new(),
+            lanes,
+            lane_of,
         }
     }
 
     fn is_over(&self) -> bool {
-        self.missing == 0
-            && self.going == 0
-            && self.next.transfer == self.part.sends.len()
-            && self.carrier.is_idle()
+        self.missing == 0 && self.lanes.iter().all(SendLane::is_over) && self.carrier.is_idle()
     }
 
     fn number(&self, piece: TransferPiece) -> usize {
@@ -226,14 +272,18 @@ impl<'a, C: TransferCarrier> TransferExchange<'a, C> {
                 self.coming -= 1;
             }
             CarrierEvent::Gone(piece) => {
-                self.going -= 1;
+                let lane = self.lane_of.get(piece.transfer).copied().unwrap_or(0);
+                self.lanes[lane].going -= 1;
                 let send = &part.sends[piece.transfer];
                 if self.after(piece, send.blocks.len()).block == 0 {
                     let give = |&token| self.carrier.give(token);
                     send.give.iter().try_for_each(give)?;
                 }
             }
-            CarrierEvent::Taken(token) => self.tokens.retain(|awaited| *awaited != token),
+            CarrierEvent::Taken(token) => {
+                let lanes = self.lanes.iter_mut();
+                lanes.for_each(|lane| lane.tokens.retain(|awaited| *awaited != token));
+            }
         }
         Ok(())
     }
@@ -250,38 +300,47 @@ impl<'a, C: TransferCarrier> TransferExchange<'a, C> {
     }
 
     fn send_on(&mut self) -> Result<(), C::Failure> {
+        (0..self.lanes.len()).try_for_each(|lane| self.send_on_lane(lane))
+    }
+
+    fn send_on_lane(&mut self, number: usize) -> Result<(), C::Failure> {
         let part = self.part;
-        while self.going < self.window.sends
-            && let Some(send) = part.sends.get(self.next.transfer)
+        while self.lanes[number].going < self.window.sends
+            && let Some(next) = self.lanes[number].next()
         {
-            if !self.turned {
-                self.turned = true;
-                self.tokens.extend_from_slice(&send.wait);
-                send.wait
-                    .iter()
-                    .try_for_each(|&token| self.carrier.expect(token))?;
+            let send = &part.sends[next.transfer];
+            let lane = &mut self.lanes[number];
+            if !lane.turned {
+                lane.turned = true;
+                lane.tokens.extend_from_slice(&send.wait);
+                let mut wait = send.wait.iter();
+                wait.try_for_each(|&token| self.carrier.expect(token))?;
             }
-            if !self.tokens.is_empty() || !self.holds(send) {
+            if !lane.tokens.is_empty() || !self.holds(send, next.block) {
                 break;
             }
-            self.carrier.send(self.next)?;
-            self.going += 1;
-            let transfer = self.next.transfer;
-            self.next = self.after(self.next, send.blocks.len());
-            self.turned = self.next.transfer == transfer;
+            self.carrier.send(next)?;
+            let is_last = self.after(next, send.blocks.len()).block == 0;
+            let lane = &mut self.lanes[number];
+            lane.going += 1;
+            if is_last {
+                (lane.at, lane.block, lane.turned) = (lane.at + 1, 0, false);
+            } else {
+                lane.block += 1;
+            }
         }
         Ok(())
     }
 
-    /// True if what goes next is here.
-    fn holds(&self, send: &OutgoingTransfer) -> bool {
+    /// True if what goes next is here, from this block of the transfer on.
+    fn holds(&self, send: &OutgoingTransfer, block: usize) -> bool {
         let here = |origin: BlockOrigin| match origin {
             BlockOrigin::Own => true,
             BlockOrigin::Received { transfer, block } => {
                 self.came[self.number(TransferPiece { transfer, block })]
             }
         };
-        match send.blocks.get(self.next.block) {
+        match send.blocks.get(block) {
             Some(block) if self.part.streams => C::PASSES_ON_PARTS || here(block.origin),
             _ => send.blocks.iter().all(|block| here(block.origin)),
         }
@@ -300,7 +359,10 @@ impl<'a, C: TransferCarrier> TransferExchange<'a, C> {
         let part = self.part;
         let call = format!("rank {} in {call}", part.rank);
         if part.streams {
-            let blocks = part.sends.first().map_or(0, |send| send.blocks.len() + 1);
+            let (came, blocks) = (
+                self.came.iter().filter(|came| **came).count(),
+                self.came.len() + 1,
+            );
             return match self.missing_piece() {
                 Some((
                     IncomingTransfer {
@@ -308,7 +370,7 @@ impl<'a, C: TransferCarrier> TransferExchange<'a, C> {
                     },
                     at,
                 )) => {
-                    let (src, number) = (all[at].src, at + 1);
+                    let (src, number) = (all[at].src, came + 1);
                     format!(
                         "{call}: the block of rank {src} from rank {peer} (block {number} of \
                          {blocks})"
@@ -329,17 +391,19 @@ impl<'a, C: TransferCarrier> TransferExchange<'a, C> {
     fn awaited(&self, contents: &str) -> Vec<(u32, String)> {
         let part = self.part;
         let mut awaited = Vec::new();
-        let last = self.next.transfer.checked_sub(1).filter(|_| self.going > 0);
-        if let Some(last) = last.and_then(|last| part.sends.get(last)) {
-            awaited.push((
-                last.phase,
-                format!("its {contents} to rank {} to go", last.peer),
-            ));
-        }
-        if let Some(next) = part.sends.get(self.next.transfer) {
-            let token =
-                |token: &SyncToken| (next.phase, format!("the token of rank {}", token.peer));
-            awaited.extend(self.tokens.iter().map(token));
+        for lane in &self.lanes {
+            let last = lane.at.checked_sub(1).filter(|_| lane.going > 0);
+            if let Some(last) = last.map(|last| &part.sends[lane.transfers[last]]) {
+                awaited.push((
+                    last.phase,
+                    format!("its {contents} to rank {} to go", last.peer),
+                ));
+            }
+            if let Some(next) = lane.next().map(|next| &part.sends[next.transfer]) {
+                let token =
+                    |token: &SyncToken| (next.phase, format!("the token of rank {}", token.peer));
+                awaited.extend(lane.tokens.iter().map(token));
+            }
         }
         if let Some((receive, _)) = self.missing_piece() {
             let by = if part.passes_on { "by way of" } else { "of" };

@@ -172,6 +172,7 @@ fn candidates(
             learned,
             has_addresses: view.has_all_addresses(),
             shares_hosts: shares_hosts(view),
+            has_slow_trunks: view.gains_by_rings,
             is_even,
         };
         learning::candidates(grounds, collective, Bytes(block))
@@ -238,6 +239,9 @@ impl FollowedEpoch {
         if ways.contains(&Way::Bundled) {
             planned.add_bundled();
         }
+        if ways.contains(&Way::Rings) {
+            planned.add_rings()?;
+        }
         let mut summary = format!(
             "epoch {}, {} on {}, {}",
             view.epoch,
@@ -286,9 +290,20 @@ impl FollowedEpoch {
             .way(collective, Bytes(block), calls)
             .filter(|&way| self.can(way, block));
         forced.unwrap_or_else(|| {
-            self.table
-                .choose_where(collective, Bytes(block), |way| self.can(way, block))
+            let can = |way| self.can(self.instead(way), block);
+            let way = self.table.choose_where(collective, Bytes(block), can);
+            self.instead(way)
         })
+    }
+
+    /// The way, or one ring where a table of other hosts says several: these may have no slow trunk.
+    fn instead(&self, way: Way) -> Way {
+        if way == Way::Rings && self.parts(way).is_empty() {
+            let over = DataCarrier::Tcp;
+            Way::Ring { over }
+        } else {
+            way
+        }
     }
 
     /// As [`UnplannedEpoch::candidates`].
@@ -321,7 +336,7 @@ impl FollowedEpoch {
             }
             Way::Native => true,
             Way::Relay => !self.ring.is_empty(),
-            Way::Aapc { .. } | Way::Ring { .. } => !self.parts(way).is_empty(),
+            Way::Aapc { .. } | Way::Ring { .. } | Way::Rings => !self.parts(way).is_empty(),
         }
     }
 
@@ -395,14 +410,15 @@ fn ways<'a>(table: &'a DecisionTable, force: &'a ForcedWays) -> impl Iterator<It
     })
 }
 
-/// Ways of all-to-alls that a job that learns may try, beside those of the table.
+/// Ways that a job that learns may try, beside those of the table.
 fn tried_ways(view: &ProcessSetView) -> impl Iterator<Item = Way> + use<> {
     let aapc = Way::Aapc {
         sync: SyncKind::Receiver.into(),
         over: DataCarrier::Mpi,
     };
     let bundled = shares_hosts(view).then_some(Way::Bundled);
-    std::iter::once(aapc).chain(bundled)
+    let rings = view.gains_by_rings.then_some(Way::Rings);
+    std::iter::once(aapc).chain(bundled).chain(rings)
 }
 
 /// True if some host has several ranks.

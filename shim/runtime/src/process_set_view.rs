@@ -3,6 +3,7 @@ use crate::tcp::StreamPace;
 use directory::epoch::LeanEpoch;
 use inventory::tree::{Tree, TreeError};
 use inventory::{BitsPerSec, Bytes, TopologyFile, counted};
+use schedules::allgather::rings;
 use schedules::bound;
 use schedules::verify::ScheduleViolation;
 use selection::decision_table::{Collective, CollectiveTraffic, Mpi};
@@ -37,6 +38,8 @@ pub struct ProcessSetView {
     /// The delays of the cables between the hosts, together.
     pub delay: Duration,
     addresses: Vec<Option<IpAddr>>,
+    /// True if allgathers gain by several rings: some trunks are slow, and each host has one rank.
+    pub(crate) gains_by_rings: bool,
 }
 
 /// Why a communicator cannot follow an epoch.
@@ -97,6 +100,7 @@ impl ProcessSetView {
         Ok(ProcessSetView {
             epoch,
             delay: delay(&hosts, &lean.topology),
+            gains_by_rings: hosts.hosts() == leaves.hosts() && rings::gain(&hosts).is_some(),
             leaves,
             host_of: host_of(&members),
             ranks: members

@@ -119,7 +119,7 @@ impl RuntimeSettings {
 
 impl ForcedWays {
     /// `aapc` is a way of MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw, `lg` and `bundled` are of
-    /// MPI_Alltoall, `ring` of MPI_Allgather and MPI_Allgatherv, `relay` of reductions and MPI_Bcast,
+    /// MPI_Alltoall, `ring` and, with `tcp`, `rings` of MPI_Allgather and MPI_Allgatherv, `relay` of reductions and MPI_Bcast,
     /// `native` of all; several are given with commas.
     /// With `tcp` among them, these ways go over the runtime's own connections.
     pub(crate) fn parse(text: &str) -> Option<ForcedWays> {
@@ -139,6 +139,7 @@ impl ForcedWays {
                 "bundled" => force.takes(Way::Bundled),
                 "ring" => force.takes(Way::Ring { over }),
                 "tcp" => {}
+                "rings" if over == DataCarrier::Tcp => force.takes(Way::Rings),
                 "relay" => force.takes(Way::Relay),
                 "native" => force.takes(Way::Native),
                 _ => return None,

@@ -239,7 +239,7 @@ impl TimedRoutine {
                 over: carrier,
             } => (sync == SyncKind::Receiver.into()).then(|| over(carrier)),
             Way::Ring { over: carrier } => Some(over(carrier)),
-            Way::Lg | Way::Bundled | Way::Relay => None,
+            Way::Lg | Way::Bundled | Way::Relay | Way::Rings => None,
         }
         .filter(|_| way.serves(collective))
     }

@@ -12,6 +12,7 @@ use inventory::tree::NodeNumber;
 use inventory::{Bytes, Tree};
 use overflow::smallest_overflowing_block;
 use schedules::aapc::in_runs;
+use schedules::allgather::rings;
 use schedules::alltoall::AlltoallAlgorithm;
 use schedules::bound::{self, BottleneckLoad, WIRE_PER_PAYLOAD};
 use schedules::synchronization::SyncKind;
@@ -127,7 +128,12 @@ impl DecisionTable {
             .map(|bottleneck| ways_of_phases(hosts, host_of, bottleneck, delay));
         let allgather = bound::allgather_bottleneck(hosts, &ranks)
             .map(|bottleneck| smallest_of_ring(hosts, host_of, bottleneck, delay));
-        let allgather = entries(allgather.map(|size| (size, Way::Ring { over })));
+        let around = if goes_in_rings(hosts, host_of) {
+            Way::Rings
+        } else {
+            Way::Ring { over }
+        };
+        let allgather = entries(allgather.map(|size| (size, around)));
         let part = smallest_part(hosts, &ranks, delay);
         let used = ranks.iter().filter(|&&ranks| ranks > 0).count() as u64;
         let whole = part.map(|part| Bytes(part.0 * used));
@@ -160,6 +166,11 @@ impl DecisionTable {
         }
         self
     }
+}
+
+/// True if slow trunks make several rings faster than one, a rank each.
+fn goes_in_rings(hosts: &Tree, host_of: &[NodeNumber]) -> bool {
+    host_of.len() == hosts.hosts() as usize && rings::gain(hosts).is_some()
 }
 
 /// The library's own routine, and other ways from these sizes on.

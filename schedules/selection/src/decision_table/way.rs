@@ -33,6 +33,8 @@ pub enum Way {
     },
     /// Reductions and broadcasts along the same ring, over TCP ([`schedules::relay`]).
     Relay,
+    /// The rings of [`schedules::allgather::rings`], over TCP: between slow trunks.
+    Rings,
 }
 
 impl Way {
@@ -46,6 +48,7 @@ impl Way {
             Way::Lg,
             Way::Bundled,
             Way::Ring { over },
+            Way::Rings,
             Way::Relay,
         ]
         .into_iter()
@@ -58,14 +61,14 @@ impl Way {
             Way::Native => None,
             Way::Lg | Way::Bundled => Some(DataCarrier::Mpi),
             Way::Aapc { over, .. } | Way::Ring { over } => Some(over),
-            Way::Relay => Some(DataCarrier::Tcp),
+            Way::Relay | Way::Rings => Some(DataCarrier::Tcp),
         }
     }
 
     /// The same way over another carrier, if the way has a choice of carriers.
     pub fn with_carrier(self, over: DataCarrier) -> Way {
         match self {
-            Way::Native | Way::Lg | Way::Bundled | Way::Relay => self,
+            Way::Native | Way::Lg | Way::Bundled | Way::Relay | Way::Rings => self,
             Way::Aapc { sync, .. } => Way::Aapc { sync, over },
             Way::Ring { .. } => Way::Ring { over },
         }
@@ -86,7 +89,7 @@ impl Way {
             }
             // A rank that passes on a block knows its size only if all blocks have the same size.
             Way::Lg | Way::Bundled => collective == Collective::Alltoall,
-            Way::Ring { .. } => collective.traffic() == CollectiveTraffic::Gather,
+            Way::Ring { .. } | Way::Rings => collective.traffic() == CollectiveTraffic::Gather,
             Way::Relay => matches!(
                 collective.traffic(),
                 CollectiveTraffic::Combine
@@ -109,6 +112,7 @@ impl fmt::Display for Way {
             Way::Aapc { sync, .. } if *sync == SyncKind::Receiver.into() => "aapc".to_owned(),
             Way::Aapc { sync, .. } => format!("aapc {sync}"),
             Way::Ring { .. } => "ring".to_owned(),
+            Way::Rings => "rings".to_owned(),
             Way::Relay => "relay".to_owned(),
         };
         if self.carrier() == Some(DataCarrier::Tcp) && *self != Way::Relay {
@@ -121,7 +125,7 @@ impl fmt::Display for Way {
 /// A name that does not name a [`Way`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "way \"{0}\": expected native, aapc, lg, bundled, ring or relay, with a synchronization after aapc \
+    "way \"{0}\": expected native, aapc, lg, bundled, ring, rings tcp or relay, with a synchronization after aapc \
      and tcp at the end where wanted: \"aapc sender tcp\""
 )]
 pub struct UnknownWay(pub String);
@@ -156,6 +160,7 @@ impl FromStr for Way {
                 }
             }
             (["ring"], over) => Ok(Way::Ring { over }),
+            (["rings"], DataCarrier::Tcp) => Ok(Way::Rings),
             _ => Err(unknown()),
         }
     }

@@ -32,6 +32,8 @@ pub struct CandidateGrounds<'a> {
     pub has_addresses: bool,
     /// True if some host has several ranks.
     pub shares_hosts: bool,
+    /// True if several rings are planned for allgathers.
+    pub has_slow_trunks: bool,
     /// True if no block is far larger than the mean.
     pub is_even: bool,
 }
@@ -96,6 +98,7 @@ pub fn candidates(
         planned(DataCarrier::Tcp)
             .into_iter()
             .chain([Way::Relay])
+            .chain(grounds.has_slow_trunks.then_some(Way::Rings))
             .for_each(|way| add(way, expected));
     }
     // Of forecast lengths some may be too long for a message.

@@ -197,6 +197,7 @@ fn measured_sizes_and_small_blocks_ask_nothing() {
         learned: &[],
         has_addresses: true,
         shares_hosts: false,
+        has_slow_trunks: false,
         is_even: false,
     };
     let of = |block| candidates(grounds, Collective::Alltoall, Bytes(block));
@@ -221,6 +222,7 @@ fn what_is_expected_of_tcp_grows_with_the_distance_from_its_sizes() {
         learned: &[],
         has_addresses: true,
         shares_hosts: false,
+        has_slow_trunks: false,
         is_even: false,
     };
     let expected = |block, way| {
@@ -257,6 +259,7 @@ fn even_blocks_begin_as_equal_ones_do_and_unequal_ones_as_the_library_does() {
             learned: &[],
             has_addresses: true,
             shares_hosts: false,
+            has_slow_trunks: false,
             is_even,
         };
         let all = candidates(grounds, Collective::Alltoallv, Bytes(block));
@@ -305,6 +308,7 @@ fn broadcasts_go_along_the_ring_or_as_the_library_does() {
         learned: &[],
         has_addresses: true,
         shares_hosts: false,
+        has_slow_trunks: false,
         is_even: false,
     };
     let ways = |block| {
@@ -334,6 +338,7 @@ fn far_below_the_sizes_of_tcp_no_schedule_is_tried() {
         learned: &[],
         has_addresses: true,
         shares_hosts: false,
+        has_slow_trunks: false,
         is_even: false,
     };
     let tried = |block| candidates(grounds, Collective::Alltoall, Bytes(block)).len();

@@ -11,6 +11,7 @@ use crate::calibration::CallCalibration;
 use crate::decision_table::{Collective, DataCarrier, Mpi, Way};
 use inventory::tree::{Tree, TreeError};
 use inventory::{Bytes, Millis, TopologyFile};
+use schedules::allgather::rings;
 use schedules::lg::ClusterPartition;
 use schedules::synchronization::SyncKind;
 use schedules::synchronization::scheme::SyncScheme;
@@ -41,7 +42,9 @@ pub fn contenders(asked: &[Way], topology: &TopologyFile) -> Result<Vec<Way>, Tr
                 over: DataCarrier::Tcp,
             },
         ]);
-        let clusters = ClusterPartition::of(&topology.tree()?, topology);
+        let tree = topology.tree()?;
+        ways.extend(rings::gain(&tree).map(|_| Way::Rings));
+        let clusters = ClusterPartition::of(&tree, topology);
         ways.extend(
             clusters
                 .is_ok_and(|clusters| clusters.list().len() > 1)

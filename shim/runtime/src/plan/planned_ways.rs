@@ -51,6 +51,19 @@ impl<'a> PlannedWays<'a> {
         Ok(plan.ring)
     }
 
+    /// Plans several rings, where slow trunks make one slower and each host has one rank.
+    pub(super) fn add_rings(&mut self) -> Result<(), FollowError> {
+        let leaves = &self.view.leaves;
+        let may = self.view.gains_by_rings;
+        let Some(plan) = allgather::rings::plan(leaves).filter(|_| may) else {
+            return Ok(());
+        };
+        self.verified(verify::rings(leaves, &plan))?;
+        (plan.schedule.ends(), plan.schedule.waits()).hash(&mut self.digest);
+        self.add_whole(Way::Rings, &plan.schedule);
+        Ok(())
+    }
+
     /// Plans the phases of an all-to-all with this synchronization, and returns their number.
     pub(super) fn add_aapc(&mut self, sync: SyncScheme) -> Result<usize, FollowError> {
         let plan = alltoall::plan(&self.view.leaves, sync);

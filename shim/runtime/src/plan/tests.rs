@@ -253,3 +253,48 @@ fn what_cannot_be_planned_says_why() {
             .contains("1025 ranks")
     );
 }
+
+/// Two switches with two hosts each, and a trunk of half their links' rate.
+fn halves() -> LeanEpoch {
+    let text = PAIR.replace("switch:", "rate: 1G, switch:");
+    lean_of(&text.replace("RATE", "500M"))
+}
+
+#[test]
+fn several_rings_are_planned_over_slow_trunks_for_a_rank_a_host() {
+    let forced = || ForcedWays::parse("rings,tcp").unwrap();
+    let plan = |lean, force, hosts: &[&str]| unplanned(lean, force, hosts)?.plan(1);
+    let rings = |follow: &FollowedEpoch| follow.way(Collective::Allgather, 1 << 20, 0);
+    let four = ["w", "x", "y", "z"];
+    for force in [forced(), ForcedWays::default()] {
+        let follow = plan(halves(), force, &four).unwrap();
+        assert_eq!(rings(&follow), Way::Rings);
+        assert_eq!(follow.way(Collective::Allgatherv, 1 << 20, 0), Way::Rings);
+        assert_eq!(
+            follow.way_without_tcp(Collective::Allgather, 1 << 20, Way::Rings),
+            Way::Native
+        );
+        let [part] = follow.parts(Way::Rings) else {
+            panic!("one part");
+        };
+        assert_eq!(
+            (part.receives.len(), part.streams, part.side_by_side),
+            (3, true, true)
+        );
+    }
+    let lacks = |lean, hosts: &[&str]| {
+        let follow = plan(lean, forced(), hosts).unwrap();
+        assert!(follow.parts(Way::Rings).is_empty(), "{hosts:?}");
+        assert_ne!(rings(&follow), Way::Rings);
+    };
+    lacks(lean("1G"), &four);
+    lacks(halves(), &["w", "x", "y", "z", "z"]);
+    lacks(halves(), &["w", "x"]);
+    // A table of all hosts says several rings: two of them have no slow trunk between them.
+    let way = r#"[{"from": 0, "way": "rings", "grounds": "measured"}]"#;
+    let json = format!(r#"{{"alltoall": [{{"from": 0, "way": "native"}}], "allgather": {way}}}"#);
+    let table = DecisionTable::from_json(json.as_bytes()).unwrap();
+    let lean = LeanEpoch { table, ..halves() };
+    let follow = plan(lean, ForcedWays::default(), &["w", "x"]).unwrap();
+    assert_eq!(rings(&follow), over_tcp("ring"));
+}

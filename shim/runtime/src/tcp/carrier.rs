@@ -9,6 +9,7 @@ pub use self::framed::ArrivedBlocks;
 use self::framed::{BlockFraming, FrameReader};
 use super::MeshError;
 use super::mesh::{MeshToken, ReadyPeer, TcpMesh, fastest};
+use super::peer::MeshPeer;
 use super::window::SendWindow;
 use crate::exchange::{CarrierEvent, ExchangeWindow, TransferCarrier, TransferPiece, carry_out};
 use schedules::message::Message;
@@ -20,6 +21,8 @@ use std::collections::{HashMap, HashSet, VecDeque};
 /// leave the next link idle. 16 kB reached 0.96 of the bound where whole blocks of 64 kB reached
 /// 0.90.
 const CHUNK: usize = 16 * 1024;
+/// Octets of a block that are still to come over a slow trunk when the next one begins.
+const BEGINNING: usize = 32 * 1024;
 /// And no more on the fastest links: a segment of TCP.
 const MOST_CHUNK: usize = 64 * 1024;
 
@@ -70,10 +73,6 @@ impl TcpMesh {
         incoming: &mut [&mut [u8]],
         progress: &mut dyn FnMut() -> bool,
     ) -> Result<ArrivedBlocks, MeshError> {
-        let window = ExchangeWindow {
-            receives: usize::MAX,
-            sends: if part.streams { usize::MAX } else { 1 },
-        };
         let call = if part.streams {
             "allgather over tcp"
         } else {
@@ -94,6 +93,8 @@ impl TcpMesh {
         let (sending, expected, events) = (VecDeque::new(), Vec::new(), Vec::new());
         let chunk = self.few(CHUNK).min(MOST_CHUNK);
         self.meter_call(part, framing, length);
+        let yielding = self.yielding(part);
+        self.take_at_most(&yielding, Some(2 * chunk));
         let mut carrier = MeshCarrier {
             mesh: self,
             chunk,
@@ -107,13 +108,27 @@ impl TcpMesh {
             arrived: ArrivedBlocks::Whole,
             progress,
         };
-        let outcome = carry_out(part, &mut carrier, window, &call);
+        let outcome = carry_out(part, &mut carrier, window(part), &call);
         let arrived = carrier.arrived;
         if outcome.is_err() {
             self.close();
+        } else {
+            self.take_at_most(&yielding, None);
         }
         outcome.map(|()| arrived)
     }
+}
+
+/// The pieces under way at once.
+fn window(part: &RankPart) -> ExchangeWindow {
+    let sends = match (part.side_by_side, part.streams) {
+        // The next one to the same rank follows without a gap.
+        (true, _) => 2,
+        (false, true) => usize::MAX,
+        (false, false) => 1,
+    };
+    let receives = usize::MAX;
+    ExchangeWindow { receives, sends }
 }
 
 impl TcpMesh {
@@ -128,6 +143,43 @@ impl TcpMesh {
             self.meter.pause();
         }
     }
+}
+
+impl TcpMesh {
+    /// The ranks whose blocks yield to those over slower links: the slow link is then never idle, and
+    /// the fast ones carry what is left. Streams with many octets under way would not let others have
+    /// their share of the link to this rank. Only where transfers go side by side.
+    fn yielding(&self, part: &RankPart) -> Vec<u32> {
+        let slowest = |rank: u32| {
+            let peer = self.peers.get(rank as usize).and_then(Option::as_ref);
+            peer.and_then(MeshPeer::pace_now)
+        };
+        let receives = || part.receives.iter().map(|receive| receive.peer);
+        let all = part.sends.iter().map(|send| send.peer).chain(receives());
+        let least = all.filter_map(slowest).min();
+        let mut yielding: Vec<u32> = receives()
+            .filter(|&rank| part.side_by_side && slowest(rank) > least)
+            .collect();
+        yielding.sort_unstable();
+        yielding.dedup();
+        yielding
+    }
+
+    fn take_at_most(&self, ranks: &[u32], octets: Option<usize>) {
+        for &rank in ranks {
+            if let Some(Some(peer)) = self.peers.get(rank as usize) {
+                peer.take_at_most(octets);
+            }
+        }
+    }
+}
+
+/// The tokens of a block over a slow trunk, each with the octets after which it is given. The next
+/// stream over the trunk needs a while until it is as fast: the end of this one fills the trunk
+/// until then.
+fn due_across(tokens: &[SyncToken], whole: usize) -> Vec<(SyncToken, usize)> {
+    let at = whole - BEGINNING.min(whole / 2);
+    tokens.iter().map(|&token| (token, at)).collect()
 }
 
 /// The memory of the blocks.
@@ -250,7 +302,11 @@ impl MeshCarrier<'_, '_, '_> {
                 blocks.iter().map(|&b| self.blocks.incoming_length(b)).sum()
             };
             let whole = length(blocks);
-            let due = self.mesh.due(rank, &receive.give, whole)?;
+            let due = if part.side_by_side {
+                due_across(&receive.give, whole)
+            } else {
+                self.mesh.due(rank, &receive.give, whole)?
+            };
             let before = length(&blocks[..stream.at.blocks]) + stream.at.octets;
             let place = self.blocks.place(blocks[stream.at.blocks]);
             let peer = self.mesh.peer(rank)?;
@@ -278,12 +334,13 @@ impl MeshCarrier<'_, '_, '_> {
             } else if received < room {
                 let chunk = (self.chunk - now % self.chunk).min(whole - now);
                 let next = due.iter().map(|&(_, at)| at).filter(|&at| at > now).min();
-                let next = match now {
-                    0 if self.mesh.meter.is_on() => 1,
-                    _ => next.unwrap_or(whole),
+                let wake = match next {
+                    _ if now == 0 && self.mesh.meter.is_on() => 1,
+                    Some(at) if part.streams => chunk.min(at - now),
+                    None if part.streams => chunk,
+                    at => at.unwrap_or(whole) - now,
                 };
-                let peer = self.mesh.peer(rank)?;
-                return Ok(peer.wake_at(if part.streams { chunk } else { next - now })?);
+                return Ok(self.mesh.peer(rank)?.wake_at(wake)?);
             }
         }
         Ok(())
@@ -302,54 +359,77 @@ impl MeshCarrier<'_, '_, '_> {
             return self.blocks.outgoing_length(block);
         }
         let stream = &self.streams[self.blocks.part.receives[transfer].peer as usize];
+        // Pieces from one rank come in their order.
+        let piece = TransferPiece {
+            transfer,
+            block: at,
+        };
         match stream.pieces.front() {
-            Some(first) if first.transfer == transfer && first.block == at => {
-                stream.at.octets / self.chunk * self.chunk
-            }
-            Some(first) if first.transfer == transfer && first.block < at => 0,
+            Some(first) if *first == piece => stream.at.octets / self.chunk * self.chunk,
+            Some(first) if *first < piece => 0,
             _ => self.blocks.outgoing_length(block),
         }
     }
 
-    /// Sends on as far as connections allow.
+    /// Sends on as far as connections allow: what is first, or what is first to each rank.
     fn send_on(&mut self) -> Result<(), MeshError> {
         let part = self.blocks.part;
-        while let Some(&(piece, mut at)) = self.sending.front() {
-            let send = &part.sends[piece.transfer];
-            let blocks = if part.streams { 1 } else { send.blocks.len() };
-            while at.blocks < blocks {
-                let block = send.blocks[piece.block + at.blocks];
-                let whole = self.blocks.outgoing_length(block);
-                let head = self.blocks.framing.header(self.mesh.call(), whole);
-                let there = head.len() + self.there(block);
-                if there > at.octets {
-                    let may = self.window.room(self.mesh, there - at.octets)?;
-                    if may > 0 {
-                        let octets = &self.blocks.octets(block)[..there - head.len()];
-                        let peer = self.mesh.peer(send.peer)?;
-                        let sent = peer.send(send.peer, [&head, octets], at.octets)?;
-                        self.window.sent(send.peer, sent);
-                        at.octets += sent;
-                    }
-                }
-                if at.octets < head.len() + whole {
-                    break;
-                }
-                at = PiecePlace {
-                    blocks: at.blocks + 1,
-                    octets: 0,
-                };
+        let (mut number, mut waiting) = (0, Vec::new());
+        while let Some(&(piece, at)) = self.sending.get(number) {
+            let peer = part.sends[piece.transfer].peer;
+            if waiting.contains(&peer) {
+                number += 1;
+            } else if self.send_piece(piece, at, number)? {
+                self.sending.remove(number);
+                self.events.push(CarrierEvent::Gone(piece));
+            } else if part.side_by_side {
+                waiting.push(peer);
+                number += 1;
+            } else {
+                break;
             }
-            // A block that the window let go counts as sent: the window also limits the kernel's queue.
-            let goes_on = part.streams || self.window.is_limited();
-            if at.blocks < blocks || !goes_on && !self.mesh.is_mostly_sent(send.peer)? {
-                self.sending[0].1 = at;
-                return Ok(());
-            }
-            self.sending.pop_front();
-            self.events.push(CarrierEvent::Gone(piece));
         }
         Ok(())
+    }
+
+    /// Sends the rest of a piece, which has this number among those to send, as far as its connection
+    /// allows; gives whether it has gone.
+    fn send_piece(
+        &mut self,
+        piece: TransferPiece,
+        mut at: PiecePlace,
+        number: usize,
+    ) -> Result<bool, MeshError> {
+        let part = self.blocks.part;
+        let send = &part.sends[piece.transfer];
+        let blocks = if part.streams { 1 } else { send.blocks.len() };
+        while at.blocks < blocks {
+            let block = send.blocks[piece.block + at.blocks];
+            let whole = self.blocks.outgoing_length(block);
+            let head = self.blocks.framing.header(self.mesh.call(), whole);
+            let there = head.len() + self.there(block);
+            if there > at.octets {
+                let may = self.window.room(self.mesh, there - at.octets)?;
+                if may > 0 {
+                    let octets = &self.blocks.octets(block)[..there - head.len()];
+                    let peer = self.mesh.peer(send.peer)?;
+                    let sent = peer.send(send.peer, [&head, octets], at.octets)?;
+                    self.window.sent(send.peer, sent);
+                    at.octets += sent;
+                }
+            }
+            if at.octets < head.len() + whole {
+                break;
+            }
+            at = PiecePlace {
+                blocks: at.blocks + 1,
+                octets: 0,
+            };
+        }
+        self.sending[number].1 = at;
+        // A block that the window let go counts as sent: the window also limits the kernel's queue.
+        let goes_on = part.streams || self.window.is_limited();
+        Ok(at.blocks == blocks && (goes_on || self.mesh.is_mostly_sent(send.peer)?))
     }
 }
 
@@ -390,7 +470,7 @@ impl TransferCarrier for MeshCarrier<'_, '_, '_> {
 
     fn send(&mut self, piece: TransferPiece) -> Result<(), MeshError> {
         self.sending.push_back((piece, PiecePlace::default()));
-        if self.sending.len() == 1 {
+        if self.sending.len() == 1 || self.blocks.part.side_by_side {
             self.send_on()
         } else {
             Ok(())

@@ -159,6 +159,12 @@ impl MeshPeer {
         let _ = socket::acknowledge_now(&self.back);
     }
 
+    /// Lets the peer have few octets under way, or as many as it likes again.
+    pub(super) fn take_at_most(&self, octets: Option<usize>) {
+        // A kernel that refuses is slower, and no less right.
+        let _ = socket::take_at_most(&self.back, octets);
+    }
+
     /// Octets that were written and have not come, as far as is known.
     pub(super) fn under_way(&self) -> io::Result<usize> {
         socket::under_way(&self.out)

@@ -124,6 +124,13 @@ pub(super) fn pace(stream: &TcpStream, rate: BitsPerSec) -> io::Result<()> {
     set(stream, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, payload)
 }
 
+/// Lets the other end have at most about so many octets under way to here; `None`: as many as the
+/// kernel finds room for.
+pub(super) fn take_at_most(stream: &TcpStream, octets: Option<usize>) -> io::Result<()> {
+    let octets = octets.map_or(c_int::MAX, |octets| octets as c_int);
+    set(stream, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, octets)
+}
+
 fn common(stream: &TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)?;
     stream.set_nonblocking(true)

@@ -44,6 +44,7 @@ fn job(
         learned,
         has_addresses: true,
         shares_hosts: false,
+        has_slow_trunks: false,
         is_even: false,
     };
     let candidates = candidates(grounds, Collective::Alltoall, Bytes(BLOCK));

@@ -57,6 +57,20 @@ fn exchange(
     Ok(())
 }
 
+/// Two islands on both sides of a slow trunk.
+const ISLANDS: &str = "switches: [s0, s1]
+hosts: {n0: {switch: s0, rate: 1G}, n1: {switch: s1, rate: 1G}, n2: {switch: s0, rate: 1G},
+        n3: {switch: s1, rate: 1G}, n4: {switch: s1, rate: 1G}}
+links: [{a: s0, b: s1, rate: 500M}]";
+
+fn rings() -> TransferSchedule {
+    let tree = TopologyFile::parse("test", ISLANDS)
+        .unwrap()
+        .tree()
+        .unwrap();
+    allgather::rings::plan(&tree).unwrap().schedule
+}
+
 #[test]
 fn schedules_of_every_shape_follow_each_other_without_a_pause() {
     let tree = tree();
@@ -74,6 +88,7 @@ fn schedules_of_every_shape_follow_each_other_without_a_pause() {
         planned(SyncKind::Receiver),
         TransferSchedule::from(&allgather::plan(&tree)),
         TransferSchedule::around(&[3, 0, 4, 2, 1]),
+        rings(),
         planned(SyncKind::Sender),
         TransferSchedule::from(&lg::plan(&tree, &clusters, None)),
         planned(SyncKind::None),
@@ -100,6 +115,7 @@ fn blocks_may_differ_in_length_and_be_empty() {
     let shapes = [
         TransferSchedule::try_from(&alltoall::plan(&tree, SyncKind::Receiver)).unwrap(),
         TransferSchedule::from(&allgather::plan(&tree)),
+        rings(),
     ];
     let lengths = [0, 100_000, 1, 16_384, 0, 40_001, 7];
     ranks(5, |me, mut mesh| {
