@@ -208,6 +208,7 @@ fn every_way_is_read_by_its_name() {
     for over in [DataCarrier::Mpi, DataCarrier::Tcp] {
         for way in syncs().map(|sync| Way::Aapc { sync, over }).chain([
             Way::Ring { over },
+            Way::Rings,
             Way::Lg,
             Way::Bundled,
             Way::Relay,

@@ -30,7 +30,7 @@ use islands::TreeIslands;
 use played::PlayedHops;
 use routes::BlockRoutes;
 
-/// Trees of more hosts get one ring: every rank plans, and that takes 0.2 s for so many.
+/// Trees of more hosts get one ring: every rank plans. Nobody measured plans for more.
 pub const MOST_HOSTS: u32 = 64;
 /// Several rings are planned only where they take at most this share of the ring's time.
 pub const WORTH: f64 = 0.9;
@@ -96,15 +96,26 @@ pub fn plan(tree: &Tree) -> Option<IslandRings> {
     })
 }
 
-/// The routes of all blocks, and the share of one ring's time that the most loaded link needs.
+/// The routes of all blocks, and the share of one ring's time that the most loaded link needs. Where
+/// crossings make a trunk inside an island the most loaded link, the tree is cut there, too.
 fn routes(tree: &Tree) -> Option<(BlockRoutes, f64)> {
     if tree.hosts() > MOST_HOSTS {
         return None;
     }
-    let slow = bound::slow_trunks(tree);
-    let slowest = slow.iter().map(|&trunk| tree.rate(trunk).0).min()?;
-    let routes = BlockRoutes::of(tree, TreeIslands::of(tree, &slow));
+    let mut cut = bound::slow_trunks(tree);
+    let slowest = cut.iter().map(|&trunk| tree.rate(trunk).0).min()?;
     let ring = f64::from(tree.hosts() - 1) / slowest.max(1) as f64;
-    let share = routes.bit(tree) / ring;
-    (share <= WORTH).then_some((routes, share))
+    let mut best: Option<(BlockRoutes, f64)> = None;
+    loop {
+        let routes = BlockRoutes::of(tree, TreeIslands::of(tree, &cut));
+        let (bit, busiest) = routes.bit(tree);
+        let inside = Some(busiest / 2).filter(|node| !tree.is_host(*node) && !cut.contains(node));
+        if best.as_ref().is_none_or(|(_, least)| bit / ring < *least) {
+            best = Some((routes, bit / ring));
+        }
+        match inside {
+            Some(trunk) => cut.push(trunk),
+            None => return best.filter(|(_, share)| *share <= WORTH),
+        }
+    }
 }

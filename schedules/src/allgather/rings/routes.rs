@@ -58,10 +58,14 @@ impl BlockRoutes {
         }
     }
 
-    /// The time that the busiest cable needs for a bit of each block.
-    pub(super) fn bit(&self, tree: &Tree) -> f64 {
-        let time = |edge: EdgeNumber| seconds(tree, &self.loads, edge);
-        (0..tree.edges()).map(time).fold(0.0, f64::max)
+    /// The time that the busiest cable needs for a bit of each block, and that cable.
+    pub(super) fn bit(&self, tree: &Tree) -> (f64, EdgeNumber) {
+        let time = |edge: EdgeNumber| (seconds(tree, &self.loads, edge), edge);
+        let edges = (0..tree.edges()).map(time);
+        edges.fold(
+            (0.0, 0),
+            |most, this| if this.0 > most.0 { this } else { most },
+        )
     }
 
     /// All hops: of each block those to other islands, then those around each island. A hop comes

@@ -83,6 +83,19 @@ fn leaf_switches_below_slow_uplinks_are_islands() {
     assert!(bound < 1.3 && ring < 0.95, "{bound} {ring}");
 }
 
+#[test]
+fn a_trunk_that_crossings_fill_is_cut_too() {
+    // Around one ring the second trunk is fast enough. With the crossings of the hosts behind it, it
+    // would be the most loaded link.
+    let tree = row(&[8, 8, 8], &[10, 15]);
+    let plan = plan(&tree).unwrap();
+    is_sound(&tree, &plan);
+    assert_eq!(bound::slow_trunks(&tree).len(), 1);
+    assert_eq!(plan.rings.len(), 3);
+    let (bound, ring) = shares(&tree, &plan);
+    assert!(bound < 1.1 && ring < 0.8, "{bound} {ring}");
+}
+
 /// A random tree with random rates of trunks.
 fn any_slow_tree() -> impl Strategy<Value = Tree> {
     let rates = prop::collection::vec(prop::sample::select(vec![1, 2, 5, 10, 10, 10]), 8);

@@ -258,3 +258,25 @@ proptest! {
         prop_assert_eq!(DecisionTable::from_json(table.to_json().as_bytes()), Ok(table));
     }
 }
+
+#[test]
+fn between_slow_trunks_allgathers_go_around_several_rings() {
+    let ways = |tree: &Tree, host_of: &[NodeNumber]| {
+        let table = DecisionTable::unmeasured(tree, host_of, Duration::ZERO);
+        [Collective::Allgather, Collective::Allgatherv].map(|c| table.choose(c, Bytes(1 << 20)))
+    };
+    let one_each: Vec<NodeNumber> = (0..16).collect();
+    let ring = Way::Ring {
+        over: DataCarrier::Tcp,
+    };
+    assert_eq!(ways(&around(10), &one_each), [Way::Rings; 2]);
+    assert_eq!(ways(&around(20), &one_each), [ring; 2]);
+    let two_each: Vec<NodeNumber> = (0..16).flat_map(|host| [host; 2]).collect();
+    assert_eq!(ways(&around(10), &two_each), [ring; 2]);
+    // The size is the one from which one ring pays.
+    let from = |trunk| {
+        let table = DecisionTable::unmeasured(&around(trunk), &one_each, Duration::ZERO);
+        table.entries(Collective::Allgather)[1].from
+    };
+    assert!(from(10) <= from(20));
+}
