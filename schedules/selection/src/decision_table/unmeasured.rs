@@ -87,6 +87,10 @@ const ALLGATHER: OverflowingCall = OverflowingCall {
 };
 /// Smaller reductions and broadcasts are the library's own.
 pub const LEAST_RELAYED: Bytes = Bytes(256 << 10);
+/// Several rings replace one between slow trunks if a block has so many octets and lasts so long on
+/// the slowest. Times of one ring, 12 hosts: 0.64 with blocks of 28 ms, 0.58 to 0.85 with longer ones,
+/// 0.92 to 1.04 with 14 ms, and more on fast links, where the lab had no processor time left.
+const IN_RINGS: (Bytes, Duration) = (Bytes(16 << 10), Duration::from_millis(27));
 /// The time of a step of the ring beside that of its block.
 const RING_STEP: Duration = Duration::from_micros(300);
 /// A block has to last so many times as long as its token is on its way over a long cable.
@@ -123,17 +127,11 @@ impl DecisionTable {
     pub fn unmeasured(hosts: &Tree, host_of: &[NodeNumber], delay: Duration) -> DecisionTable {
         let mut ranks = vec![0; hosts.hosts() as usize];
         host_of.iter().for_each(|&host| ranks[host as usize] += 1);
-        let over = DataCarrier::Tcp;
         let alltoall = bound::alltoall_bottleneck(hosts, &ranks)
             .map(|bottleneck| ways_of_phases(hosts, host_of, bottleneck, delay));
         let allgather = bound::allgather_bottleneck(hosts, &ranks)
-            .map(|bottleneck| smallest_of_ring(hosts, host_of, bottleneck, delay));
-        let around = if goes_in_rings(hosts, host_of) {
-            Way::Rings
-        } else {
-            Way::Ring { over }
-        };
-        let allgather = entries(allgather.map(|size| (size, around)));
+            .map(|bottleneck| ways_around(hosts, host_of, bottleneck, delay));
+        let allgather = entries(allgather.unwrap_or_default());
         let part = smallest_part(hosts, &ranks, delay);
         let used = ranks.iter().filter(|&&ranks| ranks > 0).count() as u64;
         let whole = part.map(|part| Bytes(part.0 * used));
@@ -168,9 +166,28 @@ impl DecisionTable {
     }
 }
 
-/// True if slow trunks make several rings faster than one, a rank each.
-fn goes_in_rings(hosts: &Tree, host_of: &[NodeNumber]) -> bool {
-    host_of.len() == hosts.hosts() as usize && rings::gain(hosts).is_some()
+/// The ways of an allgather along rings, each with the smallest block with which it pays: one ring,
+/// and several where slow trunks make that faster, a rank each.
+fn ways_around(
+    hosts: &Tree,
+    host_of: &[NodeNumber],
+    bottleneck: BottleneckLoad,
+    delay: Duration,
+) -> Vec<(Bytes, Way)> {
+    let over = DataCarrier::Tcp;
+    let one = smallest_of_ring(hosts, host_of, bottleneck, delay);
+    let around = (one, Way::Ring { over });
+    if host_of.len() != hosts.hosts() as usize || rings::gain(hosts).is_none() {
+        return vec![around];
+    }
+    let (least, lasting) = IN_RINGS;
+    let rate = bottleneck.rate;
+    let octet = BottleneckLoad { blocks: 1, rate }.seconds(Bytes(1));
+    let lasting = (lasting + TOKENS * delay).as_secs_f64() / octet;
+    let several = least.max(Bytes(lasting.ceil() as u64));
+    let around = Some(around).filter(|_| one < several);
+    let several = (one.max(several), Way::Rings);
+    around.into_iter().chain([several]).collect()
 }
 
 /// The library's own routine, and other ways from these sizes on.

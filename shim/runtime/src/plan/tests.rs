@@ -264,14 +264,14 @@ fn halves() -> LeanEpoch {
 fn several_rings_are_planned_over_slow_trunks_for_a_rank_a_host() {
     let forced = || ForcedWays::parse("rings,tcp").unwrap();
     let plan = |lean, force, hosts: &[&str]| unplanned(lean, force, hosts)?.plan(1);
-    let rings = |follow: &FollowedEpoch| follow.way(Collective::Allgather, 1 << 20, 0);
+    let rings = |follow: &FollowedEpoch| follow.way(Collective::Allgather, 1 << 22, 0);
     let four = ["w", "x", "y", "z"];
     for force in [forced(), ForcedWays::default()] {
         let follow = plan(halves(), force, &four).unwrap();
         assert_eq!(rings(&follow), Way::Rings);
-        assert_eq!(follow.way(Collective::Allgatherv, 1 << 20, 0), Way::Rings);
+        assert_eq!(follow.way(Collective::Allgatherv, 1 << 22, 0), Way::Rings);
         assert_eq!(
-            follow.way_without_tcp(Collective::Allgather, 1 << 20, Way::Rings),
+            follow.way_without_tcp(Collective::Allgather, 1 << 22, Way::Rings),
             Way::Native
         );
         let [part] = follow.parts(Way::Rings) else {

@@ -273,10 +273,18 @@ fn between_slow_trunks_allgathers_go_around_several_rings() {
     assert_eq!(ways(&around(20), &one_each), [ring; 2]);
     let two_each: Vec<NodeNumber> = (0..16).flat_map(|host| [host; 2]).collect();
     assert_eq!(ways(&around(10), &two_each), [ring; 2]);
-    // The size is the one from which one ring pays.
-    let from = |trunk| {
+    let entries = |trunk| {
         let table = DecisionTable::unmeasured(&around(trunk), &one_each, Duration::ZERO);
-        table.entries(Collective::Allgather)[1].from
+        assert_eq!(table.check(), Ok(()));
+        let entries = table.entries(Collective::Allgather).iter();
+        entries
+            .map(|entry| (entry.from, entry.way))
+            .collect::<Vec<_>>()
     };
-    assert!(from(10) <= from(20));
+    let several = entries(10);
+    assert_eq!(several.len(), 3);
+    assert!(several[1].0 < several[2].0 && several[1].1 == ring);
+    // It lasts 27 ms at 10 Mbit/s.
+    assert_eq!(several[2], (Bytes(31_776), Way::Rings));
+    assert_eq!(entries(20).len(), 2);
 }
