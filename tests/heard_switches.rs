@@ -49,7 +49,7 @@ fn hosts_tell_the_switches_that_they_hear() {
     eprintln!("the cable took {:.1?} to move", moved.elapsed());
     lab.await_places(&owned(["s0", "s0", "s1", "s1", "s2", "s0"]), &said);
     eprintln!("a moved cable was published after {:.1?}", moved.elapsed());
-    // What flows told of the trunks still holds.
+    // The trunks that flows found stay.
     assert_eq!(rate(&lab, "s0").as_deref(), Some("20M"), "{}", lab.logs());
     assert!(
         !lab.log("controller.log")

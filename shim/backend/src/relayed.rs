@@ -93,7 +93,7 @@ pub(crate) fn is_in_place(call: &CollectiveCall) -> bool {
     call.in_place() || call.send.at == call.receive.at
 }
 
-/// What the one with number `root` on the ring has, all get.
+/// All get the elements of the one with number `root` on the ring.
 ///
 /// # Safety
 /// As the MPI standard says of the call's arguments.

@@ -194,7 +194,7 @@ impl DraftNetwork<'_> {
     }
 }
 
-/// What flows told of a trunk.
+/// The finding that flows filled a trunk.
 fn filled(place: &MappedPlace, trunk: &PlaceTrunk) -> FlowFinding {
     FlowFinding::Filled {
         times: trunk.filled,

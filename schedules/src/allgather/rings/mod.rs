@@ -42,7 +42,7 @@ pub struct IslandRings {
     pub hosts: Vec<String>,
     /// By island: its hosts in the order of its ring.
     pub rings: Vec<Vec<NodeNumber>>,
-    /// What goes when.
+    /// The transfers, in their order.
     pub schedule: TransferSchedule,
     /// The time of a bit of each block, at line rate, as played.
     bit: f64,
