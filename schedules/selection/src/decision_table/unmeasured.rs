@@ -132,8 +132,8 @@ impl DecisionTable {
         let allgather = bound::allgather_bottleneck(hosts, &ranks)
             .map(|bottleneck| ways_around(hosts, host_of, bottleneck, delay));
         let allgather = entries(allgather.unwrap_or_default());
-        let part = smallest_part(hosts, &ranks, delay);
         let used = ranks.iter().filter(|&&ranks| ranks > 0).count() as u64;
+        let part = smallest_part(hosts, &ranks, used, delay);
         let whole = part.map(|part| Bytes(part.0 * used));
         // Where hosts have several ranks, a leader cannot keep the blocks of its host apart.
         let part = part.filter(|_| used == host_of.len() as u64);
@@ -295,15 +295,14 @@ fn smallest_of_phases(
     }
 }
 
-/// The smallest part, of as many as hosts, with which reductions and broadcasts along the ring pay:
+/// The smallest part, of as many as hosts are `used`, with which reductions and broadcasts along the ring pay:
 /// it has to last as long as a block of an allgather. One rank a host is on the ring.
-fn smallest_part(hosts: &Tree, ranks: &[u32], delay: Duration) -> Option<Bytes> {
+fn smallest_part(hosts: &Tree, ranks: &[u32], used: u64, delay: Duration) -> Option<Bytes> {
     const MANY: Bytes = Bytes(1 << 20);
     let octet = bound::broadcast_seconds(hosts, ranks, MANY) / MANY.0 as f64;
     if octet == 0.0 {
         return None;
     }
-    let used = ranks.iter().filter(|&&ranks| ranks > 0).count() as u64;
     let lasting = (ALLGATHER.block + delay).as_secs_f64() / octet;
     let least = LEAST_RELAYED.0.div_ceil(used);
     Some(Bytes(least.max(lasting.ceil() as u64)))
