@@ -3,6 +3,8 @@ use std::time::Duration;
 
 /// Trying ways and agreeing on their times takes at most one part in this many.
 const COST: u32 = 100;
+/// A change is looked into at once as long as learning took at most one part in this many.
+const SURPRISES: u32 = 50;
 
 /// The time of the calls of a process set, and the part of it that learning took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -44,6 +46,11 @@ impl LearningBudget {
         self.agreement = took;
         self.calls += took;
         self.spent += took;
+    }
+
+    /// True if learning took so little that a change may be looked into at once.
+    pub(super) fn allows_a_surprise(&self) -> bool {
+        self.spent * SURPRISES <= self.calls
     }
 
     /// Beside a row of this length an agreement costs half of what learning may: the other half is

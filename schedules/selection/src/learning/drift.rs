@@ -3,10 +3,20 @@ use std::time::Duration;
 
 /// Calls may become longer by this part without a question.
 const SLACK: f64 = 0.05;
+/// Calls that take so many times as long, or as short, have changed at once. Shorter rows may do so by
+/// chance.
+const SUDDEN: f64 = 1.5;
+const SHORTEST: Duration = Duration::from_millis(20);
 /// The seconds lost beyond that which say that something has changed. One row loses a third at most,
 /// as a single one may be long for reasons of its own.
 const CHANGED: f64 = 1.0;
 const MOST_OF_A_ROW: f64 = CHANGED / 3.0;
+
+/// True if a row that took so long shows a change by half: its calls took so many times as long as those
+/// before.
+pub(super) fn is_sudden(took: Duration, ratio: f64) -> bool {
+    took >= SHORTEST && !(1.0 / SUDDEN..=SUDDEN).contains(&ratio)
+}
 
 /// The time that the fastest way loses beside what it took at first.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -100,6 +100,13 @@ impl CallLearner {
         Some(way)
     }
 
+    /// Calls of a class are compared when their question opens, and never tried otherwise.
+    pub fn keep_steady(&mut self, class: CallClass) {
+        if let Some(question) = self.questions.get_mut(&class) {
+            question.keep_steady();
+        }
+    }
+
     /// The question of a class.
     pub fn question(&self, class: CallClass) -> Option<&WayQuestion> {
         self.questions

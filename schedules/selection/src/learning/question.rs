@@ -3,20 +3,27 @@
 //!
 //! Calls go the fastest way so far, but for short rows of calls that go another one, between rows
 //! of the fastest. What a row took is the same on all ranks, so all come to the same answer.
+//!
+//! A question opens with one call of the library's own routine and one of the table's way, unless
+//! earlier jobs measured them here: whatever makes a way slow on this cluster, at most a call or two
+//! pay for it. Where the times of the fastest way change by half, both are measured again.
 use super::budget::LearningBudget;
-use super::drift::CallDrift;
+use super::drift::{self, CallDrift};
 use super::terms::TrialTerms;
 use super::trials::{CallAmounts, TrialVerdict, WayTrials};
 use super::{CandidateWay, CountedCall};
 use crate::decision_table::Way;
+use std::collections::VecDeque;
 use std::fmt;
 use std::time::Duration;
 
 /// A row of the fastest way, while others are open.
 const COMPARED: Duration = Duration::from_millis(120);
 /// A row of the fastest way while nothing can be tried, and when the question is settled: at most so
-/// long, or as long as one has to be beside an agreement.
+/// long, or as long as one has to be beside an agreement. Early in a job it is one part in so many of
+/// the time of its calls: no longer does a change go unnoticed.
 const UNDISTURBED: Duration = Duration::from_secs(4);
+const UNNOTICED: u32 = 50;
 /// A row has at most so many times the calls of the longest one before.
 const GROWTH: u32 = 4;
 const MOST_CALLS: u32 = 1 << 16;
@@ -69,20 +76,47 @@ pub struct WayQuestion {
     block: u64,
     /// Once it is known what calls of the fastest way usually take.
     drift: Option<CallDrift>,
+    /// The ways that the next calls go, a call each, before anything else.
+    opening: VecDeque<usize>,
+    /// The library has had a call.
+    has_connected: bool,
+    /// Ways are compared when the question opens, and never tried otherwise.
+    is_steady: bool,
 }
 
 impl WayQuestion {
     /// A question that calls go the first of `candidates` until there is an answer.
     pub(super) fn new(candidates: &[CandidateWay]) -> WayQuestion {
         let ways = candidates.iter().copied().map(WayTrials::new).collect();
-        WayQuestion {
+        let mut question = WayQuestion {
             ways,
             fastest: 0,
             row: TimedRow::first(0),
             longest: 1,
             block: 0,
             drift: None,
+            opening: VecDeque::new(),
+            has_connected: false,
+            is_steady: false,
+        };
+        if let Some(native) = question.native().filter(|&native| native != 0)
+            && !question.ways[native].is_known
+        {
+            question.row = TimedRow::first(native);
+            question.opening.push_back(0);
         }
+        question
+    }
+
+    /// From now on ways are compared when the question opens, and never tried otherwise: the results of
+    /// these calls depend on the way in their last digits.
+    pub(super) fn keep_steady(&mut self) {
+        self.is_steady = true;
+    }
+
+    /// The number of the library's own routine.
+    fn native(&self) -> Option<usize> {
+        self.ways.iter().position(|way| way.way == Way::Native)
     }
 
     /// The way of the next call.
@@ -144,19 +178,54 @@ impl WayQuestion {
         let (done, timed) = (row.done, row.done_timed);
         self.block = (done.octets / u64::from(row.calls)).max(1);
         self.longest = self.longest.max(row.calls);
+        if self.is_first_of_the_library(&row, took) {
+            budget.add_row(took, Duration::ZERO);
+            self.row = TimedRow::first(row.way);
+            return;
+        }
         let usual = self.ways[self.fastest].mean();
         self.ways[row.way].add(took, timed, done);
         // The other calls took as long, for their octets.
         let all = took.mul_f64(done.octets as f64 / timed.octets.max(1) as f64);
         if row.way == self.fastest {
             budget.add_row(all, Duration::ZERO);
-            self.watch(all);
+            self.watch(all, budget);
         } else {
             let usual = usual.map_or(all, |usual| nanoseconds(usual * done.octets as f64));
             budget.add_row(all, all.saturating_sub(usual));
             self.judge(row.way);
         }
-        self.row = self.next_row(row.way, budget);
+        self.row = match self.opening.pop_front() {
+            Some(way) => TimedRow::first(way),
+            None => {
+                self.follow_the_leader();
+                self.next_row(row.way, budget)
+            }
+        };
+    }
+
+    /// True if this was the first call of all, by the library's own routine, and a short one: the library
+    /// connects in it, so the next one is measured in its place.
+    fn is_first_of_the_library(&mut self, row: &TimedRow, took: Duration) -> bool {
+        let is_first = self.opening.len() == 1 && row.way != self.fastest && !self.has_connected;
+        self.has_connected = true;
+        is_first && took < PAUSE_SHOWS
+    }
+
+    /// Where few calls are known, they go the way whose calls were clearly the fastest so far. A way that
+    /// lost against another one is open again where the fastest became slower than it was.
+    fn follow_the_leader(&mut self) {
+        let usual = self.ways[self.fastest].mean();
+        self.ways
+            .iter_mut()
+            .for_each(|way| way.is_out &= !way.is_ahead_of(usual));
+        let best = &self.ways[self.fastest];
+        let leaders = (0..self.ways.len()).filter(|&way| self.ways[way].leads(best));
+        let leader = leaders.min_by(|&a, &b| self.octet(a).total_cmp(&self.octet(b)));
+        if let Some(leader) = leader {
+            self.fastest = leader;
+            self.drift = None;
+        }
     }
 
     /// Ways that cannot be gone are no candidates any more.
@@ -183,6 +252,7 @@ impl WayQuestion {
             .or_else(|| (0..self.ways.len()).min_by(least))
             .unwrap_or(0);
         self.drift = None;
+        self.opening.clear();
         self.row = TimedRow::first(self.fastest);
     }
 
@@ -205,34 +275,57 @@ impl WayQuestion {
 
     /// Looks whether calls of the fastest way take longer than usual, a row of which took so long. Then
     /// what is known of the others may be wrong, too: the question is open again.
-    fn watch(&mut self, took: Duration) {
+    fn watch(&mut self, took: Duration, budget: &LearningBudget) {
         let fastest = &self.ways[self.fastest];
         let (Some(mean), Some(last)) = (fastest.mean(), fastest.last()) else {
             return;
         };
+        if let Some(before) = fastest.before_last()
+            && drift::is_sudden(took, last / before)
+        {
+            self.reopen(before);
+            if budget.allows_a_surprise() {
+                self.opening.extend(self.opponent());
+            }
+            return;
+        }
         let Some(drift) = &mut self.drift else {
             let is_open = (0..self.ways.len()).any(|way| self.is_open(way));
             let is_known = !is_open || fastest.rows() >= USUAL;
             self.drift = is_known.then(|| CallDrift::beside(mean));
             return;
         };
-        if !drift.add(took, last) {
-            return;
+        if drift.add(took, last) {
+            let usual = drift.usual();
+            self.reopen(usual);
         }
-        let usual = drift.usual();
+    }
+
+    /// All ways but hopeless ones may be tried again: calls of the fastest took `usual` nanoseconds an
+    /// octet, and do not any more.
+    fn reopen(&mut self, usual: f64) {
         self.drift = None;
         for (number, way) in self.ways.iter_mut().enumerate() {
             way.forget(usual, number == self.fastest);
-            way.is_out = number != self.fastest && way.expected > HOPELESS;
+            let is_hopeless = way.expected > HOPELESS && way.way != Way::Native;
+            way.is_out = number != self.fastest && is_hopeless;
         }
+    }
+
+    /// The way beside which the fastest is measured again: the library's own, or the best of the others.
+    fn opponent(&self) -> Option<usize> {
+        let native = self.native().filter(|&native| native != self.fastest);
+        let others = (0..self.ways.len()).filter(|&way| self.is_open(way));
+        let best = others.min_by(|&a, &b| self.octet(a).total_cmp(&self.octet(b)));
+        native.or(best)
     }
 
     /// The row after one that went the way `last`.
     fn next_row(&self, last: usize, budget: &LearningBudget) -> TimedRow {
-        let open = (0..self.ways.len()).filter(|&way| self.is_open(way));
+        let open = (0..self.ways.len()).filter(|&way| self.is_open(way) && !self.is_steady);
         let next = open.min_by(|&a, &b| self.octet(a).total_cmp(&self.octet(b)));
         let Some(next) = next else {
-            return self.row_of(self.fastest, last, UNDISTURBED.max(budget.least_row()));
+            return self.row_of(self.fastest, last, undisturbed(budget));
         };
         if last == self.fastest && self.ways[last].mean().is_some() {
             return self.trial(next, budget);
@@ -256,8 +349,8 @@ impl WayQuestion {
                 .map_or(Duration::ZERO, |row| self.cost(&row, terms));
             // The row of the fastest way has an end, too.
             let wait = budget.wait_for(shortest + 2 * ends);
-            let longest = UNDISTURBED.max(budget.least_row());
-            self.row_of(self.fastest, self.fastest, wait.clamp(COMPARED, longest))
+            let about = wait.clamp(COMPARED, undisturbed(budget).max(COMPARED));
+            self.row_of(self.fastest, self.fastest, about)
         })
     }
 
@@ -338,6 +431,14 @@ impl fmt::Display for WayQuestion {
             )
         })
     }
+}
+
+/// The longest row of the fastest way.
+fn undisturbed(budget: &LearningBudget) -> Duration {
+    let unnoticed = budget.calls() / UNNOTICED;
+    unnoticed
+        .clamp(COMPARED, UNDISTURBED)
+        .max(budget.least_row())
 }
 
 fn nanoseconds(time: f64) -> Duration {

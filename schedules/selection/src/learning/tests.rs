@@ -1,5 +1,6 @@
 mod moved_cable;
 mod next_job;
+mod opening;
 
 use super::*;
 use crate::decision_table::{DataCarrier, DecisionEntry, DecisionGrounds, DecisionTable};
@@ -409,7 +410,7 @@ fn spent_by_short_jobs(own: [f64; 2], ratio: [f64; 2]) -> Vec<(f64, String)> {
 #[test]
 fn surprises_cost_a_short_job_little() {
     let spent = spent_by_short_jobs([0.2e-3, 1.0], [0.4, 4.0]);
-    assert!(spent[0].0 < 0.025, "{:?}", &spent[0]);
+    assert!(spent[0].0 < 0.03, "{:?}", &spent[0]);
 }
 
 /// Where a link is slower than the topology says, a way may take many times as long. A first row of few

@@ -19,6 +19,8 @@ const HOPELESS: f64 = 2.0;
 /// The same of the first row, which has few calls: a process that another one keeps waiting once doubles
 /// its time.
 const HOPELESS_AT_ONCE: f64 = 4.0;
+/// Of few rows a way leads by which calls take less than this part of the other way's.
+const LEAD: f64 = 0.9;
 /// After so many rows a way that is not clearly faster is not tried any more.
 const ENOUGH: usize = 8;
 
@@ -139,12 +141,31 @@ impl WayTrials {
         self.rows.back().copied()
     }
 
+    /// The mean of the rows before the newest one; `None` where they are few.
+    pub(super) fn before_last(&self) -> Option<f64> {
+        let before = self.rows.len().saturating_sub(1);
+        let sum: f64 = self.rows.iter().take(before).sum();
+        (before >= FEWEST - 1).then(|| sum / before as f64)
+    }
+
     /// The standard error of the mean.
     pub(super) fn error(&self) -> f64 {
         let (n, mean) = (self.rows.len() as f64, self.mean().unwrap_or(0.0));
         let squares: f64 = self.rows.iter().map(|row| (row - mean).powi(2)).sum();
         let deviation = (squares / (n - 1.0).max(1.0)).sqrt();
         deviation.max(LEAST_NOISE * mean) / n.max(1.0).sqrt()
+    }
+
+    /// True if this way's calls were clearly faster so far, where too few are known for a verdict.
+    pub(super) fn leads(&self, fastest: &WayTrials) -> bool {
+        let is_few = self.rows().min(fastest.rows()) < FEWEST;
+        is_few && !self.is_out && self.is_ahead_of(fastest.mean())
+    }
+
+    /// True if this way's calls were clearly faster than so many nanoseconds an octet.
+    pub(super) fn is_ahead_of(&self, usual: Option<f64>) -> bool {
+        let means = self.mean().zip(usual);
+        means.is_some_and(|(own, usual)| own < LEAD * usual)
     }
 
     /// The comparison of the rows of both.
