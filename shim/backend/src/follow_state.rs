@@ -1,5 +1,6 @@
 //! The epoch that a process set follows, planned or not yet.
 use runtime::plan::{FollowedEpoch, UnplannedEpoch};
+use runtime::process_set_view::ProcessSetView;
 use selection::decision_table::{Collective, Way};
 use selection::learning::CandidateWay;
 
@@ -41,6 +42,24 @@ impl FollowState {
             FollowState::Nothing => Vec::new(),
             FollowState::Unplanned(prospect) => prospect.candidates(collective, block, is_even),
             FollowState::Planned(follow) => follow.candidates(collective, block, is_even),
+        }
+    }
+
+    /// The process set on the tree that it follows.
+    pub(crate) fn view(&self) -> Option<&ProcessSetView> {
+        match self {
+            FollowState::Nothing => None,
+            FollowState::Unplanned(prospect) => Some(prospect.view()),
+            FollowState::Planned(follow) => Some(&follow.view),
+        }
+    }
+
+    /// The same, to learn of it.
+    pub(crate) fn view_mut(&mut self) -> Option<&mut ProcessSetView> {
+        match self {
+            FollowState::Nothing => None,
+            FollowState::Unplanned(prospect) => Some(prospect.view_mut()),
+            FollowState::Planned(follow) => Some(&mut follow.view),
         }
     }
 

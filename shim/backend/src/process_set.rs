@@ -2,6 +2,7 @@
 //! duplicates, and of others that have the same members in the same order. The members follow an epoch
 //! together, and agree on it at calls on any of these communicators.
 mod connections;
+mod network;
 mod settled;
 #[cfg(test)]
 mod tests;
@@ -26,6 +27,7 @@ use crate::set_trace::SetTrace;
 use crate::set_watch::SetWatch;
 use crate::{point_to_point, relayed};
 use directory::epoch::LeanEpoch;
+use network::NetworkKnowledge;
 use runtime::agreement_pace::AgreementPace;
 use runtime::call_forecast::NOT_SERVED;
 use runtime::directive::RootDirective;
@@ -74,6 +76,7 @@ pub(crate) struct ProcessSet {
     /// The steps of this rank with their times, where they are recorded.
     trace: SetTrace,
     watch: SetWatch,
+    network: NetworkKnowledge,
 }
 
 /// True if threads of this process may call MPI at once: then calls on two communicators have no
@@ -119,6 +122,7 @@ impl ProcessSet {
             root,
             trace: SetTrace::default(),
             watch: SetWatch::of_rank(within.rank as u32),
+            network: NetworkKnowledge::default(),
         }
     }
 
@@ -180,7 +184,7 @@ impl ProcessSet {
             }
             root.begin(call.collective, way, amount.block)
         });
-        let began = class.map(|class| (class, Instant::now()));
+        let began = Instant::now();
         let mut trace = std::mem::take(&mut self.trace);
         // SAFETY: passed on to the caller.
         let carry_out = || unsafe { self.carry_out(call, within, way, amount) };
@@ -189,9 +193,15 @@ impl ProcessSet {
         if let (Some(root), Some(timer)) = (&mut self.root, &timer) {
             root.done(timer);
         }
-        if let Some((class, began)) = began {
+        if self.network == NetworkKnowledge::Asked {
+            self.look_for_network(within, collective, block, began.elapsed())?;
+        }
+        if let Some(class) = class {
             // A call that failed here counts as everywhere else, so that all meet at the same one.
             let told = self.learning.called(within, class, amount.block, began);
+            if let Ok(true) = &told {
+                self.compare_rates(class, block);
+            }
             if let (Some(root), Ok(true)) = (&mut self.root, &told) {
                 root.learned(self.learning.learner());
             }
@@ -318,29 +328,36 @@ impl ProcessSet {
         if block == 0 || !fits || !is_common {
             return Ok((Way::Native, None));
         }
-        // Reductions ask no question: their last digits would change from try to try.
-        if matches!(call.role, CallRole::Reduction(_)) {
+        // The last digits of a reduction depend on its way.
+        let is_steady = matches!(call.role, CallRole::Reduction(_));
+        if is_steady {
             let goes =
                 self.followed.may_differ(collective, block) && relayed::may_go(call, within)?;
-            let way = if goes {
-                self.decided_way(within, collective, block)?
-            } else {
-                Way::Native
-            };
-            return Ok((way, None));
+            if !goes {
+                return Ok((Way::Native, None));
+            }
         }
         let class = CallClass::of(collective, block);
         // A way that is refused leaves the others: there are fewer each time.
         loop {
             let candidates = || self.followed.candidates(collective, block, is_even);
-            let Some(learned) = self.learning.way(class, candidates) else {
+            let learned = self.learning.way(class, candidates);
+            if is_steady {
+                self.learning.keep_steady(class);
+            }
+            let Some(way) = learned else {
                 return Ok((self.decided_way(within, collective, block)?, None));
             };
-            if self.ensure_passable(within, collective, learned, block)? {
-                return Ok((learned, Some(class)));
+            if self.asks_network(collective) {
+                self.network = NetworkKnowledge::Asked;
+                // A call that the learner has otherwise in mind does not count for it.
+                return Ok((Way::Native, (way == Way::Native).then_some(class)));
+            }
+            if self.ensure_passable(within, collective, way, block)? {
+                return Ok((way, Some(class)));
             }
             self.passing.refuse_all();
-            self.learning.refuse(|way| way == learned);
+            self.learning.refuse(|other| other == way);
         }
     }
 
@@ -352,6 +369,10 @@ impl ProcessSet {
         block: u64,
     ) -> MpiResult<Way> {
         if !self.followed.may_differ(collective, block) {
+            return Ok(Way::Native);
+        }
+        if self.asks_network(collective) {
+            self.network = NetworkKnowledge::Asked;
             return Ok(Way::Native);
         }
         self.plan(within)?;
@@ -448,6 +469,7 @@ impl ProcessSet {
     /// Takes up the epoch that rank 0 has read. Every rank can read it: they have the same octets.
     fn take_up(&mut self, lean: &[u8], force: ForcedWays, learns: bool) {
         self.settled = None;
+        self.network = NetworkKnowledge::Unknown;
         let prospect = LeanEpoch::from_bytes(lean)
             .map_err(|e| e.to_string())
             .and_then(|lean| {

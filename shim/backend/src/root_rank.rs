@@ -22,7 +22,7 @@ use runtime::tracing::recorder::TraceOrder;
 use selection::decision_table::{Collective, Way};
 use selection::learning::CallLearner;
 use selection::watched::BlockArrivals;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -365,6 +365,14 @@ impl RootRank {
 
     pub(crate) fn done(&mut self, timer: &CallTimer) {
         self.recorder.lock().done(timer);
+    }
+
+    /// The published rates are wrong: the first rank of the job prints that once.
+    pub(crate) fn report_rates(&self, problem: &str) {
+        static REPORTED: AtomicBool = AtomicBool::new(false);
+        if is_first_of_the_job() && !REPORTED.swap(true, Ordering::Relaxed) {
+            stderr::write_line(problem);
+        }
     }
 
     /// The members have learned more.

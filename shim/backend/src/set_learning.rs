@@ -50,6 +50,11 @@ impl SetLearning {
         self.learner.way(class, candidates)
     }
 
+    /// The results of a class's calls depend on their way: it changes only where it has to.
+    pub(crate) fn keep_steady(&mut self, class: CallClass) {
+        self.learner.keep_steady(class);
+    }
+
     /// True if the next call of a class goes a way that is only tried.
     pub(crate) fn is_trying(&self, class: CallClass) -> bool {
         self.learner
@@ -66,6 +71,14 @@ impl SetLearning {
     /// The learner.
     pub(crate) fn learner(&self) -> &CallLearner {
         &self.learner
+    }
+
+    /// The times of a call of a class by the library's own routine, and by the fastest way, as far as the
+    /// ranks agreed on them.
+    pub(crate) fn last_calls(&self, class: CallClass, block: u64) -> [Option<Duration>; 2] {
+        self.learner.question(class).map_or([None; 2], |question| {
+            [Way::Native, question.fastest()].map(|way| question.last_call(way, block))
+        })
     }
 
     /// The next calls of a class that go the library's way and are not timed.

@@ -18,6 +18,7 @@
 //! | [`call_forecast`] | how large the next calls are whose size no rank knows alone |
 //! | [`process_set_view`] | a process set on the tree of an epoch |
 //! | [`plan`] | its own schedule out of an epoch |
+//! | [`network_evidence`] | whether the library's messages cross the published tree |
 //! | [`host_leaders`] | one rank a host, where hosts have several |
 //! | `clusters` | which of its ranks form a cluster, for LG |
 //! | [`exchange`] | one rank's part of a schedule, carried out over any carrier |
@@ -41,6 +42,7 @@ pub mod helper;
 pub mod host_leaders;
 pub mod last_decisions;
 pub mod look_allowance;
+pub mod network_evidence;
 pub mod plan;
 pub mod process_set_view;
 pub mod record;

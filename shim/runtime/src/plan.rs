@@ -128,6 +128,16 @@ impl UnplannedEpoch {
         )
     }
 
+    /// The process set on the epoch's tree.
+    pub fn view(&self) -> &ProcessSetView {
+        &self.view
+    }
+
+    /// The same, to learn of it.
+    pub fn view_mut(&mut self) -> &mut ProcessSetView {
+        &mut self.view
+    }
+
     /// The place for which learned figures hold.
     pub fn place(&self, mpi: Mpi) -> LearnedPlace {
         self.view.place(mpi)

@@ -19,6 +19,17 @@ pub const MOST_RANKS: usize = 1024;
 /// A full Ethernet frame with its preamble and gap, in bits.
 const FRAME_BITS: f64 = 1538.0 * 8.0;
 
+/// A call that takes less than the bound by more than this factor shows that rates are wrong: clocks and
+/// headers make less.
+const TOO_FAST: f64 = 1.25;
+/// A way that reaches this part of the bound is held by its pace.
+const AS_PACED: f64 = 0.85;
+/// Rates are not more wrong than 100 Mbit/s that stand for 400 Gbit/s.
+const MOST_WRONG: f64 = 4000.0;
+/// The libraries' own routines reach half of the wire's rate or more (docs/mpi-runtime.md), so the links
+/// may be so many times as fast as their calls show.
+const LIBRARYS_SHARE: f64 = 2.0;
+
 /// A line names so many hosts at most.
 const NAMED: usize = 4;
 
@@ -38,6 +49,8 @@ pub struct ProcessSetView {
     /// The delays of the cables between the hosts, together.
     pub delay: Duration,
     addresses: Vec<Option<IpAddr>>,
+    /// The hosts send so many times as fast as the topology says, as far as calls have shown.
+    faster: f64,
     /// True if allgathers gain by several rings: some trunks are slow, and each host has one rank.
     pub(crate) gains_by_rings: bool,
 }
@@ -101,6 +114,7 @@ impl ProcessSetView {
             epoch,
             delay: delay(&hosts, &lean.topology),
             gains_by_rings: hosts.hosts() == leaves.hosts() && rings::gain(&hosts).is_some(),
+            faster: 1.0,
             leaves,
             host_of: host_of(&members),
             ranks: members
@@ -133,6 +147,27 @@ impl ProcessSetView {
     /// True if the topology says where each host is reached.
     pub(crate) fn has_all_addresses(&self) -> bool {
         self.addresses.iter().all(Option::is_some)
+    }
+
+    /// The addresses of the hosts on the tree; `None` if one is unknown.
+    pub fn host_addresses(&self) -> Option<HashSet<IpAddr>> {
+        self.addresses.iter().copied().collect()
+    }
+
+    /// The octets that a call with such blocks moves from host to host at least, however it goes.
+    pub fn octets_between_hosts(&self, collective: Collective, block: Bytes) -> u64 {
+        let ranks: u64 = self.ranks.iter().map(|&ranks| u64::from(ranks)).sum();
+        let others = self.ranks.iter().map(|&own| (own, ranks - u64::from(own)));
+        let blocks: u64 = match collective.traffic() {
+            CollectiveTraffic::Exchange => others.map(|(own, other)| u64::from(own) * other).sum(),
+            CollectiveTraffic::Gather | CollectiveTraffic::CombineForEach => {
+                others.map(|(_, other)| other).sum()
+            }
+            CollectiveTraffic::Combine | CollectiveTraffic::Spread => {
+                self.ranks.len().saturating_sub(1) as u64
+            }
+        };
+        blocks.saturating_mul(block.0)
     }
 
     /// Why calls do not go over TCP, if the topology does not say where each host is reached. Names few
@@ -174,8 +209,49 @@ impl ProcessSetView {
             }))
         });
         slowest.map(|slowest| StreamPace {
-            slowest,
-            own: self.hosts.rate(from),
+            slowest: self.shown(slowest),
+            own: self.shown(self.hosts.rate(from)),
+        })
+    }
+
+    /// A rate of the topology, or the one that calls have shown.
+    fn shown(&self, rate: BitsPerSec) -> BitsPerSec {
+        BitsPerSec((rate.0 as f64 * self.faster) as u64)
+    }
+
+    /// A call took so long by the library's own routine, and by the fastest way. If the first is sooner than
+    /// the topology's rates allow, they are wrong: gives true, and paces by what the call has shown from
+    /// now on. Where rates are wrong and the fastest way is as fast as it is paced, it may be faster still.
+    /// The same on all ranks that say the same.
+    pub fn learn_rates(
+        &mut self,
+        collective: Collective,
+        block: Bytes,
+        [native, fastest]: [Option<Duration>; 2],
+    ) -> bool {
+        let bound = self.bound_seconds(collective, block) / self.faster;
+        let [native, fastest] = [native, fastest]
+            .map(|took| took.map_or(0.0, |took| bound / took.as_secs_f64().max(1e-9)));
+        let factor = if native > TOO_FAST {
+            LIBRARYS_SHARE * native
+        } else if self.faster > 1.0 && fastest > AS_PACED {
+            LIBRARYS_SHARE
+        } else {
+            1.0
+        };
+        self.faster = (self.faster * factor).min(MOST_WRONG);
+        factor > 1.0
+    }
+
+    /// A line about rates that are wrong, for an operator.
+    pub fn wrong_rates(&self) -> Option<String> {
+        (self.faster > 1.0).then(|| {
+            format!(
+                "epoch {}: calls end sooner than the published rates allow; its links are at least {:.1} \
+                 times as fast as it says; see the rates in heddle discover",
+                self.epoch,
+                self.faster / LIBRARYS_SHARE
+            )
         })
     }
 
@@ -187,7 +263,7 @@ impl ProcessSetView {
         };
         let mut seconds = 0.0;
         self.hosts.path(from, to, |edge| {
-            seconds += FRAME_BITS / self.hosts.rate(edge / 2).0.max(1) as f64;
+            seconds += FRAME_BITS / self.shown(self.hosts.rate(edge / 2)).0.max(1) as f64;
         });
         Duration::try_from_secs_f64(seconds).unwrap_or_default()
     }

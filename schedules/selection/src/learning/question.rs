@@ -397,6 +397,12 @@ impl WayQuestion {
         nanoseconds(self.octet(self.row.way) * self.row.done.octets as f64)
     }
 
+    /// The time of a call with such blocks by a way, by the newest row of it.
+    pub fn last_call(&self, way: Way, block: u64) -> Option<Duration> {
+        let trials = self.ways.iter().find(|trials| trials.way == way)?;
+        Some(nanoseconds(trials.last()? * block as f64))
+    }
+
     /// Seconds saved beside the library's own routine; 0 where its time is unknown.
     pub(super) fn saved(&self) -> f64 {
         let own = self.tried().find(|trials| trials.way == Way::Native);

@@ -298,3 +298,37 @@ fn several_rings_are_planned_over_slow_trunks_for_a_rank_a_host() {
     let follow = plan(lean, ForcedWays::default(), &["w", "x"]).unwrap();
     assert_eq!(rings(&follow), over_tcp("ring"));
 }
+
+#[test]
+fn calls_that_end_too_soon_show_faster_links() {
+    let mut prospect = unplanned(lean("1G"), ForcedWays::default(), &["w", "x", "y", "z"]).unwrap();
+    let view = prospect.view_mut();
+    let (collective, block) = (Collective::Alltoall, Bytes(1 << 20));
+    let bound = Duration::from_secs_f64(view.bound_seconds(collective, block));
+    let faster = |view: &ProcessSetView| view.pace(0, 2).unwrap().slowest.0 / 1_000_000_000;
+    assert!(!view.learn_rates(collective, block, [Some(bound), None]));
+    assert!(!view.learn_rates(collective, block, [None, Some(bound)]));
+    assert_eq!(view.wrong_rates(), None);
+    // The library sent eight times as fast, so links are that fast at least; its routines reach half.
+    assert!(view.learn_rates(collective, block, [Some(bound / 8), None]));
+    assert_eq!(faster(view), 16);
+    // As fast as it is paced: perhaps more goes.
+    assert!(view.learn_rates(collective, block, [None, Some(bound / 16)]));
+    assert_eq!(faster(view), 32);
+    assert!(!view.learn_rates(collective, block, [None, Some(bound / 16)]));
+    let line = view.wrong_rates().unwrap();
+    assert!(line.contains("at least 16.0 times as fast"), "{line}");
+}
+
+#[test]
+fn the_octets_between_hosts_are_those_that_every_way_moves() {
+    let hosts = ["w", "w", "x", "y"];
+    let prospect = unplanned(lean("1G"), ForcedWays::default(), &hosts).unwrap();
+    let octets = |collective| prospect.view().octets_between_hosts(collective, Bytes(10));
+    // Of the twelve pairs, two are within w.
+    assert_eq!(octets(Collective::Alltoall), 100);
+    // To w the blocks of two ranks, to the others those of three.
+    assert_eq!(octets(Collective::Allgather), 80);
+    assert_eq!(octets(Collective::Allreduce), 20);
+    assert_eq!(octets(Collective::Bcast), 20);
+}

@@ -1,0 +1,98 @@
+//! Before any call goes another way than the library's own, the ranks make sure that the library's
+//! messages cross the tree that they follow.
+use super::ProcessSet;
+use crate::call_comm::CallComm;
+use crate::follow_state::FollowState;
+use crate::mpi_result::MpiResult;
+use inventory::Bytes;
+use runtime::network_evidence::{self, NetworkVerdict, REPORT, RankEvidence};
+use runtime::watchdog;
+use selection::decision_table::Collective;
+use selection::learning::CallClass;
+use std::time::Duration;
+
+/// The knowledge about the network that the library uses, the same on all ranks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum NetworkKnowledge {
+    /// Nobody looked since the epoch was taken up.
+    #[default]
+    Unknown,
+    /// The ranks look after the call under way, which goes the library's way.
+    Asked,
+    /// It is the tree's.
+    OfTheTree,
+}
+
+impl ProcessSet {
+    /// True if the ranks look first, after a call that goes the library's way. Not where the environment
+    /// forces a way, nor where no address says what to look for: then nothing goes over TCP.
+    pub(super) fn asks_network(&self, collective: Collective) -> bool {
+        let view = self.followed.view();
+        self.network != NetworkKnowledge::OfTheTree
+            && !self.followed.is_forced(collective)
+            && view.is_some_and(|view| view.host_addresses().is_some())
+    }
+
+    /// A call has gone the library's way, and took so long here: all report what they see, and stand aside
+    /// together if that is another network. Collective.
+    pub(super) fn look_for_network(
+        &mut self,
+        within: &CallComm,
+        collective: Collective,
+        block: u64,
+        took: Duration,
+    ) -> MpiResult<()> {
+        let Some(view) = self.followed.view() else {
+            return Ok(());
+        };
+        let hosts = view.host_addresses().unwrap_or_default();
+        let (on_tree, elsewhere, address, device) = network_evidence::look(&hosts);
+        let own = RankEvidence {
+            on_tree,
+            elsewhere,
+            address,
+            device,
+            took,
+        };
+        watchdog::begin_wait(|| format!("{}: the networks of all ranks", self.me()));
+        let reports = within.gather_all(&own.to_bytes())?;
+        let reports: Vec<RankEvidence> = reports
+            .as_chunks::<REPORT>()
+            .0
+            .iter()
+            .map(RankEvidence::from_bytes)
+            .collect();
+        let block = Bytes(block);
+        let bound = Duration::try_from_secs_f64(view.bound_seconds(collective, block));
+        let between_hosts = view.octets_between_hosts(collective, block);
+        let verdict = network_evidence::verdict(&reports, between_hosts, bound.unwrap_or_default());
+        if verdict == NetworkVerdict::OnTree {
+            self.network = NetworkKnowledge::OfTheTree;
+            return Ok(());
+        }
+        let tree = network_evidence::prefix(&hosts);
+        self.network = NetworkKnowledge::Unknown;
+        self.stand_aside(format!("{verdict}; the published tree is that of {tree}"));
+        Ok(())
+    }
+
+    /// The ranks agreed on times of a class. If the library's own routine ends sooner than the tree's
+    /// rates allow, heddle's connections send faster, too, and again as long as that helps.
+    pub(super) fn compare_rates(&mut self, class: CallClass, block: u64) {
+        let times = self.learning.last_calls(class, block);
+        let Some(view) = self.followed.view_mut() else {
+            return;
+        };
+        if !view.learn_rates(class.collective, Bytes(block), times) {
+            return;
+        }
+        if let (Some(root), Some(problem)) = (&self.root, view.wrong_rates()) {
+            root.report_rates(&problem);
+        }
+        let followed = std::mem::take(&mut self.followed);
+        if let FollowState::Planned(follow) = &followed {
+            self.pace_connections(follow);
+        }
+        self.followed = followed;
+    }
+}
