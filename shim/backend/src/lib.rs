@@ -17,6 +17,7 @@
 //! | [`length_forecasts`] | sizes of calls whose lengths each rank knows in part |
 //! | [`length_plans`] | plans for lengths that repeat themselves |
 //! | [`private_comm`], [`requests`] | messages on a communicator of the runtime's own |
+//! | [`pending_collective`] | agreements that are under way from one call to the next |
 //! | [`point_to_point`] | parts of schedules over MPI's messages |
 //! | [`octets`] | blocks as octets, whatever their datatypes are |
 //! | [`mesh_state`] | the same over the runtime's own TCP connections |
@@ -50,6 +51,7 @@ mod mpi;
 mod mpi_result;
 mod octets;
 mod passing;
+mod pending_collective;
 mod point_to_point;
 mod private_comm;
 mod process_set;

@@ -109,8 +109,10 @@ functions! {
     Get_processor_name(*mut c_char, *mut c_int);
     Group_free(*mut MPI_Group);
     Group_translate_ranks(MPI_Group, c_int, *const c_int, MPI_Group, *mut c_int);
+    Iallgather(*const c_void, c_int, MPI_Datatype, *mut c_void, c_int, MPI_Datatype, MPI_Comm, *mut MPI_Request);
     Iallreduce(*const c_void, *mut c_void, c_int, MPI_Datatype, MPI_Op, MPI_Comm, *mut MPI_Request);
     Ibarrier(MPI_Comm, *mut MPI_Request);
+    Ibcast(*mut c_void, c_int, MPI_Datatype, c_int, MPI_Comm, *mut MPI_Request);
     Iprobe(c_int, c_int, MPI_Comm, *mut c_int, *mut MPI_Status);
     Irecv(*mut c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Request);
     Isend(*const c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Request);
@@ -128,6 +130,7 @@ functions! {
     Type_get_extent(MPI_Datatype, *mut isize, *mut isize);
     Type_get_true_extent(MPI_Datatype, *mut isize, *mut isize);
     Type_size_x(MPI_Datatype, *mut MPI_Count);
+    Wait(*mut MPI_Request, *mut MPI_Status);
     Waitsome(c_int, *mut MPI_Request, *mut c_int, *mut c_int, *mut MPI_Status);
 }
 

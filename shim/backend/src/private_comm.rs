@@ -17,6 +17,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// The application's communicators come first: with thousands of them, in threads that call at
 /// once, each could want one of these.
 const MOST: usize = 64;
+/// While a process has fewer, one is made for what is only handy.
+const SPARE: usize = 16;
 static MADE: AtomicUsize = AtomicUsize::new(0);
 
 /// The communicator, and this rank in it.
@@ -98,6 +100,38 @@ impl PrivateComm {
         check(unsafe { (mpi().call.Bcast)(at, count, datatype, root, self.comm) })
     }
 
+    /// The octets of its rank 0 go to all. Collective.
+    ///
+    /// # Safety
+    /// The buffer must hold so many octets, and be left alone until the request is complete.
+    pub(crate) unsafe fn begin_broadcast(
+        &self,
+        at: *mut c_void,
+        octets: c_int,
+        request: &mut MPI_Request,
+    ) -> c_int {
+        let mpi = mpi();
+        // SAFETY: passed on to the caller.
+        unsafe { (mpi.call.Ibcast)(at, octets, mpi.handle.byte, 0, self.comm, request) }
+    }
+
+    /// The octets of each of its ranks go to all, in rank order. Collective.
+    ///
+    /// # Safety
+    /// The buffers must hold so many octets, and so many of each rank, and be left alone until the
+    /// request is complete.
+    pub(crate) unsafe fn begin_gather_all(
+        &self,
+        from: *const c_void,
+        octets: c_int,
+        to: *mut c_void,
+        request: &mut MPI_Request,
+    ) -> c_int {
+        let (mpi, byte) = (mpi(), mpi().handle.byte);
+        // SAFETY: passed on to the caller.
+        unsafe { (mpi.call.Iallgather)(from, octets, byte, to, octets, byte, self.comm, request) }
+    }
+
     /// # Safety
     /// The buffer must stay as it is until the request is complete.
     pub(crate) unsafe fn send(
@@ -162,6 +196,25 @@ pub(crate) enum PrivateCommState {
 }
 
 impl PrivateCommState {
+    /// The communicator, if there is one.
+    pub(crate) fn existing(&self) -> Option<&PrivateComm> {
+        match self {
+            PrivateCommState::Over(twin) => Some(twin),
+            _ => None,
+        }
+    }
+
+    /// Makes the communicator for what is only handy, unless ranks have made several already.
+    /// Collective.
+    pub(crate) fn up_if_spare(&mut self, within: &CallComm) -> MpiResult<()> {
+        if matches!(self, PrivateCommState::Untried)
+            && within.holds_on_all_ranks(MADE.load(Ordering::Relaxed) < SPARE)?
+        {
+            self.up(within)?;
+        }
+        Ok(())
+    }
+
     /// True if there is such a communicator; it is made now if nobody tried before. Collective.
     pub(crate) fn up(&mut self, within: &CallComm) -> MpiResult<bool> {
         self.up_in_parts(within, 0)

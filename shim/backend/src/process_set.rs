@@ -1,6 +1,7 @@
 //! A process set, seen by one of its members. The set has the members of a communicator, of its
 //! duplicates, and of others that have the same members in the same order. The members follow an epoch
 //! together, and agree on it at calls on any of these communicators.
+mod agreement;
 mod connections;
 mod network;
 mod settled;
@@ -26,14 +27,12 @@ use crate::set_learning::SetLearning;
 use crate::set_trace::SetTrace;
 use crate::set_watch::SetWatch;
 use crate::{point_to_point, relayed};
-use directory::epoch::LeanEpoch;
+use agreement::DirectiveUnderWay;
 use network::NetworkKnowledge;
 use runtime::agreement_pace::AgreementPace;
 use runtime::call_forecast::NOT_SERVED;
-use runtime::directive::RootDirective;
 use runtime::look_allowance;
-use runtime::plan::{FollowedEpoch, UnplannedEpoch};
-use runtime::settings::ForcedWays;
+use runtime::plan::FollowedEpoch;
 use runtime::watchdog;
 use selection::decision_table::{Collective, DataCarrier, Mpi, Way};
 use selection::learning::CallClass;
@@ -77,6 +76,7 @@ pub(crate) struct ProcessSet {
     trace: SetTrace,
     watch: SetWatch,
     network: NetworkKnowledge,
+    agreement: DirectiveUnderWay,
 }
 
 /// True if threads of this process may call MPI at once: then calls on two communicators have no
@@ -123,6 +123,7 @@ impl ProcessSet {
             trace: SetTrace::default(),
             watch: SetWatch::of_rank(within.rank as u32),
             network: NetworkKnowledge::default(),
+            agreement: DirectiveUnderWay::default(),
         }
     }
 
@@ -157,7 +158,7 @@ impl ProcessSet {
             .pace
             .due(self.hosts.len() as u64, amount.known_to_all().unwrap_or(0))
         {
-            self.agree(within)?;
+            self.agree_by_and_by(within)?;
         }
         if self.settled == Some((call.collective, amount.block)) {
             return Ok(self.pass(call, amount));
@@ -196,19 +197,30 @@ impl ProcessSet {
         if self.network == NetworkKnowledge::Asked {
             self.look_for_network(within, collective, block, began.elapsed())?;
         }
-        if let Some(class) = class {
-            // A call that failed here counts as everywhere else, so that all meet at the same one.
-            let told = self.learning.called(within, class, amount.block, began);
-            if let Ok(true) = &told {
-                self.compare_rates(class, block);
-            }
-            if let (Some(root), Ok(true)) = (&mut self.root, &told) {
+        let Some(class) = class else {
+            return code;
+        };
+        // A call that failed here counts as everywhere else, so that all meet at the same one.
+        let learned = self.learn(within, class, block, began);
+        self.let_pass(call, amount, Some(class));
+        code.and_then(|code| learned.map(|()| code))
+    }
+
+    /// A call of a class that began then has ended. Collective.
+    fn learn(
+        &mut self,
+        within: &CallComm,
+        class: CallClass,
+        block: u64,
+        began: Instant,
+    ) -> MpiResult<()> {
+        if self.learning.called(within, class, block, began)? {
+            self.compare_rates(class, block);
+            if let Some(root) = &mut self.root {
                 root.learned(self.learning.learner());
             }
-            self.let_pass(call, amount, Some(class));
-            return code.and_then(|code| told.map(|_| code));
         }
-        code
+        Ok(())
     }
 
     /// This rank, as the watchdog names it.
@@ -232,14 +244,18 @@ impl ProcessSet {
         }
         let ranks = self.hosts.len();
         if !self.followed.takes_part(call.collective) {
-            self.forecasts.forget(call.collective);
+            self.forecasts.forget(call.collective)?;
             return Ok(own);
         }
         // SAFETY: passed on to the caller.
         let known = unsafe { call.own(ranks, own) };
         let followed = &self.followed;
         let way = |block| followed.likely_way(call.collective, block);
-        let size = self.forecasts.size(call.collective, within, known, way)?;
+        let twin = self
+            .messages
+            .existing()
+            .filter(|_| !followed.is_forced(call.collective));
+        let size = (self.forecasts).size(call.collective, (within, twin), known, way)?;
         if size.block == NOT_SERVED {
             return Ok(CallAmount { fits: false, ..own });
         }
@@ -420,78 +436,6 @@ impl ProcessSet {
         }
     }
 
-    /// Rank 0 tells what it has heard of the shared directory. Collective.
-    pub(crate) fn agree(&mut self, within: &CallComm) -> MpiResult<()> {
-        watchdog::begin_wait(|| format!("{}: the word of rank 0 on {}", self.me(), self.hosts[0]));
-        let mut header = [0u8; 9];
-        let mut body = Vec::new();
-        if let Some(root) = &mut self.root {
-            let (word, next) = root.next_directive(self.pace.done());
-            body = word.to_bytes();
-            header[..4].copy_from_slice(&(body.len() as u32).to_le_bytes());
-            header[4..8].copy_from_slice(&next.to_le_bytes());
-            let mesh = self.wires.mesh().map(|mesh| &*mesh);
-            let tells = body.is_empty() && self.watch.is_due(self.hosts.len(), mesh);
-            header[8] = u8::from(tells);
-        }
-        within.broadcast(&mut header)?;
-        let [length, next] =
-            [&header[..4], &header[4..8]].map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]));
-        body.resize(length as usize, 0);
-        within.broadcast(&mut body)?;
-        if let Some(root) = &mut self.root {
-            root.directive_sent();
-        }
-        self.passing.refuse_all();
-        self.pace = AgreementPace::new(next);
-        match RootDirective::from_bytes(&body) {
-            RootDirective::Keep => {}
-            RootDirective::Aside(problem) => self.stand_aside(problem),
-            RootDirective::Follow {
-                lean,
-                force,
-                learns,
-                trace,
-            } => {
-                self.trace.obey(trace, self.rank, &self.hosts);
-                self.take_up(&lean, force, learns);
-            }
-        }
-        if header[8] == 1 {
-            let told = self.watch.gather(within, self.wires.mesh())?;
-            if let (Some(root), Some(told)) = (&self.root, &told) {
-                root.watched(told);
-            }
-        }
-        self.trace.compare_clocks(within, &self.hosts)
-    }
-
-    /// Takes up the epoch that rank 0 has read. Every rank can read it: they have the same octets.
-    fn take_up(&mut self, lean: &[u8], force: ForcedWays, learns: bool) {
-        self.settled = None;
-        self.network = NetworkKnowledge::Unknown;
-        let prospect = LeanEpoch::from_bytes(lean)
-            .map_err(|e| e.to_string())
-            .and_then(|lean| {
-                self.trace.follows(lean.number, &lean.topology);
-                UnplannedEpoch::new(lean, &self.hosts, BACKEND_MPI, force, learns)
-                    .map_err(|e| e.to_string())
-            });
-        match prospect {
-            Ok(prospect) => {
-                self.learning
-                    .move_to(prospect.place(BACKEND_MPI), prospect.setup());
-                self.followed = FollowState::Unplanned(Box::new(prospect));
-                self.watch.forget(self.wires.mesh());
-                if let Some(root) = &mut self.root {
-                    root.follows();
-                    root.learned(self.learning.learner());
-                }
-            }
-            Err(problem) => self.stand_aside(problem),
-        }
-    }
-
     /// Plans, if nobody has, and makes sure that all ranks have the same plan. Planning only
     /// computes, so a panic in it may be caught. Collective.
     fn plan(&mut self, within: &CallComm) -> MpiResult<()> {
@@ -547,6 +491,9 @@ impl ProcessSet {
     /// No communicator has it any more, but the next one may: what it holds is given back, what it
     /// knows stays.
     pub(crate) fn release_resources(&mut self) {
+        // Errors come again where the octets are asked for.
+        let _ = self.agreement.rest();
+        let _ = self.forecasts.wait();
         self.wires = MeshState::default();
         self.leader_wires = MeshState::default();
         self.room = KeptRoom::default();

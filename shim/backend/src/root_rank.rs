@@ -51,6 +51,8 @@ pub(crate) struct RootRank {
     agreed: Instant,
     cost: AgreementCost,
     began: Instant,
+    /// The time that sending the word took, while it is on its way.
+    sending: Duration,
     joined: Instant,
     /// The process set on the epoch, and the epoch's octets as they were read.
     view: Option<ProcessSetView>,
@@ -166,6 +168,7 @@ impl RootRank {
             agreed: now,
             cost: AgreementCost::default(),
             began: now,
+            sending: Duration::ZERO,
             joined: now,
             view: None,
             lean: Arc::default(),
@@ -188,6 +191,16 @@ impl RootRank {
             RootDirective::Keep
         };
         (word, next)
+    }
+
+    /// The word is on its way; the calls until it is read are no part of its cost.
+    pub(crate) fn directive_begun(&mut self) {
+        self.sending = self.began.elapsed();
+    }
+
+    /// The word is read now.
+    pub(crate) fn directive_awaited(&mut self) {
+        self.began = Instant::now() - std::mem::take(&mut self.sending);
     }
 
     /// The word has been heard.

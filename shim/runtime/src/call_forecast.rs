@@ -115,6 +115,13 @@ impl CallForecast {
         (self.window > number as u64).then(|| self.forecast(number - 1))
     }
 
+    /// What the call counted last is likely to be, where the ranks agree on it later; `None` before
+    /// the first agreement.
+    pub fn guess(&self) -> Option<CallSize> {
+        let at = self.own.len().checked_sub(1)?;
+        (!self.agreed.is_empty()).then(|| self.forecast(at))
+    }
+
     /// The ranks agree on each call from now on, until forecasts turn out right.
     pub fn distrust(&mut self) {
         self.window = self.window.min(1);

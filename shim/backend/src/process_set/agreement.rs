@@ -1,0 +1,157 @@
+//! The ranks agree on the epoch that they follow: rank 0 looks into the shared directory, and has a word
+//! for all.
+//!
+//! A process set that has met a few times does not wait for that word. Rank 0 sends its header at the call
+//! at which an agreement is due, and the others read it at their next one, so that ranks which the
+//! application lets drift apart stay so. Only news are waited for.
+use super::ProcessSet;
+use super::network::NetworkKnowledge;
+use crate::call_comm::CallComm;
+use crate::follow_state::FollowState;
+use crate::mpi_result::MpiResult;
+use crate::pending_collective::PendingCollective;
+use crate::process_set::BACKEND_MPI;
+use directory::epoch::LeanEpoch;
+use runtime::agreement_pace::AgreementPace;
+use runtime::directive::RootDirective;
+use runtime::plan::UnplannedEpoch;
+use runtime::settings::ForcedWays;
+use runtime::watchdog;
+
+/// Octets of a header: the length of the body, the work until the next agreement, and whether the ranks
+/// report how fast blocks came to them.
+const HEADER: usize = 9;
+/// A process set that has agreed so often will do so many times more.
+const ACQUAINTED: u32 = 3;
+
+/// The header under way, and on rank 0 the body.
+#[derive(Debug, Default)]
+pub(super) struct DirectiveUnderWay {
+    header: Option<PendingCollective>,
+    body: Vec<u8>,
+    agreed: u32,
+}
+
+impl DirectiveUnderWay {
+    /// The communicator goes on which a header may be under way: waits for it, and has it read later.
+    pub(super) fn rest(&mut self) -> MpiResult<()> {
+        self.agreed = 0;
+        self.header.as_mut().map_or(Ok(()), PendingCollective::wait)
+    }
+}
+
+impl ProcessSet {
+    /// The ranks agree, and wait for rank 0. Collective.
+    pub(crate) fn agree(&mut self, within: &CallComm) -> MpiResult<()> {
+        watchdog::begin_wait(|| format!("{}: the word of rank 0 on {}", self.me(), self.hosts[0]));
+        let mut header = self.next_header();
+        within.broadcast(&mut header)?;
+        self.obey(within, header)
+    }
+
+    /// The same at a call at which an agreement is due, and at the next one. Collective.
+    pub(super) fn agree_by_and_by(&mut self, within: &CallComm) -> MpiResult<()> {
+        if self.agreement.agreed == ACQUAINTED {
+            self.messages.up_if_spare(within)?;
+        }
+        if let Some(header) = self.agreement.header.take() {
+            watchdog::begin_wait(|| {
+                format!("{}: the word of rank 0 on {}", self.me(), self.hosts[0])
+            });
+            if let Some(root) = &mut self.root {
+                root.directive_awaited();
+            }
+            let octets = header.octets()?;
+            let header = octets.first_chunk().copied().unwrap_or_default();
+            return self.obey(within, header);
+        }
+        if self.agreement.agreed < ACQUAINTED || self.messages.existing().is_none() {
+            return self.agree(within);
+        }
+        let header = self.next_header().to_vec();
+        if let Some(twin) = self.messages.existing() {
+            self.agreement.header = Some(PendingCollective::broadcast(twin, header)?);
+        }
+        if let Some(root) = &mut self.root {
+            root.directive_begun();
+        }
+        Ok(())
+    }
+
+    /// The header of rank 0's word, on rank 0.
+    fn next_header(&mut self) -> [u8; HEADER] {
+        self.agreement.agreed = self.agreement.agreed.saturating_add(1);
+        let mut header = [0u8; HEADER];
+        if let Some(root) = &mut self.root {
+            let (word, next) = root.next_directive(self.pace.done());
+            let body = word.to_bytes();
+            header[..4].copy_from_slice(&(body.len() as u32).to_le_bytes());
+            header[4..8].copy_from_slice(&next.to_le_bytes());
+            let mesh = self.wires.mesh().map(|mesh| &*mesh);
+            let reports = body.is_empty() && self.watch.is_due(self.hosts.len(), mesh);
+            header[8] = u8::from(reports);
+            self.agreement.body = body;
+        }
+        header
+    }
+
+    /// Rank 0's word has this header. Collective.
+    fn obey(&mut self, within: &CallComm, header: [u8; HEADER]) -> MpiResult<()> {
+        let [length, next] =
+            [&header[..4], &header[4..8]].map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]));
+        let mut body = std::mem::take(&mut self.agreement.body);
+        body.resize(length as usize, 0);
+        within.broadcast(&mut body)?;
+        if let Some(root) = &mut self.root {
+            root.directive_sent();
+        }
+        self.passing.refuse_all();
+        self.pace = AgreementPace::new(next);
+        match RootDirective::from_bytes(&body) {
+            RootDirective::Keep => {}
+            RootDirective::Aside(problem) => self.stand_aside(problem),
+            RootDirective::Follow {
+                lean,
+                force,
+                learns,
+                trace,
+            } => {
+                self.trace.obey(trace, self.rank, &self.hosts);
+                self.take_up(&lean, force, learns);
+            }
+        }
+        if header[8] == 1 {
+            let told = self.watch.gather(within, self.wires.mesh())?;
+            if let (Some(root), Some(told)) = (&self.root, &told) {
+                root.watched(told);
+            }
+        }
+        self.trace.compare_clocks(within, &self.hosts)
+    }
+
+    /// Takes up the epoch that rank 0 has read. Every rank can read it: they have the same octets.
+    fn take_up(&mut self, lean: &[u8], force: ForcedWays, learns: bool) {
+        self.settled = None;
+        self.network = NetworkKnowledge::default();
+        let prospect = LeanEpoch::from_bytes(lean)
+            .map_err(|e| e.to_string())
+            .and_then(|lean| {
+                self.trace.follows(lean.number, &lean.topology);
+                UnplannedEpoch::new(lean, &self.hosts, BACKEND_MPI, force, learns)
+                    .map_err(|e| e.to_string())
+            });
+        match prospect {
+            Ok(prospect) => {
+                self.learning
+                    .move_to(prospect.place(BACKEND_MPI), prospect.setup());
+                self.followed = FollowState::Unplanned(Box::new(prospect));
+                self.watch.forget(self.wires.mesh());
+                if let Some(root) = &mut self.root {
+                    root.follows();
+                    root.learned(self.learning.learner());
+                }
+            }
+            Err(problem) => self.stand_aside(problem),
+        }
+    }
+}
