@@ -66,6 +66,12 @@ pub const VARIABLES: &[KnownVariable] = &[
     ),
     variable(
         Jobs,
+        "HEDDLE_NETWORK",
+        "`published`: the MPI library's messages cross the published tree, and no job looks whether \
+         they do (mpi-runtime.md)",
+    ),
+    variable(
+        Jobs,
         "HEDDLE_REDUCE",
         "`off`: reductions are the library's own, so that floating-point sums are its own to the \
          last digit",

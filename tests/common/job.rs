@@ -143,7 +143,9 @@ impl<'a> TestJob<'a> {
             .env("SHIM", preload.join(":"))
             .env("PER_HOST", self.per_host.to_string())
             // What a job learns depends on the machine.
-            .env("HEDDLE_LEARN", "off");
+            .env("HEDDLE_LEARN", "off")
+            // Between ranks of one machine messages cross no network.
+            .env("HEDDLE_NETWORK", "published");
         command.envs(self.env.iter().copied());
         command
     }

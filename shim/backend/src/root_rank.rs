@@ -266,6 +266,7 @@ impl RootRank {
                     lean,
                     force: self.settings.force.clone(),
                     learns: self.settings.learns,
+                    looks: self.settings.looks,
                     trace: self.trace_order(),
                 }
             }

@@ -18,6 +18,8 @@ pub enum RootDirective {
         force: ForcedWays,
         /// Learn ways from the calls of the job.
         learns: bool,
+        /// Look whether the library's messages cross the published tree.
+        looks: bool,
         /// Record what each rank does when.
         trace: Option<TraceOrder>,
     },
@@ -56,6 +58,7 @@ mod tests {
             lean: vec![1, 2, 3],
             force: ForcedWays::default(),
             learns: true,
+            looks: false,
             trace: Some(TraceOrder {
                 dir: "/traces".into(),
                 job: 7,

@@ -20,6 +20,9 @@ pub struct RuntimeSettings {
     pub force: ForcedWays,
     /// `HEDDLE_LEARN=off`: calls go the ways of the decision table for good.
     pub learns: bool,
+    /// Unless `HEDDLE_NETWORK=published`: the ranks look whether the library's messages cross the
+    /// published tree.
+    pub looks: bool,
     /// `HEDDLE_VERBOSE`: 0 says nothing but why it stands aside, 1 what is followed, 2 every
     /// decision too.
     pub verbose: u8,
@@ -88,6 +91,12 @@ impl RuntimeSettings {
                 "HEDDLE_LEARN={learn}: expected on or off; jobs learn"
             ));
         }
+        let network = var("HEDDLE_NETWORK").unwrap_or_default();
+        if !matches!(network.as_str(), "" | "published") {
+            problem = Some(format!(
+                "HEDDLE_NETWORK={network}: expected published; the ranks look which network it is"
+            ));
+        }
         let class = var("HEDDLE_DSCP").unwrap_or_default();
         if class_in(&class).is_none() {
             problem = Some(format!(
@@ -109,6 +118,7 @@ impl RuntimeSettings {
                 dir,
                 force,
                 learns,
+                looks: network != "published",
                 verbose,
                 trace,
             },

@@ -114,9 +114,11 @@ impl ProcessSet {
                 lean,
                 force,
                 learns,
+                looks,
                 trace,
             } => {
                 self.trace.obey(trace, self.rank, &self.hosts);
+                self.network = NetworkKnowledge::before(looks);
                 self.take_up(&lean, force, learns);
             }
         }
@@ -132,7 +134,6 @@ impl ProcessSet {
     /// Takes up the epoch that rank 0 has read. Every rank can read it: they have the same octets.
     fn take_up(&mut self, lean: &[u8], force: ForcedWays, learns: bool) {
         self.settled = None;
-        self.network = NetworkKnowledge::default();
         let prospect = LeanEpoch::from_bytes(lean)
             .map_err(|e| e.to_string())
             .and_then(|lean| {

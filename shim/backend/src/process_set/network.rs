@@ -23,6 +23,17 @@ pub(super) enum NetworkKnowledge {
     OfTheTree,
 }
 
+impl NetworkKnowledge {
+    /// Where the ranks do not look, an operator knows.
+    pub(super) fn before(looks: bool) -> NetworkKnowledge {
+        if looks {
+            NetworkKnowledge::Unknown
+        } else {
+            NetworkKnowledge::OfTheTree
+        }
+    }
+}
+
 impl ProcessSet {
     /// True if the ranks look first, after a call that goes the library's way. Not where the environment
     /// forces a way, nor where no address says what to look for: then nothing goes over TCP.
