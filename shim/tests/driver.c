@@ -2,6 +2,7 @@
    memory that is mapped twice: where the program has its buffers, and where only the copy functions look. device_close() takes all access to
    the buffers away, so that an instruction or a system call of the host that touches them fails as on a card; device_open() gives it back.
    Copies on the stream of a thread are carried out when somebody waits for it, as late as a card may, and need a context as a card does.
+   DEVICE_MANAGED: all memory is managed. DEVICE_POOL: it belongs to no context.
    DEVICE_FAILS: "query" fails all questions, "copy" all copies but the first six, on the ranks named in DEVICE_FAILS_ON.
    DEVICE_LOG=FILE: a line for each copy. */
 #define _GNU_SOURCE
@@ -85,7 +86,12 @@ static void protect(int access)
 
 /* The receive buffer of the program's call; nothing between calls. */
 const void *device_receive;
-void device_close(const void *receive) { device_receive = receive, protect(PROT_NONE); }
+void device_close(const void *receive)
+{
+	device_receive = receive;
+	if (!getenv("DEVICE_MANAGED")) /* managed memory comes to whoever touches it */
+		protect(PROT_NONE);
+}
 void device_open(void) { device_receive = NULL, protect(PROT_READ | PROT_WRITE); }
 
 static int start(uint64_t to, uint64_t from, size_t octets)

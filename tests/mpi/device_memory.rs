@@ -2,8 +2,8 @@
 //!
 //! There is no card here: `shim/tests/driver.c` stands in for its driver, and `shim/tests/aware.c` lets the
 //! MPI library reach a device's memory in the calls that heddle leaves to it.
-use crate::common::epochs::{BUNDLED, FORCED, OVER_TCP, TREE, WINDOWED, calls, shared};
-use crate::common::job::{BOTH, TestJob, TestJobOutput, compiled};
+use crate::common::epochs::{BUNDLED, FORCED, OVER_TCP, TREE, WINDOWED, shared};
+use crate::common::job::{BOTH, TestJob, compiled};
 use crate::common::once_each::OnceEach;
 use crate::common::runtime::lib;
 use std::fs;
@@ -82,15 +82,12 @@ fn same_bytes(
     (driver, device_ranks): (TestDriver, &str),
 ) {
     let what = format!("{source} x {ranks} on {mpi}, {forced:?}, {device_ranks}");
-    let (dir, library) = (shared(TREE), driver.library());
+    let dir = shared(TREE);
     let log = dir.path().join("copies");
-    let with = TestJob::new(mpi, ranks)
-        .preloaded([lib().join("libheddle.so"), aware(mpi)])
+    let library = driver.library();
+    let with = job(mpi, ranks, dir.path(), &library, device_ranks)
         .per_host(per_host)
-        .dir(dir.path())
         .env(forced.0, forced.1)
-        .env("DEVICE_DRIVER", text(&library))
-        .env("DEVICE_RANKS", device_ranks)
         .env("DEVICE_LOG", text(&log))
         .run(&on_device(source, mpi), &[]);
     assert_eq!(with.heddle, [] as [&str; 0], "{what}");
@@ -106,6 +103,21 @@ fn same_bytes(
         _ => 1,
     };
     assert_eq!(processes, expected, "{what}");
+}
+
+/// A job whose ranks load a driver.
+fn job<'a>(
+    mpi: &'a str,
+    ranks: usize,
+    dir: &'a Path,
+    driver: &'a Path,
+    device_ranks: &'a str,
+) -> TestJob<'a> {
+    TestJob::new(mpi, ranks)
+        .preloaded([lib().join("libheddle.so"), aware(mpi)])
+        .dir(dir)
+        .env("DEVICE_DRIVER", text(driver))
+        .env("DEVICE_RANKS", device_ranks)
 }
 
 /// Copies from devices, to devices, and the processes that made some.
@@ -161,5 +173,88 @@ fn reductions_and_broadcasts_from_and_to_a_device() {
 fn a_device_of_amds() {
     for mpi in BOTH {
         same_bytes("vectors.c", mpi, (4, 1), OVER_TCP, (HIP, "odd"));
+    }
+}
+
+/// Memory of a pool belongs to no context, and the thread has none either.
+#[test]
+fn memory_of_a_pool() {
+    let dir = shared(TREE);
+    let library = CUDA.library();
+    let with = job("mpich", 4, dir.path(), &library, "all")
+        .env(OVER_TCP.0, OVER_TCP.1)
+        .env("DEVICE_POOL", "1")
+        .run(&on_device("datatypes.c", "mpich"), &[]);
+    assert_eq!(with.out, bare("datatypes.c", "mpich", (4, 1)));
+    assert_eq!(with.heddle, [] as [&str; 0]);
+}
+
+#[test]
+fn managed_memory_is_used_as_it_is() {
+    let dir = shared(TREE);
+    let library = CUDA.library();
+    let log = dir.path().join("copies");
+    let with = job("openmpi", 4, dir.path(), &library, "all")
+        .env(OVER_TCP.0, OVER_TCP.1)
+        .env("DEVICE_MANAGED", "1")
+        .env("DEVICE_LOG", text(&log))
+        .run(&on_device("datatypes.c", "openmpi"), &[]);
+    assert_eq!(with.out, bare("datatypes.c", "openmpi", (4, 1)));
+    assert_eq!((with.heddle, copies(&log)), (Vec::new(), (0, 0, 0)));
+}
+
+/// Whoever cannot ask takes buffers for the host's, and says so once.
+#[test]
+fn a_driver_that_cannot_be_asked() {
+    let fails = [
+        (
+            CUDA,
+            "query",
+            "cuPointerGetAttributes failed with error 999",
+        ),
+        (
+            HIP,
+            "query",
+            "hipPointerGetAttributes failed with error 999",
+        ),
+        (OLD_CUDA, "", "has no function cuPointerGetAttributes"),
+    ];
+    for (driver, fails, line) in fails {
+        let dir = shared(TREE);
+        let library = driver.library();
+        let with = job("openmpi", 4, dir.path(), &library, "loaded")
+            .env(OVER_TCP.0, OVER_TCP.1)
+            .env("DEVICE_FAILS", fails)
+            .run(&on_device("datatypes.c", "openmpi"), &[]);
+        assert_eq!(with.out, bare("datatypes.c", "openmpi", (4, 1)), "{line}");
+        assert_eq!(with.heddle.len(), 4, "{:?}", with.heddle);
+        assert!(
+            with.heddle.iter().all(|said| said.contains(line)),
+            "{:?}",
+            with.heddle
+        );
+    }
+}
+
+#[test]
+fn a_driver_that_fails_in_mid_job_gives_errors_and_nobody_hangs() {
+    for mpi in BOTH {
+        for forced in [FORCED, OVER_TCP] {
+            let dir = shared(TREE);
+            let library = CUDA.library();
+            let with = job(mpi, 4, dir.path(), &library, "all")
+                .env(forced.0, forced.1)
+                .env("DEVICE_FAILS", "copy")
+                .env("DEVICE_FAILS_ON", "1")
+                .run(&on_device("device_fails.c", mpi), &[]);
+            assert_eq!(with.out, "errors: rank 1 3, others 0; wrong 0\n", "{mpi}");
+            let [line] = &with.heddle[..] else {
+                panic!("{mpi}: {:?}", with.heddle);
+            };
+            assert!(
+                line.contains("cuMemcpyAsync failed with error 999"),
+                "{line}"
+            );
+        }
     }
 }
