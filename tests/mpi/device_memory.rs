@@ -2,6 +2,9 @@
 //!
 //! There is no card here: `shim/tests/driver.c` stands in for its driver, and `shim/tests/aware.c` lets the
 //! MPI library reach a device's memory in the calls that heddle leaves to it.
+#[cfg(feature = "device")]
+mod cuda_aware;
+
 use crate::common::epochs::{BUNDLED, FORCED, OVER_TCP, TREE, WINDOWED, shared};
 use crate::common::job::{BOTH, TestJob, compiled};
 use crate::common::once_each::OnceEach;

@@ -33,7 +33,7 @@ pub(crate) struct CudaDriver {
     ctx_get_current: unsafe extern "C" fn(*mut Context) -> c_int,
     ctx_push_current: unsafe extern "C" fn(Context) -> c_int,
     ctx_pop_current: unsafe extern "C" fn(*mut Context) -> c_int,
-    device_primary_ctx_retain: unsafe extern "C" fn(*mut Context, c_int) -> c_int,
+    device_primary_ctx_retain: Option<unsafe extern "C" fn(*mut Context, c_int) -> c_int>,
     memcpy_async: unsafe extern "C" fn(DeviceAddress, DeviceAddress, usize, *mut c_void) -> c_int,
     stream_synchronize: unsafe extern "C" fn(*mut c_void) -> c_int,
     mem_host_register: unsafe extern "C" fn(*mut c_void, usize, c_uint) -> c_int,
@@ -50,7 +50,7 @@ impl CudaDriver {
                 ctx_get_current: library.function(c"cuCtxGetCurrent")?,
                 ctx_push_current: library.function(c"cuCtxPushCurrent_v2")?,
                 ctx_pop_current: library.function(c"cuCtxPopCurrent_v2")?,
-                device_primary_ctx_retain: library.function(c"cuDevicePrimaryCtxRetain")?,
+                device_primary_ctx_retain: library.function(c"cuDevicePrimaryCtxRetain").ok(),
                 memcpy_async: library.function(c"cuMemcpyAsync")?,
                 stream_synchronize: library.function(c"cuStreamSynchronize")?,
                 mem_host_register: library.function(c"cuMemHostRegister_v2")?,
@@ -69,10 +69,12 @@ impl CudaDriver {
         // SAFETY: a place for the result.
         let code = unsafe { (self.ctx_get_current)(&mut context) };
         DriverError::check("cuCtxGetCurrent", code)?;
-        if context.is_null() {
+        if context.is_null()
+            && let Some(retain) = self.device_primary_ctx_retain
+        {
             // It is never given back: it lives until the process ends, as under the CUDA runtime.
             // SAFETY: a place for the result.
-            let code = unsafe { (self.device_primary_ctx_retain)(&mut context, place.device) };
+            let code = unsafe { retain(&mut context, place.device) };
             DriverError::check("cuDevicePrimaryCtxRetain", code)?;
         }
         Ok(context)
