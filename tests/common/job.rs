@@ -13,7 +13,7 @@ pub(crate) const BOTH: [&str; 2] = ["openmpi", "mpich"];
 /// A program of shim/tests, compiled for an MPI, once for all tests.
 pub(crate) fn compiled(source: &str, mpi: &str, flags: &[&str]) -> PathBuf {
     static PROGRAMS: OnceEach<PathBuf> = OnceEach::new();
-    let name = format!("{source}{}-{mpi}", flags.concat());
+    let name = format!("{source}{}-{mpi}", flags.concat()).replace('/', "_");
     PROGRAMS.get(&name, || compile(source, mpi, flags, &name))
 }
 

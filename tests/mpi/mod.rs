@@ -4,6 +4,7 @@
 //! Ranks run on this machine, each group of them under a host name of its own (a UTS namespace,
 //! which takes root). Needs: apt-get install openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran
 //! python3-mpi4py clang libclang-dev
+mod device_memory;
 mod learning;
 mod passing;
 mod programs;

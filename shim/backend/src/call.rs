@@ -9,6 +9,7 @@ use runtime::call_forecast::{CallPlace, NOT_SERVED, OwnCall};
 use selection::decision_table::{Collective, CollectiveTraffic};
 use std::ffi::{c_int, c_void};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::Range;
 
 /// A block of more octets is left to the library: MPI counts the pieces of a message by `int`.
 const MOST: u64 = c_int::MAX as u64;
@@ -351,7 +352,7 @@ pub(crate) struct RankBlocks {
 }
 
 impl RankBlocks {
-    fn of(side: CallBuffer) -> MpiResult<RankBlocks> {
+    pub(crate) fn of(side: CallBuffer) -> MpiResult<RankBlocks> {
         let (step, size) = match side.types {
             BlockTypes::Same(datatype) => {
                 let DatatypeLayout { size, extent, .. } = DatatypeLayout::of(datatype)?;
@@ -360,6 +361,11 @@ impl RankBlocks {
             BlockTypes::Each(_) => (1, None),
         };
         Ok(RankBlocks { side, step, size })
+    }
+
+    /// The argument that says where the blocks lie.
+    pub(crate) fn buffer(&self) -> CallBuffer {
+        self.side
     }
 
     /// The block of a rank of the communicator. The address is only computed: an absolute datatype
@@ -389,6 +395,16 @@ impl RankBlocks {
         } else {
             block
         }
+    }
+
+    /// The blocks of these ranks; those that lie one behind the other, as one.
+    pub(crate) fn of_ranks(&self, ranks: Range<u32>) -> Vec<MpiElements> {
+        if let (BlockCounts::Each(_), BlockTypes::Same(_)) = (self.side.counts, self.side.types) {
+            let first = self.of_rank(ranks.start);
+            let count = first.count * ranks.len() as MPI_Count;
+            return vec![MpiElements { count, ..first }];
+        }
+        ranks.map(|rank| self.of_rank(rank)).collect()
     }
 
     fn size_in(&self, block: &MpiElements) -> usize {

@@ -73,6 +73,38 @@ impl DatatypeLayout {
     }
 }
 
+/// Where the octets of a type's elements lie.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TrueExtent {
+    pub(crate) size: usize,
+    /// The first octet, from an element's address.
+    pub(crate) true_lower: isize,
+    /// From an element's first octet to its last one.
+    pub(crate) true_extent: usize,
+    /// Bytes from an element to the next: negative where a datatype's extent is.
+    pub(crate) extent: isize,
+}
+
+impl TrueExtent {
+    /// Of a datatype that is known to be one.
+    pub(crate) fn of(datatype: MPI_Datatype) -> MpiResult<TrueExtent> {
+        let (mut lower, mut extent) = (0isize, 0isize);
+        // SAFETY: a datatype of the application and places for the results.
+        check(unsafe { (mpi().call.Type_get_extent)(datatype, &mut lower, &mut extent) })?;
+        let (mut true_lower, mut true_extent) = (0isize, 0isize);
+        // SAFETY: as above.
+        check(unsafe {
+            (mpi().call.Type_get_true_extent)(datatype, &mut true_lower, &mut true_extent)
+        })?;
+        Ok(TrueExtent {
+            size: size(datatype)? as usize,
+            true_lower,
+            true_extent: true_extent.max(0) as usize,
+            extent,
+        })
+    }
+}
+
 /// Larger elements are not looked at.
 const MOST_LOOKED_AT: u64 = 1 << 16;
 

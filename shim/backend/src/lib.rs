@@ -23,6 +23,7 @@
 //! | [`mesh_state`] | the same over the runtime's own TCP connections |
 //! | [`relayed`], [`reduce_op`] | reductions and broadcasts along the ring |
 //! | [`relayed_by_leaders`] | the same where hosts have several ranks |
+//! | [`device`] | buffers in the memory of a GPU |
 //! | [`aligned_room`] | memory in which elements of any datatype may lie |
 //! | [`location`] | where this library lies |
 //!
@@ -37,6 +38,7 @@ mod call_comm;
 mod call_row;
 mod communicators;
 mod datatype;
+mod device;
 mod elements;
 mod entries;
 mod error_handlers;

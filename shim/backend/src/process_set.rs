@@ -2,6 +2,7 @@
 //! duplicates, and of others that have the same members in the same order. The members follow an epoch
 //! together, and agree on it at calls on any of these communicators.
 mod agreement;
+mod carriage;
 mod connections;
 mod network;
 mod settled;
@@ -13,20 +14,21 @@ use crate::call::CallRole;
 use crate::call::{CallAmount, CollectiveCall};
 use crate::call_comm::CallComm;
 use crate::call_row::CallRow;
+use crate::device::Staging;
 use crate::follow_state::FollowState;
 use crate::length_forecasts::LengthForecasts;
 use crate::length_plans::LengthPlans;
-use crate::mesh_state::{self, MeshState};
+use crate::mesh_state::MeshState;
 use crate::mpi::mpi;
 use crate::mpi_result::{MpiResult, check};
 use crate::passing::PassingKinds;
 use crate::private_comm::PrivateCommState;
 use crate::registry::WorldRanks;
+use crate::relayed;
 use crate::root_rank::RootRank;
 use crate::set_learning::SetLearning;
 use crate::set_trace::SetTrace;
 use crate::set_watch::SetWatch;
-use crate::{point_to_point, relayed};
 use agreement::DirectiveUnderWay;
 use network::NetworkKnowledge;
 use runtime::agreement_pace::AgreementPace;
@@ -65,6 +67,7 @@ pub(crate) struct ProcessSet {
     leader_wires: MeshState,
     on_host: PrivateCommState,
     room: KeptRoom,
+    staging: Staging,
     learning: SetLearning,
     /// The last kind of calls that go to the library's own routine for as long as this epoch is
     /// followed.
@@ -116,6 +119,7 @@ impl ProcessSet {
             leader_wires: MeshState::default(),
             on_host: PrivateCommState::Untried,
             room: KeptRoom::default(),
+            staging: Staging::default(),
             learning: SetLearning::default(),
             settled: None,
             passing: PassingKinds::default(),
@@ -267,62 +271,6 @@ impl ProcessSet {
             place: size.place,
             ..own
         })
-    }
-
-    /// # Safety
-    /// As the MPI standard says of the call's arguments.
-    unsafe fn carry_out(
-        &mut self,
-        call: &CollectiveCall,
-        within: &CallComm,
-        way: Way,
-        amount: CallAmount,
-    ) -> MpiResult<i32> {
-        let (FollowState::Planned(follow), true) = (&self.followed, way != Way::Native) else {
-            // SAFETY: passed on to the caller.
-            return Ok(unsafe { call.native() });
-        };
-        if way == Way::Relay {
-            // SAFETY: passed on to the caller.
-            return unsafe { self.relay(call, within) };
-        }
-        let mesh = self
-            .wires
-            .mesh()
-            .filter(|_| way.carrier() == Some(DataCarrier::Tcp));
-        let repeats = amount.place.is_some();
-        let by_lengths = if mesh.is_some()
-            && call.collective.has_own_lengths()
-            && follow.plans_lengths(amount.block, repeats)
-        {
-            // SAFETY: passed on to the caller.
-            let own = || unsafe { call.sent_lengths(self.hosts.len()) };
-            let place = amount.place;
-            self.plans
-                .part(call.collective, place, within, follow, own)?
-        } else {
-            None
-        };
-        // SAFETY: passed on to the caller.
-        unsafe {
-            match (way, mesh, &self.messages) {
-                (Way::Ring { .. } | Way::Rings, Some(mesh), _) => {
-                    mesh_state::allgather(call, within, mesh, follow.parts(way))?
-                }
-                (_, Some(mesh), _) => {
-                    let parts = by_lengths.map_or(follow.parts(way), std::slice::from_ref);
-                    mesh_state::alltoall(call, within, mesh, parts)?
-                }
-                (_, None, PrivateCommState::Over(twin)) => {
-                    let block = amount.block as usize;
-                    twin.quietly(|| {
-                        point_to_point::carry_out(call, within, way, twin, follow, block)
-                    })?
-                }
-                (_, None, _) => return Ok(call.native()),
-            }
-        }
-        Ok(crate::mpi::SUCCESS)
     }
 
     /// The way of a call, the same on every rank, and its class if calls of that are timed. Plans,
@@ -497,6 +445,7 @@ impl ProcessSet {
         self.wires = MeshState::default();
         self.leader_wires = MeshState::default();
         self.room = KeptRoom::default();
+        self.staging = Staging::default();
         for state in [&mut self.messages, &mut self.on_host] {
             if let PrivateCommState::Over(mut twin) = std::mem::take(state) {
                 twin.free();

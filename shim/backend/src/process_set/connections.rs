@@ -60,7 +60,16 @@ impl ProcessSet {
         }
     }
 
-    /// Along the ring of all ranks, or of one rank a host.
+    /// Ends them all: whoever waits for something from this rank hears of it.
+    pub(super) fn close_connections(&mut self) {
+        for wires in [&mut self.wires, &mut self.leader_wires] {
+            if let Some(mesh) = wires.mesh() {
+                mesh.close();
+            }
+        }
+    }
+
+    /// Along the ring of all ranks, or of one rank a host. False if there is none.
     ///
     /// # Safety
     /// As the MPI standard says of the call's arguments.
@@ -68,10 +77,9 @@ impl ProcessSet {
         &mut self,
         call: &CollectiveCall,
         within: &CallComm,
-    ) -> MpiResult<i32> {
+    ) -> MpiResult<bool> {
         let FollowState::Planned(follow) = &self.followed else {
-            // SAFETY: passed on to the caller.
-            return Ok(unsafe { call.native() });
+            return Ok(false);
         };
         let (me, room) = (self.rank, &mut self.room);
         // SAFETY: passed on to the caller.
@@ -97,9 +105,9 @@ impl ProcessSet {
                     };
                     relayed::carry_out(call, within, &mut ring)?;
                 }
-                _ => return Ok(call.native()),
+                _ => return Ok(false),
             }
         }
-        Ok(crate::mpi::SUCCESS)
+        Ok(true)
     }
 }

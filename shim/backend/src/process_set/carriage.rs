@@ -1,0 +1,104 @@
+//! Carrying a call out, once its way is known.
+use super::ProcessSet;
+use crate::call::{CallAmount, CollectiveCall};
+use crate::call_comm::CallComm;
+use crate::follow_state::FollowState;
+use crate::mpi::SUCCESS;
+use crate::mpi_result::MpiResult;
+use crate::private_comm::PrivateCommState;
+use crate::{mesh_state, point_to_point};
+use selection::decision_table::{DataCarrier, Way};
+
+impl ProcessSet {
+    /// # Safety
+    /// As the MPI standard says of the call's arguments.
+    pub(super) unsafe fn carry_out(
+        &mut self,
+        call: &CollectiveCall,
+        within: &CallComm,
+        way: Way,
+        amount: CallAmount,
+    ) -> MpiResult<i32> {
+        if way == Way::Native {
+            // SAFETY: passed on to the caller.
+            return Ok(unsafe { call.native() });
+        }
+        let mut staging = std::mem::take(&mut self.staging);
+        let mut began = false;
+        // SAFETY: passed on to the caller.
+        let carried = unsafe {
+            staging.around(call, within, |call| {
+                began = true;
+                self.carry(call, within, way, amount)
+            })
+        };
+        self.staging = staging;
+        if !began {
+            // The others wait for blocks that are not going to come.
+            self.close_connections();
+        }
+        if carried? {
+            return Ok(SUCCESS);
+        }
+        // SAFETY: passed on to the caller.
+        Ok(unsafe { call.native() })
+    }
+
+    /// Carries a call out on buffers that the host can touch. False if there is nothing to carry it
+    /// over.
+    ///
+    /// # Safety
+    /// As the MPI standard says of the call's arguments.
+    unsafe fn carry(
+        &mut self,
+        call: &CollectiveCall,
+        within: &CallComm,
+        way: Way,
+        amount: CallAmount,
+    ) -> MpiResult<bool> {
+        if way == Way::Relay {
+            // SAFETY: passed on to the caller.
+            return unsafe { self.relay(call, within) };
+        }
+        let FollowState::Planned(follow) = &self.followed else {
+            return Ok(false);
+        };
+        let mesh = self
+            .wires
+            .mesh()
+            .filter(|_| way.carrier() == Some(DataCarrier::Tcp));
+        let repeats = amount.place.is_some();
+        let by_lengths = if mesh.is_some()
+            && call.collective.has_own_lengths()
+            && follow.plans_lengths(amount.block, repeats)
+        {
+            // SAFETY: passed on to the caller.
+            let own = || unsafe { call.sent_lengths(self.hosts.len()) };
+            let place = amount.place;
+            self.plans
+                .part(call.collective, place, within, follow, own)?
+        } else {
+            None
+        };
+        // SAFETY: passed on to the caller.
+        unsafe {
+            match (way, mesh, &self.messages) {
+                (Way::Ring { .. } | Way::Rings, Some(mesh), _) => {
+                    mesh_state::allgather(call, within, mesh, follow.parts(way))?
+                }
+                (_, Some(mesh), _) => {
+                    let parts = by_lengths.map_or(follow.parts(way), std::slice::from_ref);
+                    mesh_state::alltoall(call, within, mesh, parts)?
+                }
+                (_, None, PrivateCommState::Over(twin)) => {
+                    let block = amount.block as usize;
+                    twin.quietly(|| {
+                        point_to_point::carry_out(call, within, way, twin, follow, block)
+                    })?
+                }
+                (_, None, _) => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+}
