@@ -139,6 +139,12 @@ fn hosts(plan: &LabPlan, job: &MpiJob) -> LabResult<Vec<String>> {
             )));
         }
     }
+    if hosts.is_empty() {
+        return Err(LabError::Refused(
+            "mpirun: --beside mpi:... takes all hosts, and no host is left for the job; name fewer"
+                .into(),
+        ));
+    }
     let fit = hosts.len() * job.per_host;
     let ranks = job.ranks.unwrap_or(fit);
     if ranks == 0 || ranks > fit {
