@@ -7,6 +7,7 @@ use anyhow::Context;
 use clap::Subcommand;
 use inventory::units::duration;
 use inventory::{BitsPerSec, Mpi, counted};
+use lab::conditions::{JobConditions, JobNetwork, Percent, TrafficBeside};
 use lab::mpi::MpiJob;
 use lab::{Lab, LabOptions, SegmentChoice};
 use std::ffi::OsString;
@@ -121,9 +122,56 @@ struct LabMpirunArgs {
     /// Kill the job after this time; the exit status is then 124
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<Duration>,
+    /// The network that the MPI library uses
+    #[arg(long, value_enum, default_value = "data")]
+    network: NetworkFlag,
+    #[command(flatten)]
+    kept: LabConditionArgs,
     /// Program and arguments
     #[arg(last = true, required = true)]
     program: Vec<OsString>,
+}
+
+/// [`JobNetwork`] on the command line.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum NetworkFlag {
+    /// That of the topology file's switches
+    Data,
+    /// The one beside it, without switches and limits
+    Management,
+}
+
+impl From<NetworkFlag> for JobNetwork {
+    fn from(flag: NetworkFlag) -> JobNetwork {
+        match flag {
+            NetworkFlag::Data => JobNetwork::Data,
+            NetworkFlag::Management => JobNetwork::Management,
+        }
+    }
+}
+
+/// The conditions that last as long as the job.
+#[derive(clap::Args)]
+struct LabConditionArgs {
+    /// The share of packets from the data network that each host drops during the job
+    #[arg(long, value_name = "PERCENT")]
+    loss: Option<Percent>,
+    /// Traffic beside the job; may be given several times: flows:N:FROM-TO, N TCP flows from one
+    /// host to another; udp:PERCENT:FROM-TO, datagrams at this share of the slowest cable's rate
+    /// between them; mpi:HOST,HOST,..., the same program without heddle on hosts that the job
+    /// leaves out, again and again
+    #[arg(long, value_name = "KIND:...")]
+    beside: Vec<TrafficBeside>,
+}
+
+impl LabConditionArgs {
+    fn on(&self, network: JobNetwork) -> JobConditions {
+        JobConditions {
+            network,
+            loss: self.loss,
+            beside: self.beside.clone(),
+        }
+    }
 }
 
 #[derive(Subcommand)]
@@ -199,6 +247,17 @@ enum LabCommand {
         name: LabNameArgs,
         node: String,
     },
+    /// Keep up the conditions of a job until standard input ends
+    #[command(hide = true)]
+    Conditions {
+        #[command(flatten)]
+        name: LabNameArgs,
+        #[command(flatten)]
+        kept: LabConditionArgs,
+        /// The arguments of a neighbour's `mpirun`
+        #[arg(last = true)]
+        neighbour: Vec<OsString>,
+    },
     /// Stand in for ssh under an MPI launcher
     #[command(hide = true)]
     Agent {
@@ -249,6 +308,7 @@ impl LabMpirunArgs {
             hosts: NameList::all(&self.hosts),
             shim: !self.no_shim,
             timeout: self.timeout,
+            conditions: self.kept.on(self.network.into()),
         }
     }
 }
@@ -297,6 +357,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         LabCommand::BridgeMib { bridge } => lab::bridge_mib::serve(bridge)?,
         LabCommand::Relay { name } => lab::relay::run(&name.get())?,
         LabCommand::NodeInit { name, node } => lab::node::init(&name.get(), node)?,
+        LabCommand::Conditions {
+            name,
+            kept,
+            neighbour,
+        } => lab::conditions::keep(&name.get(), &kept.on(JobNetwork::default()), neighbour)?,
         LabCommand::Agent { arguments } => std::process::exit(lab::exec::launcher_agent(
             &LabNameArgs { name: None }.get(),
             arguments,
@@ -306,14 +371,10 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     Ok(CommandOutcome::Done)
 }
 
-/// The two nodes of `A-B`. Names may contain hyphens, so the lab's own names decide.
+/// The two nodes of `A-B`.
 fn ends<'a>(lab: &Lab, link: &'a str) -> anyhow::Result<(&'a str, &'a str)> {
     let plan = lab.plan()?;
-    let mut splits = link
-        .match_indices('-')
-        .map(|(i, _)| (&link[..i], &link[i + 1..]));
-    let known = splits.find(|(a, b)| plan.node(a).is_ok() && plan.node(b).is_ok());
-    known.with_context(|| {
+    plan.ends(link).with_context(|| {
         let nodes: Vec<&str> = plan.nodes.iter().map(|n| n.name.as_str()).collect();
         format!(
             "link \"{link}\": expected two nodes as A-B; nodes: {}",

@@ -290,6 +290,12 @@ fn exit_status(status: WaitStatus) -> i32 {
     }
 }
 
+/// Lets the kernel kill a command's process when the thread that starts it ends.
+pub(crate) fn end_with_parent(command: &mut Command) {
+    // SAFETY: between fork and exec only a system call that is safe there: prctl.
+    unsafe { command.pre_exec(|| Ok(set_pdeathsig(Signal::SIGKILL)?)) };
+}
+
 fn die_with_parent() -> LabResult<()> {
     let parent = getppid();
     set_pdeathsig(Signal::SIGKILL).during(|| "launcher agent".into())?;

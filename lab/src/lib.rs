@@ -16,6 +16,7 @@
 //! | `netlink`, `tbf`, `netns` | interfaces, queues, namespaces |
 //! | [`node`] | the init of a node, its `daemons`, a host's `arp_announcer` |
 //! | [`exec`], [`mpi`] | running programs inside a node, and MPI programs across hosts |
+//! | [`conditions`] | a job's network, lost packets, and the traffic beside it |
 //! | [`bridge_mib`] | the MIB that snmpd lacks |
 //! | [`status`] | nodes and cables now, with their STP states |
 //! | [`state`](crate::Lab::dir) | the lab's files |
@@ -25,6 +26,7 @@ mod address;
 mod arp_announcer;
 pub mod bridge_mib;
 mod cable;
+pub mod conditions;
 mod daemons;
 mod down;
 mod error;

@@ -1,5 +1,7 @@
 //! MPI programs across the lab's hosts. Each library gets arguments by which it starts one daemon
-//! on each host, stays on the data network, and yields its core while it waits.
+//! on each host, stays on one of the lab's networks, and yields its core while it waits.
+use crate::conditions::keeper::ConditionsKeeper;
+use crate::conditions::{JobConditions, JobNetwork};
 use crate::error::{LabError, LabResult};
 use crate::name::LabName;
 use crate::plan::{CONTROL, LabNodeKind, LabPlan};
@@ -20,12 +22,14 @@ pub struct MpiJob {
     pub ranks: Option<usize>,
     /// Ranks on each host; consecutive ranks share one.
     pub per_host: usize,
-    /// Hosts in rank order; empty: all, in the order of the topology file.
+    /// Hosts in rank order; empty: all without a neighbour, in the order of the topology file.
     pub hosts: Vec<String>,
     /// True if heddle's runtime is loaded.
     pub shim: bool,
     /// The time after which everything is killed.
     pub timeout: Option<Duration>,
+    /// The network that the library uses, and what else the networks carry and lose.
+    pub conditions: JobConditions,
 }
 
 impl MpiJob {
@@ -38,6 +42,7 @@ impl MpiJob {
             hosts: Vec::new(),
             shim: true,
             timeout: None,
+            conditions: JobConditions::default(),
         }
     }
 
@@ -56,7 +61,29 @@ impl MpiJob {
             self.timeout
                 .map(|t| format!("--timeout={}", t.as_secs_f64())),
         );
+        flags.extend(self.conditions.flags());
         flags
+    }
+
+    /// The arguments of `heddle lab mpirun` for the same program beside the job, without its hosts.
+    fn beside(&self, lab: &LabName, program: &[OsString]) -> Vec<OsString> {
+        let neighbour = MpiJob {
+            per_host: self.per_host,
+            shim: false,
+            conditions: JobConditions {
+                network: self.conditions.network,
+                ..JobConditions::default()
+            },
+            ..MpiJob::new(self.mpi)
+        };
+        let flags = neighbour.flags().into_iter().map(OsString::from);
+        let name = ["--name".into(), lab.as_str().into()];
+        let program = program.iter().cloned();
+        name.into_iter()
+            .chain(flags)
+            .chain(["--".into()])
+            .chain(program)
+            .collect()
     }
 }
 
@@ -67,12 +94,14 @@ pub const TIMED_OUT: i32 = 124;
 /// [`exec::exec`] it leaves the caller inside the head node.
 ///
 /// # Errors
-/// [`LabError`] if hosts, libraries or the launcher are missing.
+/// [`LabError`] if hosts, libraries or the launcher are missing, or a condition of the job cannot be
+/// made or ends before a job that ends well.
 pub fn run(lab: &str, job: &MpiJob, program: &[OsString]) -> LabResult<i32> {
     let state = LabState::load(&LabName::new(lab)?)?;
     let hosts = hosts(&state.plan, job)?;
     let launcher = launcher(job.mpi)?;
     let variables = variables(&state, job)?;
+    job.conditions.check(&state.plan)?;
     let mut line: Vec<OsString> = vec![launcher.into()];
     line.extend(
         arguments(job, &hosts, state.plan.nodes[0].management, &variables)
@@ -80,23 +109,41 @@ pub fn run(lab: &str, job: &MpiJob, program: &[OsString]) -> LabResult<i32> {
             .map(OsString::from),
     );
     line.extend(program.iter().cloned());
-    exec::exec_for(&state.name, CONTROL, &line, job.timeout)
+    let beside = job.beside(&state.name, program);
+    let keeper = ConditionsKeeper::start(&state.name, &job.conditions, beside)?;
+    let status = exec::exec_for(&state.name, CONTROL, &line, job.timeout)?;
+    match keeper {
+        Some(keeper) if status == 0 => keeper.end().map(|()| status),
+        _ => Ok(status),
+    }
 }
 
 /// The hosts that get ranks of the job.
 fn hosts(plan: &LabPlan, job: &MpiJob) -> LabResult<Vec<String>> {
-    let all = || plan.hosts().map(|h| h.name.clone()).collect();
+    let taken = job.conditions.taken();
     let mut hosts: Vec<String> = if job.hosts.is_empty() {
-        all()
+        let free = plan.hosts().filter(|h| !taken.contains(&&h.name[..]));
+        free.map(|h| h.name.clone()).collect()
     } else {
         job.hosts.clone()
     };
     for host in &hosts {
+        if taken.contains(&&host[..]) {
+            return Err(LabError::Refused(format!(
+                "mpirun: host \"{host}\" is in --hosts and in --beside mpi:...; name it in one"
+            )));
+        }
         if plan.node(host)?.kind != LabNodeKind::Host {
             return Err(LabError::Refused(format!(
                 "mpirun: \"{host}\" is not a host; ranks run on hosts"
             )));
         }
+    }
+    if hosts.is_empty() {
+        return Err(LabError::Refused(
+            "mpirun: --beside mpi:... takes all hosts, and no host is left for the job; name fewer"
+                .into(),
+        ));
     }
     let fit = hosts.len() * job.per_host;
     let ranks = job.ranks.unwrap_or(fit);
@@ -190,15 +237,15 @@ fn arguments(
     let slots = slots.collect::<Vec<String>>().join(",");
     let ranks = job.ranks.unwrap_or(hosts.len() * job.per_host).to_string();
     match job.mpi {
-        Mpi::OpenMpi => open_mpi_arguments(&slots, &ranks, job.per_host, variables),
-        Mpi::Mpich => mpich_arguments(&slots, &ranks, control, variables),
+        Mpi::OpenMpi => open_mpi_arguments(job, &slots, &ranks, variables),
+        Mpi::Mpich => mpich_arguments(job, &slots, &ranks, control, variables),
     }
 }
 
 fn open_mpi_arguments(
+    job: &MpiJob,
     slots: &str,
     ranks: &str,
-    per_host: usize,
     variables: &[(String, String)],
 ) -> Vec<String> {
     let mut line = owned(&["--allow-run-as-root", "-np", ranks, "--host", slots]);
@@ -210,7 +257,7 @@ fn open_mpi_arguments(
         "none",
     ]));
     // Ranks of one host have its memory in common.
-    let transports = if per_host > 1 {
+    let transports = if job.per_host > 1 {
         "tcp,vader,self"
     } else {
         "tcp,self"
@@ -222,10 +269,10 @@ fn open_mpi_arguments(
         ("plm_rsh_no_tree_spawn", "1"),
         ("plm_rsh_num_concurrent", "256"),
         ("orte_leave_session_attached", "1"),
-        ("oob_tcp_if_include", "10.78.0.0/16"),
+        ("oob_tcp_if_include", JobNetwork::Management.subnet()),
         ("btl", transports),
         ("pml", "ob1"),
-        ("btl_tcp_if_include", "10.77.0.0/16"),
+        ("btl_tcp_if_include", job.conditions.network.subnet()),
         ("mpi_yield_when_idle", "1"),
         ("opal_event_include", "epoll"),
     ];
@@ -239,6 +286,7 @@ fn open_mpi_arguments(
 }
 
 fn mpich_arguments(
+    job: &MpiJob,
     slots: &str,
     ranks: &str,
     control: Ipv4Addr,
@@ -249,7 +297,8 @@ fn mpich_arguments(
     line.extend(owned(&["-launcher", "ssh", "-launcher-exec", exec::AGENT]));
     line.extend(owned(&["-localhost", &control, "-bind-to", "none"]));
     line.extend(owned(&["-genv", "UCX_TLS", "tcp,self"]));
-    line.extend(owned(&["-genv", "UCX_NET_DEVICES", "eth0"]));
+    let device = job.conditions.network.interface();
+    line.extend(owned(&["-genv", "UCX_NET_DEVICES", device]));
     for (key, value) in variables {
         line.extend(owned(&["-genv", key, value]));
     }

@@ -13,6 +13,7 @@
 //! | | routers | from 10.78.64.1 |
 //! | | hosts | from 10.78.128.1 |
 mod segments;
+mod ways;
 
 use crate::error::{LabError, LabResult};
 use crate::port_shape::SegmentChoice;

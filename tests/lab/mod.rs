@@ -2,6 +2,7 @@
 //! program it needs, `heddle lab up` fails and says which command gives it; so do these tests.
 mod building;
 mod commands;
+mod conditions;
 mod mpirun;
 mod names;
 mod network;
