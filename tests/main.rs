@@ -2,6 +2,7 @@
 //! for each subject. `cargo test --test all MODULE::` runs a module's tests. Needs root and the
 //! packages that scripts/packages installs.
 mod agent;
+mod another_network;
 mod api_flood;
 mod check;
 mod closed_pipes;

@@ -1,0 +1,94 @@
+//! The MPI library uses another network than the published tree's, or its rates are not the published
+//! ones. Needs root and the programs of tests/mpi and tests/lab.
+use crate::common::epochs::{AT_ONCE, publish, records, ways};
+use crate::common::job::{BOTH, TestJobOutput};
+use crate::common::lab::RunningLab;
+use crate::common::machine_share::MachinePart;
+use crate::common::runtime::lib;
+use directory::job_record::JobRecord;
+use inventory::Mpi;
+use lab::conditions::{JobConditions, JobNetwork};
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+const TWO: &str = include_str!("../lab/topologies/two.yaml");
+
+/// Runs calls of MPI_Alltoall with blocks of 64 KiB after the epoch was published anew; gives its lines
+/// and its record.
+fn job(
+    up: &RunningLab,
+    (mpi, library): (&str, Mpi),
+    network: JobNetwork,
+    topology: &str,
+) -> (TestJobOutput, JobRecord) {
+    let dir = up.lab.dir().join("shared");
+    let _ = fs::remove_dir_all(&dir);
+    publish(&dir, topology);
+    let bench = lib().join(format!("bench-{mpi}"));
+    let bench = bench.to_str().expect("a plain path");
+    let words = [bench, "--size", "65536", "--iterations", "8", "--check"];
+    let job = lab::mpi::MpiJob {
+        timeout: Some(Duration::from_secs(120)),
+        conditions: JobConditions {
+            network,
+            ..JobConditions::default()
+        },
+        ..lab::mpi::MpiJob::new(library)
+    };
+    let mut command = up.lab.mpirun(&job, words);
+    let output = command.env(AT_ONCE.0, AT_ONCE.1).output().expect("mpirun");
+    let said = TestJobOutput::new(&output, mpi);
+    assert!(said.out.contains("every byte checked"), "{}", said.out);
+    (said, records(&dir).remove(0))
+}
+
+fn topology(up: &RunningLab) -> String {
+    fs::read_to_string(up.lab.dir().join("topology.yaml")).expect("the lab's topology")
+}
+
+fn both() -> impl Iterator<Item = (&'static str, Mpi)> {
+    BOTH.into_iter().zip([Mpi::OpenMpi, Mpi::Mpich])
+}
+
+#[test]
+fn where_the_library_uses_another_network_heddle_stands_aside_and_names_it() {
+    let up = RunningLab::with(MachinePart::Half, "another", TWO);
+    for library in both() {
+        let (said, record) = job(&up, library, JobNetwork::Management, &topology(&up));
+        let line = "the library sends over mgmt0, 10.78.";
+        let tree =
+            "; the published tree is that of 10.77.0.0/16; the MPI library's own routines run";
+        let is_named = |text: &str| text.contains(line);
+        let named: Vec<&String> = said.heddle.iter().filter(|text| is_named(text)).collect();
+        assert!(
+            named.len() == 1 && named[0].ends_with(tree),
+            "{:?}",
+            said.heddle
+        );
+        assert!(record.aside.as_deref().is_some_and(is_named), "{record:?}");
+        let dir = up.lab.dir().join("shared");
+        assert!(ways(&dir).iter().all(|way| way.ends_with("native")));
+    }
+}
+
+/// Links that are ten times as fast as published are used as such.
+#[test]
+fn where_published_rates_are_too_low_calls_show_it() {
+    let up = RunningLab::with(MachinePart::Half, "rates", TWO);
+    let slow = topology(&up).replace("20M", "2M");
+    assert_ne!(slow, topology(&up));
+    for library in both() {
+        let (said, record) = job(&up, library, JobNetwork::Data, &slow);
+        let line = "calls end sooner than the published rates allow";
+        assert!(
+            said.heddle.iter().any(|text| text.contains(line)),
+            "{:?}",
+            said.heddle
+        );
+        for calls in &record.calls {
+            let paced = calls.bound_seconds / calls.seconds;
+            assert!(paced > 1.25, "{calls:?}");
+        }
+    }
+}
