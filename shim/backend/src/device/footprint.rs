@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn runs_of_marks() {
         assert_eq!(marked_runs(&[0, 1, 1, 0, 0, 9], 100), [101..103, 105..106]);
-        assert_eq!(marked_runs(&[1, 1], 7), [7..9]);
+        assert_eq!(marked_runs(&[1, 1, 0, 1], 7), [7..9, 10..11]);
         assert_eq!(marked_runs(&[0, 0], 7), []);
     }
 }
