@@ -4,7 +4,7 @@
    Copies on the stream of a thread are carried out when somebody waits for it, as late as a card may, and need a context as a card does.
    DEVICE_MANAGED: all memory is managed. DEVICE_POOL: it belongs to no context.
    DEVICE_FAILS: "query" fails all questions, "copy" all copies but the first six, on the ranks named in DEVICE_FAILS_ON.
-   DEVICE_LOG=FILE: a line for each copy. */
+   DEVICE_LOG=FILE: a line for each copy: the rank, which way, octets. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdint.h>
@@ -23,11 +23,16 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static __thread void *stack[16];
 static __thread int depth;
 
+static const char *rank(void)
+{
+	const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+	return rank ? rank : getenv("PMI_RANK");
+}
+
 static int fails(const char *what)
 {
 	const char *kind = getenv("DEVICE_FAILS"), *on = getenv("DEVICE_FAILS_ON");
-	const char *rank = getenv("OMPI_COMM_WORLD_RANK") ? getenv("OMPI_COMM_WORLD_RANK") : getenv("PMI_RANK");
-	return kind && !strcmp(kind, what) && (!on || (rank && strstr(on, rank)));
+	return kind && !strcmp(kind, what) && (!on || strstr(on, rank()));
 }
 
 static struct memory *find(uint64_t at, size_t octets)
@@ -105,7 +110,7 @@ static int start(uint64_t to, uint64_t from, size_t octets)
 		return INVALID; /* heddle and these programs copy between the host and the device only */
 	if (log) {
 		FILE *file = fopen(log, "a");
-		fprintf(file, "%d %s %zu\n", getpid(), find(to, octets) ? "to device" : "to host", octets);
+		fprintf(file, "%s %s %zu\n", rank(), find(to, octets) ? "to device" : "to host", octets);
 		fclose(file);
 	}
 	if (copies == MOST)

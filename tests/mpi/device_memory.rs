@@ -95,7 +95,7 @@ fn same_bytes(
         .run(&on_device(source, mpi), &[]);
     assert_eq!(with.heddle, [] as [&str; 0], "{what}");
     assert_eq!(with.out, bare(source, mpi, (ranks, per_host)), "{what}");
-    let (to_host, to_device, processes) = copies(&log);
+    let (to_host, to_device, on_ranks) = copies(&log);
     assert!(
         to_host > 9 && to_device > 9,
         "{what}: {to_host}, {to_device}"
@@ -105,7 +105,7 @@ fn same_bytes(
         "odd" => ranks / 2,
         _ => 1,
     };
-    assert_eq!(processes, expected, "{what}");
+    assert_eq!(on_ranks, expected, "{what}");
 }
 
 /// A job whose ranks load a driver.
@@ -123,17 +123,17 @@ fn job<'a>(
         .env("DEVICE_RANKS", device_ranks)
 }
 
-/// Copies from devices, to devices, and the processes that made some.
+/// Copies from devices, to devices, and the ranks that made some.
 fn copies(log: &Path) -> (usize, usize, usize) {
     let log = fs::read_to_string(log).unwrap_or_default();
     let count = |what: &str| log.lines().filter(|line| line.contains(what)).count();
-    let mut processes: Vec<&str> = log
+    let mut ranks: Vec<&str> = log
         .lines()
         .filter_map(|line| line.split(' ').next())
         .collect();
-    processes.sort_unstable();
-    processes.dedup();
-    (count("to host"), count("to device"), processes.len())
+    ranks.sort_unstable();
+    ranks.dedup();
+    (count("to host"), count("to device"), ranks.len())
 }
 
 fn text(path: &Path) -> &str {

@@ -196,7 +196,10 @@ impl CallBuffer {
             let size = match known {
                 Some((last, size)) if last == datatype => size,
                 // MPICH lets the type of nothing be anything.
-                _ if cfg!(mpich) && self.types.differ() && count == 0 => continue,
+                _ if cfg!(mpich) && self.types.differ() && count == 0 => {
+                    take(0);
+                    continue;
+                }
                 _ => size_if_valid(datatype, comm)?,
             };
             known = Some((datatype, size));
@@ -478,5 +481,28 @@ impl SendBlocks {
     /// True if a rank's block for itself has to be copied: in place it is there already.
     pub(crate) fn own_block_moves(&self) -> bool {
         matches!(self, SendBlocks::Buffer(_))
+    }
+}
+
+#[cfg(all(test, mpich))]
+mod tests {
+    use super::*;
+
+    /// Lengths are known by rank: those behind a block of nothing must not move up.
+    #[test]
+    fn blocks_of_nothing_have_a_length() {
+        let (counts, places, types) = ([0; 3], [0; 3], [MPI_Datatype(0); 3]);
+        let buffer = CallBuffer {
+            at: std::ptr::null_mut(),
+            counts: BlockCounts::Int {
+                counts: counts.as_ptr(),
+                places: places.as_ptr(),
+            },
+            types: BlockTypes::Each(types.as_ptr()),
+        };
+        let mut lengths = Vec::new();
+        // SAFETY: the arrays have three entries; of nothing no type is asked.
+        unsafe { buffer.each_length(3, MPI_Comm(0), |length| lengths.push(length)) };
+        assert_eq!(lengths, [0; 3]);
     }
 }

@@ -49,8 +49,8 @@ fn jobs_with_buffers_on_a_device_of_all_ranks_and_of_some() {
         for way in ["alltoall aapc tcp", "allgather ring tcp", "allreduce relay"] {
             assert!(calls.contains_key(way), "{device_ranks}: {calls:?}");
         }
-        let (to_host, to_device, processes) = copies(&log);
+        let (to_host, to_device, on_ranks) = copies(&log);
         assert!(to_host > 0 && to_device > 0, "{device_ranks}");
-        assert_eq!(processes, expected, "{device_ranks}");
+        assert_eq!(on_ranks, expected, "{device_ranks}");
     }
 }

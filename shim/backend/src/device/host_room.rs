@@ -91,3 +91,90 @@ impl Drop for HostPages {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::driver::{DeviceCopy, DeviceDriver, DevicePlace, DriverError};
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    /// Pins and copies nothing, but counts what it should have pinned.
+    struct CountingDriver {
+        pinned: AtomicUsize,
+        gives_back: bool,
+    }
+
+    impl DeviceDriver for CountingDriver {
+        fn place(&self, _: usize) -> Result<Option<DevicePlace>, DriverError> {
+            Ok(None)
+        }
+
+        unsafe fn copy(&self, _: DevicePlace, _: &[DeviceCopy]) -> Result<(), DriverError> {
+            Ok(())
+        }
+
+        fn pin(&self, _: DevicePlace, _: usize, octets: usize) -> Result<(), DriverError> {
+            self.pinned.fetch_add(octets, Ordering::Relaxed);
+            Ok(())
+        }
+
+        fn unpin(&self, _: usize) -> bool {
+            if self.gives_back {
+                self.pinned.store(0, Ordering::Relaxed);
+            }
+            self.gives_back
+        }
+    }
+
+    fn memory(driver: &'static CountingDriver) -> DeviceMemory {
+        DeviceMemory {
+            driver,
+            place: DevicePlace {
+                context: 0,
+                device: 0,
+            },
+        }
+    }
+
+    fn write_and_read(address: usize) -> u8 {
+        let octet = address as *mut u8;
+        // SAFETY: mapped memory of the test's own.
+        unsafe {
+            octet.write_volatile(7);
+            octet.read_volatile()
+        }
+    }
+
+    #[test]
+    fn room_is_pinned_once_and_kept_unless_it_is_large() {
+        static DRIVER: CountingDriver = CountingDriver {
+            pinned: AtomicUsize::new(0),
+            gives_back: true,
+        };
+        let memory = memory(&DRIVER);
+        let mut room = HostRoom::default();
+        for octets in [5000, 8192, 1] {
+            let address = room.of(octets, &memory).expect("memory");
+            room.done();
+            assert_eq!(write_and_read(address), 7);
+            assert_eq!(DRIVER.pinned.load(Ordering::Relaxed), 8192);
+        }
+        let address = room.of(MOST_KEPT + 1, &memory).expect("memory");
+        assert_eq!(write_and_read(address), 7);
+        assert_eq!(DRIVER.pinned.load(Ordering::Relaxed), 0);
+        room.done();
+        assert_eq!(format!("{room:?}"), "HostRoom(None)");
+    }
+
+    #[test]
+    fn memory_that_a_device_may_touch_still_is_never_given_back() {
+        static DRIVER: CountingDriver = CountingDriver {
+            pinned: AtomicUsize::new(0),
+            gives_back: false,
+        };
+        let mut room = HostRoom::default();
+        let address = room.of(100, &memory(&DRIVER)).expect("memory");
+        drop(room);
+        assert_eq!(write_and_read(address), 7);
+    }
+}
