@@ -3,6 +3,7 @@ use crate::call_comm::CallComm;
 use crate::member_check::{self, MemberFacts};
 use crate::mpi::mpi;
 use crate::mpi_result::{MpiResult, check};
+use crate::presences;
 use crate::process_set::{ProcessSet, threads_call_at_once};
 use crate::registry::{self, WorldRanks};
 use crate::root_rank;
@@ -38,6 +39,10 @@ pub(crate) fn meet(
     is_worth_a_look: bool,
     may_meet_again: bool,
 ) -> MpiResult<MeetingOutcome> {
+    let members = registry::members(within)?;
+    if !presences::are_alike(within, members.as_ref()) {
+        return Ok(MeetingOutcome::Apart);
+    }
     let patience = patience();
     let size = within.size;
     watchdog::begin_wait(|| {
@@ -46,7 +51,6 @@ pub(crate) fn meet(
              of them?"
         )
     });
-    let members = registry::members(within)?;
     // Threads that call at once have no common order, in which a process set could agree on
     // anything.
     let shared = members.as_ref().filter(|_| !threads_call_at_once());
