@@ -7,6 +7,7 @@
 mod learning;
 mod passing;
 mod programs;
+mod ranks_that_differ;
 mod reductions;
 mod running_jobs;
 mod same_bytes;

@@ -24,7 +24,7 @@ const ONCE_BITTEN: Duration = Duration::from_millis(50);
 pub(crate) enum MeetingOutcome {
     /// Their process set.
     Joined(Arc<Mutex<ProcessSet>>),
-    /// Not all of them come, or all are on one host, where no epoch ever gives them a network to
+    /// They differ, not all of them come, or all are on one host, where no epoch ever gives them a network to
     /// schedule.
     Apart,
     /// For some rank a look is not worth it yet, or some rank is late to a first call. The barrier and
@@ -32,7 +32,7 @@ pub(crate) enum MeetingOutcome {
     TooEarly,
 }
 
-/// The members of a communicator meet now, and join if for all of them a look is worth it. If not all
+/// The members of a communicator, if all of them have published the same, meet now, and join if for all of them a look is worth it. If not all
 /// come, they stand apart for good, unless they `may_meet_again`. Collective.
 pub(crate) fn meet(
     within: &CallComm,
@@ -45,12 +45,7 @@ pub(crate) fn meet(
     }
     let patience = patience();
     let size = within.size;
-    watchdog::begin_wait(|| {
-        format!(
-            "all {size} ranks of a communicator to come to a collective; is heddle loaded on each \
-             of them?"
-        )
-    });
+    watchdog::begin_wait(|| format!("all {size} ranks of a communicator to come to a collective"));
     // Threads that call at once have no common order, in which a process set could agree on
     // anything.
     let shared = members.as_ref().filter(|_| !threads_call_at_once());
