@@ -94,6 +94,12 @@ pub const VARIABLES: &[KnownVariable] = &[
     ),
     variable(
         Jobs,
+        "HEDDLE_PRESENT",
+        "`all`: all ranks have heddle, of one version and with the same settings, and heddle does \
+         not ask the launcher (loading.md). Set it alike on all ranks",
+    ),
+    variable(
+        Jobs,
         "HEDDLE_FORCE",
         "one way at every size: `aapc`, `lg` or `bundled`, `ring`, `rings` (with `tcp`), `relay`, several as \
          `aapc,ring`, or `native`; with `tcp` over the runtime's own connections. Set it alike on \

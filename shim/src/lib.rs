@@ -15,6 +15,15 @@
 //! program --MPI_Alltoall--> profiler --PMPI_Alltoall--> libheddle.so --> ...
 //! ```
 //!
+//! | module | one idea |
+//! |---|---|
+//! | [`collectives`] | the calls that heddle serves |
+//! | [`library`] | the MPI library of the process, and the backend for it |
+//! | [`caller`], [`mapped_file`] | who calls: the library itself, or somebody before it |
+//! | [`profiler`] | a profiler behind this library |
+//! | [`startup`] | MPI's beginning, when this rank publishes what its heddle is |
+//! | [`launcher`] | where it publishes that, and reads it of others |
+//!
 //! A shim compiled for one MPI crashes in the other, because handles and constants differ. The
 //! front is compiled for none: each argument is taken as one machine word and passed on as it is.
 //! In the calling conventions of x86-64 (System V) and AArch64 (AAPCS64) integers and pointers
@@ -25,9 +34,11 @@
 
 mod caller;
 mod collectives;
+mod launcher;
 mod library;
 mod mapped_file;
 mod profiler;
+mod startup;
 
 use library::ServedLibrary;
 use std::sync::OnceLock;

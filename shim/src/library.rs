@@ -1,11 +1,13 @@
 //! Which MPI library is in this process, and where its functions are.
 use crate::collectives::ServedCollectives;
+use crate::launcher::{ReadPresence, read_presence};
 use crate::mapped_file::{MappedFile, file_of};
 use crate::profiler;
 use libc::{
     RTLD_DEFAULT, RTLD_LAZY, RTLD_LOCAL, RTLD_NEXT, RTLD_NOLOAD, RTLD_NOW, c_char, c_int, c_void,
 };
 use passes::PassTable;
+use presence::Ability;
 use std::ffi::{CStr, CString};
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
@@ -19,6 +21,8 @@ pub(crate) struct ServedLibrary {
     /// The calls that are the library's own.
     pub(crate) passed: &'static PassTable,
     pub(crate) collectives: ServedCollectives,
+    /// What heddle can do in this process.
+    pub(crate) ability: Ability,
 }
 
 /// One collective in one form: who serves it, and the library's own.
@@ -47,9 +51,10 @@ unsafe extern "C" fn nobody_has_it() -> c_int {
 /// would be loaded.
 pub(crate) type SymbolLookup = unsafe extern "C" fn(*const c_char) -> *mut c_void;
 /// The function that a backend exports to be opened. It takes one way to find functions and one to find
-/// objects, and whether heddle is switched off. It returns 0, or the address of a C string with the
+/// objects, the way to read what other ranks published, and whether heddle is switched off. It returns 0, or the address of a C string with the
 /// reason why it does not open.
-type OpenBackend = unsafe extern "C" fn(SymbolLookup, SymbolLookup, c_int) -> *const c_char;
+type OpenBackend =
+    unsafe extern "C" fn(SymbolLookup, SymbolLookup, ReadPresence, c_int) -> *const c_char;
 
 /// A line on standard error, written at once: ranks share it.
 pub(crate) fn say(text: &str) {
@@ -78,6 +83,11 @@ impl ServedLibrary {
         {
             say(&format!("{problem}; the MPI library's own routines run"));
         }
+        let ability = match &opened {
+            _ if off => Ability::Off,
+            Ok(Some(_)) => Ability::Serves,
+            _ => Ability::NoBackend,
+        };
         let found = FoundMpi {
             file: MappedFile::of(version_function),
             version,
@@ -87,6 +97,7 @@ impl ServedLibrary {
             passed: found.passed(),
             collectives: ServedCollectives::find(&found),
             file: found.file,
+            ability,
         }
     }
 
@@ -216,7 +227,7 @@ impl LoadedBackend {
         // SAFETY: the backend defines `heddle_open` with this signature.
         let open: OpenBackend = unsafe { std::mem::transmute(backend.symbol("heddle_open")?) };
         // SAFETY: these are what it asks for.
-        let problem = unsafe { open(find_function, find_object, off.into()) };
+        let problem = unsafe { open(find_function, find_object, read_presence, off.into()) };
         if problem.is_null() {
             return Ok(backend);
         }
@@ -322,7 +333,7 @@ unsafe extern "C" fn find_object(name: *const c_char) -> *mut c_void {
 }
 
 /// A function of the MPI library, never this library's own.
-fn find(name: &CStr) -> Option<*mut c_void> {
+pub(crate) fn find(name: &CStr) -> Option<*mut c_void> {
     // SAFETY: a C string; RTLD_NEXT starts behind this library.
     let next = unsafe { libc::dlsym(RTLD_NEXT, name.as_ptr()) };
     let found = if next.is_null() {
@@ -338,39 +349,39 @@ fn find(name: &CStr) -> Option<*mut c_void> {
 /// and with them MPI, privately.
 fn local_library() -> Option<usize> {
     static HANDLE: OnceLock<Option<usize>> = OnceLock::new();
-    *HANDLE.get_or_init(|| {
-        let mut names: Vec<CString> = Vec::new();
-        // SAFETY: the callback only copies names into `names`, which outlives the call.
-        unsafe { libc::dl_iterate_phdr(Some(collect_name), (&raw mut names).cast()) };
-        names.iter().find_map(|name| {
-            // SAFETY: NOLOAD opens nothing that is not there already.
-            let handle = unsafe { libc::dlopen(name.as_ptr(), RTLD_NOLOAD | RTLD_LAZY) };
-            // SAFETY: an open handle and a C string.
-            let is_mpi = !handle.is_null()
-                && !unsafe { libc::dlsym(handle, c"PMPI_Get_library_version".as_ptr()) }.is_null();
-            is_mpi.then_some(handle as usize)
-        })
+    *HANDLE.get_or_init(|| loaded_library(b"libmpi", c"PMPI_Get_library_version"))
+}
+
+/// The handle of a library of this process by the beginning of its file's name and a function that
+/// it has, wherever it was loaded.
+pub(crate) fn loaded_library(name: &[u8], function: &CStr) -> Option<usize> {
+    let mut files: Vec<CString> = Vec::new();
+    // SAFETY: the callback only copies names into `files`, which outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(collect_file), (&raw mut files).cast()) };
+    let is_named = |file: &&CString| {
+        let last = file.to_bytes().rsplit(|&b| b == b'/').next();
+        last.unwrap_or_default().starts_with(name)
+    };
+    files.iter().filter(is_named).find_map(|file| {
+        // SAFETY: NOLOAD opens nothing that is not there already.
+        let handle = unsafe { libc::dlopen(file.as_ptr(), RTLD_NOLOAD | RTLD_LAZY) };
+        // SAFETY: an open handle and a C string.
+        let has_it =
+            !handle.is_null() && !unsafe { libc::dlsym(handle, function.as_ptr()) }.is_null();
+        has_it.then_some(handle as usize)
     })
 }
 
-unsafe extern "C" fn collect_name(
+unsafe extern "C" fn collect_file(
     info: *mut libc::dl_phdr_info,
     _size: usize,
-    names: *mut c_void,
+    files: *mut c_void,
 ) -> c_int {
     // SAFETY: the loader passes a valid entry and the pointer given to dl_iterate_phdr.
-    let (name, names) = unsafe { ((*info).dlpi_name, &mut *names.cast::<Vec<CString>>()) };
+    let (name, files) = unsafe { ((*info).dlpi_name, &mut *files.cast::<Vec<CString>>()) };
     if !name.is_null() {
         // SAFETY: a C string of the loader.
-        let name = unsafe { CStr::from_ptr(name) };
-        let file = name
-            .to_bytes()
-            .rsplit(|&b| b == b'/')
-            .next()
-            .unwrap_or_default();
-        if file.starts_with(b"libmpi") {
-            names.push(name.to_owned());
-        }
+        files.push(unsafe { CStr::from_ptr(name) }.to_owned());
     }
     0
 }

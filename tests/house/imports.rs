@@ -61,8 +61,9 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "controller",
         ],
     ),
-    ("shim", &["passes"]),
+    ("shim", &["passes", "presence"]),
     ("passes", &[]),
+    ("presence", &[]),
     (
         "runtime",
         &["schedules", "selection", "trace", "inventory", "directory"],
@@ -72,6 +73,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         "openmpi",
         &[
             "passes",
+            "presence",
             "runtime",
             "schedules",
             "selection",
@@ -83,6 +85,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         "mpich",
         &[
             "passes",
+            "presence",
             "runtime",
             "schedules",
             "selection",

@@ -8,6 +8,7 @@ mod device_memory;
 mod learning;
 mod passing;
 mod programs;
+mod ranks_that_differ;
 mod reductions;
 mod running_jobs;
 mod same_bytes;

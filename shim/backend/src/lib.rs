@@ -8,7 +8,8 @@
 //! | [`error_handlers`] | heddle's own errors never reach the application's handlers |
 //! | [`communicators`] | the state of each communicator, once its calls are worth it |
 //! | [`passing`] | the calls that never come here |
-//! | [`member_check`] | whether all members have the runtime |
+//! | [`presences`] | whether all members have published the same heddle, before they meet |
+//! | [`member_check`] | whether all members come, and what they know in common |
 //! | [`process_set`], [`registry`] | the epoch that the same members follow together |
 //! | [`root_rank`], [`shared_recorder`] | the tasks of rank 0 alone |
 //! | [`set_trace`] | what this rank did when, for `HEDDLE_TRACE` |
@@ -55,6 +56,7 @@ mod octets;
 mod passing;
 mod pending_collective;
 mod point_to_point;
+mod presences;
 mod private_comm;
 mod process_set;
 mod reduce_op;
@@ -72,6 +74,7 @@ mod shared_recorder;
 use self::call::CollectiveCall;
 use self::mpi::{SymbolFinder, mpi};
 use self::mpi_result::{MpiErrorCode, MpiResult};
+use self::presences::PresenceReader;
 use runtime::watchdog;
 use std::cell::Cell;
 use std::ffi::{c_char, c_int};
@@ -81,7 +84,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Switched off: every call passes to the library.
 static OFF: AtomicBool = AtomicBool::new(false);
 
-/// Opens the backend; gives null, or why it cannot serve. Switched `off`, it serves nothing: a
+/// Opens the backend; `read` gives what other ranks published beside MPI. Gives null, or why it cannot serve. Switched `off`, it serves nothing: a
 /// library without large counts is then only called by the forms it has.
 ///
 /// # Safety
@@ -90,9 +93,11 @@ static OFF: AtomicBool = AtomicBool::new(false);
 pub unsafe extern "C" fn heddle_open(
     function: SymbolFinder,
     object: SymbolFinder,
+    read: PresenceReader,
     off: c_int,
 ) -> *const c_char {
     OFF.store(off != 0, Ordering::Relaxed);
+    presences::open(read);
     // SAFETY: passed on to the caller.
     if unsafe { mpi::open(function, object) } {
         std::ptr::null()

@@ -3,6 +3,7 @@ use crate::call_comm::CallComm;
 use crate::member_check::{self, MemberFacts};
 use crate::mpi::mpi;
 use crate::mpi_result::{MpiResult, check};
+use crate::presences;
 use crate::process_set::{ProcessSet, threads_call_at_once};
 use crate::registry::{self, WorldRanks};
 use crate::root_rank;
@@ -23,7 +24,7 @@ const ONCE_BITTEN: Duration = Duration::from_millis(50);
 pub(crate) enum MeetingOutcome {
     /// Their process set.
     Joined(Arc<Mutex<ProcessSet>>),
-    /// Not all of them come, or all are on one host, where no epoch ever gives them a network to
+    /// They differ, not all of them come, or all are on one host, where no epoch ever gives them a network to
     /// schedule.
     Apart,
     /// For some rank a look is not worth it yet, or some rank is late to a first call. The barrier and
@@ -31,22 +32,20 @@ pub(crate) enum MeetingOutcome {
     TooEarly,
 }
 
-/// The members of a communicator meet now, and join if for all of them a look is worth it. If not all
+/// The members of a communicator, if all of them have published the same, meet now, and join if for all of them a look is worth it. If not all
 /// come, they stand apart for good, unless they `may_meet_again`. Collective.
 pub(crate) fn meet(
     within: &CallComm,
     is_worth_a_look: bool,
     may_meet_again: bool,
 ) -> MpiResult<MeetingOutcome> {
+    let members = registry::members(within)?;
+    if !presences::are_alike(within, members.as_ref()) {
+        return Ok(MeetingOutcome::Apart);
+    }
     let patience = patience();
     let size = within.size;
-    watchdog::begin_wait(|| {
-        format!(
-            "all {size} ranks of a communicator to come to a collective; is heddle loaded on each \
-             of them?"
-        )
-    });
-    let members = registry::members(within)?;
+    watchdog::begin_wait(|| format!("all {size} ranks of a communicator to come to a collective"));
     // Threads that call at once have no common order, in which a process set could agree on
     // anything.
     let shared = members.as_ref().filter(|_| !threads_call_at_once());

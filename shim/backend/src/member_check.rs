@@ -1,16 +1,15 @@
-//! Whether every member of a communicator has the runtime: it may be loaded, or switched off, on
-//! some ranks only.
+//! The members of a communicator meet, and find out what all of them know.
 //!
-//! A rank without it never answers, and one that is late answers late: nothing tells the two apart
-//! but time. So the ranks meet in a non-blocking barrier, which a rank without the runtime does not
-//! notice, and wait for it as long as patience lasts. Then each says whether it saw all others, and
-//! what it knows already: a rank that comes late finds the votes of those that gave up, and stands
-//! aside as they did. The vote is a reduction, because an allgather may connect each rank with each
-//! other one, which the application perhaps never does. Where it does so later, Open MPI's connections
-//! that begin with small messages lose more in its first large calls than others.
+//! All have published the same heddle, so each comes; but one may be late for minutes, and the library
+//! can serve the others meanwhile. So the ranks meet in a non-blocking barrier, and wait for it as
+//! long as patience lasts. Then each says whether it saw all others, and what it knows already: a rank
+//! that comes late finds the votes of those that gave up, and stands aside as they did. The vote is a
+//! reduction, because an allgather may connect each rank with each other one, which the application
+//! perhaps never does. Where it does so later, Open MPI's connections that begin with small messages
+//! lose more in its first large calls than others.
 //!
-//! Where some rank never comes, barrier and vote stay under way for good; its own non-blocking
-//! collectives on this communicator no longer match those of the others.
+//! Where some rank never comes, since `HEDDLE_PRESENT=all` was not true, barrier and vote stay under way
+//! for good; its own non-blocking collectives on this communicator no longer match those of the others.
 use crate::abi::MPI_Request;
 use crate::call_comm::CallComm;
 use crate::error_handlers::quietly;
@@ -124,15 +123,13 @@ fn completes(
     }
 }
 
-/// Two ranks say it, in case rank 0 is the one without the runtime.
+/// Two ranks say it, in case rank 0 is the late one.
 pub(crate) fn not_everybody(within: &CallComm, patience: std::time::Duration) {
     if within.rank < 2 {
         runtime::stderr::write_line_once(&format!(
             "communicator of {} ranks: not all came to a collective within {} s \
-             (HEDDLE_PATIENCE); one is late, or heddle is loaded on some of them only, or \
-             HEDDLE_AFTER or HEDDLE_FORCE is not set alike on all; the MPI library's own routines \
-             run on it. Load heddle on all ranks or on none: where some lack it, non-blocking \
-             collectives of the program may fail",
+             (HEDDLE_PATIENCE): one is late, or HEDDLE_PRESENT=all is set though they differ; the \
+             MPI library's own routines run on it",
             within.size,
             patience.as_secs_f64()
         ));

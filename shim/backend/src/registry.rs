@@ -75,6 +75,12 @@ pub(crate) fn members(within: &CallComm) -> MpiResult<Option<WorldRanks>> {
     })
 }
 
+impl WorldRanks {
+    pub(crate) fn ranks(&self) -> &[c_int] {
+        &self.0
+    }
+}
+
 /// The process set of these members, with its number, if one lives.
 pub(crate) fn find(members: &WorldRanks) -> Option<(u64, Arc<Mutex<ProcessSet>>)> {
     registry()

@@ -50,6 +50,12 @@ pub fn patience(var: impl Fn(&str) -> Option<String>) -> Duration {
     Duration::from_secs_f64(seconds.unwrap_or(120.0))
 }
 
+/// `HEDDLE_PRESENT=all`: all ranks have heddle, of one version and with the same settings. So they
+/// meet where their launcher cannot say so.
+pub fn all_are_present(var: impl Fn(&str) -> Option<String>) -> bool {
+    var("HEDDLE_PRESENT").is_some_and(|text| text == "all")
+}
+
 /// `HEDDLE_DSCP`: the class, 0 to 63, with which this rank marks tokens and acknowledgements, which
 /// are few and urgent; 0 or `off` for none. It is *expedited forwarding* (RFC 3246) where nothing is
 /// said. Who wants another class and misspells it gets no marks: other traffic may own that class.

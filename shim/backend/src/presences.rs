@@ -1,0 +1,136 @@
+//! Whether all members of a communicator have published the same heddle. Each rank reads the same
+//! from the launcher, so all that ask come to the same answer without a message, and where the answer
+//! is no, none waits for a rank that would not come.
+use crate::call_comm::CallComm;
+use crate::registry::WorldRanks;
+use presence::difference::{Difference, Published, first_difference};
+use presence::text::LONGEST;
+use runtime::settings;
+use runtime::stderr::write_line_once;
+use std::collections::HashMap;
+use std::ffi::{c_char, c_int};
+use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
+
+/// The front's function that reads what the launcher has of a rank of MPI_COMM_WORLD.
+pub(crate) type PresenceReader = unsafe extern "C" fn(c_int, *mut c_char, usize) -> c_int;
+
+/// The reader's answer where no launcher knows.
+const UNKNOWN: c_int = c_int::MIN;
+
+static READER: OnceLock<PresenceReader> = OnceLock::new();
+
+/// The front's reader is this one.
+pub(crate) fn open(reader: PresenceReader) {
+    // The front opens a backend once.
+    let _ = READER.set(reader);
+}
+
+/// True if the members may meet, as far as the launcher knows; the same on each that asks. Where
+/// they may not, one of them says why.
+pub(crate) fn are_alike(within: &CallComm, members: Option<&WorldRanks>) -> bool {
+    if settings::all_are_present(|name| std::env::var(name).ok()) {
+        return true;
+    }
+    let Some(members) = members else {
+        if within.rank == 0 {
+            write_line_once(
+                "a communicator has ranks that other ranks started (MPI_Comm_spawn, \
+                 MPI_Comm_connect): whether heddle is loaded into all of them is not known, and the \
+                 MPI library's own routines run on it. HEDDLE_PRESENT=all on all ranks says that \
+                 it is",
+            );
+        }
+        return false;
+    };
+    match published(members) {
+        None => {
+            // Two ranks, in case rank 0 is one without heddle.
+            if within.rank < 2 {
+                write_line_once(
+                    "this job's launcher keeps nothing that ranks publish (PMIx or PMI-1), so \
+                     whether heddle is loaded into all of them is not known, and the MPI \
+                     library's own routines run. HEDDLE_PRESENT=all on all ranks says that it is",
+                );
+            }
+            false
+        }
+        Some(all) => match first_difference(&all) {
+            None => true,
+            Some(found) => {
+                if found.speaker == usize::try_from(within.rank).ok() {
+                    write_line_once(&line(members, &all, &found));
+                }
+                false
+            }
+        },
+    }
+}
+
+/// What each member published; `None` where the launcher does not say. Remembered: nobody publishes
+/// twice.
+fn published(members: &WorldRanks) -> Option<Vec<Published>> {
+    static KNOWN: LazyLock<Mutex<HashMap<c_int, Published>>> = LazyLock::new(Mutex::default);
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut all = Vec::with_capacity(members.ranks().len());
+    for rank in members.ranks() {
+        let one = match known.get(rank) {
+            Some(one) => one.clone(),
+            None => read(*rank)?,
+        };
+        known.insert(*rank, one.clone());
+        all.push(one);
+    }
+    Some(all)
+}
+
+fn read(rank: c_int) -> Option<Published> {
+    // One more than a presence may have: what is longer than it may be does not look shorter.
+    let mut text = [0u8; LONGEST + 1];
+    // SAFETY: a room of this length.
+    let code = unsafe { READER.get()?(rank, text.as_mut_ptr().cast(), text.len()) };
+    if code == UNKNOWN {
+        return None;
+    }
+    let is_text = code >= 0;
+    let length = if is_text { code } else { -1 - code };
+    let text = text.get(..usize::try_from(length).ok()?)?;
+    let text = String::from_utf8_lossy(text).into_owned();
+    Some(if is_text {
+        Published::Text(text)
+    } else {
+        Published::Nothing(Some(text).filter(|host| !host.is_empty()))
+    })
+}
+
+/// The line that names the rank, by its place in MPI_COMM_WORLD.
+fn line(members: &WorldRanks, all: &[Published], found: &Difference) -> String {
+    let rank_of = |at: usize| members.ranks().get(at).copied().unwrap_or(-1);
+    let rank = rank_of(found.at);
+    let place = match &found.host {
+        Some(host) => format!("rank {rank} on host {host}"),
+        // Launchers place ranks in the order of hosts.
+        None => match neighbour(all, found.at) {
+            Some((at, host)) => format!("rank {rank} (rank {} is on host {host})", rank_of(at)),
+            None => format!("rank {rank}"),
+        },
+    };
+    let others = match found.ranks {
+        1 => String::new(),
+        ranks => format!(" and {} more", ranks - 1),
+    };
+    format!(
+        "{place}{others}: {}; the MPI library's own routines run on communicators with such ranks",
+        found.what
+    )
+}
+
+/// The member closest in rank whose host is known.
+fn neighbour(all: &[Published], at: usize) -> Option<(usize, String)> {
+    let with_host = all.iter().enumerate().filter_map(|(other, published)| {
+        let Published::Text(text) = published else {
+            return None;
+        };
+        presence::text::decode(text).map(|presence| (other, presence.host))
+    });
+    with_host.min_by_key(|(other, _)| other.abs_diff(at))
+}

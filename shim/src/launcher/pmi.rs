@@ -1,0 +1,136 @@
+//! PMI-1: lines over a socket whose descriptor the launcher leaves in PMI_FD, a line of answer for
+//! each. The MPI library speaks over it in MPI_Init and MPI_Finalize, and where it starts processes
+//! or joins others'.
+//!
+//! The socket is this library's while a call of heddle's is the only one in MPI. Where threads may
+//! call at once, everything is read when MPI_Init returns.
+use presence::difference::Published;
+use presence::{KEY, text};
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read;
+use std::mem::ManuallyDrop;
+use std::os::fd::{AsRawFd, FromRawFd, RawFd};
+use std::sync::{Mutex, PoisonError};
+
+/// Seconds for which an answer is waited for. A launcher answers within a millisecond; an answer
+/// that came later would be taken for that of the MPI library's next line.
+const PATIENCE: u32 = 60;
+/// Octets of a line at most: a presence, and what stands before it.
+const LINE: usize = 2 * text::LONGEST;
+
+/// A launcher that has this rank's presence.
+pub(super) struct Pmi {
+    /// The MPI library's, which closes it.
+    socket: RawFd,
+    /// The job's space of names.
+    space: String,
+    read: Mutex<ReadSoFar>,
+}
+
+#[derive(Default)]
+struct ReadSoFar {
+    ranks: HashMap<u32, Published>,
+    /// The launcher did not answer, or not as expected: nobody asks again.
+    failed: bool,
+    /// Nothing may be asked any more: another thread may be speaking.
+    closed: bool,
+}
+
+impl Pmi {
+    pub(super) fn new(socket: RawFd, space: String) -> Pmi {
+        Pmi {
+            socket,
+            space,
+            read: Mutex::default(),
+        }
+    }
+
+    /// What the launcher has of a rank.
+    pub(super) fn read(&self, rank: u32) -> Option<Published> {
+        let mut so_far = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = so_far.ranks.get(&rank) {
+            return Some(known.clone());
+        }
+        if so_far.failed || so_far.closed {
+            return None;
+        }
+        let published = self.ask(rank);
+        match &published {
+            Some(known) => drop(so_far.ranks.insert(rank, known.clone())),
+            None => so_far.failed = true,
+        }
+        published
+    }
+
+    /// Reads what the launcher has of all ranks, and asks nothing afterwards.
+    pub(super) fn read_all(&self) {
+        let size = std::env::var("PMI_SIZE").ok();
+        let size = size.and_then(|size| size.parse().ok()).unwrap_or(0);
+        (0..size).all(|rank| self.read(rank).is_some());
+        let mut so_far = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        so_far.closed = true;
+    }
+
+    fn ask(&self, rank: u32) -> Option<Published> {
+        let question = format!("cmd=get kvsname={} key={KEY}-{rank}\n", self.space);
+        send(self.socket, question.as_bytes())?;
+        // SAFETY: the MPI library keeps it open until MPI_Finalize; it is not closed here.
+        let mut socket = ManuallyDrop::new(unsafe { File::from_raw_fd(self.socket) });
+        let answer = line(&mut *socket)?;
+        if !answer.starts_with("cmd=get_result ") {
+            return None;
+        }
+        let is_there = word(&answer, "rc") == Some("0");
+        match word(&answer, "value").filter(|_| is_there) {
+            Some(text) => Some(Published::Text(text.to_owned())),
+            None => Some(Published::Nothing(None)),
+        }
+    }
+}
+
+/// Sends a line; `None` if the launcher is gone, which must not end the process by a signal.
+fn send(socket: RawFd, line: &[u8]) -> Option<()> {
+    // SAFETY: the octets of the line.
+    let sent = unsafe { libc::send(socket, line.as_ptr().cast(), line.len(), libc::MSG_NOSIGNAL) };
+    (usize::try_from(sent) == Ok(line.len())).then_some(())
+}
+
+/// The next line; `None` if the launcher is silent or gone, or says more than a line.
+pub(super) fn line(socket: &mut (impl Read + AsRawFd)) -> Option<String> {
+    let mut read = Vec::new();
+    while read.last() != Some(&b'\n') {
+        let mut piece = [0; LINE];
+        let room = LINE.checked_sub(read.len()).filter(|room| *room > 0)?;
+        if !becomes_readable(socket.as_raw_fd()) {
+            return None;
+        }
+        match socket.read(&mut piece[..room]) {
+            Ok(0) => return None,
+            Ok(length) => read.extend_from_slice(&piece[..length]),
+            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(_) => return None,
+        }
+    }
+    String::from_utf8(read).ok()
+}
+
+/// Waits a second at a time: a job that is stopped meanwhile has lost one of them, not all.
+fn becomes_readable(socket: RawFd) -> bool {
+    (0..PATIENCE).any(|_| {
+        let mut poll = libc::pollfd {
+            fd: socket,
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        // SAFETY: one entry.
+        unsafe { libc::poll(&mut poll, 1, 1000) > 0 }
+    })
+}
+
+/// The value of a name in a line of `name=value`, in any order.
+pub(super) fn word<'a>(line: &'a str, name: &str) -> Option<&'a str> {
+    let words = line.split_ascii_whitespace();
+    let mut pairs = words.filter_map(|word| word.split_once('='));
+    pairs.find(|pair| pair.0 == name).map(|pair| pair.1)
+}

@@ -1,0 +1,207 @@
+//! Ranks whose heddle differs: each job ends with the library's bytes, no rank waits for another in
+//! a call that this one does not make, and one line names the rank.
+use crate::common::epochs::{FORCED, TREE, shared, ways};
+use crate::common::job::{BOTH, TestJob, TestJobOutput, compiled};
+use crate::common::runtime::lib;
+use std::fs;
+use std::path::Path;
+use tempfile::TempDir;
+
+/// One rank, the first one, half of them.
+const WHERE: [&str; 3] = ["2", "0", "2 3"];
+/// In the line that names a rank.
+const ASIDE: &str = "the MPI library's own routines run on communicators with such ranks";
+
+/// A job of four ranks that would meet in their first call. A rank that waited for others in vain for a second
+/// would say so.
+fn job<'a>(mpi: &'a str, dir: &'a Path) -> TestJob<'a> {
+    TestJob::new(mpi, 4)
+        .dir(dir)
+        .env(FORCED.0, FORCED.1)
+        .env("HEDDLE_WATCHDOG", "1")
+}
+
+/// Where a command changes some ranks, all is the library's, and one line says what differs at the
+/// first of them.
+fn assert_told(odd: &str, what: &str) {
+    for mpi in BOTH {
+        let program = compiled("late.c", mpi, &[]);
+        let bare = TestJob::bare(mpi, 4).run(&program, &["0", "0"]).out;
+        for ranks in WHERE {
+            let dir = shared(TREE);
+            let said = job(mpi, dir.path())
+                .env("ODD_RANKS", ranks)
+                .env("ODD", odd)
+                .run(&program, &["0", "0"]);
+            assert_eq!(said.out, bare, "{odd} on {ranks} of {mpi}");
+            assert_names(&said, &format!("rank {}", &ranks[..1]), what);
+            assert!(
+                !dir.path().join("jobs").exists(),
+                "{odd} on {ranks} of {mpi}"
+            );
+        }
+    }
+}
+
+/// One line names this rank and what is with it, and no rank waited.
+fn assert_names(said: &TestJobOutput, rank: &str, what: &str) {
+    let lines: Vec<&String> = (said.heddle.iter())
+        .filter(|line| line.contains(ASIDE))
+        .collect();
+    let [line] = lines[..] else {
+        panic!("not one line: {:?}", said.heddle);
+    };
+    let begins = line.starts_with(&format!("heddle: {rank} "));
+    assert!(begins && line.contains(what), "{rank}, {what}: {line}");
+    let waited = said.heddle.iter().any(|line| line.contains("watchdog"));
+    assert!(!waited, "{:?}", said.heddle);
+}
+
+#[test]
+fn a_rank_without_heddle() {
+    let idle = lib().join("libheddle-idle.so");
+    let idle = idle.to_str().expect("a plain path");
+    assert_told(&format!("SHIM={idle}"), "heddle is not loaded there");
+    // The loader says that it refuses it, as it does on a host with an older C library, and runs the
+    // program.
+    let refused = format!("SHIM=/nowhere/libheddle.so:{idle}");
+    assert_told(&refused, "heddle is not loaded there");
+}
+
+#[test]
+fn a_rank_with_heddle_switched_off() {
+    assert_told("export HEDDLE=off", "HEDDLE=off is set there");
+}
+
+#[test]
+fn a_rank_with_other_settings() {
+    assert_told(
+        "export HEDDLE_AFTER=1000",
+        "HEDDLE_AFTER is 1000 there and is not set elsewhere",
+    );
+    assert_told(
+        "export HEDDLE_FORCE=ring",
+        "HEDDLE_FORCE is ring there and is aapc,ring elsewhere",
+    );
+}
+
+/// A copy of what is preloaded, in a folder of its own, with these files beside it.
+fn copied(beside: &[&str]) -> TempDir {
+    let folder = TempDir::new().expect("a temporary directory");
+    for name in ["libheddle.so"].iter().chain(beside) {
+        fs::copy(lib().join(name), folder.path().join(name)).expect("copied");
+    }
+    folder
+}
+
+fn loads(front: &Path) -> String {
+    let idle = lib().join("libheddle-idle.so");
+    format!("SHIM={}:{}", front.display(), idle.display())
+}
+
+#[test]
+fn a_rank_with_another_version() {
+    let other = copied(&[
+        "libheddle-openmpi.so",
+        "libheddle-mpich.so",
+        "heddle-helper",
+    ]);
+    let front = other.path().join("libheddle.so");
+    let mut file = fs::read(&front).expect("read");
+    let version = concat!(env!("CARGO_PKG_VERSION"), "+").as_bytes();
+    let places: Vec<usize> = (0..file.len() - version.len())
+        .filter(|&at| file[at..].starts_with(version))
+        .collect();
+    assert!(!places.is_empty(), "its version is in the file");
+    for at in places {
+        file[at] = b'9';
+    }
+    fs::write(&front, file).expect("written");
+    assert_told(&loads(&front), "heddle there is 9.");
+}
+
+#[test]
+fn a_rank_without_a_backend() {
+    let alone = copied(&[]);
+    let front = alone.path().join("libheddle.so");
+    assert_told(&loads(&front), "heddle found no backend");
+}
+
+/// Two programs of one job, of which one has heddle.
+#[test]
+fn a_program_beside_one_without() {
+    let idle = lib().join("libheddle-idle.so");
+    let other = format!("SHIM={}", idle.display());
+    for mpi in BOTH {
+        let program = compiled("late.c", mpi, &[]);
+        let bare = TestJob::bare(mpi, 4).run(&program, &["0", "0"]).out;
+        let dir = shared(TREE);
+        let name = program.to_str().expect("a plain path");
+        let second = [
+            "0",
+            "0",
+            ":",
+            "-n",
+            "2",
+            "env",
+            &other,
+            "shim/tests/host.sh",
+            name,
+            "0",
+            "0",
+        ];
+        let said = TestJob::new(mpi, 2)
+            .dir(dir.path())
+            .env(FORCED.0, FORCED.1)
+            .env("HEDDLE_WATCHDOG", "1")
+            .run(&program, &second);
+        assert_eq!(said.out, bare, "{mpi}");
+        assert_names(&said, "rank 2", "and 1 more: heddle is not loaded there");
+    }
+}
+
+/// Ranks that a rank starts have no heddle here. Those that started them still have it among
+/// themselves. Debian's MPICH, over UCX, starts none.
+#[test]
+fn ranks_that_were_started_without() {
+    let dir = shared(TREE);
+    let said = TestJob::new("openmpi", 2)
+        .dir(dir.path())
+        .env(FORCED.0, FORCED.1)
+        .env("HEDDLE_WATCHDOG", "1")
+        .run(&compiled("spawn.c", "openmpi", &[]), &[]);
+    assert_eq!(
+        said.out,
+        "alone: 2 ranks, 0 wrong\ntogether: 4 ranks, 0 wrong\n"
+    );
+    let told = "a communicator has ranks that other ranks started";
+    assert!(
+        said.heddle.len() == 1 && said.heddle[0].contains(told),
+        "{:?}",
+        said.heddle
+    );
+    assert_eq!(ways(dir.path()), ["allgather ring", "alltoall aapc"]);
+}
+
+/// With this option Hydra keeps its ranks' data behind a port, which heddle does not know. Whoever knows
+/// that all ranks have heddle says so.
+#[test]
+fn where_the_launcher_cannot_tell_the_user_may() {
+    let bench = lib().join("bench-mpich");
+    for (present, is_served) in [("", false), ("all", true)] {
+        let dir = shared(TREE);
+        let said = TestJob::new("mpich", 4)
+            .launched_with(&["-pmi-port"])
+            .dir(dir.path())
+            .env(FORCED.0, FORCED.1)
+            .env("HEDDLE_PRESENT", present)
+            .run(&bench, &super::SMALL);
+        let hints = (said.heddle.iter())
+            .filter(|line| line.contains("HEDDLE_PRESENT=all on all ranks says"))
+            .count();
+        // Rank 0 may be one without heddle, so two ranks say it.
+        assert_eq!(hints, if is_served { 0 } else { 2 }, "{:?}", said.heddle);
+        let served = dir.path().join("jobs").exists();
+        assert_eq!(served, is_served, "HEDDLE_PRESENT={present}");
+    }
+}
