@@ -7,7 +7,7 @@ use anyhow::Context;
 use clap::Subcommand;
 use inventory::units::duration;
 use inventory::{BitsPerSec, Mpi, counted};
-use lab::conditions::{JobConditions, JobNetwork, Percent, TrafficBeside};
+use lab::conditions::{JobConditions, LibraryNetwork, Percent, TrafficBeside};
 use lab::mpi::MpiJob;
 use lab::{Lab, LabOptions, SegmentChoice};
 use std::ffi::OsString;
@@ -132,7 +132,7 @@ struct LabMpirunArgs {
     program: Vec<OsString>,
 }
 
-/// [`JobNetwork`] on the command line.
+/// [`LibraryNetwork`] on the command line.
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum NetworkFlag {
     /// That of the topology file's switches
@@ -141,11 +141,11 @@ enum NetworkFlag {
     Management,
 }
 
-impl From<NetworkFlag> for JobNetwork {
-    fn from(flag: NetworkFlag) -> JobNetwork {
+impl From<NetworkFlag> for LibraryNetwork {
+    fn from(flag: NetworkFlag) -> LibraryNetwork {
         match flag {
-            NetworkFlag::Data => JobNetwork::Data,
-            NetworkFlag::Management => JobNetwork::Management,
+            NetworkFlag::Data => LibraryNetwork::Data,
+            NetworkFlag::Management => LibraryNetwork::Management,
         }
     }
 }
@@ -165,7 +165,7 @@ struct LabConditionArgs {
 }
 
 impl LabConditionArgs {
-    fn on(&self, network: JobNetwork) -> JobConditions {
+    fn on(&self, network: LibraryNetwork) -> JobConditions {
         JobConditions {
             network,
             loss: self.loss,
@@ -361,7 +361,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
             name,
             kept,
             neighbour,
-        } => lab::conditions::keep(&name.get(), &kept.on(JobNetwork::default()), neighbour)?,
+        } => lab::conditions::keep(&name.get(), &kept.on(LibraryNetwork::default()), neighbour)?,
         LabCommand::Agent { arguments } => std::process::exit(lab::exec::launcher_agent(
             &LabNameArgs { name: None }.get(),
             arguments,

@@ -7,7 +7,7 @@ use crate::common::machine_share::MachinePart;
 use crate::common::runtime::lib;
 use directory::job_record::JobRecord;
 use inventory::Mpi;
-use lab::conditions::{JobConditions, JobNetwork};
+use lab::conditions::{JobConditions, LibraryNetwork};
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -19,7 +19,7 @@ const TWO: &str = include_str!("../lab/topologies/two.yaml");
 fn job(
     up: &RunningLab,
     (mpi, library): (&str, Mpi),
-    network: JobNetwork,
+    network: LibraryNetwork,
     topology: &str,
 ) -> (TestJobOutput, JobRecord) {
     let dir = up.lab.dir().join("shared");
@@ -55,7 +55,7 @@ fn both() -> impl Iterator<Item = (&'static str, Mpi)> {
 fn where_the_library_uses_another_network_heddle_stands_aside_and_names_it() {
     let up = RunningLab::with(MachinePart::Half, "another", TWO);
     for library in both() {
-        let (said, record) = job(&up, library, JobNetwork::Management, &topology(&up));
+        let (said, record) = job(&up, library, LibraryNetwork::Management, &topology(&up));
         let line = "the library sends over mgmt0, 10.78.";
         let tree =
             "; the published tree is that of 10.77.0.0/16; the MPI library's own routines run";
@@ -76,10 +76,10 @@ fn where_the_library_uses_another_network_heddle_stands_aside_and_names_it() {
 #[test]
 fn where_published_rates_are_too_low_calls_show_it() {
     let up = RunningLab::with(MachinePart::Half, "rates", TWO);
-    let slow = topology(&up).replace("20M", "2M");
+    let slow = topology(&up).replace("20000000", "2000000");
     assert_ne!(slow, topology(&up));
     for library in both() {
-        let (said, record) = job(&up, library, JobNetwork::Data, &slow);
+        let (said, record) = job(&up, library, LibraryNetwork::Data, &slow);
         let line = "calls end sooner than the published rates allow";
         assert!(
             said.heddle.iter().any(|text| text.contains(line)),

@@ -24,7 +24,7 @@ use std::str::FromStr;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct JobConditions {
     /// The network that the MPI library uses.
-    pub network: JobNetwork,
+    pub network: LibraryNetwork,
     /// The share of packets that each host loses as they arrive from the data network.
     pub loss: Option<Percent>,
     /// The traffic beside the job.
@@ -33,7 +33,7 @@ pub struct JobConditions {
 
 /// One of a lab's two networks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum JobNetwork {
+pub enum LibraryNetwork {
     /// 10.77.0.0/16, on the switches of the topology file.
     #[default]
     Data,
@@ -41,28 +41,28 @@ pub enum JobNetwork {
     Management,
 }
 
-impl JobNetwork {
+impl LibraryNetwork {
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
-            JobNetwork::Data => "data",
-            JobNetwork::Management => "management",
+            LibraryNetwork::Data => "data",
+            LibraryNetwork::Management => "management",
         }
     }
 
     /// Its addresses.
     pub(crate) fn subnet(self) -> &'static str {
         match self {
-            JobNetwork::Data => "10.77.0.0/16",
-            JobNetwork::Management => "10.78.0.0/16",
+            LibraryNetwork::Data => "10.77.0.0/16",
+            LibraryNetwork::Management => "10.78.0.0/16",
         }
     }
 
     /// A host's interface in it.
     pub(crate) fn interface(self) -> &'static str {
         match self {
-            JobNetwork::Data => "eth0",
-            JobNetwork::Management => "mgmt0",
+            LibraryNetwork::Data => "eth0",
+            LibraryNetwork::Management => "mgmt0",
         }
     }
 }

@@ -1,7 +1,7 @@
 //! MPI programs across the lab's hosts. Each library gets arguments by which it starts one daemon
 //! on each host, stays on one of the lab's networks, and yields its core while it waits.
 use crate::conditions::keeper::ConditionsKeeper;
-use crate::conditions::{JobConditions, JobNetwork};
+use crate::conditions::{JobConditions, LibraryNetwork};
 use crate::error::{LabError, LabResult};
 use crate::name::LabName;
 use crate::plan::{CONTROL, LabNodeKind, LabPlan};
@@ -269,7 +269,7 @@ fn open_mpi_arguments(
         ("plm_rsh_no_tree_spawn", "1"),
         ("plm_rsh_num_concurrent", "256"),
         ("orte_leave_session_attached", "1"),
-        ("oob_tcp_if_include", JobNetwork::Management.subnet()),
+        ("oob_tcp_if_include", LibraryNetwork::Management.subnet()),
         ("btl", transports),
         ("pml", "ob1"),
         ("btl_tcp_if_include", job.conditions.network.subnet()),

@@ -1,5 +1,5 @@
 //! Packets that each host drops at random as they arrive from the data network.
-use super::{JobNetwork, Percent};
+use super::{LibraryNetwork, Percent};
 use crate::error::{LabError, LabResult};
 use crate::state::LabState;
 use crate::{netns, requirements};
@@ -59,7 +59,7 @@ fn rule(table: &str, share: Percent) -> String {
     format!(
         "add table ip {table} {{ flags owner; chain arriving {{ type filter hook input priority 0; \
          iifname \"{}\" numgen random mod {} < {} counter drop; }}; }}\n",
-        JobNetwork::Data.interface(),
+        LibraryNetwork::Data.interface(),
         Percent::ALL,
         share.thousandths()
     )
