@@ -24,16 +24,17 @@ const ONCE_BITTEN: Duration = Duration::from_millis(50);
 pub(crate) enum MeetingOutcome {
     /// Their process set.
     Joined(Arc<Mutex<ProcessSet>>),
-    /// They differ, not all of them come, or all are on one host, where no epoch ever gives them a network to
-    /// schedule.
+    /// They differ, not all of them come, or all are on one host, where no epoch ever gives them a
+    /// network to schedule.
     Apart,
     /// For some rank a look is not worth it yet, or some rank is late to a first call. The barrier and
     /// the vote of a late rank's meeting end by themselves: those of the next one come after them.
     TooEarly,
 }
 
-/// The members of a communicator, if all of them have published the same, meet now, and join if for all of them a look is worth it. If not all
-/// come, they stand apart for good, unless they `may_meet_again`. Collective.
+/// The members of a communicator meet now, if all have published the same, and join if for all of
+/// them a look is worth it. If not all come, they stand apart for good, unless they `may_meet_again`.
+/// Collective.
 pub(crate) fn meet(
     within: &CallComm,
     is_worth_a_look: bool,

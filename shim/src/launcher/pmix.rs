@@ -14,6 +14,7 @@ use std::time::Duration;
 
 // From the PMIx standard 3.1 to 5.0 (appendix of constants, and pmix_common.h): the same in each.
 const SUCCESS: c_int = 0;
+const TIMED_OUT: c_int = -24;
 const NOT_FOUND: c_int = -46;
 const NOT_SUPPORTED: c_int = -47;
 /// PMIX_GLOBAL: for all ranks of the job.
@@ -22,7 +23,7 @@ const BOOL: u16 = 1;
 const STRING: u16 = 3;
 const LONGEST_KEY: usize = 511;
 const LONGEST_NAMESPACE: usize = 255;
-/// PMIX_HOSTNAME: the host of a rank, of which the launcher knows by itself.
+/// PMIX_HOSTNAME: the host of a rank.
 const HOST: &str = "pmix.hname";
 /// PMIX_IMMEDIATE: an answer at once, rather than when a rank publishes perhaps.
 const IMMEDIATE: &str = "pmix.immediate";
@@ -91,6 +92,7 @@ fn publish() -> Option<Pmix> {
     let text = CString::new(own_text()?).ok()?;
     let namespace = std::env::var_os("PMIX_NAMESPACE")?;
     let namespace = padded(namespace.as_bytes())?;
+    let own_rank = std::env::var("PMIX_RANK").ok()?.parse().ok()?;
     let (put, get) = (find(c"PMIx_Put")?, find(c"PMIx_Get_nb")?);
     // SAFETY: the PMIx standard gives these signatures.
     let (put, get): (Put, GetLater) =
@@ -105,6 +107,8 @@ fn publish() -> Option<Pmix> {
     (code == SUCCESS).then_some(Pmix {
         get,
         namespace,
+        own_rank,
+        is_collected: AtomicBool::new(false),
         left: Mutex::new(PATIENCE),
     })
 }
@@ -120,6 +124,9 @@ fn padded<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
 pub(super) struct Pmix {
     get: GetLater,
     namespace: [u8; LONGEST_NAMESPACE + 1],
+    own_rank: u32,
+    /// All data have come to each host: those of a rank on another one are here.
+    is_collected: AtomicBool,
     /// For how long an answer from where data were published may be waited for.
     left: Mutex<Duration>,
 }
@@ -127,16 +134,36 @@ pub(super) struct Pmix {
 impl Pmix {
     /// What it has of a rank.
     pub(super) fn read(&self, rank: u32) -> Option<Published> {
+        if let Some(text) = self.text_of(rank, KEY, true)? {
+            self.note_place_of(rank);
+            return Some(Published::Text(text));
+        }
         // Launchers mostly collect all data in MPI_Init. One that leaves them where they were
         // published asks there, but only if it may take its time.
-        let text = match self.text_of(rank, KEY, true)? {
-            None => self.text_of(rank, KEY, false)?,
-            here => here,
+        let text = if self.is_collected.load(Ordering::Relaxed) {
+            None
+        } else {
+            self.text_of(rank, KEY, false)?
         };
         match text {
             Some(text) => Some(Published::Text(text)),
-            None => Some(Published::Nothing(self.text_of(rank, HOST, true).flatten())),
+            None => Some(Published::Nothing(self.host_of(rank))),
         }
+    }
+
+    /// The data of this rank are here, wherever it runs.
+    fn note_place_of(&self, rank: u32) {
+        if !self.is_collected.load(Ordering::Relaxed)
+            && let (Some(there), Some(here)) = (self.host_of(rank), self.host_of(self.own_rank))
+            && there != here
+        {
+            self.is_collected.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// The host of a rank, of which the launcher knows by itself.
+    fn host_of(&self, rank: u32) -> Option<String> {
+        self.text_of(rank, HOST, true).flatten()
     }
 
     /// A text under a key, `at_once` only if it is on this host already; nothing where there is
@@ -176,15 +203,15 @@ impl Pmix {
         } else {
             let mut left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
             let answer = question.wait(*left);
-            if answer.is_none() {
+            if matches!(answer, None | Some((TIMED_OUT, _))) {
                 *left = Duration::ZERO;
             }
             answer
         };
         match answer {
             Some((SUCCESS, text)) => text.map(Some),
-            // One that asks where no such thing was published may get no answer ever.
-            Some((NOT_FOUND, _)) | None => Some(None),
+            // One that asks where no such thing was published waits, for some time or for good.
+            Some((NOT_FOUND | TIMED_OUT, _)) | None => Some(None),
             Some(_) => None,
         }
     }
