@@ -1,5 +1,6 @@
 //! The MPI library uses another network than the published tree's, or its rates are not the published
 //! ones. Needs root and the programs of tests/mpi and tests/lab.
+use crate::common::HEDDLE;
 use crate::common::epochs::{AT_ONCE, publish, records, ways};
 use crate::common::job::{BOTH, TestJobOutput};
 use crate::common::lab::RunningLab;
@@ -9,7 +10,7 @@ use directory::job_record::JobRecord;
 use inventory::Mpi;
 use lab::conditions::{JobConditions, LibraryNetwork};
 use std::fs;
-use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 const TWO: &str = include_str!("../lab/topologies/two.yaml");
@@ -68,6 +69,12 @@ fn where_the_library_uses_another_network_heddle_stands_aside_and_names_it() {
         );
         assert!(record.aside.as_deref().is_some_and(is_named), "{record:?}");
         let dir = up.lab.dir().join("shared");
+        let doctor = Command::new(HEDDLE)
+            .args(["doctor", "--mpi", "--dir"])
+            .arg(&dir)
+            .output()
+            .expect("heddle");
+        assert!(is_named(&String::from_utf8_lossy(&doctor.stdout)));
         assert!(ways(&dir).iter().all(|way| way.ends_with("native")));
     }
 }

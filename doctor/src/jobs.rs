@@ -3,6 +3,7 @@
 use crate::probe::program;
 use controller::history::moment;
 use directory::epoch::Epoch;
+use directory::job_record::{JobRecord, reading};
 use directory::reading::{current_epoch, learned};
 use inventory::unreadable::UnreadableFile;
 use inventory::{TopologyFile, counted};
@@ -255,6 +256,24 @@ fn directory(findings: &mut JobFindings, dir: &Path) {
             &format!("{e}; jobs stay with the last one they read"),
         ),
     }
+    if let Some(aside) = aside(dir) {
+        findings.note("jobs", &aside);
+    }
+}
+
+/// The process sets, of those with a record, for which heddle stands aside, and why it does so for the
+/// latest of them.
+fn aside(dir: &Path) -> Option<String> {
+    let records: Vec<JobRecord> = reading::beginning_with(dir, "").ok()?.collect();
+    let aside = records.iter().filter(|record| record.aside.is_some());
+    let latest = aside.clone().max_by_key(|record| record.updated)?;
+    Some(format!(
+        "heddle stands aside for {} of {}; the latest, {}: {}",
+        aside.count(),
+        counted(records.len(), "process set"),
+        latest.program,
+        latest.aside.as_deref().unwrap_or_default()
+    ))
 }
 
 fn current_epoch_findings(findings: &mut JobFindings, epoch: &Epoch, figures: &LearnedFigures) {

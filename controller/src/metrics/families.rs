@@ -98,6 +98,7 @@ families! {
     JOB_RUNNING: Gauge "heddle_job_running" ["job_id"] "1 while the process set writes its record", "Does it run?";
     JOB_RANKS: Gauge "heddle_job_ranks" ["job_id"] "Ranks of the process set", "How large is it?";
     JOB_EPOCH: Gauge "heddle_job_epoch" ["job_id"] "The epoch that it follows, 0 if none", "Do jobs follow the newest epoch?";
+    JOB_ASIDE: Gauge "heddle_job_aside" ["job_id"] "1 if heddle stands aside, so that the library's own routines run: no epoch fits, the library uses another network, or ranks differ", "Which jobs does heddle not serve?";
     JOB_CALLS: Counter "heddle_job_calls_total" ["job_id", "collective", "way"] "Calls of a collective by one way", "Which ways do calls go?";
     JOB_SECONDS: Counter "heddle_job_call_seconds_total" ["job_id", "collective", "way"] "Time of these calls", "What do calls cost?";
     JOB_THROUGHPUT: Gauge "heddle_job_throughput_bytes_per_second" ["job_id"] "Bytes that all ranks received in collectives, for each second in them, lately", "How fast is it?";

@@ -29,6 +29,10 @@ pub(super) fn jobs(out: &mut PrometheusText, s: &Snapshot) {
     for j in &s.jobs {
         epoch.sample([&j.record.id], j.record.epoch);
     }
+    let aside = out.family(&f::JOB_ASIDE);
+    for j in &s.jobs {
+        aside.sample([&j.record.id], u8::from(j.record.aside.is_some()));
+    }
     calls(out, &s.jobs);
     let throughput = out.family(&f::JOB_THROUGHPUT);
     for j in s.jobs.iter().filter(|j| j.running) {

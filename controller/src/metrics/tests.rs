@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 /// Some of the lines, one of each sort.
-const LINES: [&str; 18] = [
+const LINES: [&str; 19] = [
     "heddle_epoch 7",
     "heddle_alarms{severity=\"error\"} 1",
     "heddle_events_total{level=\"warning\"} 3",
@@ -26,6 +26,7 @@ const LINES: [&str; 18] = [
     "heddle_host_round_trip_seconds{from=\"n0\",to=\"n1\"} 0.00025",
     "heddle_epoch_stage_seconds{stage=\"published\"} 1.25",
     "heddle_jobs_not_shown 4711",
+    "heddle_job_aside{job_id=\"j\"} 1",
     "heddle_job_bound_ratio{job_id=\"j\"} 0.88",
     "heddle_snmp_request_duration_seconds_bucket{le=\"+Inf\"} 3",
     "heddle_snmp_failures_total{switch=\"s0\",reason=\"refused\"} 5",
@@ -64,6 +65,7 @@ fn job() -> JobStatus {
     JobStatus {
         record: JobRecord {
             learning_saved_seconds: Some(2.5),
+            aside: Some("the library sends over mgmt0".into()),
             ..crate::jobs::tests::record("j", 7, 1, 1.0)
         },
         running: true,
