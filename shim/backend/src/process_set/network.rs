@@ -73,7 +73,12 @@ impl ProcessSet {
             .iter()
             .map(RankEvidence::from_bytes)
             .collect();
-        let block = Bytes(block);
+        // Of a call whose lengths each rank knows in part, all may stay within hosts.
+        let block = Bytes(if collective.has_own_lengths() {
+            0
+        } else {
+            block
+        });
         let bound = Duration::try_from_secs_f64(view.bound_seconds(collective, block));
         let between_hosts = view.octets_between_hosts(collective, block);
         let verdict = network_evidence::verdict(&reports, between_hosts, bound.unwrap_or_default());
@@ -90,11 +95,16 @@ impl ProcessSet {
     /// The ranks agreed on times of a class. If the library's own routine ends sooner than the tree's
     /// rates allow, heddle's connections send faster, too, and again as long as that helps.
     pub(super) fn compare_rates(&mut self, class: CallClass, block: u64) {
+        // Unequal blocks may cross fewer cables than their mean.
+        let collective = class.collective;
+        if collective.has_own_lengths() || collective == Collective::Allgatherv {
+            return;
+        }
         let times = self.learning.last_calls(class, block);
         let Some(view) = self.followed.view_mut() else {
             return;
         };
-        if !view.learn_rates(class.collective, Bytes(block), times) {
+        if !view.learn_rates(collective, Bytes(block), times) {
             return;
         }
         if let (Some(root), Some(problem)) = (&self.root, view.wrong_rates()) {

@@ -184,7 +184,9 @@ pub fn verdict(reports: &[RankEvidence], between_hosts: u64, bound: Duration) ->
     // Rank 0 prints the verdict, and has the name of its own interface.
     let most = reports.iter().rev().max_by_key(|report| report.elsewhere);
     let root = reports.first().filter(|report| report.elsewhere > 0);
-    if on_tree >= shown {
+    // Where nothing has to cross a cable, the most octets say it.
+    let is_most = between_hosts > 0 || on_tree >= elsewhere;
+    if on_tree >= shown && is_most {
         NetworkVerdict::OnTree
     } else if elsewhere >= shown {
         NetworkVerdict::OtherNetwork(root.or(most).and_then(|report| report.address))
@@ -241,6 +243,10 @@ mod tests {
         assert_eq!(verdict(&striped, 8000, MS), NetworkVerdict::OnTree);
         let other = verdict(&[report(10, 4000), report(0, 0)], 8000, MS);
         let address = IpAddr::from([10, 78, 128, 1]);
+        let few = [report(300, 4000), report(0, 0)];
+        assert_eq!(verdict(&few, 0, Duration::ZERO), other);
+        let most = [report(4000, 300), report(0, 0)];
+        assert_eq!(verdict(&most, 0, Duration::ZERO), NetworkVerdict::OnTree);
         assert_eq!(other, NetworkVerdict::OtherNetwork(Some(address)));
         assert!(other.to_string().ends_with("10.78.128.1"), "{other}");
     }
