@@ -32,10 +32,10 @@ macro_rules! beginnings {
 /// Calls the next function of this name while the launcher hears of this rank.
 macro_rules! begin {
     ($name:ident($($argument:ident),*)) => {{
+        type Own = unsafe extern "C" fn($(begin!(@word $argument)),*) -> c_int;
         let own = own(concat!(stringify!($name), "\0"));
         // SAFETY: a function of this name takes as many words.
-        let own: unsafe extern "C" fn($(begin!(@word $argument)),*) -> c_int =
-            unsafe { std::mem::transmute(own) };
+        let own = unsafe { std::mem::transmute::<*mut c_void, Own>(own) };
         // SAFETY: the arguments are passed on as they came.
         launcher::publish_during(|| unsafe { own($($argument),*) })
     }};

@@ -61,8 +61,6 @@ pub(crate) struct TestJob<'a> {
     /// without heddle.
     preloaded: Vec<PathBuf>,
     env: Vec<(&'a str, &'a str)>,
-    /// Further options of the launcher.
-    options: &'a [&'a str],
 }
 
 impl<'a> TestJob<'a> {
@@ -73,7 +71,6 @@ impl<'a> TestJob<'a> {
             per_host: 1,
             preloaded: vec![lib().join("libheddle.so")],
             env: Vec::new(),
-            options: &[],
         }
     }
 
@@ -96,10 +93,6 @@ impl<'a> TestJob<'a> {
     pub(crate) fn env(mut self, name: &'a str, value: &'a str) -> TestJob<'a> {
         self.env.push((name, value));
         self
-    }
-
-    pub(crate) fn launched_with(self, options: &'a [&'a str]) -> TestJob<'a> {
-        TestJob { options, ..self }
     }
 
     pub(crate) fn dir(self, dir: &'a Path) -> TestJob<'a> {
@@ -127,7 +120,6 @@ impl<'a> TestJob<'a> {
         let idle = lib().join("libheddle-idle.so");
         let mut command = mpirun(self.mpi, self.ranks, &idle);
         command
-            .args(self.options)
             .arg("shim/tests/host.sh")
             .arg(program)
             .args(arguments);

@@ -185,15 +185,16 @@ fn ranks_that_were_started_without() {
     assert_eq!(ways(dir.path()), ["allgather ring", "alltoall aapc"]);
 }
 
-/// With this option Hydra keeps its ranks' data behind a port, which heddle does not know. Whoever knows
-/// that all ranks have heddle says so.
+/// The C library reads this number of the rank, and heddle does not: so this launcher keeps
+/// nothing for heddle. Whoever knows that all ranks have heddle says so.
 #[test]
 fn where_the_launcher_cannot_tell_the_user_may() {
     let bench = lib().join("bench-mpich");
     for (present, all_have_it) in [("", false), ("all", true)] {
         let dir = shared(TREE);
         let said = TestJob::new("mpich", 4)
-            .launched_with(&["-pmi-port"])
+            .env("ODD_RANKS", "0 1 2 3")
+            .env("ODD", "export PMI_RANK=\" $PMI_RANK\"")
             .dir(dir.path())
             .env(FORCED.0, FORCED.1)
             .env("HEDDLE_PRESENT", present)

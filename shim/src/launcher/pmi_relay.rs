@@ -124,7 +124,7 @@ impl Passing {
 
     /// The library's first line and its answer; publishes before the library has that.
     fn first_line(&mut self, rank: RawFd, text: &str) -> Option<String> {
-        let first = self.from_library()?;
+        let first = self.next_of_library()?;
         self.launcher.write_all(&first).ok()?;
         let is_known = first.starts_with(b"cmd=init pmi_version=1 ") && first.ends_with(b"\n");
         if !is_known {
@@ -151,7 +151,7 @@ impl Passing {
         line(&mut self.launcher)
     }
 
-    fn from_library(&mut self) -> Option<Vec<u8>> {
+    fn next_of_library(&mut self) -> Option<Vec<u8>> {
         let mut piece = vec![0; PIECE];
         let length = read(&mut self.library, &mut piece)?;
         piece.truncate(length);

@@ -94,9 +94,10 @@ fn publish() -> Option<Pmix> {
     let namespace = padded(namespace.as_bytes())?;
     let own_rank = std::env::var("PMIX_RANK").ok()?.parse().ok()?;
     let (put, get) = (find(c"PMIx_Put")?, find(c"PMIx_Get_nb")?);
-    // SAFETY: the PMIx standard gives these signatures.
-    let (put, get): (Put, GetLater) =
-        unsafe { (std::mem::transmute(put), std::mem::transmute(get)) };
+    // SAFETY: the PMIx standard gives this signature.
+    let put: Put = unsafe { std::mem::transmute(put) };
+    // SAFETY: as above.
+    let get: GetLater = unsafe { std::mem::transmute(get) };
     let key: [u8; LONGEST_KEY + 1] = padded(KEY.as_bytes())?;
     let mut value = Value {
         kind: STRING,
