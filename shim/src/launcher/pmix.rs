@@ -3,6 +3,7 @@
 //!
 //! PMIx is found, not linked. Open MPI 4 opens it privately, where RTLD_NEXT does not look.
 use super::{INTERFACE, Interface, own_text};
+use crate::library::loaded_library;
 use libc::{RTLD_NEXT, c_char, c_int, c_void};
 use presence::KEY;
 use presence::difference::Published;
@@ -282,8 +283,14 @@ fn find(name: &CStr) -> Option<*mut c_void> {
     found.filter(|p| !p.is_null())
 }
 
-/// PMIx where it was loaded out of the global scope.
+/// PMIx where it was loaded out of the global scope: a library of its own, or a part of Open MPI 4.
 fn private_library() -> Option<usize> {
     static HANDLE: OnceLock<Option<usize>> = OnceLock::new();
-    *HANDLE.get_or_init(|| crate::library::loaded_library(b"libpmix", c"PMIx_Commit"))
+    *HANDLE.get_or_init(|| {
+        let names: [&[u8]; 3] = [b"libpmix", b"mca_pmix_", b"libopen-pal"];
+        let mut handles = names
+            .iter()
+            .map(|name| loaded_library(name, c"PMIx_Commit"));
+        handles.find_map(|handle| handle)
+    })
 }
