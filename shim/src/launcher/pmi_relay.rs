@@ -205,3 +205,6 @@ fn read(from: &mut UnixStream, piece: &mut [u8]) -> Option<usize> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,103 @@
+//! Launchers that answer otherwise than Hydra and Slurm do.
+use super::*;
+use std::io::{BufRead, BufReader};
+
+const INIT: &str = "cmd=init pmi_version=1 pmi_subversion=1\n";
+const BEGUN: &str = "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n";
+
+/// A launcher that has these answers, one for each line, and then goes away. Gives the lines it got.
+fn launcher(answers: &'static [&str], end: UnixStream) -> JoinHandle<Vec<String>> {
+    std::thread::spawn(move || {
+        let (mut lines, mut got) = (BufReader::new(end.try_clone().unwrap()), Vec::new());
+        for answer in answers {
+            let mut line = String::new();
+            lines.read_line(&mut line).unwrap();
+            got.push(line);
+            (&end).write_all(answer.as_bytes()).unwrap();
+        }
+        got
+    })
+}
+
+/// What the launcher gets, what the library gets for its lines, and the space of names if this rank
+/// could publish.
+fn passed(lines: &[&str], answers: &'static [&str]) -> (Vec<String>, Vec<String>, Option<String>) {
+    let (library, ours) = UnixStream::pair().unwrap();
+    let (theirs, end) = UnixStream::pair().unwrap();
+    let launcher = launcher(answers, end);
+    let passing = Passing {
+        library: ours,
+        launcher: theirs,
+    };
+    let relay = std::thread::spawn(move || passing.run(3, "1:text"));
+    let mut reader = BufReader::new(library.try_clone().unwrap());
+    let heard = lines.iter().map(|line| {
+        // The launcher may be gone.
+        let _ = (&library).write_all(line.as_bytes());
+        let mut answer = String::new();
+        reader.read_line(&mut answer).unwrap_or(0);
+        answer
+    });
+    let heard = heard.collect();
+    library.shutdown(Shutdown::Both).unwrap();
+    (launcher.join().unwrap(), heard, relay.join().unwrap())
+}
+
+#[test]
+fn it_publishes_between_the_librarys_lines() {
+    let (got, heard, space) = passed(
+        &[INIT, "cmd=get_maxes\n"],
+        &[
+            BEGUN,
+            "cmd=my_kvsname kvsname=kvs_7\n",
+            "cmd=put_result rc=0 msg=success\n",
+            "cmd=maxes\n",
+        ],
+    );
+    let put = "cmd=put kvsname=kvs_7 key=heddle-3 value=1:text\n";
+    assert_eq!(got, [INIT, "cmd=get_my_kvsname\n", put, "cmd=get_maxes\n"]);
+    assert_eq!(heard, [BEGUN, "cmd=maxes\n"]);
+    assert_eq!(space.as_deref(), Some("kvs_7"));
+}
+
+#[test]
+fn another_protocol_passes_untouched() {
+    for init in [
+        "cmd=init pmi_version=2 pmi_subversion=0\n",
+        "    40cmd=fullinit;pmirank=3;threaded=FALSE;\n",
+    ] {
+        let (got, heard, space) = passed(&[init, "more\n"], &["yes\n", "no\n"]);
+        assert_eq!(got, [init, "more\n"]);
+        assert_eq!((heard, space), (vec!["yes\n".into(), "no\n".into()], None));
+    }
+}
+
+#[test]
+fn a_launcher_that_refuses_is_left_to_the_library() {
+    let refused: &[&str] = &["cmd=response_to_init rc=-1\n", "no\n"];
+    let (got, heard, space) = passed(&[INIT, "more\n"], refused);
+    assert_eq!(got, [INIT, "more\n"]);
+    assert_eq!((heard[0].as_str(), space), (refused[0], None));
+    let no_put: &[&str] = &[
+        BEGUN,
+        "cmd=my_kvsname kvsname=kvs_7\n",
+        "cmd=put_result rc=-1 msg=full\n",
+        "no\n",
+    ];
+    let (_, heard, space) = passed(&[INIT, "more\n"], no_put);
+    assert_eq!((heard, space), (vec![BEGUN.into(), "no\n".into()], None));
+}
+
+#[test]
+fn a_launcher_that_goes_is_heard_of_by_the_library() {
+    let gone: [&'static [&str]; 4] = [
+        &[],
+        &[BEGUN],
+        &["half an answer"],
+        &[BEGUN, "cmd=my_kvsname kvsname=kvs_7\n"],
+    ];
+    for answers in gone {
+        let (_, heard, space) = passed(&[INIT, "more\n"], answers);
+        assert_eq!((heard[1].as_str(), space), ("", None), "{answers:?}");
+    }
+}
