@@ -107,6 +107,7 @@ impl MeshState {
             // A kernel that refuses sends faster than need be: nothing is lost but evenness.
             let _ = mesh.pace(|other| follow.view.pace(rank, members.rank(other)));
             mesh.know_frame_times(|other| follow.view.frame_time(rank, members.rank(other)));
+            mesh.be_patient(follow.view.patience());
         }
     }
 }

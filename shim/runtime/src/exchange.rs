@@ -8,6 +8,7 @@ use crate::watchdog;
 use schedules::transfers::part::{
     BlockOrigin, IncomingTransfer, OutgoingTransfer, RankPart, SyncToken,
 };
+use std::collections::HashMap;
 use std::fmt;
 
 /// The unit a carrier sends or receives: a whole transfer, or a block of one that streams.
@@ -30,6 +31,8 @@ pub enum CarrierEvent {
     Gone(TransferPiece),
     /// A token that was expected has come.
     Taken(SyncToken),
+    /// A piece takes far longer than the links on its way allow: traffic of others is on them.
+    Crowded,
 }
 
 /// Moves the pieces of a part between ranks: MPI point-to-point, or TCP.
@@ -64,6 +67,9 @@ pub trait TransferCarrier {
     /// # Errors
     /// The call cannot end.
     fn give(&mut self, token: SyncToken) -> Result<(), Self::Failure>;
+
+    /// From now on pieces to different ranks go side by side, and no token is expected.
+    fn abandon_turns(&mut self) {}
 
     /// True if nothing is under way, tokens included.
     fn is_idle(&self) -> bool;
@@ -106,26 +112,47 @@ struct SendLane {
 impl SendLane {
     /// The lanes of a part, and the lane of each transfer if there are several.
     fn all(part: &RankPart) -> (Vec<SendLane>, Vec<usize>) {
-        let lane = |transfers| SendLane {
+        if part.side_by_side {
+            SendLane::by_rank(part)
+        } else {
+            let transfers = (0..part.sends.len()).collect();
+            (vec![SendLane::of(transfers)], Vec::new())
+        }
+    }
+
+    fn of(transfers: Vec<usize>) -> SendLane {
+        SendLane {
             transfers,
             at: 0,
             block: 0,
             going: 0,
             turned: false,
             tokens: Vec::new(),
-        };
-        if !part.side_by_side {
-            return (vec![lane((0..part.sends.len()).collect())], Vec::new());
         }
+    }
+
+    /// A lane to each rank, and the lane of each transfer.
+    fn by_rank(part: &RankPart) -> (Vec<SendLane>, Vec<usize>) {
         let (mut lanes, mut lane_of) = (Vec::<SendLane>::new(), Vec::new());
+        let mut lane_to = HashMap::new();
         for (number, send) in part.sends.iter().enumerate() {
-            let goes_there = |lane: &SendLane| part.sends[lane.transfers[0]].peer == send.peer;
-            let at = lanes.iter().position(goes_there).unwrap_or_else(|| {
-                lanes.push(lane(Vec::new()));
-                lanes.len() - 1
-            });
+            let at = *lane_to.entry(send.peer).or_insert(lanes.len());
+            if at == lanes.len() {
+                lanes.push(SendLane::of(Vec::new()));
+            }
             lanes[at].transfers.push(number);
             lane_of.push(at);
+        }
+        (lanes, lane_of)
+    }
+
+    /// A lane to each rank for what this one, the only one, has not sent yet.
+    fn split(&self, part: &RankPart) -> (Vec<SendLane>, Vec<usize>) {
+        let (mut lanes, lane_of) = SendLane::by_rank(part);
+        for lane in &mut lanes {
+            lane.at = lane.transfers.partition_point(|&number| number < self.at);
+            let going = self.at - self.going..self.at;
+            lane.going = lane.transfers.iter().filter(|n| going.contains(n)).count();
         }
         (lanes, lane_of)
     }
@@ -200,6 +227,8 @@ struct TransferExchange<'a, C> {
     lanes: Vec<SendLane>,
     /// By transfer that is sent: its lane; empty if there is one lane.
     lane_of: Vec<usize>,
+    /// Transfers wait for no token.
+    is_without_turns: bool,
 }
 
 impl<'a, C: TransferCarrier> TransferExchange<'a, C> {
@@ -230,6 +259,7 @@ impl<'a, C: TransferCarrier> TransferExchange<'a, C> {
             coming: 0,
             lanes,
             lane_of,
+            is_without_turns: false,
         }
     }
 
@@ -284,8 +314,20 @@ impl<'a, C: TransferCarrier> TransferExchange<'a, C> {
                 let lanes = self.lanes.iter_mut();
                 lanes.for_each(|lane| lane.tokens.retain(|awaited| *awaited != token));
             }
+            CarrierEvent::Crowded => self.abandon_turns(),
         }
         Ok(())
+    }
+
+    /// Turns keep the messages of a call apart, and so leave a link to whoever sends without them. So
+    /// what is left goes at once, as the library's own routine would send it.
+    fn abandon_turns(&mut self) {
+        if self.is_without_turns || self.part.streams || self.part.side_by_side {
+            return;
+        }
+        self.is_without_turns = true;
+        (self.lanes, self.lane_of) = self.lanes[0].split(self.part);
+        self.carrier.abandon_turns();
     }
 
     fn receive_on(&mut self) -> Result<(), C::Failure> {
@@ -310,7 +352,7 @@ impl<'a, C: TransferCarrier> TransferExchange<'a, C> {
         {
             let send = &part.sends[next.transfer];
             let lane = &mut self.lanes[number];
-            if !lane.turned {
+            if !lane.turned && !self.is_without_turns {
                 lane.turned = true;
                 lane.tokens.extend_from_slice(&send.wait);
                 let mut wait = send.wait.iter();

@@ -51,6 +51,8 @@ pub struct ProcessSetView {
     addresses: Vec<Option<IpAddr>>,
     /// The hosts send so many times as fast as the topology says, as far as calls have shown.
     faster: f64,
+    /// The same the other way: they may take so many times as long, by the call that shows the least.
+    slower: Option<f64>,
     /// True if allgathers gain by several rings: some trunks are slow, and each host has one rank.
     pub(crate) gains_by_rings: bool,
 }
@@ -115,6 +117,7 @@ impl ProcessSetView {
             delay: delay(&hosts, &lean.topology),
             gains_by_rings: hosts.hosts() == leaves.hosts() && rings::gain(&hosts).is_some(),
             faster: 1.0,
+            slower: None,
             leaves,
             host_of: host_of(&members),
             ranks: members
@@ -232,6 +235,11 @@ impl ProcessSetView {
         let bound = self.bound_seconds(collective, block) / self.faster;
         let [native, fastest] = [native, fastest]
             .map(|took| took.map_or(0.0, |took| bound / took.as_secs_f64().max(1e-9)));
+        if native > 0.0 {
+            // Short blocks take long for other reasons.
+            let slower = 1.0 / (LIBRARYS_SHARE * native);
+            self.slower = Some(self.slower.map_or(slower, |least| least.min(slower)));
+        }
         let factor = if native > TOO_FAST {
             LIBRARYS_SHARE * native
         } else if self.faster > 1.0 && fastest > AS_PACED {
@@ -241,6 +249,12 @@ impl ProcessSetView {
         };
         self.faster = (self.faster * factor).min(MOST_WRONG);
         factor > 1.0
+    }
+
+    /// Messages may take so many times as long as the topology's rates say, and no others be in their way:
+    /// the library's own calls do.
+    pub fn patience(&self) -> f64 {
+        self.slower.unwrap_or(1.0).max(1.0)
     }
 
     /// A line about rates that are wrong, for an operator.

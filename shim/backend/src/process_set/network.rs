@@ -104,7 +104,12 @@ impl ProcessSet {
         let Some(view) = self.followed.view_mut() else {
             return;
         };
-        if !view.learn_rates(collective, Bytes(block), times) {
+        let is_faster = view.learn_rates(collective, Bytes(block), times);
+        let patience = view.patience();
+        if let Some(mesh) = self.wires.mesh() {
+            mesh.be_patient(patience);
+        }
+        if !is_faster {
             return;
         }
         if let (Some(root), Some(problem)) = (&self.root, view.wrong_rates()) {

@@ -16,6 +16,7 @@ use schedules::message::Message;
 use schedules::transfers::part::SyncToken;
 use schedules::transfers::part::{BlockOrigin, OutgoingBlock, RankPart};
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::time::{Duration, Instant};
 
 /// Octets of a streamed block that are passed on at once: fewer cost more calls of the system, more
 /// leave the next link idle. 16 kB reached 0.96 of the bound where whole blocks of 64 kB reached
@@ -25,6 +26,11 @@ const CHUNK: usize = 16 * 1024;
 const BEGINNING: usize = 32 * 1024;
 /// And no more on the fastest links: a segment of TCP.
 const MOST_CHUNK: usize = 64 * 1024;
+/// A piece goes alone over its links by plan. If it takes so many times as long as they need, others
+/// are on them: two of heddle's jobs share a link by halves, and are none.
+const CROWDED: f64 = 3.0;
+/// A rank may wait so long for a processor.
+const WAKING_LATE: Duration = Duration::from_millis(20);
 
 impl TcpMesh {
     /// Carries out this rank's part of a schedule that all ranks share: sends `outgoing[rank]`,
@@ -102,6 +108,8 @@ impl TcpMesh {
             window: SendWindow::new(part.window),
             streams,
             sending,
+            side_by_side: part.side_by_side,
+            crowded_at: None,
             tokens,
             expected,
             events,
@@ -268,6 +276,10 @@ struct MeshCarrier<'a, 'o, 'i> {
     streams: Vec<IncomingStream>,
     /// The pieces to send, in their order, and how much of each has gone.
     sending: VecDeque<(TransferPiece, PiecePlace)>,
+    /// Pieces to different ranks go beside each other.
+    side_by_side: bool,
+    /// From then on the piece that is sent alone takes far longer than it should.
+    crowded_at: Option<Instant>,
     /// Tokens that have come and are not expected yet.
     tokens: HashSet<SyncToken>,
     expected: Vec<SyncToken>,
@@ -381,8 +393,9 @@ impl MeshCarrier<'_, '_, '_> {
                 number += 1;
             } else if self.send_piece(piece, at, number)? {
                 self.sending.remove(number);
+                self.crowded_at = None;
                 self.events.push(CarrierEvent::Gone(piece));
-            } else if part.side_by_side {
+            } else if self.side_by_side {
                 waiting.push(peer);
                 number += 1;
             } else {
@@ -442,11 +455,36 @@ impl MeshCarrier<'_, '_, '_> {
     ) -> Result<(), MeshError> {
         while !self.mesh.wait(ready, tokens, self.progress)? {
             self.look_for_short_blocks()?;
+            self.look_for_crowds();
             if !self.events.is_empty() {
                 break;
             }
         }
         Ok(())
+    }
+}
+
+impl MeshCarrier<'_, '_, '_> {
+    /// The time after which a piece that goes alone is late by far; `None` where pieces share links by
+    /// plan, or no rate is known.
+    fn crowded_at(&mut self, piece: TransferPiece) -> Option<Instant> {
+        let part = self.blocks.part;
+        if self.side_by_side || part.streams || part.passes_on || self.window.is_limited() {
+            return None;
+        }
+        let send = &part.sends[piece.transfer];
+        let lengths = send.blocks.iter().map(|&b| self.blocks.outgoing_length(b));
+        let octets: usize = lengths.sum();
+        let planned = self.mesh.planned_time(send.peer, octets)?;
+        Some(Instant::now() + WAKING_LATE + planned.mul_f64(CROWDED))
+    }
+
+    /// Tells if the piece that is sent should have gone long ago.
+    fn look_for_crowds(&mut self) {
+        let is_late = |at: &mut Instant| Instant::now() >= *at;
+        if self.crowded_at.take_if(is_late).is_some() {
+            self.events.push(CarrierEvent::Crowded);
+        }
     }
 }
 
@@ -470,7 +508,8 @@ impl TransferCarrier for MeshCarrier<'_, '_, '_> {
 
     fn send(&mut self, piece: TransferPiece) -> Result<(), MeshError> {
         self.sending.push_back((piece, PiecePlace::default()));
-        if self.sending.len() == 1 || self.blocks.part.side_by_side {
+        self.crowded_at = self.crowded_at(piece);
+        if self.sending.len() == 1 || self.side_by_side {
             self.send_on()
         } else {
             Ok(())
@@ -490,6 +529,12 @@ impl TransferCarrier for MeshCarrier<'_, '_, '_> {
 
     fn give(&mut self, token: SyncToken) -> Result<(), MeshError> {
         self.mesh.give(token.peer, token.id)
+    }
+
+    fn abandon_turns(&mut self) {
+        self.side_by_side = true;
+        self.expected.clear();
+        self.mesh.abandon_turns();
     }
 
     fn is_idle(&self) -> bool {
@@ -525,6 +570,7 @@ impl TransferCarrier for MeshCarrier<'_, '_, '_> {
                 }
             }
             self.send_on()?;
+            self.look_for_crowds();
         }
         events.append(&mut self.events);
         Ok(())

@@ -55,6 +55,10 @@ pub struct TcpMesh {
     nap: Duration,
     /// Tokens of calls that this rank has not begun: their givers were faster.
     early: Vec<MeshToken>,
+    /// The last call in which this rank waited for no more tokens.
+    without_turns: Option<u32>,
+    /// Links may take so many times as long as their published rates say.
+    patience: f64,
     /// A call failed.
     is_closed: bool,
     /// How fast blocks come.
@@ -98,6 +102,8 @@ impl TcpMesh {
             calls: 0,
             nap: NAP,
             early: Vec::new(),
+            without_turns: None,
+            patience: 1.0,
             is_closed: false,
             meter: ArrivalMeter::new(0),
         }
@@ -132,6 +138,24 @@ impl TcpMesh {
             peer.pace(rate(rank))?;
         }
         Ok(())
+    }
+
+    /// Calls have shown that links may take so many times as long as their published rates say.
+    pub fn be_patient(&mut self, times: f64) {
+        self.patience = times;
+    }
+
+    /// The time that so many octets take to a rank, where they are alone on the way.
+    pub(super) fn planned_time(&mut self, rank: u32, octets: usize) -> Option<Duration> {
+        let rate = super::socket::payload_rate(self.peer(rank).ok()?.pace_now()?);
+        Duration::try_from_secs_f64(self.patience * octets as f64 / rate).ok()
+    }
+
+    /// This rank waits for no more tokens in this call: they may come in later ones. Blocks that come
+    /// beside each other say nothing about their links.
+    pub(super) fn abandon_turns(&mut self) {
+        self.without_turns = Some(self.calls);
+        self.meter.pause();
     }
 
     /// Marks tokens and acknowledgements with this class for switches that look at it; 0: with none.
@@ -329,7 +353,9 @@ impl TcpMesh {
     }
 
     fn take_tokens(&mut self, rank: u32, tokens: &mut Vec<MeshToken>) -> Result<(), MeshError> {
-        let calls = self.calls;
+        let (calls, without_turns) = (self.calls, self.without_turns);
+        let is_unawaited =
+            |call| without_turns.is_some_and(|last| last.wrapping_sub(call) <= MOST_AHEAD);
         let peer = self.peer(rank)?;
         let mut early = Vec::new();
         let mut octets = [0; 512];
@@ -359,6 +385,7 @@ impl TcpMesh {
                 0 => tokens.push(token),
                 // A rank to which nothing comes may be several calls ahead.
                 1..=MOST_AHEAD => early.push(token),
+                _ if is_unawaited(token.call) => {}
                 _ => {
                     return Err(MeshError::Nonsense {
                         rank,

@@ -90,6 +90,10 @@ impl<C: TransferCarrier> TransferCarrier for TracedCarrier<'_, C> {
         self.inner.give(token)
     }
 
+    fn abandon_turns(&mut self) {
+        self.inner.abandon_turns();
+    }
+
     fn is_idle(&self) -> bool {
         self.inner.is_idle()
     }
@@ -110,6 +114,7 @@ impl<C: TransferCarrier> TransferCarrier for TracedCarrier<'_, C> {
                 CarrierEvent::Arrived(piece) => RankStep::Arrived(self.incoming(piece)),
                 CarrierEvent::Gone(piece) => RankStep::SendGone(self.outgoing(piece)),
                 CarrierEvent::Taken(token) => RankStep::TokenTaken(traced(token)),
+                CarrierEvent::Crowded => continue,
             });
         }
         Ok(())
