@@ -5,7 +5,7 @@
 //! Needs: apt-get install slurmctld slurmd slurm-client slurm-wlm-basic-plugins environment-modules
 //! openmpi-bin mpich gcc
 use crate::common::epochs::{FORCED, TREE, calls, shared, ways};
-use crate::common::job::BOTH;
+use crate::common::job::{BOTH, TestJob, compiled};
 use crate::common::machine_share::MachinePart;
 use crate::common::runtime::lib;
 use std::fmt;
@@ -436,5 +436,92 @@ fn over_an_mpi_it_is_not_made_for_it_stands_aside_with_one_line() {
                 && err.contains("the MPI library's own routines run"),
             "{flags:?}: {err}"
         );
+    }
+}
+
+/// What a program that is no MPI program shows of itself: descriptors, threads, and whether heddle's
+/// library is mapped.
+const SHELL: &str = "cd /proc/$$; echo fd/* task/*; grep -c libheddle.so maps";
+const PYTHON: &str = "import os
+fds, tasks = (sorted(os.listdir('/proc/self/' + what)) for what in ('fd', 'task'))
+print('fds', len(fds), fds, 'tasks', len(tasks))
+print(sum('libheddle.so' in line for line in open('/proc/self/maps')))";
+
+/// The lines of such a program, loaded or not: what it has, and how often the library is mapped.
+fn shown(program: &[&str], library: Option<&Path>, dir: &Path) -> (String, u32) {
+    let mut command = Command::new(program[0]);
+    command
+        .args(&program[1..])
+        .env_remove("LD_PRELOAD")
+        .env_remove("HEDDLE")
+        .envs(library.map(|library| ("LD_PRELOAD", library)))
+        .env("HEDDLE_DIR", dir)
+        .env("HEDDLE_VERBOSE", "2");
+    let output = command.output().expect("the program");
+    let [out, err] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+    assert_eq!(err, "", "{program:?}");
+    let (has, mapped) = out.trim_end().split_once('\n').expect("two lines");
+    // The only thread of a process has its number.
+    let number = has.split("task/").nth(1).unwrap_or("no number");
+    (
+        has.replace(number, "PID"),
+        mapped.parse().expect("a number"),
+    )
+}
+
+#[test]
+fn a_program_that_is_no_mpi_program_is_left_alone() {
+    let dir = shared(TREE);
+    let library = lib().join("libheddle.so");
+    for program in [&["sh", "-c", SHELL], &["python3", "-c", PYTHON]] {
+        let (own, unmapped) = shown(program, None, dir.path());
+        let (loaded, mapped) = shown(program, Some(&library), dir.path());
+        assert_eq!(own, loaded, "{program:?}");
+        assert!(unmapped == 0 && mapped > 0, "{program:?}: {mapped}");
+    }
+}
+
+/// Runs a program with AddressSanitizer under an MPI, with this LD_PRELOAD beside the lab's library and
+/// this in ASAN_OPTIONS.
+fn sanitized(mpi: &str, dir: &Path, preload: &str, options: &str) -> Output {
+    let program = compiled("steady.c", mpi, &["-fsanitize=address"]);
+    let preload = format!("{preload}:{}", lib().join("libheddle-idle.so").display());
+    TestJob::new(mpi, 4)
+        .dir(dir)
+        .env(FORCED.0, FORCED.1)
+        .env("SHIM", &preload)
+        // The MPI libraries keep memory until the end.
+        .env("ASAN_OPTIONS", &format!("detect_leaks=0:{options}"))
+        .output(&program, &["1"])
+}
+
+#[test]
+fn address_sanitizer_refuses_it_and_takes_it_by_either_way_of_the_guide() {
+    let (heddle, folder) = (lib().join("libheddle.so"), lib().display().to_string());
+    let heddle = heddle.to_str().expect("a plain path");
+    let (_, told) = GUIDE.split_once("```text\nASan").expect("ASan's line");
+    let told = told.split_once(';').expect("a hint behind it").0;
+    let first = snippet("asan-first").replace("/usr/lib/heddle", &folder);
+    let first = Command::new("bash")
+        .args(["-euc", &format!("{first}\nprintf %s \"$LD_PRELOAD\"")])
+        .env_remove("LD_PRELOAD")
+        .output()
+        .expect("bash");
+    let first = String::from_utf8(first.stdout).expect("a plain path");
+    let (name, order) = snippet("asan-order").trim().split_once('=').unwrap();
+    assert_eq!(name, "ASAN_OPTIONS");
+    for mpi in BOTH {
+        let dir = shared(TREE);
+        let refused = sanitized(mpi, dir.path(), heddle, "");
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(!refused.status.success() && said.contains(told), "{said}");
+        for (preload, options) in [(&first[..], ""), (heddle, order)] {
+            let dir = shared(TREE);
+            let output = sanitized(mpi, dir.path(), preload, options);
+            let [out, err] = [&output.stdout, &output.stderr].map(|b| String::from_utf8_lossy(b));
+            let is_well = output.status.success() && out.contains(" 0 wrong\n");
+            assert!(is_well, "{mpi} {preload} {options}: {out}{err}");
+            assert_eq!(ways(dir.path()), SERVED, "{mpi} {preload} {options}: {err}");
+        }
     }
 }

@@ -156,6 +156,26 @@ fn conditions_end_with_the_job_whatever_ends_it() {
     lab.down();
 }
 
+/// The benchmark does this by itself; the others wait for the rank within their calls.
+#[test]
+fn a_rank_comes_late_to_each_call() {
+    let lab = LabCommands::up("late", TWO);
+    for mpi in BOTH {
+        let program = lib().join(format!("bench-{mpi}"));
+        let small = ["--size", "1000", "--iterations", "3", "--json"];
+        let program = [&[program.to_str().unwrap()], &small[..]].concat();
+        let said = lab.job(mpi, &[], &[&program[..], &["--late", "2:300"]].concat());
+        let (_, median) = said.split_once("\"median_seconds\":").expect("a median");
+        let median: f64 = median.split(',').next().unwrap().parse().unwrap();
+        assert!(median >= 0.3, "{mpi}: {said}");
+        let begin = ["mpirun", "--mpi", mpi, "--no-shim", "--"];
+        let said = lab.refused(&[&begin, &program[..], &["--late", "4:300"]].concat());
+        let told = "bench: --late: rank 4 is not in this job";
+        assert_eq!(said.matches(told).count(), 1, "{mpi}: {said}");
+    }
+    lab.down();
+}
+
 #[test]
 fn bad_conditions_are_refused_before_the_job() {
     let lab = LabCommands::up("bad", TWO);

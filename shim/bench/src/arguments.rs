@@ -1,5 +1,6 @@
 //! The command line.
 use crate::bench_collective::{BenchCollective, BenchSelection};
+use crate::late_rank::LateRank;
 use clap::Parser;
 use std::path::PathBuf;
 
@@ -79,6 +80,10 @@ pub(crate) struct Args {
     /// clear which of the two is faster
     #[arg(long, requires = "compare")]
     pub(crate) until_clear: bool,
+    /// This rank sleeps so many milliseconds before each call. Its own time begins after that; the
+    /// others wait for it within the call, so a call takes that much longer
+    #[arg(long, value_name = "RANK:MS", conflicts_with = "rows")]
+    pub(crate) late: Option<LateRank>,
 }
 
 impl Args {

@@ -8,6 +8,7 @@ mod bench_collective;
 mod block_layout;
 mod block_lengths;
 mod combined;
+mod late_rank;
 mod library_routines;
 mod machine;
 mod sequential_test;
@@ -38,12 +39,10 @@ fn main() -> ExitCode {
     if args.each {
         introduce(&world);
     }
-    if args.compare
-        && collectives
-            .iter()
-            .any(|c| c.is_unequal() || c.comes_as_one())
-    {
-        eprintln!("bench: --compare is for MPI_Alltoall and MPI_Allgather");
+    if let Some(refused) = refusal(&args, &world) {
+        if world.rank() == 0 {
+            eprintln!("bench: {refused}");
+        }
         return ExitCode::from(64);
     }
     let own = if args.compare {
@@ -76,6 +75,15 @@ fn main() -> ExitCode {
         measure(&world, &args, &wanted, own);
     }
     ExitCode::SUCCESS
+}
+
+/// What is wrong with the command line, for the ranks of this job.
+fn refusal(args: &Args, world: &SimpleCommunicator) -> Option<String> {
+    let mut collectives = args.collective.0.iter();
+    if args.compare && collectives.any(|c| c.is_unequal() || c.comes_as_one()) {
+        return Some("--compare is for MPI_Alltoall and MPI_Allgather".to_owned());
+    }
+    args.late?.check(world.size()).err()
 }
 
 /// Each collective and size once.
@@ -190,6 +198,8 @@ struct CollectiveBench<'a> {
     collective: BenchCollective,
     block: usize,
     check: bool,
+    /// How long this rank sleeps before each call.
+    late: Option<Duration>,
     /// Every other row of calls goes here.
     own: Option<LibraryRoutines>,
     /// Calls that are timed as one.
@@ -228,6 +238,7 @@ impl<'a> CollectiveBench<'a> {
             collective,
             block,
             check: args.check,
+            late: args.late.and_then(|late| late.sleep_of(world.rank())),
             own: None,
             row: 1,
             send: vec![0; sent.octets()],
@@ -275,6 +286,8 @@ impl<'a> CollectiveBench<'a> {
             }
             self.world.barrier();
             let own = self.own.filter(|_| goes_past(self.took.len()));
+            // The others have begun their time, this rank has not.
+            self.late.into_iter().for_each(std::thread::sleep);
             let began = Instant::now();
             (0..self.row).for_each(|_| self.call(own));
             let legs = if self.collective == BenchCollective::Pingpong {
