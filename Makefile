@@ -12,7 +12,7 @@ STRESS_TROUBLES ?= 100
 TEST_THREADS := RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$(( $$(nproc) > 6 ? $$(nproc) : 6 ))}
 TREES ?= 200
 
-.PHONY: help demo test test-packages test-many stress test-networks test-suites test-device build install packages-deb packages-rpm tarball packages check bench-quick bench-mpi bench-live bench-comms bench-programs bench-map bench-fleet bench-scaling predictions figure11 fuzz clean
+.PHONY: help demo test test-packages test-many stress test-networks test-suites test-device build install packages-deb packages-rpm tarball packages check bench-quick bench-mpi bench-live bench-comms bench-programs bench-conditions bench-map bench-fleet bench-scaling predictions figure11 fuzz clean
 
 help:
 	@echo "make demo         an emulated cluster, a job on it, the terminal interface"
@@ -36,6 +36,8 @@ help:
 	@echo "make bench-live   what the runtime costs a call of 1 kB that goes the library's own way, agreements included: docs/live-change.md"
 	@echo "make bench-comms  what the runtime costs communicators that live for one small call: docs/live-change.md"
 	@echo "make bench-programs  whole programs of others with the runtime and without it: docs/programs.md; NPB=FOLDER: NPB's, built there, too"
+	@echo "make bench-conditions  a job with the runtime and without it under wrong rates, loss, other traffic, firewalls: docs/mpi-runtime.md; hours;"
+	@echo "                  CONDITIONS=--short: minutes; CONDITIONS=--help says more (root)"
 	@echo "make bench-map    heddle map on TREES (now $(TREES)) random emulated trees against the truth: docs/map-judged.md (root)"
 	@echo "make bench-fleet  what a simulated fleet of 1,000 switches and 20,000 hosts costs: docs/fleet.md; PARTS=controller: only that"
 	@echo "make bench-scaling  time and memory of planning against hosts: docs/scaling.md and docs/scaling.svg"
@@ -145,6 +147,12 @@ bench-programs:
 	@scripts/need-root "make bench-programs"
 	@$(MAKE) --no-print-directory build
 	scripts/bench-programs $(if $(NPB),--npb $(NPB))
+
+bench-conditions:
+	@scripts/packages build lab
+	@scripts/need-root "make bench-conditions"
+	@$(MAKE) --no-print-directory build
+	scripts/bench-conditions $(CONDITIONS)
 
 bench-map:
 	@scripts/packages build lab
