@@ -22,13 +22,15 @@ fn job(
     (mpi, library): (&str, Mpi),
     network: LibraryNetwork,
     topology: &str,
+    launched_by: &[&str],
 ) -> (TestJobOutput, JobRecord) {
     let dir = up.lab.dir().join("shared");
     let _ = fs::remove_dir_all(&dir);
     publish(&dir, topology);
     let bench = lib().join(format!("bench-{mpi}"));
     let bench = bench.to_str().expect("a plain path");
-    let words = [bench, "--size", "65536", "--iterations", "8", "--check"];
+    let bench = [bench, "--size", "65536", "--iterations", "8", "--check"];
+    let words = launched_by.iter().copied().chain(bench);
     let job = lab::mpi::MpiJob {
         timeout: Some(Duration::from_secs(120)),
         conditions: JobConditions {
@@ -56,7 +58,13 @@ fn both() -> impl Iterator<Item = (&'static str, Mpi)> {
 fn where_the_library_uses_another_network_heddle_stands_aside_and_names_it() {
     let up = RunningLab::with(MachinePart::Half, "another", TWO);
     for library in both() {
-        let (said, record) = job(&up, library, LibraryNetwork::Management, &topology(&up));
+        let (said, record) = job(
+            &up,
+            library,
+            LibraryNetwork::Management,
+            &topology(&up),
+            &[],
+        );
         let line = "the library sends over mgmt0, 10.78.";
         let tree =
             "; the published tree is that of 10.77.0.0/16; the MPI library's own routines run";
@@ -86,7 +94,7 @@ fn where_published_rates_are_too_low_calls_show_it() {
     let slow = topology(&up).replace("20000000", "2000000");
     assert_ne!(slow, topology(&up));
     for library in both() {
-        let (said, record) = job(&up, library, LibraryNetwork::Data, &slow);
+        let (said, record) = job(&up, library, LibraryNetwork::Data, &slow, &[]);
         let line = "calls end sooner than the published rates allow";
         assert!(
             said.heddle.iter().any(|text| text.contains(line)),
@@ -97,5 +105,37 @@ fn where_published_rates_are_too_low_calls_show_it() {
             let paced = calls.bound_seconds / calls.seconds;
             assert!(paced > 1.25, "{calls:?}");
         }
+    }
+}
+
+/// A host may have another name on another network, and MPI may use that one.
+#[test]
+fn a_host_that_calls_itself_otherwise_is_known_by_its_addresses() {
+    const RENAMED: [&str; 6] = [
+        "unshare",
+        "--uts",
+        "sh",
+        "-c",
+        "hostname ib-$(hostname) && exec \"$@\"",
+        "sh",
+    ];
+    let up = RunningLab::with(MachinePart::Half, "renamed", TWO);
+    for library in both() {
+        let (said, record) = job(&up, library, LibraryNetwork::Data, &topology(&up), &RENAMED);
+        assert!(
+            record.aside.is_none() && record.epoch > 0,
+            "{:?}",
+            said.heddle
+        );
+        assert!(
+            record.hosts.iter().all(|host| !host.starts_with("ib-")),
+            "{record:?}"
+        );
+        let dir = up.lab.dir().join("shared");
+        assert!(
+            ways(&dir).iter().any(|way| way.ends_with("aapc")),
+            "{:?}",
+            ways(&dir)
+        );
     }
 }

@@ -7,6 +7,7 @@ use crate::presences;
 use crate::process_set::{ProcessSet, threads_call_at_once};
 use crate::registry::{self, WorldRanks};
 use crate::root_rank;
+use runtime::rank_host::RankHost;
 use runtime::settings;
 use runtime::watchdog;
 use std::ffi::c_char;
@@ -14,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// Bytes of a host name on the wire between ranks: no MPI has longer processor names.
+/// No MPI has longer processor names.
 const NAME: usize = 256;
 /// Some communicator's members did not all come: those of others are waited for this long only.
 static WAITED_IN_VAIN: AtomicBool = AtomicBool::new(false);
@@ -104,14 +105,19 @@ fn patience() -> Duration {
     }
 }
 
-/// The host of each member, as MPI calls it; remembered from now on. Collective.
-fn ask_hosts(within: &CallComm, members: Option<&WorldRanks>) -> MpiResult<Vec<String>> {
+/// The host of each member; remembered from now on. Collective.
+fn ask_hosts(within: &CallComm, members: Option<&WorldRanks>) -> MpiResult<Vec<RankHost>> {
     let (mut name, mut length) = ([0u8; NAME], 0);
     // SAFETY: MPI_MAX_PROCESSOR_NAME is 128 in MPICH and 256 in Open MPI.
     check(unsafe {
         (mpi().call.Get_processor_name)(name.as_mut_ptr().cast::<c_char>(), &mut length)
     })?;
-    let hosts: Vec<String> = within.gather_all(&name)?.chunks(NAME).map(text).collect();
+    let mut own = RankHost::here(&text(&name)).to_bytes();
+    let least = within.least_numbers(&[u64::MAX - own.len() as u64])?;
+    let longest = least.first().map_or(0, |least| u64::MAX - least) as usize;
+    own.resize(longest, 0);
+    let all = within.gather_all(&own)?;
+    let hosts: Vec<RankHost> = all.chunks(longest).map(RankHost::from_bytes).collect();
     if let Some(members) = members {
         registry::remember_hosts(members, &hosts);
     }

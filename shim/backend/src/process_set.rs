@@ -35,6 +35,7 @@ use runtime::agreement_pace::AgreementPace;
 use runtime::call_forecast::NOT_SERVED;
 use runtime::look_allowance;
 use runtime::plan::FollowedEpoch;
+use runtime::rank_host::RankHost;
 use runtime::watchdog;
 use selection::decision_table::{Collective, DataCarrier, Mpi, Way};
 use selection::learning::CallClass;
@@ -54,7 +55,7 @@ pub(crate) const BACKEND_MPI: Mpi = if cfg!(open_mpi) {
 pub(crate) struct ProcessSet {
     rank: u32,
     /// The host of each rank.
-    hosts: Vec<String>,
+    hosts: Vec<RankHost>,
     pace: AgreementPace,
     row: CallRow,
     forecasts: LengthForecasts,
@@ -101,7 +102,7 @@ pub(crate) fn lock(set: &Mutex<ProcessSet>) -> MutexGuard<'_, ProcessSet> {
 impl ProcessSet {
     pub(crate) fn new(
         within: &CallComm,
-        hosts: Vec<String>,
+        hosts: Vec<RankHost>,
         members: Option<&WorldRanks>,
     ) -> ProcessSet {
         look_allowance::count_look();

@@ -6,6 +6,7 @@ use crate::error_handlers::quietly;
 use crate::mpi::mpi;
 use crate::mpi_result::{MpiResult, check};
 use crate::process_set::{self, ProcessSet};
+use runtime::rank_host::RankHost;
 use std::collections::HashMap;
 use std::ffi::c_int;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
@@ -29,7 +30,7 @@ struct LivingSet {
 struct ProcessSetRegistry {
     /// The process sets, the one released last at the end.
     sets: Vec<LivingSet>,
-    hosts: HashMap<c_int, String>,
+    hosts: HashMap<c_int, RankHost>,
     /// Process sets made here so far.
     made: u32,
 }
@@ -176,7 +177,7 @@ pub(crate) fn all() -> Vec<Arc<Mutex<ProcessSet>>> {
 }
 
 /// The hosts of these members, in their order, if all are known.
-pub(crate) fn hosts(members: &WorldRanks) -> Option<Vec<String>> {
+pub(crate) fn hosts(members: &WorldRanks) -> Option<Vec<RankHost>> {
     let registry = registry();
     members
         .0
@@ -186,7 +187,7 @@ pub(crate) fn hosts(members: &WorldRanks) -> Option<Vec<String>> {
 }
 
 /// Remembers them.
-pub(crate) fn remember_hosts(members: &WorldRanks, hosts: &[String]) {
+pub(crate) fn remember_hosts(members: &WorldRanks, hosts: &[RankHost]) {
     registry()
         .hosts
         .extend(members.0.iter().copied().zip(hosts.iter().cloned()));

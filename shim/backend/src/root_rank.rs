@@ -15,6 +15,7 @@ use runtime::helper::client::{self, EpochNews, SharedDirectory};
 use runtime::last_decisions::LastDecisions;
 use runtime::plan::FollowedEpoch;
 use runtime::process_set_view::ProcessSetView;
+use runtime::rank_host::RankHost;
 use runtime::record::{self, CallTimer, JobRecorder};
 use runtime::settings::{ForcedWays, RuntimeSettings};
 use runtime::stderr;
@@ -45,7 +46,7 @@ pub(crate) struct RootRank {
     directory: Option<Arc<Mutex<SharedDirectory>>>,
     /// The news of the directory that the members know.
     seen: u64,
-    hosts: Vec<String>,
+    hosts: Vec<RankHost>,
     recorder: SharedRecorder,
     looked: Option<Instant>,
     agreed: Instant,
@@ -136,7 +137,7 @@ fn is_first_of_the_job() -> bool {
 }
 
 impl RootRank {
-    pub(crate) fn new(hosts: &[String], members: Option<&WorldRanks>) -> RootRank {
+    pub(crate) fn new(hosts: &[RankHost], members: Option<&WorldRanks>) -> RootRank {
         let settings = settings();
         let directory = directory(&settings);
         if let Some(directory) = &directory {
@@ -150,10 +151,11 @@ impl RootRank {
                 client::lock(directory).wait_for_news(waits);
             }
         }
+        let names: Vec<String> = hosts.iter().map(RankHost::to_string).collect();
         let recorder = SharedRecorder::of(members, || {
             static RECORDS: AtomicU32 = AtomicU32::new(1);
             JobRecorder::new(
-                record::start(hosts, RECORDS.fetch_add(1, Ordering::Relaxed), BACKEND_MPI),
+                record::start(&names, RECORDS.fetch_add(1, Ordering::Relaxed), BACKEND_MPI),
                 directory.clone(),
             )
         });
@@ -307,11 +309,11 @@ impl RootRank {
             }
         }
         self.aside = None;
-        self.recorder
-            .lock()
-            .follows(view.epoch, None, |collective, block| {
-                view.bound_seconds(collective, block)
-            });
+        let mut recorder = self.recorder.lock();
+        recorder.runs_on(&view.hosts_of_ranks());
+        recorder.follows(view.epoch, None, |collective, block| {
+            view.bound_seconds(collective, block)
+        });
     }
 
     /// The members have planned.

@@ -3,6 +3,7 @@ use crate::call_comm::CallComm;
 use crate::location::beside_this_library;
 use crate::mpi_result::MpiResult;
 use inventory::TopologyFile;
+use runtime::rank_host::RankHost;
 use runtime::tracing::recorder::{TraceOrder, TraceRecorder};
 use runtime::tracing::{self, clock};
 use selection::decision_table::{Collective, Way};
@@ -36,7 +37,11 @@ impl SetTrace {
     }
 
     /// Where a trace is recorded, the ranks find how far their clocks are apart. Collective.
-    pub(crate) fn compare_clocks(&mut self, within: &CallComm, hosts: &[String]) -> MpiResult<()> {
+    pub(crate) fn compare_clocks(
+        &mut self,
+        within: &CallComm,
+        hosts: &[RankHost],
+    ) -> MpiResult<()> {
         let Some(recorder) = &mut self.0 else {
             return Ok(());
         };

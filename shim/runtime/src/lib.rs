@@ -16,6 +16,7 @@
 //! | [`communicator_work`] | when a communicator has done enough for heddle to look at it |
 //! | [`look_allowance`] | whether it can afford to look at a first call already |
 //! | [`call_forecast`] | how large the next calls are whose size no rank knows alone |
+//! | [`rank_host`] | what a rank's host is called, and where it is reached |
 //! | [`process_set_view`] | a process set on the tree of an epoch |
 //! | [`plan`] | its own schedule out of an epoch |
 //! | [`network_evidence`] | whether the library's messages cross the published tree |
@@ -45,6 +46,7 @@ pub mod look_allowance;
 pub mod network_evidence;
 pub mod plan;
 pub mod process_set_view;
+pub mod rank_host;
 pub mod record;
 pub mod settings;
 mod signals;

@@ -10,6 +10,7 @@ mod tests;
 
 use crate::host_leaders::HostLeaders;
 use crate::process_set_view::{FollowError, ProcessSetView};
+use crate::rank_host::RankHost;
 use crate::settings::ForcedWays;
 use directory::epoch::LeanEpoch;
 use inventory::{Bytes, TopologyFile, counted};
@@ -52,7 +53,7 @@ impl UnplannedEpoch {
     /// [`FollowError`], the same on every rank.
     pub fn new(
         lean: LeanEpoch,
-        hosts: &[String],
+        hosts: &[RankHost],
         mpi: Mpi,
         force: ForcedWays,
         learns: bool,

@@ -1,4 +1,5 @@
 //! A process set on the tree of an epoch: its hosts' part of it, with its ranks as leaves.
+use crate::rank_host::RankHost;
 use crate::tcp::StreamPace;
 use directory::epoch::LeanEpoch;
 use inventory::tree::{Tree, TreeError};
@@ -8,7 +9,7 @@ use schedules::bound;
 use schedules::verify::ScheduleViolation;
 use selection::decision_table::{Collective, CollectiveTraffic, Mpi};
 use selection::learned::LearnedPlace;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -98,14 +99,14 @@ impl ProcessSetView {
     ///
     /// # Errors
     /// [`FollowError`], the same on every rank.
-    pub fn of(lean: &LeanEpoch, hosts: &[String]) -> Result<ProcessSetView, FollowError> {
+    pub fn of(lean: &LeanEpoch, hosts: &[RankHost]) -> Result<ProcessSetView, FollowError> {
         if hosts.len() > MOST_RANKS {
             return Err(FollowError::TooMany(hosts.len()));
         }
         let epoch = lean.number;
         let tree = |error| FollowError::Tree { epoch, error };
         let whole = lean.topology.tree().map_err(tree)?;
-        let members = members(&whole, hosts).map_err(tree)?;
+        let members = members(&whole, &lean.topology, hosts).map_err(tree)?;
         if let [(only, _)] = members.as_slice() {
             return Err(FollowError::OneHost(only.clone()));
         }
@@ -192,6 +193,13 @@ impl ProcessSetView {
                 named.join(", ")
             )
         })
+    }
+
+    /// The host of each rank, as the topology calls it.
+    pub fn hosts_of_ranks(&self) -> Vec<String> {
+        let names = self.hosts.host_names();
+        let host = |&host: &u32| names.get(host as usize).cloned().unwrap_or_default();
+        self.host_of.iter().map(host).collect()
     }
 
     /// A rank's address on the network, where the topology says it.
@@ -299,22 +307,17 @@ impl ProcessSetView {
 
 /// The communicator's hosts as the topology names them, in the order of their first rank, with
 /// their ranks.
-fn members(tree: &Tree, hosts: &[String]) -> Result<Vec<(String, Vec<u32>)>, TreeError> {
-    let known: std::collections::HashMap<&str, usize> = tree
-        .host_names()
-        .iter()
-        .enumerate()
-        .map(|(i, n)| (n.as_str(), i))
-        .collect();
+fn members(
+    tree: &Tree,
+    topology: &TopologyFile,
+    hosts: &[RankHost],
+) -> Result<Vec<(String, Vec<u32>)>, TreeError> {
+    let known = KnownHosts::of(tree, topology);
     let mut place = vec![None; tree.host_names().len()];
     let mut members: Vec<(String, Vec<u32>)> = Vec::new();
     for (rank, host) in hosts.iter().enumerate() {
-        // MPI may say "n3.cluster.example" where the inventory says "n3".
-        let short = host.split('.').next().unwrap_or(host);
-        let number = *known
-            .get(host.as_str())
-            .or_else(|| known.get(short))
-            .ok_or_else(|| TreeError::Unknown(host.clone()))?;
+        let unknown = || TreeError::Unknown(host.name().to_owned());
+        let number = known.number(host).ok_or_else(unknown)?;
         let at = *place[number].get_or_insert_with(|| {
             members.push((tree.host_names()[number].clone(), Vec::new()));
             members.len() - 1
@@ -322,6 +325,42 @@ fn members(tree: &Tree, hosts: &[String]) -> Result<Vec<(String, Vec<u32>)>, Tre
         members[at].1.push(rank as u32);
     }
     Ok(members)
+}
+
+/// The numbers of a topology's hosts, by what is known of them.
+struct KnownHosts<'a> {
+    by_address: HashMap<IpAddr, usize>,
+    by_name: HashMap<&'a str, usize>,
+}
+
+impl<'a> KnownHosts<'a> {
+    fn of(tree: &'a Tree, topology: &TopologyFile) -> KnownHosts<'a> {
+        let numbers = || tree.host_names().iter().enumerate();
+        let address = |name: &String| topology.hosts.get(name)?.address;
+        let addressed = numbers().filter_map(|(number, name)| Some((address(name)?, number)));
+        KnownHosts {
+            by_address: addressed.collect(),
+            by_name: numbers()
+                .map(|(number, name)| (name.as_str(), number))
+                .collect(),
+        }
+    }
+
+    /// By its addresses, else by its names.
+    fn number(&self, host: &RankHost) -> Option<usize> {
+        let by_address = |address| self.by_address.get(address);
+        // MPI may say "n3.cluster.example" where the inventory says "n3".
+        let by_name = |name: &String| {
+            let short = name.split('.').next().unwrap_or(name);
+            self.by_name
+                .get(name.as_str())
+                .or_else(|| self.by_name.get(short))
+        };
+        let found = host.addresses().iter().find_map(by_address);
+        found
+            .or_else(|| host.names().iter().find_map(by_name))
+            .copied()
+    }
 }
 
 /// The delays of the cables of this tree, together: a frame is delayed no longer on its way.

@@ -114,6 +114,11 @@ impl JobRecorder {
         self.write();
     }
 
+    /// Rank `r` runs on `hosts[r]`, as the topology calls it.
+    pub fn runs_on(&mut self, hosts: &[String]) {
+        (self.record.hosts, self.record.layout) = layout(hosts);
+    }
+
     /// A call begins.
     pub fn begin(
         &mut self,
@@ -322,15 +327,7 @@ fn timing() -> f64 {
 /// process.
 pub fn start(hosts: &[String], number: u32, mpi: Mpi) -> JobRecord {
     let started = now();
-    let mut distinct: Vec<String> = Vec::new();
-    let mut number_of = |host: &String| {
-        let known = distinct.iter().position(|other| other == host);
-        known.unwrap_or_else(|| {
-            distinct.push(host.clone());
-            distinct.len() - 1
-        }) as u32
-    };
-    let host_of: Vec<u32> = hosts.iter().map(&mut number_of).collect();
+    let (distinct, layout) = layout(hosts);
     let host = hosts.first().map_or("", String::as_str);
     let plain: String = host
         .chars()
@@ -355,7 +352,7 @@ pub fn start(hosts: &[String], number: u32, mpi: Mpi) -> JobRecord {
         updated: started,
         hosts: distinct,
         ranks: hosts.len() as u32,
-        layout: RankLayout::of(&host_of),
+        layout,
         mpi: mpi.into(),
         epoch: 0,
         epoch_since: started,
@@ -367,6 +364,20 @@ pub fn start(hosts: &[String], number: u32, mpi: Mpi) -> JobRecord {
         learning_saved_seconds: None,
         watched: None,
     }
+}
+
+/// The hosts in the order of their first ranks, and which ranks each has, if rank `r` runs on `hosts[r]`.
+fn layout(hosts: &[String]) -> (Vec<String>, RankLayout) {
+    let mut distinct: Vec<String> = Vec::new();
+    let mut number_of = |host: &String| {
+        let known = distinct.iter().position(|other| other == host);
+        known.unwrap_or_else(|| {
+            distinct.push(host.clone());
+            distinct.len() - 1
+        }) as u32
+    };
+    let host_of: Vec<u32> = hosts.iter().map(&mut number_of).collect();
+    (distinct, RankLayout::of(&host_of))
 }
 
 /// The user of this process. No name service is asked: it could load libraries into a program that

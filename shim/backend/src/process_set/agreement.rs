@@ -16,6 +16,7 @@ use runtime::agreement_pace::AgreementPace;
 use runtime::directive::RootDirective;
 use runtime::plan::UnplannedEpoch;
 use runtime::settings::ForcedWays;
+use runtime::tracing::recorder::TraceOrder;
 use runtime::watchdog;
 
 /// Octets of a header: the length of the body, the work until the next agreement, and whether the ranks
@@ -117,9 +118,8 @@ impl ProcessSet {
                 looks,
                 trace,
             } => {
-                self.trace.obey(trace, self.rank, &self.hosts);
                 self.network = NetworkKnowledge::before(looks);
-                self.take_up(&lean, force, learns);
+                self.take_up(&lean, force, learns, trace);
             }
         }
         if header[8] == 1 {
@@ -132,17 +132,21 @@ impl ProcessSet {
     }
 
     /// Takes up the epoch that rank 0 has read. Every rank can read it: they have the same octets.
-    fn take_up(&mut self, lean: &[u8], force: ForcedWays, learns: bool) {
+    fn take_up(&mut self, lean: &[u8], force: ForcedWays, learns: bool, trace: Option<TraceOrder>) {
         self.settled = None;
         let prospect = LeanEpoch::from_bytes(lean)
             .map_err(|e| e.to_string())
             .and_then(|lean| {
-                self.trace.follows(lean.number, &lean.topology);
+                let (number, topology) = (lean.number, lean.topology.clone());
                 UnplannedEpoch::new(lean, &self.hosts, BACKEND_MPI, force, learns)
+                    .map(|prospect| (prospect, number, topology))
                     .map_err(|e| e.to_string())
             });
         match prospect {
-            Ok(prospect) => {
+            Ok((prospect, number, topology)) => {
+                let hosts = prospect.view().hosts_of_ranks();
+                self.trace.obey(trace, self.rank, &hosts);
+                self.trace.follows(number, &topology);
                 self.learning
                     .move_to(prospect.place(BACKEND_MPI), prospect.setup());
                 self.followed = FollowState::Unplanned(Box::new(prospect));

@@ -1,4 +1,5 @@
 use super::*;
+use runtime::rank_host::RankHost;
 
 #[test]
 fn a_set_at_rest_keeps_no_room() {
@@ -8,7 +9,7 @@ fn a_set_at_rest_keeps_no_room() {
         rank: 1,
         size: 2,
     };
-    let hosts = ["n0", "n1"].map(str::to_owned).to_vec();
+    let hosts = ["n0", "n1"].map(RankHost::named).to_vec();
     let mut set = ProcessSet::new(&within, hosts, None);
     set.room.of(1 << 20).expect("memory");
     set.room.done();

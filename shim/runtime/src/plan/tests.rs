@@ -29,7 +29,7 @@ fn unplanned(
     force: ForcedWays,
     hosts: &[&str],
 ) -> Result<UnplannedEpoch, FollowError> {
-    let hosts: Vec<String> = hosts.iter().map(|h| (*h).to_owned()).collect();
+    let hosts: Vec<RankHost> = hosts.iter().map(|h| RankHost::named(h)).collect();
     UnplannedEpoch::new(lean, &hosts, Mpi::Mpich, force, false)
 }
 
@@ -331,4 +331,26 @@ fn the_octets_between_hosts_are_those_that_every_way_moves() {
     assert_eq!(octets(Collective::Allgather), 80);
     assert_eq!(octets(Collective::Allreduce), 20);
     assert_eq!(octets(Collective::Bcast), 20);
+}
+
+#[test]
+fn a_host_is_known_by_its_addresses_first_and_then_by_its_names() {
+    let host = |names: &[&str], addresses: &[&str]| {
+        RankHost::new(
+            names.iter().map(|name| (*name).to_owned()),
+            addresses.iter().map(|text| text.parse().unwrap()),
+        )
+    };
+    let hosts = [
+        host(&["ib-w"], &["10.99.0.1", "10.0.0.1"]),
+        // It had another's name when the inventory was written.
+        host(&["w"], &["10.0.0.2"]),
+        host(&["ib-y", "node3", "y.cluster.example"], &["10.99.0.3"]),
+        host(&["z"], &[]),
+    ];
+    let view = ProcessSetView::of(&lean("100M"), &hosts).unwrap();
+    assert_eq!(view.hosts_of_ranks(), ["w", "x", "y", "z"]);
+    let stranger = [host(&["ib-w", "w2"], &["10.99.0.1"])];
+    let refused = ProcessSetView::of(&lean("100M"), &stranger).unwrap_err();
+    assert!(refused.to_string().contains("ib-w"), "{refused}");
 }

@@ -41,10 +41,10 @@ impl MeetingTimes {
 
 /// Holds the meetings. `gather` gives everybody's octets in rank order, and returns on no rank
 /// before it was called on all. `None` where it fails.
-pub fn compare<E>(
+pub fn compare<H: PartialEq, E>(
     meetings: usize,
     rank: usize,
-    hosts: &[String],
+    hosts: &[H],
     mut gather: impl FnMut(&[u8]) -> Result<Vec<u8>, E>,
 ) -> Result<Option<ClockBounds>, E> {
     let mut rounds = Vec::new();
@@ -59,7 +59,11 @@ pub fn compare<E>(
 }
 
 /// The bounds of the clock of this rank's host, as far as the meetings tell.
-fn bounds(rounds: &[Vec<MeetingTimes>], rank: usize, hosts: &[String]) -> Option<ClockBounds> {
+fn bounds<H: PartialEq>(
+    rounds: &[Vec<MeetingTimes>],
+    rank: usize,
+    hosts: &[H],
+) -> Option<ClockBounds> {
     let host = hosts.get(rank)?;
     let ours = |of: usize| hosts.get(of) == Some(host);
     let root = |of: usize| hosts.get(of) == hosts.first();
@@ -114,7 +118,7 @@ mod tests {
             vec![times(200, 150), times(1190, 1160)],
             vec![times(300, 215), times(1300, 1205)],
         ];
-        let hosts = ["a", "b"].map(str::to_owned);
+        let hosts = ["a", "b"];
         let found = bounds(&rounds, 1, &hosts).unwrap();
         // Meeting 1: 1120 - 150 .. 1160 - 100; meeting 2: 1190 - 215 .. 1205 - 200.
         assert_eq!((found.least, found.most), (975, 1005));
