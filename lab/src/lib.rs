@@ -28,6 +28,7 @@ pub mod bridge_mib;
 mod cable;
 pub mod conditions;
 mod daemons;
+mod departure;
 mod down;
 mod error;
 pub mod exec;

@@ -9,7 +9,7 @@ use crate::error::{KernelErrorContext, LabError, LabResult};
 use crate::plan::LabOptions;
 use crate::port_shape::PortShape;
 use crate::relay::RelayPort;
-use crate::{netns, tbf};
+use crate::{departure, netns, tbf};
 use futures_util::{StreamExt, TryStreamExt};
 use inventory::Mac;
 use rtnetlink::packet_core::{NetlinkMessage, NetlinkPayload};
@@ -311,6 +311,28 @@ impl NetlinkNamespace {
         let index = self.index(port).await?;
         self.queue(port, tbf::bands(index), "giving it bands (pfifo_fast)")
             .await
+    }
+
+    /// Lets frames that come in leave their hosts. A kernel that takes no such program counts them as
+    /// the hosts' until they leave the switch, which its daemon's log says.
+    pub(crate) async fn end_ownership(&self, port: &str) -> LabResult<()> {
+        let index = self.index(port).await?;
+        let program = match departure::load() {
+            Ok(program) => program,
+            Err(error) => {
+                tracing::warn!(
+                    "{}: {error}; beside other traffic a connection gets less than between real \
+                     machines",
+                    self.place(port, "loading a program (bpf)")
+                );
+                return Ok(());
+            }
+        };
+        for request in departure::requests(index, &program) {
+            self.queue(port, request, "giving it a program (bpf)")
+                .await?;
+        }
+        Ok(())
     }
 
     async fn queue(

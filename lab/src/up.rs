@@ -250,6 +250,7 @@ pub(crate) async fn plug_in(
     }
     match kind {
         LabNodeKind::Switch => {
+            wire.end_ownership(port).await?;
             wire.enslave(port, "br0", Some(crate::plan::path_cost(cable.rate)))
                 .await
         }

@@ -84,8 +84,11 @@ impl TcpMesh {
         } else {
             "alltoall over tcp"
         };
-        let early = self.begin().into_iter();
-        let tokens = early.map(MeshToken::of_part).collect();
+        let (crowded, early): (Vec<_>, Vec<_>) = self
+            .begin()
+            .into_iter()
+            .partition(|token| token.ends_turns());
+        let tokens = early.into_iter().map(MeshToken::of_part).collect();
         let length = incoming.first().map_or(0, |block| block.len());
         let streams = incoming.iter().map(|_| IncomingStream::default()).collect();
         let blocks = BlockStore {
@@ -96,7 +99,8 @@ impl TcpMesh {
             incoming,
             aside: HashMap::new(),
         };
-        let (sending, expected, events) = (VecDeque::new(), Vec::new(), Vec::new());
+        let (sending, expected) = (VecDeque::new(), Vec::new());
+        let events = crowded.iter().map(|_| CarrierEvent::Crowded).collect();
         let chunk = self.few(CHUNK).min(MOST_CHUNK);
         self.meter_call(part, framing, length);
         let yielding = self.yielding(part);
@@ -483,6 +487,7 @@ impl MeshCarrier<'_, '_, '_> {
     fn look_for_crowds(&mut self) {
         let is_late = |at: &mut Instant| Instant::now() >= *at;
         if self.crowded_at.take_if(is_late).is_some() {
+            self.mesh.tell_of_crowds();
             self.events.push(CarrierEvent::Crowded);
         }
     }
@@ -550,8 +555,11 @@ impl TransferCarrier for MeshCarrier<'_, '_, '_> {
             } else {
                 self.wait_on(&mut ready, &mut tokens)?;
             }
-            for MeshToken { peer, id, .. } in tokens {
-                let token = SyncToken { peer, id };
+            let (crowded, tokens): (Vec<_>, Vec<_>) =
+                tokens.into_iter().partition(|token| token.ends_turns());
+            self.events
+                .extend(crowded.iter().map(|_| CarrierEvent::Crowded));
+            for token in tokens.into_iter().map(MeshToken::of_part) {
                 match self.expected.iter().position(|expected| *expected == token) {
                     Some(at) => self
                         .events

@@ -23,6 +23,8 @@ pub(super) const NAP: Duration = Duration::from_millis(1);
 const LONGEST_NAP: Duration = Duration::from_millis(16);
 /// Numbers of calls begin anew: what would be further ahead than this is behind.
 const MOST_AHEAD: u32 = u32::MAX / 2;
+/// The number of the token by which a rank tells that it has abandoned its turns in a call.
+const WITHOUT_TURNS: u32 = u32::MAX;
 
 pub(super) fn wait<'e>(
     epoll: &Epoll,
@@ -75,6 +77,11 @@ pub(super) struct MeshToken {
 }
 
 impl MeshToken {
+    /// True if its giver has abandoned its turns: links are crowded, and nobody should wait for any.
+    pub(super) fn ends_turns(self) -> bool {
+        self.id == WITHOUT_TURNS
+    }
+
     /// The token as the part of its call names it.
     pub(super) fn of_part(self) -> SyncToken {
         SyncToken {
@@ -252,6 +259,16 @@ impl TcpMesh {
         peer.flush(rank)
     }
 
+    /// Tells all ranks that this one has abandoned its turns in this call. Who has ended need not hear it.
+    pub(super) fn tell_of_crowds(&mut self) {
+        for rank in 0..self.peers.len() as u32 {
+            let told = self.give(rank, WITHOUT_TURNS);
+            if let (Err(_), Some(Some(peer))) = (told, self.peers.get_mut(rank as usize)) {
+                peer.unsent.clear();
+            }
+        }
+    }
+
     /// True if every token has gone.
     pub(super) fn is_flushed(&self) -> bool {
         self.peers.iter().flatten().all(|p| p.unsent.is_empty())
@@ -385,7 +402,7 @@ impl TcpMesh {
                 0 => tokens.push(token),
                 // A rank to which nothing comes may be several calls ahead.
                 1..=MOST_AHEAD => early.push(token),
-                _ if is_unawaited(token.call) => {}
+                _ if token.ends_turns() || is_unawaited(token.call) => {}
                 _ => {
                     return Err(MeshError::Nonsense {
                         rank,
