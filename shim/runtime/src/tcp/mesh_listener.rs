@@ -16,6 +16,9 @@ pub(super) const UNKNOWN: usize = 64;
 /// How long a machine may take to answer a call: its kernel does, however busy its processes are,
 /// and a call that got lost is repeated after one and three seconds.
 const ANSWER: Duration = Duration::from_secs(4);
+/// Where none of several machines has answered by then, none will: not so many first calls get lost.
+const FIRST_ANSWER: Duration = Duration::from_millis(300);
+const SEVERAL: usize = 3;
 /// The number by which epoll knows the listening socket and callers. This rank's own calls have the
 /// number of the rank that they call.
 const DOOR: u64 = u64::MAX;
@@ -71,9 +74,13 @@ impl MeshListener {
                 return making.finish();
             }
             let waited = began.elapsed();
-            if let Some(problem) = making
-                .unanswered()
-                .filter(|_| waited > ANSWER.min(patience))
+            let answer = if making.is_alone() {
+                FIRST_ANSWER
+            } else {
+                ANSWER
+            };
+            if waited > answer.min(patience)
+                && let Some(problem) = making.unanswered()
             {
                 return Err(io::Error::new(ErrorKind::TimedOut, problem));
             }
@@ -145,6 +152,13 @@ impl MeshSetup {
         said && (0..)
             .zip(&self.called)
             .all(|(rank, c)| rank == self.me || c.is_some())
+    }
+
+    /// True if none of several machines has answered, and nobody has called.
+    fn is_alone(&self) -> bool {
+        let others = self.calling.len().saturating_sub(1);
+        let silent = self.calling.iter().flatten().filter(|c| c.said == 0);
+        others >= SEVERAL && silent.count() == others && self.called.iter().all(Option::is_none)
     }
 
     /// The first rank whose machine has not answered, if there is one.

@@ -5,7 +5,7 @@ use nix::sys::socket::{Backlog, listen};
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Barrier;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Many threads share few cores.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -120,6 +120,26 @@ fn a_machine_that_does_not_answer_is_told_from_a_rank_that_does_not_call() {
         .connect(0, &doors, &SECRET, Duration::from_millis(200), || true)
         .unwrap_err();
     assert_eq!(problem.to_string(), "the machine of rank 1 does not answer");
+}
+
+#[test]
+fn where_no_machine_answers_nobody_waits_long() {
+    let door = MeshListener::open(HERE).unwrap();
+    let full = TcpListener::bind((HERE, 0)).unwrap();
+    listen(&full, Backlog::new(0).unwrap()).unwrap();
+    let _waits = TcpStream::connect(full.local_addr().unwrap()).unwrap();
+    let silent = full.local_addr().unwrap();
+    let doors = [door.address(), silent, silent, silent];
+    let began = Instant::now();
+    let problem = door
+        .connect(0, &doors, &SECRET, PATIENCE, || true)
+        .unwrap_err();
+    assert_eq!(problem.to_string(), "the machine of rank 1 does not answer");
+    assert!(
+        began.elapsed() < Duration::from_secs(2),
+        "{:?}",
+        began.elapsed()
+    );
 }
 
 #[test]
