@@ -80,8 +80,8 @@ impl MeshState {
             let is_apart = members.number(rank).is_none();
             let (mesh, problem) = connect(within, follow, members)?;
             let everybody = within.holds_on_all_ranks(is_apart || mesh.is_some())?;
-            if let (false, Some(problem)) = (everybody, problem) {
-                stderr::write_line_once(&format!("TCP path: {problem}; calls go without it"));
+            if !everybody {
+                report(within, problem)?;
             }
             *self = match mesh.filter(|_| everybody) {
                 Some(mesh) => MeshState::Up(mesh),
@@ -112,12 +112,44 @@ impl MeshState {
     }
 }
 
+/// Why a rank has no connections.
+struct ConnectProblem {
+    text: String,
+    /// Another rank knows why.
+    is_of_another: bool,
+}
+
+impl From<String> for ConnectProblem {
+    fn from(text: String) -> ConnectProblem {
+        ConnectProblem {
+            text,
+            is_of_another: false,
+        }
+    }
+}
+
+/// One rank says why there are no connections: the lowest one that knows. Collective.
+fn report(within: &CallComm, problem: Option<ConnectProblem>) -> MpiResult<()> {
+    let number = |problem: &ConnectProblem| {
+        u64::from(problem.is_of_another) << 32 | u64::from(within.rank as u32)
+    };
+    let own = problem.as_ref().map_or(u64::MAX, number);
+    let first = within.least_numbers(&[own])?.first() == Some(&own);
+    if let Some(ConnectProblem { text, .. }) = problem.filter(|_| first) {
+        stderr::write_line_once(&format!(
+            "TCP path: rank {}: {text}; calls go without it",
+            within.rank
+        ));
+    }
+    Ok(())
+}
+
 /// This rank's connections, or why it has none. Collective.
 fn connect(
     within: &CallComm,
     follow: &FollowedEpoch,
     members: MeshMembers,
-) -> MpiResult<(Option<TcpMesh>, Option<String>)> {
+) -> MpiResult<(Option<TcpMesh>, Option<ConnectProblem>)> {
     let me = within.rank as u32;
     let number = members.number(me);
     let door = match number {
@@ -145,10 +177,13 @@ fn connect(
     let doors = doors.filter(|(rank, _)| members.number(*rank).is_some());
     let doors: Option<Vec<SocketAddr>> = doors.map(|(_, door)| read(door)).collect();
     Ok(match (door, doors) {
-        (Err(problem), _) => (None, Some(problem)),
+        (Err(problem), _) => (None, Some(problem.into())),
         (Ok(_), None) => (
             None,
-            (me == 0).then(|| "some rank cannot be called; it says why".to_owned()),
+            Some(ConnectProblem {
+                text: "some rank cannot be called".to_owned(),
+                is_of_another: true,
+            }),
         ),
         (Ok(door), Some(doors)) => match call_all(door, number, &doors, secret, within) {
             Ok(mesh) => (Some(mesh), None),
@@ -181,14 +216,17 @@ fn call_all(
     doors: &[SocketAddr],
     secret: [u8; 32],
     within: &CallComm,
-) -> Result<TcpMesh, String> {
+) -> Result<TcpMesh, ConnectProblem> {
     let patience = settings::patience(|name| std::env::var(name).ok());
     let mesh = door.connect(number, doors, &MeshSecret(secret), patience, || {
         within.progress()
     });
     let mesh = mesh.map_err(|e| {
         WAITED_IN_VAIN.fetch_or(e.kind() == ErrorKind::TimedOut, Ordering::Relaxed);
-        e.to_string()
+        ConnectProblem {
+            text: e.to_string(),
+            is_of_another: e.kind() == ErrorKind::ConnectionAborted,
+        }
     })?;
     mesh.mark(settings::token_class(|name| std::env::var(name).ok()));
     Ok(mesh)

@@ -225,9 +225,10 @@ impl MeshSetup {
             .filter(|event| event.events().intersects(ended))
             .map(EpollEvent::data);
         match hung_up.find(|rank| self.called.get(*rank as usize).is_some_and(Option::is_none)) {
-            Some(rank) => Err(io::Error::other(format!(
-                "rank {rank} has given its connections up; it says why"
-            ))),
+            Some(rank) => Err(io::Error::new(
+                ErrorKind::ConnectionAborted,
+                format!("rank {rank} has given its connections up"),
+            )),
             None => Ok(()),
         }
     }
