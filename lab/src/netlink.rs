@@ -313,8 +313,8 @@ impl NetlinkNamespace {
             .await
     }
 
-    /// Lets frames that come in leave their hosts. A kernel that takes no such program counts them as
-    /// the hosts' until they leave the switch, which its daemon's log says.
+    /// Lets frames that come in leave their hosts. Where the kernel takes no such program, a warning says
+    /// what that means.
     pub(crate) async fn end_ownership(&self, port: &str) -> LabResult<()> {
         let index = self.index(port).await?;
         let program = match departure::load() {
