@@ -3,6 +3,7 @@
 //! MPI's processor name need not be the inventory's: a launcher or an administrator gives a host another
 //! name on each network (`ib-n0`). Addresses on the published network say which host it is whatever it
 //! is called, so they count first ([`crate::process_set_view`]).
+use crate::network_evidence::ip;
 use nix::ifaddrs::getifaddrs;
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
@@ -30,7 +31,7 @@ impl RankHost {
         let own = own.and_then(|name| name.into_string().ok());
         let slurm = std::env::var("SLURMD_NODENAME").ok();
         let interfaces = getifaddrs().into_iter().flatten();
-        let addresses = interfaces.filter_map(|interface| address(interface.address?));
+        let addresses = interfaces.filter_map(|interface| ip(interface.address.as_ref()?));
         RankHost::new(
             [Some(processor.to_owned()), own, slurm]
                 .into_iter()
@@ -126,12 +127,6 @@ fn take<'o>(octets: &mut &'o [u8], length: usize) -> Option<&'o [u8]> {
     let (taken, rest) = octets.split_at_checked(length)?;
     *octets = rest;
     Some(taken)
-}
-
-fn address(address: nix::sys::socket::SockaddrStorage) -> Option<IpAddr> {
-    let v4 = address.as_sockaddr_in().map(|v4| IpAddr::from(v4.ip()));
-    let v6 = || address.as_sockaddr_in6().map(|v6| IpAddr::from(v6.ip()));
-    v4.or_else(v6).map(|ip| ip.to_canonical())
 }
 
 /// Not the addresses that each host has.

@@ -6,6 +6,7 @@
 //! socket. Ranks see different things; [`verdict`] makes one answer of what all of them report.
 mod sockets;
 
+pub(crate) use sockets::ip;
 pub use sockets::{look, prefix};
 
 use std::fmt;
