@@ -259,6 +259,11 @@ impl TcpMesh {
         peer.flush(rank)
     }
 
+    #[cfg(test)]
+    pub(super) fn has_abandoned_turns(&self) -> bool {
+        self.without_turns.is_some()
+    }
+
     /// Tells all ranks that this one has abandoned its turns in this call. Who has ended need not hear it.
     pub(super) fn tell_of_crowds(&mut self) {
         for rank in 0..self.peers.len() as u32 {

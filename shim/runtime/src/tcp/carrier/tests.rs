@@ -134,6 +134,38 @@ fn blocks_may_differ_in_length_and_be_empty() {
     });
 }
 
+/// Connections are far slower than the rates that they are believed to have, as beside others' traffic.
+#[test]
+fn on_crowded_links_turns_end_and_every_byte_comes() {
+    const SLOW: BitsPerSec = BitsPerSec::mega(20);
+    const BELIEVED: BitsPerSec = BitsPerSec::GIGABIT;
+    let pace = |rate| {
+        Some(StreamPace {
+            slowest: rate,
+            own: rate,
+        })
+    };
+    let plan = alltoall::plan(&tree(), SyncKind::Receiver);
+    let schedule = TransferSchedule::try_from(&plan).unwrap();
+    ranks(5, |me, mut mesh| {
+        let part = part::of(&schedule, me);
+        mesh.pace(|_| pace(SLOW)).unwrap();
+        mesh.peers
+            .iter_mut()
+            .flatten()
+            .for_each(|peer| peer.pace = pace(BELIEVED));
+        for call in 0..3 {
+            exchange(&mut mesh, &part, call, |_, _| 400_000).unwrap();
+        }
+        assert!(mesh.has_abandoned_turns(), "rank {me}");
+        // Where nobody is in the way, turns are kept.
+        mesh.pace(|_| pace(BELIEVED)).unwrap();
+        for call in 3..6 {
+            exchange(&mut mesh, &part, call, |_, _| 1000).unwrap();
+        }
+    });
+}
+
 #[test]
 fn a_rank_that_ends_in_a_call_is_an_error_everywhere_and_no_hang() {
     let schedule =
