@@ -7,13 +7,15 @@
 //! lets a copy of the frame go on that is nobody's. Source: bpf-helpers(7), `bpf_clone_redirect`;
 //! `union bpf_attr` of linux/bpf.h; `TCA_BPF_*` of linux/pkt_cls.h.
 #![allow(unsafe_code, reason = "bpf(2) has no safe wrapper here")]
+use crate::error::LabError;
 use rtnetlink::packet_core::{
     DefaultNla, NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST, NetlinkMessage,
 };
 use rtnetlink::packet_route::RouteNetlinkMessage;
 use rtnetlink::packet_route::tc::{TcAttribute, TcHandle, TcMessage, TcOption};
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::sync::{Once, OnceLock};
 
 const BPF_PROG_LOAD: libc::c_long = 5;
 const BPF_PROG_TYPE_SCHED_CLS: u32 = 3;
@@ -94,11 +96,32 @@ struct LoadAttributes {
     flags: u32,
 }
 
-/// Loads the program. Interfaces that it was given to keep it when this is closed.
+/// The program, loaded by the first call.
 ///
 /// # Errors
 /// The kernel's refusal.
-pub(crate) fn load() -> io::Result<OwnedFd> {
+pub(crate) fn program() -> io::Result<&'static OwnedFd> {
+    static LOADED: OnceLock<OwnedFd> = OnceLock::new();
+    if let Some(program) = LOADED.get() {
+        return Ok(program);
+    }
+    let program = load()?;
+    Ok(LOADED.get_or_init(|| program))
+}
+
+/// Says once what it means that a port has no program.
+pub(crate) fn warn_without(error: &LabError) {
+    static WARNED: Once = Once::new();
+    WARNED.call_once(|| {
+        // A closed standard error takes no warning.
+        let _ = writeln!(
+            io::stderr(),
+            "heddle: {error}; beside other traffic a connection gets less than between real machines"
+        );
+    });
+}
+
+fn load() -> io::Result<OwnedFd> {
     let mut octets = Vec::with_capacity(8 * PROGRAM.len());
     for (code, registers, offset, number) in PROGRAM {
         octets.extend([code, registers]);

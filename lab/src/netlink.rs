@@ -313,24 +313,20 @@ impl NetlinkNamespace {
             .await
     }
 
-    /// Lets frames that come in leave their hosts. Where the kernel takes no such program, a warning says
-    /// what that means.
+    /// Lets frames that come in leave their hosts, if the kernel takes the program for that.
     pub(crate) async fn end_ownership(&self, port: &str) -> LabResult<()> {
         let index = self.index(port).await?;
-        let program = match departure::load() {
-            Ok(program) => program,
-            Err(error) => {
-                tracing::warn!(
-                    "{}: {error}; beside other traffic a connection gets less than between real \
-                     machines",
-                    self.place(port, "loading a program (bpf)")
-                );
-                return Ok(());
-            }
-        };
-        for request in departure::requests(index, &program) {
-            self.queue(port, request, "giving it a program (bpf)")
-                .await?;
+        if let Err(error) = self.give_program(port, index).await {
+            departure::warn_without(&error);
+        }
+        Ok(())
+    }
+
+    async fn give_program(&self, port: &str, index: u32) -> LabResult<()> {
+        let doing = "giving it a program (bpf)";
+        let program = departure::program().during(|| self.place(port, doing))?;
+        for request in departure::requests(index, program) {
+            self.queue(port, request, doing).await?;
         }
         Ok(())
     }

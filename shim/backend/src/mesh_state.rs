@@ -5,6 +5,7 @@ use crate::call_comm::CallComm;
 use crate::mpi_result::{MpiErrorCode, MpiResult};
 use crate::octets::{self, ReceiveBlocks};
 use runtime::plan::FollowedEpoch;
+use runtime::rank_host::octets_of;
 use runtime::tcp::ArrivedBlocks;
 use runtime::tcp::greeting::MeshSecret;
 use runtime::tcp::{MeshError, MeshListener, TcpMesh, descriptors};
@@ -234,12 +235,8 @@ fn call_all(
 
 fn write(door: SocketAddr) -> [u8; DOOR] {
     let mut octets = [0; DOOR];
-    let ip = match door.ip() {
-        IpAddr::V4(ip) => ip.to_ipv6_mapped(),
-        IpAddr::V6(ip) => ip,
-    };
     octets[0] = 1;
-    octets[1..17].copy_from_slice(&ip.octets());
+    octets[1..17].copy_from_slice(&octets_of(door.ip()));
     octets[17..].copy_from_slice(&door.port().to_be_bytes());
     octets
 }

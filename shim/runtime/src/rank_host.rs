@@ -87,12 +87,8 @@ impl RankHost {
             octets.extend(name.as_bytes());
         }
         octets.push(self.addresses.len() as u8);
-        for address in &self.addresses {
-            let address = match address {
-                IpAddr::V4(address) => address.to_ipv6_mapped(),
-                IpAddr::V6(address) => *address,
-            };
-            octets.extend(address.octets());
+        for &address in &self.addresses {
+            octets.extend(octets_of(address));
         }
         octets
     }
@@ -121,6 +117,15 @@ impl fmt::Display for RankHost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
+}
+
+/// An address as octets, for other ranks: those of IPv6. [`Ipv6Addr::to_canonical`] reads them.
+pub fn octets_of(address: IpAddr) -> [u8; 16] {
+    let address = match address {
+        IpAddr::V4(address) => address.to_ipv6_mapped(),
+        IpAddr::V6(address) => address,
+    };
+    address.octets()
 }
 
 fn take<'o>(octets: &mut &'o [u8], length: usize) -> Option<&'o [u8]> {

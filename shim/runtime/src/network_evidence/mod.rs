@@ -9,6 +9,7 @@ mod sockets;
 pub(crate) use sockets::ip;
 pub use sockets::{look, prefix};
 
+use crate::rank_host::octets_of;
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 use std::time::Duration;
@@ -91,12 +92,8 @@ impl RankEvidence {
         report[..8].copy_from_slice(&self.on_tree.to_le_bytes());
         report[8..16].copy_from_slice(&self.elsewhere.to_le_bytes());
         if let Some(address) = self.address {
-            let octets = match address {
-                IpAddr::V4(address) => address.to_ipv6_mapped(),
-                IpAddr::V6(address) => address,
-            };
             report[16] = 1;
-            report[17..33].copy_from_slice(&octets.octets());
+            report[17..33].copy_from_slice(&octets_of(address));
         }
         let device = FabricDevice::ALL.iter().position(|&d| d == self.device);
         report[33] = device.unwrap_or(0) as u8;
