@@ -7,8 +7,9 @@ use crate::common::lab::RunningLab;
 use crate::common::machine_share::MachinePart;
 use crate::common::runtime::lib;
 use directory::job_record::JobRecord;
-use inventory::Mpi;
+use inventory::{Mpi, TopologyFile};
 use lab::conditions::{JobConditions, LibraryNetwork};
+use selection::shown_rates::faster_links;
 use std::fs;
 use std::process::Command;
 use std::time::Duration;
@@ -93,14 +94,18 @@ fn where_published_rates_are_too_low_calls_show_it() {
     let up = RunningLab::with(MachinePart::Half, "rates", TWO);
     let slow = topology(&up).replace("20000000", "2000000");
     assert_ne!(slow, topology(&up));
+    let (_, tree) = TopologyFile::parse_tree("topology.yaml", &slow).expect("a tree");
     for library in both() {
         let (said, record) = job(&up, library, LibraryNetwork::Data, &slow, &[]);
-        let line = "calls end sooner than the published rates allow";
+        let line = "sooner than its rates allow: link s";
         assert!(
             said.heddle.iter().any(|text| text.contains(line)),
             "{:?}",
             said.heddle
         );
+        let call = record.fast_call.as_ref().and_then(|call| call.known());
+        let links = faster_links(&tree, &vec![1; record.hosts.len()], &call.expect("a call"));
+        assert!(links[0].shown.0 > 10_000_000, "{links:?}");
         for calls in &record.calls {
             let paced = calls.bound_seconds / calls.seconds;
             assert!(paced > 1.25, "{calls:?}");

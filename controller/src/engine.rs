@@ -44,6 +44,7 @@ mod place_mapping;
 mod public_record;
 mod reads;
 mod rollback;
+mod shown_rates;
 mod snapshot;
 mod tree_doubt;
 mod trouble;
@@ -75,6 +76,7 @@ use observed::{AgentNews, ObservedNetwork};
 use place_mapping::PlaceMapping;
 use public_record::PublicRecord;
 use rollback::RollbackHold;
+use shown_rates::ShownRates;
 use std::cell::Cell;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -98,6 +100,7 @@ pub struct ControllerEngine {
     public: PublicRecord,
     learned: LearnedState,
     watch: WatchState,
+    shown_rates: ShownRates,
     mapping: PlaceMapping,
     rollback: Option<RollbackHold>,
 }
@@ -119,6 +122,7 @@ impl ControllerEngine {
             public: PublicRecord::default(),
             learned: LearnedState::default(),
             watch: WatchState::default(),
+            shown_rates: ShownRates::default(),
             mapping: PlaceMapping::default(),
             rollback: None,
         }
@@ -446,6 +450,7 @@ impl ControllerEngine {
         self.look_for_places(now, fx);
         self.observed.jobs.forget_old(now);
         self.watch.forget_old(now);
+        self.shown_rates.forget_old(now);
         fx.extend(self.learned.write_due(now));
         let alarms = self.alarms();
         self.public.announce(now, alarms, fx);

@@ -131,11 +131,26 @@ pub fn allreduce_seconds(tree: &Tree, ranks: &[u32], octets: Bytes) -> f64 {
 /// The least seconds of a broadcast of `octets` with `ranks[h]` ranks on host `h`: each edge
 /// carries all of them once, in one direction.
 pub fn broadcast_seconds(tree: &Tree, ranks: &[u32], octets: Bytes) -> f64 {
-    let once = |this_side, other_side| u64::from(this_side > 0 && other_side > 0);
-    bottleneck(tree, ranks, once).map_or(0.0, |link| link.seconds(octets))
+    bottleneck(tree, ranks, spread_blocks).map_or(0.0, |link| link.seconds(octets))
 }
 
-/// The edge that a collective occupies longest, in the direction in which it does.
+/// The blocks of an all-to-all over an edge, by the ranks on its sending and on its receiving side: one
+/// for every pair of ranks that it separates.
+pub fn exchange_blocks(this_side: u64, other_side: u64) -> u64 {
+    this_side * other_side
+}
+
+/// The same of an allgather: each block of the sending side, at least once.
+pub fn gather_blocks(this_side: u64, other_side: u64) -> u64 {
+    if other_side > 0 { this_side } else { 0 }
+}
+
+/// The same of a broadcast, and of what is combined.
+pub fn spread_blocks(this_side: u64, other_side: u64) -> u64 {
+    u64::from(this_side > 0 && other_side > 0)
+}
+
+/// What a collective sends over an edge in one direction; mostly of the one that it occupies longest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BottleneckLoad {
     /// Blocks of one call over the edge.
@@ -151,22 +166,16 @@ impl BottleneckLoad {
     }
 }
 
-/// The bottleneck of an all-to-all with `ranks[h]` ranks on host `h` (missing entries: none): an
-/// edge carries a block for every pair of ranks that it separates. `None` where nothing is sent.
+/// The bottleneck of an all-to-all with `ranks[h]` ranks on host `h` (missing entries: none). `None`
+/// where nothing is sent.
 pub fn alltoall_bottleneck(tree: &Tree, ranks: &[u32]) -> Option<BottleneckLoad> {
-    bottleneck(tree, ranks, |this_side, other_side| this_side * other_side)
+    bottleneck(tree, ranks, exchange_blocks)
 }
 
-/// The bottleneck of an allgather with `ranks[h]` ranks on host `h` (missing entries: none): an
-/// edge carries each block of its sending side at least once. `None` where nothing is sent.
+/// The bottleneck of an allgather with `ranks[h]` ranks on host `h` (missing entries: none). `None`
+/// where nothing is sent.
 pub fn allgather_bottleneck(tree: &Tree, ranks: &[u32]) -> Option<BottleneckLoad> {
-    bottleneck(
-        tree,
-        ranks,
-        |this_side, other_side| {
-            if other_side > 0 { this_side } else { 0 }
-        },
-    )
+    bottleneck(tree, ranks, gather_blocks)
 }
 
 /// The trunks, by their lower ends, over which all blocks but one last longer than an allgather with
@@ -193,6 +202,19 @@ fn bottleneck(
     ranks: &[u32],
     blocks: impl Fn(u64, u64) -> u64,
 ) -> Option<BottleneckLoad> {
+    let loads = edge_loads(tree, ranks, blocks).into_iter();
+    let loads = loads.map(|(_, load)| load);
+    let time = |load: &BottleneckLoad| load.seconds(Bytes(1));
+    loads.max_by(|a, b| time(a).total_cmp(&time(b)))
+}
+
+/// The edges over which blocks go, with `ranks[h]` ranks on host `h` (missing entries: none): an edge
+/// carries `blocks(ranks on the sending side, ranks on the receiving side)`.
+pub fn edge_loads(
+    tree: &Tree,
+    ranks: &[u32],
+    blocks: impl Fn(u64, u64) -> u64,
+) -> Vec<(EdgeNumber, BottleneckLoad)> {
     let mut below = vec![0u64; tree.nodes() as usize];
     below
         .iter_mut()
@@ -215,12 +237,9 @@ fn bottleneck(
             blocks(high, low)
         };
         let rate = tree.rate(v);
-        (blocks > 0).then_some(BottleneckLoad { blocks, rate })
+        (blocks > 0).then_some((edge, BottleneckLoad { blocks, rate }))
     };
-    let time = |load: &BottleneckLoad| load.seconds(Bytes(1));
-    (0..tree.edges())
-        .filter_map(load)
-        .max_by(|a, b| time(a).total_cmp(&time(b)))
+    (0..tree.edges()).filter_map(load).collect()
 }
 
 #[cfg(test)]

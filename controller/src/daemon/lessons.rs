@@ -62,7 +62,7 @@ impl LessonIntake {
 
 fn digest(record: &JobRecord) -> u64 {
     let mut hasher = DefaultHasher::new();
-    (record.epoch, &record.learned).hash(&mut hasher);
+    (record.epoch, &record.learned, &record.fast_call).hash(&mut hasher);
     hasher.finish()
 }
 

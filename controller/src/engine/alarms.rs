@@ -1,6 +1,7 @@
 //! The controller's own alarms, in addition to those of the inference. Their text exists in
 //! `Display` only.
 use super::moved_cables::StandingSuspicion;
+use super::shown_rates::StandingRates;
 use super::tree_doubt::{LinkDoubt, TreeDoubt};
 use super::trouble::TroubleArea;
 use inventory::alarm::AlarmSubject;
@@ -36,6 +37,8 @@ pub(crate) enum ControllerAlarm {
     NobodyReports(Option<u64>),
     /// The rates of jobs' blocks contradict the published tree.
     Contradicted(StandingSuspicion),
+    /// Calls of jobs ended sooner than published rates allow.
+    WrongRates(StandingRates),
     /// A part of the controller's work fails: object, place, problem, consequence, hint.
     Trouble(TroubleArea, String),
 }
@@ -123,6 +126,10 @@ impl CausalAlarm for ControllerAlarm {
                     AlarmSubject::between(switch, from).to_string()
                 }
             },
+            ControllerAlarm::WrongRates(standing) => {
+                let (a, b) = &standing.link.ends;
+                AlarmSubject::between(a, b).to_string()
+            }
             ControllerAlarm::Trouble(area, _) => area.to_string(),
             ControllerAlarm::Flaps(flap) => match &flap.what {
                 FlapSubject::Trunk(a, b, _) | FlapSubject::Seat(a, b, _) => {
@@ -267,6 +274,7 @@ impl fmt::Display for ControllerAlarm {
                 stays(*epoch)
             ),
             ControllerAlarm::Contradicted(standing) => write!(f, "{standing}"),
+            ControllerAlarm::WrongRates(standing) => write!(f, "{standing}"),
             ControllerAlarm::Trouble(_, problem) => f.write_str(problem),
         }
     }

@@ -122,6 +122,7 @@ impl ControllerEngine {
         };
         if self.learned.follow(settled.number, &settled.key) {
             self.watch.clear();
+            self.shown_rates.clear();
         }
         self.public.publish(epoch, settled, fx);
         self.wake = true;

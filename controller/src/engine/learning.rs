@@ -79,6 +79,12 @@ impl LearnedState {
         is_it.then_some(&network.file)
     }
 
+    /// Its tree.
+    fn tree_of(&self, epoch: u64) -> Option<&Tree> {
+        self.network_of(epoch)?;
+        self.network.as_ref()?.tree.as_ref()
+    }
+
     /// Takes what a job tells of learning. Returns whether figures are to be written at once.
     fn take(&mut self, now: Millis, record: &JobRecord) -> bool {
         let Some((place, lesson)) = self.lesson(now, record) else {
@@ -143,6 +149,9 @@ impl LearnedState {
 impl ControllerEngine {
     pub(super) fn take_lesson(&mut self, now: Millis, record: &JobRecord) {
         self.wake |= self.learned.take(now, record);
+        if let Some(tree) = self.learned.tree_of(record.epoch) {
+            self.wake |= self.shown_rates.take(now, record, tree);
+        }
     }
 
     pub(super) fn learned_kept(&mut self, now: Millis, problem: Option<&str>) {

@@ -59,6 +59,7 @@ impl ControllerEngine {
         own.extend(is_unwatched.then_some(ControllerAlarm::NobodyReports(epoch)));
         own.extend(self.judged.damping.alarms(epoch));
         own.extend(self.watch.alarms(epoch));
+        own.extend(self.shown_rates.alarm());
         own.extend(
             self.public
                 .troubles

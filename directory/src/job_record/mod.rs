@@ -9,6 +9,7 @@ use inventory::Millis;
 use selection::decision_table::{Collective, Mpi, Way};
 use selection::learned::{RankLayout, RecordedTiming};
 pub use selection::recorded_name::RecordedName;
+use selection::shown_rates::RecordedFastCall;
 use serde::{Deserialize, Serialize};
 use std::mem::size_of;
 
@@ -59,6 +60,9 @@ pub struct JobRecord {
     /// How fast blocks came lately, if the job watches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watched: Option<WatchedWindow>,
+    /// The call that shows most that the rates of the epoch that it follows are wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fast_call: Option<RecordedFastCall>,
 }
 
 /// How fast the blocks of all-to-alls came in some seconds, for the watch over moved cables.
@@ -159,7 +163,12 @@ impl JobRecord {
             .learned
             .iter()
             .flat_map(|timing| [timing.collective.unknown(), timing.way.unknown()]);
-        calls.chain(learned).chain([self.mpi.unknown()]).flatten()
+        let fast = self
+            .fast_call
+            .as_ref()
+            .map(|call| call.collective.unknown());
+        let own = [self.mpi.unknown(), fast.flatten()];
+        calls.chain(learned).chain(own).flatten()
     }
 }
 

@@ -13,6 +13,7 @@
 //! | [`learning`] | the ways of calls, learned while a job runs |
 //! | [`learned`] | the figures that jobs learned while they ran |
 //! | [`recorded_name`] | names that another version of heddle may have written |
+//! | [`shown_rates`] | the links that a call showed to be faster than published |
 //! | [`signature`] | the effect of contention on the time of an all-to-all, fitted and predicted |
 //! | [`simulate`] | the time that traffic takes on shared cables |
 //! | [`noise`] | the error of a difference of two measured figures |
@@ -26,6 +27,7 @@ pub mod learning;
 pub mod noise;
 pub mod predict;
 pub mod recorded_name;
+pub mod shown_rates;
 pub mod signature;
 pub mod simulate;
 pub mod tuning;

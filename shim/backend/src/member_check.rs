@@ -18,9 +18,10 @@ use crate::mpi_result::{MpiResult, check};
 use std::ffi::c_int;
 use std::time::{Duration, Instant};
 
-/// Tests in a row before a rank that waits leaves the processor to others.
-const EAGER: u32 = 2_000;
-const PAUSE: Duration = Duration::from_micros(200);
+/// Between two tests a rank that waits leaves the processor to others: first so long, and the longer the
+/// longer it has waited.
+const FIRST_PAUSE: Duration = Duration::from_micros(20);
+const LONGEST_PAUSE: Duration = Duration::from_micros(200);
 
 /// The facts a rank brings to a meeting, or those that all ranks have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,7 +78,7 @@ pub(crate) fn compare_members(
         // SAFETY: a communicator of the application and a place for the request.
         check(unsafe { (mpi.call.Ibarrier)(comm, &mut barrier) })
     })?;
-    let came = completes(within, &mut barrier, Some(Instant::now() + patience))?;
+    let came = completes(within, &mut barrier, patience)?;
     let (own, mut least) = (Box::new(known.vote(came, within.rank)), Box::new([0; VOTE]));
     let (from, to) = (own.as_ptr().cast(), least.as_mut_ptr().cast());
     let (count, number, min) = (VOTE as c_int, mpi.handle.uint64, mpi.handle.op_min);
@@ -87,39 +88,32 @@ pub(crate) fn compare_members(
         // complete, or for good.
         check(unsafe { (mpi.call.Iallreduce)(from, to, count, number, min, comm, &mut vote) })
     })?;
-    // All have come, so each votes, at the latest when its own patience ends.
-    let told = came && completes(within, &mut vote, None)?;
-    if !told {
+    if !came {
         std::mem::forget((own, least));
         return Ok(None);
     }
+    // All have come, so each votes, at the latest when its own patience ends.
+    quietly(comm, || {
+        // SAFETY: a request of this module.
+        check(unsafe { (mpi.call.Wait)(&mut vote, mpi.status_ignore) })
+    })?;
     Ok(MemberFacts::common(*least))
 }
 
-fn completes(
-    within: &CallComm,
-    request: &mut MPI_Request,
-    deadline: Option<Instant>,
-) -> MpiResult<bool> {
+/// True if it is complete within that time.
+fn completes(within: &CallComm, request: &mut MPI_Request, patience: Duration) -> MpiResult<bool> {
     let mpi = mpi();
-    let (mut done, mut tests): (c_int, u32) = (0, 0);
+    let (began, mut pause, mut done) = (Instant::now(), FIRST_PAUSE, 0);
     loop {
         quietly(within.comm, || {
             // SAFETY: a request of this module and a place for the answer.
             check(unsafe { (mpi.call.Test)(request, &mut done, mpi.status_ignore) })
         })?;
-        if done != 0 {
-            return Ok(true);
+        if done != 0 || began.elapsed() >= patience {
+            return Ok(done != 0);
         }
-        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            return Ok(false);
-        }
-        tests = tests.saturating_add(1);
-        if tests < EAGER {
-            std::thread::yield_now()
-        } else {
-            std::thread::sleep(PAUSE)
-        }
+        std::thread::sleep(pause);
+        pause = (began.elapsed() / 8).clamp(FIRST_PAUSE, LONGEST_PAUSE);
     }
 }
 

@@ -22,6 +22,7 @@ use runtime::stderr;
 use runtime::tracing::recorder::TraceOrder;
 use selection::decision_table::{Collective, Way};
 use selection::learning::CallLearner;
+use selection::shown_rates::FastCall;
 use selection::watched::BlockArrivals;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -383,8 +384,10 @@ impl RootRank {
         self.recorder.lock().done(timer);
     }
 
-    /// The published rates are wrong: the first rank of the job prints that once.
-    pub(crate) fn report_rates(&self, problem: &str) {
+    /// A call showed that the published rates are wrong: the controller reads which one in the job's
+    /// record, and the first rank of the job prints the problem once.
+    pub(crate) fn report_rates(&self, call: FastCall, problem: &str) {
+        self.recorder.lock().showed_rates(call);
         static REPORTED: AtomicBool = AtomicBool::new(false);
         if is_first_of_the_job() && !REPORTED.swap(true, Ordering::Relaxed) {
             stderr::write_line(problem);

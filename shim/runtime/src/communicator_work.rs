@@ -35,7 +35,7 @@ const OF_UNKNOWN_SIZE: u64 = 32;
 pub struct CommunicatorWork {
     work: u64,
     prepared: bool,
-    /// Meetings so far.
+    /// Meetings passed so far.
     met: usize,
     began: Option<Instant>,
 }
@@ -80,14 +80,15 @@ impl CommunicatorWork {
         // At the first call no time has passed.
         let is_first = self.began.is_none();
         self.began.get_or_insert_with(Instant::now);
-        let meeting = MEETINGS.get(self.met).filter(|_| !is_first);
-        let meeting = meeting.map(|part| enough / part);
+        // A large call passes several of them at once.
+        let passed = MEETINGS.iter().filter(|&part| self.work >= enough / part);
+        let passed = passed.count();
         if self.work >= enough {
             CallAction::Look
         } else if is_first && work > (enough / FIRST).max(1) {
             CallAction::MeetFirst
-        } else if meeting.is_some_and(|work| self.work >= work) {
-            self.met += 1;
+        } else if passed > self.met && !is_first {
+            self.met = passed;
             CallAction::Meet
         } else if 2 * self.work >= enough && !self.prepared {
             self.prepared = true;
@@ -162,6 +163,16 @@ mod tests {
         assert_eq!(steps(Some(8000)), [pass, meet, pass]);
         assert_eq!(steps(Some(1 << 13)), [CallAction::MeetFirst, meet, pass]);
         assert_eq!(steps(None), [pass, meet, pass]);
+    }
+
+    #[test]
+    fn a_call_that_is_work_for_several_meetings_has_one() {
+        let mut worth = CommunicatorWork::default();
+        let steps: Vec<CallAction> = (0..5)
+            .map(|_| worth.count_up_to(ENOUGH, 16, Some(1 << 16)))
+            .collect();
+        let (first, meet, pass) = (CallAction::MeetFirst, CallAction::Meet, CallAction::Pass);
+        assert_eq!(steps, [first, meet, pass, meet, pass]);
     }
 
     #[test]

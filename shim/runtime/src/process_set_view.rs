@@ -9,6 +9,7 @@ use schedules::bound;
 use schedules::verify::ScheduleViolation;
 use selection::decision_table::{Collective, CollectiveTraffic, Mpi};
 use selection::learned::LearnedPlace;
+use selection::shown_rates::{FastCall, FasterLink, TOO_FAST, and_more, faster_links};
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::time::Duration;
@@ -20,9 +21,6 @@ pub const MOST_RANKS: usize = 1024;
 /// A full Ethernet frame with its preamble and gap, in bits.
 const FRAME_BITS: f64 = 1538.0 * 8.0;
 
-/// A call that takes less than the bound by more than this factor shows that rates are wrong: clocks and
-/// headers make less.
-const TOO_FAST: f64 = 1.25;
 /// A way that reaches this part of the bound is held by its pace.
 const AS_PACED: f64 = 0.85;
 /// Rates are not more wrong than 100 Mbit/s that stand for 400 Gbit/s.
@@ -52,6 +50,8 @@ pub struct ProcessSetView {
     addresses: Vec<Option<IpAddr>>,
     /// The hosts send so many times as fast as the topology says, as far as calls have shown.
     faster: f64,
+    /// The call that has shown most of that.
+    fastest_call: Option<FastCall>,
     /// The same the other way: they may take so many times as long, by the call that shows the least.
     slower: Option<f64>,
     /// True if allgathers gain by several rings: some trunks are slow, and each host has one rank.
@@ -118,6 +118,7 @@ impl ProcessSetView {
             delay: delay(&hosts, &lean.topology),
             gains_by_rings: hosts.hosts() == leaves.hosts() && rings::gain(&hosts).is_some(),
             faster: 1.0,
+            fastest_call: None,
             slower: None,
             leaves,
             host_of: host_of(&members),
@@ -238,11 +239,11 @@ impl ProcessSetView {
         &mut self,
         collective: Collective,
         block: Bytes,
-        [native, fastest]: [Option<Duration>; 2],
+        times: [Option<Duration>; 2],
     ) -> bool {
         let bound = self.bound_seconds(collective, block) / self.faster;
-        let [native, fastest] = [native, fastest]
-            .map(|took| took.map_or(0.0, |took| bound / took.as_secs_f64().max(1e-9)));
+        let [native, fastest] =
+            times.map(|took| took.map_or(0.0, |took| bound / took.as_secs_f64().max(1e-9)));
         if native > 0.0 {
             // Short blocks take long for other reasons.
             let slower = 1.0 / (LIBRARYS_SHARE * native);
@@ -255,8 +256,17 @@ impl ProcessSetView {
         } else {
             1.0
         };
+        if factor <= 1.0 {
+            return false;
+        }
         self.faster = (self.faster * factor).min(MOST_WRONG);
-        factor > 1.0
+        let soonest = times.into_iter().flatten().min();
+        self.fastest_call = soonest.map(|took| FastCall {
+            collective,
+            block,
+            took_ns: u64::try_from(took.as_nanos()).unwrap_or(u64::MAX),
+        });
+        true
     }
 
     /// Messages may take so many times as long as the topology's rates say, and no others be in their way:
@@ -265,16 +275,25 @@ impl ProcessSetView {
         self.slower.unwrap_or(1.0).max(1.0)
     }
 
+    /// The call that shows most that published rates are wrong.
+    pub fn fastest_call(&self) -> Option<FastCall> {
+        self.fastest_call
+    }
+
     /// A line about rates that are wrong, for an operator.
     pub fn wrong_rates(&self) -> Option<String> {
-        (self.faster > 1.0).then(|| {
-            format!(
-                "epoch {}: calls end sooner than the published rates allow; its links are at least {:.1} \
-                 times as fast as it says; see the rates in heddle discover",
-                self.epoch,
-                self.faster / LIBRARYS_SHARE
-            )
-        })
+        let call = self.fastest_call?;
+        let links = faster_links(&self.hosts, &self.ranks, &call);
+        let link = links.first().map_or_else(
+            || "its links are faster than it says".to_owned(),
+            FasterLink::to_string,
+        );
+        Some(format!(
+            "epoch {}: {call}, sooner than its rates allow: {link}{}; see the rates in heddle discover, or \
+             state them in the inventory",
+            self.epoch,
+            and_more(links.len())
+        ))
     }
 
     /// The time that a full frame takes on all links from one rank to another, one after the other.

@@ -10,6 +10,7 @@ use directory::layout::record_file;
 use inventory::{Bytes, Millis, counted};
 use selection::decision_table::{Collective, Mpi, Way};
 use selection::learned::{LearnedTiming, RankLayout, RecordedTiming};
+use selection::shown_rates::FastCall;
 use selection::watched::BlockArrivals;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -111,6 +112,7 @@ impl JobRecorder {
         self.record.aside = aside;
         // Blocks that came on another tree say nothing of this one.
         self.record.watched = None;
+        self.record.fast_call = None;
         self.write();
     }
 
@@ -196,6 +198,11 @@ impl JobRecorder {
         self.record.learned = timings.into_iter().map(RecordedTiming::from).collect();
         self.record.learning_cost_seconds = Some(cost.as_secs_f64());
         self.record.learning_saved_seconds = Some(saved.as_secs_f64());
+    }
+
+    /// A call ended sooner than the rates of the epoch that is followed allow. It goes with the next write.
+    pub fn showed_rates(&mut self, call: FastCall) {
+        self.record.fast_call = Some(call.into());
     }
 
     /// How fast blocks came in the window that is over. It goes with the next write.
@@ -363,6 +370,7 @@ pub fn start(hosts: &[String], number: u32, mpi: Mpi) -> JobRecord {
         learning_cost_seconds: None,
         learning_saved_seconds: None,
         watched: None,
+        fast_call: None,
     }
 }
 

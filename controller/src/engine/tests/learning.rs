@@ -5,6 +5,7 @@ use directory::job_record::JobRecord;
 use inventory::Bytes;
 use selection::decision_table::{Collective, Way};
 use selection::learned::{LearnedFigures, LearnedPlace, LearnedTiming, RankLayout, RecordedTiming};
+use selection::shown_rates::FastCall;
 
 /// The record of a job on n0 and n1 that learned about an all-to-all, in milliseconds. A rank a host.
 fn taught(id: &str, user: &str, ways: &[(&str, u64)]) -> JobRecord {
@@ -191,4 +192,38 @@ fn lessons_replay() {
         (1, 1),
         "{out}"
     );
+}
+
+/// The alarms after a job's record came that says so of a call of 1 MiB a block.
+fn alarms_after(w: &mut SimulatedCluster, user: &str, took_ns: u64) -> Vec<String> {
+    let record = JobRecord {
+        fast_call: Some(
+            FastCall {
+                collective: Collective::Alltoall,
+                block: Bytes(1 << 20),
+                took_ns,
+            }
+            .into(),
+        ),
+        ..taught(user, user, &[("native", 1)])
+    };
+    teach(w, record);
+    w.run(100);
+    let alarms = w.engine.announced_alarms().iter();
+    alarms.map(|alarm| alarm.text.clone()).collect()
+}
+
+#[test]
+fn a_call_that_ends_too_soon_names_the_link_until_another_network_is_published() {
+    let mut w = running();
+    assert_eq!(alarms_after(&mut w, "ann", 1 << 40), [""; 0]);
+    let [alarm] = alarms_after(&mut w, "ann", 1_000_000).try_into().unwrap();
+    assert_eq!(
+        alarm,
+        "link n0-s0, published as 1Gbit/s, carried at least 8.9Gbit/s in jobs of ann, and 2 links more are \
+         as wrong or less; jobs pace by what they measure, but plans take it for slower than it is: look at \
+         the speed of its ports, or state its rate in the inventory"
+    );
+    let [alarm] = alarms_after(&mut w, "ben", 2_000_000).try_into().unwrap();
+    assert!(alarm.contains("jobs of ann, ben"), "{alarm}");
 }

@@ -231,6 +231,7 @@ fn record() -> JobRecord {
         learning_cost_seconds: Some(0.5),
         learning_saved_seconds: Some(-0.5),
         watched: None,
+        fast_call: None,
     }
 }
 

@@ -112,8 +112,10 @@ impl ProcessSet {
         if !is_faster {
             return;
         }
-        if let (Some(root), Some(problem)) = (&self.root, view.wrong_rates()) {
-            root.report_rates(&problem);
+        if let (Some(root), Some(call), Some(problem)) =
+            (&self.root, view.fastest_call(), view.wrong_rates())
+        {
+            root.report_rates(call, &problem);
         }
         let followed = std::mem::take(&mut self.followed);
         if let FollowState::Planned(follow) = &followed {

@@ -1,0 +1,108 @@
+//! Links that jobs' calls have shown to be faster than published.
+//!
+//! Any user can write a job record. So an alarm says whose jobs it rests on, it changes no rate, and one
+//! call of each user counts.
+use super::alarms::ControllerAlarm;
+use directory::job_record::JobRecord;
+use inventory::{Millis, Tree};
+use selection::learned::LearnedPlace;
+use selection::shown_rates::{FasterLink, RecordedFastCall, and_more, faster_links};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::time::Duration;
+
+/// A call counts for so long: some jobs run once a day.
+const REMEMBERED: Duration = Duration::from_secs(24 * 3600);
+/// Users whose calls count.
+const MOST_USERS: usize = 64;
+
+/// The last call of each user that showed wrong rates.
+#[derive(Debug, Default)]
+pub(super) struct ShownRates {
+    users: BTreeMap<String, (Millis, Vec<FasterLink>)>,
+}
+
+/// The most wrong of the published rates, for an operator.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct StandingRates {
+    pub(crate) link: FasterLink,
+    /// Links with wrong rates, this one among them.
+    pub(crate) links: usize,
+    /// The users whose jobs show so.
+    pub(crate) users: BTreeSet<String>,
+}
+
+impl ShownRates {
+    /// Takes what a job's record shows of the rates of the tree that it runs on. True if that is news.
+    pub(super) fn take(&mut self, now: Millis, record: &JobRecord, tree: &Tree) -> bool {
+        let call = record.fast_call.as_ref().and_then(RecordedFastCall::known);
+        let (Some(call), Some(ranks)) = (call, ranks_of(record, tree)) else {
+            return false;
+        };
+        let links = faster_links(tree, &ranks, &call);
+        if links.is_empty() {
+            return false;
+        }
+        let is_full = self.users.len() >= MOST_USERS && !self.users.contains_key(&record.user);
+        let oldest = self.users.iter().min_by_key(|(_, (at, _))| *at);
+        if let Some(user) = oldest.map(|(user, _)| user.clone()).filter(|_| is_full) {
+            self.users.remove(&user);
+        }
+        let before = self.alarm();
+        self.users.insert(record.user.clone(), (now, links));
+        self.alarm() != before
+    }
+
+    /// Another network is published.
+    pub(super) fn clear(&mut self) {
+        self.users.clear();
+    }
+
+    pub(super) fn forget_old(&mut self, now: Millis) {
+        self.users.retain(|_, (at, _)| now.since(*at) < REMEMBERED);
+    }
+
+    /// The alarm, if a call has shown wrong rates. It names the link that is most wrong, by the user whose
+    /// calls show most.
+    pub(super) fn alarm(&self) -> Option<ControllerAlarm> {
+        let (_, links) = self.users.values().max_by_key(|(_, links)| links.len())?;
+        Some(ControllerAlarm::WrongRates(StandingRates {
+            link: links.first()?.clone(),
+            links: links.len(),
+            users: self.users.keys().cloned().collect(),
+        }))
+    }
+}
+
+/// The number of a job's ranks on each host of the tree; `None` where the tree lacks a host.
+fn ranks_of(record: &JobRecord, tree: &Tree) -> Option<Vec<u32>> {
+    if !record.layout.fits(record.hosts.len(), record.ranks) {
+        return None;
+    }
+    let mpi = *record.mpi.known()?;
+    let (place, _) = LearnedPlace::find(tree, &record.hosts, &record.layout, mpi).ok()?;
+    let numbers: BTreeMap<&str, usize> = (tree.host_names().iter())
+        .enumerate()
+        .map(|(number, name)| (name.as_str(), number))
+        .collect();
+    let mut ranks = vec![0; tree.host_names().len()];
+    for host in record.layout.host_of() {
+        let name = place.hosts.get(host as usize)?;
+        ranks[*numbers.get(name.as_str())?] += 1;
+    }
+    Some(ranks)
+}
+
+impl fmt::Display for StandingRates {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let users: Vec<&str> = self.users.iter().map(String::as_str).collect();
+        write!(
+            f,
+            "{} in jobs of {}{}; jobs pace by what they measure, but plans take it for slower than it is: look \
+             at the speed of its ports, or state its rate in the inventory",
+            self.link,
+            users.join(", "),
+            and_more(self.links)
+        )
+    }
+}
