@@ -32,6 +32,7 @@ mod measured;
 mod messages;
 mod metrics;
 mod mpi;
+mod other_mpis;
 mod packages;
 mod pictures;
 mod predict;

@@ -17,6 +17,8 @@ macro_rules! layout {
             ("STATUS_SIZE", size_of::<$mpi::MPI_Status>()),
             ("STATUS_ALIGNMENT", align_of::<$mpi::MPI_Status>()),
             ("STATUS_ERROR_OFFSET", offset_of!($mpi::MPI_Status, error)),
+            ("STATUS_SOURCE_OFFSET", offset_of!($mpi::MPI_Status, source)),
+            ("STATUS_TAG_OFFSET", offset_of!($mpi::MPI_Status, tag)),
         ]
     };
 }

@@ -18,7 +18,8 @@
 //! | module | one idea |
 //! |---|---|
 //! | [`collectives`] | the calls that heddle serves |
-//! | [`library`] | the MPI library of the process, and the backend for it |
+//! | [`library`] | the MPI library of the process, and its backend |
+//! | [`binary_interface`] | which backend is for it |
 //! | [`caller`], [`mapped_file`] | who calls: the library itself, or somebody before it |
 //! | [`profiler`] | a profiler behind this library |
 //! | [`startup`] | MPI's beginning, when this rank publishes what its heddle is |
@@ -32,6 +33,7 @@
 #![allow(unsafe_code)] // it is called from C and calls C
 #![allow(non_snake_case)] // MPI's names
 
+mod binary_interface;
 mod caller;
 mod collectives;
 mod launcher;

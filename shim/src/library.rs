@@ -1,4 +1,5 @@
 //! Which MPI library is in this process, and where its functions are.
+use crate::binary_interface;
 use crate::collectives::ServedCollectives;
 use crate::launcher::{ReadPresence, read_presence};
 use crate::mapped_file::{MappedFile, file_of};
@@ -74,7 +75,9 @@ impl ServedLibrary {
         // Switched off, nothing is opened but for what the library itself lacks.
         let wanted = !off || find(c"PMPI_Alltoall_c").is_none();
         let opened = if wanted {
-            LoadedBackend::open(&version, off).map(Some)
+            binary_interface::backend_for(&version)
+                .and_then(|backend| LoadedBackend::open(backend, off))
+                .map(Some)
         } else {
             Ok(None)
         };
@@ -195,24 +198,7 @@ struct LoadedBackend {
 }
 
 impl LoadedBackend {
-    fn open(version: &str, off: bool) -> Result<LoadedBackend, String> {
-        let mpi = match version {
-            v if v.contains("Open MPI") => "openmpi",
-            v if v.contains("MPICH") => "mpich",
-            v => {
-                return Err(format!(
-                    "\"{}\": heddle has no backend for this MPI library",
-                    v.lines().next().unwrap_or(v)
-                ));
-            }
-        };
-        if has_standard_abi() {
-            let version = version.lines().next().unwrap_or(version);
-            return Err(format!(
-                "\"{version}\", by the standard's own binary interface: heddle's backend is for \
-                 the library's own"
-            ));
-        }
+    fn open(mpi: &str, off: bool) -> Result<LoadedBackend, String> {
         let path = beside_me(&format!("libheddle-{mpi}.so"));
         let file = CString::new(path.as_os_str().as_bytes()).map_err(|e| e.to_string())?;
         // SAFETY: a C string; the backend has no constructors that touch MPI.
@@ -221,6 +207,7 @@ impl LoadedBackend {
             return Err(last_error());
         }
         let backend = LoadedBackend { path, handle };
+        backend.check_build()?;
         for name in ServedCollectives::NAMES {
             backend.symbol(&backend_name(name))?;
         }
@@ -231,9 +218,26 @@ impl LoadedBackend {
         if problem.is_null() {
             return Ok(backend);
         }
-        // SAFETY: a static C string of the backend.
+        // SAFETY: a C string of the backend, which is never freed.
         let problem = unsafe { CStr::from_ptr(problem) }.to_string_lossy();
         Err(format!("{}: {problem}", backend.path.display()))
+    }
+
+    /// What front and backend hand each other has no other version than that of the build.
+    fn check_build(&self) -> Result<(), String> {
+        type Build = unsafe extern "C" fn() -> *const c_char;
+        // SAFETY: the backend defines `heddle_build` with this signature.
+        let build: Build = unsafe { std::mem::transmute(self.symbol("heddle_build")?) };
+        // SAFETY: it gives a static C string.
+        let build = unsafe { CStr::from_ptr(build()) }.to_string_lossy();
+        if build == presence::BUILD {
+            return Ok(());
+        }
+        Err(format!(
+            "{} is of heddle {build}, libheddle.so of {}: install both from one package",
+            self.path.display(),
+            presence::BUILD
+        ))
     }
 
     fn symbol(&self, name: &str) -> Result<*mut c_void, String> {
@@ -297,21 +301,6 @@ fn version() -> Option<(*mut c_void, String)> {
     Some((found, text.to_string_lossy().into_owned()))
 }
 
-/// Whether the library has the handles of the MPI standard's own ABI (MPI-5.0, Application Binary
-/// Interface) and not those its backend is compiled for. One and the same library comes in both
-/// forms. May be asked before initialization, and gives -1 where it has its own.
-fn has_standard_abi() -> bool {
-    type AbiVersionFunction = unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int;
-    find(c"PMPI_Abi_get_version").is_some_and(|found| {
-        // SAFETY: the MPI standard gives this signature.
-        let get: AbiVersionFunction = unsafe { std::mem::transmute(found) };
-        let (mut major, mut minor) = (-1, -1);
-        // SAFETY: places for the results.
-        let code = unsafe { get(&mut major, &mut minor) };
-        code == 0 && major >= 0
-    })
-}
-
 unsafe extern "C" fn find_function(name: *const c_char) -> *mut c_void {
     // SAFETY: the backend passes C strings.
     find(unsafe { CStr::from_ptr(name) }).unwrap_or(std::ptr::null_mut())
@@ -355,6 +344,12 @@ fn local_library() -> Option<usize> {
 /// The handle of a library of this process by the beginning of its file's name and a function that
 /// it has, wherever it was loaded.
 pub(crate) fn loaded_library(name: &[u8], function: &CStr) -> Option<usize> {
+    let first = loaded_libraries(name, function).into_iter().next()?;
+    Some(first.0)
+}
+
+/// The handles of all such libraries and libraries that need them, and where each finds the function.
+pub(crate) fn loaded_libraries(name: &[u8], function: &CStr) -> Vec<(usize, *mut c_void)> {
     let mut files: Vec<CString> = Vec::new();
     // SAFETY: the callback only copies names into `files`, which outlives the call.
     unsafe { libc::dl_iterate_phdr(Some(collect_file), (&raw mut files).cast()) };
@@ -362,14 +357,19 @@ pub(crate) fn loaded_library(name: &[u8], function: &CStr) -> Option<usize> {
         let last = file.to_bytes().rsplit(|&b| b == b'/').next();
         last.unwrap_or_default().starts_with(name)
     };
-    files.iter().filter(is_named).find_map(|file| {
+    let with_function = |file: &CString| {
         // SAFETY: NOLOAD opens nothing that is not there already.
         let handle = unsafe { libc::dlopen(file.as_ptr(), RTLD_NOLOAD | RTLD_LAZY) };
+        if handle.is_null() {
+            return None;
+        }
         // SAFETY: an open handle and a C string.
-        let has_it =
-            !handle.is_null() && !unsafe { libc::dlsym(handle, function.as_ptr()) }.is_null();
-        has_it.then_some(handle as usize)
-    })
+        let found = unsafe { libc::dlsym(handle, function.as_ptr()) };
+        (!found.is_null()).then_some((handle as usize, found))
+    };
+    (files.iter().filter(is_named))
+        .filter_map(with_function)
+        .collect()
 }
 
 unsafe extern "C" fn collect_file(

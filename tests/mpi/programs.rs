@@ -99,3 +99,18 @@ fn a_program_hears_of_its_own_children_only() {
         assert_eq!(records(dir.path()).len(), 1, "{mpi}: a helper was there");
     }
 }
+
+/// Debian's Open MPI has no sessions. Where there is no MPI_COMM_WORLD, the calls are the library's.
+#[test]
+fn a_program_with_sessions() {
+    let dir = shared(TREE);
+    let said = TestJob::new("mpich", 4)
+        .dir(dir.path())
+        .env(FORCED.0, FORCED.1)
+        .run(&compiled("sessions.c", "mpich", &[]), &[]);
+    assert_eq!(said.out, "sessions: 0 wrong\n");
+    let line = "heddle: a communicator of a session, without MPI_Init; the MPI library's own \
+                routines run";
+    assert_eq!(said.heddle, [line]);
+    assert_eq!(calls(dir.path())["alltoall aapc"], 2 * 3);
+}

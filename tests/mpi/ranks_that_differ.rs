@@ -101,6 +101,20 @@ fn loads(front: &Path) -> String {
     format!("SHIM={}:{}", front.display(), idle.display())
 }
 
+/// Writes another version into a library's file.
+fn call_another_version(file: &Path) {
+    let mut octets = fs::read(file).expect("read");
+    let version = concat!(env!("CARGO_PKG_VERSION"), "+").as_bytes();
+    let places: Vec<usize> = (0..octets.len() - version.len())
+        .filter(|&at| octets[at..].starts_with(version))
+        .collect();
+    assert!(!places.is_empty(), "its version is in {}", file.display());
+    for at in places {
+        octets[at] = b'9';
+    }
+    fs::write(file, octets).expect("written");
+}
+
 #[test]
 fn a_rank_with_another_version() {
     let other = copied(&[
@@ -108,17 +122,10 @@ fn a_rank_with_another_version() {
         "libheddle-mpich.so",
         "heddle-helper",
     ]);
-    let front = other.path().join("libheddle.so");
-    let mut file = fs::read(&front).expect("read");
-    let version = concat!(env!("CARGO_PKG_VERSION"), "+").as_bytes();
-    let places: Vec<usize> = (0..file.len() - version.len())
-        .filter(|&at| file[at..].starts_with(version))
-        .collect();
-    assert!(!places.is_empty(), "its version is in the file");
-    for at in places {
-        file[at] = b'9';
+    for name in ["libheddle.so", "libheddle-openmpi.so", "libheddle-mpich.so"] {
+        call_another_version(&other.path().join(name));
     }
-    fs::write(&front, file).expect("written");
+    let front = other.path().join("libheddle.so");
     assert_told(&loads(&front), "heddle there is 9.");
 }
 

@@ -3,6 +3,7 @@
 //! | module | one idea |
 //! |---|---|
 //! | [`abi`], [`mpi`], [`mpi_result`] | the library's types, its functions and handles, its codes |
+//! | [`library_check`] | what the library answers, against what is compiled in |
 //! | [`entries`], [`reduction_entries`] | the functions that the front calls |
 //! | [`call`], [`elements`], [`datatype`] | one call of the application, its blocks and datatypes |
 //! | [`error_handlers`] | heddle's own errors never reach the application's handlers |
@@ -46,6 +47,7 @@ mod error_handlers;
 mod follow_state;
 mod length_forecasts;
 mod length_plans;
+mod library_check;
 mod location;
 mod meeting;
 mod member_check;
@@ -71,14 +73,16 @@ mod set_trace;
 mod set_watch;
 mod shared_recorder;
 
+use self::abi::MPI_Comm;
 use self::call::CollectiveCall;
 use self::mpi::{SymbolFinder, mpi};
 use self::mpi_result::{MpiErrorCode, MpiResult};
 use self::presences::PresenceReader;
-use runtime::watchdog;
+use runtime::{stderr, watchdog};
 use std::cell::Cell;
-use std::ffi::{c_char, c_int};
+use std::ffi::{CString, c_char, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Switched off: every call passes to the library.
@@ -99,11 +103,19 @@ pub unsafe extern "C" fn heddle_open(
     OFF.store(off != 0, Ordering::Relaxed);
     presences::open(read);
     // SAFETY: passed on to the caller.
-    if unsafe { mpi::open(function, object) } {
-        std::ptr::null()
-    } else {
-        c"the MPI library lacks a function heddle needs".as_ptr()
+    match unsafe { mpi::open(function, object) } {
+        Ok(()) => std::ptr::null(),
+        // The front reads it whenever it likes.
+        Err(problem) => CString::new(problem).unwrap_or_default().into_raw(),
     }
+}
+
+/// The build of this backend: the front opens no other than its own.
+#[unsafe(no_mangle)]
+extern "C" fn heddle_build() -> *const c_char {
+    static BUILD: LazyLock<CString> =
+        LazyLock::new(|| CString::new(presence::BUILD).unwrap_or_default());
+    BUILD.as_ptr()
 }
 
 thread_local! {
@@ -132,7 +144,12 @@ unsafe fn outermost(call: &CollectiveCall) -> c_int {
     if passes {
         passing::pass(call.comm);
     }
-    if passes || OFF.load(Ordering::Relaxed) || call.comm == mpi().handle.comm_null {
+    if passes
+        || OFF.load(Ordering::Relaxed)
+        || call.comm == mpi().handle.comm_null
+        || is_without_world(call.comm)
+        || !library_check::passed()
+    {
         // SAFETY: passed on to the caller.
         return unsafe { call.native() };
     }
@@ -153,6 +170,23 @@ unsafe fn outermost(call: &CollectiveCall) -> c_int {
             failed.0
         })
     })
+}
+
+/// True on a communicator of a session before MPI_Init or after MPI_Finalize: heddle's state is an
+/// attribute of MPI_COMM_SELF.
+fn is_without_world(comm: MPI_Comm) -> bool {
+    if mpi().has_world() {
+        return false;
+    }
+    let mut rank = 0;
+    // SAFETY: a communicator of the application and a place for the result.
+    unsafe { (mpi().call.Comm_rank)(comm, &mut rank) };
+    if rank == 0 {
+        stderr::write_line_once(
+            "a communicator of a session, without MPI_Init; the MPI library's own routines run",
+        );
+    }
+    true
 }
 
 /// # Safety
@@ -184,7 +218,7 @@ unsafe fn through(call: &CollectiveCall, state: &communicators::CommState) -> Mp
 /// come: the job ends, with a message.
 pub(crate) fn guarded(what: &str, run: impl FnOnce() -> c_int) -> c_int {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
-        runtime::stderr::write_line(&format!(
+        stderr::write_line(&format!(
             "bug in {what} (see above); the job cannot go on. HEDDLE=off runs it without heddle"
         ));
         // SAFETY: ends every process of the job.

@@ -23,6 +23,9 @@ pub(crate) type CopyAttribute = unsafe extern "C" fn(
 ) -> c_int;
 pub(crate) type DeleteAttribute =
     unsafe extern "C" fn(MPI_Comm, c_int, *mut c_void, *mut c_void) -> c_int;
+/// MPI passes more arguments, which nobody may look at.
+#[cfg(mpich)]
+pub(crate) type HandleError = unsafe extern "C" fn(*mut MPI_Comm, *mut c_int);
 
 /// The result of every MPI function that succeeds.
 pub(crate) const SUCCESS: c_int = 0;
@@ -93,6 +96,8 @@ functions! {
     Barrier(MPI_Comm);
     Bcast(*mut c_void, c_int, MPI_Datatype, c_int, MPI_Comm);
     Comm_call_errhandler(MPI_Comm, c_int);
+    #[cfg(mpich)]
+    Comm_create_errhandler(HandleError, *mut MPI_Errhandler);
     Comm_create_keyval(CopyAttribute, DeleteAttribute, *mut c_int, *mut c_void);
     Comm_free(*mut MPI_Comm);
     Comm_get_attr(MPI_Comm, c_int, *mut c_void, *mut c_int);
@@ -106,13 +111,16 @@ functions! {
     Comm_split(MPI_Comm, c_int, c_int, *mut MPI_Comm);
     Comm_test_inter(MPI_Comm, *mut c_int);
     Errhandler_free(*mut MPI_Errhandler);
+    Finalized(*mut c_int);
     Get_processor_name(*mut c_char, *mut c_int);
+    Get_version(*mut c_int, *mut c_int);
     Group_free(*mut MPI_Group);
     Group_translate_ranks(MPI_Group, c_int, *const c_int, MPI_Group, *mut c_int);
     Iallgather(*const c_void, c_int, MPI_Datatype, *mut c_void, c_int, MPI_Datatype, MPI_Comm, *mut MPI_Request);
     Iallreduce(*const c_void, *mut c_void, c_int, MPI_Datatype, MPI_Op, MPI_Comm, *mut MPI_Request);
     Ibarrier(MPI_Comm, *mut MPI_Request);
     Ibcast(*mut c_void, c_int, MPI_Datatype, c_int, MPI_Comm, *mut MPI_Request);
+    Initialized(*mut c_int);
     Iprobe(c_int, c_int, MPI_Comm, *mut c_int, *mut MPI_Status);
     Irecv(*mut c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Request);
     Isend(*const c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Request);
@@ -258,6 +266,20 @@ pub(crate) struct MpiLibrary {
     pub(crate) thread_multiple: c_int,
 }
 
+impl MpiLibrary {
+    /// True from MPI_Init to MPI_Finalize, as long as there are MPI_COMM_WORLD and MPI_COMM_SELF. A
+    /// program may have sessions before and after, or alone.
+    pub(crate) fn has_world(&self) -> bool {
+        let (mut begun, mut ended) = (0, 0);
+        // SAFETY: places for the results. Both may be asked at any time.
+        unsafe {
+            (self.call.Initialized)(&mut begun);
+            (self.call.Finalized)(&mut ended);
+        }
+        begun != 0 && ended == 0
+    }
+}
+
 // SAFETY: function addresses and predefined handles, which MPI lets every thread use.
 unsafe impl Send for MpiLibrary {}
 // SAFETY: as above; nothing is ever changed.
@@ -265,19 +287,28 @@ unsafe impl Sync for MpiLibrary {}
 
 static OPENED: OnceLock<MpiLibrary> = OnceLock::new();
 
-/// Looks everything up, once.
+/// The oldest version of the standard that has all that heddle calls.
+const OLDEST: c_int = 3;
+
+/// Looks everything up, once. Gives the reason where the library cannot be served.
 ///
 /// # Safety
 /// `function` and `object` must give those of the MPI library this crate was compiled for.
-pub(crate) unsafe fn open(function: SymbolFinder, object: SymbolFinder) -> bool {
+pub(crate) unsafe fn open(function: SymbolFinder, object: SymbolFinder) -> Result<(), String> {
+    let lacks = "the MPI library lacks a function heddle needs";
     // SAFETY: passed on to the caller.
-    let (Some(call), Some(large)) = (unsafe { (Functions::find(function), Large::find(function)) })
-    else {
-        return false;
-    };
-    let Some(handle) = MpiHandles::find(object) else {
-        return false;
-    };
+    let call = unsafe { Functions::find(function) }.ok_or(lacks)?;
+    // SAFETY: as above.
+    let large = unsafe { Large::find(function) }.ok_or(lacks)?;
+    let handle = MpiHandles::find(object).ok_or("the MPI library lacks a handle heddle needs")?;
+    let (mut version, mut minor) = (0, 0);
+    // SAFETY: places for the results. It may be asked before MPI_Init.
+    unsafe { (call.Get_version)(&mut version, &mut minor) };
+    if version < OLDEST {
+        return Err(format!(
+            "MPI_Get_version of the library says {version}.{minor}, and heddle needs {OLDEST}.0"
+        ));
+    }
     // SAFETY: constants of constants.c.
     let mpi = unsafe {
         MpiLibrary {
@@ -292,7 +323,7 @@ pub(crate) unsafe fn open(function: SymbolFinder, object: SymbolFinder) -> bool 
         }
     };
     OPENED.get_or_init(|| mpi);
-    true
+    Ok(())
 }
 
 /// The library. The front opens it before it passes any call.

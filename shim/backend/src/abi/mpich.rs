@@ -8,7 +8,7 @@ pub(crate) type MpiHandle = c_int;
 pub(crate) struct MPI_Status {
     _count_low: c_int,
     _count_high_and_cancelled: c_int,
-    _source: c_int,
-    _tag: c_int,
+    pub(crate) source: c_int,
+    pub(crate) tag: c_int,
     pub(crate) error: c_int,
 }

@@ -7,8 +7,8 @@ pub(crate) type MpiHandle = *mut c_void;
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(crate) struct MPI_Status {
-    _source: c_int,
-    _tag: c_int,
+    pub(crate) source: c_int,
+    pub(crate) tag: c_int,
     pub(crate) error: c_int,
     _cancelled: c_int,
     _count: usize,

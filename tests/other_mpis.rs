@@ -1,0 +1,168 @@
+//! MPI libraries that heddle has no backend for, or whose answers are not those that its backend is
+//! compiled for: one line, and the library's own routines. The libraries are stand-ins
+//! (shim/tests/other.c). Needs: apt-get install gcc
+use crate::common::runtime::lib;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+/// Compiles shim/tests/other.c.
+fn other(flags: &[&str], made: &Path) {
+    let done = Command::new("gcc")
+        .args(["-w", "shim/tests/other.c", "-o"])
+        .arg(made)
+        .args(flags)
+        .output()
+        .expect("gcc");
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "{said}");
+}
+
+/// Runs a program over MPI libraries that are compiled with these flags, with a runtime loaded. The
+/// program finds the functions of the first.
+fn over_others(libraries: &[&[&str]], lib: &Path) -> Output {
+    let folder = TempDir::new().expect("a temporary directory");
+    let at = folder.path().display();
+    let mut flags = vec![
+        "-Wl,--no-as-needed".to_owned(),
+        format!("-L{at}"),
+        format!("-Wl,-rpath,{at}"),
+    ];
+    for (number, library) in libraries.iter().enumerate() {
+        let made = folder.path().join(format!("libmpi_{number}.so"));
+        other(
+            &[&["-DLIBRARY", "-shared", "-fPIC"], *library].concat(),
+            &made,
+        );
+        flags.push(format!("-lmpi_{number}"));
+    }
+    let program = folder.path().join("program");
+    other(
+        &flags.iter().map(String::as_str).collect::<Vec<_>>(),
+        &program,
+    );
+    Command::new(program)
+        .env("LD_PRELOAD", lib.join("libheddle.so"))
+        .env_remove("HEDDLE")
+        .output()
+        .expect("the program")
+}
+
+/// The calls were the library's own, and one line has this reason.
+fn assert_stands_aside(output: &Output, line: &str, what: &str) {
+    let [out, err] =
+        [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    assert!(output.status.success(), "{what}: {}: {err}", output.status);
+    let called = ["Alltoall", "Allgather", "Alltoallv", "Allgatherv"]
+        .map(|name| format!("{name} of the library\n"));
+    assert_eq!(out, called.concat(), "{what}");
+    assert!(
+        err.lines().count() == 1 && err.contains(line) && err.contains("own routines run"),
+        "{what}: {err}"
+    );
+}
+
+/// The handles of this library are not those that heddle's backend is compiled for, whatever its
+/// version text claims.
+#[test]
+fn over_an_mpi_it_is_not_made_for_it_stands_aside_with_one_line() {
+    for (flags, line) in [
+        (
+            &["-DVERSION=\"Open MPI v6.0.0\""][..],
+            "\"Open MPI v6.0.0\": heddle has no backend for this MPI library",
+        ),
+        (
+            &["-DVERSION=\"MPICH Version: 5.0.2\"", "-DSTANDARD_ABI=1"],
+            "the standard's own binary interface",
+        ),
+        (
+            &["-DVERSION=\"Open MPI v6.0.0\"", "-DSTANDARD_ABI=1"],
+            "the standard's own binary interface",
+        ),
+    ] {
+        assert_stands_aside(&over_others(&[flags], lib()), line, &format!("{flags:?}"));
+    }
+}
+
+/// The interface is MPICH's, whatever the library calls itself. Its answers are compared with what
+/// the backend is compiled for.
+#[test]
+fn over_an_mpi_whose_answers_differ_it_stands_aside_with_one_line() {
+    for (version, flags, line) in [
+        // A library that knows of the standard's interface but has its own; most of its functions
+        // are missing.
+        (
+            "MPICH Version: 5.0.2",
+            &["-DSTANDARD_ABI=-1"][..],
+            "the MPI library lacks a function heddle needs",
+        ),
+        (
+            "MVAPICH2 Version: 1.9",
+            &["-DSTANDARD=2"],
+            "MPI_Get_version of the library says 2.2, and heddle needs 3.0",
+        ),
+        (
+            "Open MPI v5.0.11",
+            &["-DSTANDARD=3", "-DHANDLE=0x40"],
+            "a handle of a new error handler is 0x40",
+        ),
+        (
+            "CRAY MPICH version 8.1",
+            &["-DSTANDARD=3", "-DSTATUS=8"],
+            "an MPI_Status has more than 20 octets",
+        ),
+        (
+            "Intel(R) MPI Library 2021.9",
+            &["-DSTANDARD=3", "-DSIZE=4"],
+            "MPI_Type_size of MPI_BYTE gives 0, 4",
+        ),
+    ] {
+        let version = format!("-DVERSION=\"{version}\"");
+        let flags = [&[version.as_str(), "-DMPICH_ABI"], flags].concat();
+        assert_stands_aside(&over_others(&[&flags], lib()), line, &format!("{flags:?}"));
+    }
+}
+
+#[test]
+fn with_two_mpi_libraries_it_stands_aside_with_one_line() {
+    let first = ["-DVERSION=\"MPICH Version: 4.0\"", "-DMPICH_ABI"];
+    let second = ["-DVERSION=\"Open MPI v5.0.11\""];
+    let output = over_others(&[&first, &second], lib());
+    let err = String::from_utf8_lossy(&output.stderr);
+    assert!(err.contains("libmpi_0.so and "), "{err}");
+    assert_stands_aside(&output, "this process has two MPI libraries: ", "two");
+}
+
+/// Whoever copies one file and forgets the other.
+#[test]
+fn a_backend_of_another_build_is_not_used() {
+    let folder = TempDir::new().expect("a temporary directory");
+    fs::copy(
+        lib().join("libheddle.so"),
+        folder.path().join("libheddle.so"),
+    )
+    .expect("copied");
+    let (code, backend) = (
+        folder.path().join("backend.c"),
+        folder.path().join("libheddle-mpich.so"),
+    );
+    fs::write(
+        &code,
+        "const char *heddle_build(void) { return \"0.0.9+old\"; }",
+    )
+    .expect("written");
+    let mut compiler = Command::new("gcc");
+    let compiled = compiler
+        .args(["-shared", "-o"])
+        .arg(backend)
+        .arg(code)
+        .status();
+    assert!(compiled.expect("gcc").success());
+    let flags = ["-DVERSION=\"MPICH Version: 4.0\"", "-DMPICH_ABI"];
+    assert_stands_aside(
+        &over_others(&[&flags], folder.path()),
+        "libheddle-mpich.so is of heddle 0.0.9+old",
+        "another build",
+    );
+}
