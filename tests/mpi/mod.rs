@@ -7,6 +7,7 @@
 mod device_memory;
 mod learning;
 mod passing;
+mod program_state;
 mod programs;
 mod ranks_that_differ;
 mod reductions;

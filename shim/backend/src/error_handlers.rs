@@ -4,6 +4,11 @@
 //! each other over the application's communicators. What fails there is heddle's own trouble, but
 //! the library would tell the handler of the communicator, which ends the job as a rule. So while
 //! such a call lasts, the communicator's handler is the one that only returns codes.
+//!
+//! Afterwards the communicator has again what it had. In MPICH that may be none: then its errors go
+//! to the handler that MPI_COMM_WORLD has by that time. MPI cannot give none back, and asked for it
+//! says MPI_ERRORS_ARE_FATAL, as of a communicator that was given that one. So both are left alone,
+//! and MPI_COMM_WORLD is quiet in their place.
 use crate::abi::{MPI_Comm, MPI_Errhandler};
 use crate::mpi::mpi;
 use crate::mpi_result::check;
@@ -43,16 +48,19 @@ impl QuietGuard {
             quiet.calls += 1;
             return QuietGuard(Some(comm));
         }
+        let (fatal, world) = (mpi.handle.errors_are_fatal, mpi.handle.comm_world);
         let mut handler = mpi.handle.errors_return;
         // SAFETY: a communicator of the application and a place for its handler.
-        let set = unsafe {
-            check((mpi.call.Comm_get_errhandler)(comm, &mut handler)).and_then(|()| {
-                check((mpi.call.Comm_set_errhandler)(
-                    comm,
-                    mpi.handle.errors_return,
-                ))
-            })
-        };
+        let asked = check(unsafe { (mpi.call.Comm_get_errhandler)(comm, &mut handler) });
+        if asked.is_err() {
+            return QuietGuard(None);
+        }
+        if cfg!(mpich) && handler == fatal && comm != world {
+            drop(now);
+            return QuietGuard::on(world);
+        }
+        // SAFETY: as above.
+        let set = check(unsafe { (mpi.call.Comm_set_errhandler)(comm, mpi.handle.errors_return) });
         QuietGuard(set.is_ok().then(|| {
             now.push(QuietComm {
                 comm,

@@ -177,6 +177,7 @@ pub(crate) struct MpiHandles {
     #[cfg(open_mpi)]
     pub(crate) ops: [MPI_Op; 12],
     pub(crate) request_null: MPI_Request,
+    pub(crate) errors_are_fatal: MPI_Errhandler,
     pub(crate) errors_return: MPI_Errhandler,
 }
 
@@ -214,6 +215,7 @@ impl MpiHandles {
             op_null: MPI_Op(address(c"ompi_mpi_op_null")?.cast()),
             op_min: op(c"ompi_mpi_op_min")?,
             request_null: MPI_Request(address(c"ompi_request_null")?.cast()),
+            errors_are_fatal: MPI_Errhandler(address(c"ompi_mpi_errors_are_fatal")?.cast()),
             errors_return: MPI_Errhandler(address(c"ompi_mpi_errors_return")?.cast()),
         })
     }
@@ -232,6 +234,7 @@ impl MpiHandles {
             static HEDDLE_OP_NULL: MPI_Op;
             static HEDDLE_OP_MIN: MPI_Op;
             static HEDDLE_REQUEST_NULL: MPI_Request;
+            static HEDDLE_ERRORS_ARE_FATAL: MPI_Errhandler;
             static HEDDLE_ERRORS_RETURN: MPI_Errhandler;
         }
         // SAFETY: constants of constants.c.
@@ -248,6 +251,7 @@ impl MpiHandles {
                 op_null: HEDDLE_OP_NULL,
                 op_min: HEDDLE_OP_MIN,
                 request_null: HEDDLE_REQUEST_NULL,
+                errors_are_fatal: HEDDLE_ERRORS_ARE_FATAL,
                 errors_return: HEDDLE_ERRORS_RETURN,
             })
         }
