@@ -2,7 +2,8 @@
 //!
 //! MPICH talks to the launcher over a socket whose number is in the environment variable `PMI_FD`
 //! (PMI-1 wire protocol). While `read` of that socket would block, this progresses the thread's
-//! last UCX worker.
+//! last UCX worker. From MPICH 4.2 on it does not: MPI_Finalize waits for nobody there, and its worker
+//! may be half destroyed when it asks the launcher.
 use crate::poll::wait_for;
 use libc::{c_int, c_uint, c_void, size_t, ssize_t};
 use std::cell::Cell;
@@ -59,7 +60,7 @@ pub unsafe extern "C" fn ucp_worker_destroy(worker: *mut c_void) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn read(file: c_int, buffer: *mut c_void, length: size_t) -> ssize_t {
     let worker = WORKER.get();
-    if !worker.is_null() && Some(file) == launcher() {
+    if !worker.is_null() && Some(file) == launcher() && needs_answers() {
         while !wait_for(file) {
             // SAFETY: the worker belongs to this thread and lives: `ucp_worker_destroy` clears
             // `WORKER`.
@@ -76,6 +77,30 @@ fn launcher() -> Option<c_int> {
     *FILE.get_or_init(|| std::env::var("PMI_FD").ok()?.parse().ok())
 }
 
+/// True of MPICH before 4.2, which is the first with version 4.1 of the standard; and where nobody
+/// tells the version.
+fn needs_answers() -> bool {
+    static NEEDS: OnceLock<bool> = OnceLock::new();
+    *NEEDS.get_or_init(|| {
+        let name = c"PMPI_Get_version";
+        // SAFETY: a C string and a pseudo handle.
+        let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) } as usize;
+        let found = Some(found).filter(|address| *address != 0).or_else(|| {
+            let of_plugins =
+                [c"libmpi.so.12", c"libmpich.so.12"].map(|file| of_a_plugin(file, name));
+            of_plugins.into_iter().find(|address| *address != 0)
+        });
+        let Some(get) = found else { return true };
+        type GetVersion = unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int;
+        let mut version = (0, 0);
+        // SAFETY: the MPI standard gives this signature; places for the results.
+        unsafe {
+            std::mem::transmute::<usize, GetVersion>(get)(&mut version.0, &mut version.1);
+        }
+        version < (4, 1)
+    })
+}
+
 /// The function that this library stands in for. It is always found, because the caller has UCX.
 fn real(cache: &OnceLock<usize>, name: &CStr) -> Option<usize> {
     // SAFETY: a C string and a pseudo handle.
@@ -83,20 +108,21 @@ fn real(cache: &OnceLock<usize>, name: &CStr) -> Option<usize> {
     let address = *cache.get_or_init(|| {
         Some(next())
             .filter(|address| *address != 0)
-            .unwrap_or_else(|| of_a_plugin(name))
+            .unwrap_or_else(|| of_a_plugin(c"libucp.so.0", name))
     });
     (address != 0).then_some(address)
 }
 
-/// The function of a UCX that belongs to a plugin (of Python, for example), whose libraries are
+/// The function of a library that belongs to a plugin (of Python, for example), whose libraries are
 /// hidden from other code. 0: there is none.
-fn of_a_plugin(name: &CStr) -> usize {
+fn of_a_plugin(library: &CStr, name: &CStr) -> usize {
+    let mode = libc::RTLD_NOLOAD | libc::RTLD_LAZY;
     // SAFETY: a C string. RTLD_NOLOAD loads nothing, and the handle keeps the library loaded.
-    let ucx = unsafe { libc::dlopen(c"libucp.so.0".as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY) };
-    if ucx.is_null() {
+    let library = unsafe { libc::dlopen(library.as_ptr(), mode) };
+    if library.is_null() {
         return 0;
     }
     // SAFETY: a handle that was just given, and a C string.
-    let function = unsafe { libc::dlsym(ucx, name.as_ptr()) };
+    let function = unsafe { libc::dlsym(library, name.as_ptr()) };
     function as usize
 }
