@@ -23,7 +23,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let plan = input_file::plan(&args.plan)?;
-    let found = args.network.read_network()?;
+    let found = args.network.read_network(None)?;
     if !found.answered {
         return Ok(CommandOutcome::CheckFailed);
     }

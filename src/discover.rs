@@ -22,7 +22,11 @@ use std::path::{Path, PathBuf};
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    network: NetworkArgs,
+    source: NetworkArgs,
+    /// One of several networks, by its name: that of its root bridge. Without it text and json show all,
+    /// and the other forms the one whose hosts' links together are fastest
+    #[arg(long, value_name = "NAME")]
+    network: Option<String>,
     /// The form of the output
     #[arg(long, value_enum, default_value = "text")]
     format: DiscoverFormat,
@@ -78,7 +82,9 @@ enum DiscoverFormat {
 /// A network that was found.
 pub(crate) struct DiscoveredNetwork {
     pub(crate) topology: Topology,
-    /// The topology as a file for the offline commands.
+    /// The network that was chosen among several.
+    chosen: Topology,
+    /// That as a file for the offline commands.
     file: TopologyFile,
     /// The descriptions of its ports.
     pub(crate) descriptions: PortDescriptions,
@@ -87,17 +93,18 @@ pub(crate) struct DiscoveredNetwork {
 }
 
 impl NetworkArgs {
-    /// Takes one look, and prints problems on standard error.
-    pub(crate) fn read_network(&self) -> anyhow::Result<DiscoveredNetwork> {
+    /// Takes one look, and prints problems on standard error. One of several networks is chosen by its
+    /// name.
+    pub(crate) fn read_network(&self, choice: Option<&str>) -> anyhow::Result<DiscoveredNetwork> {
         let NetworkSource {
             inventory,
             walks,
             dir,
         } = &self.place;
         let found = match (inventory, walks, dir) {
-            (Some(file), ..) => asked(file, self.reports.as_deref())?,
-            (None, Some(folder), _) => recorded(folder)?,
-            (None, None, Some(dir)) => published(dir)?,
+            (Some(file), ..) => asked(file, self.reports.as_deref(), choice)?,
+            (None, Some(folder), _) => recorded(folder, choice)?,
+            (None, None, Some(dir)) => published(dir, choice)?,
             (None, None, None) => unreachable!("one of them is required"),
         };
         let alarms = found.topology.alarms.iter();
@@ -113,17 +120,29 @@ impl NetworkArgs {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
-    let found = args.network.read_network()?;
+    let choice = args.network.as_deref();
+    let found = args.source.read_network(choice)?;
+    let shows_all = matches!(args.format, DiscoverFormat::Text | DiscoverFormat::Json);
+    let (whole, one) = (&found.topology, &found.chosen);
+    if let ([main, others @ ..], None, false) = (&one.networks[..], choice, shows_all)
+        && !others.is_empty()
+    {
+        let others: Vec<&str> = others.iter().map(|other| other.name.as_str()).collect();
+        tell!(
+            "heddle: this is network {}, and there are others: {}; --network NAME shows one of them",
+            main.name,
+            others.join(", ")
+        );
+    }
+    let shown = if choice.is_none() { whole } else { one };
     let text = match args.format {
-        DiscoverFormat::Text => Ok(export::text(&found.topology)),
-        DiscoverFormat::Json => Ok(serde_json::to_string_pretty(&found.topology)? + "\n"),
-        DiscoverFormat::Svg => Ok(drawn(&found.topology)),
-        DiscoverFormat::Dot => Ok(export::dot(
-            &found.topology,
-            network::bottleneck(&found.topology).as_ref(),
-        )),
-        DiscoverFormat::Slurm => export::slurm(&found.topology),
-        DiscoverFormat::SlurmYaml => export::slurm_yaml(&found.topology),
+        DiscoverFormat::Text if choice.is_none() => Ok(export::text(whole)),
+        DiscoverFormat::Text => Ok(export::tree(one)),
+        DiscoverFormat::Json => Ok(serde_json::to_string_pretty(shown)? + "\n"),
+        DiscoverFormat::Svg => Ok(drawn(one)),
+        DiscoverFormat::Dot => Ok(export::dot(one, network::bottleneck(one).as_ref())),
+        DiscoverFormat::Slurm => export::slurm(one),
+        DiscoverFormat::SlurmYaml => export::slurm_yaml(one),
         DiscoverFormat::Topology => Ok(found.file.to_yaml()),
     };
     let text = match text {
@@ -142,10 +161,21 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
 }
 
 /// The network of the published epoch.
-fn published(dir: &Path) -> anyhow::Result<DiscoveredNetwork> {
+fn published(dir: &Path, choice: Option<&str>) -> anyhow::Result<DiscoveredNetwork> {
     let epoch = input_file::published(dir)?;
+    let topology = Topology::clone(&epoch.network);
+    let published = topology.networks.first();
+    if let (Some(published), Some(choice)) = (published, choice)
+        && published.name != choice
+    {
+        bail!(
+            "the published epoch is of network {}, not of {choice}",
+            published.name
+        );
+    }
     Ok(DiscoveredNetwork {
-        topology: Topology::clone(&epoch.network),
+        chosen: topology.clone().in_network(choice)?,
+        topology,
         file: TopologyFile::clone(&epoch.topology),
         descriptions: PortDescriptions::default(),
         answered: true,
@@ -159,7 +189,11 @@ fn drawn(topology: &Topology) -> String {
 }
 
 /// One look at a network.
-fn asked(path: &Path, reports: Option<&Path>) -> anyhow::Result<DiscoveredNetwork> {
+fn asked(
+    path: &Path,
+    reports: Option<&Path>,
+    choice: Option<&str>,
+) -> anyhow::Result<DiscoveredNetwork> {
     let file = path.display().to_string();
     let mut inventory = input_file::inventory(path)?;
     for warning in agent::snmp_access::read_secrets(&mut inventory)
@@ -184,12 +218,14 @@ fn asked(path: &Path, reports: Option<&Path>) -> anyhow::Result<DiscoveredNetwor
         apply(&mut views, observation);
     }
     let topology = infer(&inventory, &views);
-    let mut file = topology.to_file();
-    locate(&mut file, &topology, &views);
+    let chosen = topology.clone().in_network(choice)?;
+    let mut file = chosen.to_file();
+    locate(&mut file, &chosen, &views);
     inventory.apply_stated_hosts(&mut file);
     Ok(DiscoveredNetwork {
         descriptions: descriptions(&views, &topology),
         topology,
+        chosen,
         file,
         answered: answered || inventory.switches.is_empty(),
     })
@@ -253,7 +289,7 @@ fn report(file: &Path) -> anyhow::Result<Observation> {
 }
 
 /// The network of recorded walks.
-fn recorded(folder: &Path) -> anyhow::Result<DiscoveredNetwork> {
+fn recorded(folder: &Path, choice: Option<&str>) -> anyhow::Result<DiscoveredNetwork> {
     let RecordingFolder { recordings, notes } = read_folder(folder)?;
     for note in notes {
         tell!("heddle: {note}");
@@ -265,10 +301,12 @@ fn recorded(folder: &Path) -> anyhow::Result<DiscoveredNetwork> {
         .collect();
     let (views, answered) = taken(&observations);
     let topology = infer_recorded(&views);
-    let file = topology.to_file();
+    let chosen = topology.clone().in_network(choice)?;
+    let file = chosen.to_file();
     Ok(DiscoveredNetwork {
         descriptions: descriptions(&views, &topology),
         topology,
+        chosen,
         file,
         answered,
     })

@@ -28,6 +28,23 @@ fn transcripts() {
     }
 }
 
+/// Two data switches and a management switch, on which the data switches' own management ports are, too.
+#[test]
+fn several_networks() {
+    let folder = folder("networks");
+    for (golden, command) in [
+        ("text", "discover --walks walks"),
+        ("management", "discover --walks walks --network m1"),
+        ("topology", "discover --walks walks --format topology"),
+        ("unknown", "discover --walks walks --network storage"),
+    ] {
+        check(
+            &folder.join(format!("{golden}.golden")),
+            &transcript(&folder, &command.split(' ').collect::<Vec<_>>()),
+        );
+    }
+}
+
 /// The switch cables found in the demo's walks after some subtrees were cut out: ends, state and
 /// grade.
 fn cables_without(subtrees: &[&str]) -> Vec<String> {

@@ -466,7 +466,8 @@ impl ControllerEngine {
             ..
         } = &mut self.observed;
         let changed = std::mem::take(changed);
-        let topology = self.memory.infer_changed(&self.inventory, views, &changed);
+        let all = self.memory.infer_changed(&self.inventory, views, &changed);
+        let topology = all.clone().in_network(None).unwrap_or(all);
         let contradicted = claims.update(&self.inventory, views, &topology);
         if self.judged.infer(now, topology, contradicted) {
             self.making.hold_down.change(now);

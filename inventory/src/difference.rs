@@ -131,6 +131,7 @@ impl DifferenceScope<'_> {
             alarms: Vec::new(),
             root_bridge: whole.root_bridge.clone(),
             further_root_bridges: whole.further_root_bridges.clone(),
+            networks: whole.networks.clone(),
         }
     }
 }

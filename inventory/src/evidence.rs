@@ -246,6 +246,8 @@ pub enum Evidence {
         /// The silent device.
         silent: String,
     },
+    /// The device forwards nothing through this port of its own, by which it is managed.
+    OwnPort(DevicePort),
     /// The number of hosts that are learned at one port.
     HostsOnPort(usize),
     /// The network that the host shares with others, where the inventory lists no switch.

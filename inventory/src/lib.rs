@@ -37,6 +37,7 @@
 //! | [`ranks`] | ranks by name, several of them on a host |
 //! | [`natural_order`] | the order in which names are shown |
 //! | [`name_ranges`] | names written as ranges: `node[01-40]` |
+//! | [`networks`] | several networks in one cluster |
 //! | [`yaml`] | reading YAML from any source |
 //! | [`ranged_keys`] | maps and lists whose names may be ranges |
 //! | [`unique_keys`] | maps that refuse equal keys |
@@ -59,6 +60,7 @@ pub mod mapped_place;
 pub mod mpi;
 pub mod name_ranges;
 pub mod natural_order;
+pub mod networks;
 pub mod observation;
 pub mod ranged_keys;
 pub mod ranks;

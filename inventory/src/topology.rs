@@ -3,6 +3,7 @@ use crate::alarm::Alarm;
 use crate::cluster_reason::ClusterReason;
 use crate::evidence::Evidence;
 use crate::natural_order::natural;
+use crate::networks::Network;
 use crate::topology_file::{self, TopologyFile, is_name, plain_name};
 use crate::tree::{Tree, TreeCable, TreeError};
 use crate::{BitsPerSec, Mac};
@@ -29,6 +30,9 @@ pub struct Topology {
     /// The root bridges of the other spanning trees, if routers divide the network into several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub further_root_bridges: Vec<String>,
+    /// The networks, the main one first, if there are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub networks: Vec<Network>,
 }
 
 /// A switch, a host, or a node between them.
@@ -295,12 +299,17 @@ impl Topology {
         let mut plain = self.clone();
         let clusters = plain.clusters.iter_mut().flat_map(|c| &mut c.hosts);
         let links = plain.links.iter_mut().flat_map(|l| [&mut l.a, &mut l.b]);
+        let networks = (plain.networks.iter_mut()).flat_map(|network| {
+            let members = network.switches.iter_mut().chain(&mut network.hosts);
+            members.chain(std::iter::once(&mut network.name))
+        });
         for name in plain
             .nodes
             .iter_mut()
             .map(|n| &mut n.name)
             .chain(clusters)
             .chain(links)
+            .chain(networks)
             .chain(&mut plain.root_bridge)
             .chain(&mut plain.further_root_bridges)
         {
@@ -474,6 +483,7 @@ mod tests {
             alarms: vec![],
             root_bridge: Some("core/1".into()),
             further_root_bridges: vec![],
+            networks: vec![],
         };
         let file = t.to_file();
         assert_eq!(

@@ -3,6 +3,7 @@
 //! The text follows the rules for plugins of Nagios: a first line with the state, then figures
 //! behind a bar; more lines after it. The exit status is the state.
 use crate::{AlarmSeverity, Snapshot};
+use inventory::networks::Network;
 use inventory::{Millis, counted};
 use serde::Serialize;
 use std::fmt;
@@ -70,6 +71,8 @@ pub struct ControllerStatus {
     pub jobs: usize,
     /// A change waits for its hold-down.
     pub pending: bool,
+    /// The networks, that of the schedules first, if there are several.
+    pub networks: Vec<Network>,
 }
 
 /// The numbers of alarms.
@@ -125,6 +128,7 @@ impl ControllerStatus {
             lines: told.into_iter().map(|alarm| alarm.text.clone()).collect(),
             jobs: snapshot.jobs.iter().filter(|job| job.running).count(),
             pending: snapshot.pending.is_some(),
+            networks: snapshot.topology.networks.clone(),
         }
     }
 }
@@ -186,6 +190,19 @@ impl ControllerStatus {
         }
         if self.pending {
             writeln!(f, "a change was seen and is in its hold-down")?;
+        }
+        for (number, network) in self.networks.iter().enumerate() {
+            let hosts = counted(network.hosts.len(), "host");
+            let switches = counted(network.switches.len(), "switch");
+            let served = match number {
+                0 => "schedules are for this one",
+                _ => "no schedules: jobs whose MPI library uses it run without heddle",
+            };
+            writeln!(
+                f,
+                "network {}: {hosts} on {switches}; {served}",
+                network.name
+            )?;
         }
         for line in self.lines.iter().take(MOST_ALARMS) {
             // A bar would begin figures.
@@ -257,6 +274,26 @@ mod tests {
              version 0.1.0\n"
         );
         assert_eq!(status.state.exit_status(), 0);
+    }
+
+    #[test]
+    fn each_of_several_networks_has_a_line() {
+        let mut s = snapshot();
+        let network = |name: &str, switches: usize| Network {
+            name: name.into(),
+            switches: vec![String::new(); switches],
+            hosts: vec![String::new(); 12],
+        };
+        s.topology.networks = vec![network("d1", 2), network("m1", 1)];
+        let text = ControllerStatus::new(&s).to_string();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(
+            lines[1..3],
+            [
+                "network d1: 12 hosts on 2 switches; schedules are for this one",
+                "network m1: 12 hosts on 1 switch; no schedules: jobs whose MPI library uses it run without heddle",
+            ]
+        );
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod slurm;
 pub use graphviz::dot;
 pub use slurm::{slurm, slurm_yaml};
 
+use inventory::counted;
 use inventory::natural_order::natural;
 use inventory::topology::{Link, LinkGrade, LinkState, NodeKind, Topology};
 use slurm::hostlist;
@@ -13,8 +14,28 @@ use std::fmt::Write;
 
 /// The network as a drawing of a tree: switches from the root bridge down over links that carry
 /// frames, each line with port, rate and name. Then come the links that carry no frames, then hosts
-/// without a place.
+/// without a place. Several networks are drawn one after the other.
 pub fn text(topology: &Topology) -> String {
+    let mut out = String::new();
+    for network in &topology.networks {
+        if let Ok(one) = topology.clone().in_network(Some(&network.name)) {
+            let gap = if out.is_empty() { "" } else { "\n" };
+            let hosts = counted(network.hosts.len() as u64, "host");
+            let _ = writeln!(out, "{gap}network {}: {hosts}", network.name);
+            // An epoch knows others only by name.
+            let is_there = topology.kind(&network.switches[0]).is_some();
+            out.push_str(&if is_there {
+                tree(&one)
+            } else {
+                "not in this epoch\n".to_owned()
+            });
+        }
+    }
+    if out.is_empty() { tree(topology) } else { out }
+}
+
+/// The drawing of one network.
+pub fn tree(topology: &Topology) -> String {
     let mut drawing = TreeDrawing {
         topology,
         out: String::new(),
@@ -235,6 +256,7 @@ pub(super) mod tests {
             alarms: vec![],
             root_bridge: Some("s0".into()),
             further_root_bridges: vec![],
+            networks: vec![],
         }
     }
 

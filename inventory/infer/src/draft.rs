@@ -5,6 +5,7 @@ use crate::acceptance::unreported_members::UnreportedMembers;
 use crate::claims::ClaimEnd;
 use crate::clusters::{ClusterInput, clusters, unseen_routers};
 use crate::facts::{Facts, NodeIx};
+use crate::networks::networks;
 use indexmap::IndexMap;
 use inventory::BitsPerSec;
 use inventory::alarm::{Alarm, AlarmKind};
@@ -47,6 +48,12 @@ impl DraftLink {
     /// True if frames certainly cross the link.
     pub(crate) fn carries_frames(&self) -> bool {
         self.state == LinkState::Forwarding && self.grade != LinkGrade::Ambiguous
+    }
+
+    /// True if it ends at a port by which a device is managed.
+    pub(crate) fn is_at_own_port(&self) -> bool {
+        let is_own = |evidence: &Evidence| matches!(evidence, Evidence::OwnPort(_));
+        self.evidence.iter().any(is_own)
     }
 
     /// The numbers of its nodes.
@@ -203,8 +210,10 @@ fn in_clusters(
     alarms.extend(contradictions);
     alarms.sort_by_cached_key(|a| (a.subject.to_string(), a.to_string()));
     alarms.dedup();
+    let networks = networks(&nodes, &links, &roots);
     let mut roots = roots.into_iter();
     Topology {
+        networks,
         nodes,
         links,
         clusters,

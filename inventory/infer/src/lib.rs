@@ -12,6 +12,7 @@
 //!       --acceptance--> cables, by whose word counts
 //!       --places--> the seat of each host
 //!       --states--> links that carry frames
+//!       --networks--> a host may have a card in several
 //!       --measured--> places of hosts, and trunks, that flows between hosts told
 //!       --clusters--> hosts that share a spanning tree, without a router, a slow link or a long
 //!                     link between them
@@ -34,6 +35,7 @@ mod draft;
 mod facts;
 mod learned_between;
 mod memory;
+mod networks;
 mod places;
 mod policy;
 mod ranking;

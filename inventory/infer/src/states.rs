@@ -3,6 +3,7 @@
 use crate::draft::{DraftLink, DraftNetwork};
 use crate::facts::device::DeviceFacts;
 use crate::facts::{DeviceIx, Facts};
+use crate::networks::{BridgedParts, SplitHosts, is_own_port};
 use crate::readers::operator;
 use crate::routed;
 use indexmap::IndexMap;
@@ -11,7 +12,7 @@ use inventory::evidence::Evidence;
 use inventory::observation::{BridgeId, StpState};
 use inventory::topology::{LinkGrade, LinkState, NodeKind};
 use petgraph::algo::bridges::bridges;
-use petgraph::graph::UnGraph;
+use petgraph::graph::{NodeIndex, UnGraph};
 use petgraph::unionfind::UnionFind;
 use petgraph::visit::EdgeRef;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -21,6 +22,12 @@ pub(crate) fn set_link_states(draft: &mut DraftNetwork<'_>) -> Vec<String> {
     let mut open = Vec::new();
     for i in 0..draft.links.len() {
         let link = &draft.links[i];
+        if let Some(evidence) = own_port(draft, link) {
+            let link = &mut draft.links[i];
+            link.state = LinkState::Blocked;
+            link.evidence.push(evidence);
+            continue;
+        }
         let states = end_states(draft, link);
         let far = draft.kind(link.ends[1].node);
         let at_edge = matches!(far, NodeKind::Host | NodeKind::Unmanaged);
@@ -42,6 +49,17 @@ pub(crate) fn set_link_states(draft: &mut DraftNetwork<'_>) -> Vec<String> {
     routed::settle_router_links(draft, &open);
     loops(draft);
     root_bridges(draft)
+}
+
+/// The evidence that an end of the link is a port by which a device is managed.
+fn own_port(draft: &DraftNetwork<'_>, link: &DraftLink) -> Option<Evidence> {
+    let [a, b] = &link.ends;
+    let own = [(a, b), (b, a)]
+        .into_iter()
+        .find(|(own, other)| is_own_port(draft.facts, own, other))?
+        .0;
+    let (device, port) = own.device_port(draft.facts)?;
+    Some(Evidence::OwnPort(draft.facts[device].place(port)))
 }
 
 /// The STP state of each end.
@@ -114,10 +132,15 @@ fn only_ways(draft: &mut DraftNetwork<'_>, open: &[usize]) {
         return;
     }
     let mut graph = UnGraph::<(), usize>::new_undirected();
-    let numbers: Vec<_> = draft.nodes.iter().map(|_| graph.add_node(())).collect();
+    let parts = bridged_parts(draft);
+    let mut cards = SplitHosts::new(&parts, draft.nodes.len());
     let links = draft.links.iter().enumerate();
     for (i, link) in links.filter(|(_, l)| l.state != LinkState::Blocked) {
-        let [a, b] = link.nodes().map(|n| numbers[n]);
+        let ends = cards.ends(&draft.nodes, link);
+        while graph.node_count() < cards.count {
+            graph.add_node(());
+        }
+        let [a, b] = ends.map(NodeIndex::new);
         graph.add_edge(a, b, i);
     }
     // Two cables in parallel are two connections. The algorithm sees edges between distinct pairs,
@@ -142,12 +165,21 @@ fn only_ways(draft: &mut DraftNetwork<'_>, open: &[usize]) {
     }
 }
 
+/// The switches that links join, whatever their states.
+fn bridged_parts(draft: &DraftNetwork<'_>) -> BridgedParts {
+    let links = draft.links.iter().filter(|link| !link.is_at_own_port());
+    let ends = links.map(|link| link.ends.each_ref().map(|end| end.node));
+    BridgedParts::new(&draft.nodes, ends, &[])
+}
+
 /// Forwarding links must form a forest.
 fn loops(draft: &mut DraftNetwork<'_>) {
-    let mut parts = UnionFind::new(draft.nodes.len());
+    let bridged = bridged_parts(draft);
+    let mut cards = SplitHosts::new(&bridged, draft.nodes.len());
+    let mut parts = UnionFind::new(draft.nodes.len() + draft.links.len());
     let mut closing = Vec::new();
     for link in draft.links.iter().filter(|l| l.carries_frames()) {
-        let [a, b] = link.nodes();
+        let [a, b] = cards.ends(&draft.nodes, link);
         if !parts.union(a, b) {
             closing.push(link.ends.each_ref().map(|end| end.node));
         }
@@ -191,9 +223,11 @@ fn root_bridges(draft: &mut DraftNetwork<'_>) -> Vec<String> {
 fn parts(draft: &DraftNetwork<'_>) -> Vec<Vec<DeviceIx>> {
     let routes = |node: usize| draft.nodes[node].kind == NodeKind::Router;
     let mut joined = UnionFind::new(draft.nodes.len());
-    for link in &draft.links {
+    let ends_tree =
+        |node: &usize| matches!(draft.nodes[*node].kind, NodeKind::Router | NodeKind::Host);
+    for link in draft.links.iter().filter(|link| !link.is_at_own_port()) {
         let [a, b] = link.nodes();
-        if !routes(a) && !routes(b) {
+        if ![a, b].iter().any(ends_tree) {
             joined.union(a, b);
         }
     }

@@ -10,6 +10,7 @@ mod impostors;
 mod measured;
 mod measured_seats;
 mod neighbours;
+mod networks;
 mod places;
 mod routers;
 mod shared_networks;

@@ -186,6 +186,7 @@ impl fmt::Display for Evidence {
             }
             Evidence::PortStates(_)
             | Evidence::OnlyWay
+            | Evidence::OwnPort(_)
             | Evidence::Routed
             | Evidence::RoutedElsewhere
             | Evidence::ThirdDesignated { .. }
@@ -406,6 +407,12 @@ impl Evidence {
             Evidence::OnlyWay => {
                 f.write_str("STP: not said at both ends, but there is no other way")
             }
+            Evidence::OwnPort(at) => write!(
+                f,
+                "{} is no bridge port, and only {} itself is behind it: it forwards nothing there",
+                at.short(),
+                at.device
+            ),
             Evidence::Routed => f.write_str("routed: no spanning tree across"),
             Evidence::RoutedElsewhere => f.write_str(
                 "routed: there is another way, and nothing tells which one packets take",

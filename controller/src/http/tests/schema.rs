@@ -12,6 +12,7 @@ use inventory::evidence::Evidence;
 use inventory::host_report::{
     DiscoveryProtocol, HeardContent, HeardFrame, Nic, ProbedPath, RoundTrip,
 };
+use inventory::networks::Network;
 use inventory::observation::{BridgeId, NeighbourId, SystemCapabilities};
 use inventory::topology::{
     AggregateMember, Cluster, Link, LinkGrade, LinkState, Node, NodeKind, Topology,
@@ -69,6 +70,11 @@ fn topology() -> Topology {
         alarms: vec![Alarm::node("s0", AlarmKind::Loop)],
         root_bridge: Some("s0".into()),
         further_root_bridges: vec!["s1".into()],
+        networks: vec![Network {
+            name: "s1".into(),
+            switches: vec!["s1".into()],
+            hosts: vec!["n0".into()],
+        }],
     }
 }
 

@@ -17,6 +17,7 @@ use crate::draft::DraftLink;
 use crate::facts::host_statements::HostStatement;
 use crate::facts::ports::PortIx;
 use crate::facts::{DeviceIx, DevicePortIx, Facts, NodeIx};
+use crate::networks::{BridgedParts, is_own_port};
 use crate::readers::host::{self, HostClaims, SilentSwitchPort};
 use inventory::Mac;
 use inventory::alarm::{AlarmKind, HostNotFound, HostPlace};
@@ -33,6 +34,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 struct FoundSeats {
     macs: BTreeSet<Mac>,
     seats: Vec<HostSeat>,
+    /// The networks in which it has a card of its own, as far as it is seen.
+    networks: usize,
     /// Links to devices that do not answer and that the host may be behind.
     behind: Vec<DraftLink>,
     /// Switches that never answered and whose frames the host hears.
@@ -48,6 +51,7 @@ struct SeatSearch<'i, 'f> {
     trunks: TrunkPorts,
     occupants: PortOccupants,
     edges: LearnedHosts<'i, 'f>,
+    parts: BridgedParts,
 }
 
 /// The links of all hosts of the inventory to their seats, with an alarm for each host whose seat is
@@ -70,6 +74,7 @@ pub(crate) fn place_hosts(known: &mut Known<'_>, unplaced: &[NodeIx]) -> Vec<Dra
         trunks,
         occupants: PortOccupants::new(facts),
         edges: LearnedHosts::new(facts, &islands, &named, unplaced),
+        parts: bridged_parts(known, unplaced),
     };
     let mut links = Vec::new();
     let mut seated = LinksByPort::new();
@@ -113,17 +118,21 @@ impl SeatSearch<'_, '_> {
             seats.extend(self.denied(&macs));
         }
         self.doubt(&mut seats);
-        let seats = self.narrow(seat::merge_bonds(facts, seats, statement), &macs);
+        let by_network = self.by_network(seats);
+        let networks = by_network.len();
+        let narrow = |seats| self.narrow(seat::merge_bonds(facts, seats, statement), &macs);
+        let seats: Vec<HostSeat> = by_network.into_iter().flat_map(narrow).collect();
         let is_learned = || {
             macs.iter()
                 .any(|m| learned_ports(facts, *m).next().is_some())
         };
-        if behind.is_empty() && seats.len() != 1 && is_learned() {
+        if behind.is_empty() && seats.len() != networks && is_learned() {
             behind = edges.candidate_links(known, host);
         }
         FoundSeats {
             macs,
             seats,
+            networks,
             behind,
             silent: claims.silent,
         }
@@ -168,6 +177,27 @@ impl SeatSearch<'_, '_> {
         }
     }
 
+    /// The seats of each network in which the host has a card of its own. All are of one where it may be
+    /// the same card that is seen in two places, before and after it moved.
+    fn by_network(&self, seats: Vec<HostSeat>) -> Vec<Vec<HostSeat>> {
+        let mut networks: BTreeMap<usize, Vec<HostSeat>> = BTreeMap::new();
+        let mut networks_of_card: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
+        for seat in &seats {
+            let card = networks_of_card.entry(&seat.host_port).or_default();
+            card.insert(self.parts.of(seat.device.into()));
+        }
+        let is_apart =
+            |(card, networks): (&&str, &BTreeSet<usize>)| !card.is_empty() && networks.len() == 1;
+        if seats.is_empty() || !networks_of_card.iter().all(is_apart) {
+            return vec![seats];
+        }
+        for seat in seats {
+            let network = self.parts.of(seat.device.into());
+            networks.entry(network).or_default().push(seat);
+        }
+        networks.into_values().collect()
+    }
+
     /// Keeps the seats with the better evidence: switches that answer before stale ones, edge ports
     /// before trunks. For a host that just moved, it keeps the port at which its frames come in.
     fn narrow(&self, mut seats: Vec<HostSeat>, macs: &BTreeSet<Mac>) -> Vec<HostSeat> {
@@ -194,6 +224,7 @@ impl SeatSearch<'_, '_> {
         let FoundSeats {
             macs,
             seats,
+            networks,
             behind,
             silent,
         } = found;
@@ -204,8 +235,8 @@ impl SeatSearch<'_, '_> {
             }));
             return;
         }
-        let alone = matches!(&seats[..], [seat] if !seat.trunk) && behind.is_empty();
-        let mut seats = seats;
+        let alone =
+            seats.len() == networks && !seats.iter().any(|seat| seat.trunk) && behind.is_empty();
         match (seats.len(), alone) {
             (0, _) => match confirmation::link_to_silent_switch(facts, host, &silent) {
                 Some(link) => links.push(link),
@@ -213,13 +244,14 @@ impl SeatSearch<'_, '_> {
                 None => self.alarm_nowhere(known, host, &macs),
             },
             (_, true) => {
-                let seat = seats.remove(0);
-                let (end, grade) = (seat.end(), seat.grade);
-                let link = seat.link(facts, host, grade);
-                match end.port {
-                    // An aggregate without a name is never the port of another host, too.
-                    EndPort::Unknown => links.push(link),
-                    _ => seated.entry(end).or_default().push(link),
+                for seat in seats {
+                    let (end, grade) = (seat.end(), seat.grade);
+                    let link = seat.link(facts, host, grade);
+                    match end.port {
+                        // An aggregate without a name is never the port of another host, too.
+                        EndPort::Unknown => links.push(link),
+                        _ => seated.entry(end).or_default().push(link),
+                    }
                 }
             }
             _ => links.extend(contradiction(known, host, seats, behind)),
@@ -238,6 +270,15 @@ impl SeatSearch<'_, '_> {
         };
         known.alarm(host, AlarmKind::HostUnfound(why));
     }
+}
+
+/// The switches that cables may join.
+fn bridged_parts(known: &Known<'_>, unplaced: &[NodeIx]) -> BridgedParts {
+    let forwards =
+        |[a, b]: &[ClaimEnd; 2]| !is_own_port(known.facts, a, b) && !is_own_port(known.facts, b, a);
+    let cables = known.cables.iter().filter(|cable| forwards(&cable.ends));
+    let ends = cables.map(|cable| cable.ends.each_ref().map(|end| end.node));
+    BridgedParts::new(&known.nodes, ends, unplaced)
 }
 
 /// Keeps the seats that fit, or all if none fits.

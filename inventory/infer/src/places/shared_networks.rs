@@ -29,7 +29,7 @@ use std::net::IpAddr;
 const LEAST_UNKNOWN: usize = 3;
 
 /// The first address of a network, and the length of its prefix.
-type Network = (IpAddr, u8);
+type NetworkPrefix = (IpAddr, u8);
 
 /// The cards of hosts in one network, by the hosts' nodes.
 type NetworkCards<'f> = BTreeMap<NodeIx, &'f Nic>;
@@ -37,8 +37,8 @@ type NetworkCards<'f> = BTreeMap<NodeIx, &'f Nic>;
 /// The hosts of networks that share a bridge.
 #[derive(Default)]
 struct BridgedHosts<'f> {
-    networks: Vec<Network>,
-    hosts: Vec<(NodeIx, &'f Nic, Network)>,
+    networks: Vec<NetworkPrefix>,
+    hosts: Vec<(NodeIx, &'f Nic, NetworkPrefix)>,
 }
 
 /// The links of all hosts to the switch that they hear, or to the bridge of their network, and of
@@ -47,7 +47,7 @@ struct BridgedHosts<'f> {
 pub(super) fn place_hosts(known: &mut Known<'_>) -> Vec<DraftLink> {
     let facts = known.facts;
     let networks = networks(facts);
-    let mut placed: BTreeMap<NodeIx, (Network, &Nic)> = BTreeMap::new();
+    let mut placed: BTreeMap<NodeIx, (NetworkPrefix, &Nic)> = BTreeMap::new();
     for (host, _, _) in facts.hosts() {
         if operator::states_place_of(facts, host) {
             continue;
@@ -58,7 +58,7 @@ pub(super) fn place_hosts(known: &mut Known<'_>) -> Vec<DraftLink> {
         }
     }
     // Bridges first, so that no switch takes the name of one.
-    let mut bridges: BTreeMap<Network, NodeIx> = BTreeMap::new();
+    let mut bridges: BTreeMap<NetworkPrefix, NodeIx> = BTreeMap::new();
     for (network, _) in placed.values() {
         let bridge = bridges.entry(*network);
         bridge.or_insert_with(|| known.unmanaged_bridge(&bridge_name(*network)));
@@ -77,11 +77,11 @@ pub(super) fn place_hosts(known: &mut Known<'_>) -> Vec<DraftLink> {
 /// of their bridges, and therefore how they are joined: then the switch does not count.
 fn bridged<'f>(
     known: &Known<'_>,
-    placed: &BTreeMap<NodeIx, (Network, &'f Nic)>,
+    placed: &BTreeMap<NodeIx, (NetworkPrefix, &'f Nic)>,
     seats: &mut BTreeMap<NodeIx, HeardSeat>,
 ) -> Vec<BridgedHosts<'f>> {
-    let networks: BTreeSet<Network> = placed.values().map(|(network, _)| *network).collect();
-    let networks: Vec<Network> = networks.into_iter().collect();
+    let networks: BTreeSet<NetworkPrefix> = placed.values().map(|(network, _)| *network).collect();
+    let networks: Vec<NetworkPrefix> = networks.into_iter().collect();
     let number = |host: &NodeIx| networks.binary_search(&placed[host].0).unwrap_or_default();
     let mut of_switch: BTreeMap<NodeIx, BTreeSet<usize>> = BTreeMap::new();
     for (host, seat) in &*seats {
@@ -120,15 +120,15 @@ fn bridged<'f>(
     groups.into_values().collect()
 }
 
-fn bridge_name((address, prefix): Network) -> String {
+fn bridge_name((address, prefix): NetworkPrefix) -> String {
     plain_name(&format!("net-{address}-{prefix}"))
 }
 
 /// The networks in which at least two hosts have a card, each with an address of its own.
-fn networks<'f>(facts: &'f Facts<'_>) -> BTreeMap<Network, NetworkCards<'f>> {
+fn networks<'f>(facts: &'f Facts<'_>) -> BTreeMap<NetworkPrefix, NetworkCards<'f>> {
     // Bridges of virtual machines have the same address on every host.
     let owned: HashSet<(NodeIx, IpAddr)> = own_addresses(facts).into_iter().collect();
-    let mut networks: BTreeMap<Network, NetworkCards<'f>> = BTreeMap::new();
+    let mut networks: BTreeMap<NetworkPrefix, NetworkCards<'f>> = BTreeMap::new();
     for (node, _, stated) in facts.hosts() {
         let Some(statement) = facts.host_statements.get(&node) else {
             continue;
@@ -148,13 +148,13 @@ fn networks<'f>(facts: &'f Facts<'_>) -> BTreeMap<Network, NetworkCards<'f>> {
 }
 
 fn best_network<'f>(
-    networks: &BTreeMap<Network, NetworkCards<'f>>,
+    networks: &BTreeMap<NetworkPrefix, NetworkCards<'f>>,
     host: NodeIx,
-) -> Option<(Network, &'f Nic)> {
+) -> Option<(NetworkPrefix, &'f Nic)> {
     let own = networks
         .iter()
         .filter_map(|(network, cards)| Some((*network, cards, *cards.get(&host)?)));
-    let order = |(network, cards, _): &(Network, &NetworkCards<'_>, &Nic)| {
+    let order = |(network, cards, _): &(NetworkPrefix, &NetworkCards<'_>, &Nic)| {
         let rates = cards.values().filter_map(|card| card.rate);
         let slowest = rates.min().map_or(0, |rate| rate.0);
         (Reverse(cards.len()), Reverse(slowest), *network)
@@ -209,7 +209,7 @@ fn place_group(
 /// A switch that hosts hear.
 #[derive(Default)]
 struct HeardSwitch {
-    networks: BTreeSet<Network>,
+    networks: BTreeSet<NetworkPrefix>,
     /// The rate of its fastest host, if any is known.
     fastest: Option<BitsPerSec>,
 }
@@ -235,12 +235,12 @@ impl HeardSwitch {
     }
 }
 
-fn written((address, prefix): &Network) -> String {
+fn written((address, prefix): &NetworkPrefix) -> String {
     format!("{address}/{prefix}")
 }
 
 /// The link of a host that hears no switch.
-fn on_bridge(bridge: NodeIx, host: NodeIx, card: &Nic, network: Network) -> DraftLink {
+fn on_bridge(bridge: NodeIx, host: NodeIx, card: &Nic, network: NetworkPrefix) -> DraftLink {
     let mut evidence = vec![Evidence::SharesNetwork(written(&network))];
     DraftLink {
         rate: slower([card.rate, None::<BitsPerSec>], &mut evidence),

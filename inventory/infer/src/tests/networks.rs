@@ -1,0 +1,135 @@
+//! Hosts with cards in several networks, and switches' own ports.
+use super::*;
+use inventory::evidence::Evidence;
+
+const OPEN: StpState = StpState::Forwarding;
+
+/// A management switch and two data switches, with a host on each of these, and a card of both on the
+/// first.
+fn two_networks() -> InferenceFixture {
+    let mut fixture = InferenceFixture::new(&["m1", "d1", "d2"], "{n0: {}, n1: {}}");
+    for (switch, root) in [("m1", "m1"), ("d1", "d1"), ("d2", "d1")] {
+        let bridge = fixture.view(switch).bridge.as_mut().unwrap();
+        bridge.root_bridge.as_mut().unwrap().address = mac(root, 0);
+    }
+    fixture.cable(("d1", 1, OPEN), ("d2", 1, OPEN));
+    for (host, switch, port) in [("n0", "d1", 2), ("n1", "d2", 2)] {
+        fixture.host(host, switch, port);
+        fixture.rated(switch, port, 25);
+    }
+    for (host, port) in [("n0", 2), ("n1", 3)] {
+        fixture.port("m1", port, OPEN);
+        let row = LldpNeighbour {
+            port: Some(NeighbourId::Text("mgmt0".into())),
+            ..host_row(host)
+        };
+        fixture.hears("m1", port, row);
+    }
+    fixture
+}
+
+impl InferenceFixture {
+    fn rated(&mut self, switch: &str, port: u8, gigabits: u64) {
+        let index = 10 + u32::from(port);
+        let interfaces = self.view(switch).interfaces.as_mut().unwrap();
+        let row = interfaces.iter_mut().find(|row| row.index == index);
+        row.unwrap().rate = Some(BitsPerSec::mega(1000 * gigabits));
+    }
+
+    /// The port by which a switch is managed, on port 5, is cabled to a port of `m1`. It is no bridge port.
+    fn managed_by(&mut self, switch: &str, port: u8) {
+        self.cable((switch, 5, OPEN), ("m1", port, OPEN));
+        let bridge = self.view(switch).bridge.as_mut().unwrap();
+        bridge.ports.retain(|row| row.if_index != 15);
+        self.learns("m1", port, mac(switch, 5));
+    }
+}
+
+fn networks(topology: &Topology) -> Vec<(String, usize, usize)> {
+    let networks = topology.networks.iter();
+    networks
+        .map(|n| (n.name.clone(), n.switches.len(), n.hosts.len()))
+        .collect()
+}
+
+#[test]
+fn a_host_has_a_place_in_each_network() {
+    let fixture = two_networks();
+    let topology = infer(&fixture.inventory, &fixture.views);
+    assert_eq!(topology.alarms, []);
+    assert_eq!(
+        networks(&topology),
+        [("d1".into(), 2, 2), ("m1".into(), 1, 2)]
+    );
+    let of = |name| topology.clone().in_network(name).unwrap();
+    let main = of(None);
+    assert_eq!(main.tree().unwrap().hosts(), 2);
+    assert_eq!(main.attachments()["n0"], ("d1", "eth0"));
+    assert_eq!(of(Some("m1")).attachments()["n0"], ("m1", "mgmt0"));
+    assert_eq!(
+        of(Some("m1")).of(NodeKind::Switch).collect::<Vec<_>>(),
+        ["m1"]
+    );
+    assert_eq!(
+        topology.in_network(Some("x")).unwrap_err().to_string(),
+        "there is no network \"x\"; there are d1, m1"
+    );
+}
+
+#[test]
+fn a_switchs_own_port_is_in_no_tree() {
+    let mut fixture = two_networks();
+    for (switch, port) in [("d1", 6), ("d2", 7)] {
+        fixture.managed_by(switch, port);
+    }
+    let topology = infer(&fixture.inventory, &fixture.views);
+    assert_eq!(topology.alarms, []);
+    assert_eq!(networks(&topology).len(), 2);
+    let own = |link: &&Link| {
+        link.evidence
+            .iter()
+            .any(|e| matches!(e, Evidence::OwnPort(_)))
+    };
+    let own: Vec<&Link> = topology.links.iter().filter(own).collect();
+    assert!(
+        own.iter().all(|link| link.state == LinkState::Blocked),
+        "{own:?}"
+    );
+    assert_eq!(own.len(), 2);
+    assert_eq!(
+        topology.in_network(None).unwrap().tree().unwrap().hosts(),
+        2
+    );
+}
+
+/// What comes through a port from other stations was forwarded to it.
+#[test]
+fn a_port_through_which_others_come_forwards() {
+    let mut fixture = two_networks();
+    fixture.managed_by("d1", 6);
+    fixture.learns("m1", 6, mac("d2", 1));
+    let topology = infer(&fixture.inventory, &fixture.views);
+    assert_eq!(networks(&topology), []);
+}
+
+#[test]
+fn one_card_that_is_seen_at_two_switches_is_in_one_network() {
+    let mut fixture = two_networks();
+    let rows = &mut fixture.view("m1").lldp.as_mut().unwrap().neighbours;
+    rows.iter_mut()
+        .for_each(|row| row.port = Some(NeighbourId::Text("eth0".into())));
+    let topology = infer(&fixture.inventory, &fixture.views);
+    assert_eq!(networks(&topology), []);
+    let ambiguous = |link: &&Link| link.grade == LinkGrade::Ambiguous;
+    assert_eq!(topology.links.iter().filter(ambiguous).count(), 4);
+}
+
+#[test]
+fn a_switch_whose_place_is_unknown_may_join_them() {
+    let mut fixture = two_networks();
+    let text = "switches: {m1: {address: 10.0.0.1}, d1: {address: 10.0.0.2}, d2: {address: 10.0.0.3}, s9: {address: \
+                10.0.0.4}}\nsnmp: {default: {version: 2c, community: c}}\nhosts: {n0: {}, n1: {}}";
+    fixture.inventory = Inventory::parse("i.yaml", text).unwrap();
+    let topology = infer(&fixture.inventory, &fixture.views);
+    assert_eq!(networks(&topology), []);
+}
