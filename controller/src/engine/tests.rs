@@ -109,6 +109,41 @@ fn a_move_is_one_epoch_once_the_new_port_forwards() {
 }
 
 #[test]
+fn of_two_networks_the_faster_one_is_published_and_stays_so() {
+    let mut w = two_switches();
+    w.switch("m1");
+    for (host, port) in [("n0", 1), ("n1", 2), ("n2", 3)] {
+        w.second_card(host, "m1", port);
+    }
+    w.start(None);
+    w.run(3_000);
+    assert_eq!(
+        (w.published.len(), w.place("n2")),
+        (1, "s1"),
+        "{:#?}",
+        w.said
+    );
+    let snapshot = w.engine.snapshot(w.now);
+    let networks = &snapshot.topology.networks;
+    assert_eq!(
+        networks.iter().map(|n| n.hosts.len()).collect::<Vec<_>>(),
+        [3, 3]
+    );
+    assert_eq!(snapshot.alarms, []);
+    w.unplug("s1", 2);
+    w.run(3_000);
+    assert_eq!(w.published.len(), 1);
+    assert!(
+        w.alarmed("host \"n2\""),
+        "{:?}",
+        w.engine.snapshot(w.now).alarms
+    );
+    w.host("n2", "s0", 2);
+    w.run(3_000);
+    assert_eq!((w.published.len(), w.place("n2")), (2, "s0"));
+}
+
+#[test]
 fn a_port_made_anew_is_not_taken_for_one_without_stp() {
     let mut w = running();
     w.unplug("s1", 2);

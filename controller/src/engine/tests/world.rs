@@ -161,6 +161,13 @@ impl SimulatedCluster {
         self.plug(switch, port, (host.to_owned(), None));
     }
 
+    /// A second card of a host, at 100 Mbit/s.
+    pub(super) fn second_card(&mut self, host: &str, switch: &str, port: u32) {
+        self.plug(switch, port, (host.to_owned(), Some(1)));
+        let ports = &mut self.devices.get_mut(switch).unwrap().ports;
+        ports.get_mut(&port).unwrap().rate = Some(BitsPerSec::mega(100));
+    }
+
     pub(super) fn unplug(&mut self, switch: &str, port: u32) {
         let device = self.devices.get_mut(switch).unwrap();
         let port = device.ports.get_mut(&port).unwrap();
