@@ -13,9 +13,11 @@ use std::time::{Duration, Instant};
 /// Callers that have not greeted yet, beside as many as there are ranks; more are turned away, so
 /// that strangers cannot fill the house.
 pub(super) const UNKNOWN: usize = 64;
-/// How long a machine may take to answer a call: its kernel does, however busy its processes are,
-/// and a call that got lost is repeated after one and three seconds.
+/// How long a machine may take to answer a call: its kernel does, however busy its processes are.
 const ANSWER: Duration = Duration::from_secs(4);
+/// A call that is not answered by then got lost, or crosses long cables: it is made again, and then after
+/// twice the time. The kernel waits for a second (RFC 6298, 2.1), and a job with it.
+const REDIAL: Duration = Duration::from_millis(100);
 /// Where none of several machines has answered by then, none will: not so many first calls get lost.
 const FIRST_ANSWER: Duration = Duration::from_millis(300);
 const SEVERAL: usize = 3;
@@ -96,6 +98,9 @@ struct OutgoingConnection {
     stream: TcpStream,
     /// Octets of the greeting that have gone.
     said: usize,
+    /// When the call was made, and how long it may take.
+    dialled: Instant,
+    answer: Duration,
 }
 
 /// Somebody who calls and has not said who it is.
@@ -108,6 +113,7 @@ struct IncomingConnection {
 struct MeshSetup {
     listener: TcpListener,
     me: u32,
+    doors: Vec<SocketAddr>,
     secret: MeshSecret,
     greeting: [u8; LENGTH],
     calling: Vec<Option<OutgoingConnection>>,
@@ -127,17 +133,15 @@ impl MeshSetup {
         epoll.add(&listener, EpollEvent::new(EpollFlags::EPOLLIN, DOOR))?;
         let mut calling = Vec::with_capacity(doors.len());
         for (rank, door) in (0..).zip(doors) {
-            let stream = if rank == me { None } else { Some(dial(door)?) };
-            if let Some(stream) = &stream {
-                let flags = EpollFlags::EPOLLOUT | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLET;
-                epoll.add(stream, EpollEvent::new(flags, u64::from(rank)))?;
-            }
-            calling.push(stream.map(|stream| OutgoingConnection { stream, said: 0 }));
+            let is_own = rank == u64::from(me);
+            let call = || OutgoingConnection::dial(&epoll, rank, door, REDIAL);
+            calling.push(if is_own { None } else { Some(call()?) });
         }
         let called = doors.iter().map(|_| None).collect();
         Ok(MeshSetup {
             listener,
             me,
+            doors: doors.to_vec(),
             secret: *secret,
             greeting: greeting::write(me, secret),
             calling,
@@ -194,6 +198,7 @@ impl MeshSetup {
                 Err(e) => return Err(e),
             }
         }
+        self.redial()?;
         loop {
             match self.listener.accept() {
                 Ok((stream, _)) if self.callers.len() < self.called.len() + UNKNOWN => {
@@ -231,6 +236,19 @@ impl MeshSetup {
             )),
             None => Ok(()),
         }
+    }
+
+    /// Makes the calls again that got lost, it seems.
+    fn redial(&mut self) -> io::Result<()> {
+        for ((rank, door), calling) in (0..).zip(&self.doors).zip(&mut self.calling) {
+            if let Some(call) = calling
+                && call.said == 0
+                && call.dialled.elapsed() >= call.answer
+            {
+                *call = OutgoingConnection::dial(&self.epoll, rank, door, call.answer * 2)?;
+            }
+        }
+        Ok(())
     }
 
     /// Hears callers out; strangers are hung up on.
@@ -277,6 +295,21 @@ impl MeshSetup {
     }
 }
 
+impl OutgoingConnection {
+    /// Calls a rank, and has epoll tell of it by its number.
+    fn dial(epoll: &Epoll, rank: u64, door: &SocketAddr, answer: Duration) -> io::Result<Self> {
+        let stream = dial(door)?;
+        let flags = EpollFlags::EPOLLOUT | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLET;
+        epoll.add(&stream, EpollEvent::new(flags, rank))?;
+        Ok(OutgoingConnection {
+            stream,
+            said: 0,
+            dialled: Instant::now(),
+            answer,
+        })
+    }
+}
+
 /// Begins a connection without waiting for it.
 fn dial(door: &SocketAddr) -> io::Result<TcpStream> {
     use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrStorage, connect, socket};
@@ -302,4 +335,34 @@ fn is_not_yet(e: &io::Error) -> bool {
         e.kind(),
         ErrorKind::WouldBlock | ErrorKind::Interrupted | ErrorKind::NotConnected
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::Ipv4Addr;
+
+    #[test]
+    fn a_call_that_gets_no_answer_is_made_again() {
+        // The kernel drops calls to a socket whose queue is full, as a network may.
+        let full = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        listen(&full, Backlog::new(0).unwrap()).unwrap();
+        let _waits = TcpStream::connect(full.local_addr().unwrap()).unwrap();
+        let door = MeshListener::open(Ipv4Addr::LOCALHOST.into()).unwrap();
+        let doors = [door.address(), full.local_addr().unwrap()];
+        let mut making = MeshSetup::call(door.listener, 0, &doors, &MeshSecret([9; 32])).unwrap();
+        let port = |making: &MeshSetup| {
+            let call = making.calling[1].as_ref().unwrap();
+            (call.stream.local_addr().unwrap().port(), call.answer)
+        };
+        let first = port(&making);
+        assert_eq!(first.1, REDIAL);
+        let began = Instant::now();
+        while port(&making).1 == REDIAL {
+            making.step().unwrap();
+            assert!(began.elapsed() < Duration::from_secs(60));
+        }
+        assert_eq!(port(&making).1, 2 * REDIAL);
+        assert_ne!(port(&making).0, first.0);
+    }
 }
