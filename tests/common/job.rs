@@ -1,4 +1,5 @@
 //! Test programs as MPI jobs on this machine, with the runtime loaded or without.
+use super::fetched_mpi::{self, c_compiler};
 use super::machine_share::MachinePart;
 use super::mpirun::mpirun;
 use super::once_each::OnceEach;
@@ -28,21 +29,21 @@ fn compile(source: &str, mpi: &str, flags: &[&str], name: &str) -> PathBuf {
             .expect("a file")
             .into_temp_path(),
     );
-    let compiler = if source.ends_with(".F90") {
-        "mpifort"
+    let mut command = if source.ends_with(".F90") {
+        Command::new(format!("mpifort.{mpi}"))
     } else {
-        "mpicc"
+        c_compiler(mpi)
     };
-    let mut command = Command::new(format!("{compiler}.{mpi}"));
     command
         .args(["-O1", "-w", "-o"])
         .arg(&fresh)
         .args(flags)
         .arg(Path::new("shim/tests").join(source))
-        .arg("-lpthread");
+        .arg("-lpthread")
+        .args(fetched_mpi::folder(mpi).map(|_| "-lmpi"));
     let done = command
         .output()
-        .unwrap_or_else(|e| panic!("{compiler}.{mpi}: {e}; see scripts/packages"));
+        .unwrap_or_else(|e| panic!("{command:?}: {e}; see scripts/packages"));
     assert!(
         done.status.success(),
         "{source}: {}",

@@ -1,6 +1,7 @@
 //! Helpers that several tests share.
 pub(crate) mod daemon;
 pub(crate) mod epochs;
+pub(crate) mod fetched_mpi;
 pub(crate) mod golden;
 pub(crate) mod job;
 pub(crate) mod killed;

@@ -1,4 +1,5 @@
 //! MPI jobs on this machine, over loopback.
+use super::fetched_mpi::{folder, launcher};
 use std::path::Path;
 use std::process::Command;
 
@@ -10,18 +11,15 @@ use std::process::Command;
 /// MPI_Finalize.
 pub(crate) fn mpirun(mpi: &str, ranks: usize, idle: &Path) -> Command {
     let mut command = Command::new("timeout");
-    command.args([
-        "-k",
-        "5",
-        "300",
-        &format!("mpirun.{mpi}"),
-        "-n",
-        &ranks.to_string(),
-    ]);
+    command.args(["-k", "5", "300"]);
+    command.arg(launcher(mpi));
+    command.args(["-n", &ranks.to_string()]);
     if mpi == "openmpi" {
+        command.args(["--mca", "plm", "isolated"]);
+    }
+    if mpi.starts_with("openmpi") {
         command.args(
-            "--oversubscribe --allow-run-as-root --bind-to none --mca plm isolated --mca \
-                      btl tcp,self --mca pml ob1"
+            "--oversubscribe --allow-run-as-root --bind-to none --mca btl tcp,self --mca pml ob1"
                 .split(' '),
         );
         command.args(
@@ -34,6 +32,12 @@ pub(crate) fn mpirun(mpi: &str, ranks: usize, idle: &Path) -> Command {
         command.args(
             "--mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_alltoall_algorithm 1".split(' '),
         );
+    }
+    if let ("intel", Some(folder)) = (mpi, folder(mpi)) {
+        // The wheel has no libfabric.
+        command
+            .env("I_MPI_ROOT", folder)
+            .env("I_MPI_FABRICS", "shm");
     }
     command.env("SHIM", idle).env("UCX_TLS", "tcp,self");
     command

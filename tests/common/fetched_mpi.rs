@@ -1,0 +1,49 @@
+//! MPI libraries of other vendors and versions than the machine's: scripts/packages fetched them.
+use super::runtime::lib;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// Their names, which stand where those of the machine's libraries may stand.
+const FETCHED: [&str; 3] = ["intel", "mpich5", "openmpi5"];
+
+/// Where a library lies that was fetched; `None` of the machine's own.
+pub(crate) fn folder(mpi: &str) -> Option<PathBuf> {
+    if !FETCHED.contains(&mpi) {
+        return None;
+    }
+    let target = lib().ancestors().nth(2).expect("target/debug/lib");
+    let folder = target.join("mpis").join(mpi);
+    let is_whole = folder.join("wheels").is_file();
+    assert!(
+        is_whole,
+        "{} is missing: run scripts/packages tests",
+        folder.display()
+    );
+    Some(folder.canonicalize().expect("the folder's path"))
+}
+
+/// The launcher of a library.
+pub(crate) fn launcher(mpi: &str) -> PathBuf {
+    match folder(mpi) {
+        Some(folder) if mpi == "intel" => folder.join("bin/mpiexec.hydra"),
+        Some(folder) => folder.join("bin/mpirun"),
+        None => format!("mpirun.{mpi}").into(),
+    }
+}
+
+/// A C compiler for programs of a library.
+pub(crate) fn c_compiler(mpi: &str) -> Command {
+    let Some(folder) = folder(mpi) else {
+        return Command::new(format!("mpicc.{mpi}"));
+    };
+    // The compiler wrappers of the wheels know other folders.
+    let lib = folder.join("lib");
+    let mut gcc = Command::new("gcc");
+    gcc.arg("-I").arg(folder.join("include"));
+    gcc.arg("-L").arg(&lib);
+    gcc.arg(format!(
+        "-Wl,-rpath,{},--allow-shlib-undefined",
+        lib.display()
+    ));
+    gcc
+}

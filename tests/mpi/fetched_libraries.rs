@@ -1,0 +1,153 @@
+//! MPI libraries of other vendors and versions than the machine's: the same bytes, errors and state
+//! by default, forced, and over TCP. docs/mpi-libraries.md has the table.
+use crate::common::epochs::{FORCED, OVER_TCP, TREE, calls, shared};
+use crate::common::fetched_mpi::folder;
+use crate::common::job::{TestJob, compiled};
+use crate::common::machine_share::MachinePart;
+use crate::common::runtime::lib;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+use tempfile::TempDir;
+
+/// Every form of a call, with datatypes of every kind; reductions; wrong arguments; and what a
+/// program can ask of MPI's state.
+const PROGRAMS: [(&str, &[&str]); 4] = [
+    ("vectors.c", &[]),
+    ("reductions.c", &[]),
+    ("errors.c", &[]),
+    ("state.c", &["1", "1", "2", "6"]),
+];
+
+fn assert_same_with_heddle(mpi: &str) {
+    for (source, arguments) in PROGRAMS {
+        let program = compiled(source, mpi, &[]);
+        let bare = TestJob::bare(mpi, 4).run(&program, arguments).out;
+        // By default ranks look later than such a program ends.
+        for (name, value) in [("HEDDLE_AFTER", "4096"), FORCED, OVER_TCP] {
+            let dir = shared(TREE);
+            let said = TestJob::new(mpi, 4)
+                .dir(dir.path())
+                .env(name, value)
+                .run(&program, arguments);
+            assert_eq!(said.out, bare, "{source} on {mpi}, {name}={value}");
+            assert!(
+                said.heddle.is_empty(),
+                "{mpi}, {name}={value}: {:?}",
+                said.heddle
+            );
+            if name == FORCED.0 && source != "reductions.c" {
+                let ways = calls(dir.path());
+                let served = ways.keys().any(|way| way.starts_with("alltoall aapc"));
+                assert!(served, "{source} on {mpi}, {value}: {ways:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn intel_mpi() {
+    assert_same_with_heddle("intel");
+}
+
+#[test]
+fn mpich_5() {
+    assert_same_with_heddle("mpich5");
+}
+
+#[test]
+fn open_mpi_5() {
+    assert_same_with_heddle("openmpi5");
+}
+
+/// Intel MPI 2021.19 ends such a program, with heddle and without.
+#[test]
+fn a_program_with_sessions() {
+    for mpi in ["mpich5", "openmpi5"] {
+        let dir = shared(TREE);
+        let said = TestJob::new(mpi, 4)
+            .dir(dir.path())
+            .env(FORCED.0, FORCED.1)
+            .run(&compiled("sessions.c", mpi, &[]), &[]);
+        assert_eq!(said.out, "sessions: 0 wrong\n", "{mpi}");
+        let said = said.heddle.concat();
+        assert!(said.contains("without MPI_Init"), "{mpi}: {said}");
+    }
+}
+
+/// The launchers take the lines of docs/loading.md: that of MPICH, and that of Open MPI.
+#[test]
+fn each_launcher_hands_it_to_all_ranks() {
+    for (mpi, line, launcher) in [
+        ("intel", "mpich", "mpiexec"),
+        ("intel", "mpich", "mpiexec.hydra"),
+        ("intel", "mpich", "mpirun"),
+        ("mpich5", "mpich", "mpiexec"),
+        ("openmpi5", "openmpi", "mpirun"),
+        ("openmpi5", "openmpi", "prterun"),
+    ] {
+        let guide = include_str!("../../docs/loading.md");
+        let (_, from) = guide
+            .split_once(&format!("```sh {line}\n"))
+            .expect("the line");
+        let line = from.split_once("```").expect("the end of the block").0;
+        let dir = shared(TREE);
+        let (out, err) = launched(
+            mpi,
+            &line
+                .replace("mpiexec", launcher)
+                .replace("mpirun", launcher),
+            &dir,
+        );
+        let ways = calls(dir.path());
+        assert!(
+            ways.contains_key("alltoall aapc"),
+            "{launcher} of {mpi}: {ways:?}\n{out}\n{err}"
+        );
+    }
+}
+
+/// The output and errors of a line of the guide, with a program whose ranks are on hosts of their own.
+fn launched(mpi: &str, line: &str, dir: &TempDir) -> (String, String) {
+    let (_share, place) = (MachinePart::Half.take(), TempDir::new().expect("a folder"));
+    let rank = place.path().join("rank");
+    let program = compiled("state.c", mpi, &[]);
+    let script = format!(
+        "#!/bin/sh\nexport LD_PRELOAD=$LD_PRELOAD:{}\nexec unshare --uts sh -c 'hostname n${{PMIX_RANK:-$PMI_RANK}}; exec {}'\n",
+        lib().join("libheddle-idle.so").display(),
+        program.display()
+    );
+    fs::write(&rank, script).expect("written");
+    fs::set_permissions(&rank, Permissions::from_mode(0o755)).expect("its mode");
+    let line = line
+        .replace("/usr/lib/heddle", lib().to_str().expect("a plain path"))
+        .replace("/srv/heddle", dir.path().to_str().expect("a plain path"))
+        .replace("./program", rank.to_str().expect("a plain path"));
+    let folder = folder(mpi).expect("fetched");
+    let path = std::env::var("PATH").expect("a PATH");
+    let done = Command::new("timeout")
+        .args(["-k", "5", "120", "bash", "-euc", &line])
+        .env("PATH", format!("{}:{path}", folder.join("bin").display()))
+        .env(FORCED.0, FORCED.1)
+        .env("HEDDLE_NETWORK", "published")
+        .env("HEDDLE_LEARN", "off")
+        // Four ranks of root share one machine, and nothing but its loopback interface.
+        .envs([
+            ("I_MPI_FABRICS", "shm"),
+            ("I_MPI_THREAD_YIELD", "3"),
+            ("UCX_TLS", "tcp,self"),
+        ])
+        .env("I_MPI_ROOT", &folder)
+        .envs([
+            ("OMPI_MCA_pml", "ob1"),
+            ("OMPI_MCA_btl", "tcp,self"),
+            ("OMPI_MCA_btl_tcp_if_include", "lo"),
+        ])
+        .envs(["OMPI", "PRTE"].map(|of| (format!("{of}_ALLOW_RUN_AS_ROOT"), "1")))
+        .envs(["OMPI", "PRTE"].map(|of| (format!("{of}_ALLOW_RUN_AS_ROOT_CONFIRM"), "1")))
+        .env("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe")
+        .output()
+        .expect("timeout, of coreutils");
+    let text = |octets: &[u8]| String::from_utf8_lossy(octets).into_owned();
+    (text(&done.stdout), text(&done.stderr))
+}
