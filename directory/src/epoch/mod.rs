@@ -342,6 +342,17 @@ impl LeanEpoch {
         }
     }
 
+    /// The same for an MPI library whose own routines nobody has measured: without what is known of
+    /// others.
+    #[must_use]
+    pub fn without_measurements(self) -> LeanEpoch {
+        LeanEpoch {
+            table: self.table.for_each_mpi(),
+            learned: LearnedWays::default(),
+            ..self
+        }
+    }
+
     /// The bytes for a broadcast among ranks of one heddle version.
     pub fn to_bytes(&self) -> Vec<u8> {
         let (topology, table) = (self.topology.to_yaml(), self.table.to_json());

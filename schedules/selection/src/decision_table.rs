@@ -143,6 +143,15 @@ impl DecisionTable {
         self
     }
 
+    /// The entries that hold under each MPI library.
+    #[must_use]
+    pub fn for_each_mpi(mut self) -> DecisionTable {
+        for entries in &mut self.entries {
+            entries.retain(|entry| entry.mpi.is_none());
+        }
+        self
+    }
+
     /// The evidence for the entries, in a line: `decision table: 5 entries measured, 2 modelled
     /// between measured sizes`.
     pub fn summary(&self) -> String {

@@ -8,6 +8,7 @@
 use crate::abi::{
     MPI_Comm, MPI_Count, MPI_Datatype, MPI_Errhandler, MPI_Group, MPI_Op, MPI_Request, MPI_Status,
 };
+use inventory::mpi::derived_library;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::OnceLock;
 
@@ -112,6 +113,7 @@ functions! {
     Comm_test_inter(MPI_Comm, *mut c_int);
     Errhandler_free(*mut MPI_Errhandler);
     Finalized(*mut c_int);
+    Get_library_version(*mut c_char, *mut c_int);
     Get_processor_name(*mut c_char, *mut c_int);
     Get_version(*mut c_int, *mut c_int);
     Group_free(*mut MPI_Group);
@@ -268,6 +270,9 @@ pub(crate) struct MpiLibrary {
     pub(crate) combiner_named: c_int,
     pub(crate) keyval_invalid: c_int,
     pub(crate) thread_multiple: c_int,
+    /// The library's name, if its own routines are not those of the library that the backend is
+    /// named after.
+    pub(crate) derived: Option<String>,
 }
 
 impl MpiLibrary {
@@ -313,6 +318,12 @@ pub(crate) unsafe fn open(function: SymbolFinder, object: SymbolFinder) -> Resul
             "MPI_Get_version of the library says {version}.{minor}, and heddle needs {OLDEST}.0"
         ));
     }
+    // As the front has room for it.
+    let mut text = vec![0u8; 16 * 1024];
+    // SAFETY: the buffer is longer than any library writes. It may be asked before MPI_Init.
+    unsafe { (call.Get_library_version)(text.as_mut_ptr().cast(), &mut minor) };
+    let text = CStr::from_bytes_until_nul(&text).unwrap_or_default();
+    let derived = derived_library(&text.to_string_lossy());
     // SAFETY: constants of constants.c.
     let mpi = unsafe {
         MpiLibrary {
@@ -324,6 +335,7 @@ pub(crate) unsafe fn open(function: SymbolFinder, object: SymbolFinder) -> Resul
             combiner_named: HEDDLE_COMBINER_NAMED,
             keyval_invalid: HEDDLE_KEYVAL_INVALID,
             thread_multiple: HEDDLE_THREAD_MULTIPLE,
+            derived,
         }
     };
     OPENED.get_or_init(|| mpi);

@@ -22,6 +22,7 @@ use runtime::stderr;
 use runtime::tracing::recorder::TraceOrder;
 use selection::decision_table::{Collective, Way};
 use selection::learning::CallLearner;
+use selection::recorded_name::RecordedName;
 use selection::shown_rates::FastCall;
 use selection::watched::BlockArrivals;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -155,10 +156,11 @@ impl RootRank {
         let names: Vec<String> = hosts.iter().map(RankHost::to_string).collect();
         let recorder = SharedRecorder::of(members, || {
             static RECORDS: AtomicU32 = AtomicU32::new(1);
-            JobRecorder::new(
-                record::start(&names, RECORDS.fetch_add(1, Ordering::Relaxed), BACKEND_MPI),
-                directory.clone(),
-            )
+            let number = RECORDS.fetch_add(1, Ordering::Relaxed);
+            // The controller learns of libraries that it knows, and of no other.
+            let library = mpi().derived.clone();
+            let library = library.map_or(BACKEND_MPI.into(), RecordedName::Unknown);
+            JobRecorder::new(record::start(&names, number, library), directory.clone())
         });
         let now = Instant::now();
         RootRank {
@@ -259,7 +261,9 @@ impl RootRank {
             });
         match found {
             Ok((lean, view)) => {
-                let lean = if lean.learned.is_empty() {
+                let lean = if mpi().derived.is_some() {
+                    lean.without_measurements().to_bytes()
+                } else if lean.learned.is_empty() {
                     octets.to_vec()
                 } else {
                     lean.restricted_to(&view.place(BACKEND_MPI)).to_bytes()

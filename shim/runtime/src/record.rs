@@ -10,6 +10,7 @@ use directory::layout::record_file;
 use inventory::{Bytes, Millis, counted};
 use selection::decision_table::{Collective, Mpi, Way};
 use selection::learned::{LearnedTiming, RankLayout, RecordedTiming};
+use selection::recorded_name::RecordedName;
 use selection::shown_rates::FastCall;
 use selection::watched::BlockArrivals;
 use std::fs;
@@ -332,7 +333,7 @@ fn timing() -> f64 {
 
 /// The record of a process set whose rank `r` runs on `hosts[r]`; `number` is its number in this
 /// process.
-pub fn start(hosts: &[String], number: u32, mpi: Mpi) -> JobRecord {
+pub fn start(hosts: &[String], number: u32, mpi: RecordedName<Mpi>) -> JobRecord {
     let started = now();
     let (distinct, layout) = layout(hosts);
     let host = hosts.first().map_or("", String::as_str);
@@ -360,7 +361,7 @@ pub fn start(hosts: &[String], number: u32, mpi: Mpi) -> JobRecord {
         hosts: distinct,
         ranks: hosts.len() as u32,
         layout,
-        mpi: mpi.into(),
+        mpi,
         epoch: 0,
         epoch_since: started,
         aside: None,
@@ -423,7 +424,7 @@ mod tests {
 
     fn recorder() -> JobRecorder {
         JobRecorder::new(
-            start(&["n0".to_owned(), "n1".to_owned()], 1, Mpi::Mpich),
+            start(&["n0".to_owned(), "n1".to_owned()], 1, Mpi::Mpich.into()),
             None,
         )
     }

@@ -45,6 +45,9 @@ fn libraries_differ() {
     };
     assert_eq!(way(Mpi::OpenMpi), Way::Native);
     assert_eq!(way(Mpi::Mpich).to_string(), "aapc tcp");
+    let any = usual().for_each_mpi().for_mpi(Mpi::Mpich);
+    any.check().unwrap();
+    assert_eq!(any.choose(Collective::Alltoall, Bytes(65_536)), Way::Native);
 }
 
 /// A table with these entries for all-to-all calls, read from JSON.
