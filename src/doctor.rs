@@ -3,6 +3,7 @@ use crate::CommandOutcome;
 use crate::tune::report::decided;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use doctor::jobs::{self, JobFinding, JobFindings};
+use doctor::mpi_library;
 use doctor::needs::{self, MachineNeed, NeedSource, NodePurpose, packages};
 use doctor::probe;
 use std::io::Write;
@@ -31,8 +32,14 @@ pub(crate) struct Args {
     /// the switch of each host, and the way of calls at each block size
     #[arg(long, conflicts_with_all = ["apt", "purposes"])]
     mpi: bool,
-    /// The shared directory, for --mpi [default: $HEDDLE_DIR]
-    #[arg(long, value_name = "DIR", requires = "mpi")]
+    /// Say what jobs with this MPI library would do instead, and how to load heddle into them
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["apt", "purposes", "mpi"])]
+    mpi_library: Option<PathBuf>,
+    /// The same of the MPI library that a program is linked with
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["apt", "purposes", "mpi", "mpi_library"])]
+    program: Option<PathBuf>,
+    /// The shared directory of jobs [default: $HEDDLE_DIR]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["apt", "purposes"])]
     dir: Option<PathBuf>,
 }
 
@@ -46,9 +53,21 @@ fn purpose() -> impl TypedValueParser<Value = NodePurpose> {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
+    let named = std::env::var_os("HEDDLE_DIR").map(PathBuf::from);
+    let dir = args.dir.clone().or(named);
+    let dir = dir.unwrap_or_else(|| PathBuf::from("/srv/heddle"));
+    let findings = match (&args.mpi_library, &args.program) {
+        (Some(library), _) => Some(mpi_library::look_at_library(library, &dir)),
+        (_, Some(program)) => Some(mpi_library::look_at_program(program, &dir)),
+        _ => None,
+    };
+    if let Some(findings) = findings {
+        crate::output::print(&text(&findings, "jobs with this MPI library"))?;
+        return Ok(outcome(findings.missing_subjects().is_empty()));
+    }
     if args.mpi {
         let findings = jobs::look(args.dir.as_deref());
-        crate::output::print(&text(&findings))?;
+        crate::output::print(&text(&findings, "jobs that start here"))?;
         return Ok(outcome(findings.missing_subjects().is_empty()));
     }
     let found = needs::look(&args.purposes);
@@ -129,7 +148,7 @@ fn table(found: &[(&MachineNeed, bool)], out: &mut impl Write) -> std::io::Resul
 }
 
 /// A line for each finding, the decision tables in the form of `heddle tune`, and the verdict.
-fn text(findings: &JobFindings) -> String {
+fn text(findings: &JobFindings, jobs: &str) -> String {
     let line = |finding: &JobFinding| match finding {
         JobFinding::Line(what, value) | JobFinding::Limit(what, value) => {
             format!("{}\n", format!("{what:<10} {value}").trim_end())
@@ -146,7 +165,7 @@ fn text(findings: &JobFindings) -> String {
         ([], limits) => format!("find what they need, with limits: {}", limits.join(", ")),
         (missing, _) => format!("lack: {}", missing.join(", ")),
     };
-    format!("{lines}\njobs that start here {verdict}\n")
+    format!("{lines}\n{jobs} {verdict}\n")
 }
 
 #[cfg(test)]
@@ -170,15 +189,15 @@ mod tests {
         let mut findings = JobFindings {
             list: vec![JobFinding::Line("MPI".into(), "4".into())],
         };
-        assert!(text(&findings).ends_with("find what they need\n"));
+        assert!(text(&findings, "jobs that start here").ends_with("find what they need\n"));
         let limit = JobFinding::Limit("addresses".into(), "6 of 6 hosts have none".into());
         findings.list.push(limit);
-        assert!(text(&findings).ends_with(
+        assert!(text(&findings, "jobs that start here").ends_with(
             "addresses  6 of 6 hosts have none\n\njobs that start here find what they need, with \
              limits: addresses\n"
         ));
         findings.list.extend([missing("library"), missing("epoch")]);
-        let said = text(&findings);
+        let said = text(&findings, "jobs that start here");
         assert!(
             said.contains("library    MISSING: gone: no jobs\n"),
             "{said}"

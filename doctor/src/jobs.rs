@@ -49,12 +49,12 @@ pub struct JobFindings {
 }
 
 impl JobFindings {
-    fn note(&mut self, what: &str, value: &str) {
+    pub(crate) fn note(&mut self, what: &str, value: &str) {
         self.list
             .push(JobFinding::Line(what.to_owned(), value.to_owned()));
     }
 
-    fn missing(&mut self, what: &str, value: &str) {
+    pub(crate) fn missing(&mut self, what: &str, value: &str) {
         self.list
             .push(JobFinding::Missing(what.to_owned(), value.to_owned()));
     }

@@ -5,6 +5,8 @@
 //! | [`needs`] | the needs of heddle, with the package for each |
 //! | [`probe`] | checks whether a need is met |
 //! | [`jobs`] | the runtime, epoch and ways of a job that starts here |
+//! | [`mpi_library`] | what jobs with an MPI library would do |
 pub mod jobs;
+pub mod mpi_library;
 pub mod needs;
 pub mod probe;

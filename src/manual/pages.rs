@@ -303,6 +303,10 @@ pub(super) const PAGES: &[CommandPage] = &[
                 "heddle doctor --mpi --dir /srv/heddle",
             ),
             (
+                "Say whether heddle serves a program's MPI library, and how to load it",
+                "heddle doctor --program ./program",
+            ),
+            (
                 "List what this machine lacks to build heddle",
                 "heddle doctor --for build",
             ),

@@ -1,5 +1,6 @@
 //! MPI libraries of other vendors and versions than the machine's: the same bytes, errors and state
 //! by default, forced, and over TCP. docs/mpi-libraries.md has the table.
+use crate::common::HEDDLE;
 use crate::common::epochs::{AT_ONCE, FORCED, OVER_TCP, TREE, calls, records, shared};
 use crate::common::fetched_mpi::folder;
 use crate::common::job::{TestJob, compiled};
@@ -7,6 +8,7 @@ use crate::common::machine_share::MachinePart;
 use crate::common::runtime::lib;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::Command;
 use tempfile::TempDir;
 
@@ -161,4 +163,73 @@ fn launched(mpi: &str, line: &str, dir: &TempDir) -> (String, String) {
         .expect("timeout, of coreutils");
     let text = |octets: &[u8]| String::from_utf8_lossy(octets).into_owned();
     (text(&done.stdout), text(&done.stderr))
+}
+
+/// The exit status and the words of `heddle doctor` about a file.
+fn doctor(flag: &str, file: &Path) -> (Option<i32>, String) {
+    let done = Command::new(HEDDLE)
+        .args(["doctor", "--dir", "/srv/heddle", flag])
+        .arg(file)
+        .output()
+        .expect("heddle doctor");
+    let said = String::from_utf8_lossy(&done.stdout);
+    (done.status.code(), said.into_owned())
+}
+
+/// What `heddle doctor` says of a library's file, and of a program that is linked with it.
+#[test]
+fn doctor_tells_who_serves_a_library() {
+    for (mpi, library, backend, line) in [
+        (
+            "intel",
+            "libmpi.so.12",
+            "mpich",
+            "mpiexec -genv HEDDLE_DIR /srv/heddle -genv LD_PRELOAD",
+        ),
+        (
+            "mpich5",
+            "libmpi.so.12",
+            "mpich",
+            "mpiexec -genv HEDDLE_DIR /srv/heddle -genv LD_PRELOAD",
+        ),
+        (
+            "openmpi5",
+            "libmpi.so.40",
+            "openmpi",
+            "mpirun -x HEDDLE_DIR=/srv/heddle -x LD_PRELOAD=",
+        ),
+    ] {
+        let file = folder(mpi).expect("fetched").join("lib").join(library);
+        let program = compiled("state.c", mpi, &[]);
+        for (code, said) in [
+            doctor("--mpi-library", &file),
+            doctor("--program", &program),
+        ] {
+            let backend = format!("/libheddle-{backend}.so\n");
+            assert!(
+                said.contains(&backend) && said.contains(line),
+                "{mpi}: {said}"
+            );
+            assert_eq!(code, Some(0), "{mpi}: {said}");
+        }
+    }
+    let standard = folder("mpich5")
+        .expect("fetched")
+        .join("lib/libmpi_abi.so.1");
+    let (code, said) = doctor("--mpi-library", &standard);
+    assert!(
+        said.contains("interface  MISSING: neither Open MPI's nor MPICH's"),
+        "{said}"
+    );
+    assert_eq!(code, Some(1));
+    for file in ["/nonexistent/libmpi.so", "Cargo.toml"] {
+        assert_eq!(
+            doctor("--mpi-library", Path::new(file)).0,
+            Some(1),
+            "{file}"
+        );
+    }
+    let (code, said) = doctor("--program", Path::new(HEDDLE));
+    assert!(said.contains("linked with no libmpi"), "{said}");
+    assert_eq!(code, Some(1));
 }

@@ -1,0 +1,142 @@
+//! What jobs with an MPI library would do, told from the library's file alone: heddle's front chooses
+//! the backend of a process by the same symbols.
+use crate::jobs::{JobFindings, runtime_folder};
+use inventory::unreadable::UnreadableFile;
+use selection::decision_table::Mpi;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What only the file of an MPI library has, and what tells its binary interface.
+const LIBRARY: &str = "PMPI_Get_library_version";
+const INTERFACES: [(&str, Mpi); 2] = [
+    ("ompi_mpi_comm_world", Mpi::OpenMpi),
+    ("MPIR_Dup_fn", Mpi::Mpich),
+];
+
+/// Findings about the library in this file, and how its launcher loads heddle.
+pub fn look_at_library(file: &Path, dir: &Path) -> JobFindings {
+    let mut findings = JobFindings { list: Vec::new() };
+    library(&mut findings, file, dir);
+    findings
+}
+
+/// The same of the library that a program is linked with.
+pub fn look_at_program(program: &Path, dir: &Path) -> JobFindings {
+    let mut findings = JobFindings { list: Vec::new() };
+    findings.note("program", &program.display().to_string());
+    let linked = linked_with(program);
+    let is_mpi = |file: &PathBuf| {
+        let symbols = std::fs::read(file);
+        symbols.is_ok_and(|octets| has_name(&octets, LIBRARY) && interface(&octets).is_some())
+    };
+    match linked.iter().find(|file| is_mpi(file)).or(linked.first()) {
+        Some(file) => library(&mut findings, file, dir),
+        None => findings.missing(
+            "MPI",
+            "the program is linked with no libmpi: heddle does not see one that is linked \
+             statically; of one that is opened later, as Python does, name the file by --mpi-library",
+        ),
+    }
+    findings
+}
+
+/// The files named libmpi that the loader would load with a program.
+fn linked_with(program: &Path) -> Vec<PathBuf> {
+    let output = Command::new("ldd")
+        .arg(program)
+        .env_remove("LD_PRELOAD")
+        .output();
+    let text = output.map(|output| output.stdout).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text).into_owned();
+    text.lines()
+        .filter_map(|line| {
+            let (name, file) = line.trim().split_once(" => ")?;
+            let file = file.split_once(" (").map_or(file, |(file, _)| file);
+            name.starts_with("libmpi").then(|| PathBuf::from(file))
+        })
+        .collect()
+}
+
+fn library(findings: &mut JobFindings, file: &Path, dir: &Path) {
+    let octets = match std::fs::read(file) {
+        Ok(octets) => octets,
+        Err(cause) => {
+            let problem = UnreadableFile::new(file, cause);
+            return findings.missing("MPI", &problem.to_string());
+        }
+    };
+    findings.note("MPI", &file.display().to_string());
+    if !has_name(&octets, LIBRARY) {
+        return findings.missing(
+            "interface",
+            "this file is no MPI library: it has no MPI functions",
+        );
+    }
+    let Some(mpi) = interface(&octets) else {
+        return findings.missing(
+            "interface",
+            "neither Open MPI's nor MPICH's (the standard's own, perhaps): heddle prints one line, \
+             and the MPI library's own routines run",
+        );
+    };
+    findings.note("interface", &format!("{}'s", mpi.title()));
+    let Some(lib) = runtime_folder() else {
+        return findings.missing(
+            "library",
+            "libheddle.so is not beside this heddle: run make install",
+        );
+    };
+    let backend = lib.join(format!("libheddle-{mpi}.so"));
+    if backend.is_file() {
+        findings.note("backend", &backend.display().to_string());
+    } else {
+        let problem = format!("{} is missing: jobs run without heddle", backend.display());
+        findings.missing("backend", &problem);
+    }
+    let (front, dir) = (lib.join("libheddle.so"), dir.display());
+    let front = front.display();
+    findings.note(
+        "launch",
+        &match mpi {
+            Mpi::OpenMpi => {
+                format!("mpirun -x HEDDLE_DIR={dir} -x LD_PRELOAD={front} ./program")
+            }
+            Mpi::Mpich => {
+                format!("mpiexec -genv HEDDLE_DIR {dir} -genv LD_PRELOAD {front} ./program")
+            }
+        },
+    );
+    findings.note(
+        "srun",
+        &format!("srun --export=ALL,HEDDLE_DIR={dir},LD_PRELOAD={front} ./program"),
+    );
+}
+
+/// The interface that the names in a library's file tell.
+fn interface(octets: &[u8]) -> Option<Mpi> {
+    let mut found = INTERFACES.iter().filter(|(name, _)| has_name(octets, name));
+    match (found.next(), found.next()) {
+        (Some(&(_, mpi)), None) => Some(mpi),
+        _ => None,
+    }
+}
+
+/// True if a file has a symbol's name: a text between zeros.
+fn has_name(octets: &[u8], name: &str) -> bool {
+    octets
+        .split(|&octet| octet == 0)
+        .any(|text| text == name.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_interface_is_told_by_names_and_not_by_parts_of_them() {
+        assert_eq!(interface(b"\0MPIR_Dup_fn\0"), Some(Mpi::Mpich));
+        assert_eq!(interface(b"\0ompi_mpi_comm_world\0x"), Some(Mpi::OpenMpi));
+        assert_eq!(interface(b"\0MPIR_Dup_fn_x\0"), None);
+        assert_eq!(interface(b"\0MPIR_Dup_fn\0ompi_mpi_comm_world\0"), None);
+    }
+}
