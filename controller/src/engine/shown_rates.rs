@@ -79,8 +79,9 @@ fn ranks_of(record: &JobRecord, tree: &Tree) -> Option<Vec<u32>> {
     if !record.layout.fits(record.hosts.len(), record.ranks) {
         return None;
     }
-    let mpi = *record.mpi.known()?;
-    let (place, _) = LearnedPlace::find(tree, &record.hosts, &record.layout, mpi).ok()?;
+    // The cables are those of any library.
+    let any = inventory::Mpi::OpenMpi;
+    let (place, _) = LearnedPlace::find(tree, &record.hosts, &record.layout, any).ok()?;
     let numbers: BTreeMap<&str, usize> = (tree.host_names().iter())
         .enumerate()
         .map(|(number, name)| (name.as_str(), number))
