@@ -111,6 +111,11 @@ impl App {
                 .last()
                 .map_or_else(|| "no epoch".into(), |e| format!("epoch {}", e.number));
             parts.push((0, Span::styled(epoch, p.strong)));
+            if let [main, _, ..] = &s.topology.networks[..] {
+                let all = s.topology.networks.len();
+                let shown = format!("network {} (1 of {all})", main.name);
+                parts.push((1, Span::raw(shown)));
+            }
             parts.push((
                 1,
                 Span::raw(inventory::counted(count(NodeKind::Host), "host")),

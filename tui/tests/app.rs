@@ -8,6 +8,7 @@ mod fixture;
 use api::Snapshot;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use inventory::Millis;
+use inventory::networks::Network;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use tui::app::AppSettings;
@@ -157,6 +158,24 @@ fn a_silent_controller_is_not_called_live() {
         "{}",
         screen(&mut app)
     );
+}
+
+#[test]
+fn of_several_networks_the_header_names_the_shown_one() {
+    let mut app = app(false);
+    assert!(!screen(&mut app).contains("network"));
+    let mut snapshot = fixture::cluster();
+    snapshot.topology.networks = ["d1", "m1"]
+        .map(|name| Network {
+            name: name.into(),
+            switches: vec![name.into()],
+            hosts: vec!["n0".into()],
+        })
+        .into();
+    show(&mut app, snapshot);
+    let header = screen(&mut app);
+    let header = header.lines().next().unwrap();
+    assert!(header.contains("network d1 (1 of 2)"), "{header}");
 }
 
 #[test]
