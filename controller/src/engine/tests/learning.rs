@@ -220,7 +220,7 @@ fn a_call_that_ends_too_soon_names_the_link_until_another_network_is_published()
     let [alarm] = alarms_after(&mut w, "ann", 1_000_000).try_into().unwrap();
     assert_eq!(
         alarm,
-        "link n0-s0, published as 1Gbit/s, carried at least 8.9Gbit/s in jobs of ann, and 2 links more are \
+        "link n0-s0: published as 1G, carried at least 8.9G in jobs of ann, and 2 links more are \
          as wrong or less; jobs pace by what they measure, but plans take it for slower than it is: look at \
          the speed of its ports, or state its rate in the inventory"
     );
