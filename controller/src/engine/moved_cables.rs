@@ -7,7 +7,8 @@ use super::{ControllerEffect, ControllerEngine};
 use directory::job_record::JobRecord;
 use inventory::topology_file::TopologyFile;
 use inventory::{Millis, Tree};
-use selection::learned::{LearnedPlace, RankLayout};
+use selection::learned::RankLayout;
+use selection::learned::place::tree_between;
 use selection::watched::{BlockArrivals, MOST_RANKS, SuspicionRow, TreeSuspicion, judge};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -75,9 +76,7 @@ impl WatchOrder {
     pub fn judge(&self) -> Option<TreeSuspicion> {
         let arrivals = BlockArrivals::from_rows(&self.arrivals)?;
         let whole: Tree = self.file.tree().ok()?;
-        // The cables are those of any library.
-        let any = inventory::Mpi::OpenMpi;
-        let (_, between) = LearnedPlace::find(&whole, &self.hosts, &self.layout, any).ok()?;
+        let between = tree_between(&whole, &self.hosts).ok()?;
         judge::judge(&between, &self.layout.host_of(), &arrivals)
     }
 }

@@ -5,7 +5,7 @@
 use super::alarms::ControllerAlarm;
 use directory::job_record::JobRecord;
 use inventory::{Millis, Tree};
-use selection::learned::LearnedPlace;
+use selection::learned::place::host_numbers;
 use selection::shown_rates::{FasterLink, RecordedFastCall, and_more, faster_links};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -79,17 +79,10 @@ fn ranks_of(record: &JobRecord, tree: &Tree) -> Option<Vec<u32>> {
     if !record.layout.fits(record.hosts.len(), record.ranks) {
         return None;
     }
-    // The cables are those of any library.
-    let any = inventory::Mpi::OpenMpi;
-    let (place, _) = LearnedPlace::find(tree, &record.hosts, &record.layout, any).ok()?;
-    let numbers: BTreeMap<&str, usize> = (tree.host_names().iter())
-        .enumerate()
-        .map(|(number, name)| (name.as_str(), number))
-        .collect();
+    let numbers = host_numbers(tree, &record.hosts).ok()?;
     let mut ranks = vec![0; tree.host_names().len()];
     for host in record.layout.host_of() {
-        let name = place.hosts.get(host as usize)?;
-        ranks[*numbers.get(name.as_str())?] += 1;
+        ranks[*numbers.get(host as usize)?] += 1;
     }
     Some(ranks)
 }

@@ -5,7 +5,7 @@ use crate::decision_table::Mpi;
 use inventory::tree::{NodeNumber, Tree, TreeError};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
 /// The most ranks of a place. No job has as many.
@@ -26,6 +26,41 @@ pub struct LearnedPlace {
     pub cables: String,
 }
 
+/// The numbers of hosts in a tree, by their names. Domains after these are ignored, because MPI may add
+/// one.
+///
+/// # Errors
+/// [`TreeError`] for a host that is not in the tree, or named twice.
+pub fn host_numbers<S: AsRef<str>>(whole: &Tree, hosts: &[S]) -> Result<Vec<usize>, TreeError> {
+    let names = whole.host_names().iter().enumerate();
+    let known: HashMap<&str, usize> = names
+        .map(|(number, name)| (name.as_str(), number))
+        .collect();
+    let mut numbers = Vec::with_capacity(hosts.len());
+    let mut seen = HashSet::new();
+    for host in hosts {
+        let name = host.as_ref();
+        let short = name.split('.').next().unwrap_or(name);
+        let found = known.get(name).or_else(|| known.get(short));
+        let number = *found.ok_or_else(|| TreeError::Unknown(name.to_owned()))?;
+        if !seen.insert(number) {
+            return Err(TreeError::Twice(name.to_owned()));
+        }
+        numbers.push(number);
+    }
+    Ok(numbers)
+}
+
+/// The tree between hosts, by their names in the same way.
+///
+/// # Errors
+/// [`TreeError`] for a host that is not in the tree, or named twice.
+pub fn tree_between<S: AsRef<str>>(whole: &Tree, hosts: &[S]) -> Result<Tree, TreeError> {
+    let numbers = host_numbers(whole, hosts)?.into_iter();
+    let names: Vec<&String> = numbers.map(|number| &whole.host_names()[number]).collect();
+    whole.restrict(&names)
+}
+
 impl LearnedPlace {
     /// The place of a process set whose rank `r` runs on host `host_of[r]` of the tree between its
     /// hosts, which are in the order of their first rank.
@@ -38,8 +73,7 @@ impl LearnedPlace {
         }
     }
 
-    /// The same from the whole tree. Domains after hosts' names are ignored, because MPI may add
-    /// one. Returns the tree between the hosts, too.
+    /// The same from the whole tree. Returns the tree between the hosts, too.
     ///
     /// # Errors
     /// [`TreeError`] for a host that is not in the tree, or named twice.
@@ -49,21 +83,7 @@ impl LearnedPlace {
         layout: &RankLayout,
         mpi: Mpi,
     ) -> Result<(LearnedPlace, Tree), TreeError> {
-        let known: HashMap<&str, &String> = whole
-            .host_names()
-            .iter()
-            .map(|name| (name.as_str(), name))
-            .collect();
-        let find = |host: &S| {
-            let name = host.as_ref();
-            let short = name.split('.').next().unwrap_or(name);
-            let found = known.get(name).or_else(|| known.get(short));
-            found
-                .copied()
-                .ok_or_else(|| TreeError::Unknown(name.to_owned()))
-        };
-        let names = hosts.iter().map(find).collect::<Result<Vec<_>, _>>()?;
-        let between = whole.restrict(&names)?;
+        let between = tree_between(whole, hosts)?;
         let place = LearnedPlace::new(&between, &layout.host_of(), mpi);
         Ok((place, between))
     }
