@@ -134,15 +134,19 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
             others.join(", ")
         );
     }
-    let shown = if choice.is_none() { whole } else { one };
+    let shown = if choice.is_none() && shows_all {
+        whole
+    } else {
+        one
+    };
     let text = match args.format {
-        DiscoverFormat::Text if choice.is_none() => Ok(export::text(whole)),
-        DiscoverFormat::Text => Ok(export::tree(one)),
+        DiscoverFormat::Text if choice.is_none() => Ok(export::text(shown)),
+        DiscoverFormat::Text => Ok(export::tree(shown)),
         DiscoverFormat::Json => Ok(serde_json::to_string_pretty(shown)? + "\n"),
-        DiscoverFormat::Svg => Ok(drawn(one)),
-        DiscoverFormat::Dot => Ok(export::dot(one, network::bottleneck(one).as_ref())),
-        DiscoverFormat::Slurm => export::slurm(one),
-        DiscoverFormat::SlurmYaml => export::slurm_yaml(one),
+        DiscoverFormat::Svg => Ok(drawn(shown)),
+        DiscoverFormat::Dot => Ok(export::dot(shown, network::bottleneck(shown).as_ref())),
+        DiscoverFormat::Slurm => export::slurm(shown),
+        DiscoverFormat::SlurmYaml => export::slurm_yaml(shown),
         DiscoverFormat::Topology => Ok(found.file.to_yaml()),
     };
     let text = match text {
@@ -160,6 +164,14 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     })
 }
 
+/// The network of this name, or the main one.
+fn chosen(topology: &Topology, choice: Option<&str>) -> anyhow::Result<Topology> {
+    Ok(match choice {
+        Some(name) => topology.clone().in_network(name)?,
+        None => topology.clone().main_network(),
+    })
+}
+
 /// The network of the published epoch.
 fn published(dir: &Path, choice: Option<&str>) -> anyhow::Result<DiscoveredNetwork> {
     let epoch = input_file::published(dir)?;
@@ -174,7 +186,7 @@ fn published(dir: &Path, choice: Option<&str>) -> anyhow::Result<DiscoveredNetwo
         );
     }
     Ok(DiscoveredNetwork {
-        chosen: topology.clone().in_network(choice)?,
+        chosen: chosen(&topology, choice)?,
         topology,
         file: TopologyFile::clone(&epoch.topology),
         descriptions: PortDescriptions::default(),
@@ -218,7 +230,7 @@ fn asked(
         apply(&mut views, observation);
     }
     let topology = infer(&inventory, &views);
-    let chosen = topology.clone().in_network(choice)?;
+    let chosen = chosen(&topology, choice)?;
     let mut file = chosen.to_file();
     locate(&mut file, &chosen, &views);
     inventory.apply_stated_hosts(&mut file);
@@ -301,7 +313,7 @@ fn recorded(folder: &Path, choice: Option<&str>) -> anyhow::Result<DiscoveredNet
         .collect();
     let (views, answered) = taken(&observations);
     let topology = infer_recorded(&views);
-    let chosen = topology.clone().in_network(choice)?;
+    let chosen = chosen(&topology, choice)?;
     let file = chosen.to_file();
     Ok(DiscoveredNetwork {
         descriptions: descriptions(&views, &topology),

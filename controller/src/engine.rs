@@ -467,7 +467,7 @@ impl ControllerEngine {
         } = &mut self.observed;
         let changed = std::mem::take(changed);
         let all = self.memory.infer_changed(&self.inventory, views, &changed);
-        let topology = all.clone().in_network(None).unwrap_or(all);
+        let topology = all.main_network();
         let contradicted = claims.update(&self.inventory, views, &topology);
         if self.judged.infer(now, topology, contradicted) {
             self.making.hold_down.change(now);

@@ -373,6 +373,11 @@ impl DevicePort {
 }
 
 impl Evidence {
+    /// True if a link with it carries no frames, since one of its ends is a device's own port.
+    pub fn is_of_own_port(&self) -> bool {
+        matches!(self, Evidence::OwnPort(_))
+    }
+
     /// True if one end of a cable states this about itself or about the other; it then belongs to
     /// that end.
     pub fn concerns(&self, node: &str) -> bool {

@@ -1,5 +1,5 @@
 //! The networks of a cluster: each has switches of its own, and a host may have a card in several.
-use crate::topology::{Link, NodeKind, Topology};
+use crate::topology::Topology;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
@@ -30,62 +30,54 @@ fn those(known: &[String]) -> String {
 }
 
 impl Topology {
-    /// The network of this name alone; without a name the main one: that to which its hosts' links can
-    /// bring most. The list of all networks stays.
+    /// The network of this name alone. The list of all networks stays.
     ///
     /// # Errors
     /// [`UnknownNetwork`]
-    pub fn in_network(mut self, name: Option<&str>) -> Result<Topology, UnknownNetwork> {
-        let named = |network: &&Network| name.is_none_or(|name| network.name == name);
-        let Some(chosen) = self.networks.iter().find(named).cloned() else {
-            return match name {
-                None => Ok(self),
-                Some(name) => Err(UnknownNetwork {
-                    name: name.to_owned(),
-                    known: self.networks.into_iter().map(|other| other.name).collect(),
-                }),
-            };
-        };
-        let own: HashSet<&str> = chosen.switches.iter().map(String::as_str).collect();
-        let others = self.networks.iter().filter(|other| **other != chosen);
-        let (mut gone, mut elsewhere) = (HashSet::new(), HashSet::new());
-        for other in others {
-            gone.extend(
-                other
-                    .switches
-                    .iter()
-                    .filter(|switch| !own.contains(switch.as_str()))
-                    .cloned(),
-            );
-            elsewhere.extend(
-                other
-                    .hosts
-                    .iter()
-                    .filter(|host| !chosen.hosts.contains(host))
-                    .cloned(),
-            );
+    pub fn in_network(self, name: &str) -> Result<Topology, UnknownNetwork> {
+        match self.networks.iter().find(|network| network.name == name) {
+            Some(chosen) => {
+                let chosen = chosen.clone();
+                Ok(self.without_others(&chosen))
+            }
+            None => Err(UnknownNetwork {
+                name: name.to_owned(),
+                known: self.networks.into_iter().map(|other| other.name).collect(),
+            }),
         }
-        let is_in = |name: &String| !gone.contains(name) && !elsewhere.contains(name);
-        self.nodes.retain(|node| is_in(&node.name));
+    }
+
+    /// The main network alone: that to which its hosts' links can bring most. The whole, if there is only
+    /// one.
+    #[must_use]
+    pub fn main_network(self) -> Topology {
+        match self.networks.first().cloned() {
+            Some(main) => self.without_others(&main),
+            None => self,
+        }
+    }
+
+    fn without_others(mut self, chosen: &Network) -> Topology {
+        let members = |network: &Network| -> Vec<String> {
+            let members = network.switches.iter().chain(&network.hosts);
+            members.cloned().collect()
+        };
+        let mut gone: HashSet<String> = self.networks.iter().flat_map(members).collect();
+        for own in members(chosen) {
+            gone.remove(&own);
+        }
+        self.nodes.retain(|node| !gone.contains(&node.name));
         self.links
-            .retain(|link: &Link| is_in(&link.a) && is_in(&link.b));
+            .retain(|link| !gone.contains(&link.a) && !gone.contains(&link.b));
         for cluster in &mut self.clusters {
-            cluster.hosts.retain(|host| is_in(host));
+            cluster.hosts.retain(|host| !gone.contains(host));
         }
         self.clusters.retain(|cluster| !cluster.hosts.is_empty());
         let roots = self.root_bridge.take().into_iter();
         let roots = roots.chain(std::mem::take(&mut self.further_root_bridges));
-        let mut roots = roots.filter(is_in);
+        let mut roots = roots.filter(|root| !gone.contains(root));
         self.root_bridge = roots.next();
         self.further_root_bridges = roots.collect();
-        Ok(self)
-    }
-
-    /// True if the host has a card in another network than the main one only.
-    pub fn is_elsewhere(&self, host: &str) -> bool {
-        let has = |network: &Network| network.hosts.iter().any(|own| own == host);
-        self.kind(host) == Some(NodeKind::Host)
-            && self.networks.first().is_some_and(|main| !has(main))
-            && self.networks.iter().any(has)
+        self
     }
 }

@@ -18,7 +18,7 @@ use std::fmt::Write;
 pub fn text(topology: &Topology) -> String {
     let mut out = String::new();
     for network in &topology.networks {
-        if let Ok(one) = topology.clone().in_network(Some(&network.name)) {
+        if let Ok(one) = topology.clone().in_network(&network.name) {
             let gap = if out.is_empty() { "" } else { "\n" };
             let hosts = counted(network.hosts.len() as u64, "host");
             let _ = writeln!(out, "{gap}network {}: {hosts}", network.name);

@@ -52,8 +52,7 @@ impl DraftLink {
 
     /// True if it ends at a port by which a device is managed.
     pub(crate) fn is_at_own_port(&self) -> bool {
-        let is_own = |evidence: &Evidence| matches!(evidence, Evidence::OwnPort(_));
-        self.evidence.iter().any(is_own)
+        self.evidence.iter().any(Evidence::is_of_own_port)
     }
 
     /// The numbers of its nodes.

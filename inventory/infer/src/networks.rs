@@ -30,12 +30,15 @@ pub(crate) fn is_own_port(facts: &Facts<'_>, end: &ClaimEnd, other: &ClaimEnd) -
     };
     let (own, far) = (&facts[device], &facts[far]);
     let (whole, far_port) = (own.ports.whole(port), far.ports.whole(far_port));
-    let bridges = |port| own.ports[port].bridge.is_some();
+    if [port, whole]
+        .iter()
+        .any(|port| own.ports[*port].bridge.is_some())
+    {
+        return false;
+    }
     let bridge_ports = own.ports.iter().filter(|(_, port)| port.bridge.is_some());
     let mut behind = far.learned.behind(far_port);
     bridge_ports.count() >= LEAST_BRIDGE_PORTS
-        && !bridges(port)
-        && !bridges(whole)
         && own.learned.behind(whole).len() == 0
         && behind.len() > 0
         && behind.all(|mac| own.macs.contains(&mac))
@@ -134,6 +137,12 @@ impl<'p> SplitHosts<'p> {
 /// The networks, the main one first; none if there is only one. A part is another network if a host has a
 /// card there and one in the main network: parts without a common host are torn pieces of one.
 pub(crate) fn networks(nodes: &[Node], links: &[Link], roots: &[String]) -> Vec<Network> {
+    // Most clusters have one: no host is at the far end of two links.
+    let mut far_ends = HashSet::new();
+    let mut carrying = links.iter().filter(|link| link.carries_frames());
+    if carrying.all(|link| far_ends.insert(link.b.as_str())) {
+        return Vec::new();
+    }
     let numbers = (0..).zip(nodes);
     let numbers: HashMap<&str, NodeIx> = numbers
         .map(|(number, node)| (node.name.as_str(), NodeIx(number)))
@@ -144,10 +153,9 @@ pub(crate) fn networks(nodes: &[Node], links: &[Link], roots: &[String]) -> Vec<
             *numbers.get(link.b.as_str())?,
         ])
     };
-    let is_own = |evidence: &Evidence| matches!(evidence, Evidence::OwnPort(_));
     let cables = links
         .iter()
-        .filter(|link| !link.evidence.iter().any(is_own));
+        .filter(|link| !link.evidence.iter().any(Evidence::is_of_own_port));
     let parts = BridgedParts::new(nodes, cables.filter_map(ends), &[]);
     let kind = |node: NodeIx| nodes[node.0 as usize].kind;
     let mut hosted: BTreeMap<usize, HostedPart<'_>> = BTreeMap::new();

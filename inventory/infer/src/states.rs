@@ -45,9 +45,10 @@ pub(crate) fn set_link_states(draft: &mut DraftNetwork<'_>) -> Vec<String> {
     }
     operator::set_stated_states(draft);
     open.retain(|i| draft.links[*i].state == LinkState::Unknown);
-    only_ways(draft, &open);
+    let parts = bridged_parts(draft);
+    only_ways(draft, &open, &parts);
     routed::settle_router_links(draft, &open);
-    loops(draft);
+    loops(draft, &parts);
     root_bridges(draft)
 }
 
@@ -127,13 +128,12 @@ fn told(
 /// Not every device serves its STP states. A link that is the only connection between two parts
 /// carries the frames between them, even if its ends state nothing. Such links are the bridges of
 /// the graph of links that are not blocked.
-fn only_ways(draft: &mut DraftNetwork<'_>, open: &[usize]) {
+fn only_ways(draft: &mut DraftNetwork<'_>, open: &[usize], parts: &BridgedParts) {
     if open.is_empty() {
         return;
     }
     let mut graph = UnGraph::<(), usize>::new_undirected();
-    let parts = bridged_parts(draft);
-    let mut cards = SplitHosts::new(&parts, draft.nodes.len());
+    let mut cards = SplitHosts::new(parts, draft.nodes.len());
     let links = draft.links.iter().enumerate();
     for (i, link) in links.filter(|(_, l)| l.state != LinkState::Blocked) {
         let ends = cards.ends(&draft.nodes, link);
@@ -173,9 +173,8 @@ fn bridged_parts(draft: &DraftNetwork<'_>) -> BridgedParts {
 }
 
 /// Forwarding links must form a forest.
-fn loops(draft: &mut DraftNetwork<'_>) {
-    let bridged = bridged_parts(draft);
-    let mut cards = SplitHosts::new(&bridged, draft.nodes.len());
+fn loops(draft: &mut DraftNetwork<'_>, bridged: &BridgedParts) {
+    let mut cards = SplitHosts::new(bridged, draft.nodes.len());
     let mut parts = UnionFind::new(draft.nodes.len() + draft.links.len());
     let mut closing = Vec::new();
     for link in draft.links.iter().filter(|l| l.carries_frames()) {

@@ -62,16 +62,13 @@ fn a_host_has_a_place_in_each_network() {
         [("d1".into(), 2, 2), ("m1".into(), 1, 2)]
     );
     let of = |name| topology.clone().in_network(name).unwrap();
-    let main = of(None);
+    let main = topology.clone().main_network();
     assert_eq!(main.tree().unwrap().hosts(), 2);
     assert_eq!(main.attachments()["n0"], ("d1", "eth0"));
-    assert_eq!(of(Some("m1")).attachments()["n0"], ("m1", "mgmt0"));
+    assert_eq!(of("m1").attachments()["n0"], ("m1", "mgmt0"));
+    assert_eq!(of("m1").of(NodeKind::Switch).collect::<Vec<_>>(), ["m1"]);
     assert_eq!(
-        of(Some("m1")).of(NodeKind::Switch).collect::<Vec<_>>(),
-        ["m1"]
-    );
-    assert_eq!(
-        topology.in_network(Some("x")).unwrap_err().to_string(),
+        topology.in_network("x").unwrap_err().to_string(),
         "there is no network \"x\"; there are d1, m1"
     );
 }
@@ -96,10 +93,7 @@ fn a_switchs_own_port_is_in_no_tree() {
         "{own:?}"
     );
     assert_eq!(own.len(), 2);
-    assert_eq!(
-        topology.in_network(None).unwrap().tree().unwrap().hosts(),
-        2
-    );
+    assert_eq!(topology.main_network().tree().unwrap().hosts(), 2);
 }
 
 /// What comes through a port from other stations was forwarded to it.
