@@ -22,6 +22,16 @@ pub struct UnknownNetwork {
     known: Vec<String>,
 }
 
+impl UnknownNetwork {
+    /// A name that is none of these.
+    pub(crate) fn new(name: &str, known: Vec<String>) -> UnknownNetwork {
+        UnknownNetwork {
+            name: name.to_owned(),
+            known,
+        }
+    }
+}
+
 fn those(known: &[String]) -> String {
     match known {
         [] => "is only one, which needs no name".to_owned(),
@@ -40,10 +50,10 @@ impl Topology {
                 let chosen = chosen.clone();
                 Ok(self.without_others(&chosen))
             }
-            None => Err(UnknownNetwork {
-                name: name.to_owned(),
-                known: self.networks.into_iter().map(|other| other.name).collect(),
-            }),
+            None => {
+                let known = self.networks.into_iter().map(|other| other.name);
+                Err(UnknownNetwork::new(name, known.collect()))
+            }
         }
     }
 

@@ -253,6 +253,7 @@ impl Topology {
             links: trunks.into_iter().map(cable_in_file).collect(),
             clusters: self.clusters_in_file(&hosts),
             hosts,
+            ..TopologyFile::default()
         }
     }
 

@@ -1,116 +1,72 @@
 //! The topology file of the contract: stated switches, hosts and cables.
 mod contradiction;
+mod division;
+mod written;
 
 use crate::input_form::ExpectedForm;
-use crate::ranged_keys::RangedEntry;
+use crate::networks::UnknownNetwork;
 use crate::topology::LinkState;
 use crate::tree::{Tree, TreeCable, TreeError};
-use crate::{BitsPerSec, ranged_keys, units, yaml};
+use crate::{BitsPerSec, yaml};
 use indexmap::IndexMap;
+use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 use std::time::Duration;
+use written::WrittenTopology;
 
-/// A topology file, checked: every name is unique, every reference resolves.
+/// A topology file, checked: every name is unique, every reference resolves. Of several networks it is the
+/// main one, to which its hosts' links can bring most, and has the others.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(
-    deny_unknown_fields,
-    expecting = "a map with switches, hosts and links"
-)]
+#[serde(try_from = "WrittenTopology", into = "WrittenTopology")]
 pub struct TopologyFile {
+    /// The name of the network, if there are several.
+    pub name: Option<String>,
+    /// The prefix of its addresses, where it is stated.
+    pub prefix: Option<IpNet>,
     /// Switch names. In the lab the first one becomes the STP root bridge.
-    #[serde(deserialize_with = "ranged_keys::list")]
     pub switches: Vec<String>,
     /// Router names. Routers divide the network into parts with a spanning tree each. Usually there
     /// are none.
-    #[serde(
-        default,
-        skip_serializing_if = "Vec::is_empty",
-        deserialize_with = "ranged_keys::list"
-    )]
     pub routers: Vec<String>,
     /// Hosts by name, in rank order.
-    #[serde(deserialize_with = "ranged_keys::map")]
     pub hosts: IndexMap<String, TopologyHost>,
     /// Cables between switches, between routers, and from one to the other.
-    #[serde(default)]
     pub links: Vec<TopologyCable>,
     /// Clusters by name; empty: one cluster, found from the network.
-    #[serde(
-        default,
-        skip_serializing_if = "IndexMap::is_empty",
-        deserialize_with = "ranged_keys::groups"
-    )]
     pub clusters: IndexMap<String, Vec<String>>,
+    /// The other networks by name; none has others.
+    pub networks: IndexMap<String, TopologyFile>,
 }
 
 /// A host and its cable.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a map like {switch: s0}")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TopologyHost {
     /// The switch at the other end of its cable, or the router if no switch is between.
     pub switch: String,
     /// Its cable's rate.
-    #[serde(default = "gigabit")]
     pub rate: BitsPerSec,
     /// The time that a bit takes through the cable.
-    #[serde(
-        default,
-        skip_serializing_if = "Duration::is_zero",
-        with = "units::duration"
-    )]
     pub delay: Duration,
     /// The number of ranks.
-    #[serde(default = "one")]
     pub ranks: u32,
     /// Its address on this network, by which other ranks reach it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<IpAddr>,
 }
 
-impl RangedEntry for TopologyHost {
-    type Written = TopologyHost;
-
-    fn spread(
-        written: Option<TopologyHost>,
-        names: &[String],
-    ) -> Result<Vec<TopologyHost>, String> {
-        let name = names.first().map_or("", String::as_str);
-        let host = written.ok_or_else(|| {
-            format!("host \"{name}\": expected its switch, as in {name}: {{switch: s0}}")
-        })?;
-        if names.len() > 1 && host.address.is_some() {
-            return Err(format!(
-                "host \"{name}\" and what follows: {} hosts have one address; expected each host \
-                 with its own",
-                names.len()
-            ));
-        }
-        Ok(vec![host; names.len()])
-    }
-}
-
 /// A cable between two switches or routers.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, expecting = "a map like {a: s0, b: s1}")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TopologyCable {
     /// One end.
     pub a: String,
     /// The other.
     pub b: String,
     /// The rate.
-    #[serde(default = "gigabit")]
     pub rate: BitsPerSec,
     /// The time that a bit takes through the cable, in each direction: about 5 us per kilometre of
     /// fibre.
-    #[serde(
-        default,
-        skip_serializing_if = "Duration::is_zero",
-        with = "units::duration"
-    )]
     pub delay: Duration,
     /// The state of the link. Stated links forward unless marked `blocked`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<LinkState>,
 }
 
@@ -208,9 +164,12 @@ impl TopologyFile {
     /// part without connection is not an error here, because the lab needs both;
     /// [`TopologyFile::tree`] reports it.
     pub fn parse(file: &str, text: &str) -> Result<TopologyFile, InputFileError> {
-        let parsed: TopologyFile =
+        let written: WrittenTopology =
             yaml::read(file, text).map_err(|e| e.of_form(text, ExpectedForm::Topology))?;
-        parsed.checked(file, text)
+        let divided = written
+            .divided()
+            .map_err(|found| found.in_text(file, text))?;
+        divided.checked(file, text)
     }
 
     /// The file itself, if it does not contradict itself; `file` and `text` are used only in
@@ -236,6 +195,40 @@ impl TopologyFile {
             Ok(tree) => Ok((parsed, tree)),
             Err(error) => Err(parsed.no_tree(&error).in_text(file, text)),
         }
+    }
+
+    /// This network and the others.
+    pub fn all_networks(&self) -> impl Iterator<Item = &TopologyFile> {
+        std::iter::once(self).chain(self.networks.values())
+    }
+
+    /// The network of this name alone.
+    ///
+    /// # Errors
+    /// [`UnknownNetwork`]
+    pub fn in_network(mut self, name: &str) -> Result<TopologyFile, UnknownNetwork> {
+        if self.name.as_deref() == Some(name) {
+            self.networks.clear();
+            return Ok(self);
+        }
+        self.networks.swap_remove(name).ok_or_else(|| {
+            let known = self
+                .all_networks()
+                .filter_map(|network| network.name.clone());
+            UnknownNetwork::new(name, known.collect())
+        })
+    }
+
+    /// What its hosts' links can bring together, and the number of hosts.
+    fn capacity(&self) -> (u128, usize) {
+        let rates = self.hosts.values().map(|host| u128::from(host.rate.0));
+        (rates.sum(), self.hosts.len())
+    }
+
+    /// True if both ends of the cable are in this network.
+    fn has_ends_of(&self, cable: &TopologyCable) -> bool {
+        let mut ends = [&cable.a, &cable.b].into_iter();
+        ends.all(|end| self.switches.contains(end) || self.routers.contains(end))
     }
 
     /// Switches and routers, the inner nodes of the network.
@@ -279,6 +272,14 @@ impl TopologyFile {
     pub fn to_yaml(&self) -> String {
         serde_yaml::to_string(self)
             .unwrap_or_else(|e| unreachable!("plain maps and strings always serialize: {e}"))
+    }
+}
+
+impl TryFrom<WrittenTopology> for TopologyFile {
+    type Error = String;
+
+    fn try_from(written: WrittenTopology) -> Result<TopologyFile, String> {
+        written.divided().map_err(|found| found.problem())
     }
 }
 

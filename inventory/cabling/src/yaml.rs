@@ -154,6 +154,7 @@ impl PlanFile {
                 .collect(),
             links: self.links.iter().map(link).collect(),
             clusters: self.clusters.clone(),
+            ..TopologyFile::default()
         }
     }
 

@@ -24,14 +24,31 @@ impl<'a> TopologyContradiction<'a> {
         }
     }
 
-    fn of_host(name: &'a str, problem: impl std::fmt::Display) -> TopologyContradiction<'a> {
+    pub(super) fn of_network(name: &'a str, problem: String) -> TopologyContradiction<'a> {
+        let problem = format!("network \"{name}\": {problem}");
+        TopologyContradiction::at("networks", PlaceStep::Name(name), problem)
+    }
+
+    pub(super) fn of_host(
+        name: &'a str,
+        problem: impl std::fmt::Display,
+    ) -> TopologyContradiction<'a> {
         let problem = format!("host \"{name}\": {problem}");
         TopologyContradiction::at("hosts", PlaceStep::Name(name), problem)
     }
 
-    fn of_link(number: usize, link: &TopologyCable, problem: &str) -> TopologyContradiction<'a> {
+    pub(super) fn of_link(
+        number: usize,
+        link: &TopologyCable,
+        problem: &str,
+    ) -> TopologyContradiction<'a> {
         let problem = format!("link {}-{}: {problem}", link.a, link.b);
         TopologyContradiction::at("links", PlaceStep::Item(number), problem)
+    }
+
+    /// The problem, without its place.
+    pub(super) fn problem(self) -> String {
+        self.problem
     }
 
     /// The error about a file with this text; `file` is its name.
@@ -59,9 +76,13 @@ fn too_long(delay: Duration) -> Option<String> {
 
 impl TopologyFile {
     pub(super) fn contradiction(&self) -> Option<TopologyContradiction<'_>> {
-        self.name_trouble()
-            .or_else(|| self.host_trouble())
-            .or_else(|| self.link_trouble())
+        self.all_networks()
+            .find_map(|network| {
+                network
+                    .name_trouble()
+                    .or_else(|| network.host_trouble())
+                    .or_else(|| network.link_trouble())
+            })
             .or_else(|| self.cluster_trouble())
     }
 

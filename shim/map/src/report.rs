@@ -244,14 +244,13 @@ fn topology(hosts: &[MapHost], own_rates: &[HostRates], trunks: &[FoundTrunk]) -
     };
     TopologyFile {
         switches: (0..=trunks.len()).map(|s| format!("s{s}")).collect(),
-        routers: Vec::new(),
         hosts: hosts
             .iter()
             .enumerate()
             .map(host)
             .collect::<IndexMap<_, _>>(),
         links: trunks.iter().enumerate().map(cable).collect(),
-        clusters: IndexMap::new(),
+        ..TopologyFile::default()
     }
 }
 

@@ -1,0 +1,362 @@
+//! From a topology file as it is written to each network by itself.
+//!
+//! A network has the switches that links join to those of its cards; a switch or a link may be in several.
+use super::contradiction::TopologyContradiction;
+use super::written::{WrittenCard, WrittenHost, WrittenTopology};
+use super::{TopologyFile, TopologyHost, is_name};
+use indexmap::IndexMap;
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+use std::net::IpAddr;
+
+impl WrittenTopology {
+    /// Each network by itself, in the main one.
+    ///
+    /// # Errors
+    /// A card or a link whose network is not clear, or networks that contradict each other.
+    pub(super) fn divided(&self) -> Result<TopologyFile, TopologyContradiction<'_>> {
+        self.check_networks()?;
+        self.check_links()?;
+        let hosts = self.hosts_by_network()?;
+        if self.networks.is_empty() {
+            let hosts = hosts.into_iter().next().unwrap_or_default();
+            return Ok(TopologyFile {
+                switches: self.switches.clone(),
+                routers: self.routers.clone(),
+                links: self.links.iter().map(|link| link.cable()).collect(),
+                clusters: self.clusters.clone(),
+                hosts,
+                ..TopologyFile::default()
+            });
+        }
+        let parts = (self.networks.iter()).zip(hosts);
+        let mut parts: Vec<TopologyFile> = parts
+            .map(|((name, network), hosts)| TopologyFile {
+                name: Some(name.clone()),
+                prefix: network.prefix,
+                ..self.part(name, hosts)
+            })
+            .collect();
+        let main = (0..parts.len()).max_by_key(|&n| (parts[n].capacity(), Reverse(n)));
+        let mut whole = parts.remove(main.unwrap_or_default());
+        self.add_unreached(&mut whole, &parts);
+        whole.clusters = self.clusters.clone();
+        let named = parts
+            .into_iter()
+            .filter_map(|part| Some((part.name.clone()?, part)));
+        whole.networks = named.collect();
+        Ok(whole)
+    }
+
+    /// Switches that belong to no network are an error of the main one.
+    fn add_unreached(&self, main: &mut TopologyFile, others: &[TopologyFile]) {
+        let reached: HashSet<String> = others
+            .iter()
+            .chain([&*main])
+            .flat_map(|part| part.inner().map(str::to_owned))
+            .collect();
+        let lone = |names: &[String]| -> Vec<String> {
+            let lone = names.iter().filter(|name| !reached.contains(*name));
+            lone.cloned().collect()
+        };
+        main.switches.extend(lone(&self.switches));
+        main.routers.extend(lone(&self.routers));
+        let joins_lone = |end: &String| !reached.contains(end);
+        let links = self
+            .links
+            .iter()
+            .filter(|link| joins_lone(&link.a) || joins_lone(&link.b));
+        main.links.extend(links.map(|link| link.cable()));
+    }
+
+    /// What links join to the switches of these hosts.
+    fn part(&self, network: &str, hosts: IndexMap<String, TopologyHost>) -> TopologyFile {
+        let is_of = |own: &Option<String>| own.as_ref().is_none_or(|own| own == network);
+        let links: Vec<_> = self
+            .links
+            .iter()
+            .filter(|link| is_of(&link.network))
+            .collect();
+        let mut near: HashMap<&str, Vec<&str>> = HashMap::new();
+        for link in &links {
+            near.entry(&link.a).or_default().push(&link.b);
+            near.entry(&link.b).or_default().push(&link.a);
+        }
+        let mut reached = HashSet::new();
+        let mut open: Vec<&str> = hosts.values().map(|host| host.switch.as_str()).collect();
+        while let Some(node) = open.pop() {
+            if reached.insert(node) {
+                open.extend(near.get(node).into_iter().flatten());
+            }
+        }
+        let own = |names: &[String]| -> Vec<String> {
+            let own = names.iter().filter(|name| reached.contains(name.as_str()));
+            own.cloned().collect()
+        };
+        let is_own = |end: &String| reached.contains(end.as_str());
+        let links = links
+            .iter()
+            .filter(|link| is_own(&link.a) && is_own(&link.b));
+        TopologyFile {
+            switches: own(&self.switches),
+            routers: own(&self.routers),
+            links: links.map(|link| link.cable()).collect(),
+            hosts: hosts.clone(),
+            ..TopologyFile::default()
+        }
+    }
+
+    fn check_networks(&self) -> Result<(), TopologyContradiction<'_>> {
+        let mut before: Vec<(&str, ipnet::IpNet)> = Vec::new();
+        for (name, network) in &self.networks {
+            if !is_name(name) || name.starts_with('.') {
+                let problem = format!(
+                    "name {name:?}: expected 1 to 64 letters, digits, \"-\", \"_\" or \".\", and no \
+                     \".\" first"
+                );
+                return Err(TopologyContradiction::of_network(name, problem));
+            }
+            let Some(prefix) = network.prefix else {
+                continue;
+            };
+            let overlaps = |(_, other): &&(&str, ipnet::IpNet)| {
+                other.contains(&prefix) || prefix.contains(other)
+            };
+            if let Some((other, theirs)) = before.iter().find(overlaps) {
+                let problem = format!(
+                    "prefix {prefix} overlaps {theirs} of network \"{other}\"; each network has its own"
+                );
+                return Err(TopologyContradiction::of_network(name, problem));
+            }
+            before.push((name, prefix));
+        }
+        Ok(())
+    }
+
+    fn check_links(&self) -> Result<(), TopologyContradiction<'_>> {
+        for (number, link) in self.links.iter().enumerate() {
+            if let Some(network) = &link.network
+                && !self.networks.contains_key(network)
+            {
+                let (cable, problem) = (link.cable(), self.unknown_network(network));
+                return Err(TopologyContradiction::of_link(number, &cable, &problem));
+            }
+        }
+        Ok(())
+    }
+
+    fn unknown_network(&self, network: &str) -> String {
+        if self.networks.is_empty() {
+            return format!(
+                "network \"{network}\": the file names no networks; list it, as in networks: \
+                 {{{network}: {{prefix: 10.1.0.0/16}}}}"
+            );
+        }
+        let known = self.networks.keys().map(String::as_str);
+        let known = known.collect::<Vec<_>>().join(", ");
+        format!("unknown network \"{network}\"; known networks: {known}")
+    }
+
+    /// The hosts of each network, in the order of the written networks; of the only one, if the file names
+    /// none.
+    fn hosts_by_network(
+        &self,
+    ) -> Result<Vec<IndexMap<String, TopologyHost>>, TopologyContradiction<'_>> {
+        let mut networks = vec![IndexMap::new(); self.networks.len().max(1)];
+        let mut addresses: HashMap<IpAddr, (&str, usize)> = HashMap::new();
+        for (name, host) in &self.hosts {
+            for card in host.all_cards() {
+                let network = self.network_of(&card);
+                let network = network.map_err(|p| TopologyContradiction::of_host(name, p))?;
+                if let Some(address) = card.address
+                    && let Some((other, theirs)) = addresses.insert(address, (name, network))
+                    && theirs != network
+                {
+                    let problem = format!(
+                        "address {address}: host \"{other}\" has it in another network; each card has \
+                         its own"
+                    );
+                    return Err(TopologyContradiction::of_host(name, problem));
+                }
+                let entry = host.with_card(card);
+                if networks[network].insert(name.clone(), entry).is_some() {
+                    let problem = "two cards in one network: expected one card in each";
+                    return Err(TopologyContradiction::of_host(name, problem));
+                }
+            }
+        }
+        let empty = networks.iter().position(IndexMap::is_empty);
+        match empty.and_then(|empty| self.networks.get_index(empty)) {
+            Some((name, _)) => Err(TopologyContradiction::of_network(
+                name,
+                "no host has a card in it; add one, or leave the network out".to_owned(),
+            )),
+            None => Ok(networks),
+        }
+    }
+
+    /// The number of a card's network: that which it names, or whose prefix its address has.
+    fn network_of(&self, card: &WrittenCard) -> Result<usize, String> {
+        let holds = |address: IpAddr| {
+            let networks = self.networks.values();
+            let mut prefixes = networks.map(|n| n.prefix.filter(|p| p.contains(&address)));
+            prefixes.position(|prefix| prefix.is_some())
+        };
+        let by_address = card.address.and_then(holds);
+        let Some(name) = &card.network else {
+            let is_only = self.networks.len() < 2;
+            return by_address.or(is_only.then_some(0)).ok_or_else(|| {
+                format!(
+                    "the network of its card at {} is not clear; add network: NAME, or an address with \
+                     its prefix",
+                    card.switch
+                )
+            });
+        };
+        let number = self.networks.get_index_of(name);
+        let number = number.ok_or_else(|| self.unknown_network(name))?;
+        let prefix = self.networks[number].prefix;
+        match (card.address, prefix) {
+            (Some(address), Some(prefix)) if !prefix.contains(&address) => Err(format!(
+                "address {address} is not in {prefix}, the prefix of network \"{name}\""
+            )),
+            _ => Ok(number),
+        }
+    }
+}
+
+impl WrittenHost {
+    fn with_card(&self, card: WrittenCard) -> TopologyHost {
+        TopologyHost {
+            switch: card.switch,
+            rate: card.rate,
+            delay: card.delay,
+            ranks: self.ranks,
+            address: card.address,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TWO: &str = "\
+switches: [d1, d2, m1]
+hosts:
+  n0: {cards: [{switch: d1, network: data, rate: 25G, address: 10.1.0.5}, {switch: m1, address: 10.2.0.5}]}
+  n1: {cards: [{switch: d2, network: data, rate: 25G}, {switch: m1, network: management}], ranks: 2}
+  login: {switch: m1, network: management}
+links: [{a: d1, b: d2, rate: 100G}]
+networks: {management: {prefix: 10.2.0.0/16}, data: {prefix: 10.1.0.0/16}}
+";
+
+    fn parsed(text: &str) -> TopologyFile {
+        TopologyFile::parse("t.yaml", text).unwrap()
+    }
+
+    fn hosts(file: &TopologyFile) -> Vec<&str> {
+        file.hosts.keys().map(String::as_str).collect()
+    }
+
+    #[test]
+    fn each_network_is_a_file_of_its_own() {
+        let data = parsed(TWO);
+        assert_eq!(data.name.as_deref(), Some("data"));
+        assert_eq!(data.switches, ["d1", "d2"]);
+        assert_eq!(hosts(&data), ["n0", "n1"]);
+        assert_eq!(data.hosts["n1"].ranks, 2);
+        assert_eq!(data.tree().unwrap().hosts(), 2);
+        let management = data.clone().in_network("management").unwrap();
+        assert_eq!(management.switches, ["m1"]);
+        assert_eq!(hosts(&management), ["n0", "n1", "login"]);
+        assert_eq!(
+            management.hosts["n0"].address,
+            Some("10.2.0.5".parse().unwrap())
+        );
+        let own = data.clone().in_network("data").unwrap();
+        assert!(own.networks.is_empty() && own.links == data.links);
+        let error = data.clone().in_network("storage").unwrap_err().to_string();
+        let known = "there is no network \"storage\"; there are data, management";
+        assert_eq!(error, known);
+        assert_eq!(parsed(&data.to_yaml()), data);
+    }
+
+    #[test]
+    fn networks_on_the_same_cables_have_states_of_their_own() {
+        let shared = parsed(
+            "switches: [s0, s1, s2]\nhosts:\n  a: {cards: [{switch: s0, network: x, rate: 10G}, \
+             {switch: s0, network: y}]}\n  b: {cards: [{switch: s2, network: x}, {switch: s2, \
+             network: y}]}\nlinks:\n- {a: s0, b: s1}\n- {a: s1, b: s2, network: x}\n- {a: s1, b: s2, \
+             network: y, state: blocked}\n- {a: s0, b: s2, network: y}\nnetworks: {x: {}, y: {}}\n",
+        );
+        assert_eq!(shared.links.len(), 2);
+        assert_eq!(shared.networks["y"].links.len(), 3);
+        assert_eq!(shared.tree().unwrap().hosts(), 2);
+        assert_eq!(shared.networks["y"].tree().unwrap().hosts(), 2);
+        assert_eq!(parsed(&shared.to_yaml()), shared);
+    }
+
+    #[test]
+    fn networks_that_are_not_clear_are_refused_with_their_place() {
+        for (old, new, expected) in [
+            (
+                "network: data, rate: 25G, address: 10.1.0.5",
+                "rate: 25G",
+                "t.yaml:3: host \"n0\": the network of its card at d1 is not clear; add network: NAME, or an \
+                 address with its prefix",
+            ),
+            (
+                "10.1.0.5",
+                "10.2.0.9",
+                "t.yaml:3: host \"n0\": address 10.2.0.9 is not in 10.1.0.0/16, the prefix of network \
+                 \"data\"",
+            ),
+            (
+                "network: management}\n",
+                "network: storage}\n",
+                "t.yaml:5: host \"login\": unknown network \"storage\"; known networks: management, data",
+            ),
+            (
+                "prefix: 10.1.0.0/16",
+                "prefix: 10.0.0.0/8",
+                "t.yaml:7: network \"data\": prefix 10.0.0.0/8 overlaps 10.2.0.0/16 of network \
+                 \"management\"; each network has its own",
+            ),
+            (
+                "data: {prefix",
+                "storage: {}, data: {prefix",
+                "t.yaml:7: network \"storage\": no host has a card in it; add one, or leave the network out",
+            ),
+            (
+                "{switch: m1, network: management}]",
+                "{switch: d1, network: data}]",
+                "t.yaml:4: host \"n1\": two cards in one network: expected one card in each",
+            ),
+            (
+                "{a: d1, b: d2, ",
+                "{a: d1, b: d2, network: x, ",
+                "t.yaml:6: link d1-d2: unknown network \"x\"; known networks: management, data",
+            ),
+            (
+                "login: {switch: m1",
+                "login: {switch: m7",
+                "t.yaml:5: host \"login\": unknown switch \"m7\"; known switches: m1",
+            ),
+            (
+                "ranks: 2",
+                "rate: 10G",
+                "t.yaml:3: hosts: host \"n1\": cards beside a switch, rate, network or address; write these with \
+                 each card",
+            ),
+        ] {
+            assert!(TWO.contains(old), "{old}");
+            let text = TWO.replacen(old, new, 1);
+            let error = TopologyFile::parse("t.yaml", &text).unwrap_err();
+            assert_eq!(error.to_string(), expected);
+        }
+        let text = "switches: [s0]\nhosts: {a: {switch: s0, network: x}}";
+        let error = TopologyFile::parse("t.yaml", text).unwrap_err().to_string();
+        assert!(error.contains("the file names no networks"), "{error}");
+    }
+}
