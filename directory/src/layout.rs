@@ -30,6 +30,8 @@ pub const TABLE: &str = "table.json";
 pub const TUNING: &str = "tuning.json";
 /// In an epoch and beside all of them: the figures that jobs learned.
 pub const LEARNED: &str = "learned.json";
+/// In an epoch of several networks: their names and prefixes, the main one first.
+pub const NETWORKS: &str = "networks.json";
 /// The findings of flows between hosts about unmanaged places.
 pub const MAPPED: &str = "mapped.json";
 
@@ -38,11 +40,12 @@ pub const ROLLBACK: &str = "rollback.json";
 
 /// The longest file of each name that is read. The limit of the plan allows sixteen octets for each
 /// message of the most hosts. The limit of the pointer allows 20 digits, a blank and a digest.
-const LIMITS: [(&str, u64); 11] = [
+const LIMITS: [(&str, u64); 12] = [
     (CURRENT, 128),
     (MANIFEST, 64 << 10),
     (TOPOLOGY, 16 << 20),
     (NETWORK, 64 << 20),
+    (NETWORKS, 1 << 20),
     (ALLTOALL, 256 << 20),
     (ALLGATHER, 8 << 20),
     (TABLE, 256 << 10),
@@ -70,8 +73,15 @@ pub fn is_unfinished_record(name: &str) -> bool {
     name.ends_with(".new")
 }
 
-/// The most octets of a file of this name; none if it has no place here.
+/// The path in an epoch of a file of a further network: `networks/management/topology.yaml`.
+pub fn in_network(network: &str, file: &str) -> String {
+    format!("networks/{network}/{file}")
+}
+
+/// The most octets of a file of this name, in an epoch's folder or a network's; none if it has no place
+/// here.
 pub fn limit(file: &str) -> u64 {
+    let file = file.rsplit_once('/').map_or(file, |(_, name)| name);
     LIMITS
         .iter()
         .find(|(name, _)| *name == file)

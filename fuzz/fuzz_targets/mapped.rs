@@ -43,7 +43,10 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
         return;
     };
     let again = serde_json::to_vec(&mapped).expect("plain data serializes");
-    assert_eq!(serde_json::from_slice::<MappedPlaces>(&again).ok().as_ref(), Some(&mapped));
+    assert_eq!(
+        serde_json::from_slice::<MappedPlaces>(&again).ok().as_ref(),
+        Some(&mapped)
+    );
     let (inventory, views) = &*NETWORK;
     let mut memory = InferenceMemory::default();
     memory.take_mapped(Arc::new(mapped));

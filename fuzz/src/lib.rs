@@ -22,18 +22,29 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::LazyLock;
 
-type FuzzFiles = BTreeMap<&'static str, Vec<u8>>;
+type FuzzFiles = BTreeMap<String, Vec<u8>>;
 
 const TOPOLOGY: &str = "switches: [s0, s1]\nrouters: [r0]\nhosts: \
                         {n0: {switch: s0}, n1: {switch: s0}, n2: {switch: s1, rate: 10G}}\nlinks: \
                         [{a: s0, b: r0, rate: 10G, delay: 5ms}, \
                         {a: r0, b: s1, rate: 10G}]\nclusters: {west: [n0, n1], east: [n2]}\n";
+/// Another network of the same hosts.
+const MANAGEMENT: &str =
+    "switches: [m0]\nhosts: {n0: {switch: m0, rate: 100M}, n1: {switch: m0, rate: 100M}}\n";
 const PLAN: &str = "alltoall.plan";
 const MANIFEST: &str = "manifest.json";
 
 /// The epoch whose files are replaced one at a time.
 static EPOCH: LazyLock<Epoch> = LazyLock::new(|| {
-    let topology = TopologyFile::parse("seed", TOPOLOGY).expect("a good file");
+    let parsed = |name: &str, text| TopologyFile {
+        name: Some(name.to_owned()),
+        ..TopologyFile::parse("seed", text).expect("a good file")
+    };
+    let mut topology = parsed("data", TOPOLOGY);
+    let management = parsed("management", MANAGEMENT);
+    topology
+        .networks
+        .insert("management".to_owned(), management);
     Epoch::plan(
         7,
         Millis(1),
@@ -59,16 +70,13 @@ pub fn epoch(bytes: &[u8]) {
         1 => broadcast(bytes),
         2 => folder(&files, bytes.to_vec()),
         3 => {
-            files.insert(PLAN, packed(bytes));
+            files.insert(PLAN.to_owned(), packed(bytes));
             folder(&files, manifest(&files));
         }
         which => {
-            let names: Vec<&str> = files
-                .keys()
-                .copied()
-                .filter(|&name| name != MANIFEST)
-                .collect();
-            files.insert(names[usize::from(*which) % names.len()], bytes.to_vec());
+            let mut names = files.keys().filter(|name| *name != MANIFEST).cycle();
+            let name = names.nth(usize::from(*which)).expect("files").clone();
+            files.insert(name, bytes.to_vec());
             folder(&files, manifest(&files));
         }
     }
@@ -111,10 +119,11 @@ fn folder(files: &FuzzFiles, manifest: Vec<u8>) {
         return;
     };
     let whole = epoch
+        .schedules
         .alltoall
         .as_ref()
         .map_or(Ok(()), |plan| verify::alltoall(&tree, plan));
-    let right = whole.and_then(|()| verify::allgather(&tree, &epoch.allgather));
+    let right = whole.and_then(|()| verify::allgather(&tree, &epoch.schedules.allgather));
     if right.is_ok() {
         let files: FuzzFiles = epoch.files().into_iter().collect();
         let read = |name: &str, _| {
@@ -132,13 +141,13 @@ fn folder(files: &FuzzFiles, manifest: Vec<u8>) {
 
 /// The manifest of these files.
 fn manifest(files: &FuzzFiles) -> Vec<u8> {
-    let entry = |(name, bytes): (&&str, &Vec<u8>)| {
+    let entry = |(name, bytes): (&String, &Vec<u8>)| {
         let digest = EpochPointer::new(1, bytes).digest.to_string();
         serde_json::json!({"name": name, "bytes": bytes.len(), "digest": digest})
     };
     let files: Vec<serde_json::Value> = files
         .iter()
-        .filter(|(name, _)| **name != MANIFEST)
+        .filter(|(name, _)| *name != MANIFEST)
         .map(entry)
         .collect();
     serde_json::json!({"epoch": EPOCH.number, "at": 1, "heddle": "0", "files": files})
@@ -182,7 +191,7 @@ pub fn schedule(bytes: &[u8]) {
         }
         Schedule::Allgather(plan) => {
             let _ = plan
-                .renumbered(&EPOCH.allgather.hosts)
+                .renumbered(&EPOCH.schedules.allgather.hosts)
                 .map(|plan| verify::allgather(&tree(), &plan));
             assert_eq!(
                 json::read(json::write_allgather(plan).as_bytes()),
@@ -275,7 +284,7 @@ fn learned_seeds() -> [(&'static str, Vec<u8>); 3] {
             timings: timings().into(),
         };
         let count = hosts[2] as usize + 1;
-        let names = &EPOCH.allgather.hosts[..count];
+        let names = &EPOCH.schedules.allgather.hosts[..count];
         let between = tree().restrict(names).expect("known hosts");
         figures.merge(&LearnedPlace::new(&between, &hosts, Mpi::Mpich), lesson);
     }
@@ -326,7 +335,7 @@ pub fn topology(bytes: &[u8]) {
 pub fn seeds() -> Vec<(&'static str, Vec<u8>)> {
     let with = |which: u8, bytes: &[u8]| ("epoch", [&[which], bytes].concat());
     let files = &*FILES;
-    let plan = EPOCH.alltoall.as_ref().expect("few hosts");
+    let plan = EPOCH.schedules.alltoall.as_ref().expect("few hosts");
     let AlltoallSchedule { hosts, .. } = plan;
     let ring = allgather::plan(&tree().restrict(&hosts[..2]).expect("known hosts"));
     let clusters = ClusterPartition::of(&tree(), &EPOCH.topology).expect("good clusters");
@@ -352,7 +361,7 @@ pub fn seeds() -> Vec<(&'static str, Vec<u8>)> {
     seeds.extend(learned_seeds());
     let other_files = files
         .iter()
-        .filter(|(name, _)| **name != MANIFEST)
+        .filter(|(name, _)| *name != MANIFEST)
         .map(|(_, bytes)| bytes);
     // Five numbers in a row select each of the five files once.
     seeds.extend((5..10u8).map(|which| {

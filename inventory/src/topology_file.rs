@@ -146,6 +146,11 @@ pub(crate) fn is_name(name: &str) -> bool {
     (1..=64).contains(&name.len()) && name.chars().all(is_name_character)
 }
 
+/// True if a text can name a network, which is the name of a folder in epochs, too.
+pub fn is_network_name(name: &str) -> bool {
+    is_name(name) && !name.starts_with('.')
+}
+
 /// The text with a hyphen for each character that names do not allow. Its length stays.
 pub fn plain_name(text: &str) -> String {
     let plain = |c: char| if is_name_character(c) { c } else { '-' };
@@ -184,17 +189,19 @@ impl TopologyFile {
         }
     }
 
-    /// Reads a topology file whose links must be one tree.
+    /// Reads a topology file whose links must be one tree in each network.
     ///
     /// # Errors
     /// [`InputFileError`] as of [`TopologyFile::parse`], and with the line for links that are no
     /// tree.
     pub fn parse_tree(file: &str, text: &str) -> Result<(TopologyFile, Tree), InputFileError> {
         let parsed = TopologyFile::parse(file, text)?;
-        match parsed.tree() {
-            Ok(tree) => Ok((parsed, tree)),
-            Err(error) => Err(parsed.no_tree(&error).in_text(file, text)),
+        let refused = |network: &TopologyFile, error| network.no_tree(&error).in_text(file, text);
+        for network in parsed.networks.values() {
+            network.tree().map_err(|error| refused(network, error))?;
         }
+        let tree = parsed.tree().map_err(|error| refused(&parsed, error))?;
+        Ok((parsed, tree))
     }
 
     /// This network and the others.

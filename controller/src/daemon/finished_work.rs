@@ -25,10 +25,10 @@ impl ControllerDaemon {
             FinishedWork::Planned(ticket, Ok(plan)) => {
                 let epoch = plan.epoch();
                 let summary = PlanSummary {
-                    phases: epoch.bound.phases,
-                    bound_only: epoch.alltoall.is_none(),
-                    bottleneck: epoch.bound.edge.clone(),
-                    hosts: epoch.allgather.hosts.len() as u32,
+                    phases: epoch.schedules.bound.phases,
+                    bound_only: epoch.schedules.alltoall.is_none(),
+                    bottleneck: epoch.schedules.bound.edge.clone(),
+                    hosts: epoch.schedules.allgather.hosts.len() as u32,
                 };
                 self.plan = Some((ticket, plan.into()));
                 self.step(ControllerEvent::Planned { ticket, summary });

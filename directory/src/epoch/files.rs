@@ -1,5 +1,6 @@
 //! The files in an epoch's folder and the manifest that lists them.
-use crate::layout::{EPOCH_FORMAT, LEARNED, MANIFEST, NETWORK, TABLE, TOPOLOGY, TUNING, limit};
+use super::network_schedules;
+use crate::layout::{EPOCH_FORMAT, LEARNED, MANIFEST, NETWORK, NETWORKS, TABLE, TUNING, limit};
 use crate::pointer::{EpochPointer, Sha256Digest, shortened};
 use inventory::{Millis, Topology, TopologyFile};
 use selection::decision_table::DecisionTable;
@@ -71,11 +72,11 @@ struct ManifestEntry {
 pub(super) fn with_manifest(
     epoch: u64,
     at: Millis,
-    mut files: Vec<(&'static str, Vec<u8>)>,
+    mut files: Vec<(String, Vec<u8>)>,
     omitted: Vec<OmittedFile>,
-) -> Vec<(&'static str, Vec<u8>)> {
-    let entry = |(name, bytes): &(&str, Vec<u8>)| ManifestEntry {
-        name: (*name).to_owned(),
+) -> Vec<(String, Vec<u8>)> {
+    let entry = |(name, bytes): &(String, Vec<u8>)| ManifestEntry {
+        name: name.clone(),
         bytes: bytes.len() as u64,
         digest: Sha256Digest::of(bytes).to_string(),
     };
@@ -90,7 +91,7 @@ pub(super) fn with_manifest(
     };
     let manifest = serde_json::to_vec_pretty(&manifest)
         .unwrap_or_else(|e| unreachable!("plain data always serializes: {e}"));
-    files.push((MANIFEST, manifest));
+    files.push((MANIFEST.to_owned(), manifest));
     files
 }
 
@@ -242,11 +243,19 @@ impl<R: FnMut(&str, u64) -> io::Result<Vec<u8>>> EpochFolder<R> {
         })
     }
 
+    /// The trees of all networks.
     pub(super) fn topology(&mut self) -> Result<TopologyFile, EpochError> {
-        self.parsed(TOPOLOGY, |bytes| {
-            let text = std::str::from_utf8(bytes).map_err(|e| e.to_string())?;
-            TopologyFile::parse(TOPOLOGY, text).map_err(|e| e.to_string())
-        })
+        let epoch = self.manifest.epoch;
+        let refuse = |file: &str, problem| EpochError {
+            epoch,
+            file: file.to_owned(),
+            problem,
+        };
+        let read = |name: &str| match name {
+            NETWORKS if !self.lists(name) => Ok(None),
+            _ => self.file(name).map(Some),
+        };
+        network_schedules::topology(read, refuse)
     }
 
     pub(super) fn table(&mut self) -> Result<DecisionTable, EpochError> {

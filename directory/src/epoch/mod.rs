@@ -12,6 +12,7 @@
 //!     table.json       the decision table
 //!     tuning.json      the measurements from which it follows, if any were made
 //!     learned.json     what jobs had learned before, from which it follows, too
+//!     networks.json, networks/    where there are several: [`network_schedules`]
 //! ```
 //!
 //! The caller gives a reader: `read(name, limit)` returns a file of the epoch's folder
@@ -19,30 +20,31 @@
 //! because a file that exceeds the limit is refused. A file is not trusted before its digest
 //! matches. A matching digest alone does not make it trusted.
 mod files;
+mod network_schedules;
 mod outline;
 mod plan_file;
 #[cfg(test)]
 mod tests;
 mod verified;
 
-use crate::layout::{ALLGATHER, ALLTOALL, LEARNED, NETWORK, TABLE, TOPOLOGY, TUNING, limit};
+use crate::layout::{ALLTOALL, LEARNED, NETWORK, TABLE, TOPOLOGY, TUNING, in_network, limit};
 use crate::pointer::EpochPointer;
 pub use files::{EpochError, OmittedFile};
 use files::{EpochFolder, with_manifest};
+use inventory::networks::UnknownNetwork;
 use inventory::tree::TreeError;
 use inventory::{Millis, Topology, TopologyFile, Tree};
+pub use network_schedules::NetworkSchedules;
 pub use outline::EpochOutline;
-use schedules::allgather::{self, AllgatherSchedule};
-use schedules::alltoall::{self, AlltoallAlgorithm, AlltoallSchedule};
+use schedules::alltoall::AlltoallAlgorithm;
 use schedules::bound::{self, PhaseBound};
 use schedules::json;
-use schedules::synchronization::SyncKind;
-use schedules::synchronization::scheme::SyncScheme;
-use schedules::verify::{self, ScheduleViolation};
-use selection::decision_table::{Collective, DecisionTable, Mpi, Way};
+use schedules::verify::ScheduleViolation;
+use selection::decision_table::{DecisionTable, Mpi};
 use selection::learned::{LearnedFigures, LearnedPlace, LearnedWays};
 use selection::tuning::TuningRuns;
 use serde::Deserialize;
+use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
 pub use verified::VerifiedEpoch;
@@ -64,12 +66,10 @@ pub struct Epoch {
     pub topology: Arc<TopologyFile>,
     /// The network as discovered.
     pub network: Arc<Topology>,
-    /// The lower bound of every all-to-all of all hosts.
-    pub bound: PhaseBound,
-    /// The all-to-all of all hosts; `None` beyond [`MOST_PLANNED`].
-    pub alltoall: Option<AlltoallSchedule>,
-    /// The allgather of all hosts.
-    pub allgather: AllgatherSchedule,
+    /// The schedules of all hosts.
+    pub schedules: NetworkSchedules,
+    /// Those of the topology's further networks, in their order.
+    pub further: Vec<NetworkSchedules>,
     /// The way of a call at each block size.
     pub table: DecisionTable,
     /// The measurements from which the table follows.
@@ -132,24 +132,22 @@ impl Epoch {
         let WayEvidence { tuning, learned } = evidence.into();
         let topology = topology.into();
         let tree = topology.tree()?;
-        if tree.hosts() as usize > json::MAX_RING {
-            return Err(PlanError::TooLarge(tree.hosts()));
-        }
-        let bound = bound_of(&tree);
         let table = table_of_all(&tree, &tuning, &learned);
-        let alltoall = (tree.hosts() <= MOST_PLANNED)
-            .then(|| whole(&tree, &table))
-            .transpose()?;
-        let allgather = allgather::plan(&tree);
-        verify::allgather(&tree, &allgather)?;
+        let schedules = NetworkSchedules::plan(&tree, &table)?;
+        let plan = |network: &TopologyFile| {
+            let tree = network.tree()?;
+            let untuned = table_of_all(&tree, &TuningRuns::default(), &learned);
+            NetworkSchedules::plan(&tree, &untuned)
+        };
+        let further = topology.networks.values().map(plan);
+        let further = further.collect::<Result<Vec<_>, PlanError>>()?;
         Ok(Epoch {
             number,
             at,
             topology,
             network: network.into(),
-            bound,
-            alltoall,
-            allgather,
+            schedules,
+            further,
             table,
             tuning,
             learned,
@@ -166,49 +164,48 @@ impl Epoch {
 
     /// Names and contents of the files, the manifest last. `current` will hold
     /// [`EpochPointer::new`] of the manifest.
-    pub fn files(&self) -> Vec<(&'static str, Vec<u8>)> {
+    pub fn files(&self) -> Vec<(String, Vec<u8>)> {
         let network = serde_json::to_vec(&*self.network)
             .unwrap_or_else(|e| unreachable!("plain data always serializes: {e}"));
-        let mut files = vec![
-            (TOPOLOGY, self.topology.to_yaml().into_bytes()),
-            (NETWORK, network),
-        ];
+        let mut files = network_schedules::topology_files(&self.topology);
+        let mut own = vec![(NETWORK, network)];
+        own.extend(self.schedules.files());
+        own.push((TABLE, self.table.to_json().into_bytes()));
+        if !self.tuning.runs.is_empty() {
+            own.push((TUNING, self.tuning.to_json().into_bytes()));
+        }
+        if !self.learned.is_empty() {
+            own.push((LEARNED, self.learned.to_json().into_bytes()));
+        }
         files.extend(
-            self.alltoall
-                .as_ref()
-                .map(|plan| (ALLTOALL, plan_file::write(plan))),
+            own.into_iter()
+                .map(|(name, bytes)| (name.to_owned(), bytes)),
         );
-        files.push((
-            ALLGATHER,
-            json::write_allgather(&self.allgather).into_bytes(),
-        ));
-        files.push((TABLE, self.table.to_json().into_bytes()));
-        files.extend(
-            (!self.tuning.runs.is_empty()).then(|| (TUNING, self.tuning.to_json().into_bytes())),
-        );
-        files.extend(
-            (!self.learned.is_empty()).then(|| (LEARNED, self.learned.to_json().into_bytes())),
-        );
+        for (network, schedules) in self.topology.networks.keys().zip(&self.further) {
+            let named = (schedules.files()).into_iter();
+            files.extend(named.map(|(name, bytes)| (in_network(network, name), bytes)));
+        }
         with_manifest(self.number, self.at, files, self.omitted())
     }
 
     /// The files that a reader may miss, and the reason for each.
     fn omitted(&self) -> Vec<OmittedFile> {
-        let hosts = self.allgather.hosts.len();
-        let reason = format!(
-            "{hosts} hosts: the all-to-all of all of them is written up to {MOST_PLANNED} hosts; \
-             restrict {TOPOLOGY} to the hosts in question and plan on that, as `heddle schedule \
-             alltoall --topology {TOPOLOGY} --hosts ...` does"
-        );
-        let omitted = OmittedFile {
-            name: ALLTOALL.to_owned(),
-            reason,
-        };
-        if self.alltoall.is_none() {
-            vec![omitted]
-        } else {
-            vec![]
-        }
+        let further = self.topology.networks.keys().zip(&self.further);
+        let further = further.map(|(network, schedules)| (in_network(network, ""), schedules));
+        let all = [(String::new(), &self.schedules)]
+            .into_iter()
+            .chain(further);
+        let without = all.filter(|(_, schedules)| schedules.alltoall.is_none());
+        let omitted = without.map(|(folder, schedules)| OmittedFile {
+            name: format!("{folder}{ALLTOALL}"),
+            reason: format!(
+                "{} hosts: the all-to-all of all of them is written up to {MOST_PLANNED} hosts; \
+                 restrict {folder}{TOPOLOGY} to the hosts in question and plan on that, as `heddle \
+                 schedule alltoall --topology {TOPOLOGY} --hosts ...` does",
+                schedules.allgather.hosts.len()
+            ),
+        });
+        omitted.collect()
     }
 
     /// Reads a whole epoch. `read` is described at the top of this module.
@@ -222,35 +219,21 @@ impl Epoch {
     ) -> Result<Epoch, EpochError> {
         let mut folder = EpochFolder::open(pointer, read)?;
         let topology = folder.topology()?;
-        let hosts: Vec<String> = topology.hosts.keys().cloned().collect();
         let network = folder.network()?;
-        let tree = topology
-            .tree()
-            .map_err(|e| folder.error(TOPOLOGY, e.to_string()))?;
-        let alltoall = if folder.omits(ALLTOALL) {
-            None
-        } else {
-            Some(folder.parsed(ALLTOALL, plan_file::read)?)
-        };
-        if alltoall.as_ref().is_some_and(|plan| plan.hosts != hosts) {
-            return Err(folder.error(ALLTOALL, format!("its hosts are not those of {TOPOLOGY}")));
+        let schedules = NetworkSchedules::open(&mut folder, &topology, str::to_owned)?;
+        let mut further = Vec::new();
+        for (name, tree) in &topology.networks {
+            let path = |file: &str| in_network(name, file);
+            further.push(NetworkSchedules::open(&mut folder, tree, path)?);
         }
-        let ring = folder.parsed(ALLGATHER, |bytes| {
-            json::read_allgather(bytes).map_err(|e| e.to_string())
-        })?;
-        let Some(allgather) = ring.renumbered(&hosts) else {
-            return Err(folder.error(ALLGATHER, format!("its hosts are not those of {TOPOLOGY}")));
-        };
         let (table, tuning, learned) = (folder.table()?, folder.tuning()?, folder.learned()?);
-        let bound = bound_of(&tree);
         Ok(Epoch {
             number: pointer.number,
             at: folder.at(),
             topology: topology.into(),
             network: network.into(),
-            bound,
-            alltoall,
-            allgather,
+            schedules,
+            further,
             table,
             tuning,
             learned,
@@ -278,26 +261,6 @@ fn table_of_all(tree: &Tree, tuning: &TuningRuns, learned: &LearnedFigures) -> D
 /// The bound of the algorithm that fits the tree.
 fn bound_of(tree: &Tree) -> PhaseBound {
     bound::bound(tree, &AlltoallAlgorithm::faster_for(tree).capacities(tree))
-}
-
-/// The all-to-all of all hosts, verified.
-fn whole(tree: &Tree, table: &DecisionTable) -> Result<AlltoallSchedule, ScheduleViolation> {
-    let told = table
-        .entries(Collective::Alltoall)
-        .iter()
-        .find_map(|entry| {
-            if let Way::Aapc { sync, .. } = entry.way {
-                Some(sync)
-            } else {
-                None
-            }
-        });
-    let plan = plan_file::in_file_order(alltoall::plan(
-        tree,
-        told.map_or(SyncKind::Receiver, SyncScheme::tokens),
-    ));
-    verify::alltoall(tree, &plan)?;
-    Ok(plan)
 }
 
 /// The parts of an epoch that a rank needs to plan for its own communicator.
@@ -342,6 +305,25 @@ impl LeanEpoch {
         }
     }
 
+    /// The same for the network of this name alone, which nobody has tuned unless it is the main one.
+    ///
+    /// # Errors
+    /// [`UnknownNetwork`], or [`TreeError`] if it is no tree; that of a published epoch always is.
+    pub fn in_network(self, name: &str) -> Result<LeanEpoch, NetworkChoiceError> {
+        let is_main = self.topology.name.as_deref() == Some(name);
+        let topology = self.topology.in_network(name)?;
+        let table = if is_main {
+            self.table
+        } else {
+            TuningRuns::default().table(&topology.tree()?)
+        };
+        Ok(LeanEpoch {
+            topology,
+            table,
+            ..self
+        })
+    }
+
     /// The same for an MPI library whose own routines nobody has measured: without what is known of
     /// others.
     #[must_use]
@@ -355,8 +337,8 @@ impl LeanEpoch {
 
     /// The bytes for a broadcast among ranks of one heddle version.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let (topology, table) = (self.topology.to_yaml(), self.table.to_json());
-        let parts = (self.number, topology, table);
+        let topology = network_schedules::topology_files(&self.topology);
+        let parts = (self.number, topology, self.table.to_json());
         let epoch = postcard::to_stdvec(&parts)
             .unwrap_or_else(|e| unreachable!("plain data always serializes: {e}"));
         let learned = postcard::to_stdvec(&self.learned)
@@ -385,12 +367,15 @@ impl LeanEpoch {
         }
         let (epoch, learned) =
             split_broadcast(bytes).ok_or_else(|| error("it is cut".to_owned()))?;
-        let (number, topology, table): (u64, String, String) =
+        let (number, topology, table): (u64, Vec<(String, Vec<u8>)>, String) =
             read_postcard(epoch).map_err(error)?;
         let learned: LearnedWays = read_postcard(learned).map_err(error)?;
         let table = DecisionTable::from_json(table.as_bytes()).map_err(|e| error(e.to_string()))?;
-        let topology =
-            TopologyFile::parse(TOPOLOGY, &topology).map_err(|e| error(e.to_string()))?;
+        let topology: HashMap<String, Vec<u8>> = topology.into_iter().collect();
+        let topology = network_schedules::topology(
+            |name| Ok(topology.get(name).cloned()),
+            |file, problem| error(format!("{file}: {problem}")),
+        )?;
         Ok(LeanEpoch {
             number,
             topology,
@@ -398,6 +383,17 @@ impl LeanEpoch {
             learned,
         })
     }
+}
+
+/// A network of an epoch that a job cannot follow.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NetworkChoiceError {
+    /// The epoch has no such network.
+    #[error(transparent)]
+    Unknown(#[from] UnknownNetwork),
+    /// Its links are no tree.
+    #[error(transparent)]
+    NoTree(#[from] TreeError),
 }
 
 impl From<&Epoch> for LeanEpoch {

@@ -5,7 +5,7 @@ use crate::test_trees::{any_tree_text, star_text};
 use inventory::Bytes;
 use proptest::prelude::*;
 use proptest::sample::Index;
-use selection::decision_table::{DecisionGrounds, Mpi};
+use selection::decision_table::{Collective, DecisionGrounds, Mpi};
 use selection::learned::figures::JobLesson;
 use selection::learned::{LearnedTiming, RecordedTiming};
 use std::collections::HashMap;
@@ -28,13 +28,7 @@ fn published(epoch: &Epoch) -> (EpochPointer, EpochFiles) {
     let files = epoch.files();
     assert_eq!(files.last().unwrap().0, MANIFEST);
     let pointer = EpochPointer::new(epoch.number, &files.last().unwrap().1);
-    (
-        pointer,
-        files
-            .into_iter()
-            .map(|(name, bytes)| (name.to_owned(), bytes))
-            .collect(),
-    )
+    (pointer, files.into_iter().collect())
 }
 
 /// A reader as the module requires: it stops one octet after the limit.
@@ -202,7 +196,7 @@ fn a_manifest_of_another_epoch_is_refused() {
 #[test]
 fn a_whole_epoch_that_contradicts_itself_is_refused() {
     let mut mixed = epoch(&star_text(&[2, 2]));
-    mixed.alltoall = epoch(&star_text(&[3])).alltoall; // Of other hosts.
+    mixed.schedules.alltoall = epoch(&star_text(&[3])).schedules.alltoall; // Of other hosts.
     let (pointer, files) = published(&mixed);
     assert!(
         Epoch::open(&pointer, reader(&files))
@@ -216,7 +210,7 @@ fn a_whole_epoch_that_contradicts_itself_is_refused() {
 fn of_very_many_hosts_no_plan_is_written_and_the_manifest_says_so() {
     let many = epoch(&star_text(&[MOST_PLANNED / 2, MOST_PLANNED / 2 + 1]));
     assert_eq!(
-        (many.alltoall.is_none(), many.bound.load),
+        (many.schedules.alltoall.is_none(), many.schedules.bound.load),
         (true, 512 * 513)
     );
     let (pointer, files) = published(&many);
@@ -355,5 +349,60 @@ proptest! {
             bytes.truncate(at);
         }
         let _ = LeanEpoch::from_bytes(&bytes);
+    }
+}
+
+const TWO_NETWORKS: &str = "\
+switches: [d0, m0]
+hosts:
+  n0: {cards: [{switch: d0, network: data, rate: 10G}, {switch: m0, network: management}]}
+  n1: {cards: [{switch: d0, network: data, rate: 10G}, {switch: m0, network: management}]}
+  login: {switch: m0, network: management}
+networks: {data: {prefix: 10.1.0.0/16}, management: {}}
+";
+
+#[test]
+fn each_network_has_its_schedules_and_older_readers_find_the_main_one_alone() {
+    let both = epoch(TWO_NETWORKS);
+    assert_eq!(both.schedules.allgather.hosts.len(), 2);
+    assert_eq!(both.further[0].allgather.hosts.len(), 3);
+    let (pointer, mut files) = published(&both);
+    assert_eq!(Epoch::open(&pointer, reader(&files)), Ok(both.clone()));
+    let lean = LeanEpoch::open(&pointer, reader(&files)).unwrap();
+    assert_eq!(lean, LeanEpoch::from(&both));
+    assert_eq!(LeanEpoch::from_bytes(&lean.to_bytes()), Ok(lean.clone()));
+    let main = std::str::from_utf8(&files["topology.yaml"]).unwrap();
+    assert!(!main.contains("network"), "{main}");
+    assert!(files.contains_key("networks/management/alltoall.plan"));
+
+    let management = lean.clone().in_network("management").unwrap();
+    assert_eq!(management.topology.hosts.len(), 3);
+    let data = lean.clone().in_network("data").unwrap();
+    assert_eq!(
+        (data.table, data.topology.hosts.len()),
+        (lean.table.clone(), 2)
+    );
+    let unknown = lean.in_network("storage").unwrap_err().to_string();
+    assert!(unknown.contains("there are data, management"), "{unknown}");
+
+    let altered = "networks/management/topology.yaml";
+    files.insert(altered.to_owned(), b"switches: []".to_vec());
+    let error = Epoch::open(&pointer, reader(&files)).unwrap_err();
+    assert_eq!(error.file, altered);
+}
+
+#[test]
+fn a_network_whose_name_leads_out_of_the_epoch_is_refused() {
+    let both = epoch(TWO_NETWORKS);
+    for name in ["..", "a/b", "data", ""] {
+        let mut lean = LeanEpoch::from(&both);
+        let management = lean.topology.networks.swap_remove("management").unwrap();
+        let renamed = TopologyFile {
+            name: Some(name.to_owned()),
+            ..management
+        };
+        lean.topology.networks.insert(name.to_owned(), renamed);
+        let error = LeanEpoch::from_bytes(&lean.to_bytes()).unwrap_err();
+        assert!(error.problem.contains("cannot name a network"), "{error}");
     }
 }

@@ -1,9 +1,10 @@
 //! Files and folders that are on disk once a function here returns.
 use super::{PublishError, io};
+use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub(super) fn make_dir(dir: &Path, mode: u32) -> Result<(), PublishError> {
     match DirBuilder::new().mode(mode).create(dir) {
@@ -15,13 +16,24 @@ pub(super) fn make_dir(dir: &Path, mode: u32) -> Result<(), PublishError> {
     }
 }
 
-pub(super) fn write_folder(folder: &Path, files: &[(&str, Vec<u8>)]) -> Result<(), PublishError> {
+/// Writes files, and the folders in which they lie.
+pub(super) fn write_folder(folder: &Path, files: &[(String, Vec<u8>)]) -> Result<(), PublishError> {
     let _ = fs::remove_dir_all(folder);
-    make_dir(folder, 0o755)?;
+    let paths = files.iter().map(|(name, _)| folder.join(name));
+    let above = paths.flat_map(|path| {
+        let above = path.ancestors().skip(1).map(Path::to_path_buf);
+        above
+            .take_while(|at| at.starts_with(folder))
+            .collect::<Vec<_>>()
+    });
+    let folders: BTreeSet<PathBuf> = above.chain([folder.to_owned()]).collect();
+    for folder in &folders {
+        make_dir(folder, 0o755)?;
+    }
     for (name, bytes) in files {
         write_file(&folder.join(name), bytes)?;
     }
-    sync_dir(folder)
+    folders.iter().try_for_each(|folder| sync_dir(folder))
 }
 
 fn write_file(path: &Path, bytes: &[u8]) -> Result<(), PublishError> {

@@ -186,7 +186,7 @@ impl EpochStore {
     fn put(
         &self,
         number: u64,
-        files: &[(&str, Vec<u8>)],
+        files: &[(String, Vec<u8>)],
         pointer: &str,
     ) -> Result<(), PublishError> {
         let epochs = self.dir.join(EPOCHS);
@@ -287,10 +287,10 @@ mod tests {
 
     const KEEP: u64 = 64;
 
-    fn files(text: &str) -> Vec<(&'static str, Vec<u8>)> {
+    fn files(text: &str) -> Vec<(String, Vec<u8>)> {
         vec![
-            ("manifest.json", text.into()),
-            ("topology.yaml", b"switches: []".to_vec()),
+            ("manifest.json".to_owned(), text.into()),
+            ("topology.yaml".to_owned(), b"switches: []".to_vec()),
         ]
     }
 

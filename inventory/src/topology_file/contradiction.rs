@@ -114,10 +114,11 @@ impl TopologyFile {
             | TreeError::Twice(_)
             | TreeError::Ambiguous(_) => vec![PlaceStep::Name("hosts")],
         };
-        TopologyContradiction {
-            place,
-            problem: error.to_string(),
-        }
+        let problem = match &self.name {
+            Some(network) => format!("network \"{network}\": {error}"),
+            None => error.to_string(),
+        };
+        TopologyContradiction { place, problem }
     }
 
     fn name_trouble(&self) -> Option<TopologyContradiction<'_>> {

@@ -3,7 +3,7 @@
 //! A network has the switches that links join to those of its cards; a switch or a link may be in several.
 use super::contradiction::TopologyContradiction;
 use super::written::{WrittenCard, WrittenHost, WrittenTopology};
-use super::{TopologyFile, TopologyHost, is_name};
+use super::{TopologyFile, TopologyHost, is_network_name};
 use indexmap::IndexMap;
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -109,7 +109,7 @@ impl WrittenTopology {
     fn check_networks(&self) -> Result<(), TopologyContradiction<'_>> {
         let mut before: Vec<(&str, ipnet::IpNet)> = Vec::new();
         for (name, network) in &self.networks {
-            if !is_name(name) || name.starts_with('.') {
+            if !is_network_name(name) {
                 let problem = format!(
                     "name {name:?}: expected 1 to 64 letters, digits, \"-\", \"_\" or \".\", and no \
                      \".\" first"

@@ -371,7 +371,7 @@ impl SimulatedCluster {
             TuningRuns::default(),
         ) {
             Ok(plan) => {
-                let bound = &plan.epoch().bound;
+                let bound = &plan.epoch().schedules.bound;
                 let hosts = order.file.hosts.len() as u32;
                 let summary = PlanSummary {
                     phases: bound.phases,
