@@ -88,6 +88,59 @@ fn where_the_library_uses_another_network_heddle_stands_aside_and_names_it() {
     }
 }
 
+/// The lab's topology with its management network, which no switch of it carries, as one more switch.
+fn with_management(up: &RunningLab) -> String {
+    let mut data: TopologyFile = TopologyFile::parse("data", &topology(up)).expect("a topology");
+    let mut management = TopologyFile {
+        name: Some("management".to_owned()),
+        switches: vec!["m0".to_owned()],
+        hosts: data.hosts.clone(),
+        ..TopologyFile::default()
+    };
+    for (number, host) in (1..).zip(management.hosts.values_mut()) {
+        host.switch = "m0".to_owned();
+        host.rate.0 /= 2; // Slower, so that it is not the main one.
+        host.address = Some([10, 78, 128, number].into());
+    }
+    data.name = Some("data".to_owned());
+    data.networks.insert("management".to_owned(), management);
+    data.to_yaml()
+}
+
+#[test]
+fn where_the_epoch_has_the_librarys_network_its_tree_is_followed() {
+    let up = RunningLab::with(MachinePart::Half, "two-trees", TWO);
+    let both_networks = with_management(&up);
+    for library in both() {
+        let (said, record) = job(
+            &up,
+            library,
+            LibraryNetwork::Management,
+            &both_networks,
+            &[],
+        );
+        assert_eq!(record.aside, None, "{:?}", said.heddle);
+        assert_eq!(record.network.as_deref(), Some("management"));
+        assert!(record.epoch > 0);
+        // Nobody has to name a network that is not there.
+        let named = ["env", "HEDDLE_NETWORK=storage"];
+        let (said, record) = job(&up, library, LibraryNetwork::Data, &both_networks, &named);
+        let line = "HEDDLE_NETWORK: there is no network \"storage\"; there are data, management";
+        let is_told = said.heddle.iter().any(|text| text.contains(line));
+        assert!(is_told, "{:?}", said.heddle);
+        assert!(record.aside.is_some());
+        let named = ["env", "HEDDLE_NETWORK=management"];
+        let (_, record) = job(
+            &up,
+            library,
+            LibraryNetwork::Management,
+            &both_networks,
+            &named,
+        );
+        assert_eq!(record.network.as_deref(), Some("management"));
+    }
+}
+
 /// Links that are ten times as fast as published are used as such.
 #[test]
 fn where_published_rates_are_too_low_calls_show_it() {

@@ -242,6 +242,7 @@ pub(crate) mod tests {
             learning_cost_seconds: None,
             learning_saved_seconds: None,
             watched: None,
+            network: None,
             fast_call: None,
         }
     }

@@ -133,6 +133,7 @@ fn decisive(event: &ControllerEvent) -> ControllerEvent {
             calls: Vec::new(),
             learned: Vec::new(),
             watched: None,
+            network: None,
             fast_call: None,
             ..record.clone()
         }),

@@ -209,6 +209,21 @@ impl TopologyFile {
         std::iter::once(self).chain(self.networks.values())
     }
 
+    /// This network without the others.
+    #[must_use]
+    pub fn alone(&self) -> TopologyFile {
+        TopologyFile {
+            name: self.name.clone(),
+            prefix: self.prefix,
+            switches: self.switches.clone(),
+            routers: self.routers.clone(),
+            hosts: self.hosts.clone(),
+            links: self.links.clone(),
+            clusters: self.clusters.clone(),
+            networks: IndexMap::new(),
+        }
+    }
+
     /// The network of this name alone.
     ///
     /// # Errors
@@ -224,6 +239,18 @@ impl TopologyFile {
                 .filter_map(|network| network.name.clone());
             UnknownNetwork::new(name, known.collect())
         })
+    }
+
+    /// The network in which a host has this address, or whose prefix it has.
+    pub fn network_of(&self, address: IpAddr) -> Option<&TopologyFile> {
+        let has_host = |network: &&TopologyFile| {
+            let mut addresses = network.hosts.values().map(|host| host.address);
+            addresses.any(|own| own == Some(address))
+        };
+        let has_prefix =
+            |network: &&TopologyFile| network.prefix.is_some_and(|own| own.contains(&address));
+        let by_host = self.all_networks().find(has_host);
+        by_host.or_else(|| self.all_networks().find(has_prefix))
     }
 
     /// What its hosts' links can bring together, and the number of hosts.

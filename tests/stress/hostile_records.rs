@@ -87,6 +87,7 @@ fn fat(octets: usize) -> String {
         learning_cost_seconds: None,
         learning_saved_seconds: None,
         watched: None,
+        network: None,
         fast_call: None,
     };
     serde_json::to_string(&record).unwrap()

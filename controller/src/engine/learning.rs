@@ -6,7 +6,7 @@
 //! jobs outvote each other.
 use super::{ControllerEffect, ControllerEngine, TroubleArea};
 use directory::job_record::JobRecord;
-use inventory::{Bytes, Millis, Tree};
+use inventory::{Bytes, Millis, TopologyFile, Tree};
 use schedules::bound;
 use selection::decision_table::Collective;
 use selection::learned::figures::{JobLesson, LessonNews, job_digest};
@@ -29,7 +29,7 @@ const SOONER: f64 = 4.0;
 #[derive(Debug, Default)]
 pub(super) struct LearnedState {
     pub(super) figures: Arc<LearnedFigures>,
-    network: Option<TaughtNetwork>,
+    published: Option<TaughtEpoch>,
     /// The time at which unwritten figures are to be written.
     due: Option<Millis>,
     /// The last write, and whether it is under way.
@@ -37,14 +37,31 @@ pub(super) struct LearnedState {
     is_writing: bool,
 }
 
-/// The published network, as lessons need it.
+/// What is published, as lessons need it.
 #[derive(Debug)]
-struct TaughtNetwork {
-    /// The first and the last epoch with this network, which later measurements do not change.
+struct TaughtEpoch {
+    /// The first and the last epoch with these networks, which later measurements do not change.
     first: u64,
     last: u64,
-    file: Arc<inventory::TopologyFile>,
-    tree: Option<Tree>,
+    file: Arc<TopologyFile>,
+    networks: Vec<TaughtNetwork>,
+}
+
+/// A network of it.
+#[derive(Debug)]
+pub(super) struct TaughtNetwork {
+    pub(super) file: Arc<TopologyFile>,
+    pub(super) tree: Tree,
+}
+
+impl TaughtNetwork {
+    fn new(network: &TopologyFile) -> Option<TaughtNetwork> {
+        let alone = network.alone();
+        Some(TaughtNetwork {
+            tree: alone.tree().ok()?,
+            file: Arc::new(alone),
+        })
+    }
 }
 
 impl LearnedState {
@@ -53,18 +70,19 @@ impl LearnedState {
         self.figures = Arc::new(figures);
     }
 
-    /// The network of an epoch that is published. True if it is another one than before.
-    pub(super) fn follow(&mut self, number: u64, file: &Arc<inventory::TopologyFile>) -> bool {
-        match &mut self.network {
-            Some(network) if network.file == *file => {
-                network.last = number;
+    /// The networks of an epoch that is published. True if they are others than before.
+    pub(super) fn follow(&mut self, number: u64, file: &Arc<TopologyFile>) -> bool {
+        match &mut self.published {
+            Some(published) if published.file == *file => {
+                published.last = number;
                 false
             }
             _ => {
-                self.network = Some(TaughtNetwork {
+                let networks = file.all_networks().filter_map(TaughtNetwork::new);
+                self.published = Some(TaughtEpoch {
                     first: number,
                     last: number,
-                    tree: file.tree().ok(),
+                    networks: networks.collect(),
                     file: Arc::clone(file),
                 });
                 true
@@ -72,17 +90,23 @@ impl LearnedState {
         }
     }
 
-    /// The network of an epoch, if it is the published one.
-    pub(super) fn network_of(&self, epoch: u64) -> Option<&Arc<inventory::TopologyFile>> {
-        let network = self.network.as_ref()?;
-        let is_it = (network.first..=network.last).contains(&epoch);
-        is_it.then_some(&network.file)
+    /// True if the networks of an epoch are the published ones.
+    pub(super) fn is_published(&self, epoch: u64) -> bool {
+        let published = self.published.as_ref();
+        published.is_some_and(|published| (published.first..=published.last).contains(&epoch))
     }
 
-    /// Its tree.
-    fn tree_of(&self, epoch: u64) -> Option<&Tree> {
-        self.network_of(epoch)?;
-        self.network.as_ref()?.tree.as_ref()
+    /// The network that a job follows, if it is published.
+    pub(super) fn network_of(&self, record: &JobRecord) -> Option<&TaughtNetwork> {
+        let published = self
+            .published
+            .as_ref()
+            .filter(|_| self.is_published(record.epoch))?;
+        let mut networks = published.networks.iter();
+        match &record.network {
+            None => networks.next(),
+            name => networks.find(|network| network.file.name == *name),
+        }
     }
 
     /// Takes what a job tells of learning. Returns whether figures are to be written at once.
@@ -102,10 +126,8 @@ impl LearnedState {
 
     /// The lesson of a record on the published network, and its place.
     fn lesson(&self, now: Millis, record: &JobRecord) -> Option<(LearnedPlace, JobLesson)> {
-        let network = self.network.as_ref()?;
-        let is_there = (network.first..=network.last).contains(&record.epoch);
-        let (tree, mpi) = (network.tree.as_ref()?, *record.mpi.known()?);
-        if !is_there || !record.layout.fits(record.hosts.len(), record.ranks) {
+        let (tree, mpi) = (&self.network_of(record)?.tree, *record.mpi.known()?);
+        if !record.layout.fits(record.hosts.len(), record.ranks) {
             return None;
         }
         let (place, between) = LearnedPlace::find(tree, &record.hosts, &record.layout, mpi).ok()?;
@@ -149,8 +171,8 @@ impl LearnedState {
 impl ControllerEngine {
     pub(super) fn take_lesson(&mut self, now: Millis, record: &JobRecord) {
         self.wake |= self.learned.take(now, record);
-        if let Some(tree) = self.learned.tree_of(record.epoch) {
-            self.wake |= self.shown_rates.take(now, record, tree);
+        if let Some(network) = self.learned.network_of(record) {
+            self.wake |= self.shown_rates.take(now, record, &network.tree);
         }
     }
 

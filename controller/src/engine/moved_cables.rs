@@ -206,8 +206,8 @@ impl ControllerEngine {
         record: &mut JobRecord,
         fx: &mut Vec<ControllerEffect>,
     ) {
-        let file = self.learned.network_of(record.epoch).cloned();
-        let order = file.and_then(|file| self.watch.take(now, record, &file));
+        let network = self.learned.network_of(record);
+        let order = network.and_then(|network| self.watch.take(now, record, &network.file));
         fx.extend(order.map(|order| ControllerEffect::Judge(Box::new(order))));
         record.watched = None;
     }
@@ -221,7 +221,7 @@ impl ControllerEngine {
     ) {
         self.watch.is_judging = false;
         // Another network may have been published meanwhile.
-        if self.learned.network_of(epoch).is_some() {
+        if self.learned.is_published(epoch) {
             self.wake |= self.watch.judged(now, job, &user, said);
         }
     }

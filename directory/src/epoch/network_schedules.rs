@@ -10,7 +10,6 @@
 use super::files::EpochFolder;
 use super::{EpochError, MOST_PLANNED, PlanError, bound_of, plan_file};
 use crate::layout::{ALLGATHER, ALLTOALL, NETWORKS, TOPOLOGY, in_network};
-use indexmap::IndexMap;
 use inventory::topology_file::is_network_name;
 use inventory::{TopologyFile, Tree};
 use ipnet::IpNet;
@@ -133,8 +132,7 @@ pub(super) fn topology_files(topology: &TopologyFile) -> Vec<(String, Vec<u8>)> 
         let alone = TopologyFile {
             name: None,
             prefix: None,
-            networks: IndexMap::new(),
-            ..network.clone()
+            ..network.alone()
         };
         alone.to_yaml().into_bytes()
     };

@@ -39,6 +39,9 @@ pub struct JobRecord {
     pub epoch: u64,
     /// When it began to follow that epoch.
     pub epoch_since: Millis,
+    /// The network of the epoch whose tree it follows, if there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<String>,
     /// The reason why it stands aside, if it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aside: Option<String>,
@@ -140,7 +143,7 @@ impl JobRecord {
         let texts = [&self.id, &self.program, &self.user]
             .into_iter()
             .chain(&self.hosts)
-            .chain(self.aside.as_ref());
+            .chain([&self.aside, &self.network].into_iter().flatten());
         let texts: usize = texts
             .map(String::as_str)
             .chain(self.unknown_names())

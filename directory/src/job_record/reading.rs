@@ -125,7 +125,7 @@ pub fn parse(bytes: &[u8], id: &str) -> Result<JobRecord, String> {
     let texts = [&record.id, &record.program]
         .into_iter()
         .chain(&record.hosts)
-        .chain(record.aside.as_ref());
+        .chain([&record.aside, &record.network].into_iter().flatten());
     if texts
         .map(String::as_str)
         .chain(record.unknown_names())

@@ -11,6 +11,7 @@ use runtime::agreement_pace::{self, AgreementCost};
 use runtime::arrival_watch::ArrivalWatch;
 use runtime::communicator_work;
 use runtime::directive::RootDirective;
+use runtime::followed_network::FollowedNetwork;
 use runtime::helper::client::{self, EpochNews, SharedDirectory};
 use runtime::last_decisions::LastDecisions;
 use runtime::plan::FollowedEpoch;
@@ -25,6 +26,7 @@ use selection::learning::CallLearner;
 use selection::recorded_name::RecordedName;
 use selection::shown_rates::FastCall;
 use selection::watched::BlockArrivals;
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -60,6 +62,7 @@ pub(crate) struct RootRank {
     /// The process set on the epoch, and the epoch's octets as they were read.
     view: Option<ProcessSetView>,
     lean: Arc<[u8]>,
+    network: FollowedNetwork,
     /// Why it stands aside, as the members last heard.
     aside: Option<String>,
     /// Calls that passed without the backend.
@@ -164,6 +167,7 @@ impl RootRank {
         });
         let now = Instant::now();
         RootRank {
+            network: FollowedNetwork::new(settings.network.clone()),
             settings,
             directory,
             seen: 0,
@@ -255,6 +259,10 @@ impl RootRank {
         }
         let found = LeanEpoch::from_bytes(octets)
             .map_err(|e| e.to_string())
+            .and_then(|lean| {
+                let followed = self.network.of(lean);
+                followed.map_err(|e| format!("HEDDLE_NETWORK: {e}"))
+            })
             .and_then(|lean| match ProcessSetView::of(&lean, &self.hosts) {
                 Err(problem) if !problem.is_news() => Err(String::new()),
                 view => view.map(|view| (lean, view)).map_err(|e| e.to_string()),
@@ -262,12 +270,11 @@ impl RootRank {
         match found {
             Ok((lean, view)) => {
                 let lean = if mpi().derived.is_some() {
-                    lean.without_measurements().to_bytes()
-                } else if lean.learned.is_empty() {
-                    octets.to_vec()
+                    lean.without_measurements()
                 } else {
-                    lean.restricted_to(&view.place(BACKEND_MPI)).to_bytes()
+                    lean.restricted_to(&view.place(BACKEND_MPI))
                 };
+                let lean = lean.to_bytes();
                 (self.view, self.lean) = (Some(view), Arc::clone(octets));
                 RootDirective::Follow {
                     lean,
@@ -282,6 +289,17 @@ impl RootRank {
                 RootDirective::Aside(problem)
             }
         }
+    }
+
+    /// The library sends over the network of this address. If the epoch has its tree, the members follow
+    /// it from the next agreement on.
+    pub(crate) fn sees_network(&mut self, address: IpAddr) -> bool {
+        let lean = LeanEpoch::from_bytes(&self.lean).ok();
+        let found = lean.and_then(|lean| self.network.see(&lean, address).map(str::to_owned));
+        if found.is_some() {
+            (self.seen, self.looked) = (0, None);
+        }
+        found.is_some()
     }
 
     /// The trace that the members record, where `HEDDLE_TRACE` asks for one.
@@ -315,7 +333,7 @@ impl RootRank {
         }
         self.aside = None;
         let mut recorder = self.recorder.lock();
-        recorder.runs_on(&view.hosts_of_ranks());
+        recorder.runs_on(&view.hosts_of_ranks(), view.network.clone());
         recorder.follows(view.epoch, None, |collective, block| {
             view.bound_seconds(collective, block)
         });

@@ -19,6 +19,7 @@
 //! | [`rank_host`] | what a rank's host is called, and where it is reached |
 //! | [`process_set_view`] | a process set on the tree of an epoch |
 //! | [`plan`] | its own schedule out of an epoch |
+//! | [`followed_network`] | which of an epoch's networks is followed |
 //! | [`network_evidence`] | whether the library's messages cross the published tree |
 //! | [`host_leaders`] | one rank a host, where hosts have several |
 //! | `clusters` | which of its ranks form a cluster, for LG |
@@ -39,6 +40,7 @@ mod clusters;
 pub mod communicator_work;
 pub mod directive;
 pub mod exchange;
+pub mod followed_network;
 pub mod helper;
 pub mod host_leaders;
 pub mod last_decisions;

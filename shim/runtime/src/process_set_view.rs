@@ -37,6 +37,8 @@ const NAMED: usize = 4;
 pub struct ProcessSetView {
     /// The epoch's number.
     pub epoch: u64,
+    /// The name of the network, if the epoch has several.
+    pub network: Option<String>,
     /// The tree of the hosts alone.
     pub(crate) hosts: Tree,
     /// The same with rank `r` as leaf number `r`.
@@ -115,6 +117,7 @@ impl ProcessSetView {
         let leaves = ranks_as_leaves(&hosts, &members).map_err(tree)?;
         Ok(ProcessSetView {
             epoch,
+            network: lean.topology.name.clone(),
             delay: delay(&hosts, &lean.topology),
             gains_by_rings: hosts.hosts() == leaves.hosts() && rings::gain(&hosts).is_some(),
             faster: 1.0,
@@ -141,9 +144,11 @@ impl ProcessSetView {
 
     /// One line about the epoch and the process set.
     pub fn summary(&self) -> String {
+        let network = self.network.as_ref();
         format!(
-            "epoch {}, {} on {}",
+            "epoch {}, {}{} on {}",
             self.epoch,
+            network.map_or_else(String::new, |name| format!("network {name}, ")),
             counted(self.leaves.hosts(), "rank"),
             counted(self.hosts.hosts(), "host")
         )

@@ -117,9 +117,10 @@ impl JobRecorder {
         self.write();
     }
 
-    /// Rank `r` runs on `hosts[r]`, as the topology calls it.
-    pub fn runs_on(&mut self, hosts: &[String]) {
+    /// Rank `r` runs on `hosts[r]`, as the topology of this network calls it.
+    pub fn runs_on(&mut self, hosts: &[String], network: Option<String>) {
         (self.record.hosts, self.record.layout) = layout(hosts);
+        self.record.network = network;
     }
 
     /// A call begins.
@@ -371,6 +372,7 @@ pub fn start(hosts: &[String], number: u32, mpi: RecordedName<Mpi>) -> JobRecord
         learning_cost_seconds: None,
         learning_saved_seconds: None,
         watched: None,
+        network: None,
         fast_call: None,
     }
 }

@@ -2,6 +2,7 @@
 //! Before there is a word, and for what a rank does alone, each reads its own: when a communicator
 //! is looked at ([`crate::communicator_work`]), and how long others are waited for.
 use inventory::Bytes;
+use inventory::topology_file::is_network_name;
 use schedules::synchronization::SyncKind;
 use selection::decision_table::{Collective, CollectiveTraffic, DataCarrier, UnknownWay, Way};
 use selection::tuning::{row, turn};
@@ -20,9 +21,11 @@ pub struct RuntimeSettings {
     pub force: ForcedWays,
     /// `HEDDLE_LEARN=off`: calls go the ways of the decision table for good.
     pub learns: bool,
-    /// Unless `HEDDLE_NETWORK=published`: the ranks look whether the library's messages cross the
+    /// Unless `HEDDLE_NETWORK` is set: the ranks look whether the library's messages cross the
     /// published tree.
     pub looks: bool,
+    /// `HEDDLE_NETWORK=NAME`: the network that they cross, if not the main one.
+    pub network: Option<String>,
     /// `HEDDLE_VERBOSE`: 0 says nothing but why it stands aside, 1 what is followed, 2 every
     /// decision too.
     pub verbose: u8,
@@ -98,9 +101,10 @@ impl RuntimeSettings {
             ));
         }
         let network = var("HEDDLE_NETWORK").unwrap_or_default();
-        if !matches!(network.as_str(), "" | "published") {
+        if !network.is_empty() && !is_network_name(&network) {
             problem = Some(format!(
-                "HEDDLE_NETWORK={network}: expected published; the ranks look which network it is"
+                "HEDDLE_NETWORK={network}: expected the name of a network, or published; the ranks \
+                 look which network it is"
             ));
         }
         let class = var("HEDDLE_DSCP").unwrap_or_default();
@@ -124,7 +128,8 @@ impl RuntimeSettings {
                 dir,
                 force,
                 learns,
-                looks: network != "published",
+                looks: !is_network_name(&network),
+                network: Some(network).filter(|n| n != "published" && is_network_name(n)),
                 verbose,
                 trace,
             },
@@ -244,6 +249,21 @@ mod tests {
                 .unwrap()
                 .contains("expected aapc, lg or bundled, ring")
         );
+    }
+
+    #[test]
+    fn who_names_a_network_looks_for_none() {
+        for (text, looks, named, is_wrong) in [
+            ("", true, None, false),
+            ("published", false, None, false),
+            ("data", false, Some("data"), false),
+            ("../data", true, None, true),
+        ] {
+            let var = |name: &str| (name == "HEDDLE_NETWORK").then(|| text.to_owned());
+            let (settings, problem) = RuntimeSettings::read(var);
+            let found = (settings.looks, settings.network.as_deref());
+            assert_eq!((found, problem.is_some()), ((looks, named), is_wrong));
+        }
     }
 
     #[test]

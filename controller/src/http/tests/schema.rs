@@ -237,6 +237,7 @@ fn record() -> JobRecord {
         learning_cost_seconds: Some(0.5),
         learning_saved_seconds: Some(-0.5),
         watched: None,
+        network: None,
         fast_call: None,
     }
 }

@@ -5,6 +5,7 @@ use crate::call_comm::CallComm;
 use crate::follow_state::FollowState;
 use crate::mpi_result::MpiResult;
 use inventory::Bytes;
+use runtime::agreement_pace::AgreementPace;
 use runtime::network_evidence::{self, NetworkVerdict, REPORT, RankEvidence};
 use runtime::watchdog;
 use selection::decision_table::Collective;
@@ -88,7 +89,16 @@ impl ProcessSet {
         }
         let tree = network_evidence::prefix(&hosts);
         self.network = NetworkKnowledge::Unknown;
-        self.stand_aside(format!("{verdict}; the published tree is that of {tree}"));
+        let mut problem = format!("{verdict}; the published tree is that of {tree}");
+        if let NetworkVerdict::OtherNetwork(address) = verdict {
+            // Rank 0 knows whether the epoch has that network's tree, and has a word for all soon.
+            self.pace = AgreementPace::new(1);
+            let root = self.root.as_mut().zip(address);
+            if root.is_some_and(|(root, address)| root.sees_network(address)) {
+                problem.clear();
+            }
+        }
+        self.stand_aside(problem);
         Ok(())
     }
 
