@@ -29,6 +29,7 @@ mod doubtful_hosts;
 mod due_measurements;
 mod event;
 mod figures;
+mod further_networks;
 mod header;
 mod hold_down;
 mod judged;
@@ -467,9 +468,10 @@ impl ControllerEngine {
         } = &mut self.observed;
         let changed = std::mem::take(changed);
         let all = self.memory.infer_changed(&self.inventory, views, &changed);
+        let is_further = self.judged.further.infer(&all);
         let topology = all.main_network();
         let contradicted = claims.update(&self.inventory, views, &topology);
-        if self.judged.infer(now, topology, contradicted) {
+        if self.judged.infer(now, topology, contradicted) | is_further {
             self.making.hold_down.change(now);
             // Without reports there is nobody to direct.
             agents.stirred |= views.values().any(|view| view.host.is_some());

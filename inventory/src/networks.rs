@@ -67,6 +67,16 @@ impl Topology {
         }
     }
 
+    /// True if this is the main network, or the whole.
+    pub fn is_main(&self) -> bool {
+        let main = self.networks.first();
+        main.is_none_or(|main| {
+            self.nodes
+                .iter()
+                .any(|node| main.switches.contains(&node.name))
+        })
+    }
+
     fn without_others(mut self, chosen: &Network) -> Topology {
         let members = |network: &Network| -> Vec<String> {
             let members = network.switches.iter().chain(&network.hosts);

@@ -33,6 +33,15 @@ pub(crate) enum ControllerAlarm {
     TwoMachines(String, [Option<Mac>; 2]),
     /// There is no tree to plan on: the reasons, and the epoch that stays.
     NoTree(Vec<TreeDoubt>, Option<u64>),
+    /// There is no tree of a network beside the main one.
+    NoFurtherTree {
+        /// Its name.
+        network: String,
+        /// The reasons.
+        doubts: Vec<TreeDoubt>,
+        /// The epoch whose tree of it stays.
+        epoch: Option<u64>,
+    },
     /// No switch is listed, and no agent reports any more; the epoch that stays.
     NobodyReports(Option<u64>),
     /// The rates of jobs' blocks contradict the published tree.
@@ -120,6 +129,7 @@ impl CausalAlarm for ControllerAlarm {
             ControllerAlarm::NoTree(..) | ControllerAlarm::NobodyReports(_) => {
                 AlarmSubject::Network.to_string()
             }
+            ControllerAlarm::NoFurtherTree { network, .. } => format!("network {network}"),
             ControllerAlarm::Contradicted(standing) => match &standing.suspicion.best {
                 SuspectedMove::Host { host, .. } => host.clone(),
                 SuspectedMove::Trunk { switch, from, .. } => {
@@ -265,6 +275,22 @@ impl fmt::Display for ControllerAlarm {
                     "network: there is no complete tree to plan on: {}; {}",
                     doubts.join("; "),
                     stays(*epoch)
+                )
+            }
+            ControllerAlarm::NoFurtherTree {
+                network,
+                doubts,
+                epoch,
+            } => {
+                let doubts: Vec<String> = doubts.iter().map(TreeDoubt::to_string).collect();
+                let stays = epoch.map_or_else(
+                    || "jobs that use it have no schedules".to_owned(),
+                    |number| format!("its tree of epoch {number} stays"),
+                );
+                write!(
+                    f,
+                    "network {network}: there is no complete tree to plan on: {}; {stays}",
+                    doubts.join("; ")
                 )
             }
             ControllerAlarm::NobodyReports(epoch) => write!(

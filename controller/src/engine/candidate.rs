@@ -1,7 +1,7 @@
 //! A complete tree with every host in its place, or the reasons why a network has none.
 use super::tree_doubt::{LinkDoubt, TreeDoubt};
 use inventory::Topology;
-use inventory::address::AddressLookup;
+use inventory::address::{AddressLookup, shares_network};
 use inventory::device_view::{DeviceView, DeviceViews};
 use inventory::host_report::SLOTS;
 use inventory::inventory_file::Inventory;
@@ -46,6 +46,18 @@ impl EpochCandidate {
 }
 
 impl EpochCandidate {
+    /// Gives it the trees of further networks, and the main one's name.
+    pub(crate) fn set_networks(&mut self, main: Option<String>, further: Vec<TopologyFile>) {
+        if main == self.file.name && further.is_empty() && self.file.networks.is_empty() {
+            return;
+        }
+        let (file, own) = (Arc::make_mut(&mut self.file), Arc::make_mut(&mut self.key));
+        let named = |network: TopologyFile| Some((network.name.clone()?, network));
+        own.networks = further.iter().map(key).filter_map(named).collect();
+        file.networks = further.into_iter().filter_map(named).collect();
+        (file.name, own.name) = (main.clone(), main);
+    }
+
     /// Shares the key of the published network if it is the same, so that later comparisons need
     /// not look into it.
     pub(crate) fn share_key(&mut self, settled: &PublishedNetwork) {
@@ -69,6 +81,10 @@ impl PublishedNetwork {
 /// The file in a fixed order, so that the order of hosts and links makes no difference.
 fn key(file: &TopologyFile) -> TopologyFile {
     let mut key = file.clone();
+    for network in key.networks.values_mut() {
+        *network = self::key(network);
+    }
+    key.networks.sort_keys();
     key.switches.sort();
     key.hosts.sort_keys();
     for link in &mut key.links {
@@ -84,12 +100,13 @@ fn key(file: &TopologyFile) -> TopologyFile {
     key
 }
 
-/// The candidate that a network makes, or the reasons against it.
+/// The candidate that a network makes, or the reasons against it; `published` is the same network as
+/// published.
 pub(crate) fn whole(
     inventory: &Inventory,
     views: &DeviceViews,
     network: impl Into<Arc<Topology>>,
-    settled: Option<&PublishedNetwork>,
+    published: Option<&TopologyFile>,
 ) -> Result<EpochCandidate, Vec<TreeDoubt>> {
     let network = network.into();
     let kinds = network.kinds();
@@ -113,7 +130,7 @@ pub(crate) fn whole(
         .filter(between)
         .filter_map(|l| Some(TreeDoubt::Link(l.a.clone(), l.b.clone(), doubt(l)?)));
     let mut reasons: Vec<TreeDoubt> = doubtful.collect();
-    let file = file(inventory, views, &network, settled);
+    let file = file(inventory, views, &network, published);
     reasons.extend(cut_off(&file));
     if reasons.is_empty() {
         reasons.extend(file.tree().err().map(TreeDoubt::Torn));
@@ -132,7 +149,7 @@ fn file(
     inventory: &Inventory,
     views: &DeviceViews,
     network: &Topology,
-    settled: Option<&PublishedNetwork>,
+    published: Option<&TopologyFile>,
 ) -> TopologyFile {
     let mut file = network.to_file();
     let rank = |name: &str| inventory.hosts.get_index_of(name).unwrap_or(usize::MAX);
@@ -141,16 +158,22 @@ fn file(
     let seats = network.attachments();
     let addresses = AddressLookup::new(views);
     for (name, host) in &mut file.hosts {
-        let published = settled.and_then(|s| s.key.hosts.get(name));
+        let published = published.and_then(|published| published.hosts.get(name));
         host.ranks = ranks(inventory, views, name, published).unwrap_or(host.ranks);
         // The inventory comes first, then the agent. The published address stays until an agent
         // reports one.
-        let said = || Some(addresses.of(name, seats.get(name.as_str())?.1)?.0);
-        host.address = inventory
-            .hosts
-            .get(name)
-            .and_then(|h| h.address)
-            .or_else(said)
+        let reported = seats.get(name.as_str());
+        let reported = reported.and_then(|(_, card)| addresses.of(name, card));
+        let stated = inventory.hosts.get(name).and_then(|h| h.address);
+        let stated = stated.filter(|&stated| {
+            // Of several networks it is in one.
+            network.networks.is_empty()
+                || reported.map_or(network.is_main(), |(own, prefix)| {
+                    shares_network(own, stated, prefix)
+                })
+        });
+        host.address = stated
+            .or(reported.map(|(address, _)| address))
             .or_else(|| published?.address);
     }
     let needed: HashSet<String> = file.hosts.values().map(|h| h.switch.clone()).collect();

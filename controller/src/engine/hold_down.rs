@@ -1,5 +1,6 @@
 //! Hold-down: a change is believed only after the network held still for some time.
 use super::candidate::{EpochCandidate, PublishedNetwork};
+use super::further_networks;
 use inventory::difference::TopologyDifference;
 use inventory::{Millis, Topology, counted};
 use std::collections::{BTreeMap, BTreeSet};
@@ -180,6 +181,7 @@ impl HoldDown {
                 .iter()
                 .map(ToString::to_string)
                 .chain(ranks(s, &candidate))
+                .chain(further_networks::changes(&s.key, &candidate.key))
                 .collect(),
             None => vec![format!(
                 "first look: {} on {}",

@@ -2,6 +2,7 @@
 use super::alarms::{ControllerAlarm, KeptUntil};
 use super::candidate::PublishedNetwork;
 use super::damping::FlapDamping;
+use super::further_networks::FurtherNetworks;
 use super::judgement::{self, AbsentHosts, JudgementInput, NetworkJudgement};
 use super::tree_doubt::TreeDoubt;
 use inventory::alarm::{Alarm, AlarmKind, AlarmSubject};
@@ -16,6 +17,7 @@ use std::time::Duration;
 #[derive(Debug, Default)]
 pub(super) struct JudgedNetwork {
     pub(super) topology: Arc<Topology>,
+    pub(super) further: FurtherNetworks,
     pub(super) judgement: Option<NetworkJudgement>,
     pub(super) damping: FlapDamping,
     absent: AbsentHosts,
@@ -38,8 +40,8 @@ enum TopologyNews {
 }
 
 impl JudgedNetwork {
-    /// Takes a new inference, and the hosts whose agents contradicted themselves. Returns whether
-    /// the network differs.
+    /// Takes a new inference of all networks: the main one, and the hosts whose agents contradicted
+    /// themselves. Returns whether any network differs.
     pub(super) fn infer(
         &mut self,
         now: Millis,
@@ -135,8 +137,9 @@ impl JudgedNetwork {
         });
         let mut judgement = moved.unwrap_or_else(|| judgement::judge(now, &input, absent));
         self.news = TopologyNews::Nothing;
-        if let (Ok(candidate), Some(settled)) = (&mut judgement.candidate, settled) {
-            candidate.share_key(settled);
+        if let Ok(candidate) = &mut judgement.candidate {
+            self.further.add_to(candidate, inventory, views, settled);
+            settled.inspect(|settled| candidate.share_key(settled));
         }
         judgement
     }

@@ -99,7 +99,8 @@ pub(crate) fn judge(
         alarms = keep_absent(now, input, settled, &placed, absent, &mut network);
         unheard.tell(&mut alarms, input.gone_after);
     }
-    let candidate = whole(inventory, views, network, settled);
+    let published = settled.map(|settled| &*settled.key);
+    let candidate = whole(inventory, views, network, published);
     let candidate = match settled {
         Some(settled) => as_damped(input, candidate, settled),
         None => candidate,
@@ -175,7 +176,7 @@ fn frozen(
         inventory,
         views,
         as_published::freeze_trunks(&candidate.network, settled),
-        Some(settled),
+        Some(&settled.key),
     );
     frozen.map_err(|doubts| vec![TreeDoubt::Frozen(settled.number, doubts)])
 }

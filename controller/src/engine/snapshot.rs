@@ -54,6 +54,7 @@ impl ControllerEngine {
     pub(super) fn alarms(&self) -> Vec<AlarmLine> {
         let epoch = self.public.current();
         let mut own = self.judged.judged_alarms(epoch);
+        own.extend(self.judged.further.alarms(self.public.settled.as_ref()));
         own.extend(self.observed.agents.alarms());
         let is_unwatched = self.inventory.switches.is_empty() && self.observed.are_agents_silent();
         own.extend(is_unwatched.then_some(ControllerAlarm::NobodyReports(epoch)));

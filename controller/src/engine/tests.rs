@@ -144,6 +144,51 @@ fn of_two_networks_the_faster_one_is_published_and_stays_so() {
 }
 
 #[test]
+fn an_epoch_has_the_tree_of_each_network() {
+    let mut w = two_switches();
+    w.switch("m1");
+    w.switch("m2");
+    w.cable("m1", 9, "m2", 9);
+    for (host, port) in [("n0", 1), ("n1", 2), ("n2", 3)] {
+        w.second_card(host, "m1", port);
+    }
+    w.start(None);
+    w.run(3_000);
+    let management = |w: &SimulatedCluster, host: &str| {
+        let file = &w.published.last().unwrap().file;
+        let (_, network) = file.networks.first().unwrap();
+        assert_eq!((network.hosts.len(), network.name.is_some()), (3, true));
+        network.hosts[host].switch.clone()
+    };
+    assert_eq!(management(&w, "n2"), "m1", "{:#?}", w.said);
+    // Nobody sees it: it stays.
+    w.unplug("m1", 3);
+    w.run(10_000);
+    assert_eq!(w.published.len(), 1);
+    w.second_card("n2", "m2", 1);
+    w.run(3_000);
+    assert_eq!((w.published.len(), w.place("n2")), (2, "s1"));
+    assert_eq!(management(&w, "n2"), "m2");
+    let epoch = w.engine.snapshot(w.now).epochs.pop().unwrap();
+    assert_eq!(epoch.changes, ["network m1: n2 from m1 to m2"]);
+    // A port of which nobody says whether it forwards: the tree stays, with an alarm.
+    w.stp("m1", 9, StpState::Listening);
+    w.run(10_000);
+    assert_eq!(w.published.len(), 2);
+    let line = "network m1: there is no complete tree to plan on: ";
+    let alarms = w.engine.snapshot(w.now).alarms;
+    let alarm = alarms.iter().find(|alarm| alarm.text.starts_with(line));
+    let stays = |text: &str| text.ends_with("; its tree of epoch 2 stays");
+    assert!(alarm.is_some_and(|alarm| stays(&alarm.text)), "{alarms:?}");
+    w.stp("m1", 9, StpState::Forwarding);
+    w.host("n2", "s0", 2);
+    w.unplug("s1", 2);
+    w.run(3_000);
+    assert_eq!((w.published.len(), w.place("n2")), (3, "s0"));
+    assert_eq!(w.engine.snapshot(w.now).alarms, []);
+}
+
+#[test]
 fn a_port_made_anew_is_not_taken_for_one_without_stp() {
     let mut w = running();
     w.unplug("s1", 2);

@@ -141,8 +141,8 @@ fn addresses_are_as_stated_else_as_said_of_the_card_on_the_cable_else_as_publish
         .iter_mut()
         .filter(|l| l.b.starts_with('n'))
         .for_each(|l| l.b_port = "eth0".into());
-    let whole = |views: &DeviceViews, settled: Option<&PublishedNetwork>| {
-        whole(&inventory, views, network.clone(), settled).unwrap()
+    let whole = |views: &DeviceViews, published: Option<&TopologyFile>| {
+        whole(&inventory, views, network.clone(), published).unwrap()
     };
     let addresses = |c: &EpochCandidate| {
         ["n0", "n1", "n2"].map(|h| {
@@ -156,7 +156,7 @@ fn addresses_are_as_stated_else_as_said_of_the_card_on_the_cable_else_as_publish
     assert_eq!(addresses(&reported), ["10.77.0.1", "10.77.0.2", ""]);
     let settled = PublishedNetwork::new(4, reported);
     views.retain(|name, _| name.starts_with('s'));
-    let silent = whole(&views, Some(&settled));
+    let silent = whole(&views, Some(&settled.key));
     assert_eq!(
         silent.key, settled.key,
         "agents that did not report yet are no reason for an epoch"
@@ -182,8 +182,8 @@ fn ranks_are_as_stated_else_as_offered_else_as_published() {
             },
         );
     }
-    let ranks = |views: &DeviceViews, settled: Option<&PublishedNetwork>| {
-        let file = whole(&inventory, views, network("s0"), settled)
+    let ranks = |views: &DeviceViews, published: Option<&TopologyFile>| {
+        let file = whole(&inventory, views, network("s0"), published)
             .unwrap()
             .file;
         ["n0", "n1", "n2"].map(|h| file.hosts[h].ranks)
@@ -192,7 +192,7 @@ fn ranks_are_as_stated_else_as_offered_else_as_published() {
     let settled = PublishedNetwork::new(4, whole(&inventory, &views, network("s0"), None).unwrap());
     views.retain(|name, _| name.starts_with('s'));
     assert_eq!(
-        ranks(&views, Some(&settled)),
+        ranks(&views, Some(&settled.key)),
         [2, 4, 1],
         "agents that did not report yet are no reason for an epoch"
     );

@@ -1,0 +1,135 @@
+//! The trees of the networks beside the main one.
+//!
+//! The main network is judged host by host. Of another one the tree is taken as it is inferred; where it
+//! is none, the published one stays, and so does a host's published place that no switch sees any more.
+use super::alarms::ControllerAlarm;
+use super::candidate::{EpochCandidate, PublishedNetwork, whole};
+use super::tree_doubt::TreeDoubt;
+use inventory::device_view::DeviceViews;
+use inventory::inventory_file::Inventory;
+use inventory::topology_file::is_network_name;
+use inventory::{Topology, TopologyFile, counted};
+use std::sync::Arc;
+
+/// The networks beside the main one, as last inferred, and what speaks against their trees.
+#[derive(Debug, Default)]
+pub(super) struct FurtherNetworks {
+    /// The name of the main one, if there are several.
+    main: Option<String>,
+    pub(super) networks: Vec<(String, Arc<Topology>)>,
+    doubts: Vec<(String, Vec<TreeDoubt>)>,
+}
+
+impl FurtherNetworks {
+    /// Takes a new inference. True if it differs from the last one.
+    pub(super) fn infer(&mut self, all: &Topology) -> bool {
+        let named = all.networks.iter().filter(|n| is_network_name(&n.name));
+        let mut names = named.map(|network| network.name.clone());
+        let main = names.next();
+        let networks = names.filter_map(|name| {
+            let mut alone = all.clone().in_network(&name).ok()?;
+            alone.alarms.clear();
+            Some((name, Arc::new(alone)))
+        });
+        let networks: Vec<(String, Arc<Topology>)> = networks.collect();
+        let differs = (&self.main, &self.networks) != (&main, &networks);
+        (self.main, self.networks) = (main, networks);
+        differs
+    }
+
+    /// Gives the candidate their trees.
+    pub(super) fn add_to(
+        &mut self,
+        candidate: &mut EpochCandidate,
+        inventory: &Inventory,
+        views: &DeviceViews,
+        settled: Option<&PublishedNetwork>,
+    ) {
+        self.doubts.clear();
+        let mut further = Vec::new();
+        for (name, topology) in &self.networks {
+            let before = settled.and_then(|settled| settled.key.networks.get(name));
+            match whole(inventory, views, Arc::clone(topology), before) {
+                Ok(found) => {
+                    let mut file = TopologyFile::clone(&found.file);
+                    keep_hosts(&mut file, before, inventory);
+                    further.push((name, file));
+                }
+                Err(doubts) => {
+                    self.doubts.push((name.clone(), doubts));
+                    further.extend(before.map(|before| (name, before.alone())));
+                }
+            }
+        }
+        let named = further.into_iter().map(|(name, file)| TopologyFile {
+            name: Some(name.clone()),
+            ..file
+        });
+        candidate.set_networks(self.main.clone(), named.collect());
+    }
+
+    /// The alarms about networks that have no tree now.
+    pub(super) fn alarms(&self, published: Option<&PublishedNetwork>) -> Vec<ControllerAlarm> {
+        let alarm = |(name, doubts): &(String, Vec<TreeDoubt>)| ControllerAlarm::NoFurtherTree {
+            network: name.clone(),
+            doubts: doubts.clone(),
+            epoch: published
+                .filter(|published| published.key.networks.contains_key(name))
+                .map(|published| published.number),
+        };
+        self.doubts.iter().map(alarm).collect()
+    }
+}
+
+/// Hosts of the inventory that nobody sees now stay where they are published.
+fn keep_hosts(file: &mut TopologyFile, before: Option<&TopologyFile>, inventory: &Inventory) {
+    for (name, host) in before.into_iter().flat_map(|before| &before.hosts) {
+        if inventory.hosts.contains_key(name) && file.switches.contains(&host.switch) {
+            let entry = file.hosts.entry(name.clone());
+            entry.or_insert_with(|| host.clone());
+        }
+    }
+}
+
+/// The changes of networks beside the main one, for operators.
+pub(super) fn changes(before: &TopologyFile, now: &TopologyFile) -> Vec<String> {
+    let gone = before.networks.keys();
+    let gone = gone.filter(|name| !now.networks.contains_key(*name));
+    let gone = gone.map(|name| format!("network {name} is gone"));
+    let all = now.networks.iter();
+    let changed = all.filter_map(|(name, now)| {
+        let change = change(before.networks.get(name), now)?;
+        Some(format!("network {name}: {change}"))
+    });
+    gone.chain(changed).collect()
+}
+
+fn change(before: Option<&TopologyFile>, now: &TopologyFile) -> Option<String> {
+    let Some(before) = before else {
+        let hosts = counted(now.hosts.len(), "host");
+        return Some(format!(
+            "{hosts} on {}",
+            counted(now.switches.len(), "switch")
+        ));
+    };
+    if before == now {
+        return None;
+    }
+    let switch = |file: &TopologyFile, host: &str| file.hosts.get(host).map(|h| h.switch.clone());
+    let all = before.hosts.keys().chain(now.hosts.keys());
+    let mut moved: Vec<&String> = all
+        .filter(|host| switch(before, host) != switch(now, host))
+        .collect();
+    moved.sort();
+    moved.dedup();
+    Some(match moved[..] {
+        [] => "links, ranks or addresses differ".to_owned(),
+        [host] => match (switch(before, host), switch(now, host)) {
+            (Some(from), Some(to)) => format!("{host} from {from} to {to}"),
+            (None, Some(to)) => format!("{host} is new on {to}"),
+            (Some(from), None) => format!("{host} is gone from {from}"),
+            (None, None) => return None,
+        },
+        _ => format!("{} have other places", counted(moved.len(), "host")),
+    })
+}
