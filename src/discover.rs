@@ -127,12 +127,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     if let ([main, others @ ..], None, false) = (&one.networks[..], choice, shows_all)
         && !others.is_empty()
     {
-        let others: Vec<&str> = others.iter().map(|other| other.name.as_str()).collect();
-        tell!(
-            "heddle: this is network {}, and there are others: {}; --network NAME shows one of them",
-            main.name,
-            others.join(", ")
-        );
+        input_file::tell_others(&main.name, others.iter().map(|other| &other.name));
     }
     let shown = if choice.is_none() && shows_all {
         whole

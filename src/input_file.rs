@@ -8,7 +8,7 @@ use inventory::inventory_file::Inventory;
 use inventory::topology_file::InputFileError;
 use inventory::unreadable::UnreadableFile;
 use std::fmt::Display;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The error about a file that a command needs.
 fn refused(problem: impl Display) -> anyhow::Error {
@@ -32,7 +32,42 @@ pub(crate) fn network(path: &Path) -> anyhow::Result<TopologyFile> {
     read(path, TopologyFile::parse)
 }
 
-/// Reads a topology file to plan on: its forwarding links are one tree.
+/// A topology file to plan on, and which of its networks.
+#[derive(clap::Args)]
+pub(crate) struct PlannedTopology {
+    /// Topology file
+    #[arg(long = "topology", value_name = "FILE")]
+    pub(crate) path: PathBuf,
+    /// One of several networks in the file. Without it, the one to which its hosts' links can bring most
+    #[arg(long, value_name = "NAME")]
+    network: Option<String>,
+}
+
+impl PlannedTopology {
+    /// Reads the chosen network, and says which one it is where nobody chose.
+    pub(crate) fn read(&self) -> anyhow::Result<TopologyFile> {
+        let all = topology(&self.path)?;
+        if let Some(name) = &self.network {
+            let place = || format!("{}; nothing was done", self.path.display());
+            return all.in_network(name).with_context(place);
+        }
+        if let Some(main) = all.name.as_ref().filter(|_| !all.networks.is_empty()) {
+            tell_others(main, all.networks.keys());
+        }
+        Ok(all.alone())
+    }
+}
+
+/// Says that a network is one of several.
+pub(crate) fn tell_others<'n>(shown: &str, others: impl Iterator<Item = &'n String>) {
+    let others: Vec<&str> = others.map(String::as_str).collect();
+    tell!(
+        "heddle: this is network {shown}, and there are others: {}; --network NAME shows one of them",
+        others.join(", ")
+    );
+}
+
+/// Reads a topology file to plan on: its forwarding links are one tree in each network.
 pub(crate) fn topology(path: &Path) -> anyhow::Result<TopologyFile> {
     read(path, TopologyFile::parse_tree).map(|(file, _)| file)
 }

@@ -2,9 +2,10 @@
 pub(crate) mod ways;
 
 use crate::flags::{CollectiveChoice, NameList};
+use crate::input_file::PlannedTopology;
 use crate::output::{TextFormat, print, time};
 use crate::schedule::tree_of;
-use crate::{CommandOutcome, flags, input_file};
+use crate::{CommandOutcome, flags};
 use anyhow::Context;
 use inventory::{Bytes, Mpi, Tree, counted};
 use schedules::lg::ClusterPartition;
@@ -32,9 +33,8 @@ const MOST_RANKS: u64 = 2048;
 /// nothing to congestion.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Topology file
-    #[arg(long, value_name = "FILE")]
-    topology: PathBuf,
+    #[command(flatten)]
+    topology: PlannedTopology,
     /// Block sizes in bytes, or with a unit as in 64k and 1M: what a rank sends to each other rank,
     /// or contributes to the allgather
     #[arg(long, value_name = "N,...", value_delimiter = ',', required = true)]
@@ -74,15 +74,15 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
-    let file = input_file::topology(&args.topology)?;
+    let file = args.topology.read()?;
     let tree = tree_of(
-        &args.topology,
+        &args.topology.path,
         &file,
         &NameList::all(&args.hosts),
         MOST_RANKS,
     )?;
-    let clusters =
-        ClusterPartition::of(&tree, &file).with_context(|| args.topology.display().to_string())?;
+    let clusters = ClusterPartition::of(&tree, &file)
+        .with_context(|| args.topology.path.display().to_string())?;
     if !args.algorithms && args.collective.relayed().is_none() {
         return ways::run(args, &tree);
     }

@@ -1,5 +1,6 @@
 //! `heddle verify`
-use crate::{CommandOutcome, input_file};
+use crate::CommandOutcome;
+use crate::input_file::PlannedTopology;
 use anyhow::{Context, anyhow, bail};
 use inventory::unreadable::UnreadableFile;
 use inventory::{Tree, counted, ranks, sanitize};
@@ -15,9 +16,8 @@ use std::path::{Path, PathBuf};
 /// holds no schedule.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Topology file
-    #[arg(long, value_name = "FILE")]
-    topology: PathBuf,
+    #[command(flatten)]
+    topology: PlannedTopology,
     /// The schedule, as printed by `heddle schedule --format json`. It may be for some of the
     /// topology's hosts only. The check does not include whether a ring is the shortest
     #[arg(value_name = "SCHEDULE.json")]
@@ -25,10 +25,10 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
-    let topology = input_file::topology(&args.topology)?;
+    let topology = args.topology.read()?;
     let tree = topology
         .tree()
-        .with_context(|| args.topology.display().to_string())?;
+        .with_context(|| args.topology.path.display().to_string())?;
     let bytes = read(&args.schedule)?;
     let checked = json::read(&bytes)
         .map_err(|e| e.to_string())

@@ -1,7 +1,8 @@
 //! `heddle what-if`
+use crate::CommandOutcome;
+use crate::input_file::PlannedTopology;
 use crate::output::{print, time};
 use crate::predict::ways::calibration;
-use crate::{CommandOutcome, input_file};
 use anyhow::Context;
 use controller::plan::stated;
 use drawing::network::{NetworkMoment, compared as side_by_side};
@@ -29,9 +30,8 @@ const BEST: usize = 10;
     .multiple(true)
     .args(["moves", "links", "root_bridge", "advise"]))]
 pub(crate) struct Args {
-    /// Topology file; its first switch is the root bridge
-    #[arg(long, value_name = "FILE")]
-    topology: PathBuf,
+    #[command(flatten)]
+    topology: PlannedTopology,
     /// Move a host's cable to another switch, or those of several hosts as in n[0-3]=s1; may be
     /// given several times
     #[arg(long = "move", value_name = "HOST=SWITCH", value_parser = hosts_and_switch)]
@@ -71,8 +71,8 @@ enum WhatIfFormat {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
-    let place = || args.topology.display().to_string();
-    let file = input_file::topology(&args.topology)?;
+    let place = || args.topology.path.display().to_string();
+    let file = args.topology.read()?;
     let calibration = calibration(args.dir.as_deref())?;
     let now = outlook(&calibration, &file, args.size).with_context(place)?;
     if !matches_spanning_tree(&file) {

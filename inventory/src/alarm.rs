@@ -9,6 +9,7 @@ use crate::evidence::{DevicePort, Evidence, NeighbourProtocol, RecognizedBy};
 use crate::observation::{BridgeId, CredentialRefusal, NeighbourId};
 use crate::topology::{LinkState, NodeKind};
 use crate::{BitsPerSec, Mac};
+use ipnet::IpNet;
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::net::IpAddr;
@@ -31,6 +32,8 @@ pub enum AlarmSubject {
     Between(String, String),
     /// A cluster.
     Cluster(String),
+    /// One of several networks.
+    OneNetwork(String),
     /// A segment between devices without names.
     Segment,
     /// The root bridge.
@@ -150,6 +153,8 @@ pub enum AlarmKind {
         /// The switches that hosts hear.
         switches: usize,
     },
+    /// No address with the prefix of this stated network is seen.
+    NetworkUnseen(IpNet),
     /// These nodes are on one segment, so an unmanaged bridge must join them.
     UnmanagedBridge(Vec<String>),
     /// Flows between hosts measured a trunk that the network cannot have.

@@ -41,6 +41,7 @@ pub use measuring::{DailySpan, MeasuringSettings, TimeShare};
 pub use places::SwitchAddress;
 
 use crate::input_form::ExpectedForm;
+use crate::networks::StatedNetwork;
 use crate::secret::SecretLocation;
 use crate::topology::LinkState;
 use crate::topology_file::{InputFileError, TopologyFile};
@@ -74,6 +75,9 @@ pub struct Inventory {
     /// inference.
     #[serde(skip_serializing_if = "IndexMap::is_empty")]
     pub clusters: IndexMap<String, Vec<String>>,
+    /// The names of networks, where there are several.
+    #[serde(skip_serializing_if = "IndexMap::is_empty")]
+    pub networks: IndexMap<String, StatedNetwork>,
     /// Routers that cannot be asked, as ends of links.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub routers: Vec<String>,
@@ -282,6 +286,8 @@ struct InventoryFields {
     measuring: Option<MeasuringSettings>,
     #[serde(default, deserialize_with = "ranged_keys::groups")]
     clusters: IndexMap<String, Vec<String>>,
+    #[serde(default, deserialize_with = "unique_keys::map")]
+    networks: IndexMap<String, StatedNetwork>,
     #[serde(default, deserialize_with = "ranged_keys::list")]
     routers: Vec<String>,
     #[serde(default, deserialize_with = "ranged_keys::list")]
@@ -311,6 +317,7 @@ impl TryFrom<InventoryFields> for Inventory {
             traps,
             measuring,
             clusters,
+            networks,
             routers,
             unmanaged,
             links,
@@ -324,6 +331,7 @@ impl TryFrom<InventoryFields> for Inventory {
             traps,
             measuring,
             clusters,
+            networks,
             routers,
             unmanaged,
             links,

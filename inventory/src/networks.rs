@@ -1,13 +1,53 @@
 //! The networks of a cluster: each has switches of its own, and a host may have a card in several.
 use crate::topology::Topology;
+use crate::topology_file::is_network_name;
+use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
+
+/// A network that an operator names by its addresses.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a map like {prefix: 10.1.0.0/16}")]
+pub struct StatedNetwork {
+    /// The addresses of its hosts begin so.
+    pub prefix: IpNet,
+}
+
+/// The network that cannot have its name or its prefix, and why.
+pub(crate) fn contradiction<'n>(
+    networks: impl Iterator<Item = (&'n String, Option<IpNet>)>,
+) -> Option<(&'n str, String)> {
+    let mut before: Vec<(&str, IpNet)> = Vec::new();
+    for (name, prefix) in networks {
+        if !is_network_name(name) {
+            let problem = format!(
+                "name {name:?}: expected 1 to 64 letters, digits, \"-\", \"_\" or \".\", and no \
+                 \".\" first"
+            );
+            return Some((name, problem));
+        }
+        let Some(prefix) = prefix else { continue };
+        let overlaps =
+            |(_, other): &&(&str, IpNet)| other.contains(&prefix) || prefix.contains(other);
+        if let Some((other, theirs)) = before.iter().find(overlaps) {
+            let problem = format!(
+                "prefix {prefix} overlaps {theirs} of network \"{other}\"; each network has its own"
+            );
+            return Some((name, problem));
+        }
+        before.push((name, prefix));
+    }
+    None
+}
 
 /// One of several networks.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Network {
-    /// Its name: that of its root bridge, or of its first switch.
+    /// Its name: the stated one, else that of its root bridge, or of its first switch.
     pub name: String,
+    /// The stated prefix of its addresses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prefix: Option<IpNet>,
     /// Its switches, unmanaged bridges and routers.
     pub switches: Vec<String>,
     /// The hosts with a card in it.
@@ -67,14 +107,13 @@ impl Topology {
         }
     }
 
-    /// True if this is the main network, or the whole.
-    pub fn is_main(&self) -> bool {
-        let main = self.networks.first();
-        main.is_none_or(|main| {
-            self.nodes
-                .iter()
-                .any(|node| main.switches.contains(&node.name))
-        })
+    /// What is known of the network that this is; `None` if there is only one.
+    pub fn own_network(&self) -> Option<&Network> {
+        let is_here = |network: &&Network| {
+            let mut nodes = self.nodes.iter();
+            nodes.any(|node| network.switches.contains(&node.name))
+        };
+        self.networks.iter().find(is_here)
     }
 
     fn without_others(mut self, chosen: &Network) -> Topology {

@@ -1,8 +1,8 @@
 //! `heddle schedule allgather`
 use super::{MOST_RANKS, ScheduleArgs, ScheduleFormat, drawn, size, tree_of};
+use crate::CommandOutcome;
 use crate::flags::NameList;
 use crate::output::print;
-use crate::{CommandOutcome, input_file};
 use anyhow::Context;
 use inventory::{Bytes, Tree, counted};
 use schedules::allgather::{self, AllgatherAlgorithm, RingShare, rings};
@@ -30,16 +30,16 @@ enum AllgatherChoice {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
-    let topology = input_file::topology(&args.common.topology)?;
+    let topology = args.common.topology.read()?;
     let tree = tree_of(
-        &args.common.topology,
+        &args.common.topology.path,
         &topology,
         &NameList::all(&args.common.hosts),
         MOST_RANKS,
     )?;
     let by = |algorithm| {
         allgather::plan_as(&tree, algorithm)
-            .with_context(|| args.common.topology.display().to_string())
+            .with_context(|| args.common.topology.path.display().to_string())
     };
     let plan = match args.algorithm {
         AllgatherChoice::Auto => allgather::plan(&tree),

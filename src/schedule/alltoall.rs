@@ -1,9 +1,9 @@
 //! `heddle schedule alltoall`
 use super::{MOST_RANKS, ScheduleArgs, ScheduleFormat, drawn, size, tree_of};
+use crate::CommandOutcome;
 use crate::flags::NameList;
 use crate::flags::whole;
 use crate::output::print;
-use crate::{CommandOutcome, input_file};
 use anyhow::{Context, bail};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use inventory::{TopologyFile, Tree, counted};
@@ -61,10 +61,10 @@ fn mechanism() -> impl TypedValueParser<Value = SyncMechanism> {
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
-    let topology = input_file::topology(&args.common.topology)?;
+    let topology = args.common.topology.read()?;
     let scheme = SyncScheme::new(args.sync.unwrap_or(SyncMechanism::Receiver), args.block)?;
     let tree = tree_of(
-        &args.common.topology,
+        &args.common.topology.path,
         &topology,
         &NameList::all(&args.common.hosts),
         MOST_RANKS,
@@ -105,7 +105,7 @@ fn lg(args: &Args, tree: &Tree, topology: &TopologyFile) -> anyhow::Result<Comma
             .error(clap::error::ErrorKind::ArgumentConflict, what)
             .exit();
     }
-    let file = || args.common.topology.display().to_string();
+    let file = || args.common.topology.path.display().to_string();
     let clusters = ClusterPartition::of(tree, topology).with_context(file)?;
     let plan = lg::plan(tree, &clusters, None);
     print(&match args.common.format {

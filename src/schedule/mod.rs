@@ -5,10 +5,11 @@ mod drawn;
 
 use crate::CommandOutcome;
 use crate::flags::NameList;
+use crate::input_file::PlannedTopology;
 use anyhow::{Context, anyhow, bail};
 use inventory::{TopologyFile, Tree, counted, ranks};
 use schedules::json::MAX_HOSTS;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Plan a collective for a topology file and print the schedule
 #[derive(clap::Args)]
@@ -28,9 +29,8 @@ enum ScheduleCollective {
 /// Flags of both collectives.
 #[derive(clap::Args)]
 struct ScheduleArgs {
-    /// Topology file
-    #[arg(long, value_name = "FILE")]
-    topology: PathBuf,
+    #[command(flatten)]
+    topology: PlannedTopology,
     /// The hosts that take part, each with all of its ranks, in this order: n0,n1 or node[01-40]
     /// [default: all]
     #[arg(long, value_name = "HOST,...")]

@@ -23,10 +23,12 @@ mod copying;
 mod folds;
 mod lab_actions;
 mod lines;
+mod networks;
 mod typing;
 
 pub(crate) use folds::TreeFolds;
 pub(crate) use lines::columns;
+pub(crate) use networks::shown_network;
 
 /// The time for which a message line stays, in milliseconds.
 const NOTE_STAYS: u64 = 8_000;
@@ -138,6 +140,8 @@ pub struct App {
     pub(crate) now: Millis,
     /// The newest picture.
     live: Option<Arc<IndexedSnapshot>>,
+    /// The network that the user chose among several.
+    network: Option<String>,
     past: LinkPast,
     jobs: JobPast,
     /// The picture that stands still, and the time since which it stands.
@@ -250,6 +254,7 @@ impl App {
             look,
             now: Millis(0),
             live: None,
+            network: None,
             past: LinkPast::default(),
             jobs: JobPast::default(),
             frozen: None,
@@ -277,7 +282,10 @@ impl App {
                 return self.key(event);
             }
             AppMessage::Mouse(event) => return self.mouse(event),
-            AppMessage::Picture(snapshot) => {
+            AppMessage::Picture(mut snapshot) => {
+                self.network
+                    .iter()
+                    .for_each(|name| snapshot.show_network(name));
                 self.past.add(&snapshot);
                 self.jobs.add(&snapshot);
                 self.live = Some(Arc::new(IndexedSnapshot::new(*snapshot, now)));
@@ -426,6 +434,7 @@ impl App {
             KeyAction::Mouse => return self.toggle_mouse(!self.look.mouse),
             KeyAction::Theme => self.set_theme(self.look.theme.next()),
             KeyAction::Freeze => self.freeze(),
+            KeyAction::Network => self.next_network(),
             KeyAction::Accept => return self.accept(),
             KeyAction::MoveHost => self.choose_switch(),
             KeyAction::MoveNext => return self.move_next(),

@@ -1,4 +1,5 @@
 //! Puts the application on a frame: the regions at this size, and the content of each.
+use crate::app::shown_network;
 use crate::app::{App, ClickTarget, InputMode, columns};
 use crate::keys::{self, KeyAction};
 use crate::panels::PANELS;
@@ -111,9 +112,7 @@ impl App {
                 .last()
                 .map_or_else(|| "no epoch".into(), |e| format!("epoch {}", e.number));
             parts.push((0, Span::styled(epoch, p.strong)));
-            if let [main, _, ..] = &s.topology.networks[..] {
-                let all = s.topology.networks.len();
-                let shown = format!("network {} (1 of {all})", main.name);
+            if let Some(shown) = shown_network(&s.topology) {
                 parts.push((1, Span::raw(shown)));
             }
             parts.push((

@@ -34,6 +34,7 @@ pub(crate) enum KeyAction {
     Mouse,
     Theme,
     Freeze,
+    Network,
     MoveHost,
     MoveNext,
     Cut,
@@ -139,6 +140,7 @@ pub(crate) const TABLE: &[KeyBinding] = bindings![
     Browse "unfold"         [key('l'), plain(KeyCode::Right), key('+')] KeyAction::Unfold, "unfold it";
     Browse "fold-all"       [key('H')] KeyAction::FoldAll, "fold the whole tree";
     Browse "unfold-all"     [key('L')] KeyAction::UnfoldAll, "unfold the whole tree";
+    Browse "network"        [key('n')] KeyAction::Network, "the next network, where there are several";
     Browse "freeze"         [key(' '), key('f')] KeyAction::Freeze,
         "let the picture stand still, or go on", "freeze";
     Browse "zoom"           [key('z')] KeyAction::Zoom, "give the panel the whole window, or back";

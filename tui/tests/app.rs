@@ -5,7 +5,7 @@
 )]
 mod fixture;
 
-use api::Snapshot;
+use api::{FurtherNetwork, LinkLoad, Snapshot};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use inventory::Millis;
 use inventory::networks::Network;
@@ -161,21 +161,49 @@ fn a_silent_controller_is_not_called_live() {
 }
 
 #[test]
-fn of_several_networks_the_header_names_the_shown_one() {
+fn a_key_shows_the_next_of_several_networks() {
     let mut app = app(false);
     assert!(!screen(&mut app).contains("network"));
     let mut snapshot = fixture::cluster();
-    snapshot.topology.networks = ["d1", "m1"]
-        .map(|name| Network {
-            name: name.into(),
-            switches: vec![name.into()],
-            hosts: vec!["n0".into()],
-        })
-        .into();
-    show(&mut app, snapshot);
-    let header = screen(&mut app);
-    let header = header.lines().next().unwrap();
-    assert!(header.contains("network d1 (1 of 2)"), "{header}");
+    let network = |name: &str, switches: &[&str]| Network {
+        name: name.into(),
+        switches: switches.iter().map(|&switch| switch.to_owned()).collect(),
+        hosts: vec!["n0".into()],
+        ..Network::default()
+    };
+    let networks = vec![
+        network("data", &["s0", "s1", "s2", "s3"]),
+        network("management", &["m1"]),
+    ];
+    snapshot.topology.networks.clone_from(&networks);
+    let mut topology = snapshot.topology.clone();
+    topology
+        .nodes
+        .retain(|node| ["s0", "n0", "n1"].contains(&node.name.as_str()));
+    topology
+        .links
+        .retain(|link| ["n0", "n1"].contains(&link.b.as_str()));
+    topology.nodes[0].name = "m1".into();
+    topology.root_bridge = Some("m1".into());
+    topology
+        .links
+        .iter_mut()
+        .for_each(|link| link.a = "m1".into());
+    let loads = vec![LinkLoad::default(); topology.links.len()];
+    snapshot.further = vec![FurtherNetwork { topology, loads }];
+    show(&mut app, snapshot.clone());
+    let header = |app: &mut App| screen(app).lines().next().unwrap().to_owned();
+    assert!(header(&mut app).contains("network data (1 of 2)"));
+    keys(&mut app, "n");
+    for _ in 0..2 {
+        let shown = screen(&mut app);
+        assert!(header(&mut app).contains("network management (2 of 2)"));
+        assert!(shown.contains("m1") && !shown.contains("s3"), "{shown}");
+        // The next picture is of the same network.
+        show(&mut app, snapshot.clone());
+    }
+    keys(&mut app, "n");
+    assert!(header(&mut app).contains("network data (1 of 2)"));
 }
 
 #[test]

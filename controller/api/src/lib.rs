@@ -28,6 +28,9 @@ pub struct Snapshot {
     pub topology: Topology,
     /// One entry for each link of `topology`, in its order.
     pub loads: Vec<LinkLoad>,
+    /// The networks beside that of `topology`, if there are several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub further: Vec<FurtherNetwork>,
     /// Every switch of the inventory.
     pub switches: Vec<SwitchStatus>,
     /// Every host whose agent has reported.
@@ -49,6 +52,38 @@ pub struct Snapshot {
     /// Measurements of flows between hosts.
     #[serde(default)]
     pub mapping: MappingStatus,
+}
+
+/// A network beside the one in [`Snapshot::topology`].
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct FurtherNetwork {
+    /// The network as last inferred.
+    pub topology: Topology,
+    /// One entry for each link of `topology`, in its order.
+    pub loads: Vec<LinkLoad>,
+}
+
+impl Snapshot {
+    /// All networks with their loads, that of `topology` first.
+    pub fn networks(&self) -> impl Iterator<Item = (&Topology, &[LinkLoad])> {
+        let further = self.further.iter();
+        std::iter::once((&self.topology, &self.loads[..]))
+            .chain(further.map(|network| (&network.topology, &network.loads[..])))
+    }
+
+    /// Puts the network of this name into `topology`, if there is one; what was there is a further one then.
+    pub fn show_network(&mut self, name: &str) {
+        let is_it = |network: &&mut FurtherNetwork| {
+            let own = network.topology.own_network();
+            own.is_some_and(|own| own.name == name)
+        };
+        if let Some(network) = self.further.iter_mut().find(is_it) {
+            std::mem::swap(&mut self.topology, &mut network.topology);
+            std::mem::swap(&mut self.loads, &mut network.loads);
+            // Alarms are those of all networks.
+            std::mem::swap(&mut self.topology.alarms, &mut network.topology.alarms);
+        }
+    }
 }
 
 /// An alarm, as text for operators.

@@ -283,6 +283,7 @@ mod tests {
             name: name.into(),
             switches: vec![String::new(); switches],
             hosts: vec![String::new(); 12],
+            ..Network::default()
         };
         s.topology.networks = vec![network("d1", 2), network("m1", 1)];
         let text = ControllerStatus::new(&s).to_string();

@@ -5,6 +5,7 @@ use inventory::address::{AddressLookup, shares_network};
 use inventory::device_view::{DeviceView, DeviceViews};
 use inventory::host_report::SLOTS;
 use inventory::inventory_file::Inventory;
+use inventory::networks::Network;
 use inventory::observation::{InterfaceRow, StpState};
 use inventory::topology::{Link, LinkGrade, LinkState, NodeKind};
 use inventory::topology_file::{self, TopologyFile};
@@ -47,15 +48,17 @@ impl EpochCandidate {
 
 impl EpochCandidate {
     /// Gives it the trees of further networks, and the main one's name.
-    pub(crate) fn set_networks(&mut self, main: Option<String>, further: Vec<TopologyFile>) {
-        if main == self.file.name && further.is_empty() && self.file.networks.is_empty() {
+    pub(crate) fn set_networks(&mut self, main: Option<&Network>, further: Vec<TopologyFile>) {
+        let (name, prefix) = main.map_or((None, None), |n| (Some(n.name.clone()), n.prefix));
+        if name == self.file.name && further.is_empty() && self.file.networks.is_empty() {
             return;
         }
         let (file, own) = (Arc::make_mut(&mut self.file), Arc::make_mut(&mut self.key));
         let named = |network: TopologyFile| Some((network.name.clone()?, network));
         own.networks = further.iter().map(key).filter_map(named).collect();
         file.networks = further.into_iter().filter_map(named).collect();
-        (file.name, own.name) = (main.clone(), main);
+        (file.name, own.name) = (name.clone(), name);
+        (file.prefix, own.prefix) = (prefix, prefix);
     }
 
     /// Shares the key of the published network if it is the same, so that later comparisons need
@@ -157,6 +160,7 @@ fn file(
         .sort_by_cached_key(|name, _| (rank(name), name.clone()));
     let seats = network.attachments();
     let addresses = AddressLookup::new(views);
+    let own = network.own_network();
     for (name, host) in &mut file.hosts {
         let published = published.and_then(|published| published.hosts.get(name));
         host.ranks = ranks(inventory, views, name, published).unwrap_or(host.ranks);
@@ -165,12 +169,18 @@ fn file(
         let reported = seats.get(name.as_str());
         let reported = reported.and_then(|(_, card)| addresses.of(name, card));
         let stated = inventory.hosts.get(name).and_then(|h| h.address);
-        let stated = stated.filter(|&stated| {
-            // Of several networks it is in one.
-            network.networks.is_empty()
-                || reported.map_or(network.is_main(), |(own, prefix)| {
-                    shares_network(own, stated, prefix)
-                })
+        let stated = stated.filter(|&stated| match (own, reported) {
+            // Of several networks the stated address is in one.
+            (None, _) => true,
+            (
+                Some(Network {
+                    prefix: Some(prefix),
+                    ..
+                }),
+                _,
+            ) => prefix.contains(&stated),
+            (_, Some((own, length))) => shares_network(own, stated, length),
+            (own, None) => own == network.networks.first(),
         });
         host.address = stated
             .or(reported.map(|(address, _)| address))

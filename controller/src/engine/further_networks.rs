@@ -7,6 +7,7 @@ use super::candidate::{EpochCandidate, PublishedNetwork, whole};
 use super::tree_doubt::TreeDoubt;
 use inventory::device_view::DeviceViews;
 use inventory::inventory_file::Inventory;
+use inventory::networks::Network;
 use inventory::topology_file::is_network_name;
 use inventory::{Topology, TopologyFile, counted};
 use std::sync::Arc;
@@ -14,9 +15,9 @@ use std::sync::Arc;
 /// The networks beside the main one, as last inferred, and what speaks against their trees.
 #[derive(Debug, Default)]
 pub(super) struct FurtherNetworks {
-    /// The name of the main one, if there are several.
-    main: Option<String>,
-    pub(super) networks: Vec<(String, Arc<Topology>)>,
+    /// The main one, if there are several.
+    main: Option<Network>,
+    pub(super) networks: Vec<(Network, Arc<Topology>)>,
     doubts: Vec<(String, Vec<TreeDoubt>)>,
 }
 
@@ -24,14 +25,14 @@ impl FurtherNetworks {
     /// Takes a new inference. True if it differs from the last one.
     pub(super) fn infer(&mut self, all: &Topology) -> bool {
         let named = all.networks.iter().filter(|n| is_network_name(&n.name));
-        let mut names = named.map(|network| network.name.clone());
-        let main = names.next();
-        let networks = names.filter_map(|name| {
-            let mut alone = all.clone().in_network(&name).ok()?;
+        let mut named = named.cloned();
+        let main = named.next();
+        let networks = named.filter_map(|network| {
+            let mut alone = all.clone().in_network(&network.name).ok()?;
             alone.alarms.clear();
-            Some((name, Arc::new(alone)))
+            Some((network, Arc::new(alone)))
         });
-        let networks: Vec<(String, Arc<Topology>)> = networks.collect();
+        let networks: Vec<(Network, Arc<Topology>)> = networks.collect();
         let differs = (&self.main, &self.networks) != (&main, &networks);
         (self.main, self.networks) = (main, networks);
         differs
@@ -47,25 +48,27 @@ impl FurtherNetworks {
     ) {
         self.doubts.clear();
         let mut further = Vec::new();
-        for (name, topology) in &self.networks {
+        for (network, topology) in &self.networks {
+            let name = &network.name;
             let before = settled.and_then(|settled| settled.key.networks.get(name));
             match whole(inventory, views, Arc::clone(topology), before) {
                 Ok(found) => {
                     let mut file = TopologyFile::clone(&found.file);
                     keep_hosts(&mut file, before, inventory);
-                    further.push((name, file));
+                    further.push((network, file));
                 }
                 Err(doubts) => {
                     self.doubts.push((name.clone(), doubts));
-                    further.extend(before.map(|before| (name, before.alone())));
+                    further.extend(before.map(|before| (network, before.alone())));
                 }
             }
         }
-        let named = further.into_iter().map(|(name, file)| TopologyFile {
-            name: Some(name.clone()),
+        let named = further.into_iter().map(|(network, file)| TopologyFile {
+            name: Some(network.name.clone()),
+            prefix: network.prefix,
             ..file
         });
-        candidate.set_networks(self.main.clone(), named.collect());
+        candidate.set_networks(self.main.as_ref(), named.collect());
     }
 
     /// The alarms about networks that have no tree now.

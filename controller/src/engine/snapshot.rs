@@ -3,7 +3,8 @@ use super::ControllerEngine;
 use super::alarms::ControllerAlarm;
 use crate::loads::InterfaceLoad;
 use api::{
-    AgentStatus, AlarmLine, EpochInfo, LinkLoad, PathStatus, PendingChange, Snapshot, SwitchStatus,
+    AgentStatus, AlarmLine, EpochInfo, FurtherNetwork, LinkLoad, PathStatus, PendingChange,
+    Snapshot, SwitchStatus,
 };
 use inventory::alarm::causes::{CausalAlarm, causes_first};
 use inventory::device_view::DeviceView;
@@ -22,7 +23,8 @@ impl ControllerEngine {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             directory: self.options.directory.clone(),
             topology: Topology::clone(&self.judged.topology),
-            loads: self.loads(),
+            loads: self.loads(&self.judged.topology, None),
+            further: self.further_networks(),
             switches: self.switch_status(),
             agents: self.agent_status(),
             epochs: self.public.epochs.clone(),
@@ -77,16 +79,29 @@ impl ControllerEngine {
             .collect()
     }
 
-    fn loads(&self) -> Vec<LinkLoad> {
-        let tree = match self.judged.judgement.as_ref().map(|j| &j.candidate) {
-            Some(Ok(candidate)) => candidate.file.tree().ok(),
-            _ => self.public.settled.as_ref().and_then(|s| s.key.tree().ok()),
+    fn further_networks(&self) -> Vec<FurtherNetwork> {
+        let networks = self.judged.further.networks.iter();
+        let shown = networks.map(|(network, topology)| FurtherNetwork {
+            loads: self.loads(topology, Some(&network.name)),
+            topology: Topology::clone(topology),
+        });
+        shown.collect()
+    }
+
+    /// The loads of the links of a network, the main one or a further one of this name.
+    fn loads(&self, topology: &Topology, further: Option<&str>) -> Vec<LinkLoad> {
+        let all = match self.judged.judgement.as_ref().map(|j| &j.candidate) {
+            Some(Ok(candidate)) => Some(&candidate.file),
+            _ => self.public.settled.as_ref().map(|settled| &settled.key),
         };
+        let file = all.and_then(|all| match further {
+            Some(name) => all.networks.get(name),
+            None => Some(&**all),
+        });
+        let tree = file.and_then(|file| file.tree().ok());
         let figures = tree.map(|t| AlltoallLoads::of(&t));
-        self.judged
-            .topology
-            .links
-            .iter()
+        let links = topology.links.iter();
+        links
             .map(|link| self.load(link, figures.as_ref()))
             .collect()
     }

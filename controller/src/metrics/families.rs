@@ -80,10 +80,10 @@ families! {
     PORT_OUT_ERRORS: Counter "heddle_port_transmit_errors_total" ["switch", "port"] "Frames that could not be sent (ifOutErrors)", "Is a port bad?";
     PORT_IN_DISCARDS: Counter "heddle_port_receive_discards_total" ["switch", "port"] "Good frames dropped on the way in (ifInDiscards)", "Is a switch short of memory?";
     PORT_OUT_DISCARDS: Counter "heddle_port_transmit_discards_total" ["switch", "port"] "Good frames dropped on the way out (ifOutDiscards)", "Where do queues overflow?";
-    LINK_LOAD: Gauge "heddle_link_load_bytes_per_second" ["from", "from_port", "to", "to_port"] "Measured load of a link in one direction", "Which link is busy?";
-    LINK_SPEED: Gauge "heddle_link_speed_bytes_per_second" ["from", "from_port", "to", "to_port"] "What a link can carry in one direction", "Which share of a link is in use? (divide the load by it)";
-    LINK_FORWARDING: Gauge "heddle_link_forwarding" ["from", "from_port", "to", "to_port"] "1 if a link carries frames, 0 if spanning tree blocks it or nobody tells", "Which links does the tree use?";
-    LINK_MESSAGES: Gauge "heddle_link_alltoall_messages" ["from", "from_port", "to", "to_port"] "Messages of one all-to-all among all hosts over a link in one direction", "Which link limits the all-to-all?";
+    LINK_LOAD: Gauge "heddle_link_load_bytes_per_second" ["from", "from_port", "to", "to_port", "network"] "Measured load of a link in one direction", "Which link is busy?";
+    LINK_SPEED: Gauge "heddle_link_speed_bytes_per_second" ["from", "from_port", "to", "to_port", "network"] "What a link can carry in one direction", "Which share of a link is in use? (divide the load by it)";
+    LINK_FORWARDING: Gauge "heddle_link_forwarding" ["from", "from_port", "to", "to_port", "network"] "1 if a link carries frames, 0 if spanning tree blocks it or nobody tells", "Which links does the tree use?";
+    LINK_MESSAGES: Gauge "heddle_link_alltoall_messages" ["from", "from_port", "to", "to_port", "network"] "Messages of one all-to-all among all hosts over a link in one direction", "Which link limits the all-to-all?";
     AGENT_UP: Gauge "heddle_agent_up" ["host"] "1 if the host's agent reports", "Is an agent silent?";
     HOST_IN: Gauge "heddle_host_receive_bytes_per_second" ["host"] "Measured load into a host, by its card's counters", "Which host is busy?";
     HOST_OUT: Gauge "heddle_host_transmit_bytes_per_second" ["host"] "Measured load out of a host, by its card's counters", "Which host is busy?";

@@ -55,17 +55,20 @@ fn directions<V: std::fmt::Display>(
     s: &Snapshot,
     value: impl Fn(&Link, &LinkLoad) -> [Option<V>; 2],
 ) {
-    for (link, load) in s.topology.links.iter().zip(&s.loads) {
-        let Link {
-            a,
-            a_port,
-            b,
-            b_port,
-            ..
-        } = link;
-        let [forth, back] = value(link, load);
-        out.known([a, a_port, b, b_port], forth);
-        out.known([b, b_port, a, a_port], back);
+    for (topology, loads) in s.networks() {
+        let network = topology.own_network().map_or("", |own| &own.name);
+        for (link, load) in topology.links.iter().zip(loads) {
+            let Link {
+                a,
+                a_port,
+                b,
+                b_port,
+                ..
+            } = link;
+            let [forth, back] = value(link, load);
+            out.known([a, a_port, b, b_port, network], forth);
+            out.known([b, b_port, a, a_port, network], back);
+        }
     }
 }
 

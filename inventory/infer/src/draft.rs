@@ -5,6 +5,7 @@ use crate::acceptance::unreported_members::UnreportedMembers;
 use crate::claims::ClaimEnd;
 use crate::clusters::{ClusterInput, clusters, unseen_routers};
 use crate::facts::{Facts, NodeIx};
+use crate::network_names;
 use crate::networks::networks;
 use indexmap::IndexMap;
 use inventory::BitsPerSec;
@@ -207,9 +208,13 @@ fn in_clusters(
         stated,
     });
     alarms.extend(contradictions);
+    let mut networks = networks(&nodes, &links, &roots);
+    if let Some(inventory) = facts.scope.stated {
+        let unseen = network_names::named(&inventory.networks, facts.views, &mut networks);
+        alarms.extend(unseen);
+    }
     alarms.sort_by_cached_key(|a| (a.subject.to_string(), a.to_string()));
     alarms.dedup();
-    let networks = networks(&nodes, &links, &roots);
     let mut roots = roots.into_iter();
     Topology {
         networks,

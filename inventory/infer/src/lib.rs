@@ -35,6 +35,7 @@ mod draft;
 mod facts;
 mod learned_between;
 mod memory;
+mod network_names;
 mod networks;
 mod places;
 mod policy;

@@ -13,6 +13,7 @@ impl fmt::Display for AlarmSubject {
         match self {
             AlarmSubject::Node(name)
             | AlarmSubject::Cluster(name)
+            | AlarmSubject::OneNetwork(name)
             | AlarmSubject::ReadBack(name) => f.write_str(name),
             AlarmSubject::Between(a, b) => write!(f, "{a}-{b}"),
             AlarmSubject::Segment => f.write_str("segment"),
@@ -104,6 +105,12 @@ impl fmt::Display for Alarm {
             | AlarmKind::HostAmbiguous(_)
             | AlarmKind::HostsOnPort(..) => self.host(f),
             AlarmKind::HostsInNetwork { .. } => self.unlisted_network(f),
+            AlarmKind::NetworkUnseen(prefix) => write!(
+                f,
+                "network \"{}\": no address of {prefix} is seen in any network, so none has this \
+                 name; correct the prefix in the inventory, or run heddle agent on its hosts",
+                self.subject
+            ),
             AlarmKind::DownPortNames(_) | AlarmKind::NobodysId(..) | AlarmKind::OverTunnel(..) => {
                 self.row(f)
             }

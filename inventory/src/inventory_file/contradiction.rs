@@ -1,6 +1,7 @@
 //! Contradictions in an inventory.
 use super::{Inventory, InventoryCable, InventoryTiming};
 use crate::address::AddressFault;
+use crate::networks;
 use crate::sanitize::{LABEL, is_label};
 use crate::topology::LinkState;
 use crate::topology_file::is_name;
@@ -57,12 +58,21 @@ impl Inventory {
             .or_else(|| self.duplicate_contradiction())
             .or_else(|| self.host_contradiction())
             .or_else(|| self.cluster_contradiction())
+            .or_else(|| self.network_contradiction())
             .or_else(|| self.box_contradiction())
             .or_else(|| self.link_contradiction())
             .or_else(|| {
                 let (name, problem) = self.timing.contradiction()?;
                 Some(InventoryContradiction::new("timing", name, problem))
             })
+    }
+
+    fn network_contradiction(&self) -> Option<InventoryContradiction> {
+        let networks = self.networks.iter();
+        let networks = networks.map(|(name, network)| (name, Some(network.prefix)));
+        let (name, problem) = networks::contradiction(networks)?;
+        let problem = format!("network \"{name}\": {problem}");
+        Some(InventoryContradiction::new("networks", name, problem))
     }
 
     /// Checks that there is a switch or a host, and that every switch and host has a name of its own.

@@ -3,7 +3,8 @@
 //! A network has the switches that links join to those of its cards; a switch or a link may be in several.
 use super::contradiction::TopologyContradiction;
 use super::written::{WrittenCard, WrittenHost, WrittenTopology};
-use super::{TopologyFile, TopologyHost, is_network_name};
+use super::{TopologyFile, TopologyHost};
+use crate::networks::contradiction;
 use indexmap::IndexMap;
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -107,30 +108,11 @@ impl WrittenTopology {
     }
 
     fn check_networks(&self) -> Result<(), TopologyContradiction<'_>> {
-        let mut before: Vec<(&str, ipnet::IpNet)> = Vec::new();
-        for (name, network) in &self.networks {
-            if !is_network_name(name) {
-                let problem = format!(
-                    "name {name:?}: expected 1 to 64 letters, digits, \"-\", \"_\" or \".\", and no \
-                     \".\" first"
-                );
-                return Err(TopologyContradiction::of_network(name, problem));
-            }
-            let Some(prefix) = network.prefix else {
-                continue;
-            };
-            let overlaps = |(_, other): &&(&str, ipnet::IpNet)| {
-                other.contains(&prefix) || prefix.contains(other)
-            };
-            if let Some((other, theirs)) = before.iter().find(overlaps) {
-                let problem = format!(
-                    "prefix {prefix} overlaps {theirs} of network \"{other}\"; each network has its own"
-                );
-                return Err(TopologyContradiction::of_network(name, problem));
-            }
-            before.push((name, prefix));
-        }
-        Ok(())
+        let networks = self.networks.iter();
+        let found = contradiction(networks.map(|(name, network)| (name, network.prefix)));
+        found.map_or(Ok(()), |(name, problem)| {
+            Err(TopologyContradiction::of_network(name, problem))
+        })
     }
 
     fn check_links(&self) -> Result<(), TopologyContradiction<'_>> {

@@ -3,7 +3,8 @@ use super::*;
 use api::mapping::{MappingProgress, MappingStatus};
 use api::{
     AgentStatus, AlarmLine, AlarmSeverity, AlarmSymptom, EpochInfo, EventLevel, EventLine,
-    JobPoint, JobStatus, LinkLoad, PathStatus, PendingChange, StageTimes, SwitchStatus,
+    FurtherNetwork, JobPoint, JobStatus, LinkLoad, PathStatus, PendingChange, StageTimes,
+    SwitchStatus,
 };
 use directory::job_record::{CallTotal, JobRecord};
 use inventory::alarm::{Alarm, AlarmKind};
@@ -71,6 +72,7 @@ fn topology() -> Topology {
         root_bridge: Some("s0".into()),
         further_root_bridges: vec!["s1".into()],
         networks: vec![Network {
+            prefix: Some("10.1.0.0/16".parse().unwrap()),
             name: "s1".into(),
             switches: vec!["s1".into()],
             hosts: vec!["n0".into()],
@@ -85,6 +87,10 @@ fn snapshot() -> Snapshot {
         directory: "/srv/heddle".into(),
         topology: topology(),
         loads: vec![load()],
+        further: vec![FurtherNetwork {
+            topology: topology(),
+            loads: vec![load()],
+        }],
         switches: vec![switch()],
         agents: vec![agent()],
         epochs: vec![epoch()],
@@ -237,7 +243,7 @@ fn record() -> JobRecord {
         learning_cost_seconds: Some(0.5),
         learning_saved_seconds: Some(-0.5),
         watched: None,
-        network: None,
+        network: Some("s1".into()),
         fast_call: None,
     }
 }

@@ -1,6 +1,7 @@
 //! Hosts with cards in several networks, and switches' own ports.
 use super::*;
 use inventory::evidence::Evidence;
+use inventory::networks::StatedNetwork;
 
 const OPEN: StpState = StpState::Forwarding;
 
@@ -126,4 +127,44 @@ fn a_switch_whose_place_is_unknown_may_join_them() {
     fixture.inventory = Inventory::parse("i.yaml", text).unwrap();
     let topology = infer(&fixture.inventory, &fixture.views);
     assert_eq!(networks(&topology), []);
+}
+
+#[test]
+fn an_operator_names_networks_by_their_addresses() {
+    let mut fixture = two_networks();
+    let prefixes = [
+        ("data", "10.1.0.0/16"),
+        ("management", "10.2.0.0/16"),
+        ("storage", "10.3.0.0/16"),
+    ];
+    for (name, prefix) in prefixes {
+        let prefix = prefix.parse().unwrap();
+        fixture
+            .inventory
+            .networks
+            .insert(name.to_owned(), StatedNetwork { prefix });
+    }
+    fixture.learns("d1", 2, mac("n0", 0));
+    fixture.learns("m1", 2, mac("n0", 1));
+    fixture.learns("m1", 3, mac("n1", 1));
+    let address = |text: &str, mac: Mac| ArpEntry {
+        ip: text.parse().unwrap(),
+        mac,
+    };
+    // One row is wrong.
+    let rows = [("10.1.0.1", mac("n0", 0)), ("10.1.0.9", mac("n1", 1))];
+    let more = [("10.2.0.1", mac("n0", 1)), ("10.2.0.2", mac("n1", 1))];
+    let rows = rows.into_iter().chain(more);
+    fixture.view("m1").arp = Some(rows.map(|(ip, mac)| address(ip, mac)).collect());
+    let topology = infer(&fixture.inventory, &fixture.views);
+    let names: Vec<&str> = topology.networks.iter().map(|n| n.name.as_str()).collect();
+    assert_eq!(names, ["data", "management"]);
+    assert_eq!(
+        topology.networks[1].prefix,
+        Some("10.2.0.0/16".parse().unwrap())
+    );
+    let alarms: Vec<String> = topology.alarms.iter().map(ToString::to_string).collect();
+    let unseen = "network \"storage\": no address of 10.3.0.0/16 is seen in any network, so none has this \
+                  name; correct the prefix in the inventory, or run heddle agent on its hosts";
+    assert_eq!(alarms, [unseen]);
 }

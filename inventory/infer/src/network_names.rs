@@ -1,0 +1,82 @@
+//! The names that an operator gives networks by the prefixes of their addresses.
+//!
+//! Source: own. Input: networks, ARP tables, what agents say of hosts' cards. Guarantee: a stated name
+//! goes to the network with the most addresses of its prefix, and to one only. Cost: one pass over ARP
+//! tables and forwarding databases, only where an operator names networks.
+use indexmap::IndexMap;
+use inventory::Mac;
+use inventory::alarm::{Alarm, AlarmKind, AlarmSubject};
+use inventory::device_view::DeviceViews;
+use inventory::networks::{Network, StatedNetwork};
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+use std::net::IpAddr;
+
+/// Names the networks, and gives an alarm for each stated one of which no address is seen.
+pub(crate) fn named(
+    stated: &IndexMap<String, StatedNetwork>,
+    views: &DeviceViews,
+    networks: &mut [Network],
+) -> Vec<Alarm> {
+    if stated.is_empty() {
+        return Vec::new();
+    }
+    let addresses = addresses(views);
+    let stations: Vec<HashSet<Mac>> = networks.iter().map(|n| stations(views, n)).collect();
+    let mut alarms = Vec::new();
+    // The most addresses first: a wrong ARP row names no network.
+    let mut matches = Vec::new();
+    for (name, StatedNetwork { prefix }) in stated {
+        let of_it = |ip: &&IpAddr| prefix.contains(*ip);
+        if !addresses.keys().any(|ip| of_it(&ip)) {
+            alarms.push(Alarm {
+                subject: AlarmSubject::OneNetwork(name.clone()),
+                kind: AlarmKind::NetworkUnseen(*prefix),
+            });
+            continue;
+        }
+        for (number, stations) in stations.iter().enumerate() {
+            let own = addresses.iter().filter(|(ip, _)| of_it(ip));
+            let count = own.filter(|(_, macs)| !macs.is_disjoint(stations)).count();
+            matches.push((Reverse(count), number, name));
+        }
+    }
+    matches.sort();
+    let mut taken: HashSet<&String> = HashSet::new();
+    let mut is_named = vec![false; networks.len()];
+    for (Reverse(count), number, name) in matches {
+        if count > 0 && !is_named[number] && taken.insert(name) {
+            is_named[number] = true;
+            let network = &mut networks[number];
+            network.name.clone_from(name);
+            network.prefix = Some(stated[name].prefix);
+        }
+    }
+    alarms
+}
+
+/// The stations with each address, by ARP tables and agents.
+fn addresses(views: &DeviceViews) -> HashMap<IpAddr, HashSet<Mac>> {
+    let mut addresses: HashMap<IpAddr, HashSet<Mac>> = HashMap::new();
+    for view in views.values() {
+        for row in view.arp.iter().flatten() {
+            addresses.entry(row.ip).or_default().insert(row.mac);
+        }
+        for card in view.host.iter().flat_map(|report| &report.nics) {
+            for (address, _) in &card.addresses {
+                addresses.entry(*address).or_default().extend(card.mac);
+            }
+        }
+    }
+    addresses
+}
+
+/// The stations that the switches of a network learned.
+fn stations(views: &DeviceViews, network: &Network) -> HashSet<Mac> {
+    let views = network
+        .switches
+        .iter()
+        .filter_map(|switch| views.get(switch));
+    let rows = views.flat_map(|view| view.fdb.iter().flatten());
+    rows.map(|row| row.mac).collect()
+}
