@@ -137,7 +137,8 @@ struct LabMpirunArgs {
 enum NetworkFlag {
     /// That of the topology file's switches
     Data,
-    /// The one beside it, without switches and limits
+    /// The one beside it, without switches and limits unless the topology file has a network of
+    /// this name
     Management,
 }
 
@@ -412,18 +413,23 @@ fn up(args: &LabUpArgs) -> anyhow::Result<()> {
     let program = std::env::current_exe().context("the path of this program")?;
     let name = &args.name.get();
     let lab = Lab::up(name, &topology, args.options(), &program)?;
-    let status = lab.status()?;
+    let (plan, status) = (lab.plan()?, lab.status()?);
     tell!(
-        "lab \"{name}\" is up after {:.1} s: {}, {}{}; try: heddle lab exec --name \
+        "lab \"{name}\" is up after {:.1} s: {}{}, {}{}; try: heddle lab exec --name \
          {name} ctl -- heddle discover --inventory {}",
         began.elapsed().as_secs_f64(),
-        counted(topology.switches.len(), "switch"),
+        if topology.networks.is_empty() {
+            String::new()
+        } else {
+            counted(topology.all_networks().count(), "network") + ", "
+        },
+        counted(plan.switches().count(), "switch"),
         if topology.routers.is_empty() {
             String::new()
         } else {
             counted(topology.routers.len(), "router") + ", "
         },
-        counted(topology.hosts.len(), "host"),
+        counted(plan.hosts().count(), "host"),
         lab.inventory_path().display()
     );
     for cable in status

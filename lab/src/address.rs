@@ -1,5 +1,5 @@
-//! A node's place on the data network: its addresses, its pinned neighbours, its routes to other
-//! segments.
+//! A node's place on the networks with switches: its addresses, its pinned neighbours, its routes to
+//! other segments.
 use crate::error::LabResult;
 use crate::netlink::NetlinkNamespace;
 use crate::plan::{LabNodeKind, LabPlan, LabSegment, SegmentMember};
@@ -37,7 +37,7 @@ async fn at(
     member: &SegmentMember,
 ) -> LabResult<()> {
     let port = &member.port;
-    if plan.node(&member.node)?.kind == LabNodeKind::Switch {
+    if plan.node(&member.node)?.kind == LabNodeKind::Switch || segment.is_management() {
         wire.add_address(port, member.address, segment.prefix)
             .await?;
     } else {

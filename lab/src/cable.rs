@@ -25,21 +25,14 @@ pub(crate) async fn move_host(
             "move {host} {switch}: expected a host and a switch"
         )));
     }
-    let index = plan.cables.iter().position(|c| c.a.node == host);
+    let card = card(plan, host, switch)?;
+    let index = plan.cables.iter().position(|c| c.a == card);
     let index = index.ok_or_else(|| LabError::Refused(format!("move {host}: it has no cable")))?;
     let mut cable = plan.cables[index].clone();
     if cable.b.node == switch {
         return Err(LabError::Refused(format!(
             "move {host} {switch}: it is there already, on port {}",
             cable.b.port
-        )));
-    }
-    let segment = |node: &str| plan.places(node).next().map(|(segment, _)| segment.network);
-    if segment(host) != segment(switch) {
-        let hint = "nobody could reach its address there; move it to a switch on this side \
-                    of the router";
-        return Err(LabError::Refused(format!(
-            "move {host} {switch}: there is a router between; {hint}"
         )));
     }
     let from = std::mem::replace(&mut cable.b, plan.free_port(switch));
@@ -54,12 +47,40 @@ pub(crate) async fn move_host(
         },
     )
     .await?;
-    own.set_up("eth0", true).await?;
+    own.set_up(&card.port, true).await?;
     plug_in(plan, &new, &cable.b, &cable).await?;
     let to = cable.b.clone();
     state.plan.cables[index] = cable;
     state.save()?;
     Ok((from, to))
+}
+
+/// A host's card in the segment of a switch.
+fn card(plan: &LabPlan, host: &str, switch: &str) -> LabResult<PortEnd> {
+    let refused = |why: &str| Err(LabError::Refused(format!("move {host} {switch}: {why}")));
+    let Some(target) = plan.network_of(switch) else {
+        return refused("the switch is in no network");
+    };
+    let mut own = plan.places(host);
+    if let Some((_, member)) = own.find(|(segment, _)| segment.network == target.network) {
+        return Ok(PortEnd {
+            node: host.to_owned(),
+            port: member.port.clone(),
+        });
+    }
+    if plan
+        .places(host)
+        .any(|(segment, _)| segment.name == target.name)
+    {
+        return refused(
+            "there is a router between; nobody could reach its address there; move it to a switch on \
+             this side of the router",
+        );
+    }
+    let name = target.name.as_deref().unwrap_or_default();
+    refused(&format!(
+        "the host has no card in the switch's network \"{name}\"; move it within its networks"
+    ))
 }
 
 /// Sets both ends of every cable between two nodes down.
@@ -185,4 +206,32 @@ fn wire(lab: &LabName, node: &str) -> LabResult<NetlinkNamespace> {
         LabError::Refused(format!("lab \"{lab}\": node \"{node}\" is not running"))
     })?;
     NetlinkNamespace::open(node, &path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::LabOptions;
+    use inventory::TopologyFile;
+
+    #[test]
+    fn a_host_moves_by_its_card_in_the_switchs_network() {
+        let text = "switches: [d0, d1, m0]
+hosts:
+  n0: {cards: [{switch: d0, network: data, rate: 10G}, {switch: m0, network: management}]}
+  n1: {cards: [{switch: d1, network: data, rate: 10G}]}
+links: [{a: d0, b: d1}]
+networks: {data: {}, management: {}}
+";
+        let file = TopologyFile::parse("t.yaml", text).unwrap();
+        let plan = LabPlan::new(&file, LabOptions::default()).unwrap();
+        let moved = |host, switch| card(&plan, host, switch).map(|end| end.port);
+        assert_eq!(moved("n0", "d1").unwrap(), "eth0");
+        assert_eq!(moved("n0", "m0").unwrap(), "mgmt0");
+        let refused = moved("n1", "m0").unwrap_err().to_string();
+        assert!(
+            refused.contains("the host has no card in the switch's network \"management\""),
+            "{refused}"
+        );
+    }
 }

@@ -31,13 +31,13 @@ pub struct JobConditions {
     pub beside: Vec<TrafficBeside>,
 }
 
-/// One of a lab's two networks.
+/// One of the two networks that every lab has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LibraryNetwork {
     /// 10.77.0.0/16, on the switches of the topology file.
     #[default]
     Data,
-    /// 10.78.0.0/16, which no switch of the topology file and no rate limits.
+    /// 10.78.0.0/16. It has switches and rates only if the topology file has a network of this name.
     Management,
 }
 

@@ -33,7 +33,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) fn start(node: &LabNode, plan: &LabPlan, logs: &Path) -> LabResult<()> {
     match node.kind {
         LabNodeKind::Control => Ok(()),
-        LabNodeKind::Host => lldpd(node, logs),
+        LabNodeKind::Host => lldpd(node, plan, logs),
         LabNodeKind::Switch | LabNodeKind::Router => {
             fs::write("/run/snmp/snmpd.conf", snmpd_conf(node, plan))
                 .during(|| "/run/snmp/snmpd.conf".into())?;
@@ -63,7 +63,7 @@ pub(crate) fn start(node: &LabNode, plan: &LabPlan, logs: &Path) -> LabResult<()
                 INTERFACE_CACHE_SECONDS,
                 Duration::from_secs(1),
             );
-            lldpd(node, logs)?;
+            lldpd(node, plan, logs)?;
             if node.kind == LabNodeKind::Switch {
                 // snmpd starts the program at the first request, and the program has to run in
                 // order to count topology changes.
@@ -74,8 +74,8 @@ pub(crate) fn start(node: &LabNode, plan: &LabPlan, logs: &Path) -> LabResult<()
     }
 }
 
-fn lldpd(node: &LabNode, logs: &Path) -> LabResult<()> {
-    fs::write("/run/lldpd.conf", lldpd_conf(node)).during(|| "/run/lldpd.conf".into())?;
+fn lldpd(node: &LabNode, plan: &LabPlan, logs: &Path) -> LabResult<()> {
+    fs::write("/run/lldpd.conf", lldpd_conf(node, plan)).during(|| "/run/lldpd.conf".into())?;
     let mut command = daemon("lldpd");
     command.args(["-d", "-O", "/run/lldpd.conf", "-u", "/run/lldpd.socket"]);
     if node.kind != LabNodeKind::Host {
@@ -130,9 +130,9 @@ fn await_answer(node: &LabNode, program: &str, subtree: &[u8]) -> LabResult<()> 
 
 /// The snmpd of a switch or router: v2c `public`, v3 users `mon` (SHA, AES) and `mon256` (SHA-256,
 /// AES) with pass phrases `authpass12` and `privpass12`, traps to the head node, the lab's
-/// BRIDGE-MIB for a switch, lldpd's LLDP-MIB over AgentX.
+/// BRIDGE-MIB for a switch, lldpd's LLDP-MIB over AgentX. It answers at the management address only.
 fn snmpd_conf(node: &LabNode, plan: &LabPlan) -> String {
-    let name = &node.name;
+    let (name, own) = (&node.name, node.management);
     let sink = plan.nodes[0].management;
     // Layers as sysServices counts them (RFC 3418): 2 is a bridge, 4 a router.
     let (services, bridge) = match node.kind {
@@ -147,7 +147,7 @@ fn snmpd_conf(node: &LabNode, plan: &LabPlan) -> String {
         .map(|(port, rate)| format!("interface {port} 6 {}\n", rate.0))
         .collect();
     format!(
-        "agentaddress udp:161
+        "agentaddress udp:127.0.0.1:161,udp:{own}:161
 sysName {name}
 sysLocation lab
 sysServices {services}
@@ -186,24 +186,34 @@ fn port_rates(node: &LabNode, plan: &LabPlan) -> Vec<(String, BitsPerSec)> {
     if node.kind == LabNodeKind::Router {
         return rates;
     }
-    let spare = plan
-        .cables
+    let network = plan.network_of(&node.name).map(|own| &own.name);
+    let of_hosts = plan.cables.iter().filter(|c| {
+        let there = plan.network_of(&c.b.node).map(|other| &other.name);
+        there == network && plan.hosts().any(|h| h.name == c.a.node)
+    });
+    let spare = of_hosts.map(|c| c.rate).max();
+    let spare = spare.unwrap_or(BitsPerSec::GIGABIT);
+    let known = rates
         .iter()
-        .filter(|c| c.a.port == "eth0")
-        .map(|c| c.rate)
-        .max()
-        .unwrap_or(BitsPerSec::GIGABIT);
-    let known = rates.len();
+        .filter(|(port, _)| port.starts_with("swp"))
+        .count();
     rates.extend((known + 1..=known + 16).map(|k| (format!("swp{k}"), spare)));
     rates
 }
 
-fn lldpd_conf(node: &LabNode) -> String {
-    let ports = match node.kind {
-        LabNodeKind::Switch => "swp*",
-        LabNodeKind::Router => "ge*",
-        _ => "eth0",
-    };
+/// The lldpd of a node speaks at every port and card with a cable.
+fn lldpd_conf(node: &LabNode, plan: &LabPlan) -> String {
+    let mut ports: Vec<&str> = plan
+        .places(&node.name)
+        .map(|(_, m)| m.port.as_str())
+        .collect();
+    match node.kind {
+        LabNodeKind::Switch => ports.push("swp*"),
+        LabNodeKind::Router => ports.push("ge*"),
+        LabNodeKind::Control | LabNodeKind::Host => {}
+    }
+    ports.retain(|port| *port != "br0");
+    let ports = ports.join(",");
     format!(
         "configure system hostname {}
 configure system interface pattern {ports}

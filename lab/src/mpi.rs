@@ -122,7 +122,9 @@ pub fn run(lab: &str, job: &MpiJob, program: &[OsString]) -> LabResult<i32> {
 fn hosts(plan: &LabPlan, job: &MpiJob) -> LabResult<Vec<String>> {
     let taken = job.conditions.taken();
     let mut hosts: Vec<String> = if job.hosts.is_empty() {
-        let free = plan.hosts().filter(|h| !taken.contains(&&h.name[..]));
+        let free = plan
+            .hosts()
+            .filter(|h| h.data.is_some() && !taken.contains(&&h.name[..]));
         free.map(|h| h.name.clone()).collect()
     } else {
         job.hosts.clone()

@@ -8,10 +8,16 @@
 //! |---|---|---|
 //! | data, 10.77.0.0/16 | hosts' `eth0` | from 10.77.0.1 |
 //! | | switches' `br0` | from 10.77.254.1 |
-//! | management, 10.78.0.0/16, unshaped | `ctl` | 10.78.255.254 |
+//! | management, 10.78.0.0/16 | `ctl` | 10.78.255.254 |
 //! | | switches | from 10.78.1.1 |
 //! | | routers | from 10.78.64.1 |
-//! | | hosts | from 10.78.128.1 |
+//! | | hosts' `mgmt0` | from 10.78.128.1 |
+//! | further ones, 10.79.0.0/16, 10.80.0.0/16, … | hosts' `eth1`, `eth2`, … | from 10.79.0.1 |
+//! | | switches' `br0` | from 10.79.254.1 |
+//!
+//! The management network has the switches that the file's network `management` names. If there is none,
+//! it is an unshaped star around the head node.
+mod networks;
 mod segments;
 mod ways;
 
@@ -31,7 +37,7 @@ pub const CONTROL: &str = "ctl";
 /// The relay, which carries the cables that have a delay. No node can have this name.
 pub(crate) const RELAY: &str = ".relay";
 
-/// Prefix length of both networks.
+/// Prefix length of every network that no router divides.
 pub(crate) const PREFIX: u8 = 16;
 
 /// Options of a lab; the defaults are those of the command line.
@@ -88,10 +94,10 @@ pub struct LabNode {
     pub kind: LabNodeKind,
     /// Its address on the management network.
     pub management: Ipv4Addr,
-    /// Its address on the data network, a router's at its first port; the head node has none.
+    /// Its address on its first network other than that for management, a router's at its first
+    /// port. The head node and the switches of the management network have none.
     pub data: Option<Ipv4Addr>,
-    /// The MAC address of a host's `eth0` or a switch's bridge; those of a router's ports follow
-    /// it.
+    /// The MAC address of a host's `eth0` or a switch's bridge; those of further ports follow it.
     pub mac: Mac,
     /// The STP bridge priority of a switch.
     pub priority: u16,
@@ -102,8 +108,16 @@ pub struct LabNode {
 pub struct PortEnd {
     /// The node.
     pub node: String,
-    /// Its interface: `swp3` of a switch, `ge1` of a router, `eth0` of a host.
+    /// Its interface: `swp3` of a switch, `ge1` of a router, `eth0` of a host. A switch or router is
+    /// managed through its `eth0`, a host through its `mgmt0`.
     pub port: String,
+}
+
+impl PortEnd {
+    /// True if it is a port of a switch's bridge.
+    pub(crate) fn is_bridged(&self) -> bool {
+        self.port.starts_with("swp")
+    }
 }
 
 /// A cable.
@@ -137,9 +151,10 @@ pub struct LabPlan {
     pub options: LabOptions,
     /// The head node, then switches, routers and hosts in the order of the file.
     pub nodes: Vec<LabNode>,
-    /// Trunks in the order of the file, then the hosts' cables.
+    /// By network: trunks in the order of the file, then the hosts' cables. The management network
+    /// comes last, with the cables of the head node and of other networks' switches after those.
     pub cables: Vec<LabCable>,
-    /// The subnets: one, or several that routers divide.
+    /// The subnets: one for each network, several where routers divide the main one.
     pub segments: Vec<LabSegment>,
 }
 
@@ -156,64 +171,15 @@ impl LabPlan {
             cables: Vec::new(),
             segments: Vec::new(),
         };
-        for link in &file.links {
-            let blocked = link.state == Some(inventory::topology::LinkState::Blocked);
-            let between_switches = [&link.a, &link.b]
-                .into_iter()
-                .all(|end| file.switches.contains(end));
-            if blocked && !between_switches {
-                let text = format!(
-                    "link {}-{}: state blocked: a router takes no part in STP; leave the link out",
-                    link.a, link.b
-                );
-                return Err(LabError::Refused(text));
-            }
-            let a = plan.free_port(&link.a);
-            let b = plan.free_port(&link.b);
-            plan.cables.push(LabCable {
-                a,
-                b,
-                rate: link.rate,
-                delay: link.delay,
-                cut: false,
-                expect_blocked: blocked,
-            });
+        for network in networks::in_file(file)? {
+            plan.add_network(&network)?;
         }
-        for (name, host) in &file.hosts {
-            let a = PortEnd {
-                node: name.clone(),
-                port: "eth0".into(),
-            };
-            let b = plan.free_port(&host.switch);
-            plan.cables.push(LabCable {
-                a,
-                b,
-                rate: host.rate,
-                delay: host.delay,
-                cut: false,
-                expect_blocked: false,
-            });
+        for node in &mut plan.nodes {
+            let beside = plan.segments.iter().filter(|s| !s.is_management());
+            let mut members = beside.flat_map(|s| &s.members);
+            node.data = members.find(|m| m.node == node.name).map(|m| m.address);
         }
-        plan.part()?;
         Ok(plan)
-    }
-
-    /// Divides the network at its routers, and gives every node the addresses of its segments.
-    fn part(&mut self) -> LabResult<()> {
-        if self.routers().next().is_none() {
-            self.segments = segments::one(&self.nodes);
-            return Ok(());
-        }
-        self.segments = segments::between(&self.nodes, &self.cables, |end| self.port_mac(end))?;
-        for node in &mut self.nodes {
-            let mut own = self
-                .segments
-                .iter()
-                .flat_map(|s| &s.members)
-                .filter(|m| m.node == node.name);
-            node.data = own.next().map(|m| m.address);
-        }
-        Ok(())
     }
 
     /// The node of this name.
@@ -261,17 +227,6 @@ impl LabPlan {
         segments::routes(&self.segments, &self.nodes, node)
     }
 
-    /// The file with the hosts' addresses in this lab.
-    pub(crate) fn addressed(&self, file: &TopologyFile) -> TopologyFile {
-        let mut file = file.clone();
-        for host in self.hosts() {
-            if let Some(stated) = file.hosts.get_mut(&host.name) {
-                stated.address = host.data.map(Into::into);
-            }
-        }
-        file
-    }
-
     /// The lowest port of a switch or router without a cable.
     pub(crate) fn free_port(&self, node: &str) -> PortEnd {
         let kind = if self.routers().any(|r| r.name == node) {
@@ -301,13 +256,14 @@ impl LabPlan {
         let Some(node) = self.nodes.iter().find(|n| n.name == end.node) else {
             return Mac::default();
         };
+        let [a, b, c, d, e, _] = node.mac.0;
+        if end.port == management_port(node.kind) {
+            return Mac([a, 0x4d, c, d, e, 0]);
+        }
         let number = end
             .port
-            .strip_prefix("swp")
-            .or_else(|| end.port.strip_prefix("ge"));
-        let number: u8 = number.and_then(|n| n.parse().ok()).unwrap_or(0);
-        let [a, b, c, d, e, _] = node.mac.0;
-        Mac([a, b, c, d, e, number])
+            .trim_start_matches(|c: char| c.is_ascii_alphabetic());
+        Mac([a, b, c, d, e, number.parse().unwrap_or(0)])
     }
 
     /// True if some cable has a delay, so that the relay runs.
@@ -357,39 +313,26 @@ impl LabPlan {
     }
 }
 
-/// The head node, then switches, routers and hosts.
+/// The head node, then switches, routers and hosts. Nobody has an address beside that for management yet.
 fn nodes(file: &TopologyFile) -> LabResult<Vec<LabNode>> {
     let control = Ipv4Addr::new(10, 78, 255, 254);
-    let mut nodes = vec![node(
-        CONTROL,
-        LabNodeKind::Control,
-        control,
-        None,
-        mac(0, 0),
-    )];
-    for (i, name) in file.switches.iter().enumerate() {
-        let data = Ipv4Addr::new(10, 77, 254 - (i / 250) as u8, (i % 250) as u8 + 1);
+    let mut nodes = vec![node(CONTROL, LabNodeKind::Control, control, mac(0, 0))];
+    for (i, name) in networks::switches(file).enumerate() {
         let management = address(78, 1, i)?;
         nodes.push(LabNode {
             // The file's order decides which bridge is better: by priority in the steps of the
             // standard, then by address.
             priority: 4096 * (i as u16 + 1).min(8),
-            ..node(name, LabNodeKind::Switch, management, Some(data), mac(1, i))
+            ..node(name, LabNodeKind::Switch, management, mac(1, i))
         });
     }
     for (i, name) in file.routers.iter().enumerate() {
         let management = address(78, 64, i)?;
-        nodes.push(node(name, LabNodeKind::Router, management, None, mac(3, i)));
+        nodes.push(node(name, LabNodeKind::Router, management, mac(3, i)));
     }
-    for (i, name) in file.hosts.keys().enumerate() {
-        let (management, data) = (address(78, 128, i)?, address(77, 0, i)?);
-        nodes.push(node(
-            name,
-            LabNodeKind::Host,
-            management,
-            Some(data),
-            mac(2, i),
-        ));
+    for (i, name) in networks::hosts(file).into_iter().enumerate() {
+        let management = address(78, 128, i)?;
+        nodes.push(node(name, LabNodeKind::Host, management, mac(2, i)));
     }
     for node in &nodes[1..] {
         // Names become host names and parts of file names.
@@ -403,20 +346,23 @@ fn nodes(file: &TopologyFile) -> LabResult<Vec<LabNode>> {
     Ok(nodes)
 }
 
-fn node(
-    name: &str,
-    kind: LabNodeKind,
-    management: Ipv4Addr,
-    data: Option<Ipv4Addr>,
-    mac: Mac,
-) -> LabNode {
+fn node(name: &str, kind: LabNodeKind, management: Ipv4Addr, mac: Mac) -> LabNode {
     LabNode {
         name: name.to_owned(),
         kind,
         management,
-        data,
+        data: None,
         mac,
         priority: 0,
+    }
+}
+
+/// The name of a node's management interface.
+pub(crate) fn management_port(kind: LabNodeKind) -> &'static str {
+    if matches!(kind, LabNodeKind::Switch | LabNodeKind::Router) {
+        "eth0"
+    } else {
+        "mgmt0"
     }
 }
 

@@ -2,7 +2,7 @@
 use crate::error::LabResult;
 use crate::name::LabName;
 use crate::netlink::{NetlinkNamespace, StpPortState};
-use crate::plan::{LabNodeKind, LabPlan, RELAY};
+use crate::plan::{LabNode, LabNodeKind, LabPlan, RELAY};
 use crate::state::{InitIdentity, LabState};
 use inventory::Mac;
 use serde::Serialize;
@@ -33,9 +33,9 @@ pub struct NodeStatus {
     pub kind: LabNodeKind,
     /// Management address.
     pub management: String,
-    /// Address on the data network, a router's at its first port.
+    /// Address on its first network other than that for management, a router's at its first port.
     pub data: Option<String>,
-    /// A router's ports with their addresses.
+    /// The ports of a router, and the cards of a host with several, with their addresses.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ports: Vec<(String, String)>,
     /// The process number of its init in the caller's namespace; `None`: it does not run.
@@ -78,18 +78,12 @@ impl LabStatus {
 /// Reads the state of every node. Call this inside a tokio runtime.
 pub(crate) async fn status(state: &LabState) -> LabResult<LabStatus> {
     let plan = &state.plan;
-    let node = |n: &crate::plan::LabNode| NodeStatus {
+    let node = |n: &LabNode| NodeStatus {
         name: n.name.clone(),
         kind: n.kind,
         management: n.management.to_string(),
         data: n.data.map(|a| a.to_string()),
-        ports: match n.kind {
-            LabNodeKind::Router => plan
-                .places(&n.name)
-                .map(|(_, m)| (m.port.clone(), m.address.to_string()))
-                .collect(),
-            _ => Vec::new(),
-        },
+        ports: ports(plan, n),
         pid: InitIdentity::pid(&state.name, &n.name),
     };
     let nodes: Vec<NodeStatus> = plan.nodes.iter().map(node).collect();
@@ -123,6 +117,19 @@ pub(crate) async fn status(state: &LabState) -> LabResult<LabStatus> {
         nodes,
         cables: cables(plan, &ports, carried),
     })
+}
+
+/// What a node's addresses do not tell: a router's ports, and the cards of a host with several.
+fn ports(plan: &LabPlan, node: &LabNode) -> Vec<(String, String)> {
+    let all = plan.places(&node.name);
+    let all: Vec<_> = all
+        .map(|(_, m)| (m.port.clone(), m.address.to_string()))
+        .collect();
+    match node.kind {
+        LabNodeKind::Router => all,
+        LabNodeKind::Host if all.len() > 1 => all,
+        _ => Vec::new(),
+    }
 }
 
 /// A path to the network namespace of a running node. It goes by the init's process, because the

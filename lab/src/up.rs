@@ -2,7 +2,9 @@
 use crate::error::{KernelErrorContext, LabError, LabResult};
 use crate::name::LabName;
 use crate::netlink::{self, NetlinkNamespace, StpPortState, VethEnd};
-use crate::plan::{LabCable, LabNode, LabNodeKind, LabOptions, LabPlan, PREFIX, PortEnd, RELAY};
+use crate::plan::{
+    LabCable, LabNode, LabNodeKind, LabOptions, LabPlan, PREFIX, PortEnd, RELAY, management_port,
+};
 use crate::port_shape::PortShape;
 use crate::state::{self, LabLock, LabState};
 use crate::{address, down, netns, node, relay};
@@ -108,16 +110,23 @@ async fn build(state: &LabState) -> LabResult<()> {
         }),
     )
     .await?;
-    try_join_all(
-        plan.cables
-            .iter()
-            .enumerate()
-            .map(|(number, c)| connect(plan, &wires, number, c)),
-    )
-    .await?;
-    // This comes after the cables: lldpd takes the first interface's address as the chassis id, and
-    // that should be an address that the bridges see.
-    wire_management(plan, &wires).await?;
+    // Management comes after the other cables: lldpd takes the first interface's address as the chassis
+    // id, and that should be an address that the bridges see.
+    let (management, others): (Vec<_>, Vec<_>) = (0..)
+        .zip(&plan.cables)
+        .partition(|(_, c)| plan.is_for_management(c));
+    for cables in [others, management] {
+        try_join_all(
+            cables
+                .into_iter()
+                .map(|(number, c)| connect(plan, &wires, number, c)),
+        )
+        .await?;
+    }
+    try_join_all(wires.values().map(|wire| wire.set_up("lo", true))).await?;
+    if !plan.has_management_switches() {
+        wire_management(plan, &wires).await?;
+    }
     try_join_all(
         plan.nodes
             .iter()
@@ -140,7 +149,6 @@ async fn build(state: &LabState) -> LabResult<()> {
 /// Gives every node an unshaped cable to a bridge in the head node, beside the emulated network.
 async fn wire_management(plan: &LabPlan, wires: &HashMap<&str, NetlinkNamespace>) -> LabResult<()> {
     let control = &wires[crate::plan::CONTROL];
-    control.set_up("lo", true).await?;
     control.add_plain_bridge(MANAGEMENT).await?;
     control
         .add_address(MANAGEMENT, plan.nodes[0].management, PREFIX)
@@ -169,22 +177,12 @@ async fn wire_management(plan: &LabPlan, wires: &HashMap<&str, NetlinkNamespace>
                 )
                 .await?;
                 control.enslave(&there, MANAGEMENT, None).await?;
-                wire.set_up("lo", true).await?;
                 wire.set_up(port, true).await?;
                 wire.add_address(port, node.management, PREFIX).await
             }),
     )
     .await
     .map(drop)
-}
-
-/// The name of a node's management interface.
-pub(crate) fn management_port(kind: LabNodeKind) -> &'static str {
-    if matches!(kind, LabNodeKind::Switch | LabNodeKind::Router) {
-        "eth0"
-    } else {
-        "mgmt0"
-    }
 }
 
 /// Makes the plan's cable of this number between two nodes, and plugs both ends. The relay carries
@@ -249,7 +247,7 @@ pub(crate) async fn plug_in(
         wire.complete_checksums(port)?;
     }
     match kind {
-        LabNodeKind::Switch => {
+        LabNodeKind::Switch if end.is_bridged() => {
             wire.end_ownership(port).await?;
             wire.enslave(port, "br0", Some(crate::plan::path_cost(cable.rate)))
                 .await
@@ -343,11 +341,7 @@ fn unsettled(plan: &LabPlan, ports: &HashMap<&str, Vec<StpPortState>>) -> Option
             ));
         }
     }
-    let bridges = |c: &&LabCable| {
-        [&c.a, &c.b]
-            .iter()
-            .all(|end| plan.switches().any(|s| s.name == end.node))
-    };
+    let bridges = |c: &&LabCable| c.a.is_bridged() && c.b.is_bridged();
     for cable in plan.cables.iter().filter(bridges) {
         let roots = [&cable.a, &cable.b].map(|e| find(&e.node, &e.port).map(|p| p.root));
         if roots[0] != roots[1] {

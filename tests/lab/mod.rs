@@ -6,6 +6,7 @@ mod conditions;
 mod mpirun;
 mod names;
 mod network;
+mod several_networks;
 
 const TWO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/lab/topologies/two.yaml");
 

@@ -1,9 +1,9 @@
 //! Segments and the routes between them. A segment is a part of the network that frames cross
 //! without a router, and is a subnet.
 //!
-//! A lab without routers is one segment, 10.77.0.0/16. With routers, segment `k` is 10.77.`k`.0/24:
-//! hosts have addresses from `.1`, switches from `.201`, routers' ports from `.241`.
-use super::{LabCable, LabNode, LabNodeKind, PREFIX};
+//! A network without routers is one segment. With routers, segment `k` is 10.77.`k`.0/24: hosts have
+//! addresses from `.1`, switches from `.201`, routers' ports from `.241`.
+use super::{LabCable, LabNode, LabNodeKind};
 use crate::error::{LabError, LabResult};
 use inventory::Mac;
 use petgraph::unionfind::UnionFind;
@@ -14,6 +14,8 @@ use std::net::Ipv4Addr;
 /// A part of the network that frames cross without a router.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LabSegment {
+    /// The name of its network, if the topology file names several.
+    pub name: Option<String>,
     /// Its subnet.
     pub network: Ipv4Addr,
     /// The length of the subnet's prefix.
@@ -27,7 +29,8 @@ pub struct LabSegment {
 pub struct SegmentMember {
     /// The node.
     pub node: String,
-    /// Its interface: `eth0` of a host, `br0` of a switch, `ge1` of a router.
+    /// Its interface: a host's card, `br0` of a switch, `ge1` of a router; the port by which a switch
+    /// or router is managed.
     pub port: String,
     /// Its address.
     pub address: Ipv4Addr,
@@ -52,32 +55,17 @@ const HOSTS: (u8, usize) = (1, 200);
 const SWITCHES: (u8, usize) = (201, 40);
 const ROUTERS: (u8, usize) = (241, 14);
 
-/// The only segment of a lab without routers. Hosts and switches have their addresses already.
-pub(super) fn one(nodes: &[LabNode]) -> Vec<LabSegment> {
-    let member = |n: &LabNode| {
-        let port = if n.kind == LabNodeKind::Switch {
-            "br0"
-        } else {
-            "eth0"
-        };
-        Some(SegmentMember {
-            node: n.name.clone(),
-            port: port.into(),
-            address: n.data?,
-            mac: n.mac,
-        })
-    };
-    vec![LabSegment {
-        network: Ipv4Addr::new(10, 77, 0, 0),
-        prefix: PREFIX,
-        members: nodes.iter().filter_map(member).collect(),
-    }]
+impl LabSegment {
+    /// True for that of the network in which the switches are asked.
+    pub(crate) fn is_management(&self) -> bool {
+        self.network == super::networks::MANAGEMENT_SUBNET
+    }
 }
 
-/// The segments of a lab with routers: first those with switches, in the order of the file. `mac`
+/// The segments of a network with routers: first those with switches, in the order of the file. `mac`
 /// gives the MAC address of a port.
 pub(super) fn between(
-    nodes: &[LabNode],
+    nodes: &[&LabNode],
     cables: &[LabCable],
     mac: impl Fn(&super::PortEnd) -> Mac,
 ) -> LabResult<Vec<LabSegment>> {
@@ -178,6 +166,7 @@ fn addressed(number: usize, groups: [Vec<SegmentMember>; 3]) -> LabResult<LabSeg
             twice.node
         ))),
         None => Ok(LabSegment {
+            name: None,
             network: Ipv4Addr::new(10, 77, third, 0),
             prefix: 24,
             members,

@@ -1,5 +1,5 @@
 //! Pairs of nodes, and the ways between them.
-use super::LabPlan;
+use super::{LabCable, LabPlan};
 use crate::error::{LabError, LabResult};
 use inventory::BitsPerSec;
 use petgraph::algo::astar;
@@ -16,8 +16,8 @@ impl LabPlan {
         splits.find(|(a, b)| self.node(a).is_ok() && self.node(b).is_ok())
     }
 
-    /// The rate of the slowest cable on the shortest way between two nodes. Cables that are cut, or
-    /// that STP is expected to block, are no part of a way.
+    /// The rate of the slowest cable on the shortest way between two nodes over the main network.
+    /// Cables that are cut, or that STP is expected to block, are no part of a way.
     ///
     /// # Errors
     /// [`LabError::Refused`] for an unknown node, and if there is no way.
@@ -30,7 +30,8 @@ impl LabPlan {
             .iter()
             .map(|node| (node.name.as_str(), network.add_node(&node.name)))
             .collect();
-        for cable in self.cables.iter().filter(|c| !c.cut && !c.expect_blocked) {
+        let usable = |c: &&LabCable| !c.cut && !c.expect_blocked && self.is_main(c);
+        for cable in self.cables.iter().filter(usable) {
             network.add_edge(
                 nodes[&cable.a.node[..]],
                 nodes[&cable.b.node[..]],
