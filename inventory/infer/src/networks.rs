@@ -44,6 +44,11 @@ pub(crate) fn is_own_port(facts: &Facts<'_>, end: &ClaimEnd, other: &ClaimEnd) -
         && behind.all(|mac| own.macs.contains(&mac))
 }
 
+/// True if a device forwards nothing through one end of a cable.
+pub(crate) fn ends_at_own_port(facts: &Facts<'_>, [a, b]: &[ClaimEnd; 2]) -> bool {
+    is_own_port(facts, a, b) || is_own_port(facts, b, a)
+}
+
 /// Switches between which frames may cross cables.
 pub(crate) struct BridgedParts(UnionFind<usize>);
 

@@ -32,6 +32,10 @@ fn cold(c: &mut Criterion) {
             "one switch in a hundred without LLDP",
             network(|o| o.mute = 0.01),
         ),
+        (
+            "a management network beside the other",
+            network(|o| o.odd.management = true),
+        ),
     ];
     for (
         name,

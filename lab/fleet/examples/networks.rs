@@ -23,9 +23,8 @@ fn next(args: &mut Args, what: &str) -> Result<String, String> {
 
 fn situation(folder: &Path, args: &mut Args) -> Result<GeneratedNetwork, Box<dyn Error>> {
     let name = next(args, "SITUATION")?;
-    let known = NetworkSituation::ALL.map(|s| s.to_string());
-    let situation = NetworkSituation::ALL
-        .into_iter()
+    let known: Vec<String> = NetworkSituation::all().map(|s| s.to_string()).collect();
+    let situation = NetworkSituation::all()
         .find(|s| s.to_string() == name)
         .ok_or_else(|| {
             format!(

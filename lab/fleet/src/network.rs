@@ -8,6 +8,7 @@
 //! Each step is computed as in a real network. The spanning tree follows from bridge identifiers
 //! and path costs, forwarding databases follow from the conversations that passed each bridge, and
 //! LLDP frames go as far as bridges let them.
+mod beside;
 mod habit;
 mod neighbours;
 mod oddities;
@@ -54,6 +55,8 @@ pub struct GeneratedNetwork {
     pub voices: Vec<LinkVoice>,
     /// Switches of the inventory that do not answer.
     pub silent: BTreeSet<String>,
+    /// The bridges of each network, the main one first.
+    pub networks: Vec<BTreeSet<String>>,
 }
 
 /// The truth about a node, beside its links.
@@ -103,6 +106,7 @@ pub fn generate(options: &NetworkOptions, seed: u64) -> GeneratedNetwork {
         layers,
         nodes: statements::nodes(&wiring),
         voices,
+        networks: statements::networks(&wiring),
         silent: wiring
             .nodes
             .iter()

@@ -34,8 +34,12 @@ use std::fmt::Write;
 use std::thread;
 use verdict::InferenceVerdict;
 
-/// The number of networks.
-const NETWORKS: u64 = if cfg!(debug_assertions) { 68 } else { 1_000 };
+/// The number of clusters with one network, and of those with several.
+const CLUSTERS: [u64; 2] = if cfg!(debug_assertions) {
+    [68, 6]
+} else {
+    [1_000, 100]
+};
 
 /// Situation, whether some bridges are not asked, whether it is inferred from recordings alone.
 type VerdictKey = (NetworkSituation, bool, bool);
@@ -52,8 +56,8 @@ fn read_back(network: &GeneratedNetwork) -> DeviceViews {
     views
 }
 
-fn verdicts(seed: u64) -> [(VerdictKey, InferenceVerdict); 2] {
-    let all = NetworkSituation::ALL;
+/// The verdicts on the network of a seed, whose situation is one of these.
+fn verdicts(all: &[NetworkSituation], seed: u64) -> [(VerdictKey, InferenceVerdict); 2] {
     let situation = all[(seed % all.len() as u64) as usize];
     let unasked = seed / all.len() as u64 % 2 == 1;
     let network = generate(&situation.options(seed, unasked), seed);
@@ -78,11 +82,23 @@ fn verdicts(seed: u64) -> [(VerdictKey, InferenceVerdict); 2] {
     })
 }
 
-fn judged(networks: u64) -> BTreeMap<VerdictKey, InferenceVerdict> {
+fn judged(clusters: [u64; 2]) -> BTreeMap<VerdictKey, InferenceVerdict> {
     let workers = 2;
+    let situations: [&[NetworkSituation]; 2] =
+        [&NetworkSituation::OF_ONE, &NetworkSituation::OF_SEVERAL];
+    let numbered = situations.into_iter().zip(clusters);
+    let seeds: Vec<(&[NetworkSituation], u64)> = numbered
+        .flat_map(|(all, clusters)| (0..clusters).map(move |seed| (all, seed)))
+        .collect();
     let mut sums: BTreeMap<VerdictKey, InferenceVerdict> = BTreeMap::new();
     let parts: Vec<Vec<_>> = thread::scope(|scope| {
-        let work = |w: u64| move || (w..networks).step_by(workers).flat_map(verdicts).collect();
+        let seeds = &seeds;
+        let work = |w: u64| {
+            move || {
+                let own = seeds.iter().skip(w as usize).step_by(workers);
+                own.flat_map(|(all, seed)| verdicts(all, *seed)).collect()
+            }
+        };
         let threads: Vec<_> = (0..workers as u64).map(|w| scope.spawn(work(w))).collect();
         threads
             .into_iter()
@@ -125,7 +141,7 @@ fn table(sums: &BTreeMap<VerdictKey, InferenceVerdict>) -> String {
 fn the_figures_hold_by_situation() {
     let more = std::env::var("HEDDLE_VERDICT_NETWORKS").ok();
     let more: Option<u64> = more.map(|n| n.parse().expect("a number of networks"));
-    let sums = judged(more.unwrap_or(NETWORKS));
+    let sums = judged(more.map_or(CLUSTERS, |n| [n, n / 10]));
     let mut text = table(&sums);
     if let Ok(file) = std::env::var("HEDDLE_VERDICTS") {
         text += &limits::rows(&sums);

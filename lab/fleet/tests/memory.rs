@@ -79,7 +79,7 @@ fn edit(view: &mut DeviceView, dice: &mut StepDice) {
 
 #[test]
 fn what_is_kept_changes_nothing() {
-    for situation in NetworkSituation::ALL.into_iter().step_by(3) {
+    for situation in NetworkSituation::all().step_by(3) {
         let options: NetworkOptions = situation.options(7, false);
         let network = generate(&options, 7);
         let mut views = network.views.clone();

@@ -1,5 +1,5 @@
 //! Forwarding databases, read over known cables. Devices that are joined by known cables form an
-//! island, and a station that an island learned is behind one of its exits.
+//! island, unless a cable ends at a port by which a device is managed, and a station that an island learned is behind one of its exits.
 //!
 //! Source: Y. Bejerano et al., "Physical topology discovery for large multi-subnet networks"
 //! (INFOCOM 2003): they contract the known part and continue with the rest. The step from device to
@@ -11,6 +11,7 @@
 use super::known::Known;
 use crate::facts::ports::PortIx;
 use crate::facts::{DeviceIx, DevicePortIx, Facts, NodeIx};
+use crate::networks::ends_at_own_port;
 use inventory::Mac;
 use inventory::topology::LinkGrade;
 use petgraph::unionfind::UnionFind;
@@ -65,7 +66,7 @@ impl<'f> DeviceIslands<'f> {
         for cable in &known.cables {
             let clear = known.is_clear(cable);
             let ends = cable.ends.each_ref().map(|end| lead(end.node));
-            if clear {
+            if clear && !ends_at_own_port(facts, &cable.ends) {
                 islands.union(place(ends[0]), place(ends[1]));
             }
             for (near, far) in [(&cable.ends[0], ends[1]), (&cable.ends[1], ends[0])] {

@@ -31,19 +31,19 @@ pub(super) struct LearnedHosts<'i, 'f> {
 }
 
 impl<'i, 'f> LearnedHosts<'i, 'f> {
-    /// Reads the rows for the hosts that are not at the device that `named` gives for them.
+    /// Reads the rows for the hosts that are at none of the devices that `named` gives for them.
     pub(super) fn new(
         facts: &'f Facts<'f>,
         islands: &'i DeviceIslands<'f>,
-        named: &HashMap<NodeIx, DeviceIx>,
+        named: &HashMap<NodeIx, Vec<DeviceIx>>,
         unplaced: &'i [NodeIx],
     ) -> LearnedHosts<'i, 'f> {
         let mut wanted = HashSet::new();
         let mut elsewhere = HashMap::new();
         for (host, _, _) in facts.hosts() {
             for mac in facts.identity.macs_of_host(host) {
-                match named.get(&host) {
-                    Some(&device) => _ = elsewhere.insert(mac, device),
+                match named.get(&host).filter(|devices| !devices.is_empty()) {
+                    Some(devices) => _ = elsewhere.insert(mac, &devices[..]),
                     None => _ = wanted.insert(mac),
                 }
             }
@@ -78,7 +78,7 @@ impl<'i, 'f> LearnedHosts<'i, 'f> {
         &mut self,
         device: DeviceIx,
         wanted: &HashSet<Mac>,
-        elsewhere: &HashMap<Mac, DeviceIx>,
+        elsewhere: &HashMap<Mac, &[DeviceIx]>,
     ) {
         let own = &self.facts[device];
         for (port, rows) in own.learned.ports() {
@@ -93,7 +93,7 @@ impl<'i, 'f> LearnedHosts<'i, 'f> {
                     let owner = self.facts.identity.owner_of(*mac);
                     owner.is_some_and(|o| self.bridges(o)) && !own.macs.contains(mac)
                 };
-                foreign += usize::from(elsewhere.get(mac).is_some_and(|d| *d != device));
+                foreign += usize::from(elsewhere.get(mac).is_some_and(|d| !d.contains(&device)));
                 if open && switch() {
                     self.inner.insert((device, port));
                 }

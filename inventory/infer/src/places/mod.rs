@@ -17,7 +17,7 @@ use crate::draft::DraftLink;
 use crate::facts::host_statements::HostStatement;
 use crate::facts::ports::PortIx;
 use crate::facts::{DeviceIx, DevicePortIx, Facts, NodeIx};
-use crate::networks::{BridgedParts, is_own_port};
+use crate::networks::{BridgedParts, ends_at_own_port};
 use crate::readers::host::{self, HostClaims, SilentSwitchPort};
 use inventory::Mac;
 use inventory::alarm::{AlarmKind, HostNotFound, HostPlace};
@@ -64,17 +64,17 @@ pub(crate) fn place_hosts(known: &mut Known<'_>, unplaced: &[NodeIx]) -> Vec<Dra
     let islands = DeviceIslands::new(known);
     let trunks = TrunkPorts::new(known);
     let mut announced = port_tables::announced(facts, &trunks);
-    let heard = |(host, seats): (&NodeIx, &Vec<HostSeat>)| {
-        let seat = seats.iter().find(|s| !s.trunk)?;
-        Some((*host, seat.device))
-    };
-    let named: HashMap<NodeIx, DeviceIx> = announced.iter().filter_map(heard).collect();
+    let parts = bridged_parts(known, unplaced);
+    let named: HashMap<NodeIx, Vec<DeviceIx>> = announced
+        .iter()
+        .map(|(host, seats)| (*host, heard_at(seats, &parts)))
+        .collect();
     let search = SeatSearch {
         facts,
         trunks,
         occupants: PortOccupants::new(facts),
         edges: LearnedHosts::new(facts, &islands, &named, unplaced),
-        parts: bridged_parts(known, unplaced),
+        parts,
     };
     let mut links = Vec::new();
     let mut seated = LinksByPort::new();
@@ -272,10 +272,19 @@ impl SeatSearch<'_, '_> {
     }
 }
 
+/// The device that hears a host, in each part.
+fn heard_at(seats: &[HostSeat], parts: &BridgedParts) -> Vec<DeviceIx> {
+    let mut devices = BTreeMap::new();
+    for seat in seats.iter().filter(|seat| !seat.trunk) {
+        let part = parts.of(seat.device.into());
+        devices.entry(part).or_insert(seat.device);
+    }
+    devices.into_values().collect()
+}
+
 /// The switches that cables may join.
 fn bridged_parts(known: &Known<'_>, unplaced: &[NodeIx]) -> BridgedParts {
-    let forwards =
-        |[a, b]: &[ClaimEnd; 2]| !is_own_port(known.facts, a, b) && !is_own_port(known.facts, b, a);
+    let forwards = |ends| !ends_at_own_port(known.facts, ends);
     let cables = known.cables.iter().filter(|cable| forwards(&cable.ends));
     let ends = cables.map(|cable| cable.ends.each_ref().map(|end| end.node));
     BridgedParts::new(&known.nodes, ends, unplaced)

@@ -74,6 +74,63 @@ fn a_host_has_a_place_in_each_network() {
     );
 }
 
+/// The switches of two networks hear the host. n9, without LLDP, makes the databases count.
+#[test]
+fn a_host_that_is_heard_in_another_network_too_is_no_other_station() {
+    let mut fixture = two_networks();
+    fixture.inventory.hosts.insert(
+        "n9".to_owned(),
+        inventory::inventory_file::InventoryHost {
+            mac: Some(host_mac("n9")),
+            ..Default::default()
+        },
+    );
+    fixture.port("d1", 9, OPEN);
+    fixture.learns("d1", 9, host_mac("n9"));
+    for (host, switch) in [("n0", "d1"), ("n1", "d2")] {
+        fixture.learns(switch, 2, host_mac(host));
+    }
+    let topology = infer(&fixture.inventory, &fixture.views);
+    assert_eq!(topology.alarms, []);
+    assert_eq!(
+        networks(&topology),
+        [("d1".into(), 2, 3), ("m1".into(), 1, 2)]
+    );
+}
+
+/// A mute switch whose own port is on the management network is on no trunk of it.
+#[test]
+fn databases_are_not_read_across_own_ports() {
+    let mut fixture = two_networks();
+    for (switch, port) in [("d1", 6), ("d2", 7)] {
+        fixture.managed_by(switch, port);
+    }
+    let parts = |fixture: &InferenceFixture| networks(&infer(&fixture.inventory, &fixture.views));
+    assert_eq!(parts(&fixture).len(), 2);
+    // Stations of the data network, on the trunk of d2 and on a port of d1.
+    for n in 2..12 {
+        let station = host_mac(&format!("n{n}"));
+        fixture.learns("d2", 1, station);
+        fixture.learns("d1", 2, station);
+    }
+    fixture.learns("d2", 1, mac("d1", 1));
+    // d2 speaks no LLDP any more.
+    for (switch, other) in [("d1", 1), ("m1", 7)] {
+        let lldp = fixture.view(switch).lldp.as_mut().unwrap();
+        lldp.neighbours.retain(|row| row.local_port != 30 + other);
+    }
+    fixture.view("d2").lldp = None;
+    let topology = infer(&fixture.inventory, &fixture.views);
+    let wrong = |l: &&Link| {
+        [&l.a, &l.b].contains(&&"m1".to_owned()) && [&l.a, &l.b].contains(&&"d2".to_owned())
+    };
+    let wrong: Vec<&Link> = topology.links.iter().filter(wrong).collect();
+    assert!(
+        wrong.iter().all(|link| link.state == LinkState::Blocked),
+        "{wrong:?}"
+    );
+}
+
 #[test]
 fn a_switchs_own_port_is_in_no_tree() {
     let mut fixture = two_networks();

@@ -279,13 +279,9 @@ fn hearers(
         let far = &wiring.nodes[node];
         if protocol.speaks(far) {
             hearers.push((node, socket));
-        } else if far.bridges() && protocol.passes(far) && span.forwards((node, socket)) {
-            next.extend(
-                (0..far.sockets.len())
-                    .filter(|s| *s != socket)
-                    .map(|s| (node, s))
-                    .filter(|end| span.forwards(*end)),
-            );
+        } else if protocol.passes(far) && span.forwards((node, socket)) {
+            let onward = wiring.onward((node, socket)).map(|s| (node, s));
+            next.extend(onward.filter(|end| span.forwards(*end)));
         }
     }
     hearers

@@ -182,4 +182,9 @@ pub struct OddityShares {
     pub half_stated: f64,
     /// Hosts with a virtual bridge and guests, and switches with VLAN interfaces.
     pub virtual_bridges: f64,
+    /// True if most switches are managed, and most hosts reached, through a network beside the main
+    /// one.
+    pub management: bool,
+    /// True if most hosts have a card in a network for storage, too.
+    pub storage: bool,
 }

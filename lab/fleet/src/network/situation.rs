@@ -42,11 +42,13 @@ pub enum NetworkSituation {
     VirtualBridges,
     /// Everything, a little.
     Mixed,
+    /// A network for management, one for storage, or both beside the main one.
+    SeveralNetworks,
 }
 
 impl NetworkSituation {
-    /// Every situation.
-    pub const ALL: [NetworkSituation; 18] = [
+    /// Every situation of a cluster that has one network.
+    pub const OF_ONE: [NetworkSituation; 18] = [
         NetworkSituation::Field,
         NetworkSituation::TreeAggregates,
         NetworkSituation::TreeOff,
@@ -66,6 +68,15 @@ impl NetworkSituation {
         NetworkSituation::VirtualBridges,
         NetworkSituation::Mixed,
     ];
+
+    /// Every situation of a cluster that has several networks.
+    pub const OF_SEVERAL: [NetworkSituation; 1] = [NetworkSituation::SeveralNetworks];
+
+    /// Every situation.
+    pub fn all() -> impl Iterator<Item = NetworkSituation> {
+        let several = NetworkSituation::OF_SEVERAL;
+        NetworkSituation::OF_ONE.into_iter().chain(several)
+    }
 
     /// The options of a network of this class. `unasked`: up to three of its bridges, at least one,
     /// are neither asked nor listed.
@@ -124,6 +135,12 @@ impl NetworkSituation {
                 (all.unmanaged, all.moved) = (0.1, 0.05);
                 *odd = everything(odd.unasked, rng.usize(0..=2));
             }
+            S::SeveralNetworks => {
+                odd.management = rng.f64() < 0.8;
+                odd.storage = !odd.management || rng.bool();
+                // Switches are not managed through the main network, where they can be otherwise.
+                all.in_band = !odd.management;
+            }
         }
     }
 }
@@ -151,6 +168,8 @@ fn everything(unasked: usize, routers: usize) -> OddityShares {
         stale_rows: 0.1,
         half_stated: 0.1,
         virtual_bridges: 0.1,
+        management: false,
+        storage: false,
     }
 }
 
@@ -175,6 +194,7 @@ impl fmt::Display for NetworkSituation {
             NetworkSituation::HalfStated => "half-stated",
             NetworkSituation::VirtualBridges => "virtual-bridges",
             NetworkSituation::Mixed => "mixed",
+            NetworkSituation::SeveralNetworks => "several-networks",
         })
     }
 }

@@ -13,8 +13,10 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 /// The result of spanning tree.
 pub(super) struct SpanningTreeState {
-    /// The root bridge; `None` where no spanning tree runs.
+    /// The root bridge of the main network; `None` where no spanning tree runs.
     pub(super) root: Option<usize>,
+    /// By node: the root bridge of its network.
+    pub(super) roots: Vec<Option<usize>>,
     /// By node and socket: the designated port of the segment.
     designated: Vec<Vec<NodeSocket>>,
     /// By node and socket: true if frames pass.
@@ -29,6 +31,7 @@ impl SpanningTreeState {
         let designated = (0..wiring.nodes.len()).map(own).collect();
         let mut span = SpanningTreeState {
             root: None,
+            roots: vec![None; wiring.nodes.len()],
             designated,
             forwards,
         };
@@ -64,11 +67,19 @@ impl SpanningTreeState {
             .collect();
         let bridges =
             || (0..wiring.nodes.len()).filter(|n| wiring.nodes[*n].role == NodeRole::Switch);
-        let Some(root) = bridges().min_by_key(|n| id(wiring, *n)) else {
-            return;
-        };
-        self.root = Some(root);
-        let costs = costs(wiring, root, &segments, &segment_of);
+        let mut costs = vec![u64::MAX; wiring.nodes.len()];
+        // The best bridge of those that no root bridge reaches is the root bridge of its network.
+        while let Some(root) = bridges()
+            .filter(|n| costs[*n] == u64::MAX)
+            .min_by_key(|n| id(wiring, *n))
+        {
+            add_costs(&mut costs, wiring, root, &segments, &segment_of);
+            let reached = self.roots.iter_mut().zip(&costs);
+            reached
+                .filter(|(own, cost)| own.is_none() && **cost < u64::MAX)
+                .for_each(|(own, _)| *own = Some(root));
+        }
+        self.root = self.roots.first().copied().flatten();
         for ends in &segments {
             let Some(&best) = ends
                 .iter()
@@ -129,16 +140,22 @@ pub(super) fn port_id(wiring: &NetworkWiring, end: NodeSocket) -> u16 {
 fn segments(wiring: &NetworkWiring) -> Vec<Vec<NodeSocket>> {
     let mut parts = UnionFind::new(wiring.cables.len());
     for node in wiring.nodes.iter().filter(|n| n.bridges_plainly()) {
-        for pair in node.sockets.windows(2) {
-            parts.union(pair[0].cable, pair[1].cable);
+        let joined: Vec<usize> = node
+            .sockets
+            .iter()
+            .filter(|s| !s.apart)
+            .map(|s| s.cable)
+            .collect();
+        for pair in joined.windows(2) {
+            parts.union(pair[0], pair[1]);
         }
     }
     let mut segments: BTreeMap<usize, Vec<NodeSocket>> = BTreeMap::new();
     for (number, cable) in wiring.cables.iter().enumerate() {
-        let bridges = cable
-            .ends
-            .iter()
-            .filter(|(n, _)| wiring.nodes[*n].role == NodeRole::Switch);
+        let bridges = cable.ends.iter().filter(|(n, s)| {
+            let node = &wiring.nodes[*n];
+            node.role == NodeRole::Switch && !node.sockets[*s].apart
+        });
         segments
             .entry(parts.find(number))
             .or_default()
@@ -154,26 +171,26 @@ fn cost(wiring: &NetworkWiring, (node, socket): NodeSocket) -> u64 {
     20_000_000_000_000 / (cable.rate.0 * cable.width as u64).max(1)
 }
 
-/// Each bridge's path cost to the root bridge.
-fn costs(
+/// The path cost to a root bridge of each bridge that reaches it.
+fn add_costs(
+    costs: &mut [u64],
     wiring: &NetworkWiring,
     root: usize,
     segments: &[Vec<NodeSocket>],
     segment_of: &BTreeMap<NodeSocket, usize>,
-) -> Vec<u64> {
-    let mut costs = vec![u64::MAX; wiring.nodes.len()];
+) {
     let mut heap = BinaryHeap::from([(Reverse(0), root)]);
     while let Some((Reverse(so_far), node)) = heap.pop() {
         if so_far >= costs[node] {
             continue;
         }
         costs[node] = so_far;
-        for socket in 0..wiring.nodes[node].sockets.len() {
-            let others = segments[segment_of[&(node, socket)]]
+        let sockets = 0..wiring.nodes[node].sockets.len();
+        for segment in sockets.filter_map(|socket| segment_of.get(&(node, socket))) {
+            let others = segments[*segment]
                 .iter()
                 .filter(|(n, _)| costs[*n] == u64::MAX);
             heap.extend(others.map(|end| (Reverse(so_far + cost(wiring, *end)), end.0)));
         }
     }
-    costs
 }

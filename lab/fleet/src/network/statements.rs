@@ -15,7 +15,7 @@ use inventory::observation::{NeighbourId, SystemGroup};
 use inventory::secret::Secret;
 use inventory::topology::{self, AggregateMember, Link, LinkGrade, LinkState, NodeKind};
 use inventory::{BitsPerSec, Mac, Millis, Topology};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
 pub(super) fn truth(wiring: &NetworkWiring, span: &SpanningTreeState) -> Topology {
@@ -51,6 +51,11 @@ fn link(wiring: &NetworkWiring, span: &SpanningTreeState, cable: usize) -> Link 
         b_port: port_name(&wiring.nodes[b.0], *y),
     };
     let members: Vec<AggregateMember> = ports(a).zip(ports(b)).map(member).collect();
+    // Through the port by which a switch is managed it forwards nothing.
+    let is_own = |(node, socket): NodeSocket| {
+        let node = &wiring.nodes[node];
+        node.role == NodeRole::Switch && node.sockets[socket].apart
+    };
     Link {
         a: wiring.nodes[a.0].name.clone(),
         a_port: socket_name(wiring, a),
@@ -58,10 +63,11 @@ fn link(wiring: &NetworkWiring, span: &SpanningTreeState, cable: usize) -> Link 
         b_port: socket_name(wiring, b),
         members: if plug.width > 1 { members } else { vec![] },
         rate_bps: BitsPerSec(plug.rate.0 * plug.width as u64),
-        state: if span.carries(wiring, cable) {
-            LinkState::Forwarding
-        } else {
-            LinkState::Blocked
+        state: match plug.ends.into_iter().find(|end| is_own(*end)) {
+            None if span.carries(wiring, cable) => LinkState::Forwarding,
+            // Nobody can see that a port of a device that is not asked is its own.
+            Some((node, _)) if !wiring.nodes[node].asked => LinkState::Unknown,
+            _ => LinkState::Blocked,
         },
         grade: LinkGrade::Certain,
         evidence: vec![],
@@ -167,6 +173,22 @@ fn services(role: NodeRole) -> u32 {
     }
 }
 
+/// The bridges of each network, the main one first.
+pub(super) fn networks(wiring: &NetworkWiring) -> Vec<BTreeSet<String>> {
+    let named = |numbers: &mut dyn Iterator<Item = usize>| -> BTreeSet<String> {
+        numbers.map(|n| wiring.nodes[n].name.clone()).collect()
+    };
+    let beside = || wiring.beside.iter().map(|network| &network.switches);
+    let is_main = |n: &usize| {
+        let role = wiring.nodes[*n].role;
+        matches!(role, NodeRole::Switch | NodeRole::Unmanaged)
+            && !beside().any(|switches| switches.contains(n))
+    };
+    let main = named(&mut (0..wiring.nodes.len()).filter(is_main));
+    let others = beside().map(|switches| named(&mut switches.iter().copied()));
+    std::iter::once(main).chain(others).collect()
+}
+
 /// The truth about each node.
 pub(super) fn nodes(wiring: &NetworkWiring) -> BTreeMap<String, TrueNode> {
     let node = |n: &WiredNode| {
@@ -207,10 +229,15 @@ pub(super) fn voices(
     let voice = |cable: usize| {
         let [a, b] = wiring.cables[cable].ends;
         let is = |end: NodeSocket, role| wiring.nodes[end.0].role == role;
+        // The inventory states the address of a host's first card only.
+        let is_known = |end: NodeSocket| {
+            let node = &wiring.nodes[end.0];
+            node.role == NodeRole::Host && (node.asked || !node.sockets[end.1].apart)
+        };
         let by_tables = match (is(a, NodeRole::Switch), is(b, NodeRole::Switch)) {
             (true, true) => learned_at(a, None) && learned_at(b, None),
-            (true, false) => is(b, NodeRole::Host) && learned_at(a, Some(b.0)),
-            (false, true) => is(a, NodeRole::Host) && learned_at(b, Some(a.0)),
+            (true, false) => is_known(b) && learned_at(a, Some(b.0)),
+            (false, true) => is_known(a) && learned_at(b, Some(a.0)),
             (false, false) => false,
         };
         match by_tables && span.carries(wiring, cable) {

@@ -194,7 +194,7 @@ fn station_ports(wiring: &NetworkWiring, node: &WiredNode, all: &mut InterfaceLi
     }
     if node.role == NodeRole::Host {
         all.add(InterfaceKind::Loopback, row(1, "lo".to_owned(), None, None));
-        if node.sockets.len() > 1 {
+        if node.bridges() {
             let mac = Some(node.address);
             all.add(InterfaceKind::Bridge, row(100, "br0".to_owned(), mac, None));
         }
@@ -224,6 +224,7 @@ pub(super) fn port_name(node: &WiredNode, port: u32) -> String {
         NodeRole::Switch => node.habit.name(port),
         NodeRole::Unmanaged => String::new(),
         NodeRole::Host if port == 1 => "eth0".to_owned(),
+        NodeRole::Host if !node.bridges() => format!("eth{}", port - 1),
         NodeRole::Host => format!("vnet{}", port - 2),
         NodeRole::Router => format!("Gi0/{port}"),
         NodeRole::Phone => format!("Port {port}"),
@@ -233,8 +234,12 @@ pub(super) fn port_name(node: &WiredNode, port: u32) -> String {
 /// The address of a station.
 pub(super) fn station_address(wiring: &NetworkWiring, (node, socket): FrameStation) -> Mac {
     let node = &wiring.nodes[node];
-    match node.role {
-        NodeRole::Router => own_address(node, node.sockets[socket].ports[0]),
+    let own = node
+        .sockets
+        .get(socket)
+        .filter(|own| own.apart || node.role == NodeRole::Router);
+    match own {
+        Some(own) if !node.habit.one_address => own_address(node, own.ports[0]),
         _ => node.address,
     }
 }
@@ -281,7 +286,8 @@ pub(super) fn bridge(
     let node = &wiring.nodes[number];
     let habit = &node.habit;
     let own = spanning_tree::id(wiring, number);
-    let report = match (habit.tree, span.root) {
+    let root = span.roots[number];
+    let report = match (habit.tree, root) {
         (TreeReport::Served, None) => TreeReport::Nothing,
         // A device that takes part in spanning tree does not call its ports disabled.
         (TreeReport::Disabled, Some(_)) => TreeReport::Served,
@@ -291,7 +297,8 @@ pub(super) fn bridge(
     let designated_here = |base: u32| (own, 0x8000 | (base & 0xfff) as u16);
     let index = |plain: u32| habit.unit(plain).unwrap_or(plain);
     let mut ports = Vec::new();
-    for socket in 0..node.sockets.len() {
+    let bridged = (0..node.sockets.len()).filter(|socket| !node.sockets[*socket].apart);
+    for socket in bridged {
         let end = (number, socket);
         ports.push(socket_port(wiring, span, end, tree));
         if node.sockets[socket].aggregate.is_some() && habit.aggregates == AggregateReport::Tree {
@@ -313,7 +320,7 @@ pub(super) fn bridge(
     }
     ports.sort_by_key(|p| p.number);
     let root = match report {
-        TreeReport::Served => span.root.map(|n| spanning_tree::id(wiring, n)),
+        TreeReport::Served => root.map(|n| spanning_tree::id(wiring, n)),
         TreeReport::Nothing => None,
         TreeReport::Disabled => Some(own),
     };
@@ -389,9 +396,9 @@ pub(super) fn arp(
         .keys()
         .filter(|(n, _)| wiring.nodes[*n].role == NodeRole::Switch);
     switches
-        .map(|&(n, _)| ArpEntry {
-            ip: management(n),
-            mac: wiring.nodes[n].address,
+        .map(|&station| ArpEntry {
+            ip: management(station.0),
+            mac: station_address(wiring, station),
         })
         .collect()
 }

@@ -19,7 +19,7 @@ pub(super) enum LearnedPort {
     Spare(u32),
 }
 
-/// A station: a node, and the socket of a router's interface, or 0.
+/// A station: a node, and the socket of a router's interface or of one that is apart, or 0.
 pub(super) type FrameStation = NodeSocket;
 
 /// By node: the stations that it learned, each with the age and the port of its latest frame.
@@ -70,24 +70,29 @@ pub(super) fn learned(
         moves: moves(wiring, &hosts, &switches, options, rng),
         learned: vec![BTreeMap::new(); wiring.nodes.len()],
     };
-    for &station in &stations {
-        for _ in 0..options.talks {
-            let peer = stations[rng.usize(..stations.len())];
-            traffic.talk(station, peer, rng.u32(..options.window.max(1)));
+    for network in std::iter::once(&stations).chain(wiring.beside.iter().map(|b| &b.stations)) {
+        for &station in network {
+            for _ in 0..options.talks {
+                let peer = network[rng.usize(..network.len())];
+                traffic.talk(station, peer, rng.u32(..options.window.max(1)));
+            }
         }
     }
     // Nothing shows a host that was never heard, if it is on a bridge that passes LLDP on.
     let unseen = |&(node, _): &FrameStation| {
         wiring.nodes[node].role == NodeRole::Host && wiring.nodes[wiring.far(node, 0).0].transparent
     };
+    let beside = wiring.beside.iter().flat_map(|b| &b.stations);
     stations
         .iter()
+        .chain(beside)
         .filter(|s| options.seed_frames || unseen(s))
         .for_each(|station| traffic.broadcast(span, *station));
     if let (true, Some(&manager)) = (options.in_band, stations.first()) {
         let answering = switches.iter().filter(|n| wiring.nodes[**n].asked);
         answering.for_each(|n| traffic.talk((*n, 0), manager, 1));
     }
+    traffic.manage();
     let mut learned = traffic.learned;
     for (rows, node) in learned.iter_mut().zip(&wiring.nodes) {
         let ageing = node.habit.ageing;
@@ -126,7 +131,7 @@ impl FrameTraffic<'_> {
     /// The bridge or host from which a station sends at a time: its own, or the old switch of a
     /// host that moved since.
     fn place(&self, (node, socket): FrameStation, age: RowAge) -> usize {
-        if self.wiring.nodes[node].role == NodeRole::Router {
+        if self.is_beside((node, socket)) {
             return self.wiring.far(node, socket).0;
         }
         self.moves
@@ -135,11 +140,40 @@ impl FrameTraffic<'_> {
             .map_or(node, |m| m.from)
     }
 
+    /// True for an interface of a router, a host's card in another network, and the port by which a
+    /// switch is managed: frames come from there, and from nowhere else in the node.
+    fn is_beside(&self, (node, socket): FrameStation) -> bool {
+        let node = &self.wiring.nodes[node];
+        let socket = node.sockets.get(socket);
+        node.role == NodeRole::Router || socket.is_some_and(|socket| socket.apart)
+    }
+
+    /// A station in the last network beside the main one asks the switches that are managed there.
+    fn manage(&mut self) {
+        let wiring = self.wiring;
+        let Some((network, &manager)) = wiring
+            .beside
+            .last()
+            .and_then(|last| Some((last, last.stations.first()?)))
+        else {
+            return;
+        };
+        let switches = network.switches.iter().map(|n| (*n, 0));
+        let ports = network.stations.iter().copied();
+        let managed = ports.filter(|(n, _)| wiring.nodes[*n].role == NodeRole::Switch);
+        for station in switches
+            .chain(managed)
+            .filter(|(n, _)| wiring.nodes[*n].asked)
+        {
+            self.talk(station, manager, 1);
+        }
+    }
+
     /// Two stations talk, and every bridge between them learns both.
     fn talk(&mut self, a: FrameStation, b: FrameStation, age: RowAge) {
         for (from, to) in [(a, b), (b, a)] {
             let place = self.place(from, age);
-            if self.wiring.nodes[from.0].role == NodeRole::Router {
+            if self.is_beside(from) {
                 let (far, back) = self.wiring.far(from.0, from.1);
                 self.learn(far, from, age, LearnedPort::Socket(back));
             } else if place != from.0
@@ -164,10 +198,7 @@ impl FrameTraffic<'_> {
             next.push(first);
         }
         while let Some((node, from)) = next.pop() {
-            if !wiring.nodes[node].bridges() {
-                continue;
-            }
-            for socket in (0..wiring.nodes[node].sockets.len()).filter(|s| *s != from) {
+            for socket in wiring.onward((node, from)) {
                 if span.carries(wiring, wiring.nodes[node].sockets[socket].cable) {
                     let (far, back) = wiring.far(node, socket);
                     self.learn(far, station, 0, LearnedPort::Socket(back));
@@ -179,7 +210,10 @@ impl FrameTraffic<'_> {
 
     /// Learns a station; the latest frame counts.
     fn learn(&mut self, node: usize, station: FrameStation, age: RowAge, exit: LearnedPort) {
-        if self.wiring.nodes[node].role == NodeRole::Switch && node != station.0 && age <= LONG {
+        let own = &self.wiring.nodes[node];
+        let learns = own.role == NodeRole::Switch
+            && !matches!(exit, LearnedPort::Socket(socket) if own.sockets[socket].apart);
+        if learns && node != station.0 && age <= LONG {
             let row = self.learned[node].entry(station).or_insert((age, exit));
             if age <= row.0 {
                 *row = (age, exit);
@@ -194,18 +228,22 @@ impl ForwardingTree {
             up: vec![None; wiring.nodes.len()],
             depth: vec![usize::MAX; wiring.nodes.len()],
         };
-        let mut next = VecDeque::from([0]);
-        tree.depth[0] = 0;
+        let mut next: VecDeque<usize> = wiring.beside.iter().map(|b| b.switches[0]).collect();
+        next.push_front(0);
+        next.iter().for_each(|root| tree.depth[*root] = 0);
         while let Some(node) = next.pop_front() {
             for (socket, plug) in wiring.nodes[node]
                 .sockets
                 .iter()
                 .enumerate()
-                .filter(|(_, s)| span.carries(wiring, s.cable))
+                .filter(|(_, s)| !s.apart && span.carries(wiring, s.cable))
             {
                 let (far, back) = wiring.far(node, socket);
-                // Frames do not pass a router.
-                if tree.depth[far] == usize::MAX && wiring.nodes[far].role != NodeRole::Router {
+                // Frames do not pass a router, nor from one network to another.
+                if tree.depth[far] == usize::MAX
+                    && wiring.nodes[far].role != NodeRole::Router
+                    && !wiring.nodes[far].sockets[back].apart
+                {
                     debug_assert_eq!(wiring.nodes[far].sockets[back].cable, plug.cable);
                     tree.depth[far] = tree.depth[node] + 1;
                     tree.up[far] = Some((back, node));

@@ -1,7 +1,7 @@
 //! Nodes and the cables between them.
 use super::habit::DeviceHabit;
 use super::options::{NetworkOptions, NetworkShape};
-use super::{oddities, stations};
+use super::{beside, oddities, stations};
 use fastrand::Rng;
 use inventory::{BitsPerSec, Mac};
 use std::collections::BTreeSet;
@@ -17,6 +17,17 @@ pub(super) struct NetworkWiring {
     /// Switches first, then unmanaged bridges, then hosts, routers and telephones.
     pub(super) nodes: Vec<WiredNode>,
     pub(super) cables: Vec<WiredCable>,
+    /// The networks beside the main one.
+    pub(super) beside: Vec<NetworkBeside>,
+}
+
+/// A network beside the main one.
+#[derive(Default)]
+pub(super) struct NetworkBeside {
+    /// Its switches.
+    pub(super) switches: Vec<usize>,
+    /// The cards of hosts, and the ports by which switches of other networks are managed.
+    pub(super) stations: Vec<NodeSocket>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,6 +83,9 @@ pub(super) struct CableSocket {
     pub(super) ports: Vec<u32>,
     /// The number of the aggregate, counted from 1.
     pub(super) aggregate: Option<u32>,
+    /// No frame passes between it and another socket: a host's card in another network, or the port
+    /// by which a switch is managed.
+    pub(super) apart: bool,
 }
 
 /// A cable, or an aggregate of several alike. The i-th ports of its two sockets are joined.
@@ -98,9 +112,18 @@ impl NetworkWiring {
                 end,
                 ports: vec![0; width],
                 aggregate: None,
+                apart: false,
             });
         }
         self.cables.push(WiredCable { ends, width, rate });
+    }
+
+    /// The sockets through which a bridge sends a frame on that came in at another one.
+    pub(super) fn onward(&self, (node, from): NodeSocket) -> impl Iterator<Item = usize> {
+        let node = &self.nodes[node];
+        let passes = node.bridges() && !node.sockets[from].apart;
+        let others = (0..node.sockets.len()).filter(move |socket| *socket != from && passes);
+        others.filter(|socket| !node.sockets[*socket].apart)
     }
 }
 
@@ -109,7 +132,7 @@ impl WiredNode {
     pub(super) fn bridges(&self) -> bool {
         match self.role {
             NodeRole::Switch | NodeRole::Unmanaged | NodeRole::Phone => true,
-            NodeRole::Host => self.sockets.len() > 1,
+            NodeRole::Host => self.sockets.iter().filter(|socket| !socket.apart).count() > 1,
             NodeRole::Router => false,
         }
     }
@@ -131,12 +154,14 @@ impl WiredNode {
 pub(super) fn wiring(options: &NetworkOptions, rng: &mut Rng) -> NetworkWiring {
     let mut wiring = NetworkWiring {
         nodes: (0..options.switches)
-            .map(|n| switch(n, options, rng))
+            .map(|n| switch('s', n, options, rng))
             .collect(),
         cables: vec![],
+        beside: vec![],
     };
     switches(&mut wiring, options, rng);
     stations::add_stations(&mut wiring, options, rng);
+    beside::add_networks(&mut wiring, options, rng);
     number_ports(&mut wiring, options, rng);
     oddities::add_oddities(&mut wiring, options, rng);
     wiring
@@ -164,7 +189,13 @@ pub(super) fn node(name: String, role: NodeRole, kind: u8, number: usize) -> Wir
     }
 }
 
-fn switch(number: usize, options: &NetworkOptions, rng: &mut Rng) -> WiredNode {
+/// The switch of this number in the network of this letter.
+pub(super) fn switch(
+    letter: char,
+    number: usize,
+    options: &NetworkOptions,
+    rng: &mut Rng,
+) -> WiredNode {
     WiredNode {
         asked: rng.f64() >= options.silent,
         speaks: rng.f64() >= options.mute,
@@ -179,7 +210,12 @@ fn switch(number: usize, options: &NetworkOptions, rng: &mut Rng) -> WiredNode {
         } else {
             DeviceHabit::default()
         },
-        ..node(format!("s{number}"), NodeRole::Switch, b's', number)
+        ..node(
+            format!("{letter}{number}"),
+            NodeRole::Switch,
+            letter as u8,
+            number,
+        )
     }
 }
 

@@ -4,7 +4,7 @@ use crate::verdict::{InferenceVerdict, VerdictError};
 use fleet::network::{GeneratedNetwork, LinkVoice};
 use inventory::Topology;
 use inventory::topology::{Link, LinkGrade, LinkState, NodeKind};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// The true node that a found node stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,12 +60,51 @@ pub(crate) fn judge(
             verdict.count_recall(link, network.voices[number], recalled.get(&number).copied());
         }
     }
+    judge_networks(&truth, &nodes, found, recorded, &mut verdict);
     verdict.true_links = network.truth.links.len();
     verdict.split_aggregates = times.values().filter(|n| **n > 1).count();
     if !recorded {
         count_hosts(&truth, &hosts, &mut verdict);
     }
     verdict
+}
+
+/// The networks: none has switches of two, and that which hosts tell is found.
+fn judge_networks(
+    truth: &NetworkTruth<'_>,
+    nodes: &HashMap<&str, FoundNode<'_>>,
+    found: &Topology,
+    recorded: bool,
+    verdict: &mut InferenceVerdict,
+) {
+    let networks = &truth.network.networks;
+    let true_network = |name: &String| match nodes.get(name.as_str()) {
+        Some(FoundNode::Named(own)) => networks.iter().position(|n| n.contains(*own)),
+        _ => None,
+    };
+    let mut alone: BTreeSet<usize> = BTreeSet::new();
+    for network in &found.networks {
+        let own: BTreeSet<usize> = network.switches.iter().filter_map(true_network).collect();
+        if own.len() > 1 {
+            let text = format!("{}: {}", network.name, network.switches.join(", "));
+            verdict.errors.push((VerdictError::MixedNetworks, text));
+        }
+        alone.extend(own.first().filter(|_| own.len() == 1));
+    }
+    let hosts: Vec<BTreeSet<&str>> = networks
+        .iter()
+        .map(|n| truth.speaking_hosts(n, recorded))
+        .collect();
+    for number in (1..networks.len()).filter(|n| !hosts[*n].is_disjoint(&hosts[0])) {
+        verdict.told_networks += 1;
+        if alone.contains(&number) {
+            verdict.found_networks += 1;
+        } else {
+            let names: Vec<&str> = networks[number].iter().map(String::as_str).collect();
+            let error = (VerdictError::MissedNetwork, names.join(", "));
+            verdict.errors.push(error);
+        }
+    }
 }
 
 /// The seats of the listed hosts.

@@ -341,6 +341,22 @@ impl<'n> NetworkTruth<'n> {
         links.is_some_and(|all| all.iter().any(|n| voice(n) == LinkVoice::Spoken))
     }
 
+    /// The hosts of which an observer reads that their cables lead to these bridges.
+    pub(crate) fn speaking_hosts(
+        &self,
+        bridges: &BTreeSet<String>,
+        recorded: bool,
+    ) -> BTreeSet<&'n str> {
+        let links = self.network.truth.links.iter().zip(&self.network.voices);
+        let told = links.enumerate().filter(|(number, (link, voice))| {
+            **voice == LinkVoice::Spoken
+                && bridges.contains(&link.a)
+                && self.counts(*number, recorded)
+        });
+        let far = told.map(|(_, (link, _))| link.b.as_str());
+        far.filter(|far| self.kind(far) == NodeKind::Host).collect()
+    }
+
     /// True if an observer can find this link by what he reads. `recorded`: he has no list of
     /// hosts.
     pub(crate) fn counts(&self, number: usize, recorded: bool) -> bool {

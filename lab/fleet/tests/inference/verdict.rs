@@ -15,6 +15,10 @@ pub(crate) enum VerdictError {
     MissedSpoken,
     /// Not found as certain or inferred, though databases tell it.
     MissedLearned,
+    /// Switches of two networks were found as one of several networks.
+    MixedNetworks,
+    /// A network beside the main one was not found as one, though hosts speak LLDP in both.
+    MissedNetwork,
 }
 
 /// The numbers of observable links, by the way they were found.
@@ -65,6 +69,9 @@ pub(crate) struct InferenceVerdict {
     /// True aggregates that were found as several links.
     pub split_aggregates: usize,
     pub hosts: HostTally,
+    /// The networks beside the main one that hosts tell by LLDP, and those found as such.
+    pub told_networks: usize,
+    pub found_networks: usize,
     pub errors: Vec<(VerdictError, String)>,
 }
 
@@ -90,6 +97,8 @@ impl InferenceVerdict {
         self.ambiguous += other.ambiguous;
         self.false_ambiguous += other.false_ambiguous;
         self.split_aggregates += other.split_aggregates;
+        self.told_networks += other.told_networks;
+        self.found_networks += other.found_networks;
         self.hosts.right += other.hosts.right;
         self.hosts.wrong += other.hosts.wrong;
         self.hosts.ambiguous += other.hosts.ambiguous;
@@ -114,8 +123,9 @@ impl InferenceVerdict {
     pub(crate) fn head() -> String {
         "| situation | asked | networks | true cables | certain | of them false | wrong state | \
          inferred | of them false | wrong state | ambiguous (false) | recall where spoken | recall \
-         from databases | split aggregates | hosts right/wrong/ambiguous/unplaced |\n\
-         |---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
+         from databases | split aggregates | hosts right/wrong/ambiguous/unplaced | networks beside \
+         found |\n\
+         |---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
             .to_owned()
     }
 }
@@ -133,7 +143,7 @@ impl fmt::Display for InferenceVerdict {
         let hosts = self.hosts;
         write!(
             f,
-            "{} | {} | {} | {} | {} | {} | {} ({:.1} %) | {} | {} ({}) | {} | {} | {} | {}/{}/{}/{} |",
+            "{} | {} | {} | {} | {} | {} | {} ({:.1} %) | {} | {} ({}) | {} | {} | {} | {}/{}/{}/{} | {} |",
             self.networks,
             self.true_links,
             self.certain,
@@ -152,6 +162,10 @@ impl fmt::Display for InferenceVerdict {
             hosts.wrong,
             hosts.ambiguous,
             hosts.unplaced,
+            match self.told_networks {
+                0 => "-".to_owned(),
+                told => format!("{} of {told}", self.found_networks),
+            },
         )
     }
 }
