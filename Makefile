@@ -12,7 +12,7 @@ STRESS_TROUBLES ?= 100
 TEST_THREADS := RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$(( $$(nproc) > 6 ? $$(nproc) : 6 ))}
 TREES ?= 200
 
-.PHONY: help demo test test-packages test-many stress test-networks test-suites test-device build install packages-deb packages-rpm tarball packages check bench-quick bench-mpi bench-live bench-comms bench-programs bench-conditions bench-map bench-fleet bench-scaling predictions figure11 fuzz clean
+.PHONY: help demo test test-packages test-many stress test-networks test-suites test-device build install packages-deb packages-rpm tarball packages check bench-quick bench-mpi bench-loaded bench-live bench-comms bench-programs bench-conditions bench-map bench-fleet bench-scaling predictions figure11 fuzz clean
 
 help:
 	@echo "make demo         an emulated cluster, a job on it, the terminal interface"
@@ -33,6 +33,8 @@ help:
 	@echo "make check        formatting, lints, licences and advisories"
 	@echo "make bench-quick  the figures of docs/figures.md, measured here"
 	@echo "make bench-mpi    both data paths against the MPI libraries' own routines in labs of several shapes: docs/mpi-runtime.md"
+	@echo "make bench-loaded heddle loaded and nothing set, against the library and each way, with 4 and 8 ranks a host: docs/figures.md; goes on where"
+	@echo "                  it was stopped; LOADED='--shape shared-star --size 512' narrows it"
 	@echo "make bench-live   what the runtime costs a call of 1 kB that goes the library's own way, agreements included: docs/live-change.md"
 	@echo "make bench-comms  what the runtime costs communicators that live for one small call: docs/live-change.md"
 	@echo "make bench-programs  whole programs of others with the runtime and without it: docs/programs.md; NPB=FOLDER: NPB's, built there, too"
@@ -129,6 +131,15 @@ bench-mpi:
 	@$(MAKE) --no-print-directory build
 	scripts/bench-mpi
 	scripts/bench-mpi --loaded --size 512,2048,8192,32768,65536,262144
+
+bench-loaded:
+	@scripts/packages build lab
+	@scripts/need-root "make bench-loaded"
+	@$(MAKE) --no-print-directory build
+	for ranks in 4 8; do \
+		scripts/bench-mpi --per-host $$ranks --collective alltoall --way own --way loaded --way bundled --way tcp --rounds 3 --seconds 2 \
+			--size 64,512,2048,8192 --cells $(TARGET)/bench-loaded.json --resume $(LOADED) || exit 1; \
+	done
 
 bench-live:
 	@scripts/packages build lab

@@ -7,6 +7,7 @@
 //!
 //! | module | one idea |
 //! |---|---|
+//! | [`call_time`] | the time of an all-to-all by each way, before anybody has measured |
 //! | [`calibration`] | the time of a call, from measured ones |
 //! | [`decision_table`] | the way at each block size |
 //! | [`tuning`] | the measurements, and the table that follows from them |
@@ -21,6 +22,7 @@
 //! | [`watched`] | whether measured rates contradict the tree of a plan |
 //! | [`what_if`] | the gain from recabling |
 pub mod calibration;
+pub mod call_time;
 pub mod decision_table;
 pub mod learned;
 pub mod learning;

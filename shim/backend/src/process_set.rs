@@ -313,10 +313,13 @@ impl ProcessSet {
             let Some(way) = learned else {
                 return Ok((self.decided_way(within, collective, block)?, None));
             };
-            if self.asks_network(collective) {
+            if way == Way::Native && self.asks_network(collective) {
                 self.network = NetworkKnowledge::Asked;
+                return Ok((Way::Native, Some(class)));
+            }
+            if !self.may_leave_the_library(within, collective, block)? {
                 // A call that the learner has otherwise in mind does not count for it.
-                return Ok((Way::Native, (way == Way::Native).then_some(class)));
+                return Ok((Way::Native, None));
             }
             if self.ensure_passable(within, collective, way, block)? {
                 return Ok((way, Some(class)));
@@ -336,8 +339,7 @@ impl ProcessSet {
         if !self.followed.may_differ(collective, block) {
             return Ok(Way::Native);
         }
-        if self.asks_network(collective) {
-            self.network = NetworkKnowledge::Asked;
+        if !self.may_leave_the_library(within, collective, block)? {
             return Ok(Way::Native);
         }
         self.plan(within)?;

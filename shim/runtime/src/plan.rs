@@ -185,6 +185,7 @@ fn candidates(
             shares_hosts: shares_hosts(view),
             has_slow_trunks: view.gains_by_rings,
             is_even,
+            time: view.alltoall_time.as_ref(),
         };
         learning::candidates(grounds, collective, Bytes(block))
     })
@@ -427,9 +428,15 @@ fn tried_ways(view: &ProcessSetView) -> impl Iterator<Item = Way> + use<> {
         sync: SyncKind::Receiver.into(),
         over: DataCarrier::Mpi,
     };
-    let bundled = shares_hosts(view).then_some(Way::Bundled);
+    let window = Way::Aapc {
+        sync: SyncScheme::WINDOW,
+        over: DataCarrier::Tcp,
+    };
+    let timed = shares_hosts(view).then_some([Way::Bundled, window]);
     let rings = view.gains_by_rings.then_some(Way::Rings);
-    std::iter::once(aapc).chain(bundled).chain(rings)
+    std::iter::once(aapc)
+        .chain(timed.into_iter().flatten())
+        .chain(rings)
 }
 
 /// True if some host has several ranks.

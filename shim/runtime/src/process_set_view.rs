@@ -7,6 +7,7 @@ use inventory::{BitsPerSec, Bytes, TopologyFile, counted};
 use schedules::allgather::rings;
 use schedules::bound;
 use schedules::verify::ScheduleViolation;
+use selection::call_time::AlltoallTime;
 use selection::decision_table::{Collective, CollectiveTraffic, Mpi};
 use selection::learned::LearnedPlace;
 use selection::shown_rates::{FastCall, FasterLink, TOO_FAST, and_more, faster_links};
@@ -58,6 +59,8 @@ pub struct ProcessSetView {
     slower: Option<f64>,
     /// True if allgathers gain by several rings: some trunks are slow, and each host has one rank.
     pub(crate) gains_by_rings: bool,
+    /// The expected times of its all-to-alls.
+    pub(crate) alltoall_time: Option<AlltoallTime>,
 }
 
 /// Why a communicator cannot follow an epoch.
@@ -115,16 +118,18 @@ impl ProcessSetView {
         let names: Vec<&str> = members.iter().map(|(name, _)| name.as_str()).collect();
         let hosts = whole.restrict(&names).map_err(tree)?;
         let leaves = ranks_as_leaves(&hosts, &members).map_err(tree)?;
+        let (host_of, delay) = (host_of(&members), delay(&hosts, &lean.topology));
         Ok(ProcessSetView {
             epoch,
             network: lean.topology.name.clone(),
-            delay: delay(&hosts, &lean.topology),
+            alltoall_time: AlltoallTime::of(&hosts, &host_of, delay),
+            delay,
             gains_by_rings: hosts.hosts() == leaves.hosts() && rings::gain(&hosts).is_some(),
             faster: 1.0,
             fastest_call: None,
             slower: None,
             leaves,
-            host_of: host_of(&members),
+            host_of,
             ranks: members
                 .iter()
                 .map(|(_, ranks)| ranks.len() as u32)
@@ -312,6 +317,14 @@ impl ProcessSetView {
             seconds += FRAME_BITS / self.shown(self.hosts.rate(edge / 2)).0.max(1) as f64;
         });
         Duration::try_from_secs_f64(seconds).unwrap_or_default()
+    }
+
+    /// True if a call takes the library's own routine so long, as far as anybody knows before it, that a
+    /// program notices a single one.
+    pub fn takes_long(&self, collective: Collective, block: Bytes) -> bool {
+        let time = self.alltoall_time.as_ref();
+        let time = time.filter(|_| collective.traffic() == CollectiveTraffic::Exchange);
+        time.is_some_and(|time| time.is_long(block))
     }
 
     /// Seconds a collective takes at the payload bound of the bottleneck edge; with unequal blocks,

@@ -5,12 +5,10 @@
 //! again. It costs some processor time a step. So it is taken from the size on from which the gain
 //! is larger than the cost, for the links and the ranks of the process set. The figures are from
 //! heddle's own emulated clusters: docs/what-was-tried.md.
-mod overflow;
-
 use super::{Collective, DataCarrier, DecisionEntry, DecisionGrounds, DecisionTable, Way};
+use crate::call_time::{AlltoallTime, smallest_overflowing_block};
 use inventory::tree::NodeNumber;
 use inventory::{Bytes, Tree};
-use overflow::smallest_overflowing_block;
 use schedules::aapc::in_runs;
 use schedules::allgather::rings;
 use schedules::alltoall::AlltoallAlgorithm;
@@ -127,8 +125,13 @@ impl DecisionTable {
     pub fn unmeasured(hosts: &Tree, host_of: &[NodeNumber], delay: Duration) -> DecisionTable {
         let mut ranks = vec![0; hosts.hosts() as usize];
         host_of.iter().for_each(|&host| ranks[host as usize] += 1);
-        let alltoall = bound::alltoall_bottleneck(hosts, &ranks)
-            .map(|bottleneck| ways_of_phases(hosts, host_of, bottleneck, delay));
+        let shares_hosts = ranks.iter().any(|&ranks| ranks > 1);
+        let alltoall = if shares_hosts {
+            AlltoallTime::of(hosts, host_of, delay).map(|time| fastest_ways(&time))
+        } else {
+            bound::alltoall_bottleneck(hosts, &ranks)
+                .map(|bottleneck| ways_of_phases(hosts, host_of, bottleneck, delay))
+        };
         let allgather = bound::allgather_bottleneck(hosts, &ranks)
             .map(|bottleneck| ways_around(hosts, host_of, bottleneck, delay));
         let allgather = entries(allgather.unwrap_or_default());
@@ -164,6 +167,20 @@ impl DecisionTable {
         }
         self
     }
+}
+
+/// The ways of an all-to-all by their times, each with the smallest block from which on it is the
+/// fastest, to an eighth.
+fn fastest_ways(time: &AlltoallTime) -> Vec<(Bytes, Way)> {
+    let sizes = (3..27).flat_map(|power| (8..16).map(move |eighths| eighths << power >> 3));
+    let mut ways: Vec<(Bytes, Way)> = Vec::new();
+    for block in sizes.map(Bytes) {
+        let way = time.fastest(block, |_| true);
+        if ways.last().map_or(Way::Native, |(_, last)| *last) != way {
+            ways.push((block, way));
+        }
+    }
+    ways
 }
 
 /// The ways of an allgather along rings, each with the smallest block with which it pays: one ring,

@@ -2,6 +2,7 @@
 //!
 //! The expected time decides only how early a way is tried: after so many calls that one row of it
 //! costs no more than learning may.
+use crate::call_time::AlltoallTime;
 use crate::decision_table::{
     Collective, DataCarrier, DecisionEntry, DecisionGrounds, DecisionTable, Way,
 };
@@ -17,7 +18,7 @@ pub struct CandidateWay {
     pub way: Way,
     /// The time of a call, as a multiple of that of the way which calls go at first.
     pub expected: f64,
-    /// True if earlier jobs measured that.
+    /// True if earlier jobs measured that, or if nobody can doubt it.
     pub is_known: bool,
 }
 
@@ -36,6 +37,8 @@ pub struct CandidateGrounds<'a> {
     pub has_slow_trunks: bool,
     /// True if no block is far larger than the mean.
     pub is_even: bool,
+    /// The expected times of all-to-alls, where something crosses a cable.
+    pub time: Option<&'a AlltoallTime>,
 }
 
 /// Smaller blocks are left to the library, but for messages of several blocks.
@@ -43,6 +46,8 @@ const SMALLEST: Bytes = Bytes(256);
 /// Below this part of the size from which the table goes over TCP, nobody tries a schedule, over TCP
 /// or MPI: its steps cost more than their blocks, most of all over a long cable.
 const FAR_BELOW: f64 = 16.0;
+/// Ways of which the model says that they take so many times as long as the first are not tried.
+const HOPELESS: f64 = 2.0;
 /// The library's own routine, where the table goes over TCP: it loses segments, 1.0 to 8 in
 /// docs/mpi-runtime.md.
 const LIBRARY: f64 = 3.0;
@@ -53,10 +58,6 @@ const IN_DOUBT: (u64, f64) = (4, 1.3);
 /// TCP is tried first: a schedule that gains over MPI gains more over TCP.
 const BY_MESSAGES: f64 = 1.25;
 const AFTER_TCP: f64 = 1.05;
-/// One message for each pair of hosts: 0.6 to 2.9 in docs/tuning.md.
-const BUNDLED: f64 = 1.6;
-/// Above this block, several of one host do not go together.
-const MOST_BUNDLED: Bytes = Bytes(4 << 10);
 
 /// The ways of a collective's calls with such blocks, first the one of the table. Only that one where
 /// it was measured here, where it is forced by what the table says, or where no other can win.
@@ -76,15 +77,31 @@ pub fn candidates(
     if alike == collective && entry.is_some_and(|entry| entry.grounds.is_measured()) {
         return all;
     }
-    let mut add = |way: Way, expected: f64| {
+    let timed = by_time(grounds, collective, (alike, first), block);
+    let others = timed.unwrap_or_else(|| by_size(grounds, collective, (alike, first), block));
+    for (way, expected) in others {
         if way != first && way.serves(collective) {
             all.push(CandidateWay {
                 way,
                 expected,
-                is_known: false,
+                is_known: way == Way::Native && is_dear(grounds, alike, first, block),
             });
         }
-    };
+    }
+    expect_as_learned(&mut all, grounds.learned, collective, block);
+    all
+}
+
+/// The other ways, and what is expected of each beside the first by the size from which the table goes
+/// over TCP.
+fn by_size(
+    grounds: CandidateGrounds,
+    collective: Collective,
+    (alike, first): (Collective, Way),
+    block: Bytes,
+) -> Vec<(Way, f64)> {
+    let mut others = Vec::new();
+    let mut add = |way: Way, expected: f64| others.push((way, expected));
     if first != Way::Native {
         // Even blocks go as equal ones do.
         let is_in_doubt = alike.has_own_lengths() || first == Way::Relay;
@@ -114,11 +131,41 @@ pub fn candidates(
             .into_iter()
             .for_each(|way| add(way, expected));
     }
-    if grounds.shares_hosts && block <= MOST_BUNDLED {
-        add(Way::Bundled, BUNDLED);
+    others
+}
+
+/// The same of an all-to-all where hosts have several ranks, by the times of the model; `None` where it
+/// has none.
+fn by_time(
+    grounds: CandidateGrounds,
+    collective: Collective,
+    (alike, first): (Collective, Way),
+    block: Bytes,
+) -> Option<Vec<(Way, f64)>> {
+    let is_timed = grounds.shares_hosts && alike == Collective::Alltoall;
+    let time = grounds.time.filter(|_| is_timed)?;
+    let usual = time.nanoseconds(first, block)?.max(1) as f64;
+    let beside = |way| Some((way, time.nanoseconds(way, block)? as f64 / usual));
+    let can = |way: &Way| grounds.has_addresses || way.carrier() != Some(DataCarrier::Tcp);
+    let ways = AlltoallTime::ways().into_iter().filter(can);
+    let mut others: Vec<(Way, f64)> = ways.filter_map(beside).collect();
+    // Of forecast lengths some may be too long for a message.
+    if !collective.has_own_lengths() {
+        let sync = SyncKind::Receiver.into();
+        let tokens = |over| Way::Aapc { sync, over };
+        let expected =
+            beside(tokens(DataCarrier::Tcp)).map_or(HOPELESS, |(_, tcp)| tcp * BY_MESSAGES);
+        others.push((tokens(DataCarrier::Mpi), expected));
     }
-    expect_as_learned(&mut all, grounds.learned, collective, block);
-    all
+    others.retain(|&(way, expected)| way == Way::Native || expected < HOPELESS);
+    Some(others)
+}
+
+/// True if one call of the library's own routine would take over a second, and half of that the first
+/// way's: nobody tries it.
+fn is_dear(grounds: CandidateGrounds, alike: Collective, first: Way, block: Bytes) -> bool {
+    let time = grounds.time.filter(|_| alike == Collective::Alltoall);
+    time.is_some_and(|time| time.is_dear(first, block))
 }
 
 /// The way of the table. A window holds blocks of one size; of even ones the largest may have twice
@@ -129,11 +176,15 @@ fn first_way(
     alike: Collective,
     block: Bytes,
 ) -> Way {
+    let serving = |way: Way| way.serves(collective);
     let way = |block| {
-        let entry = grounds.table.entry(alike, block);
-        let way = entry.map(|entry| entry.way);
-        way.filter(|way| way.serves(collective))
-            .unwrap_or(Way::Native)
+        let way = grounds.table.choose(alike, block);
+        if serving(way) {
+            return way;
+        }
+        let over_tcp = |way| serving(way) && grounds.has_addresses;
+        let time = grounds.time.filter(|_| alike == Collective::Alltoall);
+        time.map_or(Way::Native, |time| time.fastest(block, over_tcp))
     };
     let (usual, of_largest) = (way(block), way(Bytes(block.0.saturating_mul(2))));
     match (usual, of_largest) {

@@ -200,6 +200,7 @@ fn measured_sizes_and_small_blocks_ask_nothing() {
         shares_hosts: false,
         has_slow_trunks: false,
         is_even: false,
+        time: None,
     };
     let of = |block| candidates(grounds, Collective::Alltoall, Bytes(block));
     assert_eq!(of(8).len(), 1);
@@ -225,6 +226,7 @@ fn what_is_expected_of_tcp_grows_with_the_distance_from_its_sizes() {
         shares_hosts: false,
         has_slow_trunks: false,
         is_even: false,
+        time: None,
     };
     let expected = |block, way| {
         let all = candidates(grounds, Collective::Alltoall, Bytes(block));
@@ -262,6 +264,7 @@ fn even_blocks_begin_as_equal_ones_do_and_unequal_ones_as_the_library_does() {
             shares_hosts: false,
             has_slow_trunks: false,
             is_even,
+            time: None,
         };
         let all = candidates(grounds, Collective::Alltoallv, Bytes(block));
         all.iter()
@@ -311,6 +314,7 @@ fn broadcasts_go_along_the_ring_or_as_the_library_does() {
         shares_hosts: false,
         has_slow_trunks: false,
         is_even: false,
+        time: None,
     };
     let ways = |block| {
         let all = candidates(grounds, Collective::Bcast, Bytes(block));
@@ -341,6 +345,7 @@ fn far_below_the_sizes_of_tcp_no_schedule_is_tried() {
         shares_hosts: false,
         has_slow_trunks: false,
         is_even: false,
+        time: None,
     };
     let tried = |block| candidates(grounds, Collective::Alltoall, Bytes(block)).len();
     assert_eq!((tried(8192), tried(1 << 18)), (1, 3));

@@ -12,6 +12,9 @@ use selection::decision_table::Collective;
 use selection::learning::CallClass;
 use std::time::Duration;
 
+/// Octets of each rank that go to all others where that is all that shows which network they cross.
+const SHOWING: usize = 1024;
+
 /// The knowledge about the network that the library uses, the same on all ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum NetworkKnowledge {
@@ -45,6 +48,54 @@ impl ProcessSet {
             && view.is_some_and(|view| view.host_addresses().is_some())
     }
 
+    /// True if the next call may go another way than the library's: it is known that the library's messages
+    /// cross the tree. If not, this call goes the library's way, and the ranks look after it; before a long
+    /// one, they look at once. Collective.
+    pub(super) fn may_leave_the_library(
+        &mut self,
+        within: &CallComm,
+        collective: Collective,
+        block: u64,
+    ) -> MpiResult<bool> {
+        if !self.asks_network(collective) {
+            return Ok(true);
+        }
+        let view = self.followed.view();
+        if view.is_some_and(|view| view.takes_long(collective, Bytes(block)))
+            && self.shows_network(within)?
+        {
+            self.network = NetworkKnowledge::OfTheTree;
+            return Ok(true);
+        }
+        self.network = NetworkKnowledge::Asked;
+        Ok(false)
+    }
+
+    /// True if a few messages of the library's show that they cross the tree; nothing follows if they do
+    /// not. Collective.
+    fn shows_network(&self, within: &CallComm) -> MpiResult<bool> {
+        let Some(view) = self.followed.view() else {
+            return Ok(false);
+        };
+        watchdog::begin_wait(|| format!("{}: a first look at the networks", self.me()));
+        within.gather_all(&[0; SHOWING])?;
+        let hosts = view.host_addresses().unwrap_or_default();
+        let own = RankEvidence::of(&hosts, Duration::ZERO);
+        let moved = Bytes(SHOWING as u64);
+        let between_hosts = view.octets_between_hosts(Collective::Allgather, moved);
+        let reports = self.reports(within, own)?;
+        // These messages are too short for a time to say anything.
+        let verdict = network_evidence::verdict(&reports, between_hosts, Duration::ZERO);
+        Ok(verdict == NetworkVerdict::OnTree)
+    }
+
+    /// What all ranks report. Collective.
+    fn reports(&self, within: &CallComm, own: RankEvidence) -> MpiResult<Vec<RankEvidence>> {
+        let reports = within.gather_all(&own.to_bytes())?;
+        let reports = reports.as_chunks::<REPORT>().0.iter();
+        Ok(reports.map(RankEvidence::from_bytes).collect())
+    }
+
     /// A call has gone the library's way, and took so long here: all report what they see, and stand aside
     /// together if that is another network. Collective.
     pub(super) fn look_for_network(
@@ -58,22 +109,8 @@ impl ProcessSet {
             return Ok(());
         };
         let hosts = view.host_addresses().unwrap_or_default();
-        let (on_tree, elsewhere, address, device) = network_evidence::look(&hosts);
-        let own = RankEvidence {
-            on_tree,
-            elsewhere,
-            address,
-            device,
-            took,
-        };
         watchdog::begin_wait(|| format!("{}: the networks of all ranks", self.me()));
-        let reports = within.gather_all(&own.to_bytes())?;
-        let reports: Vec<RankEvidence> = reports
-            .as_chunks::<REPORT>()
-            .0
-            .iter()
-            .map(RankEvidence::from_bytes)
-            .collect();
+        let reports = self.reports(within, RankEvidence::of(&hosts, took))?;
         // Of a call whose lengths each rank knows in part, all may stay within hosts.
         let block = Bytes(if collective.has_own_lengths() {
             0

@@ -7,9 +7,10 @@
 mod sockets;
 
 pub(crate) use sockets::ip;
-pub use sockets::{look, prefix};
+pub use sockets::prefix;
 
 use crate::rank_host::octets_of;
+use std::collections::HashSet;
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 use std::time::Duration;
@@ -86,6 +87,19 @@ pub struct RankEvidence {
 pub const REPORT: usize = 8 + 8 + 17 + 1 + 8;
 
 impl RankEvidence {
+    /// What this rank sees after a call that took so long, with the hosts of its process set at these
+    /// addresses on the tree.
+    pub fn of(hosts: &HashSet<IpAddr>, took: Duration) -> RankEvidence {
+        let (on_tree, elsewhere, address, device) = sockets::look(hosts);
+        RankEvidence {
+            on_tree,
+            elsewhere,
+            address,
+            device,
+            took,
+        }
+    }
+
     /// As octets, for the other ranks.
     pub fn to_bytes(self) -> [u8; REPORT] {
         let mut report = [0; REPORT];

@@ -20,7 +20,7 @@ const BYTES_RECEIVED: usize = 128;
 
 /// The octets that came to this process over its TCP connections so far: from `hosts`, addresses on the
 /// tree; from other ones, with the own address to which most of those came; and the device it has open.
-pub fn look(hosts: &HashSet<IpAddr>) -> (u64, u64, Option<IpAddr>, FabricDevice) {
+pub(super) fn look(hosts: &HashSet<IpAddr>) -> (u64, u64, Option<IpAddr>, FabricDevice) {
     let mut on_tree = 0;
     let mut elsewhere: BTreeMap<IpAddr, u64> = BTreeMap::new();
     let mut device = FabricDevice::None;

@@ -46,6 +46,7 @@ fn job(
         shares_hosts: false,
         has_slow_trunks: false,
         is_even: false,
+        time: None,
     };
     let candidates = candidates(grounds, Collective::Alltoall, Bytes(BLOCK));
     let mut job = SimulatedJob::new(seconds, seed);
