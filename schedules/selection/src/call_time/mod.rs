@@ -94,7 +94,7 @@ fn lasting(octets: u64, rate: BitsPerSec) -> u64 {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AlltoallTime {
     /// By link and direction: blocks, messages between hosts, and the rate.
-    links: Vec<LinkLoad>,
+    links: Vec<LinkTraffic>,
     /// By step of the routine in which blocks are passed on (Bruck's): the blocks in a message, and the
     /// messages over the link that needs longest.
     rounds: Vec<RelayedRound>,
@@ -114,7 +114,7 @@ pub struct AlltoallTime {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct LinkLoad {
+struct LinkTraffic {
     blocks: u64,
     host_pairs: u64,
     rate: BitsPerSec,
@@ -158,7 +158,7 @@ impl AlltoallTime {
         let links = links(hosts, &ranks, &used);
         let slowest = bound::slowest_host_link(hosts)?;
         // As many messages go over a wide trunk at once as it is times as fast as a host's link.
-        let phases = |link: &LinkLoad| {
+        let phases = |link: &LinkTraffic| {
             let at_once = u128::from(link.blocks) * u128::from(slowest.0);
             at_once.div_ceil(u128::from(link.rate.0.max(1))) as u64
         };
@@ -259,7 +259,7 @@ impl AlltoallTime {
     /// calls wait for a timer if bundles are lost that are longer than what connections send at first,
     /// and too short to be sent again at once.
     fn bundled(&self, block: Bytes) -> u64 {
-        let bundle = |link: &LinkLoad| block.0.saturating_mul(link.blocks) / link.host_pairs;
+        let bundle = |link: &LinkTraffic| block.0.saturating_mul(link.blocks) / link.host_pairs;
         let sent = self.longest(|link| {
             let sent = wire(bundle(link)).saturating_mul(link.host_pairs);
             times(
@@ -299,7 +299,7 @@ impl AlltoallTime {
     }
 
     /// The time of the link that needs longest for what it carries.
-    fn longest(&self, octets: impl Fn(&LinkLoad) -> u64) -> u64 {
+    fn longest(&self, octets: impl Fn(&LinkTraffic) -> u64) -> u64 {
         let each = self.links.iter();
         each.map(|link| lasting(octets(link), link.rate))
             .max()
@@ -308,13 +308,13 @@ impl AlltoallTime {
 }
 
 /// The links that carry blocks, each kind of load once.
-fn links(hosts: &Tree, ranks: &[u32], used: &[u32]) -> Vec<LinkLoad> {
+fn links(hosts: &Tree, ranks: &[u32], used: &[u32]) -> Vec<LinkTraffic> {
     let blocks = bound::edge_loads(hosts, ranks, bound::exchange_blocks);
     let host_pairs = bound::edge_loads(hosts, used, bound::exchange_blocks);
     // An edge has blocks if it has pairs of hosts.
     let both = blocks.into_iter().zip(host_pairs);
-    let mut links: Vec<LinkLoad> = both
-        .map(|((edge, blocks), (_, pairs))| LinkLoad {
+    let mut links: Vec<LinkTraffic> = both
+        .map(|((edge, blocks), (_, pairs))| LinkTraffic {
             blocks: blocks.blocks,
             host_pairs: pairs.blocks,
             rate: blocks.rate,

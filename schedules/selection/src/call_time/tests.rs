@@ -213,6 +213,27 @@ fn times_are_about_those_that_were_measured() {
     assert!(error < 1.4, "a factor of {error}");
 }
 
+/// As docs/tuning.md says.
+#[test]
+fn ways_change_from_block_to_block() {
+    let ways = |name: &str, blocks: &[u64]| {
+        let time = time_of(&shape(name, "20M"), 8);
+        let names = blocks
+            .iter()
+            .map(|&block| fastest(&time, block).to_string());
+        names.collect::<Vec<_>>()
+    };
+    let [native, window, tokens] = ["native", "aapc window tcp", "aapc tcp"];
+    assert_eq!(
+        ways("chain", &[8, 448, 480, 2048, 2304]),
+        ["bundled", "bundled", window, window, tokens]
+    );
+    assert_eq!(
+        ways("switch", &[8, 256, 288, 2304, 2560]),
+        ["bundled", "bundled", native, native, tokens]
+    );
+}
+
 /// On fast links a message costs more than its octets do, and over a long cable a token.
 #[test]
 fn fast_links_and_long_cables_need_larger_blocks() {

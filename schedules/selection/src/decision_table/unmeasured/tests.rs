@@ -288,3 +288,35 @@ fn between_slow_trunks_allgathers_go_around_several_rings() {
     assert_eq!(several[2], (Bytes(31_776), Way::Rings));
     assert_eq!(entries(20).len(), 2);
 }
+
+/// With a rank a host the sizes were measured one by one, so they stay. The times that decide where hosts
+/// have several ranks say mostly the same.
+#[test]
+fn times_choose_mostly_as_the_sizes_do_that_were_measured() {
+    let trees = [
+        chain(1, 16, 20),
+        chain(1, 24, 20),
+        chain(2, 4, 20),
+        chain(4, 4, 20),
+        chain(4, 6, 20),
+        around(20),
+        wide(),
+        chain(2, 2, 100),
+        chain(1, 8, 100),
+        chain(2, 2, 1_000),
+        chain(1, 24, 1_000),
+        chain(2, 2, 10_000),
+    ];
+    let alike = |tree: &Tree| {
+        let table = table(tree);
+        let host_of: Vec<u32> = (0..tree.hosts()).collect();
+        let time = AlltoallTime::of(tree, &host_of, Duration::ZERO).unwrap();
+        let blocks = (9..22).map(|power| Bytes(1 << power));
+        let is_alike = |block: &Bytes| {
+            table.choose(Collective::Alltoall, *block) == time.fastest(*block, |_| true)
+        };
+        blocks.filter(is_alike).count()
+    };
+    let alike: usize = trees.iter().map(alike).sum();
+    assert!(alike >= 135, "{alike} of {}", 13 * trees.len());
+}
