@@ -204,21 +204,28 @@ fn merged(
     let Some((main, of_main)) = hosted.iter().max_by_key(most) else {
         return Vec::new();
     };
+    // Once for each part: asked again for each of its switches, this would take hosts times switches.
     let mut networks: BTreeMap<(bool, usize), Network> = BTreeMap::new();
+    let mut wholes: HashMap<usize, (bool, usize)> = HashMap::new();
+    for (own, part) in hosted {
+        let is_torn = part.hosts.is_disjoint(&of_main.hosts);
+        let whole = if is_torn { *main } else { *own };
+        let whole = (whole != *main, whole);
+        wholes.insert(*own, whole);
+        let hosts = part.hosts.iter().map(|host| (*host).to_owned());
+        networks.entry(whole).or_default().hosts.extend(hosts);
+    }
     let switches = (0..)
         .zip(nodes)
         .filter(|(_, node)| node.kind != NodeKind::Host);
     for (number, node) in switches {
-        let own = parts.of(NodeIx(number));
-        let Some(part) = hosted.get(&own) else {
-            continue;
-        };
-        let is_torn = part.hosts.is_disjoint(&of_main.hosts);
-        let whole = if is_torn { *main } else { own };
-        let network = networks.entry((whole != *main, whole)).or_default();
-        network.switches.push(node.name.clone());
-        let hosts = part.hosts.iter().map(|host| (*host).to_owned());
-        network.hosts.extend(hosts);
+        if let Some(whole) = wholes.get(&parts.of(NodeIx(number))) {
+            networks
+                .entry(*whole)
+                .or_default()
+                .switches
+                .push(node.name.clone());
+        }
     }
     networks.into_values().collect()
 }
