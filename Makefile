@@ -110,7 +110,7 @@ packages:
 check:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --all-targets -- -D warnings
-	MPICC=mpicc.openmpi $(CARGO) clippy --locked -p openmpi -p mpich -p bench -p map --all-targets -- -D warnings
+	MPICC=mpicc.openmpi $(CARGO) clippy --locked -p openmpi -p mpich -p abi -p bench -p map --all-targets -- -D warnings
 	@command -v cargo-deny >/dev/null || { echo "heddle: cargo-deny is missing; run: cargo install --locked cargo-deny" >&2; exit 1; }
 	$(CARGO) deny --log-level error check licenses bans sources
 ifdef OFFLINE

@@ -14,8 +14,9 @@ dev | debug) profile=dev folder=debug ;;
 *) folder=$profile ;;
 esac
 lib=$target/$folder/lib
-packages="-p shim -p helper -p idle -p bench -p map"
-# Each MPI by its own compiler. One of the two may be missing: then there is no backend for it.
+packages="-p shim -p abi -p helper -p idle -p bench -p map"
+# Each MPI by its own compiler. One of the two may be missing: then there is no backend for it. That for the standard's
+# own interface needs none.
 openmpi=${MPICC_OPENMPI:-mpicc.openmpi}
 mpich=${MPICC_MPICH:-mpicc.mpich}
 mpis=
@@ -62,5 +63,6 @@ for mpi in $mpis; do
 done
 
 place "$target/$folder/libheddle.so" libheddle.so
+place "$target/$folder/libheddle_abi.so" libheddle-abi.so
 place "$target/$folder/heddle-helper" heddle-helper
 place "$target/$folder/libheddle_idle.so" libheddle-idle.so

@@ -1,17 +1,11 @@
 //! What jobs with an MPI library would do, told from the library's file alone: heddle's front chooses
 //! the backend of a process by the same symbols.
+use crate::interface_symbols::{OF_EVERY_LIBRARY, STANDARD_VERSION, backend_for_own};
 use crate::jobs::{JobFindings, runtime_folder};
 use inventory::unreadable::UnreadableFile;
-use selection::decision_table::Mpi;
+use std::ffi::CStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-/// What only the file of an MPI library has, and what tells its binary interface.
-const LIBRARY: &str = "PMPI_Get_library_version";
-const INTERFACES: [(&str, Mpi); 2] = [
-    ("ompi_mpi_comm_world", Mpi::OpenMpi),
-    ("MPIR_Dup_fn", Mpi::Mpich),
-];
 
 /// Findings about the library in this file, and how its launcher loads heddle.
 pub fn look_at_library(file: &Path, dir: &Path) -> JobFindings {
@@ -27,7 +21,8 @@ pub fn look_at_program(program: &Path, dir: &Path) -> JobFindings {
     let linked = linked_with(program);
     let is_mpi = |file: &PathBuf| {
         let symbols = std::fs::read(file);
-        symbols.is_ok_and(|octets| has_name(&octets, LIBRARY) && interface(&octets).is_some())
+        symbols
+            .is_ok_and(|octets| has_name(&octets, OF_EVERY_LIBRARY) && interface(&octets).is_some())
     };
     match linked.iter().find(|file| is_mpi(file)).or(linked.first()) {
         Some(file) => library(&mut findings, file, dir),
@@ -66,66 +61,62 @@ fn library(findings: &mut JobFindings, file: &Path, dir: &Path) {
         }
     };
     findings.note("MPI", &file.display().to_string());
-    if !has_name(&octets, LIBRARY) {
+    if !has_name(&octets, OF_EVERY_LIBRARY) {
         return findings.missing(
             "interface",
             "this file is no MPI library: it has no MPI functions",
         );
     }
-    let Some(mpi) = interface(&octets) else {
+    let Some((backend, whose)) = interface(&octets) else {
         return findings.missing(
             "interface",
-            "neither Open MPI's nor MPICH's (the standard's own, perhaps): heddle prints one line, \
-             and the MPI library's own routines run",
+            "neither Open MPI's nor MPICH's nor the standard's: heddle prints one line, and the MPI \
+             library's own routines run",
         );
     };
-    findings.note("interface", &format!("{}'s", mpi.title()));
+    findings.note("interface", whose);
     let Some(lib) = runtime_folder() else {
         return findings.missing(
             "library",
             "libheddle.so is not beside this heddle: run make install",
         );
     };
-    let backend = lib.join(format!("libheddle-{mpi}.so"));
-    if backend.is_file() {
-        findings.note("backend", &backend.display().to_string());
+    let file = lib.join(format!("libheddle-{backend}.so"));
+    if file.is_file() {
+        findings.note("backend", &file.display().to_string());
     } else {
-        let problem = format!("{} is missing: jobs run without heddle", backend.display());
+        let problem = format!("{} is missing: jobs run without heddle", file.display());
         findings.missing("backend", &problem);
     }
     let (front, dir) = (lib.join("libheddle.so"), dir.display());
     let front = front.display();
-    findings.note(
-        "launch",
-        &match mpi {
-            Mpi::OpenMpi => {
-                format!("mpirun -x HEDDLE_DIR={dir} -x LD_PRELOAD={front} ./program")
-            }
-            Mpi::Mpich => {
-                format!("mpiexec -genv HEDDLE_DIR {dir} -genv LD_PRELOAD {front} ./program")
-            }
-        },
-    );
+    let launch = if backend == "openmpi" {
+        format!("mpirun -x HEDDLE_DIR={dir} -x LD_PRELOAD={front} ./program")
+    } else {
+        format!("mpiexec -genv HEDDLE_DIR {dir} -genv LD_PRELOAD {front} ./program")
+    };
+    findings.note("launch", &launch);
     findings.note(
         "srun",
         &format!("srun --export=ALL,HEDDLE_DIR={dir},LD_PRELOAD={front} ./program"),
     );
 }
 
-/// The interface that the names in a library's file tell.
-fn interface(octets: &[u8]) -> Option<Mpi> {
-    let mut found = INTERFACES.iter().filter(|(name, _)| has_name(octets, name));
-    match (found.next(), found.next()) {
-        (Some(&(_, mpi)), None) => Some(mpi),
-        _ => None,
+/// The backend for the interface that the symbols in a library's file tell, and whose that is.
+fn interface(octets: &[u8]) -> Option<(&'static str, &'static str)> {
+    let has = |symbol: &CStr| has_name(octets, symbol);
+    match backend_for_own(has) {
+        Some("openmpi") => Some(("openmpi", "Open MPI's")),
+        Some(backend) => Some((backend, "MPICH's")),
+        None => has(STANDARD_VERSION).then_some(("abi", "the MPI standard's own")),
     }
 }
 
 /// True if a file has a symbol's name: a text between zeros.
-fn has_name(octets: &[u8], name: &str) -> bool {
+fn has_name(octets: &[u8], name: &CStr) -> bool {
     octets
         .split(|&octet| octet == 0)
-        .any(|text| text == name.as_bytes())
+        .any(|text| text == name.to_bytes())
 }
 
 #[cfg(test)]
@@ -134,9 +125,14 @@ mod tests {
 
     #[test]
     fn the_interface_is_told_by_names_and_not_by_parts_of_them() {
-        assert_eq!(interface(b"\0MPIR_Dup_fn\0"), Some(Mpi::Mpich));
-        assert_eq!(interface(b"\0ompi_mpi_comm_world\0x"), Some(Mpi::OpenMpi));
-        assert_eq!(interface(b"\0MPIR_Dup_fn_x\0"), None);
-        assert_eq!(interface(b"\0MPIR_Dup_fn\0ompi_mpi_comm_world\0"), None);
+        let backend = |octets| interface(octets).map(|(backend, _)| backend);
+        assert_eq!(backend(b"\0MPIR_Dup_fn\0"), Some("mpich"));
+        assert_eq!(backend(b"\0ompi_mpi_comm_world\0x"), Some("openmpi"));
+        assert_eq!(backend(b"\0MPIR_Dup_fn_x\0"), None);
+        assert_eq!(backend(b"\0MPIR_Dup_fn\0ompi_mpi_comm_world\0"), None);
+        assert_eq!(backend(b"\0PMPI_Abi_get_version\0"), Some("abi"));
+        // It has its own, and knows of the standard's.
+        let both = b"\0PMPI_Abi_get_version\0MPIR_Dup_fn\0";
+        assert_eq!(backend(both), Some("mpich"));
     }
 }

@@ -1,9 +1,9 @@
 //! Which binary interface the MPI library of the process has, and so which backend is for it.
 //!
-//! That is told by what the library is: the symbols that its `mpi.h` lets programs refer to. Its
-//! version text is a name: Intel MPI, MVAPICH, Cray MPICH and ParaStation MPI have the interface of
+//! That is told by what the library is, by its symbols. Its version text is a name: Intel MPI, MVAPICH, Cray MPICH and ParaStation MPI have the interface of
 //! MPICH. What a library answers about its handles and sizes is asked later, by the backend: most of
 //! it may not be asked before MPI_Init.
+use crate::interface_symbols::{OF_EVERY_LIBRARY, STANDARD_VERSION, backend_for_own};
 use crate::library::{find, loaded_libraries};
 use crate::mapped_file::file_of;
 use libc::{c_int, c_void};
@@ -25,37 +25,27 @@ pub(crate) fn backend_for(version: &str) -> Result<&'static str, String> {
         ));
     }
     if has_standard_abi() {
-        return Err(format!(
-            "\"{version}\", by the standard's own binary interface: heddle's backend is for the \
-             library's own"
-        ));
+        return Ok("abi");
     }
-    // What MPI_COMM_WORLD and MPI_COMM_DUP_FN of their mpi.h stand for.
-    let open_mpi = find(c"ompi_mpi_comm_world").is_some();
-    let mpich = find(c"MPIR_Dup_fn").is_some();
-    match (open_mpi, mpich) {
-        (true, false) => Ok("openmpi"),
-        (false, true) => Ok("mpich"),
-        _ => Err(format!(
-            "\"{version}\": heddle has no backend for this MPI library"
-        )),
-    }
+    backend_for_own(|symbol| find(symbol).is_some())
+        .ok_or_else(|| format!("\"{version}\": heddle has no backend for this MPI library"))
 }
 
 /// The files that have MPI's functions.
 fn library_files() -> BTreeSet<PathBuf> {
-    let name = c"PMPI_Get_library_version";
-    let local = loaded_libraries(b"libmpi", name).into_iter();
-    let functions = local.map(|(_, function)| function).chain(find(name));
+    let local = loaded_libraries(b"libmpi", OF_EVERY_LIBRARY).into_iter();
+    let functions = local
+        .map(|(_, function)| function)
+        .chain(find(OF_EVERY_LIBRARY));
     functions.filter_map(|f| file_of(f)).collect()
 }
 
 /// Whether the library has the handles of the MPI standard's own ABI (MPI-5.0, Application Binary
-/// Interface) and not those its backend is compiled for. One and the same library comes in both
+/// Interface) and not its own. One and the same library comes in both
 /// forms. May be asked before initialization, and gives -1 where it has its own.
 fn has_standard_abi() -> bool {
     type AbiVersionFunction = unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int;
-    find(c"PMPI_Abi_get_version").is_some_and(|found: *mut c_void| {
+    find(STANDARD_VERSION).is_some_and(|found: *mut c_void| {
         // SAFETY: the MPI standard gives this signature.
         let get: AbiVersionFunction = unsafe { std::mem::transmute(found) };
         let (mut major, mut minor) = (-1, -1);

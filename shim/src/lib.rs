@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! program --MPI_Alltoall--> libheddle.so --> a backend --PMPI_*--> the MPI library
-//!                                            (libheddle-openmpi.so or libheddle-mpich.so)
+//!                                            (libheddle-openmpi.so, -mpich.so or -abi.so)
 //! ```
 //!
 //! With a profiler, whether it is loaded before this library or after it:
@@ -19,7 +19,7 @@
 //! |---|---|
 //! | [`collectives`] | the calls that heddle serves |
 //! | [`library`] | the MPI library of the process, and its backend |
-//! | [`binary_interface`] | which backend is for it |
+//! | [`binary_interface`], [`interface_symbols`] | which backend is for it |
 //! | [`caller`], [`mapped_file`] | who calls: the library itself, or somebody before it |
 //! | [`profiler`] | a profiler behind this library |
 //! | [`startup`] | MPI's beginning, when this rank publishes what its heddle is |
@@ -36,6 +36,7 @@
 mod binary_interface;
 mod caller;
 mod collectives;
+mod interface_symbols;
 mod launcher;
 mod library;
 mod mapped_file;

@@ -1,6 +1,7 @@
 //! Which MPI library is in this process, and where its functions are.
 use crate::binary_interface;
 use crate::collectives::ServedCollectives;
+use crate::interface_symbols::OF_EVERY_LIBRARY;
 use crate::launcher::{ReadPresence, read_presence};
 use crate::mapped_file::{MappedFile, file_of};
 use crate::profiler;
@@ -289,7 +290,7 @@ pub(crate) fn first_rank() -> bool {
 /// `MPI_Get_library_version` and what it says: allowed at any time, before initialization too.
 fn version() -> Option<(*mut c_void, String)> {
     type LibraryVersionFunction = unsafe extern "C" fn(*mut c_char, *mut c_int) -> c_int;
-    let found = find(c"PMPI_Get_library_version")?;
+    let found = find(OF_EVERY_LIBRARY)?;
     // SAFETY: the MPI standard gives this signature.
     let get: LibraryVersionFunction = unsafe { std::mem::transmute(found) };
     // at least MPI_MAX_LIBRARY_VERSION_STRING of every library: 256 and 8192
@@ -338,7 +339,7 @@ pub(crate) fn find(name: &CStr) -> Option<*mut c_void> {
 /// and with them MPI, privately.
 fn local_library() -> Option<usize> {
     static HANDLE: OnceLock<Option<usize>> = OnceLock::new();
-    *HANDLE.get_or_init(|| loaded_library(b"libmpi", c"PMPI_Get_library_version"))
+    *HANDLE.get_or_init(|| loaded_library(b"libmpi", OF_EVERY_LIBRARY))
 }
 
 /// The handle of a library of this process by the beginning of its file's name and a function that

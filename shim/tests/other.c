@@ -27,8 +27,13 @@ int MPIR_Dup_fn(void)
 }
 #endif
 #ifdef STANDARD
+#if defined(STANDARD_ABI) && STANDARD_ABI > 0
+enum { SOURCE = 0, TAG = 1, ANY_SOURCE = -1, ANY_TAG = -2, NUMBERS = 8 };
+#else
+enum { SOURCE = 2, TAG = 3, ANY_SOURCE = -2, ANY_TAG = -1, NUMBERS = 5 };
+#endif
 #ifndef STATUS
-#define STATUS 5
+#define STATUS NUMBERS
 #endif
 #ifndef HANDLE
 #define HANDLE 0x94000000
@@ -52,12 +57,12 @@ int PMPI_Comm_create_errhandler(void *function, int *handle)
 	*handle = HANDLE;
 	return 0;
 }
-/* Empty: any source is -2, any tag -1. */
+/* Empty. */
 int PMPI_Test(int *request, int *flag, int *status)
 {
 	*flag = 1;
 	memset(status, 0, STATUS * sizeof *status);
-	status[2] = -2, status[3] = -1;
+	status[SOURCE] = ANY_SOURCE, status[TAG] = ANY_TAG;
 	return 0;
 }
 int PMPI_Type_size_x(int type, long long *size)
@@ -73,7 +78,7 @@ int PMPI_Type_size_x(int type, long long *size)
 NOTHING(Abort) NOTHING(Barrier) NOTHING(Comm_call_errhandler) NOTHING(Comm_create_keyval) NOTHING(Comm_free)
 NOTHING(Comm_get_attr) NOTHING(Comm_get_errhandler) NOTHING(Comm_group) NOTHING(Comm_rank) NOTHING(Comm_remote_size)
 NOTHING(Comm_set_attr) NOTHING(Comm_set_errhandler) NOTHING(Comm_size) NOTHING(Comm_split) NOTHING(Comm_test_inter)
-NOTHING(Errhandler_free) NOTHING(Finalized) NOTHING(Get_processor_name) NOTHING(Group_free) NOTHING(Group_translate_ranks) NOTHING(Iallgather)
+NOTHING(Errhandler_free) NOTHING(File_get_errhandler) NOTHING(Finalized) NOTHING(Get_processor_name) NOTHING(Group_free) NOTHING(Group_translate_ranks) NOTHING(Iallgather)
 NOTHING(Iallreduce) NOTHING(Ibarrier) NOTHING(Ibcast) NOTHING(Iprobe) NOTHING(Irecv) NOTHING(Isend) NOTHING(Op_commutative)
 NOTHING(Pack) NOTHING(Pack_size) NOTHING(Query_thread) NOTHING(Reduce) NOTHING(Reduce_local) NOTHING(Type_get_envelope)
 NOTHING(Type_get_extent) NOTHING(Type_get_true_extent) NOTHING(Wait) NOTHING(Waitsome)

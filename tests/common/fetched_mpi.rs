@@ -6,8 +6,12 @@ use std::process::Command;
 /// Their names, which stand where those of the machine's libraries may stand.
 const FETCHED: [&str; 3] = ["intel", "mpich5", "openmpi5"];
 
+/// What follows the name of one by whose standard interface, and not its own, programs are linked.
+const STANDARD: &str = "-abi";
+
 /// Where a library lies that was fetched; `None` of the machine's own.
 pub(crate) fn folder(mpi: &str) -> Option<PathBuf> {
+    let mpi = mpi.trim_end_matches(STANDARD);
     if !FETCHED.contains(&mpi) {
         return None;
     }
@@ -25,7 +29,7 @@ pub(crate) fn folder(mpi: &str) -> Option<PathBuf> {
 /// The launcher of a library.
 pub(crate) fn launcher(mpi: &str) -> PathBuf {
     match folder(mpi) {
-        Some(folder) if mpi == "intel" => folder.join("bin/mpiexec.hydra"),
+        Some(folder) if mpi.starts_with("intel") => folder.join("bin/mpiexec.hydra"),
         Some(folder) => folder.join("bin/mpirun"),
         None => format!("mpirun.{mpi}").into(),
     }
@@ -39,6 +43,9 @@ pub(crate) fn c_compiler(mpi: &str) -> Command {
     // The compiler wrappers of the wheels know other folders.
     let lib = folder.join("lib");
     let mut gcc = Command::new("gcc");
+    if mpi.ends_with(STANDARD) {
+        gcc.args(["-I", "shim/tests/standard"]);
+    }
     gcc.arg("-I").arg(folder.join("include"));
     gcc.arg("-L").arg(&lib);
     gcc.arg(format!(
@@ -46,4 +53,14 @@ pub(crate) fn c_compiler(mpi: &str) -> Command {
         lib.display()
     ));
     gcc
+}
+
+/// The library that such programs are linked with.
+pub(crate) fn linked_library(mpi: &str) -> Option<&'static str> {
+    folder(mpi)?;
+    Some(if mpi.ends_with(STANDARD) {
+        "-lmpi_abi"
+    } else {
+        "-lmpi"
+    })
 }

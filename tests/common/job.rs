@@ -1,5 +1,5 @@
 //! Test programs as MPI jobs on this machine, with the runtime loaded or without.
-use super::fetched_mpi::{self, c_compiler};
+use super::fetched_mpi::{c_compiler, linked_library};
 use super::machine_share::MachinePart;
 use super::mpirun::mpirun;
 use super::once_each::OnceEach;
@@ -40,7 +40,7 @@ fn compile(source: &str, mpi: &str, flags: &[&str], name: &str) -> PathBuf {
         .args(flags)
         .arg(Path::new("shim/tests").join(source))
         .arg("-lpthread")
-        .args(fetched_mpi::folder(mpi).map(|_| "-lmpi"));
+        .args(linked_library(mpi));
     let done = command
         .output()
         .unwrap_or_else(|e| panic!("{command:?}: {e}; see scripts/packages"));

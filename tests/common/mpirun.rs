@@ -33,7 +33,7 @@ pub(crate) fn mpirun(mpi: &str, ranks: usize, idle: &Path) -> Command {
             "--mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_alltoall_algorithm 1".split(' '),
         );
     }
-    if let ("intel", Some(folder)) = (mpi, folder(mpi)) {
+    if let (true, Some(folder)) = (mpi.starts_with("intel"), folder(mpi)) {
         // The wheel has no libfabric.
         command
             .env("I_MPI_ROOT", folder)

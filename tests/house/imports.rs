@@ -93,6 +93,18 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "directory",
         ],
     ),
+    (
+        "abi",
+        &[
+            "passes",
+            "presence",
+            "runtime",
+            "schedules",
+            "selection",
+            "inventory",
+            "directory",
+        ],
+    ),
     ("bench", &[]),
     ("map", &["flows", "inventory", "mapping"]),
     (

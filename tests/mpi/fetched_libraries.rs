@@ -46,8 +46,8 @@ fn assert_same_with_heddle(mpi: &str) {
                 assert!(served, "{source} on {mpi}, {value}: {ways:?}");
                 // What jobs learn of Intel's routines is not taken for MPICH's.
                 let name = match mpi {
-                    "intel" => "intel-2021",
-                    "mpich5" => "mpich",
+                    "intel" | "intel-abi" => "intel-2021",
+                    "mpich5" | "mpich5-abi" => "mpich",
                     _ => "openmpi",
                 };
                 let records = records(dir.path());
@@ -72,10 +72,51 @@ fn open_mpi_5() {
     assert_same_with_heddle("openmpi5");
 }
 
+/// The MPI standard's own binary interface, on the libraries that offer it.
+#[test]
+fn the_standards_interface_of_intel_mpi() {
+    assert_same_with_heddle("intel-abi");
+}
+
+#[test]
+fn the_standards_interface_of_mpich_5() {
+    assert_same_with_heddle("mpich5-abi");
+}
+
+/// What heddle takes for the standard's numbers is what the headers of libraries have.
+#[test]
+fn the_standards_numbers_are_those_of_its_headers() {
+    let numbers = |header: &[&str]| {
+        let done = Command::new("gcc")
+            .args(["-S", "-o", "-", "-DWANT_STANDARD", "-DHANDLE_SIZE=8"])
+            .args([
+                "-DSTATUS_SIZE=32",
+                "-DSTATUS_ALIGNMENT=4",
+                "-DSTATUS_ERROR_OFFSET=8",
+            ])
+            .args(["-DSTATUS_SOURCE_OFFSET=0", "-DSTATUS_TAG_OFFSET=4"])
+            .args(header)
+            .arg("shim/backend/src/constants.c")
+            .output()
+            .expect("gcc");
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert!(done.status.success(), "{header:?}: {said}");
+        String::from_utf8_lossy(&done.stdout).into_owned()
+    };
+    let ours = numbers(&[]);
+    assert!(ours.contains("HEDDLE_COMM_WORLD"), "{ours}");
+    for mpi in ["intel", "mpich5"] {
+        let include = folder(mpi).expect("fetched").join("include");
+        let include = include.to_str().expect("a plain path");
+        let theirs = numbers(&["-DSTANDARD_HEADER=<mpi_abi.h>", "-I", include]);
+        assert_eq!(ours, theirs, "{mpi}");
+    }
+}
+
 /// Intel MPI 2021.19 ends such a program, with heddle and without.
 #[test]
 fn a_program_with_sessions() {
-    for mpi in ["mpich5", "openmpi5"] {
+    for mpi in ["mpich5", "mpich5-abi", "openmpi5"] {
         let dir = shared(TREE);
         let said = TestJob::new(mpi, 4)
             .dir(dir.path())
@@ -193,6 +234,12 @@ fn doctor_tells_who_serves_a_library() {
             "mpiexec -genv HEDDLE_DIR /srv/heddle -genv LD_PRELOAD",
         ),
         (
+            "mpich5-abi",
+            "libmpi_abi.so.1",
+            "abi",
+            "mpiexec -genv HEDDLE_DIR /srv/heddle -genv LD_PRELOAD",
+        ),
+        (
             "openmpi5",
             "libmpi.so.40",
             "openmpi",
@@ -213,15 +260,6 @@ fn doctor_tells_who_serves_a_library() {
             assert_eq!(code, Some(0), "{mpi}: {said}");
         }
     }
-    let standard = folder("mpich5")
-        .expect("fetched")
-        .join("lib/libmpi_abi.so.1");
-    let (code, said) = doctor("--mpi-library", &standard);
-    assert!(
-        said.contains("interface  MISSING: neither Open MPI's nor MPICH's"),
-        "{said}"
-    );
-    assert_eq!(code, Some(1));
     for file in ["/nonexistent/libmpi.so", "Cargo.toml"] {
         assert_eq!(
             doctor("--mpi-library", Path::new(file)).0,

@@ -33,6 +33,7 @@ const HELD: [(&str, &[&str]); 3] = [
         "heddle-mpi_",
         &[
             "/usr/lib/heddle/libheddle.so",
+            "/usr/lib/heddle/libheddle-abi.so",
             "/usr/lib/heddle/heddle-helper",
             "/usr/lib/heddle/map-openmpi",
             "/usr/share/heddle/modulefiles/heddle",

@@ -24,6 +24,7 @@ fn the_rpms_are_whole_hold_their_parts_and_need_no_mpi() {
         ("heddle", "/usr/share/man/man1/heddle.1"),
         ("heddle-mpi", "/usr/lib/heddle/libheddle-openmpi.so"),
         ("heddle-mpi", "/usr/lib/heddle/libheddle-mpich.so"),
+        ("heddle-mpi", "/usr/lib/heddle/libheddle-abi.so"),
         ("heddle-mpi", "/usr/lib/heddle/map-mpich"),
         ("heddle-lab", "/usr/lib/heddle/libheddle-idle.so"),
     ] {

@@ -7,10 +7,15 @@
 
 #[cfg_attr(mpich, path = "abi/mpich.rs")]
 #[cfg_attr(open_mpi, path = "abi/open_mpi.rs")]
+#[cfg_attr(standard_abi, path = "abi/standard.rs")]
 mod library;
 
+#[cfg(standard_abi)]
+pub(crate) use library::LAST_RESERVED;
 pub(crate) use library::MPI_Status;
 use library::MpiHandle;
+#[cfg(not(open_mpi))]
+pub(crate) use library::{is_predefined_datatype, is_predefined_op};
 
 /// Declares a type of its own for each kind of handle.
 macro_rules! handles {

@@ -1,16 +1,25 @@
 /* What only mpi.h knows: constants that are casts or differ between libraries. None may refer to a symbol of the
    library: the backend links no MPI. Open MPI's handles are addresses in the library and are looked up. */
+#ifdef WANT_STANDARD
+/* A test gives the standard's header as libraries bring it. */
+#ifndef STANDARD_HEADER
+#define STANDARD_HEADER "abi/standard.h"
+#endif
+#include STANDARD_HEADER
+#else
 #include <mpi.h>
+#endif
 #include <stddef.h>
 
-#if !(defined(WANT_OPEN_MPI) && defined(OPEN_MPI)) && !(defined(WANT_MPICH) && defined(MPICH))
+#if !(defined(WANT_OPEN_MPI) && defined(OPEN_MPI)) && !(defined(WANT_MPICH) && defined(MPICH)) && \
+    !(defined(WANT_STANDARD) && defined(MPI_ABI_VERSION))
 #error "this mpi.h is not the one of the MPI that the backend is for"
 #endif
 
 /* src/abi against mpi.h; build.rs gives the macros that are not here, as Rust has them. */
 #define SAME(theirs, ours) _Static_assert((theirs) == (ours), "src/abi differs from mpi.h")
 
-#ifdef OPEN_MPI
+#ifndef MPICH
 /* Only a pointer gives a `void *` here. */
 #define IS_HANDLE(type) _Static_assert(_Generic(0 ? (void *)1 : (type)0, void *: 1, default: 0), "src/abi: " #type " is no address")
 #else
@@ -53,7 +62,7 @@ const int HEDDLE_ANY_TAG = MPI_ANY_TAG;
 const int HEDDLE_COMBINER_NAMED = MPI_COMBINER_NAMED;
 const int HEDDLE_KEYVAL_INVALID = MPI_KEYVAL_INVALID;
 const int HEDDLE_THREAD_MULTIPLE = MPI_THREAD_MULTIPLE;
-#ifdef MPICH
+#ifndef OPEN_MPI
 const MPI_Datatype HEDDLE_BYTE = MPI_BYTE;
 const MPI_Datatype HEDDLE_PACKED = MPI_PACKED;
 const MPI_Datatype HEDDLE_UINT64 = MPI_UINT64_T;
@@ -66,5 +75,7 @@ const MPI_Op HEDDLE_OP_NULL = MPI_OP_NULL;
 const MPI_Op HEDDLE_OP_MIN = MPI_MIN;
 const MPI_Request HEDDLE_REQUEST_NULL = MPI_REQUEST_NULL;
 const MPI_Errhandler HEDDLE_ERRORS_ARE_FATAL = MPI_ERRORS_ARE_FATAL;
+#endif
+#ifdef MPICH
 const MPI_Errhandler HEDDLE_ERRORS_RETURN = MPI_ERRORS_RETURN;
 #endif

@@ -1,5 +1,7 @@
 //! heddle's questions about the application's datatypes. A question that fails is heddle's own
 //! trouble: the call then goes to the library, which raises what there is to raise.
+#[cfg(not(open_mpi))]
+use crate::abi::is_predefined_datatype;
 use crate::abi::{MPI_Comm, MPI_Count, MPI_Datatype};
 use crate::error_handlers::quietly;
 use crate::mpi::{SUCCESS, mpi};
@@ -17,15 +19,32 @@ pub(crate) fn size_if_valid(datatype: MPI_Datatype, comm: MPI_Comm) -> Option<u6
 /// Questions about a datatype that fail are told to the handler of MPI_COMM_WORLD or MPI_COMM_SELF,
 /// which is perhaps not the call's. This one belongs to a communicator, which can be kept quiet;
 /// what is predefined needs none.
-#[cfg(mpich)]
+#[cfg(not(open_mpi))]
 fn is_valid(datatype: MPI_Datatype, comm: MPI_Comm) -> bool {
-    /// The first octet of a handle: which kind of object (3: a datatype), and where it lies (1: in
-    /// the library).
-    const PREDEFINED: u32 = 0x4c;
-    let mut size = 0;
-    datatype.0 as u32 >> 24 == PREDEFINED
+    let is_there = || {
+        let mut size = 0;
         // SAFETY: MPICH checks handles before it follows them.
-        || quietly(comm, || unsafe { (mpi().call.Pack_size)(1, datatype, comm, &mut size) } == SUCCESS)
+        let ask = || unsafe { (mpi().call.Pack_size)(1, datatype, comm, &mut size) };
+        quietly(comm, ask) == SUCCESS
+    };
+    if is_predefined_datatype(datatype.0) {
+        cfg!(mpich) || asked_once(datatype, is_there)
+    } else {
+        is_there()
+    }
+}
+
+/// The standard has numbers of datatypes that a library may lack, as of Fortran's largest.
+#[cfg(not(open_mpi))]
+fn asked_once(datatype: MPI_Datatype, is_there: impl FnOnce() -> bool) -> bool {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    const NUMBERS: usize = 1 << 9;
+    static THERE: [AtomicBool; NUMBERS] = [const { AtomicBool::new(false) }; NUMBERS];
+    let there = &THERE[datatype.0 as usize % NUMBERS];
+    if !there.load(Ordering::Relaxed) && is_there() {
+        there.store(true, Ordering::Relaxed);
+    }
+    there.load(Ordering::Relaxed)
 }
 
 /// Handles are addresses: nothing tells a wrong one, but null.

@@ -10,8 +10,10 @@
 //! says MPI_ERRORS_ARE_FATAL, as of a communicator that was given that one. So both are left alone,
 //! and MPI_COMM_WORLD is quiet in their place.
 use crate::abi::{MPI_Comm, MPI_Errhandler};
+#[cfg(standard_abi)]
+use crate::mpi::SUCCESS;
 use crate::mpi::mpi;
-use crate::mpi_result::check;
+use crate::mpi_result::{MpiResult, check};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A communicator that is quiet now, for how many calls, and its own handler.
@@ -32,6 +34,53 @@ fn now() -> MutexGuard<'static, Vec<QuietComm>> {
     NOW.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Errors on the communicator come back as codes from now on.
+pub(crate) fn return_errors(comm: MPI_Comm) -> MpiResult<()> {
+    // SAFETY: a communicator, and a predefined handler.
+    check(unsafe { (mpi().call.Comm_set_errhandler)(comm, errors_return()) })
+}
+
+#[cfg(not(standard_abi))]
+fn errors_return() -> MPI_Errhandler {
+    mpi().handle.errors_return
+}
+
+/// What a library with the standard's binary interface takes for MPI_ERRORS_RETURN: Intel MPI
+/// 2021.19 has the numbers of MPI_ERRORS_RETURN and MPI_ERRORS_ABORT exchanged. It is the handler
+/// that files begin with (MPI-5.0, section 14.7), unless the program gave them another one. A
+/// handler of heddle's own would not do: MPICH 5.0.2 returns MPI_SUCCESS after it.
+#[cfg(standard_abi)]
+fn errors_return() -> MPI_Errhandler {
+    use std::ffi::c_void;
+    use std::sync::OnceLock;
+    const FILE_NULL: usize = 0x118;
+    const RETURN: usize = 0x143;
+    const EXCHANGED: usize = 0x142;
+    static FOUND: OnceLock<usize> = OnceLock::new();
+    let found = FOUND.get_or_init(|| {
+        let (call, mut handler) = (&mpi().call, mpi().handle.errors_are_fatal);
+        // SAFETY: no file, and a place for its handler, which is given back.
+        let code = unsafe { (call.File_get_errhandler)(FILE_NULL, &mut handler) };
+        let answer = handler.0 as usize;
+        if code == SUCCESS {
+            // SAFETY: as above.
+            unsafe { (call.Errhandler_free)(&mut handler) };
+        }
+        let is_intel = || {
+            mpi()
+                .derived
+                .as_ref()
+                .is_some_and(|name| name.starts_with("intel"))
+        };
+        match answer {
+            RETURN | EXCHANGED => answer,
+            _ if is_intel() => EXCHANGED,
+            _ => RETURN,
+        }
+    });
+    MPI_Errhandler(*found as *mut c_void)
+}
+
 /// Runs `ask`, whose errors on `comm` come back as codes and reach no handler.
 pub(crate) fn quietly<T>(comm: MPI_Comm, ask: impl FnOnce() -> T) -> T {
     let _quiet = QuietGuard::on(comm);
@@ -49,19 +98,17 @@ impl QuietGuard {
             return QuietGuard(Some(comm));
         }
         let (fatal, world) = (mpi.handle.errors_are_fatal, mpi.handle.comm_world);
-        let mut handler = mpi.handle.errors_return;
+        let mut handler = fatal;
         // SAFETY: a communicator of the application and a place for its handler.
         let asked = check(unsafe { (mpi.call.Comm_get_errhandler)(comm, &mut handler) });
         if asked.is_err() {
             return QuietGuard(None);
         }
-        if cfg!(mpich) && handler == fatal && comm != world {
+        if mpi.lends_handlers && handler == fatal && comm != world {
             drop(now);
             return QuietGuard::on(world);
         }
-        // SAFETY: as above.
-        let set = check(unsafe { (mpi.call.Comm_set_errhandler)(comm, mpi.handle.errors_return) });
-        QuietGuard(set.is_ok().then(|| {
+        QuietGuard(return_errors(comm).is_ok().then(|| {
             now.push(QuietComm {
                 comm,
                 calls: 1,

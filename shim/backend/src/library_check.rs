@@ -4,6 +4,8 @@
 //! answers this backend knows; where one differs, heddle serves no call.
 //!
 //! All ranks of a job run one library, so all of them come to one answer.
+#[cfg(not(open_mpi))]
+use crate::abi::{MPI_Comm, MPI_Errhandler};
 use crate::abi::{MPI_Datatype, MPI_Request, MPI_Status};
 use crate::datatype::is_predefined;
 use crate::error_handlers::quietly;
@@ -53,18 +55,37 @@ fn first_difference() -> Option<String> {
 /// four of their bits what they are of.
 #[cfg(mpich)]
 fn handles_differ() -> Option<String> {
-    use crate::abi::{MPI_Comm, MPI_Errhandler};
     const OBJECT: c_int = 0b1111 << 26;
+    let known = mpi().handle.errors_are_fatal;
+    new_handle_differs(|made| made.0 & OBJECT == known.0 & OBJECT)
+}
+
+/// The standard keeps numbers for its own objects. The version is of its binary interface.
+#[cfg(standard_abi)]
+fn handles_differ() -> Option<String> {
+    use crate::abi::LAST_RESERVED;
+    const KNOWN: c_int = 1;
+    let (mut major, mut minor) = (-1, -1);
+    // SAFETY: places for the results.
+    let code = unsafe { (mpi().call.Abi_get_version)(&mut major, &mut minor) };
+    if code != SUCCESS || major != KNOWN {
+        return Some(format!("MPI_Abi_get_version says {major}.{minor}"));
+    }
+    new_handle_differs(|made| made.0 as usize > LAST_RESERVED)
+}
+
+#[cfg(not(open_mpi))]
+fn new_handle_differs(is_one: impl Fn(MPI_Errhandler) -> bool) -> Option<String> {
     unsafe extern "C" fn nothing(_: *mut MPI_Comm, _: *mut c_int) {}
-    let (mpi, known) = (mpi(), mpi().handle.errors_return);
-    let mut made = MPI_Errhandler(0);
+    let (call, mut made) = (&mpi().call, mpi().handle.errors_are_fatal);
     // SAFETY: a function of the right kind and a place for the result, which is given back.
-    let code = unsafe { (mpi.call.Comm_create_errhandler)(nothing, &mut made) };
-    if code != SUCCESS || made.0 & OBJECT != known.0 & OBJECT {
-        return Some(format!("a handle of a new error handler is {:#x}", made.0));
+    let code = unsafe { (call.Comm_create_errhandler)(nothing, &mut made) };
+    if code != SUCCESS || !is_one(made) {
+        let handle = made.0 as usize as u32;
+        return Some(format!("a handle of a new error handler is {handle:#x}"));
     }
     // SAFETY: as above.
-    unsafe { (mpi.call.Errhandler_free)(&mut { made }) };
+    unsafe { (call.Errhandler_free)(&mut { made }) };
     None
 }
 

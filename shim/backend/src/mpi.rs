@@ -8,7 +8,7 @@
 use crate::abi::{
     MPI_Comm, MPI_Count, MPI_Datatype, MPI_Errhandler, MPI_Group, MPI_Op, MPI_Request, MPI_Status,
 };
-use inventory::mpi::derived_library;
+use inventory::mpi::{Mpi, derived_library};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::OnceLock;
 
@@ -25,7 +25,7 @@ pub(crate) type CopyAttribute = unsafe extern "C" fn(
 pub(crate) type DeleteAttribute =
     unsafe extern "C" fn(MPI_Comm, c_int, *mut c_void, *mut c_void) -> c_int;
 /// MPI passes more arguments, which nobody may look at.
-#[cfg(mpich)]
+#[cfg(not(open_mpi))]
 pub(crate) type HandleError = unsafe extern "C" fn(*mut MPI_Comm, *mut c_int);
 
 /// The result of every MPI function that succeeds.
@@ -85,6 +85,8 @@ macro_rules! functions {
 functions! {
     /// The library's functions, by the names of the standard without their prefix.
     Functions: Each;
+    #[cfg(standard_abi)]
+    Abi_get_version(*mut c_int, *mut c_int);
     Abort(MPI_Comm, c_int);
     Allgather(*const c_void, c_int, MPI_Datatype, *mut c_void, c_int, MPI_Datatype, MPI_Comm);
     Allgatherv(*const c_void, c_int, MPI_Datatype, *mut c_void, *const c_int, *const c_int, MPI_Datatype, MPI_Comm);
@@ -97,7 +99,7 @@ functions! {
     Barrier(MPI_Comm);
     Bcast(*mut c_void, c_int, MPI_Datatype, c_int, MPI_Comm);
     Comm_call_errhandler(MPI_Comm, c_int);
-    #[cfg(mpich)]
+    #[cfg(not(open_mpi))]
     Comm_create_errhandler(HandleError, *mut MPI_Errhandler);
     Comm_create_keyval(CopyAttribute, DeleteAttribute, *mut c_int, *mut c_void);
     Comm_free(*mut MPI_Comm);
@@ -112,6 +114,9 @@ functions! {
     Comm_split(MPI_Comm, c_int, c_int, *mut MPI_Comm);
     Comm_test_inter(MPI_Comm, *mut c_int);
     Errhandler_free(*mut MPI_Errhandler);
+    // MPI_File is an address.
+    #[cfg(standard_abi)]
+    File_get_errhandler(usize, *mut MPI_Errhandler);
     Finalized(*mut c_int);
     Get_library_version(*mut c_char, *mut c_int);
     Get_processor_name(*mut c_char, *mut c_int);
@@ -128,7 +133,7 @@ functions! {
     Isend(*const c_void, c_int, MPI_Datatype, c_int, c_int, MPI_Comm, *mut MPI_Request);
     Op_commutative(MPI_Op, *mut c_int);
     Pack(*const c_void, c_int, MPI_Datatype, *mut c_void, c_int, *mut c_int, MPI_Comm);
-    #[cfg(mpich)]
+    #[cfg(not(open_mpi))]
     Pack_size(c_int, MPI_Datatype, MPI_Comm, *mut c_int);
     Query_thread(*mut c_int);
     Reduce(*const c_void, *mut c_void, c_int, MPI_Datatype, MPI_Op, c_int, MPI_Comm);
@@ -162,7 +167,7 @@ functions! {
     Type_get_envelope_c(MPI_Datatype, *mut MPI_Count, *mut MPI_Count, *mut MPI_Count, *mut MPI_Count, *mut c_int);
 }
 
-/// Predefined handles: integers in MPICH, addresses inside the library in Open MPI.
+/// Predefined handles: numbers in MPICH and the standard, addresses inside the library in Open MPI.
 #[derive(Clone, Copy)]
 pub(crate) struct MpiHandles {
     pub(crate) byte: MPI_Datatype,
@@ -180,6 +185,7 @@ pub(crate) struct MpiHandles {
     pub(crate) ops: [MPI_Op; 12],
     pub(crate) request_null: MPI_Request,
     pub(crate) errors_are_fatal: MPI_Errhandler,
+    #[cfg(not(standard_abi))]
     pub(crate) errors_return: MPI_Errhandler,
 }
 
@@ -222,7 +228,7 @@ impl MpiHandles {
         })
     }
 
-    #[cfg(mpich)]
+    #[cfg(not(open_mpi))]
     fn find(_find: SymbolFinder) -> Option<MpiHandles> {
         unsafe extern "C" {
             static HEDDLE_BYTE: MPI_Datatype;
@@ -237,6 +243,7 @@ impl MpiHandles {
             static HEDDLE_OP_MIN: MPI_Op;
             static HEDDLE_REQUEST_NULL: MPI_Request;
             static HEDDLE_ERRORS_ARE_FATAL: MPI_Errhandler;
+            #[cfg(not(standard_abi))]
             static HEDDLE_ERRORS_RETURN: MPI_Errhandler;
         }
         // SAFETY: constants of constants.c.
@@ -254,6 +261,7 @@ impl MpiHandles {
                 op_min: HEDDLE_OP_MIN,
                 request_null: HEDDLE_REQUEST_NULL,
                 errors_are_fatal: HEDDLE_ERRORS_ARE_FATAL,
+                #[cfg(not(standard_abi))]
                 errors_return: HEDDLE_ERRORS_RETURN,
             })
         }
@@ -270,8 +278,13 @@ pub(crate) struct MpiLibrary {
     pub(crate) combiner_named: c_int,
     pub(crate) keyval_invalid: c_int,
     pub(crate) thread_multiple: c_int,
-    /// The library's name, if its own routines are not those of the library that the backend is
-    /// named after.
+    /// Whose routines it has, but for what `derived` says. The standard's interface is of several
+    /// libraries.
+    pub(crate) family: Mpi,
+    /// True if an error on a communicator without a handler of its own goes to that of
+    /// MPI_COMM_WORLD, as in MPICH.
+    pub(crate) lends_handlers: bool,
+    /// The library's name, if its own routines are not those of its family.
     pub(crate) derived: Option<String>,
 }
 
@@ -323,7 +336,12 @@ pub(crate) unsafe fn open(function: SymbolFinder, object: SymbolFinder) -> Resul
     // SAFETY: the buffer is longer than any library writes. It may be asked before MPI_Init.
     unsafe { (call.Get_library_version)(text.as_mut_ptr().cast(), &mut minor) };
     let text = CStr::from_bytes_until_nul(&text).unwrap_or_default();
-    let derived = derived_library(&text.to_string_lossy());
+    let text = text.to_string_lossy();
+    let family = if cfg!(open_mpi) || cfg!(standard_abi) && text.contains(Mpi::OpenMpi.title()) {
+        Mpi::OpenMpi
+    } else {
+        Mpi::Mpich
+    };
     // SAFETY: constants of constants.c.
     let mpi = unsafe {
         MpiLibrary {
@@ -335,7 +353,9 @@ pub(crate) unsafe fn open(function: SymbolFinder, object: SymbolFinder) -> Resul
             combiner_named: HEDDLE_COMBINER_NAMED,
             keyval_invalid: HEDDLE_KEYVAL_INVALID,
             thread_multiple: HEDDLE_THREAD_MULTIPLE,
-            derived,
+            family,
+            lends_handlers: family == Mpi::Mpich,
+            derived: derived_library(&text),
         }
     };
     OPENED.get_or_init(|| mpi);

@@ -7,7 +7,7 @@
 use crate::abi::{MPI_Comm, MPI_Op, MPI_Request};
 use crate::call_comm::CallComm;
 use crate::elements::MpiElements;
-use crate::error_handlers::quietly;
+use crate::error_handlers::{quietly, return_errors};
 use crate::mpi::{SUCCESS, mpi};
 use crate::mpi_result::{MpiResult, check};
 use runtime::stderr;
@@ -50,8 +50,7 @@ impl PrivateComm {
             check(unsafe { (mpi.call.Comm_split)(within.comm, part, within.rank, &mut twin.comm) })
         })?;
         MADE.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the communicator just made.
-        check(unsafe { (mpi.call.Comm_set_errhandler)(twin.comm, mpi.handle.errors_return) })?;
+        return_errors(twin.comm)?;
         Ok(twin)
     }
 

@@ -37,18 +37,11 @@ use runtime::look_allowance;
 use runtime::plan::FollowedEpoch;
 use runtime::rank_host::RankHost;
 use runtime::watchdog;
-use selection::decision_table::{Collective, DataCarrier, Mpi, Way};
+use selection::decision_table::{Collective, DataCarrier, Way};
 use selection::learning::CallClass;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Instant;
-
-/// The library this backend is compiled for.
-pub(crate) const BACKEND_MPI: Mpi = if cfg!(open_mpi) {
-    Mpi::OpenMpi
-} else {
-    Mpi::Mpich
-};
 
 /// A process set, as one of its processes knows it.
 #[derive(Debug)]

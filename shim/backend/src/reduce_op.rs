@@ -7,18 +7,11 @@ use crate::mpi_result::check;
 use std::sync::{Mutex, PoisonError};
 
 /// True if the library defines the operation: each of them commutes.
-#[cfg(mpich)]
 pub(crate) fn is_predefined(op: MPI_Op) -> bool {
-    /// The first octet of a handle: which kind of object (6: an operation), and where it lies (1: in
-    /// the library).
-    const PREDEFINED: u32 = 0x58;
-    op.0 as u32 >> 24 == PREDEFINED
-}
-
-/// True if the library defines the operation: each of them commutes.
-#[cfg(open_mpi)]
-pub(crate) fn is_predefined(op: MPI_Op) -> bool {
-    mpi().handle.ops.contains(&op)
+    #[cfg(open_mpi)]
+    return mpi().handle.ops.contains(&op);
+    #[cfg(not(open_mpi))]
+    crate::abi::is_predefined_op(op.0)
 }
 
 /// Pairs of a predefined operation and a datatype, and whether they go together. Only predefined

@@ -2,7 +2,6 @@
 //! messages, and has the job record written. None of that waits for a file.
 use crate::location::beside_this_library;
 use crate::mpi::{SUCCESS, mpi};
-use crate::process_set::BACKEND_MPI;
 use crate::registry::WorldRanks;
 use crate::shared_recorder::SharedRecorder;
 use directory::epoch::LeanEpoch;
@@ -162,7 +161,7 @@ impl RootRank {
             let number = RECORDS.fetch_add(1, Ordering::Relaxed);
             // The controller learns of libraries that it knows, and of no other.
             let library = mpi().derived.clone();
-            let library = library.map_or(BACKEND_MPI.into(), RecordedName::Unknown);
+            let library = library.map_or(mpi().family.into(), RecordedName::Unknown);
             JobRecorder::new(record::start(&names, number, library), directory.clone())
         });
         let now = Instant::now();
@@ -272,7 +271,7 @@ impl RootRank {
                 let lean = if mpi().derived.is_some() {
                     lean.without_measurements()
                 } else {
-                    lean.restricted_to(&view.place(BACKEND_MPI))
+                    lean.restricted_to(&view.place(mpi().family))
                 };
                 let lean = lean.to_bytes();
                 (self.view, self.lean) = (Some(view), Arc::clone(octets));

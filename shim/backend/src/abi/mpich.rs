@@ -3,6 +3,16 @@ use std::ffi::c_int;
 
 pub(crate) type MpiHandle = c_int;
 
+/// By its first octet: which kind of object (3: a datatype), and where it lies (1: in the library).
+pub(crate) fn is_predefined_datatype(handle: MpiHandle) -> bool {
+    handle as u32 >> 24 == 0x4c
+}
+
+/// As above (6: an operation).
+pub(crate) fn is_predefined_op(handle: MpiHandle) -> bool {
+    handle as u32 >> 24 == 0x58
+}
+
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(crate) struct MPI_Status {

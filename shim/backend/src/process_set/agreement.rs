@@ -8,9 +8,9 @@ use super::ProcessSet;
 use super::network::NetworkKnowledge;
 use crate::call_comm::CallComm;
 use crate::follow_state::FollowState;
+use crate::mpi::mpi;
 use crate::mpi_result::MpiResult;
 use crate::pending_collective::PendingCollective;
-use crate::process_set::BACKEND_MPI;
 use directory::epoch::LeanEpoch;
 use runtime::agreement_pace::AgreementPace;
 use runtime::directive::RootDirective;
@@ -138,7 +138,7 @@ impl ProcessSet {
             .map_err(|e| e.to_string())
             .and_then(|lean| {
                 let (number, topology) = (lean.number, lean.topology.clone());
-                UnplannedEpoch::new(lean, &self.hosts, BACKEND_MPI, force, learns)
+                UnplannedEpoch::new(lean, &self.hosts, mpi().family, force, learns)
                     .map(|prospect| (prospect, number, topology))
                     .map_err(|e| e.to_string())
             });
@@ -148,7 +148,7 @@ impl ProcessSet {
                 self.trace.obey(trace, self.rank, &hosts);
                 self.trace.follows(number, &topology);
                 self.learning
-                    .move_to(prospect.place(BACKEND_MPI), prospect.setup());
+                    .move_to(prospect.place(mpi().family), prospect.setup());
                 self.followed = FollowState::Unplanned(Box::new(prospect));
                 self.watch.forget(self.wires.mesh());
                 if let Some(root) = &mut self.root {
