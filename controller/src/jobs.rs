@@ -232,7 +232,7 @@ pub(crate) mod tests {
             hosts: vec!["n0".into(), "n1".into()],
             ranks: 4,
             layout: RankLayout::default(),
-            mpi: Mpi::Mpich.into(),
+            mpi: inventory::MpiRoutines::from(Mpi::Mpich).into(),
             epoch,
             epoch_since: Millis(1),
             aside: None,

@@ -403,7 +403,7 @@ fn table(findings: &mut JobFindings, epoch: &Epoch, mpi: Mpi, figures: &LearnedF
 fn taught(figures: &LearnedFigures, mpi: Mpi) -> Option<String> {
     let taught = figures
         .places()
-        .filter(|(place, _, _)| place.mpi == mpi)
+        .filter(|(place, _, _)| place.mpi.measured() == Some(mpi))
         .map(|(_, jobs, _)| jobs);
     let (places, jobs) = taught.fold((0_usize, 0), |(places, jobs), more| {
         (places + 1, jobs + more)

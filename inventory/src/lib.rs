@@ -77,7 +77,7 @@ mod wording;
 pub mod yaml;
 
 pub use mac::Mac;
-pub use mpi::Mpi;
+pub use mpi::{Mpi, MpiRoutines};
 pub use topology::Topology;
 pub use topology_file::TopologyFile;
 pub use tree::Tree;

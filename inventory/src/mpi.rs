@@ -1,5 +1,6 @@
 //! The MPI libraries that heddle serves.
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
 
@@ -35,25 +36,112 @@ impl Mpi {
     }
 }
 
-/// Libraries with the binary interface of another one, and routines of their own: the beginning of
-/// what they call themselves, and their names in job records.
-const DERIVED: [(&str, &str); 4] = [
-    ("Intel(R) MPI Library", "intel"),
-    ("MVAPICH", "mvapich"),
-    ("CRAY MPICH version", "cray"),
-    ("ParaStation MPI", "parastation"),
+/// Libraries: their names here, and the beginning of what each calls itself. Those after the first
+/// two have the binary interface of MPICH, and routines of their own.
+const LIBRARIES: [(&str, &str); 6] = [
+    ("openmpi", "Open MPI"),
+    ("mpich", "MPICH Version"),
+    ("intel", "Intel(R) MPI Library"),
+    ("mvapich", "MVAPICH"),
+    ("cray", "CRAY MPICH version"),
+    ("parastation", "ParaStation MPI"),
 ];
 
-/// The name of a library whose own routines are not those of [`Mpi`], with its major version:
-/// `intel-2021`. `None` of one that has those.
-pub fn derived_library(version_text: &str) -> Option<String> {
-    let (name, after) = DERIVED.into_iter().find_map(|(title, name)| {
-        let (_, after) = version_text.split_once(title)?;
-        Some((name, after))
-    })?;
-    let digits = after.trim_start_matches(|c: char| !c.is_ascii_digit());
-    let major = digits.split(|c: char| !c.is_ascii_digit()).next();
-    Some(format!("{name}-{}", major.unwrap_or_default()))
+/// Whose routines a figure is of: an MPI library, and its major version. In files it is
+/// `intel-2021`. A name without a version is of a time when versions were not told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MpiRoutines {
+    library: &'static str,
+    major: Option<u16>,
+}
+
+impl MpiRoutines {
+    /// By the version text of a library with the binary interface of a family.
+    pub fn of_version(text: &str, family: Mpi) -> MpiRoutines {
+        let told = LIBRARIES.iter().find_map(|(name, title)| {
+            let (_, after) = text.split_once(title)?;
+            let digits = after.trim_start_matches(|c: char| !c.is_ascii_digit());
+            let major = digits.split(|c: char| !c.is_ascii_digit()).next();
+            Some(MpiRoutines {
+                library: name,
+                major: major.and_then(|major| major.parse().ok()),
+            })
+        });
+        told.filter(|told| told.family() == family)
+            .unwrap_or(family.into())
+    }
+
+    /// The library by whose binary interface programs call it.
+    pub fn family(self) -> Mpi {
+        self.measured().unwrap_or(Mpi::Mpich)
+    }
+
+    /// The library as which `heddle tune` measures it; `None` of one that it does not know.
+    pub fn measured(self) -> Option<Mpi> {
+        self.library.parse().ok()
+    }
+
+    /// True of Intel MPI.
+    pub fn is_intel(self) -> bool {
+        self.library == LIBRARIES[2].0
+    }
+
+    /// The same library, whatever its version.
+    #[must_use]
+    pub fn of_any_version(self) -> MpiRoutines {
+        MpiRoutines {
+            major: None,
+            ..self
+        }
+    }
+}
+
+impl From<Mpi> for MpiRoutines {
+    fn from(mpi: Mpi) -> MpiRoutines {
+        MpiRoutines {
+            library: mpi.name(),
+            major: None,
+        }
+    }
+}
+
+impl fmt::Display for MpiRoutines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.major {
+            Some(major) => write!(f, "{}-{major}", self.library),
+            None => f.write_str(self.library),
+        }
+    }
+}
+
+impl FromStr for MpiRoutines {
+    type Err = UnknownMpi;
+
+    fn from_str(text: &str) -> Result<MpiRoutines, UnknownMpi> {
+        let (name, major) = match text.split_once('-') {
+            Some((name, major)) => (name, Some(major)),
+            None => (text, None),
+        };
+        let unknown = || UnknownMpi(text.to_owned());
+        let library = LIBRARIES.iter().find(|(known, _)| *known == name);
+        Ok(MpiRoutines {
+            library: library.ok_or_else(unknown)?.0,
+            major: major.map(str::parse).transpose().map_err(|_| unknown())?,
+        })
+    }
+}
+
+impl Serialize for MpiRoutines {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for MpiRoutines {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<MpiRoutines, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        name.parse().map_err(D::Error::custom)
+    }
 }
 
 impl fmt::Display for Mpi {
@@ -91,22 +179,42 @@ mod tests {
     }
 
     #[test]
-    fn derived_libraries_are_told_by_what_they_call_themselves() {
-        for (text, name) in [
+    fn routines_are_told_by_what_a_library_calls_itself() {
+        use Mpi::{Mpich, OpenMpi};
+        for (text, family, name) in [
             (
                 "Intel(R) MPI Library 2021.19.0 for Linux* OS\n",
-                Some("intel-2021"),
+                Mpich,
+                "intel-2021",
             ),
-            ("MVAPICH2 Version      :\t2.3.7\n", Some("mvapich-2")),
-            ("MVAPICH Version      :\t3.0\n", Some("mvapich-3")),
+            ("MVAPICH2 Version      :\t2.3.7\n", Mpich, "mvapich-2"),
+            ("MVAPICH Version      :\t3.0\n", Mpich, "mvapich-3"),
             (
                 "MPI VERSION    : CRAY MPICH version 8.1.25.17 (ANL base 3.4a2)\n",
-                Some("cray-8"),
+                Mpich,
+                "cray-8",
             ),
-            ("MPICH Version:      5.0.2\n", None),
-            ("Open MPI v5.0.11, package: Open MPI", None),
+            ("MPICH Version:      5.0.2\n", Mpich, "mpich-5"),
+            ("Open MPI v5.0.11, package: Open MPI", OpenMpi, "openmpi-5"),
+            ("Open MPI v5.0.11, package: Open MPI", Mpich, "mpich"),
+            ("Another MPI 7", OpenMpi, "openmpi"),
         ] {
-            assert_eq!(derived_library(text).as_deref(), name);
+            let routines = MpiRoutines::of_version(text, family);
+            assert_eq!(routines.to_string(), name);
+            assert_eq!(name.parse(), Ok(routines));
+            assert_eq!(routines.family(), family);
         }
+        for wrong in ["lam", "mpich-", "mpich-x", "mpich-70000", ""] {
+            assert!(wrong.parse::<MpiRoutines>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_has_routines_of_its_own_is_not_measured_as_mpich() {
+        let routines = |name: &str| name.parse::<MpiRoutines>().unwrap();
+        assert_eq!(routines("mpich-5").measured(), Some(Mpi::Mpich));
+        assert_eq!(routines("intel-2021").measured(), None);
+        assert!(routines("intel-2021").is_intel() && !routines("mpich-5").is_intel());
+        assert_eq!(routines("mpich-5").of_any_version(), Mpi::Mpich.into());
     }
 }

@@ -1,7 +1,7 @@
 //! Files that a hostile user of a host leaves among the job records.
 use directory::job_record::JobRecord;
 use inventory::Millis;
-use selection::decision_table::Mpi;
+use inventory::{Mpi, MpiRoutines};
 use selection::learned::RankLayout;
 use std::fs;
 use std::io::Write;
@@ -77,7 +77,7 @@ fn fat(octets: usize) -> String {
         hosts,
         ranks: 4,
         layout: RankLayout::default(),
-        mpi: Mpi::Mpich.into(),
+        mpi: MpiRoutines::from(Mpi::Mpich).into(),
         epoch: 1,
         epoch_since: Millis(1),
         aside: None,

@@ -250,7 +250,9 @@ fn table_of_all(tree: &Tree, tuning: &TuningRuns, learned: &LearnedFigures) -> D
         .collect();
     let ways = learned.ways();
     for mpi in Mpi::ALL {
-        let place = LearnedPlace::new(tree, &host_of, mpi);
+        let taught = learned.places().map(|(place, _, _)| place.mpi);
+        let newest = taught.filter(|of| of.measured() == Some(mpi)).max();
+        let place = LearnedPlace::new(tree, &host_of, newest.unwrap_or(mpi.into()));
         let mut timings = ways.for_place(&place);
         timings.retain(|timing| table.is_untuned(timing.collective, mpi));
         table = table.with_learned(mpi, &timings);
@@ -322,17 +324,6 @@ impl LeanEpoch {
             table,
             ..self
         })
-    }
-
-    /// The same for an MPI library whose own routines nobody has measured: without what is known of
-    /// others.
-    #[must_use]
-    pub fn without_measurements(self) -> LeanEpoch {
-        LeanEpoch {
-            table: self.table.for_each_mpi(),
-            learned: LearnedWays::default(),
-            ..self
-        }
     }
 
     /// The bytes for a broadcast among ranks of one heddle version.

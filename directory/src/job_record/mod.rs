@@ -5,8 +5,8 @@
 pub mod reading;
 pub mod writing;
 
-use inventory::Millis;
-use selection::decision_table::{Collective, Mpi, Way};
+use inventory::{Millis, MpiRoutines};
+use selection::decision_table::{Collective, Way};
 use selection::learned::{RankLayout, RecordedTiming};
 pub use selection::recorded_name::RecordedName;
 use selection::shown_rates::RecordedFastCall;
@@ -34,7 +34,7 @@ pub struct JobRecord {
     #[serde(default, skip_serializing_if = "RankLayout::is_empty")]
     pub layout: RankLayout,
     /// The MPI library.
-    pub mpi: RecordedName<Mpi>,
+    pub mpi: RecordedName<MpiRoutines>,
     /// The epoch it follows; 0 while it follows none.
     pub epoch: u64,
     /// When it began to follow that epoch.
@@ -190,7 +190,7 @@ mod tests {
     fn what_another_version_named_is_read_and_written_as_it_stands() {
         let json = concat!(
             r#"{"id":"n0-1-1","program":"a.out","user":"ann","started":1,"updated":2,"#,
-            r#""hosts":["n0"],"ranks":2,"layout":[[0,1,2]],"mpi":"mvapich","epoch":1,"#,
+            r#""hosts":["n0"],"ranks":2,"layout":[[0,1,2]],"mpi":"lam","epoch":1,"#,
             r#""epoch_since":1,"finished":false,"#,
             r#""calls":[{"collective":"alltoall","way":"ring tcp","block":8,"calls":1,"#,
             r#""seconds":1.0,"bound_seconds":0.5},"#,
@@ -200,7 +200,7 @@ mod tests {
             r#""mean_ns":1,"error_ns":0}],"learning_cost_seconds":0.5}"#
         );
         let record: JobRecord = serde_json::from_str(json).unwrap();
-        assert_eq!(record.mpi.unknown(), Some("mvapich"));
+        assert_eq!(record.mpi.unknown(), Some("lam"));
         assert_eq!(
             record.calls[0].collective.known(),
             Some(&Collective::Alltoall)
@@ -221,7 +221,7 @@ mod tests {
         assert_eq!(record.learned[0].collective.unknown(), Some("scan"));
         assert_eq!(
             record.unknown_names().collect::<Vec<_>>(),
-            ["scan", "aapc receiver", "scan", "mvapich"]
+            ["scan", "aapc receiver", "scan", "lam"]
         );
         assert_eq!(serde_json::to_string(&record).unwrap(), json);
     }

@@ -66,15 +66,9 @@ fn errors_return() -> MPI_Errhandler {
             // SAFETY: as above.
             unsafe { (call.Errhandler_free)(&mut handler) };
         }
-        let is_intel = || {
-            mpi()
-                .derived
-                .as_ref()
-                .is_some_and(|name| name.starts_with("intel"))
-        };
         match answer {
             RETURN | EXCHANGED => answer,
-            _ if is_intel() => EXCHANGED,
+            _ if mpi().routines.is_intel() => EXCHANGED,
             _ => RETURN,
         }
     });

@@ -8,7 +8,7 @@
 use crate::abi::{
     MPI_Comm, MPI_Count, MPI_Datatype, MPI_Errhandler, MPI_Group, MPI_Op, MPI_Request, MPI_Status,
 };
-use inventory::mpi::{Mpi, derived_library};
+use inventory::{Mpi, MpiRoutines};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::OnceLock;
 
@@ -278,14 +278,11 @@ pub(crate) struct MpiLibrary {
     pub(crate) combiner_named: c_int,
     pub(crate) keyval_invalid: c_int,
     pub(crate) thread_multiple: c_int,
-    /// Whose routines it has, but for what `derived` says. The standard's interface is of several
-    /// libraries.
-    pub(crate) family: Mpi,
+    /// Whose routines it has.
+    pub(crate) routines: MpiRoutines,
     /// True if an error on a communicator without a handler of its own goes to that of
     /// MPI_COMM_WORLD, as in MPICH.
     pub(crate) lends_handlers: bool,
-    /// The library's name, if its own routines are not those of its family.
-    pub(crate) derived: Option<String>,
 }
 
 impl MpiLibrary {
@@ -337,6 +334,7 @@ pub(crate) unsafe fn open(function: SymbolFinder, object: SymbolFinder) -> Resul
     unsafe { (call.Get_library_version)(text.as_mut_ptr().cast(), &mut minor) };
     let text = CStr::from_bytes_until_nul(&text).unwrap_or_default();
     let text = text.to_string_lossy();
+    // The standard's interface is of several.
     let family = if cfg!(open_mpi) || cfg!(standard_abi) && text.contains(Mpi::OpenMpi.title()) {
         Mpi::OpenMpi
     } else {
@@ -353,9 +351,8 @@ pub(crate) unsafe fn open(function: SymbolFinder, object: SymbolFinder) -> Resul
             combiner_named: HEDDLE_COMBINER_NAMED,
             keyval_invalid: HEDDLE_KEYVAL_INVALID,
             thread_multiple: HEDDLE_THREAD_MULTIPLE,
-            family,
+            routines: MpiRoutines::of_version(&text, family),
             lends_handlers: family == Mpi::Mpich,
-            derived: derived_library(&text),
         }
     };
     OPENED.get_or_init(|| mpi);

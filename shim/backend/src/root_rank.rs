@@ -22,7 +22,6 @@ use runtime::stderr;
 use runtime::tracing::recorder::TraceOrder;
 use selection::decision_table::{Collective, Way};
 use selection::learning::CallLearner;
-use selection::recorded_name::RecordedName;
 use selection::shown_rates::FastCall;
 use selection::watched::BlockArrivals;
 use std::net::IpAddr;
@@ -159,10 +158,8 @@ impl RootRank {
         let recorder = SharedRecorder::of(members, || {
             static RECORDS: AtomicU32 = AtomicU32::new(1);
             let number = RECORDS.fetch_add(1, Ordering::Relaxed);
-            // The controller learns of libraries that it knows, and of no other.
-            let library = mpi().derived.clone();
-            let library = library.map_or(mpi().family.into(), RecordedName::Unknown);
-            JobRecorder::new(record::start(&names, number, library), directory.clone())
+            let record = record::start(&names, number, mpi().routines);
+            JobRecorder::new(record, directory.clone())
         });
         let now = Instant::now();
         RootRank {
@@ -268,12 +265,7 @@ impl RootRank {
             });
         match found {
             Ok((lean, view)) => {
-                let lean = if mpi().derived.is_some() {
-                    lean.without_measurements()
-                } else {
-                    lean.restricted_to(&view.place(mpi().family))
-                };
-                let lean = lean.to_bytes();
+                let lean = lean.restricted_to(&view.place(mpi().routines)).to_bytes();
                 (self.view, self.lean) = (Some(view), Arc::clone(octets));
                 RootDirective::Follow {
                     lean,

@@ -13,14 +13,14 @@ use crate::process_set_view::{FollowError, ProcessSetView};
 use crate::rank_host::RankHost;
 use crate::settings::ForcedWays;
 use directory::epoch::LeanEpoch;
-use inventory::{Bytes, TopologyFile, counted};
+use inventory::{Bytes, MpiRoutines, TopologyFile, counted};
 use planned_ways::PlannedWays;
 use schedules::bundled;
 use schedules::synchronization::SyncKind;
 use schedules::synchronization::scheme::SyncScheme;
 use schedules::transfers::TransferSchedule;
 use schedules::transfers::part::RankPart;
-use selection::decision_table::{Collective, DataCarrier, DecisionTable, Mpi, Way};
+use selection::decision_table::{Collective, DataCarrier, DecisionTable, Way};
 use selection::learned::{LearnedPlace, LearnedTiming};
 use selection::learning::{self, CandidateGrounds, CandidateWay};
 use std::sync::OnceLock;
@@ -54,7 +54,7 @@ impl UnplannedEpoch {
     pub fn new(
         lean: LeanEpoch,
         hosts: &[RankHost],
-        mpi: Mpi,
+        mpi: MpiRoutines,
         force: ForcedWays,
         learns: bool,
     ) -> Result<UnplannedEpoch, FollowError> {
@@ -69,15 +69,20 @@ impl UnplannedEpoch {
         } else {
             lean.learned.for_place(&view.place(mpi))
         };
+        let family = mpi.family();
+        let measured = if mpi.measured().is_some() {
+            lean.table
+        } else {
+            lean.table.for_each_mpi()
+        };
         Ok(UnplannedEpoch {
             topology: lean.topology,
             view,
-            table: lean
-                .table
-                .for_mpi(mpi)
+            table: measured
+                .for_mpi(family)
                 .with_unmeasured(unmeasured)
-                .with_learned(mpi, &learned)
-                .for_mpi(mpi),
+                .with_learned(family, &learned)
+                .for_mpi(family),
             force,
             learned: learns.then_some(learned),
         })
@@ -140,7 +145,7 @@ impl UnplannedEpoch {
     }
 
     /// The place for which learned figures hold.
-    pub fn place(&self, mpi: Mpi) -> LearnedPlace {
+    pub fn place(&self, mpi: MpiRoutines) -> LearnedPlace {
         self.view.place(mpi)
     }
 

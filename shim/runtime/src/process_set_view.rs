@@ -3,12 +3,12 @@ use crate::rank_host::RankHost;
 use crate::tcp::StreamPace;
 use directory::epoch::LeanEpoch;
 use inventory::tree::{Tree, TreeError};
-use inventory::{BitsPerSec, Bytes, TopologyFile, counted};
+use inventory::{BitsPerSec, Bytes, MpiRoutines, TopologyFile, counted};
 use schedules::allgather::rings;
 use schedules::bound;
 use schedules::verify::ScheduleViolation;
 use selection::call_time::AlltoallTime;
-use selection::decision_table::{Collective, CollectiveTraffic, Mpi};
+use selection::decision_table::{Collective, CollectiveTraffic};
 use selection::learned::LearnedPlace;
 use selection::shown_rates::{FastCall, FasterLink, TOO_FAST, and_more, faster_links};
 use std::collections::{HashMap, HashSet};
@@ -143,7 +143,7 @@ impl ProcessSetView {
     }
 
     /// Where figures that jobs learned hold for it.
-    pub fn place(&self, mpi: Mpi) -> LearnedPlace {
+    pub fn place(&self, mpi: MpiRoutines) -> LearnedPlace {
         LearnedPlace::new(&self.hosts, &self.host_of, mpi)
     }
 

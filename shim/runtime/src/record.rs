@@ -7,10 +7,9 @@
 use crate::helper::client::{self, SharedDirectory};
 use directory::job_record::{CallTotal, JobRecord, WatchedWindow};
 use directory::layout::record_file;
-use inventory::{Bytes, Millis, counted};
-use selection::decision_table::{Collective, Mpi, Way};
+use inventory::{Bytes, Millis, MpiRoutines, counted};
+use selection::decision_table::{Collective, Way};
 use selection::learned::{LearnedTiming, RankLayout, RecordedTiming};
-use selection::recorded_name::RecordedName;
 use selection::shown_rates::FastCall;
 use selection::watched::BlockArrivals;
 use std::fs;
@@ -334,7 +333,7 @@ fn timing() -> f64 {
 
 /// The record of a process set whose rank `r` runs on `hosts[r]`; `number` is its number in this
 /// process.
-pub fn start(hosts: &[String], number: u32, mpi: RecordedName<Mpi>) -> JobRecord {
+pub fn start(hosts: &[String], number: u32, mpi: MpiRoutines) -> JobRecord {
     let started = now();
     let (distinct, layout) = layout(hosts);
     let host = hosts.first().map_or("", String::as_str);
@@ -362,7 +361,7 @@ pub fn start(hosts: &[String], number: u32, mpi: RecordedName<Mpi>) -> JobRecord
         hosts: distinct,
         ranks: hosts.len() as u32,
         layout,
-        mpi,
+        mpi: mpi.into(),
         epoch: 0,
         epoch_since: started,
         aside: None,
@@ -426,7 +425,11 @@ mod tests {
 
     fn recorder() -> JobRecorder {
         JobRecorder::new(
-            start(&["n0".to_owned(), "n1".to_owned()], 1, Mpi::Mpich.into()),
+            start(
+                &["n0".to_owned(), "n1".to_owned()],
+                1,
+                inventory::Mpi::Mpich.into(),
+            ),
             None,
         )
     }

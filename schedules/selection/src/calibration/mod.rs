@@ -214,6 +214,9 @@ fn learned_calls(
     let Some((_, between)) = found.filter(|(now, _)| now == place) else {
         return Vec::new();
     };
+    let Some(mpi) = place.mpi.measured() else {
+        return Vec::new();
+    };
     let host_of = place.layout.host_of();
     let named = |(rank, &host): (usize, &NodeNumber)| (format!("{host}:{rank}"), host);
     let ranks: Vec<(String, NodeNumber)> = host_of.iter().enumerate().map(named).collect();
@@ -222,7 +225,7 @@ fn learned_calls(
     };
     let call = |timing: &LearnedTiming| {
         let (collective, block) = (timing.collective, timing.from);
-        let routine = TimedRoutine::of(timing.way, place.mpi, collective, ranks.hosts(), block)?;
+        let routine = TimedRoutine::of(timing.way, mpi, collective, ranks.hosts(), block)?;
         Some(MeasuredCall {
             collective,
             routine,

@@ -1,7 +1,7 @@
 //! The place of learned figures: which ranks on which hosts, the cables between them, and the MPI
 //! library. A process set finds figures of the same hosts, or of others that schedules cannot tell
 //! apart.
-use crate::decision_table::Mpi;
+use inventory::MpiRoutines;
 use inventory::tree::{NodeNumber, Tree, TreeError};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -18,8 +18,8 @@ pub struct LearnedPlace {
     pub hosts: Vec<String>,
     /// The host of each rank.
     pub layout: RankLayout,
-    /// The MPI library.
-    pub mpi: Mpi,
+    /// The MPI library and its major version.
+    pub mpi: MpiRoutines,
     /// A digest of the cables between the hosts and their rates. It names no host: it is the same
     /// for other hosts in the same order with the same cables between them, whatever their
     /// switches are.
@@ -64,11 +64,15 @@ pub fn tree_between<S: AsRef<str>>(whole: &Tree, hosts: &[S]) -> Result<Tree, Tr
 impl LearnedPlace {
     /// The place of a process set whose rank `r` runs on host `host_of[r]` of the tree between its
     /// hosts, which are in the order of their first rank.
-    pub fn new(between: &Tree, host_of: &[NodeNumber], mpi: Mpi) -> LearnedPlace {
+    pub fn new(
+        between: &Tree,
+        host_of: &[NodeNumber],
+        mpi: impl Into<MpiRoutines>,
+    ) -> LearnedPlace {
         LearnedPlace {
             hosts: between.host_names().to_vec(),
             layout: RankLayout::of(host_of),
-            mpi,
+            mpi: mpi.into(),
             cables: cables(between),
         }
     }
@@ -81,7 +85,7 @@ impl LearnedPlace {
         whole: &Tree,
         hosts: &[S],
         layout: &RankLayout,
-        mpi: Mpi,
+        mpi: impl Into<MpiRoutines>,
     ) -> Result<(LearnedPlace, Tree), TreeError> {
         let between = tree_between(whole, hosts)?;
         let place = LearnedPlace::new(&between, &layout.host_of(), mpi);
@@ -99,6 +103,14 @@ impl LearnedPlace {
     pub(super) fn without_hosts(&self) -> LearnedPlace {
         LearnedPlace {
             hosts: Vec::new(),
+            ..self.clone()
+        }
+    }
+
+    /// The same as files have it that do not tell versions of a library apart.
+    pub(super) fn of_any_version(&self) -> LearnedPlace {
+        LearnedPlace {
+            mpi: self.mpi.of_any_version(),
             ..self.clone()
         }
     }
@@ -267,8 +279,12 @@ mod tests {
     fn place(text: &str, hosts: &[&str], host_of: &[u32]) -> LearnedPlace {
         let whole = topology(text);
         let layout = RankLayout::of(host_of);
-        let (place, between) = LearnedPlace::find(&whole, hosts, &layout, Mpi::Mpich).unwrap();
-        assert_eq!(LearnedPlace::new(&between, host_of, Mpi::Mpich), place);
+        let (place, between) =
+            LearnedPlace::find(&whole, hosts, &layout, inventory::Mpi::Mpich).unwrap();
+        assert_eq!(
+            LearnedPlace::new(&between, host_of, inventory::Mpi::Mpich),
+            place
+        );
         place
     }
 

@@ -43,13 +43,21 @@ impl LearnedWays {
 
     /// The timings from which a process set at a place can start: those of jobs on these hosts. For
     /// size classes that none of these jobs tried, they are those of jobs on other hosts with the
-    /// same cables between them. Of each class the way to go comes first. It has the smallest mean.
+    /// same cables between them, and then those of a library whose version nobody noted. Of each
+    /// class the way to go comes first. It has the smallest mean.
     pub fn for_place(&self, place: &LearnedPlace) -> Vec<LearnedTiming> {
         let class = |timing: &LearnedTiming| (timing.collective, timing.from);
         let mut timings = self.at(place);
-        let classes: Vec<(Collective, Bytes)> = timings.iter().map(class).collect();
-        let elsewhere = self.at(&place.without_hosts()).into_iter();
-        timings.extend(elsewhere.filter(|timing| !classes.contains(&class(timing))));
+        let unversioned = place.of_any_version();
+        for further in [
+            &place.without_hosts(),
+            &unversioned,
+            &unversioned.without_hosts(),
+        ] {
+            let classes: Vec<(Collective, Bytes)> = timings.iter().map(class).collect();
+            let elsewhere = self.at(further).into_iter();
+            timings.extend(elsewhere.filter(|timing| !classes.contains(&class(timing))));
+        }
         timings
     }
 

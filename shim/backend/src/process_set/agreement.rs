@@ -138,7 +138,7 @@ impl ProcessSet {
             .map_err(|e| e.to_string())
             .and_then(|lean| {
                 let (number, topology) = (lean.number, lean.topology.clone());
-                UnplannedEpoch::new(lean, &self.hosts, mpi().family, force, learns)
+                UnplannedEpoch::new(lean, &self.hosts, mpi().routines, force, learns)
                     .map(|prospect| (prospect, number, topology))
                     .map_err(|e| e.to_string())
             });
@@ -148,7 +148,7 @@ impl ProcessSet {
                 self.trace.obey(trace, self.rank, &hosts);
                 self.trace.follows(number, &topology);
                 self.learning
-                    .move_to(prospect.place(mpi().family), prospect.setup());
+                    .move_to(prospect.place(mpi().routines), prospect.setup());
                 self.followed = FollowState::Unplanned(Box::new(prospect));
                 self.watch.forget(self.wires.mesh());
                 if let Some(root) = &mut self.root {

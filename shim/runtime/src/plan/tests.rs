@@ -30,7 +30,7 @@ fn unplanned(
     hosts: &[&str],
 ) -> Result<UnplannedEpoch, FollowError> {
     let hosts: Vec<RankHost> = hosts.iter().map(|h| RankHost::named(h)).collect();
-    UnplannedEpoch::new(lean, &hosts, Mpi::Mpich, force, false)
+    UnplannedEpoch::new(lean, &hosts, inventory::Mpi::Mpich.into(), force, false)
 }
 
 fn plan(

@@ -114,6 +114,40 @@ fn other_hosts_with_the_same_cables_profit() {
     assert!(figures.ways().restricted_to(&unknown).is_empty());
 }
 
+/// What jobs learned of a library's routines is for its major version. A file of a time when
+/// versions were not told apart is for all of them.
+#[test]
+fn figures_are_of_a_library_and_its_major_version() {
+    let of = |mpi: &str| LearnedPlace {
+        mpi: mpi.parse().unwrap(),
+        ..here()
+    };
+    let mut figures = LearnedFigures::default();
+    let learned = [("mpich", 40), ("mpich-4", 50), ("intel-2021", 60)];
+    for (mpi, us) in learned {
+        let timings = timings(1024, &[("native", 100), ("aapc tcp", us)]);
+        figures.merge(&of(mpi), lesson("anna", us, 0, timings));
+    }
+    let json = figures.to_json();
+    for (mpi, _) in learned {
+        assert!(json.contains(&format!("\"mpi\":\"{mpi}\"")), "{json}");
+    }
+    let read = LearnedFigures::from_json(json.as_bytes()).unwrap();
+    let told = |mpi: &str| {
+        let told = read.ways().for_place(&of(mpi));
+        told.first().map(|timing| timing.mean_ns / 1000)
+    };
+    let asked = [
+        "mpich-4",
+        "mpich-5",
+        "intel-2021",
+        "intel-2022",
+        "openmpi-4",
+    ];
+    let answers = asked.map(told);
+    assert_eq!(answers, [Some(50), Some(40), Some(60), None, None]);
+}
+
 #[test]
 fn figures_age_and_one_users_flood_leaves_the_others_theirs() {
     let mut figures = LearnedFigures::default();
