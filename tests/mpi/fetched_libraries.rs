@@ -3,7 +3,7 @@
 use crate::common::HEDDLE;
 use crate::common::epochs::{AT_ONCE, FORCED, OVER_TCP, TREE, calls, records, shared};
 use crate::common::fetched_mpi::folder;
-use crate::common::job::{TestJob, compiled};
+use crate::common::job::{BOTH, TestJob, compiled};
 use crate::common::machine_share::MachinePart;
 use crate::common::runtime::lib;
 use std::fs::{self, Permissions};
@@ -11,6 +11,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 use tempfile::TempDir;
+
+/// Libraries that were fetched, by their own interface and by the standard's.
+const INTERFACES: [&str; 5] = ["intel", "intel-abi", "mpich5", "mpich5-abi", "openmpi5"];
 
 /// Every form of a call, with datatypes of every kind; reductions; wrong arguments; and what a
 /// program can ask of MPI's state.
@@ -152,6 +155,31 @@ fn a_program_with_sessions() {
         assert_eq!(said.out, "sessions: 0 wrong\n", "{mpi}");
         let said = said.heddle.concat();
         assert!(said.contains("without MPI_Init"), "{mpi}: {said}");
+    }
+}
+
+/// What few programs do. After MPI_Finalize from atexit, MPICH 5's launcher ends some jobs as if they
+/// had failed, without heddle too.
+#[test]
+fn what_few_programs_do() {
+    for mpi in BOTH.into_iter().chain(INTERFACES) {
+        let program = compiled("callers.c", mpi, &[]);
+        let arguments: &[&str] = if mpi.starts_with("mpich5") {
+            &["main"]
+        } else {
+            &[]
+        };
+        let bare = TestJob::bare(mpi, 4).run(&program, arguments).out;
+        assert!(bare.contains("one set early is deleted"), "{mpi}: {bare}");
+        let dir = shared(TREE);
+        let said = TestJob::new(mpi, 4)
+            .dir(dir.path())
+            .env(OVER_TCP.0, OVER_TCP.1)
+            .env(AT_ONCE.0, AT_ONCE.1)
+            .run(&program, arguments);
+        assert_eq!(said.out, bare, "{mpi}");
+        let ways = calls(dir.path());
+        assert!(ways.contains_key("alltoallw aapc tcp"), "{mpi}: {ways:?}");
     }
 }
 

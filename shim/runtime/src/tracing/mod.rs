@@ -18,11 +18,14 @@ mod run_queue;
 pub(crate) use carrier::TracedCarrier;
 use recorder::TraceRecorder;
 use std::cell::RefCell;
+use std::mem::ManuallyDrop;
 use trace::step::RankStep;
 
 thread_local! {
-    /// The recorder of the call that this thread is in.
-    static OF_THIS_CALL: RefCell<Option<Box<TraceRecorder>>> = const { RefCell::new(None) };
+    /// The recorder of the call that this thread is in. It is never dropped, and so is there also in
+    /// calls from functions that run at the program's exit, after thread-local values are dropped.
+    static OF_THIS_CALL: RefCell<ManuallyDrop<Option<Box<TraceRecorder>>>> =
+        const { RefCell::new(ManuallyDrop::new(None)) };
 }
 
 /// Carries out a call whose steps go into this recorder.
@@ -30,21 +33,21 @@ pub fn during<T>(recorder: &mut Option<Box<TraceRecorder>>, call: impl FnOnce() 
     if recorder.is_none() {
         return call();
     }
-    OF_THIS_CALL.set(recorder.take());
+    OF_THIS_CALL.set(ManuallyDrop::new(recorder.take()));
     let result = call();
-    *recorder = OF_THIS_CALL.take();
+    *recorder = ManuallyDrop::into_inner(OF_THIS_CALL.replace(ManuallyDrop::new(None)));
     result
 }
 
 /// True if the steps of this call are recorded.
 pub(crate) fn is_on() -> bool {
-    OF_THIS_CALL.with_borrow(Option::is_some)
+    OF_THIS_CALL.with_borrow(|recorder| recorder.is_some())
 }
 
 /// Notes a step of this call, if its steps are recorded.
 fn note(step: RankStep) {
     OF_THIS_CALL.with_borrow_mut(|recorder| {
-        if let Some(recorder) = recorder {
+        if let Some(recorder) = &mut **recorder {
             recorder.note(step);
         }
     });
@@ -53,7 +56,7 @@ fn note(step: RankStep) {
 /// Notes what each connection had sent again by the end of a call; `None`: nobody asked.
 fn sent_again(so_far: Option<Vec<(u32, u32)>>) {
     OF_THIS_CALL.with_borrow_mut(|recorder| {
-        if let Some(recorder) = recorder {
+        if let Some(recorder) = &mut **recorder {
             recorder.sent_again(so_far);
         }
     });

@@ -32,10 +32,13 @@ impl RunQueueTime {
 
 /// The time in line since the last question.
 pub(super) fn since_last_look() -> Duration {
-    TIME.with_borrow_mut(|time| {
+    let ask = |time: &RefCell<RunQueueTime>| {
+        let mut time = time.borrow_mut();
         let now = time.read().unwrap_or(time.seen);
         let since = now.saturating_sub(time.seen);
         time.seen = now;
         Duration::from_nanos(since)
-    })
+    };
+    // At the program's exit its file may be closed already.
+    TIME.try_with(ask).unwrap_or_default()
 }
