@@ -184,19 +184,26 @@ impl IslandRows {
 
     /// True if a third island is on the segment of two others rather than between them: stations
     /// show that a bridge joins it to one of them at the same exit, both by their own addresses, and
-    /// it has learned every station that the two share.
+    /// it has learned every station that this one has there, and every one of several that the two
+    /// share. If it were between them, frames of the other would have passed it as those of the
+    /// stations did.
     fn is_on_segment(&self, [(a, x), (b, y)]: [(usize, usize); 2], c: usize) -> bool {
+        let knows = |mac: &Mac| self.learned[c].contains_key(mac);
+        let is_station = |mac: &Mac| !self.owners.contains_key(mac);
         let joined = |island: usize, exit: usize| {
             let relation = self.relations.get(&(island.min(c), island.max(c)));
-            relation.is_some_and(|r| {
+            let is_segment = relation.is_some_and(|r| {
                 let own = if island < c { r.exits.0 } else { r.exits.1 };
                 own == exit && r.how == FacingProof::Both && r.between >= LEAST && r.is_parted(true)
-            })
+            });
+            let mut rows = self.learned[island].iter();
+            is_segment && rows.all(|(mac, at)| *at != exit || !is_station(mac) || knows(mac))
         };
-        let mut shared = self.learned[a]
+        let shared = self.learned[a]
             .keys()
-            .filter(|mac| self.learned[b].contains_key(*mac) && !self.owners.contains_key(*mac));
-        (joined(a, x) || joined(b, y)) && shared.all(|mac| self.learned[c].contains_key(mac))
+            .filter(|mac| self.learned[b].contains_key(*mac) && is_station(mac));
+        let known = shared.clone().filter(|mac| knows(mac)).count();
+        (joined(a, x) || joined(b, y)) && known >= LEAST && known == shared.count()
     }
 
     /// The exit of one island towards another, if the rows determine it.
