@@ -17,7 +17,7 @@ struct SmallNetwork {
     alarms: usize,
 }
 
-const NETWORKS: [SmallNetwork; 13] = [
+const NETWORKS: [SmallNetwork; 31] = [
     SmallNetwork {
         folder: "own-name-of-a-neighbour",
         cables: &[
@@ -106,6 +106,132 @@ const NETWORKS: [SmallNetwork; 13] = [
     SmallNetwork {
         folder: "disabled-and-up",
         cables: &["a p1 - b p1 certain forwarding"],
+        alarms: 0,
+    },
+    SmallNetwork {
+        folder: "local-ids-are-base-ports",
+        cables: &["o-a port5 - o-b port3 certain forwarding"],
+        alarms: 0,
+    },
+    SmallNetwork {
+        folder: "local-ids-far-from-interfaces",
+        cables: &["core ge2 - ie FastEthernet 1/3 certain forwarding"],
+        alarms: 0,
+    },
+    SmallNetwork {
+        folder: "no-table-of-local-ports",
+        cables: &["h-a 10GE1/0/3 - h-b 10GE1/0/4 certain forwarding"],
+        alarms: 0,
+    },
+    SmallNetwork {
+        folder: "description-is-anothers-name",
+        cables: &["ex-a ge-0/0/1 - ex-b ge-0/0/5 certain forwarding"],
+        alarms: 0,
+    },
+    SmallNetwork {
+        folder: "description-of-two-ports",
+        cables: &["s-a Ethernet2 - s-b  certain forwarding"],
+        alarms: 0,
+    },
+    SmallNetwork {
+        folder: "description-of-an-aggregate",
+        cables: &[
+            "core ae3 - os10  certain forwarding (xe-0/0/1 ethernet1/1/1, xe-0/0/2 ethernet1/1/2)",
+        ],
+        alarms: 0,
+    },
+    SmallNetwork {
+        folder: "ports-behind-a-slash",
+        cables: &[
+            "mt-a ether1 - mt-b ether2 certain unknown",
+            "mt-a ether2 - mt-b ether1 certain unknown",
+        ],
+        alarms: 0,
+    },
+    SmallNetwork {
+        folder: "neighbours-at-vlans",
+        cables: &["v-a ge2 - v-b ge2 certain forwarding"],
+        alarms: 0,
+    },
+    SmallNetwork {
+        folder: "neighbours-at-vlans-across-a-switch",
+        cables: &[
+            "mid ge1 - v-a ge2 certain forwarding",
+            "mid ge4 - v-b ge3 certain forwarding",
+        ],
+        alarms: 2,
+    },
+    SmallNetwork {
+        folder: "third-speaker-unasked",
+        cables: &[
+            "sa ge1 - sb ge2 ambiguous unknown",
+            "sa ge1 - sc ge3 ambiguous unknown",
+            "sb ge2 - sc ge3 ambiguous unknown",
+        ],
+        alarms: 3,
+    },
+    SmallNetwork {
+        folder: "management-segment",
+        cables: &[
+            "leaf1 Et1 - spine Et1 certain forwarding",
+            "leaf1 Management1 - leaf2 Management1 ambiguous unknown",
+            "leaf1 Management1 - spine Management1 ambiguous unknown",
+            "leaf2 Et1 - spine Et2 certain forwarding",
+            "leaf2 Management1 - spine Management1 ambiguous unknown",
+        ],
+        alarms: 3,
+    },
+    SmallNetwork {
+        folder: "management-segment-one-unasked",
+        cables: &[
+            "leaf1 Et1 - spine Et1 certain forwarding",
+            "leaf1 Management1 - leaf2 Management1 ambiguous unknown",
+            "leaf1 Management1 - spine Management1 ambiguous unknown",
+            "leaf2 Et1 - spine Et2 certain forwarding",
+            "leaf2 Management1 - spine Management1 ambiguous unknown",
+        ],
+        alarms: 3,
+    },
+    SmallNetwork {
+        folder: "management-ports",
+        cables: &[
+            "leaf1 eth0 - oob ge1 certain unknown",
+            "leaf1 swp3 - spine swp1 certain forwarding",
+            "leaf2 eth0 - oob ge2 certain unknown",
+            "leaf2 swp3 - spine swp2 certain forwarding",
+            "oob ge3 - spine eth0 certain unknown",
+        ],
+        alarms: 0,
+    },
+    SmallNetwork {
+        folder: "loopback-chassis",
+        cables: &[
+            "t-a ge1 - t-b ge1 certain forwarding",
+            "t-a ge3 - unknown-t-a-ge3 p1 inferred forwarding",
+            "t-b ge4 - unknown-t-b-ge4 p2 inferred forwarding",
+        ],
+        alarms: 2,
+    },
+    SmallNetwork {
+        folder: "blocking-members-of-an-aggregate",
+        cables: &[
+            "h-a BAGG1 - h-b BAGG1 certain forwarding (XGE1/0/1 XGE1/0/1, XGE1/0/2 XGE1/0/2)",
+        ],
+        alarms: 0,
+    },
+    SmallNetwork {
+        folder: "bridge-id-of-a-pair",
+        cables: &["leaf1 swp3 - leaf2 swp3 certain forwarding"],
+        alarms: 0,
+    },
+    SmallNetwork {
+        folder: "address-of-a-virtual-router",
+        cables: &["far ge2 - rtr xe0 inferred forwarding"],
+        alarms: 0,
+    },
+    SmallNetwork {
+        folder: "stations-behind-tunnels",
+        cables: &[],
         alarms: 0,
     },
 ];

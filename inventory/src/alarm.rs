@@ -174,6 +174,8 @@ pub enum AlarmKind {
     NobodysId(DevicePort, NeighbourId),
     /// A neighbour is heard across a tunnel: its name or chassis ID.
     OverTunnel(DevicePort, String),
+    /// A neighbour is heard only at an interface inside the device, as a VLAN: its name or chassis ID.
+    HeardInside(DevicePort, String),
     /// A port names another port that is down.
     NamedPortDown {
         /// The port that names the other.

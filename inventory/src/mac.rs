@@ -36,10 +36,24 @@ impl Mac {
         self.0 != [0; 6] && self.0[0] & 1 == 0
     }
 
-    /// True for 00:00:00:00:00:00, ff:ff:ff:ff:ff:ff and all other group addresses. Devices announce
-    /// them as their own, but they are nobody's.
+    /// True for 00:00:00:00:00:00, ff:ff:ff:ff:ff:ff and all other group addresses, and for those that
+    /// several devices have at once. Devices announce them as their own, but they are nobody's.
     pub fn names_nobody(self) -> bool {
-        !self.is_station()
+        !self.is_station() || self.is_shared()
+    }
+
+    /// True for an address that the routers of a group have together, and the same in every network: VRRP
+    /// (RFC 9568, 7.3), HSRP in its three versions, GLBP, and the pairs of Cumulus MLAG.
+    pub fn is_shared(self) -> bool {
+        matches!(
+            self.0,
+            [0, 0, 0x5e, 0, 1 | 2, _]
+                | [0, 0, 0x0c, 0x07, 0xac, _]
+                | [0, 0, 0x0c, 0x9f, 0xf0..=0xff, _]
+                | [0, 0x05, 0x73, 0xa0, 0..=0x0f, _]
+                | [0, 0x07, 0xb4, ..]
+                | [0x44, 0x38, 0x39, 0xff, ..]
+        )
     }
 
     /// The address `n` after this one, within the same manufacturer's block.

@@ -204,7 +204,10 @@ pub enum InterfaceKind {
     Tunnel,
     /// softwareLoopback(24).
     Loopback,
-    /// Any other type. Junos units and the VLANs of some switches are propVirtual(53).
+    /// A proprietary part of the device: propVirtual(53), propMultiplexor(54). Junos units and the VLANs
+    /// of some switches are such.
+    Virtual,
+    /// Any other type.
     Other,
 }
 

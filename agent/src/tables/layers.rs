@@ -114,6 +114,7 @@ pub(super) fn kind(answers: &WalkAnswers, index: u32) -> InterfaceKind {
             // tunnel, mplsTunnel, mpls, sixToFour.
             131 | 150 | 166 | 215 => InterfaceKind::Tunnel,
             24 => InterfaceKind::Loopback,
+            kind if PROPRIETARY.contains(&kind) => InterfaceKind::Virtual,
             _ => InterfaceKind::Other,
         },
     }

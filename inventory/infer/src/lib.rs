@@ -49,7 +49,7 @@ pub use memory::InferenceMemory;
 
 use draft::DraftNetwork;
 use facts::device::DeviceFacts;
-use facts::{Facts, InferenceScope};
+use facts::{Facts, InferenceScope, far_reading};
 use indexmap::IndexMap;
 use inventory::device_view::DeviceViews;
 use inventory::inventory_file::Inventory;
@@ -93,6 +93,11 @@ fn infer_in(
     devices: &[Arc<DeviceFacts>],
 ) -> Topology {
     let facts = Facts::new(scope, views, devices);
+    let settled = far_reading::settled(&facts);
+    let facts = match &settled {
+        Some(devices) => Facts::new(scope, views, devices),
+        None => facts,
+    };
     let mut known = acceptance::accept_cables(&facts);
     let unplaced = acceptance::silent_switches::unplaced(&known);
     acceptance::silent_switches::add_candidates(&mut known);

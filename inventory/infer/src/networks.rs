@@ -18,7 +18,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// A device with fewer bridge ports may not tell all of them.
-const LEAST_BRIDGE_PORTS: usize = 2;
+pub(crate) const LEAST_BRIDGE_PORTS: usize = 2;
 
 /// True if a device forwards nothing through the port at this end of a cable: it is none of its bridge
 /// ports, no station was learned there, and the other end learned the device itself there and nobody else.

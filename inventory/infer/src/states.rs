@@ -1,12 +1,16 @@
 //! The links that carry frames by STP (IEEE 802.1D, clause 8.4), the root bridges, and alarms about
 //! loops.
+use crate::acceptance::known::block_each_other;
+use crate::claims::ClaimEnd;
 use crate::draft::{DraftLink, DraftNetwork};
 use crate::facts::device::DeviceFacts;
+use crate::facts::ports::PortIx;
 use crate::facts::{DeviceIx, Facts};
-use crate::networks::{BridgedParts, SplitHosts, is_own_port};
+use crate::networks::{BridgedParts, LEAST_BRIDGE_PORTS, SplitHosts, is_own_port};
 use crate::readers::operator;
 use crate::routed;
 use indexmap::IndexMap;
+use inventory::Mac;
 use inventory::alarm::{Alarm, AlarmKind, AlarmSubject};
 use inventory::evidence::Evidence;
 use inventory::observation::{BridgeId, StpState};
@@ -100,6 +104,7 @@ fn combined(ends: [Option<StpState>; 2], at_edge: bool) -> LinkState {
         .iter()
         .any(|s| matches!(s, StpState::Listening | StpState::Learning));
     match said.len() {
+        _ if block_each_other(ends) => LinkState::Unknown,
         _ if blocked => LinkState::Blocked,
         _ if moving => LinkState::Unknown,
         2 => LinkState::Forwarding,
@@ -134,8 +139,10 @@ fn only_ways(draft: &mut DraftNetwork<'_>, open: &[usize], parts: &BridgedParts)
     }
     let mut graph = UnGraph::<(), usize>::new_undirected();
     let mut cards = SplitHosts::new(parts, draft.nodes.len());
+    // No frame goes from another port of a bridge to one that takes no part in bridging.
+    let is_apart = |link: &DraftLink| link.ends.iter().any(|end| is_apart(draft, end));
     let links = draft.links.iter().enumerate();
-    for (i, link) in links.filter(|(_, l)| l.state != LinkState::Blocked) {
+    for (i, link) in links.filter(|(_, l)| l.state != LinkState::Blocked && !is_apart(l)) {
         let ends = cards.ends(&draft.nodes, link);
         while graph.node_count() < cards.count {
             graph.add_node(());
@@ -165,6 +172,24 @@ fn only_ways(draft: &mut DraftNetwork<'_>, open: &[usize], parts: &BridgedParts)
     }
 }
 
+/// True if a bridge lists all its cabled ports that are up as bridge ports, but not this one, and
+/// learned nobody there: its management port.
+fn is_apart(draft: &DraftNetwork<'_>, end: &ClaimEnd) -> bool {
+    let Some((device, port)) = end.device_port(draft.facts) else {
+        return false;
+    };
+    let own = &draft.facts[device];
+    let whole = draft.unreported.whole(draft.facts, (device, port)).1;
+    let bridges = |port: PortIx| own.ports[port].bridge.is_some();
+    let is_listed =
+        |at: PortIx| bridges(at) || bridges(draft.unreported.whole(draft.facts, (device, at)).1);
+    let cables = own.ports.iter().filter(|(_, p)| p.up && p.is_cable());
+    let (listed, others): (Vec<PortIx>, Vec<PortIx>) = cables
+        .map(|(port, _)| port)
+        .partition(|port| is_listed(*port));
+    listed.len() >= LEAST_BRIDGE_PORTS && others == [port] && own.learned.behind(whole).len() == 0
+}
+
 /// The switches that links join, whatever their states.
 fn bridged_parts(draft: &DraftNetwork<'_>) -> BridgedParts {
     let links = draft.links.iter().filter(|link| !link.is_at_own_port());
@@ -192,10 +217,16 @@ fn loops(draft: &mut DraftNetwork<'_>, bridged: &BridgedParts) {
 /// answering switches name as the root's. A part whose switches disagree has no root bridge.
 fn root_bridges(draft: &mut DraftNetwork<'_>) -> Vec<String> {
     let facts = draft.facts;
-    let owner_of: HashMap<_, &DeviceFacts> = facts
+    // Of devices with a common bridge identifier the first stands for all.
+    let mut owner_of: HashMap<Mac, &DeviceFacts> = facts
         .devices()
         .filter_map(|(_, d)| Some((d.bridge_address?, d)))
         .collect();
+    for (_, own) in facts.devices() {
+        for address in &own.common_ids {
+            owner_of.entry(*address).or_insert(own);
+        }
+    }
     let mut owners: Vec<String> = Vec::new();
     let mut seen = HashSet::new();
     let mut unwatched = BTreeSet::new();

@@ -273,6 +273,7 @@ impl CausalAlarm for Alarm {
             AlarmKind::StationUnlisted(_)
             | AlarmKind::DeviceUnlisted(..)
             | AlarmKind::OverTunnel(..)
+            | AlarmKind::HeardInside(..)
             | AlarmKind::MeasuredBefore(_)
             | AlarmKind::NobodysId(..) => AlarmSeverity::Info,
             _ => AlarmSeverity::Warning,

@@ -111,9 +111,10 @@ impl fmt::Display for Alarm {
                  name; correct the prefix in the inventory, or run heddle agent on its hosts",
                 self.subject
             ),
-            AlarmKind::DownPortNames(_) | AlarmKind::NobodysId(..) | AlarmKind::OverTunnel(..) => {
-                self.row(f)
-            }
+            AlarmKind::DownPortNames(_)
+            | AlarmKind::NobodysId(..)
+            | AlarmKind::OverTunnel(..)
+            | AlarmKind::HeardInside(..) => self.row(f),
             AlarmKind::NamedPortDown { .. }
             | AlarmKind::Impostor { .. }
             | AlarmKind::NamedByOther { .. } => self.neighbour(f),
@@ -379,6 +380,11 @@ impl Alarm {
             AlarmKind::OverTunnel(at, neighbour) => write!(
                 f,
                 "{at}: names {neighbour}, but is a tunnel and no cable; no link is shown there"
+            ),
+            AlarmKind::HeardInside(at, neighbour) => write!(
+                f,
+                "{at}: names {neighbour}, but is a VLAN or bridge inside the device and no cable, and no \
+                 other port names it; no link is shown there: let LLDP run on ports"
             ),
             _ => Ok(()),
         }

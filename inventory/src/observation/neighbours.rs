@@ -217,21 +217,31 @@ pub enum NeighbourId {
 }
 
 impl NeighbourId {
-    /// True if it cannot be one device's or port's own: the null address, a group address, or a
-    /// text of nothing but zeros.
+    /// True if it cannot be one device's or port's own: the null address, a group address, one that
+    /// every device or each of a group has, one that counts on a single link only, or a text of nothing
+    /// but zeros.
     pub fn names_nobody(&self) -> bool {
         match self {
             NeighbourId::Mac(mac) => mac.names_nobody(),
-            NeighbourId::Address(address) => {
-                address.is_unspecified() || address.is_loopback() || address.is_multicast()
-            }
+            NeighbourId::Address(address) => is_anywhere(*address),
             NeighbourId::Text(text) => {
                 text.parse::<Mac>().is_ok_and(Mac::names_nobody)
+                    || text.parse().is_ok_and(is_anywhere)
                     || text.len() >= 12 && text.bytes().all(|b| b == b'0')
                     || text.trim().is_empty()
             }
         }
     }
+}
+
+/// True for an address that may be any device's: unspecified, loopback, group, broadcast, or of one
+/// link only (RFC 3927, RFC 4291).
+fn is_anywhere(address: IpAddr) -> bool {
+    let of_one_link = match address {
+        IpAddr::V4(address) => address.is_link_local() || address.is_broadcast(),
+        IpAddr::V6(address) => address.is_unicast_link_local(),
+    };
+    of_one_link || address.is_unspecified() || address.is_loopback() || address.is_multicast()
 }
 
 impl fmt::Display for NeighbourId {
@@ -257,6 +267,10 @@ mod tests {
             NeighbourId::Mac(Mac([0xff; 6])),
             address("0.0.0.0"),
             address("127.0.0.1"),
+            address("169.254.1.1"),
+            address("255.255.255.255"),
+            address("fe80::1"),
+            text("127.0.0.1"),
             address("ff02::1"),
             text("00-00-00-00-00-00"),
             text("000000000000"),

@@ -96,7 +96,20 @@ type PortsByNeighbour = BTreeMap<NodeIx, BTreeSet<PortIx>>;
 /// there are several, the rate decides.
 pub(super) fn find_unreported(known: &mut Known<'_>) {
     let mut cables: BTreeMap<DeviceIx, PortsByNeighbour> = BTreeMap::new();
+    // Of the ends of a cable spanning tree blocks one only (IEEE 802.1D-2004, 17.3): the other is
+    // designated. Where both block, neither takes part.
+    let mut idle = BTreeSet::new();
     for claim in &known.cables {
+        let ends = claim
+            .ends
+            .each_ref()
+            .map(|end| end.device_port(known.facts));
+        if let [Some(a), Some(b)] = ends
+            && known.blocks(a)
+            && known.blocks(b)
+        {
+            idle.extend([a, b]);
+        }
         for (near, far) in [(0, 1), (1, 0)].map(|(i, j)| (&claim.ends[i], &claim.ends[j])) {
             if let Some((device, port)) = near.device_port(known.facts) {
                 let ports = cables.entry(device).or_default();
@@ -105,7 +118,7 @@ pub(super) fn find_unreported(known: &mut Known<'_>) {
         }
     }
     for (device, cables) in cables {
-        let found = UnreportedAggregates::new(known, device, &cables);
+        let found = UnreportedAggregates::new(known, device, &cables, &idle);
         let (members, unclear) = found.members();
         for (member, aggregate) in members {
             known.unreported.add((device, member), aggregate);
@@ -130,6 +143,7 @@ impl<'k, 'f> UnreportedAggregates<'k, 'f> {
         known: &'k Known<'f>,
         device: DeviceIx,
         cables: &PortsByNeighbour,
+        idle: &BTreeSet<DevicePortIx>,
     ) -> UnreportedAggregates<'k, 'f> {
         let own = &known.facts[device];
         let rows = own.neighbours.iter().map(|row| row.port);
@@ -137,12 +151,12 @@ impl<'k, 'f> UnreportedAggregates<'k, 'f> {
         let reported: BTreeSet<PortIx> =
             own.ports.iter().filter_map(|(_, p)| p.aggregate).collect();
         let is_aggregate = |port: PortIx| own.ports[port].kind == InterfaceKind::Aggregate;
-        // Spanning tree states nothing of a member, or calls it disabled although it is up.
+        // Spanning tree states nothing of a member, or calls it disabled or blocked although it is up.
         let is_idle = |port: PortIx| {
             let facts = &own.ports[port];
-            own.root_bridge.is_some()
-                && facts.up
-                && facts.bridge.as_ref().is_some_and(|b| b.state.is_none())
+            let says_nothing = facts.bridge.as_ref().is_some_and(|b| b.state.is_none());
+            let takes_no_part = says_nothing || idle.contains(&(device, port));
+            own.root_bridge.is_some() && facts.up && takes_no_part
         };
         let has_aggregates = own
             .ports

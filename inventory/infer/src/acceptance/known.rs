@@ -29,6 +29,12 @@ pub(crate) struct Known<'f> {
     pub(crate) alarms: Vec<Alarm>,
 }
 
+/// True if both ends of a cable are said to block. Spanning tree blocks one end only: the other is
+/// designated (IEEE 802.1D-2004, 17.3). Then something else carries the frames, or a table is old.
+pub(crate) fn block_each_other(ends: [Option<StpState>; 2]) -> bool {
+    ends == [Some(StpState::Blocking); 2]
+}
+
 impl<'f> Known<'f> {
     pub(crate) fn new(facts: &'f Facts<'f>) -> Known<'f> {
         Known {
@@ -150,15 +156,17 @@ impl<'f> Known<'f> {
     }
 
     fn is_blocked(&self, claim: &Claim) -> bool {
-        claim.ends.iter().any(|end| {
-            let state = end
-                .device_port(self.facts)
-                .and_then(|(d, p)| self.state((d, p)));
+        let states = claim
+            .ends
+            .each_ref()
+            .map(|end| self.state(end.device_port(self.facts)?));
+        let is_off = |state: &StpState| {
             matches!(
                 state,
-                Some(StpState::Blocking | StpState::Disabled | StpState::Broken)
+                StpState::Blocking | StpState::Disabled | StpState::Broken
             )
-        })
+        };
+        !block_each_other(states) && states.iter().flatten().any(is_off)
     }
 
     /// True if spanning tree blocks the port.

@@ -28,6 +28,7 @@ use inventory::BitsPerSec;
 use inventory::alarm::{Alarm, AlarmKind};
 use inventory::evidence::{DevicePort, Evidence};
 use inventory::natural_order::natural;
+use inventory::observation::InterfaceKind;
 use inventory::topology::{AggregateMember, LinkGrade, LinkState, NodeKind};
 use known::Known;
 
@@ -82,16 +83,23 @@ fn accept_neighbours(
     suspects
 }
 
-/// Raises alarms about neighbours behind tunnels, and about neighbours without any identity.
+/// Raises alarms about neighbours at tunnels and other interfaces without a cable, and about neighbours without any identity.
 fn alarm_about_rows(known: &mut Known<'_>) {
     let facts = known.facts;
     for (_, own) in facts.devices() {
-        for row in &own.tunnels {
-            let neighbour = match (&row.row.chassis, row.row.name.as_str()) {
+        for row in &own.inside {
+            let who = (&row.row.chassis, row.row.name.as_str());
+            let neighbour = match who {
                 (Some(id), "") => id.to_string(),
                 (_, name) => name.to_owned(),
             };
-            let kind = AlarmKind::OverTunnel(own.place(row.port), neighbour);
+            let at = own.place(row.port);
+            let mut heard = own.neighbours.iter();
+            let kind = match own.ports[row.port].kind {
+                InterfaceKind::Tunnel => AlarmKind::OverTunnel(at, neighbour),
+                _ if heard.any(|r| (&r.row.chassis, r.row.name.as_str()) == who) => continue,
+                _ => AlarmKind::HeardInside(at, neighbour),
+            };
             known.alarms.push(Alarm::node(&own.name, kind));
         }
         for row in &own.neighbours {

@@ -84,7 +84,17 @@ fn without_denied(
             at.entry(end.clone()).or_default().push(i);
         }
     }
+    let mut heard_at: HashSet<(&ClaimEnd, NodeIx)> = HashSet::new();
+    for claim in &claims {
+        heard_at.extend(
+            claim
+                .ends
+                .iter()
+                .map(|end| (end, claim.other(end.node).node)),
+        );
+    }
     let mut dropped = BTreeSet::new();
+    let mut outdated = Vec::new();
     for (end, all) in at {
         let is_confirmed = |i: &usize| claims[*i].grounds == ClaimGrounds::NamedByBoth;
         let refuted = |i: &usize| {
@@ -93,16 +103,28 @@ fn without_denied(
             !is_confirmed(i) && (claim.grade == LinkGrade::Certain || could())
         };
         let confirmed: Vec<usize> = all.iter().copied().filter(is_confirmed).collect();
+        // A third node that both ends hear at the ports of the cable is on a segment with them.
+        let is_met_twice = |other: usize, one: usize| {
+            let third = claims[other].other(end.node).node;
+            let mut ends = claims[one].ends.iter();
+            ends.all(|end| heard_at.contains(&(end, third)))
+        };
         // A single old row is an outdated row; several rows belong to a segment.
         let ([one], 2, Some(other)) =
             (&confirmed[..], all.len(), all.iter().copied().find(refuted))
         else {
             continue;
         };
+        if is_met_twice(other, *one) {
+            continue;
+        }
         let (evidence, refusal) = contradiction(known, &claims[other], &claims[*one], &end);
         refused.extend(refusal);
-        claims[*one].evidence.push(evidence);
+        outdated.push((*one, evidence));
         dropped.insert(other);
+    }
+    for (confirmed, evidence) in outdated {
+        claims[confirmed].evidence.push(evidence);
     }
     let mut number = 0..;
     claims.retain(|_| !number.next().is_some_and(|i: usize| dropped.contains(&i)));

@@ -36,7 +36,8 @@ impl UnreportedMembers {
         (device, port): DevicePortIx,
     ) -> Option<StpState> {
         let ports = &facts[device].ports;
-        let unreported = || ports.state(*self.0.get(&(device, port))?);
-        ports.state(port).or_else(unreported)
+        let of_aggregate = |aggregate: &PortIx| ports.state(*aggregate);
+        let unreported = self.0.get(&(device, port)).and_then(of_aggregate);
+        unreported.or_else(|| ports.state(port))
     }
 }

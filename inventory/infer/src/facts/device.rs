@@ -3,14 +3,15 @@
 //! They follow from the device's own view alone, so they are kept while the view does not change.
 use super::learned::LearnedStations;
 use super::port_names::LldpPorts;
+use super::port_reading::PortNumbering;
 use super::ports::{PortIx, PortTable};
 use inventory::Mac;
 use inventory::device_view::DeviceView;
 use inventory::evidence::DevicePort;
 use inventory::host_report::DiscoveryProtocol;
 use inventory::observation::{
-    BridgeId, CdpNeighbour, InterfaceKind, LldpNeighbour, LldpPort, LldpTable, NeighbourId,
-    StpState, SystemCapabilities,
+    BridgeId, CdpNeighbour, LldpNeighbour, LldpPort, LldpTable, NeighbourId, StpState,
+    SystemCapabilities,
 };
 use std::collections::{BTreeSet, HashMap};
 
@@ -28,6 +29,9 @@ pub(crate) struct DeviceFacts {
     pub(crate) lldp_chassis: Option<NeighbourId>,
     /// dot1dBaseBridgeAddress.
     pub(crate) bridge_address: Option<Mac>,
+    /// Addresses in bridge identifiers that it uses as its own, and that it does not have alone: those
+    /// of a pair of switches that act as one.
+    pub(crate) common_ids: BTreeSet<Mac>,
     /// The root bridge that it states.
     pub(crate) root_bridge: Option<BridgeId>,
     /// True if it serves bridge ports.
@@ -43,8 +47,8 @@ pub(crate) struct DeviceFacts {
     pub(crate) services: Option<u32>,
     /// Its statements about neighbours: by LLDP and, on ports without LLDP rows, by CDP.
     pub(crate) neighbours: Vec<NeighbourRow>,
-    /// Neighbours at the far ends of tunnels.
-    pub(crate) tunnels: Vec<NeighbourRow>,
+    /// Neighbours heard at interfaces that hold no cable: tunnels, VLANs, bridges.
+    pub(crate) inside: Vec<NeighbourRow>,
     /// True if it states nothing by which LLDP or an address could tell who it is.
     pub(crate) anonymous: bool,
     /// True if its LLDP table names any neighbour.
@@ -90,35 +94,42 @@ pub(crate) fn chassis(view: &DeviceView) -> Option<Mac> {
         _ => None,
     });
     let bridge = || view.bridge.as_ref()?.address;
-    lldp.filter(|m| m.is_station())
+    lldp.filter(|m| !m.names_nobody())
         .or_else(bridge)
-        .filter(|m| m.is_station())
+        .filter(|m| !m.names_nobody())
 }
 
 /// True if the id can tell its owner from others; many devices send zeros.
 pub(crate) fn tells(id: &NeighbourId) -> bool {
-    match id {
-        NeighbourId::Mac(mac) => !mac.names_nobody(),
-        NeighbourId::Address(address) => !address.is_unspecified(),
-        NeighbourId::Text(text) => !text.is_empty(),
-    }
+    !id.names_nobody()
 }
 
 impl DeviceFacts {
     pub(crate) fn new(name: &str, view: &DeviceView) -> DeviceFacts {
+        DeviceFacts::read(name, view, None)
+    }
+
+    /// The facts where other devices tell which numbering of ports LLDP's tables follow, as the
+    /// device's own tables do not.
+    pub(crate) fn read(
+        name: &str,
+        view: &DeviceView,
+        numbering: Option<PortNumbering>,
+    ) -> DeviceFacts {
         let mut ports = PortTable::new(view);
         let nothing = LldpTable::default();
         let lldp = view.lldp.as_ref().unwrap_or(&nothing);
-        let lldp_ports = LldpPorts::new(lldp, &mut ports);
+        let lldp_ports = LldpPorts::new(lldp, &mut ports, numbering);
         let rows = neighbour_rows(lldp, &lldp_ports, &mut ports);
-        let (tunnels, neighbours): (Vec<_>, Vec<_>) = rows
+        let (neighbours, inside): (Vec<_>, Vec<_>) = rows
             .into_iter()
-            .partition(|row| ports[row.port].kind == InterfaceKind::Tunnel);
+            .partition(|row| ports[row.port].may_be_cabled());
         ports.put_in_order();
         let learned = LearnedStations::new(view.fdb.as_deref().unwrap_or_default(), &ports);
         let bridge = view.bridge.as_ref();
         let system = view.system.as_ref();
-        let bridge_address = bridge.and_then(|b| b.address).filter(|m| m.is_station());
+        let bridge_address = bridge.and_then(|b| b.address);
+        let bridge_address = bridge_address.filter(|m| !m.names_nobody());
         let hears_lldp = !lldp.neighbours.is_empty();
         let macs = own_macs(view, &ports);
         DeviceFacts {
@@ -127,6 +138,7 @@ impl DeviceFacts {
             stale: view.stale.is_some(),
             lldp_chassis: lldp.chassis.clone().filter(tells),
             bridge_address,
+            common_ids: common_ids(&ports, bridge_address),
             root_bridge: bridge.and_then(|b| b.root_bridge),
             bridges: bridge.is_some_and(|b| !b.ports.is_empty()),
             own_names: own_names([
@@ -139,7 +151,7 @@ impl DeviceFacts {
             capabilities: lldp.capabilities,
             services: system.and_then(|s| s.services),
             neighbours,
-            tunnels,
+            inside,
             hears_lldp,
             hears: hears_lldp || !lldp.cdp.neighbours.is_empty(),
             speaks_lldp: lldp.chassis.is_some() || !lldp.name.is_empty() || hears_lldp,
@@ -181,10 +193,25 @@ impl DeviceFacts {
     pub(crate) fn designated_at(&self, port: PortIx) -> Option<Mac> {
         let row = self.ports[port].bridge.as_ref()?;
         let takes_part = row.state.is_some_and(|s| s != StpState::Disabled);
-        row.designated_bridge
-            .filter(|_| takes_part)
-            .map(|id| id.address)
+        let named = row.designated_bridge.filter(|_| takes_part)?.address;
+        (!self.common_ids.contains(&named)).then_some(named)
     }
+}
+
+/// The other bridges' addresses that several forwarding ports name as designated. A bridge has one root
+/// port, and at its other forwarding ports it is the designated bridge itself (IEEE 802.1D-2004, 17.3).
+fn common_ids(ports: &PortTable, own: Option<Mac>) -> BTreeSet<Mac> {
+    let mut named: HashMap<Mac, BTreeSet<u16>> = HashMap::new();
+    for row in ports.iter().filter_map(|(_, port)| port.bridge.as_ref()) {
+        if let (Some(StpState::Forwarding), Some(bridge), Some(port)) =
+            (row.state, row.designated_bridge, row.designated_port)
+        {
+            named.entry(bridge.address).or_default().insert(port);
+        }
+    }
+    let several = named.into_iter().filter(|(_, ports)| ports.len() > 1);
+    let foreign = several.filter(|(address, _)| Some(*address) != own);
+    foreign.map(|(address, _)| address).collect()
 }
 
 fn own_names(said: [Option<&String>; 3]) -> Vec<String> {
@@ -206,7 +233,7 @@ fn own_macs(view: &DeviceView, ports: &PortTable) -> BTreeSet<Mac> {
         .into_iter()
         .chain(bridge)
         .chain(interfaces)
-        .filter(|mac| mac.is_station())
+        .filter(|mac| !mac.names_nobody())
         .collect()
 }
 

@@ -21,7 +21,7 @@ impl LearnedStations {
         };
         let mut rows: Vec<(Mac, PortIx)> = rows
             .iter()
-            .filter(|row| row.mac.is_station())
+            .filter(|row| !row.mac.names_nobody())
             .filter_map(|row| Some((row.mac, living(row.port)?)))
             .collect();
         rows.sort_unstable();

@@ -5,18 +5,21 @@
 //! |---|---|
 //! | `device` | what one device states, from its own view alone |
 //! | `ports`, `port_names` | the port that a number, a name or an id means |
+//! | `port_reading`, `far_reading` | what the numbers of a device's tables are |
 //! | `learned` | the port behind which a station is |
 //! | `host_statements` | what the agents of hosts state |
 //! | `identity`, `names` | the node that an id, an address or a name means |
 //! | `unlisted` | names for neighbours that nobody listed |
 //! | `node_kinds` | switch, router or host |
 pub(crate) mod device;
+pub(crate) mod far_reading;
 pub(crate) mod host_statements;
 pub(crate) mod identity;
 pub(crate) mod learned;
 pub(crate) mod names;
 mod node_kinds;
 pub(crate) mod port_names;
+pub(crate) mod port_reading;
 pub(crate) mod ports;
 pub(crate) mod unlisted;
 

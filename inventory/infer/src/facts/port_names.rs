@@ -3,10 +3,13 @@
 //! lldpLocPortNum is in general neither an ifIndex nor a base port, so the local port table decides
 //! (IEEE 802.1AB-2005, 8.5.3). An id that several ports share names none of them; then the number
 //! is the best key. 802.1AB recommends that it is the base port's number, and many devices take the
-//! ifIndex.
+//! ifIndex. An id may be such a number, too. A description is the operator's text as often as a
+//! name, so it identifies a port only where nothing else does.
+use super::port_reading::{NumberReading, NumberedRow, PortNumbering, trailing_number};
 use super::ports::{PortIx, PortTable};
-use inventory::observation::{LldpPort, LldpTable, NeighbourId};
-use std::collections::HashMap;
+use inventory::Mac;
+use inventory::observation::{LldpPort, LldpTable, NeighbourId, PortIdKind};
+use std::collections::{HashMap, HashSet};
 
 /// Of tables with more ports than this, abbreviated names are not searched.
 const MOST_TO_SEARCH: usize = 1024;
@@ -17,18 +20,34 @@ pub(crate) struct LldpPorts {
     by_number: HashMap<u32, PortIx>,
     by_id: HashMap<NeighbourId, Option<PortIx>>,
     by_descr: HashMap<String, Option<PortIx>>,
+    reading: LocalReading,
 }
 
-/// The numbering that lldpLocPortNum follows.
+/// What the numbers of a device's LLDP tables are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum LocalNumbering {
-    BasePorts,
-    Interfaces,
-    Own,
+struct LocalReading {
+    /// Ids that are written numbers.
+    ids: NumberReading,
+    /// lldpLocPortNum.
+    numbers: NumberReading,
+}
+
+impl Default for LocalReading {
+    fn default() -> LocalReading {
+        LocalReading {
+            ids: NumberReading::Neither,
+            numbers: NumberReading::Neither,
+        }
+    }
 }
 
 impl LldpPorts {
-    pub(crate) fn new(lldp: &LldpTable, ports: &mut PortTable) -> LldpPorts {
+    /// Reads the table. `settled` is the numbering, where other devices tell it.
+    pub(crate) fn new(
+        lldp: &LldpTable,
+        ports: &mut PortTable,
+        settled: Option<PortNumbering>,
+    ) -> LldpPorts {
         let mut uses: HashMap<&NeighbourId, usize> = HashMap::new();
         for row in &lldp.ports {
             *uses.entry(&row.id).or_default() += 1;
@@ -36,15 +55,17 @@ impl LldpPorts {
         let own_id = |row: &LldpPort| {
             uses[&row.id] == 1 && !matches!(row.id, NeighbourId::Mac(m) if m.names_nobody())
         };
-        let numbering = numbering(lldp, ports, &own_id);
+        let reading = LocalReading::of(lldp, ports, &own_id, settled);
         let names_interfaces = names_interfaces(lldp, ports);
-        let mut table = LldpPorts::default();
+        let mut table = LldpPorts {
+            reading,
+            ..LldpPorts::default()
+        };
         for row in &lldp.ports {
             let port = if own_id(row) {
-                by_own_id(row, ports, numbering)
+                by_own_id(row, ports, reading)
             } else {
-                by_description(&row.descr, ports)
-                    .or_else(|| by_number(row.number, ports, numbering))
+                by_number_or_description(row, ports, reading)
             };
             let port = port.unwrap_or_else(|| match nameless(row, own_id(row)) {
                 name if names_interfaces => ports.removed(name),
@@ -66,13 +87,11 @@ impl LldpPorts {
         table
     }
 
-    /// The port of a row of the neighbour table. If the local port table does not list it, its
-    /// number is taken for an ifIndex.
+    /// The port of a row of the neighbour table, by the local port table or else by its number.
     pub(crate) fn local(&self, number: u32, ports: &mut PortTable) -> PortIx {
         let listed = self.by_number.get(&number).copied();
         listed
-            .or_else(|| ports.by_index(number))
-            .or_else(|| ports.by_base(number))
+            .or_else(|| self.reading.numbers.port(number, ports))
             .unwrap_or_else(|| ports.unlisted(number.to_string()))
     }
 
@@ -81,25 +100,66 @@ impl LldpPorts {
         self.by_number.get(&number).copied()
     }
 
-    /// The port that a neighbour names by an LLDP port id and description.
+    /// True if the device's own tables do not tell what its numbers of ports are.
+    pub(crate) fn is_undecided(&self) -> bool {
+        let all = [self.reading.ids, self.reading.numbers];
+        all.iter().any(|r| matches!(r, NumberReading::Either(_)))
+    }
+
+    /// The port that a neighbour names by an LLDP port id and description. The device's own table
+    /// tells what its ids mean.
     pub(crate) fn remote(
         &self,
         id: Option<&NeighbourId>,
         descr: &str,
         ports: &PortTable,
     ) -> Option<PortIx> {
-        let listed = id.and_then(|id| self.by_id.get(id));
-        if listed == Some(&None) {
+        let by_descr = || {
+            let listed = self.by_descr.get(descr).copied().flatten();
+            let named = by_description(descr, ports);
+            // The description of one port may be the name of another.
+            match (listed, named) {
+                (Some(a), Some(b)) if a != b => None,
+                (listed, named) => listed.or(named),
+            }
+        };
+        match id.and_then(|id| self.by_id.get(id)) {
+            Some(Some(port)) => return Some(*port),
             // Several ports have this id. Only the description can tell which one is meant.
-            return by_description(descr, ports)
-                .or_else(|| self.by_descr.get(descr).copied().flatten());
+            Some(None) => return by_descr(),
+            None => {}
         }
-        by_id(id, descr, ports)
-            .or_else(|| listed.copied().flatten())
-            .or_else(|| match id {
-                Some(NeighbourId::Text(text)) => self.by_descr.get(text).copied().flatten(),
-                _ => None,
-            })
+        match id {
+            Some(NeighbourId::Text(text)) => by_text(text, None, ports, self.reading)
+                .or_else(|| self.by_descr.get(text).copied().flatten())
+                .or_else(|| match self.single(text, descr, ports) {
+                    // The number may be of several ports, or the description of another one.
+                    Some(reading) => reading.port(written_number(text)?, ports),
+                    None => by_descr().or_else(|| abbreviated(text, ports)),
+                }),
+            Some(NeighbourId::Mac(mac)) => own_address(*mac, ports).or_else(by_descr),
+            Some(NeighbourId::Address(_)) | None => by_descr(),
+        }
+    }
+
+    /// The reading of an id that is a written number and that the device does not list; `None` if it is
+    /// none, or names no port.
+    fn single(&self, text: &str, descr: &str, ports: &PortTable) -> Option<NumberReading> {
+        let number = written_number(text)?;
+        let row = NumberedRow {
+            number,
+            known: None,
+            descr,
+            hears: true,
+        };
+        match NumberReading::of(&[row], ports) {
+            NumberReading::Either(usual) => Some(match self.reading.numbers {
+                NumberReading::Neither => NumberReading::Either(usual),
+                numbers => numbers,
+            }),
+            NumberReading::Neither if !PortNumbering::names_any(number, ports) => None,
+            reading => Some(reading),
+        }
     }
 
     /// The ports that LLDP knows.
@@ -108,15 +168,127 @@ impl LldpPorts {
     }
 }
 
-/// The port with an id that it shares with no other.
-fn by_own_id(row: &LldpPort, ports: &PortTable, numbering: LocalNumbering) -> Option<PortIx> {
-    by_id(Some(&row.id), &row.descr, ports)
-        .or_else(|| alike(row.number, &row.id, ports))
-        .or_else(|| match row.id {
-            // The address of a port whose interface row has none.
-            NeighbourId::Mac(_) => by_number(row.number, ports, numbering),
+impl LocalReading {
+    fn of(
+        lldp: &LldpTable,
+        ports: &PortTable,
+        own_id: &dyn Fn(&LldpPort) -> bool,
+        settled: Option<PortNumbering>,
+    ) -> LocalReading {
+        let heard: HashSet<u32> = lldp.neighbours.iter().map(|row| row.local_port).collect();
+        let row = |number, known, row: &'_ LldpPort| NumberedRow {
+            number,
+            known,
+            hears: heard.contains(&row.number),
+            descr: "",
+        };
+        let written = |row: &LldpPort| match &row.id {
+            NeighbourId::Text(text) if own_id(row) && ports.by_exact_name(text).is_none() => {
+                written_number(text)
+            }
             _ => None,
-        })
+        };
+        let ids: Vec<NumberedRow<'_>> = lldp
+            .ports
+            .iter()
+            .filter_map(|local| {
+                Some(NumberedRow {
+                    descr: &local.descr,
+                    ..row(written(local)?, None, local)
+                })
+            })
+            .collect();
+        let ids = NumberReading::of(&ids, ports).settled(settled);
+        let by_id = |local: &LldpPort| match &local.id {
+            _ if !own_id(local) => None,
+            NeighbourId::Text(text) => ports
+                .by_exact_name(text)
+                .or_else(|| ids.port(written(local)?, ports)),
+            NeighbourId::Mac(mac) => own_address(*mac, ports),
+            NeighbourId::Address(_) => None,
+        };
+        let listed: Vec<NumberedRow<'_>> = lldp
+            .ports
+            .iter()
+            .map(|local| NumberedRow {
+                descr: &local.descr,
+                ..row(local.number, by_id(local), local)
+            })
+            .collect();
+        // Without a table of local ports only neighbours tell which numbers there are.
+        let unlisted = lldp.neighbours.iter().filter(|row| row.local_port != 0);
+        let unlisted = unlisted.map(|row| NumberedRow {
+            number: row.local_port,
+            known: None,
+            descr: "",
+            hears: true,
+        });
+        let rows = match listed.is_empty() {
+            true => unlisted.collect(),
+            false => listed,
+        };
+        LocalReading {
+            ids,
+            numbers: NumberReading::of(&rows, ports).settled(settled),
+        }
+    }
+}
+
+/// The port with an id that it shares with no other.
+fn by_own_id(row: &LldpPort, ports: &PortTable, reading: LocalReading) -> Option<PortIx> {
+    let by_number = || reading.numbers.port(row.number, ports);
+    let by_description = || by_description(&row.descr, ports);
+    match &row.id {
+        NeighbourId::Text(text) => by_text(text, row.kind, ports, reading)
+            .or_else(by_description)
+            .or_else(|| abbreviated(text, ports))
+            .or_else(|| alike(row.number, text, ports)),
+        // The ports of a bridge may share its address, and interfaces may list none.
+        NeighbourId::Mac(mac) => own_address(*mac, ports)
+            .or_else(by_description)
+            .or_else(by_number),
+        NeighbourId::Address(_) => by_description(),
+    }
+}
+
+/// The port of a row whose id is that of other ports, too.
+fn by_number_or_description(
+    row: &LldpPort,
+    ports: &PortTable,
+    reading: LocalReading,
+) -> Option<PortIx> {
+    let by_number = || reading.numbers.port(row.number, ports);
+    by_description(&row.descr, ports).or_else(by_number)
+}
+
+/// The port that a text means by itself: a name, an alias, or a number.
+fn by_text(
+    text: &str,
+    kind: Option<PortIdKind>,
+    ports: &PortTable,
+    reading: LocalReading,
+) -> Option<PortIx> {
+    let by_alias = || ports.by_alias(text);
+    let is_alias = kind == Some(PortIdKind::InterfaceAlias);
+    is_alias
+        .then(by_alias)
+        .flatten()
+        .or_else(|| ports.by_exact_name(text))
+        .or_else(|| reading.ids.port(written_number(text)?, ports))
+        .or_else(by_alias)
+        .or_else(|| within_bridge(text, ports))
+}
+
+/// The port of a path through the bridge that has it: `bridge1/ether2`.
+fn within_bridge(text: &str, ports: &PortTable) -> Option<PortIx> {
+    let (_, name) = text.rsplit_once('/')?;
+    let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic());
+    ports.by_name(name).filter(|_| is_name)
+}
+
+/// The port with this address alone.
+fn own_address(mac: Mac, ports: &PortTable) -> Option<PortIx> {
+    ports.by_mac(mac).filter(|_| !mac.names_nobody())
 }
 
 /// True if the ids of most ports are names of interfaces. A port whose id names none then has no
@@ -129,80 +301,20 @@ fn names_interfaces(lldp: &LldpTable, ports: &PortTable) -> bool {
     2 * lldp.ports.iter().filter(is_name).count() > lldp.ports.len()
 }
 
-/// The numbering by which most ids that name a port agree with their numbers.
-fn numbering(
-    lldp: &LldpTable,
-    ports: &PortTable,
-    own_id: &dyn Fn(&LldpPort) -> bool,
-) -> LocalNumbering {
-    let (mut base, mut index, mut neither) = (0, 0, 0);
-    for row in lldp.ports.iter().filter(|row| own_id(row)) {
-        if let Some(port) = by_id(Some(&row.id), &row.descr, ports) {
-            let is = |known: Option<PortIx>| known == Some(port);
-            let agrees = (
-                is(ports.by_base(row.number)),
-                is(ports.by_index(row.number)),
-            );
-            base += usize::from(agrees.0);
-            index += usize::from(agrees.1);
-            neither += usize::from(agrees == (false, false));
-        }
-    }
-    if neither > base.max(index) {
-        LocalNumbering::Own
-    } else if index > base {
-        LocalNumbering::Interfaces
-    } else {
-        LocalNumbering::BasePorts
-    }
-}
-
-/// LLDP runs on the members of aggregates, so a number that means an aggregate is meant in another
-/// numbering.
-fn by_number(number: u32, ports: &PortTable, numbering: LocalNumbering) -> Option<PortIx> {
-    let base = || ports.by_base(number).filter(|p| ports.may_speak(*p));
-    let index = || ports.by_index(number).filter(|p| ports.may_speak(*p));
-    match numbering {
-        LocalNumbering::BasePorts => base().or_else(index),
-        LocalNumbering::Interfaces => index().or_else(base),
-        LocalNumbering::Own => None,
-    }
-}
-
-fn by_id(id: Option<&NeighbourId>, descr: &str, ports: &PortTable) -> Option<PortIx> {
-    match id {
-        Some(NeighbourId::Text(text)) => ports
-            .by_name(text)
-            .or_else(|| ports.by_descr(text))
-            .or_else(|| by_description(descr, ports))
-            .or_else(|| ports.by_alias(text))
-            .or_else(|| written_index(text, ports))
-            .or_else(|| abbreviated(text, ports)),
-        // The ports of a bridge may share its address; then the description decides.
-        Some(NeighbourId::Mac(mac)) => {
-            let own = ports.by_mac(*mac).filter(|_| !mac.names_nobody());
-            own.or_else(|| by_description(descr, ports))
-        }
-        Some(NeighbourId::Address(_)) | None => by_description(descr, ports),
-    }
-}
-
+/// The only port with a description. A description that is one port's name and another one's alias
+/// names neither.
 fn by_description(descr: &str, ports: &PortTable) -> Option<PortIx> {
-    if descr.is_empty() {
-        return None;
+    let (named, alias) = (ports.by_exact_name(descr), ports.by_alias(descr));
+    match (named, alias) {
+        (Some(a), Some(b)) if a != b => None,
+        _ => named.or(alias),
     }
-    ports
-        .by_name(descr)
-        .or_else(|| ports.by_descr(descr))
-        .or_else(|| ports.by_alias(descr))
 }
 
-/// An ifIndex is written without leading zeros; "01" is the device's own numbering.
-fn written_index(text: &str, ports: &PortTable) -> Option<PortIx> {
+/// A number is written without leading zeros; "01" is the device's own numbering.
+fn written_number(text: &str) -> Option<u32> {
     let number: u32 = text.parse().ok()?;
-    ports
-        .by_index(number)
-        .filter(|port| number.to_string() == text && ports.may_speak(*port))
+    (number.to_string() == text).then_some(number)
 }
 
 /// The only port whose name is a longer or shorter form of this one.
@@ -219,10 +331,7 @@ fn abbreviated(text: &str, ports: &PortTable) -> Option<PortIx> {
 
 /// Some devices number LLDP ports by ifIndex but name them differently from IF-MIB: `Eth 1/13` is
 /// `Port13`. The number is then accepted as an ifIndex if the names end in the same number.
-fn alike(number: u32, id: &NeighbourId, ports: &PortTable) -> Option<PortIx> {
-    let NeighbourId::Text(said) = id else {
-        return None;
-    };
+fn alike(number: u32, said: &str, ports: &PortTable) -> Option<PortIx> {
     let port = ports.by_index(number).filter(|p| ports.may_speak(*p))?;
     let ending = trailing_number(said)?;
     (trailing_number(&ports[port].name) == Some(ending)).then_some(port)
@@ -251,9 +360,4 @@ fn abbreviates(short: &str, long: &str) -> bool {
         && whole
             .to_ascii_lowercase()
             .starts_with(&kind.to_ascii_lowercase())
-}
-
-fn trailing_number(name: &str) -> Option<u64> {
-    let start = name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
-    name[start..].parse().ok()
 }

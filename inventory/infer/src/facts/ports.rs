@@ -144,7 +144,7 @@ impl PortTable {
             let port = self.by_index[&row.index];
             let below = row
                 .below
-                .filter(|_| row.kind == InterfaceKind::Other)
+                .filter(|_| matches!(row.kind, InterfaceKind::Virtual | InterfaceKind::Other))
                 .and_then(|index| self.by_index.get(&index));
             let named = || {
                 let (carrier, unit) = row.name.rsplit_once('.')?;
@@ -282,6 +282,19 @@ impl PortTable {
         OneOrSeveral::only(self.aliases.get(alias))
     }
 
+    /// The port whose IF-MIB name this is, or else whose ifDescr.
+    pub(crate) fn by_exact_name(&self, name: &str) -> Option<PortIx> {
+        self.by_name(name).or_else(|| self.by_descr(name))
+    }
+
+    /// True if the text is a name or description of the port.
+    pub(crate) fn is_described(&self, port: PortIx, text: &str) -> bool {
+        let PortFacts {
+            name, descr, alias, ..
+        } = &self[port];
+        !text.is_empty() && [name, descr, alias].contains(&&text.to_owned())
+    }
+
     /// The only port with this MAC address. A physical port goes before its VLAN interfaces.
     pub(crate) fn by_mac(&self, mac: Mac) -> Option<PortIx> {
         OneOrSeveral::only(self.macs.get(&mac))
@@ -301,11 +314,11 @@ impl PortTable {
         facts.may_be_cabled() && !is_aggregate(port) && !facts.carrier.is_some_and(is_aggregate)
     }
 
-    /// The port's STP state, if the device serves one. The state of an aggregate's members is
-    /// listed with the aggregate.
+    /// The port's STP state, if the device serves one. Frames are forwarded by an aggregate and not by
+    /// its members, whatever is listed with them.
     pub(crate) fn state(&self, port: PortIx) -> Option<StpState> {
         let own = |p: PortIx| self[p].bridge.as_ref().and_then(|b| b.state);
-        own(port).or_else(|| own(self.whole(port)))
+        own(self.whole(port)).or_else(|| own(port))
     }
 
     /// The port with this name that only the device's LLDP tables know. It is added if it is new.
@@ -339,15 +352,20 @@ impl PortFacts {
     }
 
     /// True if a cable may end here. Many devices call each of their interfaces a cable's end, but
-    /// VLANs, tunnels and loopbacks are hardly ever anything else.
+    /// VLANs, tunnels and loopbacks are hardly ever anything else. A proprietary one is the unit of a
+    /// cable, or bridges.
     pub(crate) fn may_be_cabled(&self) -> bool {
-        !matches!(
-            self.kind,
+        match self.kind {
             InterfaceKind::Vlan
-                | InterfaceKind::Bridge
-                | InterfaceKind::Tunnel
-                | InterfaceKind::Loopback
-        )
+            | InterfaceKind::Bridge
+            | InterfaceKind::Tunnel
+            | InterfaceKind::Loopback => false,
+            InterfaceKind::Virtual => self.carrier.is_some() || self.bridge.is_some(),
+            InterfaceKind::Unsaid
+            | InterfaceKind::Cable
+            | InterfaceKind::Aggregate
+            | InterfaceKind::Other => true,
+        }
     }
 }
 

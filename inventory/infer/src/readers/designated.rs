@@ -124,13 +124,14 @@ fn foreign_designated(known: &Known<'_>) -> Vec<(DeviceIx, PortIx, Mac)> {
         .devices()
         .flat_map(|(_, d)| d.macs.iter().copied())
         .collect();
-    let foreign = |row: &BridgePort| {
+    let foreign = |device: DeviceIx, row: &BridgePort| {
         let named = row.designated_bridge.filter(|_| takes_part(row))?.address;
-        (!own.contains(&named) && named.is_station()).then_some(named)
+        let is_common = facts[device].common_ids.contains(&named);
+        (!is_common && !own.contains(&named) && !named.names_nobody()).then_some(named)
     };
     bridge_ports(facts)
         .filter(|(device, port, _)| open.is_free((*device, *port)))
-        .filter_map(|(device, port, row)| Some((device, port, foreign(row)?)))
+        .filter_map(|(device, port, row)| Some((device, port, foreign(device, row)?)))
         .collect()
 }
 
@@ -147,7 +148,11 @@ fn designated(facts: &Facts<'_>, own: DeviceIx, port: &BridgePort) -> Option<(De
     if !takes_part(port) {
         return None;
     }
-    let owner = facts.identity.owner_of(port.designated_bridge?.address)?;
+    let named = port.designated_bridge?.address;
+    if facts[own].common_ids.contains(&named) {
+        return None;
+    }
+    let owner = facts.identity.owner_of(named)?;
     let device = facts.device_of(owner).filter(|d| *d != own)?;
     // The number is 12 bits of the identifier, 8 before IEEE 802.1t.
     let id = u32::from(port.designated_port?);

@@ -71,6 +71,7 @@ fn claim(facts: &Facts<'_>, device: DeviceIx, at: ClaimEnd, macs: &[Mac]) -> Cla
     let ports: BTreeSet<_> = macs
         .iter()
         .filter_map(|mac| own.ports.by_mac(*mac))
+        .filter(|port| own.ports[*port].may_be_cabled())
         .collect();
     let far = match (ports.first(), ports.len()) {
         (Some(port), 1) => EndPort::At(*port),

@@ -34,6 +34,8 @@ struct TrunkHalf<'f> {
     to: DeviceIx,
     /// The port that is named at the other device.
     far: Option<PortIx>,
+    /// The end there, as far as the statement tells.
+    end: EndPort,
 }
 
 /// All claims about devices, and about nodes that are named but not asked. A device's statements
@@ -53,16 +55,20 @@ pub(crate) fn propose(facts: &Facts<'_>) -> NeighbourClaims {
             found.down.push((device, row.port));
         }
         match facts.device_of(node) {
-            Some(to) => halves.push(TrunkHalf {
-                at: device,
-                port: row.port,
-                far: facts[to].remote_port(row.row.port.as_ref(), &row.row.port_descr),
-                row: &row.row,
-                protocol: row.protocol,
-                down: row.down,
-                to,
-                names: statement.names,
-            }),
+            Some(to) => {
+                let end = named_end(facts, to, &row.row);
+                halves.push(TrunkHalf {
+                    at: device,
+                    port: row.port,
+                    far: end.index(),
+                    end,
+                    row: &row.row,
+                    protocol: row.protocol,
+                    down: row.down,
+                    to,
+                    names: statement.names,
+                });
+            }
             None => found.claims.push(about_unasked(facts, &statement)),
         }
     }
@@ -71,6 +77,18 @@ pub(crate) fn propose(facts: &Facts<'_>) -> NeighbourClaims {
     halves.dedup_by_key(|h| key(h));
     pair(facts, &halves, &mut found);
     found
+}
+
+/// The end that a row names at a device. It stays open where the device has another interface of this
+/// name than a cable's end, or where the row gives the device's own id for the port's.
+fn named_end(facts: &Facts<'_>, to: DeviceIx, row: &LldpNeighbour) -> EndPort {
+    let own = &facts[to];
+    match own.remote_port(row.port.as_ref(), &row.port_descr) {
+        Some(port) if own.ports[port].may_be_cabled() => EndPort::At(port),
+        Some(_) => EndPort::Unknown,
+        None if row.port.is_some() && row.port == row.chassis => EndPort::Unknown,
+        None => EndPort::as_said(row),
+    }
 }
 
 /// The claim about a node that cannot be asked. A switch of the inventory that never answered
@@ -222,10 +240,7 @@ fn joined(facts: &Facts<'_>, half: &TrunkHalf<'_>, back: Option<&TrunkHalf<'_>>)
             other: near.name.clone(),
         }),
     }
-    let far = match back.map(|b| b.port).or(half.far) {
-        Some(port) => EndPort::At(port),
-        None => EndPort::as_said(half.row),
-    };
+    let far = back.map_or_else(|| half.end.clone(), |b| EndPort::At(b.port));
     let ends = [
         ClaimEnd::at(half.at, half.port),
         ClaimEnd::new(half.to, far),

@@ -103,8 +103,9 @@ impl<'f> OpenPorts<'f> {
         (a.device().is_none() || a.device() != b.device()) && is_free(a) && is_free(b)
     }
 
-    /// True if the port is up and leads to no known node.
+    /// True if the port is up, can hold a cable and leads to no known node.
     pub(crate) fn is_free(&self, (device, port): DevicePortIx) -> bool {
-        !self.taken.contains(&(device, port)) && self.facts[device].ports[port].up
+        let port_facts = &self.facts[device].ports[port];
+        !self.taken.contains(&(device, port)) && port_facts.up && port_facts.may_be_cabled()
     }
 }

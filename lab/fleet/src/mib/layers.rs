@@ -34,7 +34,7 @@ fn if_type(kind: InterfaceKind) -> Option<i32> {
         InterfaceKind::Unsaid => return None,
         InterfaceKind::Cable => 6,
         InterfaceKind::Loopback => 24,
-        InterfaceKind::Other => 53,
+        InterfaceKind::Virtual | InterfaceKind::Other => 53,
         InterfaceKind::Tunnel => 131,
         InterfaceKind::Vlan => 136,
         InterfaceKind::Aggregate => 161,

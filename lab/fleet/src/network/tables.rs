@@ -42,7 +42,7 @@ impl InterfaceList {
                 aggregate: None,
                 ..row.clone()
             };
-            self.add(InterfaceKind::Other, unit);
+            self.add(InterfaceKind::Virtual, unit);
         }
         self.add(kind, row);
     }
