@@ -17,7 +17,7 @@ struct SmallNetwork {
     alarms: usize,
 }
 
-const NETWORKS: [SmallNetwork; 31] = [
+const NETWORKS: [SmallNetwork; 32] = [
     SmallNetwork {
         folder: "own-name-of-a-neighbour",
         cables: &[
@@ -232,6 +232,14 @@ const NETWORKS: [SmallNetwork; 31] = [
     SmallNetwork {
         folder: "stations-behind-tunnels",
         cables: &[],
+        alarms: 0,
+    },
+    SmallNetwork {
+        folder: "another-chassis-for-each-neighbour",
+        cables: &[
+            "core Gi1/1 - edge1 1/4 certain forwarding",
+            "core Gi1/2 - edge2 1/4 certain forwarding",
+        ],
         alarms: 0,
     },
 ];

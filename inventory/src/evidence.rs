@@ -49,6 +49,8 @@ pub enum RecognizedBy {
     Mac(Mac),
     /// Its system name.
     Name(String),
+    /// Its system name, which its port and the databases of both ends confirm.
+    Witnessed(String),
     /// No identifier: it goes by the name that it announces.
     OwnName,
 }

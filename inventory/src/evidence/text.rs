@@ -29,6 +29,9 @@ impl fmt::Display for RecognizedBy {
             RecognizedBy::Chassis(id) => write!(f, "chassis {id}"),
             RecognizedBy::Mac(mac) => write!(f, "MAC {mac}"),
             RecognizedBy::Name(name) => write!(f, "name {name}"),
+            RecognizedBy::Witnessed(name) => {
+                write!(f, "name {name}, which the port and both databases confirm")
+            }
             RecognizedBy::OwnName => f.write_str("its own name"),
         }
     }

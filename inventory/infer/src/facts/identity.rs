@@ -4,6 +4,7 @@
 use super::device::{ChassisAnswer, tells};
 use super::host_statements::{own_addresses, own_macs};
 use super::names::NameIndex;
+use super::witnesses;
 use super::{DeviceIx, Facts, NamedNeighbour, NodeIx};
 use inventory::Mac;
 use inventory::alarm::AlarmKind;
@@ -38,6 +39,8 @@ pub(crate) struct NodeDirectory {
     contested: HashSet<NodeIx>,
     /// Chassis ids that a device denies although its cable shows that they are its own.
     aliases: HashMap<NeighbourId, NodeIx>,
+    /// Chassis ids that nobody owns, of a device whose name, port and database say that it sends them.
+    witnessed: HashMap<NeighbourId, NodeIx>,
 }
 
 /// Keys that mean one node each. A key that was claimed twice means none.
@@ -87,6 +90,14 @@ impl NodeDirectory {
         directory.add_host_statements(facts);
         directory.find_denials(facts);
         directory.add_met_devices(facts);
+        directory.witnessed = witnesses::aliases(
+            facts,
+            |node, id| {
+                directory.answers.get(&(node, id.clone())) == Some(&ChassisAnswer::Denies)
+                    && !directory.aliases.contains_key(id)
+            },
+            &directory.names,
+        );
         directory.add_silent_switches(facts);
         directory
     }
@@ -290,6 +301,10 @@ impl NodeDirectory {
         let by_name = || RecognizedBy::Name(row.name.clone());
         if let Some(node) = chassis.and_then(|id| self.aliases.get(id)) {
             return known(*node, by_name(), true);
+        }
+        if let Some(node) = chassis.and_then(|id| self.witnessed.get(id)) {
+            let by = RecognizedBy::Witnessed(row.name.clone());
+            return known(*node, by, false);
         }
         if let Some(node) = self.names.get(&row.name) {
             let answer = chassis.and_then(|id| self.answers.get(&(node, id.clone())));

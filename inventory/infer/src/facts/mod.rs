@@ -9,6 +9,7 @@
 //! | `learned` | the port behind which a station is |
 //! | `host_statements` | what the agents of hosts state |
 //! | `identity`, `names` | the node that an id, an address or a name means |
+//! | `witnesses` | the node that sends an id which nobody owns |
 //! | `unlisted` | names for neighbours that nobody listed |
 //! | `node_kinds` | switch, router or host |
 pub(crate) mod device;
@@ -22,6 +23,7 @@ pub(crate) mod port_names;
 pub(crate) mod port_reading;
 pub(crate) mod ports;
 pub(crate) mod unlisted;
+mod witnesses;
 
 use crate::policy::InferencePolicy;
 use device::{DeviceFacts, NeighbourRow};
