@@ -17,7 +17,7 @@ struct SmallNetwork {
     alarms: usize,
 }
 
-const NETWORKS: [SmallNetwork; 32] = [
+const NETWORKS: [SmallNetwork; 34] = [
     SmallNetwork {
         folder: "own-name-of-a-neighbour",
         cables: &[
@@ -240,6 +240,16 @@ const NETWORKS: [SmallNetwork; 32] = [
             "core Gi1/1 - edge1 1/4 certain forwarding",
             "core Gi1/2 - edge2 1/4 certain forwarding",
         ],
+        alarms: 0,
+    },
+    SmallNetwork {
+        folder: "row-with-two-timemarks",
+        cables: &["m-a ge3 - m-b ge4 certain forwarding"],
+        alarms: 0,
+    },
+    SmallNetwork {
+        folder: "index-of-timemark-and-port",
+        cables: &["ms-a Port 3 - ms-b Port 5 certain forwarding"],
         alarms: 0,
     },
 ];

@@ -248,7 +248,7 @@ mod tests {
                 K::Tunnel,
                 K::Tunnel,
                 K::Loopback,
-                K::Other,
+                K::Virtual,
                 K::Other,
                 K::Unsaid,
                 K::Unsaid

@@ -40,7 +40,7 @@ const FIRST: LldpMibEdition = LldpMibEdition {
 };
 
 /// lldpRemTable, indexed by TimeMark, local port and neighbour. JetStream switches leave out the
-/// TimeMark.
+/// TimeMark, others the neighbour, or both.
 pub(super) const FIRST_REMOTE: RemoteColumns = RemoteColumns {
     chassis_subtype: &[1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 4],
     chassis: &[1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 5],
@@ -50,9 +50,10 @@ pub(super) const FIRST_REMOTE: RemoteColumns = RemoteColumns {
     name: &[1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 9],
     capabilities: &[1, 0, 8802, 1, 1, 2, 1, 4, 1, 1, 12],
     local: |_, index| match index {
-        [_, port, _] | [port, _] => Some(LocalPortNumber::Own(*port)),
+        [_, port, _] => Some(LocalPortNumber::Own(*port)),
         _ => None,
     },
+    listed: Some(&[1, 0, 8802, 1, 1, 2, 1, 3, 7, 1, 3]),
 };
 
 const SECOND: LldpMibEdition = LldpMibEdition {
@@ -78,6 +79,7 @@ pub(super) const SECOND_REMOTE: RemoteColumns = RemoteColumns {
     name: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 4, 1, 1, 10],
     capabilities: &[1, 3, 111, 2, 802, 1, 1, 13, 1, 4, 1, 1, 13],
     local: remote::interface_in_index,
+    listed: None,
 };
 
 /// lldpLocChassisId and its subtype, in either edition.

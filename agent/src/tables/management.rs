@@ -1,7 +1,7 @@
 //! The management addresses of neighbours: lldpRemManAddrTable (IEEE 802.1AB-2005, clause 12), the
 //! same of LLDP-V2-MIB, and cdpCacheAddress of CISCO-CDP-MIB. Nobody polls them: they are read once,
 //! when an inventory is begun.
-use super::lldp::{FIRST_REMOTE, SECOND_REMOTE, remote::RemoteColumns};
+use super::lldp::{FIRST_REMOTE, SECOND_REMOTE, remote::LocalPortNumber, remote::RemoteColumns};
 use super::{TableObjects, cdp, lldp, system, text};
 use crate::walk::WalkAnswers;
 use inventory::observation::{CdpNeighbour, NeighbourId, SystemCapabilities};
@@ -102,20 +102,18 @@ fn lldp_neighbours(
     column: &[u32],
 ) -> Vec<ManagedNeighbour> {
     let stated: Vec<&[u32]> = answers.column(column).map(|(index, _)| index).collect();
-    let neighbour = |index: &[u32]| {
-        let local = (remote.local)(answers, index)?;
+    let neighbour = |(index, local): (&[u32], LocalPortNumber)| {
         let row = remote.row(answers, index, local);
         let behind = |stated: &&[u32]| stated.strip_prefix(index).and_then(address);
-        Some(ManagedNeighbour {
+        ManagedNeighbour {
             is_card: row.chassis.is_some() && row.chassis == row.port,
             name: row.name,
             chassis: row.chassis,
             capabilities: row.capabilities,
             addresses: stated.iter().filter_map(behind).collect(),
-        })
+        }
     };
-    let indices = remote.indices(answers);
-    indices.into_iter().filter_map(neighbour).collect()
+    remote.rows(answers).into_iter().map(neighbour).collect()
 }
 
 /// An address behind the index of a neighbour: its type, its length, its octets. Some agents leave

@@ -6,7 +6,7 @@ use inventory::observation::{
     ChassisIdKind, LldpNeighbour, NeighbourId, PortIdKind, SystemCapabilities,
 };
 use snmp::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 /// The columns of the table, with the meaning that they have in lldpRemTable.
 pub(in crate::tables) struct RemoteColumns {
@@ -20,6 +20,9 @@ pub(in crate::tables) struct RemoteColumns {
     pub(in crate::tables) capabilities: &'static [u32],
     /// The local port of the row with an index; `None` for an index of another form.
     pub(in crate::tables) local: fn(&WalkAnswers, &[u32]) -> Option<LocalPortNumber>,
+    /// The column of local ports, by whose numbers indexes with missing parts are read. Such indexes
+    /// are of some devices only.
+    pub(in crate::tables) listed: Option<&'static [u32]>,
 }
 
 /// The number of a local port.
@@ -47,15 +50,33 @@ impl RemoteColumns {
     /// The neighbours of all rows whose index tells the local port. Where some indexes are shorter
     /// than others, they are left out.
     pub(in crate::tables) fn read(&self, answers: &WalkAnswers) -> Vec<LldpNeighbour> {
-        let rows: Vec<(&[u32], LocalPortNumber)> = self
-            .indices(answers)
-            .into_iter()
-            .filter_map(|index| Some((index, (self.local)(answers, index)?)))
-            .collect();
+        let rows = self.rows(answers);
         let longest = rows.iter().map(|(index, _)| index.len()).max();
+        let latest = latest(&rows);
         rows.into_iter()
             .filter(|(index, _)| Some(index.len()) == longest)
+            .filter(|(index, _)| latest.get(&index[1..]).is_none_or(|mark| *mark == index[0]))
             .map(|(index, local)| self.row(answers, index, local))
+            .collect()
+    }
+
+    /// The indexes that tell a local port, with the port.
+    pub(in crate::tables) fn rows<'a>(
+        &'a self,
+        answers: &'a WalkAnswers,
+    ) -> Vec<(&'a [u32], LocalPortNumber)> {
+        let indices = self.indices(answers);
+        let short = self.listed.and_then(|ports| {
+            let is_port = |part: u32| answers.cell(ports, &[part]).is_some();
+            ShortIndex::of(&indices, is_port)
+        });
+        indices
+            .into_iter()
+            .filter_map(|index| {
+                let by_short = || Some(LocalPortNumber::Own(short.as_ref()?.port(index)?));
+                let local = (self.local)(answers, index).or_else(by_short);
+                Some((index, local?))
+            })
             .collect()
     }
 
@@ -85,6 +106,63 @@ impl RemoteColumns {
             capabilities: capabilities(cell(self.capabilities)),
         }
     }
+}
+
+/// Indexes without one or two of their parts, in one form in a whole table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ShortIndex {
+    PortAndNeighbour,
+    TimeMarkAndPort,
+    Port,
+}
+
+impl ShortIndex {
+    /// The form in which all indexes name local ports. An index of one part may be anything else.
+    fn of(indices: &[&[u32]], is_port: impl Fn(u32) -> bool) -> Option<ShortIndex> {
+        let all = |form: ShortIndex, fits: &dyn Fn(u32, u32) -> bool| {
+            let mut indices = indices.iter();
+            indices.all(|index| match index {
+                [a, b] => form != ShortIndex::Port && fits(*a, *b),
+                [a] => form == ShortIndex::Port && fits(*a, *a),
+                _ => true,
+            })
+        };
+        if all(ShortIndex::Port, &|port, _| is_port(port)) {
+            Some(ShortIndex::Port)
+        } else if all(ShortIndex::TimeMarkAndPort, &|mark, port| {
+            is_port(port) && !is_port(mark)
+        }) {
+            Some(ShortIndex::TimeMarkAndPort)
+        } else if all(ShortIndex::PortAndNeighbour, &|_, _| true) {
+            Some(ShortIndex::PortAndNeighbour)
+        } else {
+            None
+        }
+    }
+
+    fn port(self, index: &[u32]) -> Option<u32> {
+        match (self, index) {
+            (ShortIndex::PortAndNeighbour, [port, _])
+            | (ShortIndex::TimeMarkAndPort, [_, port])
+            | (ShortIndex::Port, [port]) => Some(*port),
+            _ => None,
+        }
+    }
+}
+
+/// The last TimeMark of each connection, by the rest of the index. A row with a later mark replaces the
+/// former one (IEEE 802.1AB-2005, lldpRemIndex), which some agents still list.
+fn latest<'a>(rows: &[(&'a [u32], LocalPortNumber)]) -> HashMap<&'a [u32], u32> {
+    let mut latest: HashMap<&[u32], u32> = HashMap::new();
+    for (index, _) in rows {
+        if let [mark, connection @ ..] = index
+            && connection.len() > 1
+        {
+            let last = latest.entry(connection).or_insert(*mark);
+            *last = (*last).max(*mark);
+        }
+    }
+    latest
 }
 
 /// The local port where the index is TimeMark, ifIndex, destination address and neighbour.

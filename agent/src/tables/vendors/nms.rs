@@ -20,6 +20,7 @@ const BDCOM: RemoteColumns = RemoteColumns {
     name: &[1, 3, 6, 1, 4, 1, 3320, 127, 1, 4, 1, 1, 9],
     capabilities: &[1, 3, 6, 1, 4, 1, 3320, 127, 1, 4, 1, 1, 12],
     local: |answers, index| local(answers, BDCOM_LOCAL, index),
+    listed: None,
 };
 
 /// And 11606.10 for PBN.
@@ -32,6 +33,7 @@ const PBN: RemoteColumns = RemoteColumns {
     name: &[1, 3, 6, 1, 4, 1, 11606, 10, 127, 1, 4, 1, 1, 9],
     capabilities: &[1, 3, 6, 1, 4, 1, 11606, 10, 127, 1, 4, 1, 1, 12],
     local: |answers, index| local(answers, PBN_LOCAL, index),
+    listed: None,
 };
 
 pub(super) const TABLE: VendorTable = VendorTable {

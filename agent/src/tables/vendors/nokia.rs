@@ -23,6 +23,7 @@ const REMOTE: RemoteColumns = RemoteColumns {
     name: &[1, 3, 6, 1, 4, 1, 6527, 3, 1, 2, 59, 4, 1, 1, 9],
     capabilities: &[1, 3, 6, 1, 4, 1, 6527, 3, 1, 2, 59, 4, 1, 1, 12],
     local: interface_in_index,
+    listed: None,
 };
 
 pub(super) const TABLE: VendorTable = VendorTable {
