@@ -17,7 +17,7 @@ struct SmallNetwork {
     alarms: usize,
 }
 
-const NETWORKS: [SmallNetwork; 34] = [
+const NETWORKS: [SmallNetwork; 38] = [
     SmallNetwork {
         folder: "own-name-of-a-neighbour",
         cables: &[
@@ -250,6 +250,26 @@ const NETWORKS: [SmallNetwork; 34] = [
     SmallNetwork {
         folder: "index-of-timemark-and-port",
         cables: &["ms-a Port 3 - ms-b Port 5 certain forwarding"],
+        alarms: 0,
+    },
+    SmallNetwork {
+        folder: "database-by-interfaces",
+        cables: &["son-a Eth8 - son-b Eth7 inferred forwarding"],
+        alarms: 0,
+    },
+    SmallNetwork {
+        folder: "database-by-lldp-numbers",
+        cables: &["j-a gigabitEthernet 1/0/8 - j-b gigabitEthernet 1/0/7 inferred forwarding"],
+        alarms: 0,
+    },
+    SmallNetwork {
+        folder: "agent-of-a-card",
+        cables: &["tor ge1 - node01 ens1f0 certain forwarding"],
+        alarms: 0,
+    },
+    SmallNetwork {
+        folder: "one-neighbour-two-ports",
+        cables: &["t-a Ethernet3 - t-b Ethernet5 certain forwarding"],
         alarms: 0,
     },
 ];

@@ -65,6 +65,15 @@ impl EndPort {
         }
     }
 
+    /// True for a name that is a MAC address, and for no name.
+    pub(crate) fn is_address(&self) -> bool {
+        match self {
+            EndPort::At(_) => false,
+            EndPort::Named(name) => name.parse::<Mac>().is_ok(),
+            EndPort::Unknown => true,
+        }
+    }
+
     pub(crate) fn index(&self) -> Option<PortIx> {
         match self {
             EndPort::At(port) => Some(*port),

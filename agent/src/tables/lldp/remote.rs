@@ -55,7 +55,11 @@ impl RemoteColumns {
         let latest = latest(&rows);
         rows.into_iter()
             .filter(|(index, _)| Some(index.len()) == longest)
-            .filter(|(index, _)| latest.get(&index[1..]).is_none_or(|mark| *mark == index[0]))
+            .filter(|(index, _)| {
+                latest
+                    .get(&index[1..])
+                    .is_none_or(|mark| mark - index[0] < INTERVAL)
+            })
             .map(|(index, local)| self.row(answers, index, local))
             .collect()
     }
@@ -149,6 +153,10 @@ impl ShortIndex {
         }
     }
 }
+
+/// The time between two frames of a neighbour, in hundredths of a second: msgTxInterval (IEEE
+/// 802.1AB-2005, 10.5.3.3). Rows that came within it are of several neighbours.
+const INTERVAL: u32 = 3000;
 
 /// The last TimeMark of each connection, by the rest of the index. A row with a later mark replaces the
 /// former one (IEEE 802.1AB-2005, lldpRemIndex), which some agents still list.

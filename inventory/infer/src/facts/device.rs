@@ -34,7 +34,7 @@ pub(crate) struct DeviceFacts {
     pub(crate) common_ids: BTreeSet<Mac>,
     /// The root bridge that it states.
     pub(crate) root_bridge: Option<BridgeId>,
-    /// True if it serves bridge ports.
+    /// True if it serves bridge ports, or learned stations.
     pub(crate) bridges: bool,
     /// Its own names in lower case: by LLDP, sysName and CDP.
     pub(crate) own_names: Vec<String>,
@@ -125,7 +125,8 @@ impl DeviceFacts {
             .into_iter()
             .partition(|row| ports[row.port].may_be_cabled());
         ports.put_in_order();
-        let learned = LearnedStations::new(view.fdb.as_deref().unwrap_or_default(), &ports);
+        let learned =
+            LearnedStations::new(view.fdb.as_deref().unwrap_or_default(), &ports, &lldp_ports);
         let bridge = view.bridge.as_ref();
         let system = view.system.as_ref();
         let bridge_address = bridge.and_then(|b| b.address);
@@ -140,7 +141,7 @@ impl DeviceFacts {
             bridge_address,
             common_ids: common_ids(&ports, bridge_address),
             root_bridge: bridge.and_then(|b| b.root_bridge),
-            bridges: bridge.is_some_and(|b| !b.ports.is_empty()),
+            bridges: bridge.is_some_and(|b| !b.ports.is_empty()) || !learned.is_empty(),
             own_names: own_names([
                 Some(&lldp.name),
                 system.map(|s| &s.name),

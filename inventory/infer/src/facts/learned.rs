@@ -1,7 +1,9 @@
 //! The stations that a device learned, by its forwarding database.
+use super::port_names::LldpPorts;
 use super::ports::{PortIx, PortTable};
 use inventory::Mac;
 use inventory::observation::FdbEntry;
+use std::collections::BTreeSet;
 
 /// The port behind which each station is. Members of an aggregate count as the aggregate.
 #[derive(Debug, Default)]
@@ -12,11 +14,57 @@ pub(crate) struct LearnedStations {
     by_port: Vec<(PortIx, Mac)>,
 }
 
+/// What the numbers of ports in a forwarding database are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum DatabaseNumbering {
+    /// Base ports, as the standard says (RFC 4188, dot1dTpFdbPort).
+    BasePorts,
+    Interfaces,
+    /// lldpLocPortNum, which is the number of the bridge's port (IEEE 802.1AB-2005, 12).
+    LldpPorts,
+    Nothing,
+}
+
+impl DatabaseNumbering {
+    /// Base ports, unless no number is one. Then all numbers must be of the other sort.
+    fn of(rows: &[FdbEntry], ports: &PortTable, lldp: &LldpPorts) -> DatabaseNumbering {
+        use DatabaseNumbering::{BasePorts, Interfaces, LldpPorts, Nothing};
+        let numbers: BTreeSet<u32> = rows.iter().map(|row| row.port).collect();
+        if numbers
+            .iter()
+            .any(|number| ports.by_base(*number).is_some())
+        {
+            return BasePorts;
+        }
+        let read = |numbering: DatabaseNumbering| -> Option<Vec<PortIx>> {
+            let port = |number: &u32| numbering.port(*number, ports, lldp);
+            let is_end = |port: &PortIx| ports[*port].may_be_cabled();
+            numbers.iter().map(|n| port(n).filter(is_end)).collect()
+        };
+        match (read(Interfaces), read(LldpPorts)) {
+            (Some(a), Some(b)) if a != b => Nothing,
+            (Some(_), _) => Interfaces,
+            (None, Some(_)) => LldpPorts,
+            (None, None) => Nothing,
+        }
+    }
+
+    fn port(self, number: u32, ports: &PortTable, lldp: &LldpPorts) -> Option<PortIx> {
+        match self {
+            DatabaseNumbering::BasePorts => ports.by_base(number),
+            DatabaseNumbering::Interfaces => ports.by_index(number),
+            DatabaseNumbering::LldpPorts => lldp.listed(number),
+            DatabaseNumbering::Nothing => None,
+        }
+    }
+}
+
 impl LearnedStations {
     /// The rows on ports that are not down. Stations with rows on several ports are left out.
-    pub(crate) fn new(rows: &[FdbEntry], ports: &PortTable) -> LearnedStations {
+    pub(crate) fn new(rows: &[FdbEntry], ports: &PortTable, lldp: &LldpPorts) -> LearnedStations {
+        let numbering = DatabaseNumbering::of(rows, ports, lldp);
         let living = |number: u32| {
-            let port = ports.by_base(number)?;
+            let port = numbering.port(number, ports, lldp)?;
             ports[port].up.then(|| ports.whole(port))
         };
         let mut rows: Vec<(Mac, PortIx)> = rows

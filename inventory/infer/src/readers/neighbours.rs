@@ -6,10 +6,12 @@ use crate::facts::names::is_factory_name;
 use crate::facts::ports::PortIx;
 use crate::facts::{DeviceIx, DevicePortIx, Facts, NamedNeighbour, NeighbourStatement, NodeIx};
 use crate::ranking::ClaimGrounds;
+use indexmap::IndexMap;
 use inventory::alarm::AlarmKind;
 use inventory::evidence::{Evidence, NeighbourProtocol, RecognizedBy};
 use inventory::host_report::DiscoveryProtocol;
 use inventory::observation::LldpNeighbour;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// The claims from neighbour tables.
@@ -72,11 +74,53 @@ pub(crate) fn propose(facts: &Facts<'_>) -> NeighbourClaims {
             None => found.claims.push(about_unasked(facts, &statement)),
         }
     }
-    let key = |h: &TrunkHalf<'_>| (h.at, h.port, h.to, h.far);
+    found.claims = one_a_neighbour(facts, std::mem::take(&mut found.claims));
+    let key = |h: &TrunkHalf<'_>| (h.at, h.port, h.to, Reverse(h.far));
     halves.sort_by_key(key);
-    halves.dedup_by_key(|h| key(h));
+    // A row that names a port goes before one that names none.
+    halves.dedup_by(|next, first| {
+        let same = (next.at, next.port, next.to) == (first.at, first.port, first.to);
+        same && (next.far.is_none() || next.far == first.far)
+    });
     pair(facts, &halves, &mut found);
     found
+}
+
+/// The claims, with those of one port about one node joined: a device in its first frames, or a card's own
+/// agent beside the system's, sends an address for the port and later its name. The members of an
+/// aggregate may list the neighbours of all.
+fn one_a_neighbour(facts: &Facts<'_>, claims: Vec<Claim>) -> Vec<Claim> {
+    let mut joined: IndexMap<(ClaimEnd, NodeIx), Vec<Claim>> = IndexMap::new();
+    let mut apart = Vec::new();
+    for claim in claims {
+        let port = claim.ends[0].device_port(facts);
+        let is_member = port.is_some_and(|(d, p)| facts[d].ports[p].aggregate.is_some());
+        match is_member {
+            true => apart.push(claim),
+            false => {
+                let key = (claim.ends[0].clone(), claim.ends[1].node);
+                joined.entry(key).or_default().push(claim);
+            }
+        }
+    }
+    apart.extend(joined.into_values().filter_map(|mut all| {
+        let named = all.iter().map(|claim| claim.ends[1].port.clone());
+        let (addresses, names): (BTreeSet<EndPort>, BTreeSet<EndPort>) =
+            named.partition(|port| port.is_address());
+        let port = match (names.len(), addresses.len()) {
+            (1, _) => names.into_iter().next(),
+            (0, 1) => addresses.into_iter().next(),
+            _ => None,
+        };
+        all.sort_by_key(|claim| claim.grounds);
+        let mut all = all.into_iter();
+        let mut first = all.next()?;
+        first.ends[1].port = port.unwrap_or(EndPort::Unknown);
+        first.evidence.extend(all.flat_map(|claim| claim.evidence));
+        first.evidence.dedup();
+        Some(first)
+    }));
+    apart
 }
 
 /// The end that a row names at a device. It stays open where the device has another interface of this
