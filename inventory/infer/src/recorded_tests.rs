@@ -1,5 +1,6 @@
 //! Inference from recordings, without a list of the devices that belong to the network.
 mod aggregates;
+mod port_ids;
 
 use super::infer_recorded;
 use inventory::device_view::{DeviceView, DeviceViews};

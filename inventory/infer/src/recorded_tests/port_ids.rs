@@ -1,0 +1,136 @@
+//! What ids and numbers of ports mean, where they may mean several.
+use super::{alarms, links, mac, text};
+use crate::infer_recorded;
+use inventory::device_view::{DeviceView, DeviceViews};
+use inventory::observation::{
+    BridgePort, BridgeTable, InterfaceRow, LldpNeighbour, LldpPort, LldpTable,
+};
+use inventory::topology::LinkGrade;
+use inventory::{BitsPerSec, Millis};
+
+/// A switch with ports `x1` to `x5` at ifIndexes from `first`, which are base ports 1 to 5, after as many
+/// other interfaces, `EMP-1` to `EMP-5`. Its ids are the numbers of base ports.
+fn switch(n: u8, first: u32, listed: bool) -> DeviceView {
+    let interface = |index: u32, name: String| InterfaceRow {
+        index,
+        name,
+        rate: Some(BitsPerSec::GIGABIT),
+        up: true,
+        ..InterfaceRow::default()
+    };
+    let others = (1..first.min(6)).map(|i| interface(i, format!("EMP-{i}")));
+    let own = (0..5).map(|i| interface(first + i, format!("x{}", i + 1)));
+    let base = |number: u32| BridgePort {
+        number,
+        if_index: first + number - 1,
+        state: None,
+        designated_bridge: None,
+        designated_port: None,
+    };
+    let port = |number: u32| LldpPort {
+        number,
+        kind: None,
+        id: text(&number.to_string()).unwrap(),
+        descr: String::new(),
+    };
+    DeviceView {
+        seen: Some(Millis(1)),
+        interfaces: Some(others.chain(own).collect()),
+        bridge: Some(BridgeTable {
+            ports: (1..=5).map(base).collect(),
+            ..BridgeTable::default()
+        }),
+        lldp: Some(LldpTable {
+            chassis: Some(mac(n)),
+            name: format!("sw{n}"),
+            ports: (1..=5).filter(|_| listed).map(port).collect(),
+            ..LldpTable::default()
+        }),
+        ..DeviceView::default()
+    }
+}
+
+/// Two such switches with a cable from port 2 to port 3.
+fn pair(first: u32, listed: bool) -> DeviceViews {
+    let mut views: DeviceViews = [1, 2]
+        .map(|n| (format!("d{n}"), switch(n, first, listed)))
+        .into();
+    for (device, near, far, port) in [("d1", 2, 2, 3), ("d2", 3, 1, 2)] {
+        let lldp = views.get_mut(device).unwrap().lldp.as_mut().unwrap();
+        lldp.neighbours.push(LldpNeighbour {
+            local_port: near,
+            chassis: Some(mac(far)),
+            port: text(&match listed {
+                true => port.to_string(),
+                false => format!("x{port}"),
+            }),
+            name: format!("sw{far}"),
+            ..LldpNeighbour::default()
+        });
+    }
+    views
+}
+
+#[test]
+fn ids_are_base_ports_though_other_interfaces_have_these_indexes() {
+    for first in [2, 3, 6, 1001] {
+        let t = infer_recorded(&pair(first, true));
+        assert_eq!(links(&t), ["d1 x2 d2 x3"], "{first}: {}", alarms(&t));
+        assert_eq!(t.links[0].grade, LinkGrade::Certain, "{first}");
+    }
+}
+
+#[test]
+fn numbers_without_a_table_are_what_the_neighbours_name() {
+    for first in [2, 3, 6, 1001] {
+        let t = infer_recorded(&pair(first, false));
+        assert_eq!(links(&t), ["d1 x2 d2 x3"], "{first}: {}", alarms(&t));
+    }
+    // The same, but the numbers are ifIndexes.
+    let mut views = pair(3, false);
+    for view in views.values_mut() {
+        for row in &mut view.lldp.as_mut().unwrap().neighbours {
+            row.local_port += 2;
+        }
+    }
+    assert_eq!(links(&infer_recorded(&views)), ["d1 x2 d2 x3"]);
+}
+
+#[test]
+fn a_port_that_is_down_is_not_meant() {
+    let mut views = pair(2, true);
+    for view in views.values_mut() {
+        let interfaces = view.interfaces.as_mut().unwrap();
+        for row in interfaces
+            .iter_mut()
+            .filter(|row| ["x1", "x2"].contains(&row.name.as_str()))
+        {
+            row.up = row.name == "x2";
+        }
+    }
+    let t = infer_recorded(&views);
+    assert_eq!(
+        (links(&t), t.alarms.len()),
+        (vec!["d1 x2 d2 x3".to_owned()], 0)
+    );
+}
+
+#[test]
+fn descriptions_do_not_outvote_ids() {
+    let mut views = pair(1001, true);
+    let lldp = views.get_mut("d1").unwrap().lldp.as_mut().unwrap();
+    // The far port's alias is the near port's name.
+    lldp.neighbours[0].port_descr = "x2".into();
+    let far = views.get_mut("d2").unwrap().interfaces.as_mut().unwrap();
+    far.iter_mut().find(|row| row.name == "x3").unwrap().alias = "x2".into();
+    views
+        .get_mut("d2")
+        .unwrap()
+        .lldp
+        .as_mut()
+        .unwrap()
+        .neighbours
+        .clear();
+    let t = infer_recorded(&views);
+    assert_eq!(links(&t), ["d1 x2 d2 x3"]);
+}
