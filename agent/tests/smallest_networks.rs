@@ -17,7 +17,7 @@ struct SmallNetwork {
     alarms: usize,
 }
 
-const NETWORKS: [SmallNetwork; 38] = [
+const NETWORKS: [SmallNetwork; 39] = [
     SmallNetwork {
         folder: "own-name-of-a-neighbour",
         cables: &[
@@ -271,6 +271,14 @@ const NETWORKS: [SmallNetwork; 38] = [
         folder: "one-neighbour-two-ports",
         cables: &["t-a Ethernet3 - t-b Ethernet5 certain forwarding"],
         alarms: 0,
+    },
+    SmallNetwork {
+        folder: "bridge-between-two-that-name-each-other",
+        cables: &[
+            "mid ge1 - mt-a ether2 inferred forwarding",
+            "mid ge4 - mt-b ether3 inferred forwarding",
+        ],
+        alarms: 1,
     },
 ];
 

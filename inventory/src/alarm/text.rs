@@ -480,13 +480,19 @@ impl Alarm {
                  something between them forwards LLDP",
                 names.join(" and ")
             ),
-            AlarmKind::CableDoubted { ends: [a, b], why } => write!(
-                f,
-                "{} and {} name each other by LLDP, but {why}; LLDP's word stands as inferred: \
-                 look for a bridge between them that passes LLDP on",
-                a.short(),
-                b.short()
-            ),
+            AlarmKind::CableDoubted { ends: [a, b], why } => {
+                let (a, b) = (a.short(), b.short());
+                write!(f, "{a} and {b} name each other by LLDP, but {why}; ")?;
+                f.write_str(match why {
+                    Evidence::BridgeBetween { .. } => {
+                        "no cable between them is shown: that bridge passes LLDP on"
+                    }
+                    _ => {
+                        "LLDP's word stands as inferred: look for a bridge between them that \
+                         passes LLDP on"
+                    }
+                })
+            }
             _ => Ok(()),
         }
     }

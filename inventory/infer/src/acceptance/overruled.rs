@@ -19,8 +19,9 @@ use crate::readers::designated::named_designated;
 use inventory::Mac;
 use inventory::alarm::AlarmKind;
 use inventory::evidence::Evidence;
+use inventory::observation::InterfaceKind;
 use inventory::topology::LinkGrade;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// A port with more stations than this is hardly one neighbour's: a telephone has one host behind it.
 const MOST_AT_EDGE: usize = 3;
@@ -41,6 +42,7 @@ pub(super) fn give_way(known: &mut Known<'_>) {
         return;
     }
     let mut kept = Vec::new();
+    let mut at_bridges = HashSet::new();
     for claim in std::mem::take(&mut known.cables) {
         let between = if claim.grounds.gives_way_to_databases() {
             bridges_between(known, &claim, &mute[by_cdp(&claim)])
@@ -57,6 +59,8 @@ pub(super) fn give_way(known: &mut Known<'_>) {
             known.alarm(claim.ends[0].node, AlarmKind::CableDoubted { ends, why });
         }
         kept.extend(moved(known, &claim, &between));
+        let cables = at_bridge(facts, known, &claim, &between).into_iter();
+        kept.extend(cables.filter(|cable| at_bridges.insert(cable.ends.clone())));
     }
     known.cables = kept;
 }
@@ -134,6 +138,39 @@ fn toward(known: &Known<'_>, bridge: DeviceIx, end: &ClaimEnd) -> Option<PortIx>
     let all: usize = stations.values().sum();
     let (port, most) = stations.into_iter().max_by_key(|(_, n)| *n)?;
     (most >= LEAST && (all - most) * STALE <= all).then_some(port)
+}
+
+/// The cables from the only bridge between two devices that name each other by LLDP to their ports,
+/// where each is alone behind a port of the bridge.
+fn at_bridge(
+    facts: &Facts<'_>,
+    known: &Known<'_>,
+    claim: &Claim,
+    between: &[BridgeBetween],
+) -> Vec<Claim> {
+    let [only] = between else { return vec![] };
+    let own = &facts[only.bridge];
+    let cable = |(end, port): (&ClaimEnd, PortIx)| {
+        let (device, _) = end.device_port(facts)?;
+        let macs: Vec<Mac> = own.learned.behind(port).collect();
+        let alone = !macs.is_empty() && macs.iter().all(|mac| facts[device].macs.contains(mac));
+        let is_one = own.ports[port].kind != InterfaceKind::Aggregate;
+        (alone && is_one).then(|| {
+            let learned = Evidence::LearnedAtEdge {
+                at: own.place(port),
+                macs,
+                stale: own.stale,
+            };
+            let evidence = vec![learned, only.evidence(facts, known, claim)];
+            let ends = [ClaimEnd::at(only.bridge, port), end.clone()];
+            Claim::new(facts, ends, ClaimGrounds::LearnedAtEdge, evidence)
+        })
+    };
+    let ends = claim.ends.iter().zip(only.toward);
+    let cables: Option<Vec<Claim>> = ends.map(cable).collect();
+    cables
+        .filter(|_| claim.grounds == ClaimGrounds::NamedByBoth)
+        .unwrap_or_default()
 }
 
 /// The claim that takes the place of one between whose ends bridges are: the neighbour that nobody

@@ -88,16 +88,20 @@ pub(crate) fn propose(facts: &Facts<'_>) -> NeighbourClaims {
 
 /// The claims, with those of one port about one node joined: a device in its first frames, or a card's own
 /// agent beside the system's, sends an address for the port and later its name. The members of an
-/// aggregate may list the neighbours of all.
+/// aggregate may list the neighbours of all, and CDP passes through bridges.
 fn one_a_neighbour(facts: &Facts<'_>, claims: Vec<Claim>) -> Vec<Claim> {
     let mut joined: IndexMap<(ClaimEnd, NodeIx), Vec<Claim>> = IndexMap::new();
     let mut apart = Vec::new();
     for claim in claims {
         let port = claim.ends[0].device_port(facts);
         let is_member = port.is_some_and(|(d, p)| facts[d].ports[p].aggregate.is_some());
-        match is_member {
-            true => apart.push(claim),
-            false => {
+        let is_told = matches!(
+            claim.grounds,
+            ClaimGrounds::NamedByOne | ClaimGrounds::NamedSilent
+        );
+        match is_told && !is_member {
+            false => apart.push(claim),
+            true => {
                 let key = (claim.ends[0].clone(), claim.ends[1].node);
                 joined.entry(key).or_default().push(claim);
             }
