@@ -194,9 +194,10 @@ impl ControllerStatus {
         for (number, network) in self.networks.iter().enumerate() {
             let hosts = counted(network.hosts.len(), "host");
             let switches = counted(network.switches.len(), "switch");
-            let served = match number {
-                0 => "schedules are for this one",
-                _ => "no schedules: jobs whose MPI library uses it run without heddle",
+            let served = match (number, network.hosts.len()) {
+                (0, _) => "the main one",
+                (_, 0 | 1) => "no schedules for a host alone",
+                _ => "for jobs whose MPI library uses it",
             };
             writeln!(
                 f,
@@ -291,8 +292,8 @@ mod tests {
         assert_eq!(
             lines[1..3],
             [
-                "network d1: 12 hosts on 2 switches; schedules are for this one",
-                "network m1: 12 hosts on 1 switch; no schedules: jobs whose MPI library uses it run without heddle",
+                "network d1: 12 hosts on 2 switches; the main one",
+                "network m1: 12 hosts on 1 switch; for jobs whose MPI library uses it",
             ]
         );
     }

@@ -268,30 +268,17 @@ impl fmt::Display for ControllerAlarm {
                      {former} and {now}; neither is believed: give each agent its own name"
                 )
             }
-            ControllerAlarm::NoTree(doubts, epoch) => {
-                let doubts: Vec<String> = doubts.iter().map(TreeDoubt::to_string).collect();
-                write!(
-                    f,
-                    "network: there is no complete tree to plan on: {}; {}",
-                    doubts.join("; "),
-                    stays(*epoch)
-                )
-            }
+            ControllerAlarm::NoTree(doubts, epoch) => no_tree(f, "network", doubts, &stays(*epoch)),
             ControllerAlarm::NoFurtherTree {
                 network,
                 doubts,
                 epoch,
             } => {
-                let doubts: Vec<String> = doubts.iter().map(TreeDoubt::to_string).collect();
                 let stays = epoch.map_or_else(
                     || "jobs that use it have no schedules".to_owned(),
                     |number| format!("its tree of epoch {number} stays"),
                 );
-                write!(
-                    f,
-                    "network {network}: there is no complete tree to plan on: {}; {stays}",
-                    doubts.join("; ")
-                )
+                no_tree(f, &format!("network {network}"), doubts, &stays)
             }
             ControllerAlarm::NobodyReports(epoch) => write!(
                 f,
@@ -304,6 +291,20 @@ impl fmt::Display for ControllerAlarm {
             ControllerAlarm::Trouble(_, problem) => f.write_str(problem),
         }
     }
+}
+
+fn no_tree(
+    f: &mut fmt::Formatter<'_>,
+    network: &str,
+    doubts: &[TreeDoubt],
+    stays: &str,
+) -> fmt::Result {
+    let doubts: Vec<String> = doubts.iter().map(TreeDoubt::to_string).collect();
+    let doubts = doubts.join("; ");
+    write!(
+        f,
+        "{network}: there is no complete tree to plan on: {doubts}; {stays}"
+    )
 }
 
 /// The consequence of a failure: what stays in force.

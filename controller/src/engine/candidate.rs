@@ -10,6 +10,7 @@ use inventory::observation::{InterfaceRow, StpState};
 use inventory::topology::{Link, LinkGrade, LinkState, NodeKind};
 use inventory::topology_file::{self, TopologyFile};
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 /// A network that can be published.
@@ -164,35 +165,44 @@ fn file(
     for (name, host) in &mut file.hosts {
         let published = published.and_then(|published| published.hosts.get(name));
         host.ranks = ranks(inventory, views, name, published).unwrap_or(host.ranks);
-        // The inventory comes first, then the agent. The published address stays until an agent
-        // reports one.
         let reported = seats.get(name.as_str());
         let reported = reported.and_then(|(_, card)| addresses.of(name, card));
         let stated = inventory.hosts.get(name).and_then(|h| h.address);
-        let stated = stated.filter(|&stated| match (own, reported) {
-            // Of several networks the stated address is in one.
-            (None, _) => true,
-            (
-                Some(Network {
-                    prefix: Some(prefix),
-                    ..
-                }),
-                _,
-            ) => prefix.contains(&stated),
-            (_, Some((own, length))) => shares_network(own, stated, length),
-            (own, None) => own == network.networks.first(),
-        });
+        // The inventory comes first, then the agent. The published address stays until an agent
+        // reports one.
         host.address = stated
+            .filter(|stated| may_be_of(network, own, *stated, reported))
             .or(reported.map(|(address, _)| address))
             .or_else(|| published?.address);
     }
+    drop_strangers(&mut file, inventory);
+    file
+}
+
+/// True if a host's stated address can be that of its card in this network: of several it is in one.
+fn may_be_of(
+    network: &Topology,
+    own: Option<&Network>,
+    stated: IpAddr,
+    reported: Option<(IpAddr, u8)>,
+) -> bool {
+    let prefix = own.and_then(|own| own.prefix);
+    match (own, prefix, reported) {
+        (None, ..) => true,
+        (_, Some(prefix), _) => prefix.contains(&stated),
+        (_, None, Some((card, length))) => shares_network(card, stated, length),
+        (own, None, None) => own == network.networks.first(),
+    }
+}
+
+/// Leaves out what no forwarding link connects, and other devices at the edge (a phone, a printer, an
+/// unlisted host, the uplink to the world), which do not matter to a schedule.
+fn drop_strangers(file: &mut TopologyFile, inventory: &Inventory) {
     let needed: HashSet<String> = file.hosts.values().map(|h| h.switch.clone()).collect();
-    let reached = reached(&file);
+    let reached = reached(file);
     file.switches
         .retain(|s| reached.contains(s) || needed.contains(s));
     file.routers.retain(|r| reached.contains(r));
-    // Other devices at the edge (a phone, a printer, an unlisted host, the uplink to the world) do
-    // not matter to a schedule.
     let cables =
         |file: &TopologyFile, s: &str| file.links.iter().filter(|l| l.a == s || l.b == s).count();
     let stranger = |s: &String| !needed.contains(s) && !inventory.switches.contains_key(s);
@@ -200,7 +210,7 @@ fn file(
         .switches
         .iter()
         .chain(&file.routers)
-        .find(|s| stranger(s) && cables(&file, s) < 2)
+        .find(|s| stranger(s) && cables(file, s) < 2)
         .cloned()
     {
         file.switches.retain(|s| *s != leaf);
@@ -210,7 +220,6 @@ fn file(
     let keep: HashSet<&String> = file.switches.iter().chain(&file.routers).collect();
     file.links
         .retain(|l| keep.contains(&l.a) && keep.contains(&l.b));
-    file
 }
 
 /// The number of ranks on a host. The inventory comes first, then the agent. The published number

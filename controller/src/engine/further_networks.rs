@@ -27,7 +27,9 @@ impl FurtherNetworks {
         let named = all.networks.iter().filter(|n| is_network_name(&n.name));
         let mut named = named.cloned();
         let main = named.next();
-        let networks = named.filter_map(|network| {
+        // A host alone needs no schedules.
+        let with_hosts = named.filter(|network| network.hosts.len() > 1);
+        let networks = with_hosts.filter_map(|network| {
             let mut alone = all.clone().in_network(&network.name).ok()?;
             alone.alarms.clear();
             Some((network, Arc::new(alone)))

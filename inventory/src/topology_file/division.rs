@@ -337,6 +337,10 @@ networks: {management: {prefix: 10.2.0.0/16}, data: {prefix: 10.1.0.0/16}}
             let error = TopologyFile::parse("t.yaml", &text).unwrap_err();
             assert_eq!(error.to_string(), expected);
         }
+    }
+
+    #[test]
+    fn a_network_is_listed_before_a_card_names_it() {
         let text = "switches: [s0]\nhosts: {a: {switch: s0, network: x}}";
         let error = TopologyFile::parse("t.yaml", text).unwrap_err().to_string();
         assert!(error.contains("the file names no networks"), "{error}");

@@ -215,16 +215,8 @@ impl LocalReading {
                 ..row(local.number, by_id(local), local)
             })
             .collect();
-        // Without a table of local ports only neighbours tell which numbers there are.
-        let unlisted = lldp.neighbours.iter().filter(|row| row.local_port != 0);
-        let unlisted = unlisted.map(|row| NumberedRow {
-            number: row.local_port,
-            known: None,
-            descr: "",
-            hears: true,
-        });
         let rows = match listed.is_empty() {
-            true => unlisted.collect(),
+            true => rows_of_neighbours(lldp),
             false => listed,
         };
         LocalReading {
@@ -232,6 +224,18 @@ impl LocalReading {
             numbers: NumberReading::of(&rows, ports).settled(settled),
         }
     }
+}
+
+/// The numbers that neighbours stand at: without a table of local ports nothing else tells which there are.
+fn rows_of_neighbours(lldp: &LldpTable) -> Vec<NumberedRow<'_>> {
+    let rows = lldp.neighbours.iter().filter(|row| row.local_port != 0);
+    rows.map(|row| NumberedRow {
+        number: row.local_port,
+        known: None,
+        descr: "",
+        hears: true,
+    })
+    .collect()
 }
 
 /// The port with an id that it shares with no other.
