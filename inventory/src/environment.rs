@@ -67,8 +67,9 @@ pub const VARIABLES: &[KnownVariable] = &[
     variable(
         Jobs,
         "HEDDLE_NETWORK",
-        "`published`: the MPI library's messages cross the published tree, and no job looks whether \
-         they do (mpi-runtime.md)",
+        "the name of the network whose tree jobs follow, where there are several; `published`: the MPI \
+         library's messages cross the main network's tree. Either way no job looks whether they do \
+         (mpi-runtime.md)",
     ),
     variable(
         Jobs,
