@@ -38,6 +38,7 @@ impl WrittenTopology {
                 ..self.part(name, hosts)
             })
             .collect();
+        self.check_reach(&parts)?;
         let main = (0..parts.len()).max_by_key(|&n| (parts[n].capacity(), Reverse(n)));
         let mut whole = parts.remove(main.unwrap_or_default());
         self.add_unreached(&mut whole, &parts);
@@ -122,6 +123,23 @@ impl WrittenTopology {
             {
                 let (cable, problem) = (link.cable(), self.unknown_network(network));
                 return Err(TopologyContradiction::of_link(number, &cable, &problem));
+            }
+        }
+        Ok(())
+    }
+
+    /// A link that names its network is between switches of that one.
+    fn check_reach(&self, parts: &[TopologyFile]) -> Result<(), TopologyContradiction<'_>> {
+        for (number, link) in self.links.iter().enumerate() {
+            let part = parts.iter().find(|part| part.name == link.network);
+            if part.is_some_and(|part| !part.has_ends_of(&link.cable())) {
+                let name = link.network.as_deref().unwrap_or_default();
+                let problem = format!("no card of network \"{name}\" is behind it");
+                return Err(TopologyContradiction::of_link(
+                    number,
+                    &link.cable(),
+                    &problem,
+                ));
             }
         }
         Ok(())
@@ -336,6 +354,31 @@ networks: {management: {prefix: 10.2.0.0/16}, data: {prefix: 10.1.0.0/16}}
             let text = TWO.replacen(old, new, 1);
             let error = TopologyFile::parse("t.yaml", &text).unwrap_err();
             assert_eq!(error.to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn a_link_is_of_a_network_that_has_its_ends() {
+        let text = TWO.replace(
+            "{a: d1, b: d2, rate: 100G}",
+            "{a: d1, b: d2}, {a: d1, b: d2, network: management}",
+        );
+        let error = TopologyFile::parse("t.yaml", &text)
+            .unwrap_err()
+            .to_string();
+        let expected = "t.yaml:6: link d1-d2: no card of network \"management\" is behind it";
+        assert_eq!(error, expected);
+    }
+
+    #[test]
+    fn what_is_written_is_read_as_it_was() {
+        let twice = TWO.replace(
+            "{a: d1, b: d2, rate: 100G}",
+            "{a: d1, b: d2}, {a: d1, b: d2}",
+        );
+        let alone = "switches: [s0]\nhosts: {a: {switch: s0}}\nnetworks: {x: {}}\n";
+        for text in [twice.as_str(), alone] {
+            assert_eq!(parsed(&parsed(text).to_yaml()), parsed(text));
         }
     }
 

@@ -151,7 +151,7 @@ impl WrittenHost {
 }
 
 /// A cable; `network` names the only one that uses it, where its ends are in several.
-#[derive(Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a map like {a: s0, b: s1}")]
 pub(super) struct WrittenLink {
     pub(super) a: String,
@@ -220,7 +220,7 @@ impl From<TopologyFile> for WrittenTopology {
 
 impl WrittenTopology {
     fn add(&mut self, part: &TopologyFile, all: &[&TopologyFile]) {
-        let network = part.name.clone().filter(|_| all.len() > 1);
+        let network = part.name.clone();
         if let Some(name) = network.clone() {
             let prefix = part.prefix;
             self.networks.insert(name, WrittenNetwork { prefix });
@@ -232,13 +232,14 @@ impl WrittenTopology {
             written.add(host, network.clone());
         }
         for cable in &part.links {
-            // A network with both ends and without this link must not get it back.
+            let count = |file: &TopologyFile| file.links.iter().filter(|l| *l == cable).count();
             let mut with_ends = all.iter().filter(|other| other.has_ends_of(cable));
-            let is_for_all = with_ends.all(|other| other.links.contains(cable));
-            let own = network.clone().filter(|_| !is_for_all);
-            let link = WrittenLink::new(cable, own);
-            if network.is_none() || !self.links.contains(&link) {
-                self.links.push(link);
+            let is_first = with_ends.clone().next() == Some(&part);
+            // A network with both ends and without this link must not get it back.
+            let is_for_all = with_ends.all(|other| count(other) == count(part));
+            if is_first || !is_for_all {
+                let own = network.clone().filter(|_| !is_for_all);
+                self.links.push(WrittenLink::new(cable, own));
             }
         }
     }
