@@ -1,5 +1,5 @@
 //! The networks of a cluster: each has switches of its own, and a host may have a card in several.
-use crate::topology::Topology;
+use crate::topology::{NodeKind, Topology};
 use crate::topology_file::is_network_name;
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
@@ -109,11 +109,12 @@ impl Topology {
 
     /// What is known of the network that this is; `None` if there is only one.
     pub fn own_network(&self) -> Option<&Network> {
-        let is_here = |network: &&Network| {
-            let mut nodes = self.nodes.iter();
-            nodes.any(|node| network.switches.contains(&node.name))
-        };
-        self.networks.iter().find(is_here)
+        // There may be twenty hosts a switch, and a network is asked for often.
+        let mut networks = self.networks.iter();
+        networks.find(|network| {
+            let mut inner = (self.nodes.iter()).filter(|node| node.kind != NodeKind::Host);
+            inner.any(|node| network.switches.contains(&node.name))
+        })
     }
 
     fn without_others(mut self, chosen: &Network) -> Topology {

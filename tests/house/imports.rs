@@ -2,6 +2,17 @@
 use cargo_metadata::{DependencyKind, MetadataCommand};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// What each package of the one backend source may import.
+const BACKEND: &[&str] = &[
+    "passes",
+    "presence",
+    "runtime",
+    "schedules",
+    "selection",
+    "inventory",
+    "directory",
+];
+
 /// Package (or the root, `heddle`) and the heddle packages it may import.
 const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("inventory", &[]),
@@ -69,42 +80,9 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         &["schedules", "selection", "trace", "inventory", "directory"],
     ),
     ("helper", &["runtime"]),
-    (
-        "openmpi",
-        &[
-            "passes",
-            "presence",
-            "runtime",
-            "schedules",
-            "selection",
-            "inventory",
-            "directory",
-        ],
-    ),
-    (
-        "mpich",
-        &[
-            "passes",
-            "presence",
-            "runtime",
-            "schedules",
-            "selection",
-            "inventory",
-            "directory",
-        ],
-    ),
-    (
-        "abi",
-        &[
-            "passes",
-            "presence",
-            "runtime",
-            "schedules",
-            "selection",
-            "inventory",
-            "directory",
-        ],
-    ),
+    ("openmpi", BACKEND),
+    ("mpich", BACKEND),
+    ("abi", BACKEND),
     ("bench", &[]),
     ("map", &["flows", "inventory", "mapping"]),
     (

@@ -310,7 +310,7 @@ impl LeanEpoch {
     /// The same for the network of this name alone, which nobody has tuned unless it is the main one.
     ///
     /// # Errors
-    /// [`UnknownNetwork`], or [`TreeError`] if it is no tree; that of a published epoch always is.
+    /// [`NetworkChoiceError`]; the links of a published epoch always are a tree.
     pub fn in_network(self, name: &str) -> Result<LeanEpoch, NetworkChoiceError> {
         let is_main = self.topology.name.as_deref() == Some(name);
         let topology = self.topology.in_network(name)?;
@@ -382,7 +382,7 @@ pub enum NetworkChoiceError {
     /// The epoch has no such network.
     #[error(transparent)]
     Unknown(#[from] UnknownNetwork),
-    /// Its links are no tree.
+    /// Its links do not form a tree.
     #[error(transparent)]
     NoTree(#[from] TreeError),
 }
