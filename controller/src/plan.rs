@@ -2,14 +2,14 @@
 use inventory::Topology;
 use inventory::evidence::Evidence;
 use inventory::topology::{Link, LinkGrade, LinkState, Node, NodeKind};
-use inventory::topology_file::TopologyFile;
+use inventory::topology_file::{TopologyFile, TopologyHost};
 
 /// The network that a topology file states.
 pub fn stated(file: &TopologyFile) -> Topology {
-    let link = |a: &String, b: &String, rate, state| Link {
-        a: a.clone(),
+    let link = |a: &str, b: &str, rate, state| Link {
+        a: a.to_owned(),
         a_port: String::new(),
-        b: b.clone(),
+        b: b.to_owned(),
         b_port: String::new(),
         members: Vec::new(),
         rate_bps: rate,
@@ -31,9 +31,17 @@ pub fn stated(file: &TopologyFile) -> Topology {
             .chain(
                 file.hosts
                     .iter()
-                    .map(|(name, h)| link(&h.switch, name, h.rate, LinkState::Forwarding)),
+                    .flat_map(|(name, h)| h.cards().map(move |card| (name, h, card)))
+                    .map(|(name, h, (switch, rate))| link(switch, name, rate, host_state(h))),
             )
             .collect(),
         ..Topology::default()
+    }
+}
+
+fn host_state(host: &TopologyHost) -> LinkState {
+    match host.further_cards.is_empty() {
+        true => LinkState::Forwarding,
+        false => LinkState::Multipath,
     }
 }

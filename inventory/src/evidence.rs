@@ -153,6 +153,21 @@ pub enum KeptReason {
     SeenNowhere,
 }
 
+/// What a link is beside others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SideBySide {
+    /// One of several ways without a bridge, over these switches.
+    Routed(Vec<String>),
+    /// A cable to one of two switches that act as one.
+    AtPair([String; 2]),
+    /// The cable between two switches that act as one.
+    WithinPair([String; 2]),
+    /// One of so many cables of an aggregate that no table names.
+    Members(usize),
+    /// One of so many cards of a host.
+    Cards(usize),
+}
+
 /// A fact about a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Evidence {
@@ -278,6 +293,8 @@ pub enum Evidence {
     PortStates(Vec<(DevicePort, StpState)>),
     /// There is no other path, so the link forwards.
     OnlyWay,
+    /// Flows spread over it and others.
+    SideBySide(SideBySide),
     /// A router's link: spanning tree does not cross it.
     Routed,
     /// A router's link, although packets may take another path.

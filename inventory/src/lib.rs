@@ -32,6 +32,7 @@
 //! | [`descriptions`] | descriptions of ports |
 //! | [`difference`] | the parts in which two topologies differ |
 //! | [`diff`] | the changes between two topologies, in words |
+//! | [`stages`] | switches and cables side by side, over which flows spread |
 //! | [`spanning_tree`] | the links of a topology file that spanning tree would let forward |
 //! | [`tree`] | the rooted tree with capacities that schedules are planned on |
 //! | [`ranks`] | ranks by name, several of them on a host |
@@ -67,6 +68,7 @@ pub mod ranks;
 pub mod sanitize;
 pub mod secret;
 pub mod spanning_tree;
+pub mod stages;
 pub mod topology;
 pub mod topology_file;
 pub mod tree;

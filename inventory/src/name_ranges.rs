@@ -5,6 +5,7 @@
 //! counting fastest; at most [`MOST_NAMES`] names of at most [`LONGEST_NAME`] characters, however
 //! the text is made. Cost: linear in the names; a text that stands for too many is refused before
 //! any of them is made. Deviations: no groups, and no operators but the comma.
+use crate::natural_order::natural;
 use std::fmt;
 
 /// The most names that one text may stand for.
@@ -58,6 +59,33 @@ pub fn is_range(text: &str) -> bool {
 /// [`NameRangeError`].
 pub fn expand(text: &str) -> Result<Vec<String>, NameRangeError> {
     expand_within(text, MOST_NAMES)
+}
+
+/// The names as one text, in natural order: runs of numbers in brackets, as [`expand`] reads them.
+pub fn fold(mut names: Vec<String>) -> String {
+    names.sort_by_cached_key(|n| natural(n));
+    let split = |name: &str| -> Option<(String, u64)> {
+        let digits = name.len() - name.chars().rev().take_while(char::is_ascii_digit).count();
+        let (stem, number) = name.split_at(digits);
+        let n: u64 = number.parse().ok()?;
+        (n.to_string() == number).then(|| (stem.to_owned(), n))
+    };
+    let mut runs: Vec<(String, Option<(u64, u64)>)> = Vec::new();
+    for name in names {
+        match (split(&name), runs.last_mut()) {
+            (Some((stem, n)), Some((last, Some((_, to))))) if stem == *last && n == *to + 1 => {
+                *to = n
+            }
+            (Some((stem, n)), _) => runs.push((stem, Some((n, n)))),
+            (None, _) => runs.push((name, None)),
+        }
+    }
+    let show = |(stem, run): (String, Option<(u64, u64)>)| match run {
+        Some((from, to)) if from < to => format!("{stem}[{from}-{to}]"),
+        Some((n, _)) => format!("{stem}{n}"),
+        None => stem,
+    };
+    runs.into_iter().map(show).collect::<Vec<_>>().join(",")
 }
 
 /// As [`expand`], with a limit of its own: a file has one for all its texts.

@@ -1,11 +1,14 @@
 //! The network as inferred: nodes, links, each with the evidence for it.
 use crate::alarm::Alarm;
 use crate::cluster_reason::ClusterReason;
-use crate::evidence::Evidence;
+use crate::evidence::{Evidence, SideBySide};
 use crate::natural_order::natural;
 use crate::networks::Network;
-use crate::topology_file::{self, TopologyFile, is_name, plain_name};
-use crate::tree::{Tree, TreeCable, TreeError};
+use crate::stages::{StageCable, StagedNetwork};
+use crate::topology_file::{
+    self, CardSpread, FurtherCard, TopologyFile, TopologyHost, is_name, plain_name,
+};
+use crate::tree::{Tree, TreeError};
 use crate::{BitsPerSec, Mac};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
@@ -106,6 +109,8 @@ pub enum LinkState {
     Forwarding,
     /// STP blocks one end.
     Blocked,
+    /// Flows spread over it and others: a routed way of equal cost, a member of an aggregate.
+    Multipath,
     /// No STP evidence, or the states are changing.
     #[default]
     Unknown,
@@ -186,20 +191,33 @@ impl Topology {
             .map(|n| n.name.as_str());
         let switches: Vec<&str> = inner.filter(|s| inhabited[numbers[s]]).collect();
         let known: HashSet<&str> = hosts.iter().chain(&switches).copied().collect();
-        let cables: Vec<TreeCable<'_>> = carrying
+        let cables = carrying
             .iter()
-            .filter(|l| known.contains(l.a.as_str()) && known.contains(l.b.as_str()))
-            .map(|l| TreeCable {
-                a: &l.a,
-                b: &l.b,
-                rate: l.rate_bps,
-            })
-            .collect();
-        Tree::new(
-            &hosts.iter().map(|h| (*h, 1)).collect::<Vec<_>>(),
-            &switches,
-            &cables,
-        )
+            .filter(|l| known.contains(l.a.as_str()) && known.contains(l.b.as_str()));
+        let network = StagedNetwork {
+            hosts: hosts.iter().map(|h| (*h, 1)).collect(),
+            cables: cables.map(|link| link.cable()).collect(),
+            switches,
+            pairs: Vec::new(),
+        };
+        network.tree()
+    }
+
+    /// The name of its stage in the tree for each switch that is in one with others.
+    pub fn stages(&self) -> HashMap<&str, String> {
+        let is_host = |node: &&Node| node.kind == NodeKind::Host;
+        let (hosts, inner): (Vec<&Node>, Vec<&Node>) = self.nodes.iter().partition(is_host);
+        let carrying = self.links.iter().filter(|link| link.carries_frames());
+        let network = StagedNetwork {
+            hosts: hosts.iter().map(|host| (host.name.as_str(), 1)).collect(),
+            switches: inner.iter().map(|node| node.name.as_str()).collect(),
+            cables: carrying.map(Link::cable).collect(),
+            pairs: Vec::new(),
+        };
+        match self.links.iter().any(|l| l.state == LinkState::Multipath) {
+            true => network.stages(),
+            false => HashMap::new(),
+        }
     }
 
     /// The unambiguous seats of hosts: the switch, and the neighbour's name for the host's end of
@@ -351,27 +369,36 @@ impl Topology {
     }
 }
 
-/// The hosts with one certain place whose link is not blocked.
+/// The hosts with one certain place whose link is not blocked, and those whose cards are beside each other.
 fn hosts_in_file(links: &[&Link]) -> IndexMap<String, topology_file::TopologyHost> {
     let mut places: HashMap<&str, HashSet<&str>> = HashMap::new();
     for link in links {
-        places.entry(&link.b).or_default().insert(&link.a);
+        let own = places.entry(&link.b).or_default();
+        if link.state != LinkState::Multipath {
+            own.insert(&link.a);
+        }
     }
-    let mut hosts: IndexMap<String, topology_file::TopologyHost> = links
+    let mut hosts: IndexMap<String, topology_file::TopologyHost> = IndexMap::new();
+    let usable = links
         .iter()
-        .filter(|l| places[l.b.as_str()].len() == 1)
-        .filter(|l| l.grade != LinkGrade::Ambiguous && l.state != LinkState::Blocked)
-        .map(|link| {
-            let host = topology_file::TopologyHost {
-                switch: link.a.clone(),
-                rate: link.rate_bps,
-                delay: Duration::ZERO,
-                ranks: 1,
-                address: None,
-            };
-            (link.b.clone(), host)
-        })
-        .collect();
+        .filter(|l| l.grade != LinkGrade::Ambiguous && l.state != LinkState::Blocked);
+    for link in usable {
+        let is_way = link.state == LinkState::Multipath;
+        if places[link.b.as_str()].len() != usize::from(!is_way) {
+            continue;
+        }
+        let (switch, rate) = (link.a.clone(), link.rate_bps);
+        match hosts.get_mut(&link.b).filter(|_| is_way) {
+            Some(host) => host.further_cards.push(FurtherCard::new(switch, rate)),
+            None => {
+                let host = TopologyHost {
+                    spread: link.spread_of_cards(),
+                    ..TopologyHost::new(switch, rate)
+                };
+                hosts.insert(link.b.clone(), host);
+            }
+        }
+    }
     hosts.sort_by_cached_key(|name, _| natural(name));
     hosts
 }
@@ -396,6 +423,7 @@ impl fmt::Display for LinkState {
         f.pad(match self {
             LinkState::Forwarding => "forwarding",
             LinkState::Blocked => "blocked",
+            LinkState::Multipath => "multipath",
             LinkState::Unknown => "unknown",
         })
     }
@@ -437,7 +465,26 @@ impl Link {
 
     /// True if frames certainly cross the link.
     pub fn carries_frames(&self) -> bool {
-        self.state == LinkState::Forwarding && self.grade != LinkGrade::Ambiguous
+        let carries = matches!(self.state, LinkState::Forwarding | LinkState::Multipath);
+        carries && self.grade != LinkGrade::Ambiguous
+    }
+
+    /// How flows choose it, if it is one of several cards of a host.
+    fn spread_of_cards(&self) -> CardSpread {
+        let is_rail = |e: &Evidence| matches!(e, Evidence::SideBySide(SideBySide::Cards(_)));
+        match self.evidence.iter().any(is_rail) {
+            true => CardSpread::Rails,
+            false => CardSpread::Lacp,
+        }
+    }
+
+    fn cable(&self) -> StageCable<'_> {
+        StageCable {
+            a: &self.a,
+            b: &self.b,
+            rate: self.rate_bps,
+            is_way: self.state == LinkState::Multipath,
+        }
     }
 }
 

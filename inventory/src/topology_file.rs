@@ -1,12 +1,16 @@
 //! The topology file of the contract: stated switches, hosts and cables.
 mod contradiction;
 mod division;
+mod host;
 mod written;
+
+pub use host::{CardSpread, FurtherCard, TopologyHost};
 
 use crate::input_form::ExpectedForm;
 use crate::networks::UnknownNetwork;
+use crate::stages::{StageCable, StagedNetwork};
 use crate::topology::LinkState;
-use crate::tree::{Tree, TreeCable, TreeError};
+use crate::tree::{Tree, TreeError};
 use crate::{BitsPerSec, yaml};
 use indexmap::IndexMap;
 use ipnet::IpNet;
@@ -33,25 +37,12 @@ pub struct TopologyFile {
     pub hosts: IndexMap<String, TopologyHost>,
     /// Cables between switches, between routers, and from one to the other.
     pub links: Vec<TopologyCable>,
+    /// Boxes that act as one switch, by its name.
+    pub pairs: IndexMap<String, Vec<String>>,
     /// Clusters by name; empty: one cluster, found from the network.
     pub clusters: IndexMap<String, Vec<String>>,
     /// The other networks by name; none has others.
     pub networks: IndexMap<String, TopologyFile>,
-}
-
-/// A host and its cable.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TopologyHost {
-    /// The switch at the other end of its cable, or the router if no switch is between.
-    pub switch: String,
-    /// Its cable's rate.
-    pub rate: BitsPerSec,
-    /// The time that a bit takes through the cable.
-    pub delay: Duration,
-    /// The number of ranks.
-    pub ranks: u32,
-    /// Its address on this network, by which other ranks reach it.
-    pub address: Option<IpAddr>,
 }
 
 /// A cable between two switches or routers.
@@ -219,6 +210,7 @@ impl TopologyFile {
             routers: self.routers.clone(),
             hosts: self.hosts.clone(),
             links: self.links.clone(),
+            pairs: self.pairs.clone(),
             clusters: self.clusters.clone(),
             networks: IndexMap::new(),
         }
@@ -244,8 +236,8 @@ impl TopologyFile {
     /// The network in which a host has this address, or whose prefix it has.
     pub fn network_of(&self, address: IpAddr) -> Option<&TopologyFile> {
         let has_host = |network: &&TopologyFile| {
-            let mut addresses = network.hosts.values().map(|host| host.address);
-            addresses.any(|own| own == Some(address))
+            let mut addresses = network.hosts.values().flat_map(TopologyHost::addresses);
+            addresses.any(|own| own == address)
         };
         let has_prefix =
             |network: &&TopologyFile| network.prefix.is_some_and(|own| own.contains(&address));
@@ -255,7 +247,8 @@ impl TopologyFile {
 
     /// What its hosts' links can bring together, and the number of hosts.
     fn capacity(&self) -> (u128, usize) {
-        let rates = self.hosts.values().map(|host| u128::from(host.rate.0));
+        let cards = self.hosts.values().flat_map(TopologyHost::cards);
+        let rates = cards.map(|(_, rate)| u128::from(rate.0));
         (rates.sum(), self.hosts.len())
     }
 
@@ -274,32 +267,47 @@ impl TopologyFile {
     }
 
     /// The tree of the links that carry frames: those without a state, and those stated as
-    /// `forwarding`. Routers are inner nodes of it, like switches.
+    /// `forwarding` or `multipath`. Routers are inner nodes of it, like switches; what is side by side is one
+    /// node ([`stages`](crate::stages)).
     ///
     /// # Errors
     /// See [`TreeError`].
     pub fn tree(&self) -> Result<Tree, TreeError> {
-        let hosts: Vec<(&str, u32)> = self
-            .hosts
-            .iter()
-            .map(|(n, h)| (n.as_str(), h.ranks))
-            .collect();
-        let inner: Vec<&str> = self.inner().collect();
-        let trunks = self
-            .links
-            .iter()
-            .filter(|l| matches!(l.state, None | Some(LinkState::Forwarding)))
-            .map(|l| TreeCable {
-                a: &l.a,
-                b: &l.b,
-                rate: l.rate,
-            });
-        let uplinks = self.hosts.iter().map(|(n, h)| TreeCable {
-            a: n,
-            b: &h.switch,
-            rate: h.rate,
+        self.staged().tree()
+    }
+
+    /// Its hosts, switches and the links that carry frames.
+    pub fn staged(&self) -> StagedNetwork<'_> {
+        let carries = |link: &&TopologyCable| {
+            let state = link.state.unwrap_or(LinkState::Forwarding);
+            matches!(state, LinkState::Forwarding | LinkState::Multipath)
+        };
+        let trunks = self.links.iter().filter(carries).map(|link| StageCable {
+            a: &link.a,
+            b: &link.b,
+            rate: link.rate,
+            is_way: link.state == Some(LinkState::Multipath),
         });
-        Tree::new(&hosts, &inner, &trunks.chain(uplinks).collect::<Vec<_>>())
+        let uplinks = self.hosts.iter().flat_map(|(name, host)| {
+            host.cards().map(|(switch, rate)| StageCable {
+                a: name,
+                b: switch,
+                rate,
+                is_way: !host.further_cards.is_empty(),
+            })
+        });
+        StagedNetwork {
+            hosts: self
+                .hosts
+                .iter()
+                .map(|(n, h)| (n.as_str(), h.ranks))
+                .collect(),
+            switches: self.inner().collect(),
+            cables: trunks.chain(uplinks).collect(),
+            pairs: (self.pairs.iter())
+                .map(|(name, own)| (name.as_str(), own.iter().map(String::as_str).collect()))
+                .collect(),
+        }
     }
 
     /// The file as text, readable by [`TopologyFile::parse`].

@@ -46,13 +46,13 @@ pub enum TreeError {
     /// More cables than a tree has.
     #[error(
         "link {0}-{1} closes a loop among forwarding links; frames would circle: mark the \
-         redundant link `state: blocked`"
+         redundant link `state: blocked`, or those over which flows spread `state: multipath`"
     )]
     Loop(String, String),
     /// Two cables between the same nodes.
     #[error(
         "two links join {0} and {1}, and both forward; frames would circle: leave one out, mark \
-         one `state: blocked`, or state an aggregate as one link with the sum of the rates"
+         one `state: blocked`, or mark members of an aggregate `state: multipath`"
     )]
     Parallel(String, String),
     /// The place of a host is not certain.

@@ -139,7 +139,9 @@ impl<'a> TreeWalk<'a> {
                 turn += 1;
                 for &link in &near[node] {
                     match self.topology.links[link].state {
-                        LinkState::Forwarding => sure.push_back((node, link)),
+                        LinkState::Forwarding | LinkState::Multipath => {
+                            sure.push_back((node, link))
+                        }
                         LinkState::Unknown => unsure.push_back((node, link)),
                         LinkState::Blocked => {}
                     }

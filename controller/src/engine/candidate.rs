@@ -8,7 +8,7 @@ use inventory::inventory_file::Inventory;
 use inventory::networks::Network;
 use inventory::observation::{InterfaceRow, StpState};
 use inventory::topology::{Link, LinkGrade, LinkState, NodeKind};
-use inventory::topology_file::{self, TopologyFile};
+use inventory::topology_file::{self, TopologyFile, TopologyHost};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -95,7 +95,7 @@ fn key(file: &TopologyFile) -> TopologyFile {
         if link.a > link.b {
             std::mem::swap(&mut link.a, &mut link.b);
         }
-        link.state = link.state.filter(|s| *s == LinkState::Blocked);
+        link.state = link.state.filter(|s| *s != LinkState::Forwarding);
     }
     key.links
         .sort_by(|x, y| (&x.a, &x.b, x.rate, x.state).cmp(&(&y.a, &y.b, y.rate, y.state)));
@@ -125,8 +125,10 @@ pub(crate) fn whole(
     let doubt = |l: &Link| match l.state {
         LinkState::Unknown if in_transition(views, l) => Some(LinkDoubt::InTransition),
         LinkState::Unknown => Some(LinkDoubt::Unsaid),
-        LinkState::Forwarding if l.grade == LinkGrade::Ambiguous => Some(LinkDoubt::Ambiguous),
-        LinkState::Forwarding | LinkState::Blocked => None,
+        LinkState::Blocked => None,
+        LinkState::Forwarding | LinkState::Multipath => {
+            (l.grade == LinkGrade::Ambiguous).then_some(LinkDoubt::Ambiguous)
+        }
     };
     let doubtful = network
         .links
@@ -198,7 +200,8 @@ fn may_be_of(
 /// Leaves out what no forwarding link connects, and other devices at the edge (a phone, a printer, an
 /// unlisted host, the uplink to the world), which do not matter to a schedule.
 fn drop_strangers(file: &mut TopologyFile, inventory: &Inventory) {
-    let needed: HashSet<String> = file.hosts.values().map(|h| h.switch.clone()).collect();
+    let cards = file.hosts.values().flat_map(TopologyHost::cards);
+    let needed: HashSet<String> = cards.map(|(switch, _)| switch.to_owned()).collect();
     let reached = reached(file);
     file.switches
         .retain(|s| reached.contains(s) || needed.contains(s));
@@ -252,6 +255,13 @@ fn reached(file: &TopologyFile) -> BTreeSet<String> {
     {
         near.entry(&link.a).or_default().push(&link.b);
         near.entry(&link.b).or_default().push(&link.a);
+    }
+    // A host on several switches is reached if one of them is.
+    for host in file.hosts.values() {
+        for card in &host.further_cards {
+            near.entry(&host.switch).or_default().push(&card.switch);
+            near.entry(&card.switch).or_default().push(&host.switch);
+        }
     }
     let mut reached = BTreeSet::new();
     let mut open: Vec<&str> = file

@@ -99,7 +99,7 @@ impl ControllerEngine {
             None => Some(&**all),
         });
         let tree = file.and_then(|file| file.tree().ok());
-        let figures = tree.map(|t| AlltoallLoads::of(&t));
+        let figures = tree.map(|t| AlltoallLoads::of(&t, topology));
         let links = topology.links.iter();
         links
             .map(|link| self.load(link, figures.as_ref()))
@@ -108,7 +108,7 @@ impl ControllerEngine {
 
     fn load(&self, link: &Link, figures: Option<&AlltoallLoads>) -> LinkLoad {
         let (a_to_b, b_to_a) = self.passing(link).unzip();
-        let aapc_load = figures.and_then(|f| f.load(link)).unwrap_or(0);
+        let (aapc_load, is_most) = figures.and_then(|f| f.load(link)).unwrap_or_default();
         let capacity = figures.map_or(1, |f| bound::link_capacity(link.rate_bps, f.unit));
         LinkLoad {
             a: link.a.clone(),
@@ -116,7 +116,7 @@ impl ControllerEngine {
             aapc_load,
             capacity,
             phases: aapc_load.div_ceil(capacity),
-            bottleneck: aapc_load > 0 && figures.is_some_and(|f| f.most == aapc_load),
+            bottleneck: aapc_load > 0 && is_most,
             a_to_b,
             b_to_a,
         }
@@ -231,31 +231,49 @@ impl ControllerEngine {
 
 /// The messages of one all-to-all on each link, and the unit of capacity.
 struct AlltoallLoads {
-    loads: HashMap<(String, String), u64>,
+    /// By the ends of an edge of the tree: messages, and the rate.
+    loads: HashMap<(String, String), (u64, BitsPerSec)>,
+    /// The stage of each switch that is in one.
+    stages: HashMap<String, String>,
     most: u64,
     unit: BitsPerSec,
 }
 
 impl AlltoallLoads {
-    fn of(tree: &Tree) -> AlltoallLoads {
+    fn of(tree: &Tree, topology: &Topology) -> AlltoallLoads {
         let loads = bound::loads(tree);
         let named = tree.top_down().iter().filter_map(|&v| {
             let (from, to) = tree.ends(2 * v)?;
-            Some((pair(tree.name(from), tree.name(to)), loads[2 * v as usize]))
+            let load = (loads[2 * v as usize], tree.rate(v));
+            Some((pair(tree.name(from), tree.name(to)), load))
         });
+        let stages = topology.stages().into_iter();
         let unit = bound::slowest_host_link(tree).unwrap_or(BitsPerSec::GIGABIT);
         AlltoallLoads {
             most: loads.iter().copied().max().unwrap_or(0),
             loads: named.collect(),
+            stages: stages
+                .map(|(name, stage)| (name.to_owned(), stage))
+                .collect(),
             unit,
         }
     }
 
-    fn load(&self, link: &Link) -> Option<u64> {
-        self.loads
-            .get(&pair(&link.a, &link.b))
-            .copied()
-            .filter(|_| link.state != LinkState::Blocked)
+    /// The messages over a link, and whether its edge of the tree has the most. Of those over a stage a
+    /// link has its part.
+    fn load(&self, link: &Link) -> Option<(u64, bool)> {
+        let [a, b] = [&link.a, &link.b].map(|end| self.stages.get(end).unwrap_or(end));
+        let &(load, rate) = self.loads.get(&pair(a, b))?;
+        let own = match link.state {
+            LinkState::Blocked => return None,
+            LinkState::Multipath => {
+                let share = u128::from(load) * u128::from(link.rate_bps.0);
+                let share = share.div_ceil(u128::from(rate.0.max(1)));
+                u64::try_from(share).unwrap_or(load)
+            }
+            LinkState::Forwarding | LinkState::Unknown => load,
+        };
+        Some((own, load == self.most))
     }
 }
 

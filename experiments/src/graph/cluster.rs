@@ -29,12 +29,8 @@ pub const REACH: f64 = 0.2;
 /// pairs, all pairs are linked.
 pub fn random_cluster(switches: usize, hosts: usize, random: &mut SplitMix64) -> TopologyFile {
     let name = |s: usize| format!("s{s}");
-    let host = |random: &mut SplitMix64| TopologyHost {
-        switch: name(random.below(switches)),
-        rate: BitsPerSec::GIGABIT,
-        delay: Duration::ZERO,
-        ranks: 1,
-        address: None,
+    let host = |random: &mut SplitMix64| {
+        TopologyHost::new(name(random.below(switches)), BitsPerSec::GIGABIT)
     };
     let link = |(a, b): (usize, usize)| TopologyCable {
         a: name(a),

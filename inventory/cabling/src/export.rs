@@ -6,9 +6,9 @@ pub use graphviz::dot;
 pub use slurm::{slurm, slurm_yaml};
 
 use inventory::counted;
+use inventory::name_ranges::fold;
 use inventory::natural_order::natural;
 use inventory::topology::{Link, LinkGrade, LinkState, NodeKind, Topology};
-use slurm::hostlist;
 use std::collections::HashSet;
 use std::fmt::Write;
 
@@ -105,7 +105,7 @@ fn write_clusters(out: &mut String, topology: &Topology) {
     }
     out.push_str("\nclusters\n");
     for cluster in &topology.clusters {
-        let hosts = hostlist(cluster.hosts.clone());
+        let hosts = fold(cluster.hosts.clone());
         let _ = writeln!(out, "   {}: {hosts}", cluster.name);
         for reason in &cluster.reasons {
             let _ = writeln!(out, "      {reason}");
@@ -206,6 +206,7 @@ fn why_not(link: &Link) -> &'static str {
         (_, LinkState::Blocked) => "blocked",
         (_, LinkState::Unknown) => "STP state unknown",
         (_, LinkState::Forwarding) => "closes a loop",
+        (_, LinkState::Multipath) => "flows spread over it, too",
     }
 }
 

@@ -131,11 +131,9 @@ impl PlanFile {
     /// The part that a plan shares with a topology file. It is checked as a topology file.
     fn without_ports(&self) -> TopologyFile {
         let host = |h: &PlanFileHost| topology_file::TopologyHost {
-            switch: h.switch.clone(),
-            rate: h.rate,
             delay: h.delay,
             ranks: h.ranks,
-            address: None,
+            ..topology_file::TopologyHost::new(h.switch.clone(), h.rate)
         };
         let link = |l: &PlanFileCable| topology_file::TopologyCable {
             a: l.a.clone(),

@@ -48,7 +48,8 @@ impl DraftLink {
 
     /// True if frames certainly cross the link.
     pub(crate) fn carries_frames(&self) -> bool {
-        self.state == LinkState::Forwarding && self.grade != LinkGrade::Ambiguous
+        matches!(self.state, LinkState::Forwarding | LinkState::Multipath)
+            && self.grade != LinkGrade::Ambiguous
     }
 
     /// True if it ends at a port by which a device is managed.

@@ -43,6 +43,7 @@ mod ranking;
 mod readers;
 mod routed;
 mod states;
+mod ways;
 
 pub use descriptions::descriptions;
 pub use memory::InferenceMemory;

@@ -5,10 +5,11 @@ use crate::claims::ClaimEnd;
 use crate::draft::{DraftLink, DraftNetwork};
 use crate::facts::device::DeviceFacts;
 use crate::facts::ports::PortIx;
-use crate::facts::{DeviceIx, Facts};
+use crate::facts::{DeviceIx, Facts, NodeIx};
 use crate::networks::{BridgedParts, LEAST_BRIDGE_PORTS, SplitHosts, is_own_port};
 use crate::readers::operator;
 use crate::routed;
+use crate::ways::settle_ways;
 use indexmap::IndexMap;
 use inventory::Mac;
 use inventory::alarm::{Alarm, AlarmKind, AlarmSubject};
@@ -48,11 +49,12 @@ pub(crate) fn set_link_states(draft: &mut DraftNetwork<'_>) -> Vec<String> {
         link.evidence.extend(told);
     }
     operator::set_stated_states(draft);
+    let pairs = settle_ways(draft);
     open.retain(|i| draft.links[*i].state == LinkState::Unknown);
     let parts = bridged_parts(draft);
     only_ways(draft, &open, &parts);
     routed::settle_router_links(draft, &open);
-    loops(draft, &parts);
+    loops(draft, &parts, &pairs);
     root_bridges(draft)
 }
 
@@ -197,15 +199,19 @@ fn bridged_parts(draft: &DraftNetwork<'_>) -> BridgedParts {
     BridgedParts::new(&draft.nodes, ends, &[])
 }
 
-/// Forwarding links must form a forest.
-fn loops(draft: &mut DraftNetwork<'_>, bridged: &BridgedParts) {
+/// Forwarding links must form a forest, with those over which flows spread. The link within a pair of
+/// switches that act as one closes no loop.
+fn loops(draft: &mut DraftNetwork<'_>, bridged: &BridgedParts, pairs: &BTreeSet<(NodeIx, NodeIx)>) {
     let mut cards = SplitHosts::new(bridged, draft.nodes.len());
     let mut parts = UnionFind::new(draft.nodes.len() + draft.links.len());
     let mut closing = Vec::new();
     for link in draft.links.iter().filter(|l| l.carries_frames()) {
         let [a, b] = cards.ends(&draft.nodes, link);
-        if !parts.union(a, b) {
-            closing.push(link.ends.each_ref().map(|end| end.node));
+        let ends = link.ends.each_ref().map(|end| end.node);
+        let is_within = pairs.contains(&(ends[0].min(ends[1]), ends[0].max(ends[1])));
+        let is_new = parts.union(a, b);
+        if !is_new && !is_within && link.state == LinkState::Forwarding {
+            closing.push(ends);
         }
     }
     for ends in closing {

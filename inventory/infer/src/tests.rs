@@ -16,6 +16,7 @@ mod routers;
 mod shared_networks;
 mod silent_links;
 mod stated;
+mod ways;
 
 use super::infer;
 use inventory::device_view::{DeviceView, DeviceViews};

@@ -1,9 +1,10 @@
 //! The texts of evidence.
 use super::{
     AssumedRate, DevicePort, Evidence, FacingProof, FlowFinding, KeptReason, MEASURED,
-    NeighbourProtocol, RATE, RecognizedBy, STATED, SilentBridge,
+    NeighbourProtocol, RATE, RecognizedBy, STATED, SideBySide, SilentBridge,
 };
 use crate::Mac;
+use crate::name_ranges::fold;
 use crate::wording::{routed_hops, utc_minute};
 use std::fmt;
 
@@ -190,6 +191,7 @@ impl fmt::Display for Evidence {
             Evidence::PortStates(_)
             | Evidence::OnlyWay
             | Evidence::OwnPort(_)
+            | Evidence::SideBySide(_)
             | Evidence::Routed
             | Evidence::RoutedElsewhere
             | Evidence::ThirdDesignated { .. }
@@ -416,6 +418,7 @@ impl Evidence {
                 at.short(),
                 at.device
             ),
+            Evidence::SideBySide(what) => write!(f, "{what}"),
             Evidence::Routed => f.write_str("routed: no spanning tree across"),
             Evidence::RoutedElsewhere => f.write_str(
                 "routed: there is another way, and nothing tells which one packets take",
@@ -442,6 +445,36 @@ impl Evidence {
                 at.short()
             ),
             _ => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for SideBySide {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SideBySide::Routed(over) => write!(
+                f,
+                "no spanning tree and nothing bridged: flows spread over the ways through {}",
+                fold(over.clone())
+            ),
+            SideBySide::AtPair([a, b]) => {
+                write!(
+                    f,
+                    "{a} and {b} act as one switch: flows spread over the cables to both"
+                )
+            }
+            SideBySide::WithinPair([a, b]) => write!(f, "{a} and {b} act as one switch"),
+            SideBySide::Members(cables) => write!(
+                f,
+                "{cables} cables of one rate side by side, outside the spanning tree that both ends run: \
+                 members of an aggregate"
+            ),
+            SideBySide::Cards(cards) => {
+                write!(
+                    f,
+                    "one of the host's {cards} cards on switches that a fabric joins"
+                )
+            }
         }
     }
 }

@@ -82,6 +82,7 @@ impl TopologyFile {
                     .name_trouble()
                     .or_else(|| network.host_trouble())
                     .or_else(|| network.link_trouble())
+                    .or_else(|| network.pair_trouble())
             })
             .or_else(|| self.cluster_trouble())
     }
@@ -157,8 +158,10 @@ impl TopologyFile {
     fn host_trouble(&self) -> Option<TopologyContradiction<'_>> {
         let inner: HashSet<&str> = self.inner().collect();
         self.hosts.iter().find_map(|(name, host)| {
-            let problem = if !inner.contains(host.switch.as_str()) {
-                self.unknown(&host.switch)
+            let mut switches = host.cards().map(|(switch, _)| switch);
+            let unknown = switches.find(|switch| !inner.contains(switch));
+            let problem = if let Some(switch) = unknown {
+                self.unknown(switch)
             } else if host.ranks == 0 || host.ranks > 65_536 {
                 format!("ranks {}: expected 1 to 65536", host.ranks)
             } else if let Some((address, wrong)) = host
@@ -217,6 +220,30 @@ impl TopologyFile {
         );
         let step = PlaceStep::Name(lone);
         Some(TopologyContradiction::at("routers", step, problem))
+    }
+
+    fn pair_trouble(&self) -> Option<TopologyContradiction<'_>> {
+        let mut boxes_met = HashSet::new();
+        let inner: HashSet<&str> = self.inner().collect();
+        self.pairs.iter().find_map(|(pair, boxes)| {
+            let is_box = boxes.contains(pair);
+            let unknown = boxes.iter().find(|name| !inner.contains(name.as_str()));
+            let problem = if !is_name(pair) {
+                format!("name {pair:?}: expected 1 to 64 letters, digits, \"-\", \"_\" or \".\"")
+            } else if boxes.len() < 2 {
+                "expected the names of its two boxes".to_owned()
+            } else if let Some(name) = unknown {
+                self.unknown(name)
+            } else if !is_box && (inner.contains(pair.as_str()) || self.hosts.contains_key(pair)) {
+                "another node has its name".to_owned()
+            } else if let Some(name) = boxes.iter().find(|name| !boxes_met.insert(*name)) {
+                format!("\"{name}\" is named twice; a box is of one pair")
+            } else {
+                return None;
+            };
+            let (step, problem) = (PlaceStep::Name(pair), format!("pair \"{pair}\": {problem}"));
+            Some(TopologyContradiction::at("pairs", step, problem))
+        })
     }
 
     fn cluster_trouble(&self) -> Option<TopologyContradiction<'_>> {

@@ -2,8 +2,9 @@
 //!
 //! A network has the switches that links join to those of its cards; a switch or a link may be in several.
 use super::contradiction::TopologyContradiction;
-use super::written::{WrittenCard, WrittenHost, WrittenTopology};
-use super::{TopologyFile, TopologyHost};
+use super::written::{WrittenBond, WrittenCard, WrittenHost, WrittenTopology};
+use super::{CardSpread, FurtherCard, TopologyFile, TopologyHost};
+use crate::counted;
 use crate::networks::contradiction;
 use indexmap::IndexMap;
 use std::cmp::Reverse;
@@ -25,6 +26,7 @@ impl WrittenTopology {
                 switches: self.switches.clone(),
                 routers: self.routers.clone(),
                 links: self.links.iter().map(|link| link.cable()).collect(),
+                pairs: self.pairs.clone(),
                 clusters: self.clusters.clone(),
                 hosts,
                 ..TopologyFile::default()
@@ -85,7 +87,8 @@ impl WrittenTopology {
             near.entry(&link.b).or_default().push(&link.a);
         }
         let mut reached = HashSet::new();
-        let mut open: Vec<&str> = hosts.values().map(|host| host.switch.as_str()).collect();
+        let cards = hosts.values().flat_map(TopologyHost::cards);
+        let mut open: Vec<&str> = cards.map(|(switch, _)| switch).collect();
         while let Some(node) = open.pop() {
             if reached.insert(node) {
                 open.extend(near.get(node).into_iter().flatten());
@@ -103,6 +106,10 @@ impl WrittenTopology {
             switches: own(&self.switches),
             routers: own(&self.routers),
             links: links.map(|link| link.cable()).collect(),
+            pairs: (self.pairs.iter())
+                .filter(|(_, boxes)| boxes.iter().any(|name| reached.contains(name.as_str())))
+                .map(|(name, boxes)| (name.clone(), boxes.clone()))
+                .collect(),
             hosts: hosts.clone(),
             ..TopologyFile::default()
         }
@@ -178,11 +185,27 @@ impl WrittenTopology {
                     );
                     return Err(TopologyContradiction::of_host(name, problem));
                 }
-                let entry = host.with_card(card);
-                if networks[network].insert(name.clone(), entry).is_some() {
-                    let problem = "two cards in one network: expected one card in each";
+                let hosts = &mut networks[network];
+                let Some(first) = hosts.get_mut(name) else {
+                    hosts.insert(name.clone(), host.with_card(card));
+                    continue;
+                };
+                let Some(spread) = host.spread() else {
+                    let problem = "two cards in one network: expected one card in each, or bond: lacp \
+                                   or rails: 2 if flows spread over them";
                     return Err(TopologyContradiction::of_host(name, problem));
-                }
+                };
+                first.spread = spread;
+                first.further_cards.push(FurtherCard {
+                    switch: card.switch,
+                    rate: card.rate,
+                    address: card.address,
+                });
+            }
+            if let Some(rails) = host.rails.filter(|rails| *rails != host.cards.len()) {
+                let cards = host.cards.len();
+                let problem = format!("rails: {rails}, but {}", counted(cards as u64, "card"));
+                return Err(TopologyContradiction::of_host(name, problem));
             }
         }
         let empty = networks.iter().position(IndexMap::is_empty);
@@ -228,12 +251,17 @@ impl WrittenTopology {
 impl WrittenHost {
     fn with_card(&self, card: WrittenCard) -> TopologyHost {
         TopologyHost {
-            switch: card.switch,
-            rate: card.rate,
             delay: card.delay,
             ranks: self.ranks,
             address: card.address,
+            ..TopologyHost::new(card.switch, card.rate)
         }
+    }
+
+    /// How flows choose among several cards on one network, if that is stated.
+    fn spread(&self) -> Option<CardSpread> {
+        let rails = self.rails.map(|_| CardSpread::Rails);
+        rails.or(self.bond.map(|WrittenBond::Lacp| CardSpread::Lacp))
     }
 }
 
@@ -331,7 +359,8 @@ networks: {management: {prefix: 10.2.0.0/16}, data: {prefix: 10.1.0.0/16}}
             (
                 "{switch: m1, network: management}]",
                 "{switch: d1, network: data}]",
-                "t.yaml:4: host \"n1\": two cards in one network: expected one card in each",
+                "t.yaml:4: host \"n1\": two cards in one network: expected one card in each, or \
+                 bond: lacp or rails: 2 if flows spread over them",
             ),
             (
                 "{a: d1, b: d2, ",
@@ -387,5 +416,86 @@ networks: {management: {prefix: 10.2.0.0/16}, data: {prefix: 10.1.0.0/16}}
         let text = "switches: [s0]\nhosts: {a: {switch: s0, network: x}}";
         let error = TopologyFile::parse("t.yaml", text).unwrap_err().to_string();
         assert!(error.contains("the file names no networks"), "{error}");
+    }
+
+    const FABRIC: &str = "\
+switches: [leaf1a, leaf1b, leaf2, spine1, spine2]
+hosts:
+  n0: {cards: [{switch: leaf1a, rate: 10G}, {switch: leaf1b, rate: 10G}], bond: lacp}
+  n1: {cards: [{switch: leaf2, rate: 25G, address: 10.0.0.1}, {switch: leaf2, rate: 25G, address: 10.0.1.1}], rails: 2}
+links:
+- {a: leaf1a, b: spine1, rate: 40G, state: multipath}
+- {a: leaf1b, b: spine2, rate: 40G, state: multipath}
+- {a: leaf2, b: spine1, rate: 40G, state: multipath}
+- {a: leaf2, b: spine2, rate: 40G, state: multipath}
+- {a: leaf1a, b: leaf1b, rate: 100G}
+pairs: {leaf1: [leaf1a, leaf1b]}
+";
+
+    #[test]
+    fn cards_and_ways_side_by_side_add_up() {
+        let file = parsed(FABRIC);
+        let tree = file.tree().unwrap();
+        let rate = |name: &str| {
+            let found = (0..tree.nodes()).find(|node| tree.name(*node) == name);
+            found.map(|node| tree.rate(node).to_string())
+        };
+        assert_eq!(rate("n0").as_deref(), Some("20G"));
+        assert_eq!(rate("n1").as_deref(), Some("50G"));
+        assert_eq!(rate("leaf2").as_deref(), Some("80G"));
+        assert!(rate("leaf1").is_some() && rate("spine[1-2]").is_some());
+        assert_eq!(parsed(&file.to_yaml()), file);
+        let address = "10.0.1.1".parse().unwrap();
+        assert!(file.network_of(address).is_some());
+    }
+
+    #[test]
+    fn cards_and_pairs_that_make_no_sense_are_refused() {
+        for (old, new, expected) in [
+            (
+                ", bond: lacp",
+                "",
+                "t.yaml:3: host \"n0\": two cards in one network",
+            ),
+            (
+                "bond: lacp",
+                "rails: 3",
+                "t.yaml:3: host \"n0\": rails: 3, but 2 cards",
+            ),
+            (
+                "bond: lacp",
+                "bond: lacp, rails: 2",
+                "t.yaml:3: hosts: host \"n0\": bond and rails",
+            ),
+            (
+                "{switch: leaf1b,",
+                "{switch: leaf9,",
+                "t.yaml:3: host \"n0\": unknown switch \"leaf9\"",
+            ),
+            (
+                "[leaf1a, leaf1b]}",
+                "[leaf1a, leaf9]}",
+                "t.yaml:11: pair \"leaf1\": unknown switch",
+            ),
+            (
+                "[leaf1a, leaf1b]}",
+                "[leaf1a]}",
+                "t.yaml:11: pair \"leaf1\": expected the names",
+            ),
+            (
+                "[leaf1a, leaf1b]}",
+                "[leaf1a, leaf1a]}",
+                "t.yaml:11: pair \"leaf1\": \"leaf1a\" is named twice",
+            ),
+            (
+                "{leaf1: [",
+                "{leaf2: [",
+                "t.yaml:11: pair \"leaf2\": another node has its name",
+            ),
+        ] {
+            assert!(FABRIC.contains(old), "{old}");
+            let error = TopologyFile::parse("t.yaml", &FABRIC.replacen(old, new, 1)).unwrap_err();
+            assert!(error.to_string().starts_with(expected), "{error}");
+        }
     }
 }

@@ -7,7 +7,7 @@
 //! networks: {data: {prefix: 10.1.0.0/16}, management: {prefix: 10.2.0.0/16}}
 //! ```
 //!
-use super::{TopologyCable, TopologyFile, TopologyHost, gigabit, one};
+use super::{CardSpread, TopologyCable, TopologyFile, TopologyHost, gigabit, one};
 use crate::ranged_keys::{self, RangedEntry};
 use crate::topology::LinkState;
 use crate::{BitsPerSec, unique_keys, units};
@@ -35,6 +35,12 @@ pub(super) struct WrittenTopology {
     pub(super) hosts: IndexMap<String, WrittenHost>,
     #[serde(default)]
     pub(super) links: Vec<WrittenLink>,
+    #[serde(
+        default,
+        skip_serializing_if = "IndexMap::is_empty",
+        deserialize_with = "ranged_keys::groups"
+    )]
+    pub(super) pairs: IndexMap<String, Vec<String>>,
     #[serde(
         default,
         skip_serializing_if = "IndexMap::is_empty",
@@ -78,6 +84,18 @@ pub(super) struct WrittenHost {
     address: Option<IpAddr>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) cards: Vec<WrittenCard>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) bond: Option<WrittenBond>,
+    /// The number of cards, where each has an address of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) rails: Option<usize>,
+}
+
+/// Cards that are one aggregate.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum WrittenBond {
+    Lacp,
 }
 
 /// A card of a host with several.
@@ -120,6 +138,11 @@ impl RangedEntry for WrittenHost {
             return Err(format!(
                 "host \"{name}\": cards beside a switch, rate, network or address; write these with \
                  each card"
+            ));
+        }
+        if host.bond.is_some() && host.rails.is_some() {
+            return Err(format!(
+                "host \"{name}\": bond and rails; its cards have one address, or one each"
             ));
         }
         let mut addresses = host.cards.iter().map(|card| card.address);
@@ -207,6 +230,7 @@ impl From<TopologyFile> for WrittenTopology {
             routers: Vec::new(),
             hosts: IndexMap::new(),
             links: Vec::new(),
+            pairs: IndexMap::new(),
             clusters: file.clusters.clone(),
             networks: IndexMap::new(),
         };
@@ -227,6 +251,9 @@ impl WrittenTopology {
         }
         add_missing(&mut self.switches, &part.switches);
         add_missing(&mut self.routers, &part.routers);
+        let pairs = part.pairs.iter();
+        self.pairs
+            .extend(pairs.map(|(name, boxes)| (name.clone(), boxes.clone())));
         for (name, host) in &part.hosts {
             let written = self.hosts.entry(name.clone()).or_default();
             written.add(host, network.clone());
@@ -261,16 +288,36 @@ impl WrittenHost {
         self.ranks = host.ranks;
         let card = WrittenCard {
             switch: host.switch.clone(),
-            network,
+            network: network.clone(),
             rate: host.rate,
             delay: host.delay,
             address: host.address,
         };
-        if card.network.is_some() {
+        if card.network.is_some() || !host.further_cards.is_empty() {
             self.cards.push(card);
+            self.add_further(host, network);
             return;
         }
         (self.switch, self.rate) = (Some(card.switch), Some(card.rate));
         (self.delay, self.address) = (card.delay, card.address);
+    }
+
+    /// The other cards on the same network.
+    fn add_further(&mut self, host: &TopologyHost, network: Option<String>) {
+        if host.further_cards.is_empty() {
+            return;
+        }
+        match host.spread {
+            CardSpread::Lacp => self.bond = Some(WrittenBond::Lacp),
+            CardSpread::Rails => self.rails = Some(host.further_cards.len() + 1),
+        }
+        let further = host.further_cards.iter().map(|card| WrittenCard {
+            switch: card.switch.clone(),
+            network: network.clone(),
+            rate: card.rate,
+            delay: host.delay,
+            address: card.address,
+        });
+        self.cards.extend(further);
     }
 }

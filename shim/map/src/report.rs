@@ -226,12 +226,11 @@ fn topology(hosts: &[MapHost], own_rates: &[HostRates], trunks: &[FoundTrunk]) -
         format!("s{}", inner.map_or(0, |s| s + 1))
     };
     let host = |(h, host): (usize, &MapHost)| {
+        let switch = switch_of(&|side| side.contains(h));
+        let rate = line_rate(own_rates.get(h).map_or(0.0, |own| own.least()));
         let entry = TopologyHost {
-            switch: switch_of(&|side| side.contains(h)),
-            rate: line_rate(own_rates.get(h).map_or(0.0, |own| own.least())),
-            delay: Duration::ZERO,
-            ranks: 1,
             address: Some(host.address.ip()),
+            ..TopologyHost::new(switch, rate)
         };
         (host.name.clone(), entry)
     };

@@ -57,6 +57,7 @@ pub(super) fn state(link: &Link) -> &'static str {
     match link.state {
         LinkState::Forwarding => "forward",
         LinkState::Blocked => "BLOCKED",
+        LinkState::Multipath => "spread",
         LinkState::Unknown => "unknown",
     }
 }

@@ -228,6 +228,7 @@ fn name(view: &PanelView<'_>, index: usize, link: &Link, width: usize) -> Line<'
     match link.state {
         LinkState::Forwarding => {}
         LinkState::Blocked => behind.push(Span::styled(" BLOCKED", p.bad)),
+        LinkState::Multipath => behind.push(Span::raw(" spread")),
         LinkState::Unknown => behind.push(Span::styled(" unknown", p.warn)),
     }
     let marks = behind.iter().map(Span::width).sum::<usize>();

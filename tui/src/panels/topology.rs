@@ -295,7 +295,7 @@ fn state(view: &PanelView<'_>, branch: &TreeBranch) -> Line<'static> {
         };
     };
     let style = match link.state {
-        LinkState::Forwarding => p.good,
+        LinkState::Forwarding | LinkState::Multipath => p.good,
         LinkState::Blocked => p.bad,
         LinkState::Unknown => p.warn,
     };

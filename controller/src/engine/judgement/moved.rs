@@ -12,7 +12,7 @@ use super::{
 use crate::engine::alarms::ControllerAlarm;
 use crate::engine::candidate::{EpochCandidate, PublishedNetwork};
 use inventory::difference::TopologyDifference;
-use inventory::topology::{Cluster, Link, LinkGrade};
+use inventory::topology::{Cluster, Link, LinkGrade, LinkState};
 use inventory::topology_file::TopologyFile;
 use inventory::{BitsPerSec, Millis};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -51,7 +51,7 @@ pub(crate) fn judge_moved(
     for &host in &moved {
         match here.iter().filter(|l| l.b == host).collect::<Vec<_>>()[..] {
             [] => drop(away.entry(host.to_owned()).or_insert(now)),
-            [link] if link.carries_frames() => {
+            [link] if link.state == LinkState::Forwarding && link.carries_frames() => {
                 away.remove(host);
                 seats.insert(host, (&link.a, link.rate_bps));
             }
@@ -136,6 +136,9 @@ fn seated(
     let mut candidate = before.clone();
     for (&host, &(switch, rate)) in seats {
         let was = before.file.hosts.get(host)?;
+        if !was.further_cards.is_empty() {
+            return None;
+        }
         if (was.switch.as_str(), was.rate) == (switch, rate) {
             continue;
         }

@@ -1,8 +1,9 @@
 //! Slurm's two forms of a tree: `topology.conf` (topology.conf(5), `topology/tree`), and since
 //! 25.05 `topology.yaml` (topology.yaml(5)), which is used if both are present.
 use inventory::BitsPerSec;
-use inventory::natural_order::natural;
+use inventory::name_ranges::fold;
 use inventory::topology::Topology;
+use inventory::topology_file::plain_name;
 use inventory::tree::{NodeNumber, Tree, TreeError};
 use serde::Serialize;
 use std::collections::HashSet;
@@ -142,12 +143,18 @@ impl SlurmWriter<'_> {
         if tree.is_host(switch) {
             return None; // A tree of one host has no switch.
         }
-        let name = tree.name(switch).to_owned();
+        // Slurm would read the range in a stage's name as several switches.
+        let name = plain_name(tree.name(switch));
+        let name: String = name
+            .trim_end_matches('-')
+            .chars()
+            .take(LONGEST_NAME)
+            .collect();
         let leaf = !nodes.is_empty();
         if leaf {
             self.switches.push(SlurmSwitch {
                 switch: name.clone(),
-                nodes: hostlist(nodes),
+                nodes: fold(nodes),
                 children: String::new(),
             });
         }
@@ -187,33 +194,6 @@ impl SlurmWriter<'_> {
             .find(free)
             .unwrap_or_else(|| unreachable!("there are more numbers than switches"))
     }
-}
-
-/// Names in Slurm's short form: `n0,n1,n2,n7` is `n[0-2],n7`.
-pub(super) fn hostlist(mut names: Vec<String>) -> String {
-    names.sort_by_cached_key(|n| natural(n));
-    let split = |name: &str| -> Option<(String, u64)> {
-        let digits = name.len() - name.chars().rev().take_while(char::is_ascii_digit).count();
-        let (stem, number) = name.split_at(digits);
-        let n: u64 = number.parse().ok()?;
-        (n.to_string() == number).then(|| (stem.to_owned(), n))
-    };
-    let mut runs: Vec<(String, Option<(u64, u64)>)> = Vec::new();
-    for name in names {
-        match (split(&name), runs.last_mut()) {
-            (Some((stem, n)), Some((last, Some((_, to))))) if stem == *last && n == *to + 1 => {
-                *to = n
-            }
-            (Some((stem, n)), _) => runs.push((stem, Some((n, n)))),
-            (None, _) => runs.push((name, None)),
-        }
-    }
-    let show = |(stem, run): (String, Option<(u64, u64)>)| match run {
-        Some((from, to)) if from < to => format!("{stem}[{from}-{to}]"),
-        Some((n, _)) => format!("{stem}{n}"),
-        None => stem,
-    };
-    runs.into_iter().map(show).collect::<Vec<_>>().join(",")
 }
 
 #[cfg(test)]
@@ -264,7 +244,7 @@ mod tests {
 
     #[test]
     fn host_lists_are_short() {
-        let list = |names: &[&str]| hostlist(names.iter().map(|n| (*n).to_owned()).collect());
+        let list = |names: &[&str]| fold(names.iter().map(|n| (*n).to_owned()).collect());
         assert_eq!(
             list(&["n10", "n9", "n8", "n1", "login", "m1", "n01"]),
             "login,m1,n01,n1,n[8-10]"

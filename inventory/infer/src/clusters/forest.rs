@@ -71,7 +71,9 @@ impl SpanningForest {
             if kind(b) != NodeKind::Host && seen.links[i].grade != LinkGrade::Ambiguous {
                 growing.wired.union(a, b);
             }
-            if !bridged((a, b)) {
+            // A fabric's routers part nothing.
+            let is_way = seen.links[i].state == LinkState::Multipath;
+            if !bridged((a, b)) && !is_way {
                 continue;
             }
             match kind(b) {
@@ -190,7 +192,7 @@ impl SpanningForest {
 /// The rank of a link in the order in which links are used.
 fn standing(state: LinkState) -> u8 {
     match state {
-        LinkState::Forwarding => 0,
+        LinkState::Forwarding | LinkState::Multipath => 0,
         LinkState::Unknown => 1,
         LinkState::Blocked => 2,
     }

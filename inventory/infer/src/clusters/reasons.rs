@@ -96,6 +96,7 @@ fn routers(seen: &ClusterInput<'_>, groups: &NodeGroups) -> ReasonsByGroup {
         for (router, other) in [(a, b), (b, a)] {
             if seen.nodes[router].kind == NodeKind::Router
                 && seen.nodes[other].kind != NodeKind::Router
+                && groups.of[router] != groups.of[other]
             {
                 routers
                     .entry(groups.of[other])

@@ -19,6 +19,7 @@ use crate::facts::ports::PortIx;
 use crate::facts::{DeviceIx, DevicePortIx, Facts, NodeIx};
 use crate::networks::{BridgedParts, ends_at_own_port};
 use crate::readers::host::{self, HostClaims, SilentSwitchPort};
+use crate::ways::{LinkEnds, SwitchPair};
 use inventory::Mac;
 use inventory::alarm::{AlarmKind, HostNotFound, HostPlace};
 use inventory::evidence::{DevicePort, Evidence};
@@ -52,6 +53,8 @@ struct SeatSearch<'i, 'f> {
     occupants: PortOccupants,
     edges: LearnedHosts<'i, 'f>,
     parts: BridgedParts,
+    /// Switches that act as one.
+    pairs: BTreeSet<SwitchPair>,
 }
 
 /// The links of all hosts of the inventory to their seats, with an alarm for each host whose seat is
@@ -75,6 +78,7 @@ pub(crate) fn place_hosts(known: &mut Known<'_>, unplaced: &[NodeIx]) -> Vec<Dra
         occupants: PortOccupants::new(facts),
         edges: LearnedHosts::new(facts, &islands, &named, unplaced),
         parts,
+        pairs: LinkEnds::known(known).switch_pairs(known.cables.iter().map(|c| &c.ends)),
     };
     let mut links = Vec::new();
     let mut seated = LinksByPort::new();
@@ -235,8 +239,9 @@ impl SeatSearch<'_, '_> {
             }));
             return;
         }
-        let alone =
-            seats.len() == networks && !seats.iter().any(|seat| seat.trunk) && behind.is_empty();
+        let has_a_seat_each = seats.len() == networks || self.are_at_pair(&seats);
+        let is_in_trunk = seats.iter().any(|seat| seat.trunk);
+        let alone = has_a_seat_each && !is_in_trunk && behind.is_empty();
         match (seats.len(), alone) {
             (0, _) => match confirmation::link_to_silent_switch(facts, host, &silent) {
                 Some(link) => links.push(link),
@@ -256,6 +261,17 @@ impl SeatSearch<'_, '_> {
             }
             _ => links.extend(contradiction(known, host, seats, behind)),
         }
+    }
+
+    /// True if a host has one card on each of two switches that act as one.
+    fn are_at_pair(&self, seats: &[HostSeat]) -> bool {
+        let [one, other] = seats else {
+            return false;
+        };
+        let [a, b] = [one, other].map(|seat| NodeIx::from(seat.device));
+        self.pairs.contains(&(a.min(b), a.max(b)))
+            && one.host_port != other.host_port
+            && !(one.old || other.old)
     }
 
     fn alarm_nowhere(&self, known: &mut Known<'_>, host: NodeIx, macs: &BTreeSet<Mac>) {
@@ -284,7 +300,8 @@ fn heard_at(seats: &[HostSeat], parts: &BridgedParts) -> Vec<DeviceIx> {
 
 /// The switches that cables may join.
 fn bridged_parts(known: &Known<'_>, unplaced: &[NodeIx]) -> BridgedParts {
-    let forwards = |ends| !ends_at_own_port(known.facts, ends);
+    let link_ends = LinkEnds::known(known);
+    let forwards = |ends| !ends_at_own_port(known.facts, ends) && !link_ends.is_routed(ends);
     let cables = known.cables.iter().filter(|cable| forwards(&cable.ends));
     let ends = cables.map(|cable| cable.ends.each_ref().map(|end| end.node));
     BridgedParts::new(&known.nodes, ends, unplaced)

@@ -1,0 +1,189 @@
+//! Networks in which flows spread over several ways.
+use super::*;
+use inventory::topology_file::CardSpread;
+
+const SPOKEN: u8 = 5;
+
+/// Makes a port one that routes: no bridge port.
+fn routed_port(net: &mut InferenceFixture, switch: &str, port: u8) {
+    let bridge = net.view(switch).bridge.as_mut().unwrap();
+    bridge.ports.retain(|p| p.if_index != 10 + u32::from(port));
+}
+
+fn no_states(net: &mut InferenceFixture, switch: &str) {
+    for port in &mut net.view(switch).bridge.as_mut().unwrap().ports {
+        port.state = None;
+    }
+}
+
+/// A cable between ports without a state.
+fn cable(net: &mut InferenceFixture, (a, pa): (&str, u8), (b, pb): (&str, u8)) {
+    net.cable((a, pa, F), (b, pb, F));
+    for (switch, port) in [(a, pa), (b, pb)] {
+        let bridge = net.view(switch).bridge.as_mut().unwrap();
+        let row = bridge
+            .ports
+            .iter_mut()
+            .find(|p| p.if_index == 10 + u32::from(port));
+        row.unwrap().state = None;
+    }
+}
+
+fn says_it_routes(net: &mut InferenceFixture, switch: &str) {
+    net.view(switch).lldp.as_mut().unwrap().capabilities = Some(SystemCapabilities {
+        bridge: true,
+        router: true,
+    });
+}
+
+const LEAVES: [&str; 3] = ["s0", "l2", "l3"];
+
+/// Three leaves with a host each, cabled to two spines.
+fn leaves_and_spines() -> InferenceFixture {
+    let mut net = InferenceFixture::new(&["s0", "l2", "l3", "t1", "t2"], "[n0, n1, n2]");
+    for (n, leaf) in (0..).zip(LEAVES) {
+        net.host(&format!("n{n}"), leaf, SPOKEN);
+        net.learns(leaf, SPOKEN, host_mac(&format!("n{n}")));
+        for (up, spine) in [(1, "t1"), (2, "t2")] {
+            cable(&mut net, (leaf, up), (spine, n + 1));
+        }
+    }
+    net
+}
+
+fn states(t: &Topology, state: LinkState) -> usize {
+    t.links.iter().filter(|link| link.state == state).count()
+}
+
+#[test]
+fn ways_through_routers_are_side_by_side() {
+    let mut net = leaves_and_spines();
+    for (n, leaf) in (0..).zip(LEAVES) {
+        says_it_routes(&mut net, leaf);
+        for (up, spine) in [(1, "t1"), (2, "t2")] {
+            routed_port(&mut net, leaf, up);
+            routed_port(&mut net, spine, n + 1);
+        }
+    }
+    for spine in ["t1", "t2"] {
+        says_it_routes(&mut net, spine);
+    }
+    let t = net.infer();
+    assert_eq!(
+        (states(&t, LinkState::Multipath), alarms(&t).as_str()),
+        (6, "")
+    );
+    let said = link(&t, "s0", "t1").evidence.last().unwrap().to_string();
+    assert!(
+        said.ends_with("flows spread over the ways through t[1-2]"),
+        "{said}"
+    );
+    assert_eq!(t.clusters.len(), 1, "{:#?}", t.clusters);
+    let tree = t.tree().unwrap();
+    let l3 = (0..tree.nodes()).find(|n| tree.name(*n) == "l3").unwrap();
+    assert_eq!(tree.rate(l3), BitsPerSec(2_000_000_000));
+    assert_eq!(t.to_file().tree().unwrap().hosts(), tree.hosts());
+    // A spine that is drained takes its ways along, and the others still are ways.
+    let mut drained = net;
+    for switch in LEAVES {
+        let rows = &mut drained.view(switch).lldp.as_mut().unwrap().neighbours;
+        rows.retain(|row| row.name != "t2");
+    }
+    drained.view("t2").lldp.as_mut().unwrap().neighbours.clear();
+    let t = drained.infer();
+    assert_eq!(states(&t, LinkState::Multipath), 0, "{:#?}", t.links);
+    assert!(t.tree().is_ok());
+}
+
+#[test]
+fn ways_over_which_nobody_was_ever_learned_are_side_by_side() {
+    let t = leaves_and_spines().infer();
+    assert_eq!(
+        (states(&t, LinkState::Multipath), alarms(&t).as_str()),
+        (6, "")
+    );
+    // A station learned behind one of them says that frames are bridged, and something blocks.
+    let mut bridged = leaves_and_spines();
+    bridged.learns("s0", 1, host_mac("n1"));
+    let t = bridged.infer();
+    assert_eq!(states(&t, LinkState::Multipath), 0);
+    assert!(t.tree().is_err());
+    // Nor is it said where no database was read.
+    let mut unread = leaves_and_spines();
+    for leaf in LEAVES {
+        unread.view(leaf).fdb = None;
+    }
+    assert_eq!(states(&unread.infer(), LinkState::Multipath), 0);
+}
+
+#[test]
+fn cables_outside_the_spanning_tree_of_both_ends_are_an_aggregate() {
+    let mut net = InferenceFixture::new(&["s0", "s1"], "[n0, n1]");
+    for port in 1..=3 {
+        cable(&mut net, ("s0", port), ("s1", port));
+    }
+    net.host("n0", "s0", SPOKEN);
+    net.host("n1", "s1", SPOKEN);
+    let t = net.infer();
+    assert_eq!(
+        (states(&t, LinkState::Multipath), alarms(&t).as_str()),
+        (3, "")
+    );
+    let tree = t.tree().unwrap();
+    let trunk = (0..tree.nodes()).map(|n| tree.rate(n)).max();
+    assert_eq!(trunk, Some(BitsPerSec(3_000_000_000)));
+    no_states(&mut net, "s1");
+    assert_eq!(
+        states(&net.infer(), LinkState::Multipath),
+        0,
+        "s1 may run none"
+    );
+}
+
+/// Two switches that share a bridge identifier, cabled to each other, with two hosts on both and a core.
+fn pair_of_switches() -> InferenceFixture {
+    let mut net = InferenceFixture::new(&["s0", "a1", "a2"], "[n0, n1]");
+    let shared = BridgeId {
+        priority: 4096,
+        address: Mac([2, 0xc0, 0xff, 0xee, 0, 1]),
+    };
+    net.cable(("s0", 1, F), ("a1", 1, F));
+    net.cable(("s0", 2, F), ("a2", 1, F));
+    net.cable(("a1", 2, F), ("a2", 2, F));
+    for switch in ["a1", "a2"] {
+        net.host("n0", switch, SPOKEN);
+        net.host("n1", switch, 6);
+        for port in &mut net.view(switch).bridge.as_mut().unwrap().ports {
+            if port.number > 22 {
+                (port.designated_bridge, port.designated_port) =
+                    (Some(shared), Some(port.number as u16));
+            }
+        }
+        let rows = &mut net.view(switch).lldp.as_mut().unwrap().neighbours;
+        for row in rows.iter_mut().filter(|row| row.name.starts_with('n')) {
+            row.port_descr = if switch == "a1" {
+                "eth0".into()
+            } else {
+                "eth1".into()
+            };
+            row.port = Some(NeighbourId::Text(row.port_descr.clone()));
+        }
+    }
+    net
+}
+
+#[test]
+fn cables_to_both_switches_of_a_pair_are_side_by_side() {
+    let t = pair_of_switches().infer();
+    assert_eq!(
+        (states(&t, LinkState::Multipath), alarms(&t).as_str()),
+        (6, "")
+    );
+    assert_eq!(link(&t, "a1", "a2").state, LinkState::Forwarding);
+    let file = t.to_file();
+    assert_eq!(file.hosts["n0"].cards().count(), 2);
+    assert_eq!(file.hosts["n0"].spread, CardSpread::Lacp);
+    let tree = file.tree().unwrap();
+    assert_eq!((tree.hosts(), tree.nodes()), (2, 4));
+    assert_eq!(tree.rate(0), BitsPerSec(2_000_000_000));
+}

@@ -1,0 +1,371 @@
+//! Links over which flows spread: the ways of a routed fabric, the cables to a pair of switches that act as
+//! one, the members of an aggregate that no table names, the cards of a host on several switches.
+//!
+//! Source: IEEE 802.1AX (aggregates, and systems of several boxes), RFC 2992 (ways of equal cost). Guarantee:
+//! a link is one of several ways only if frames cannot circle over it, although no end blocks it: because
+//! its ends route, because nobody behind it was ever learned on either side, or because its ends are
+//! members. What stays open is open for the other rules. Cost: linear in the links.
+use crate::acceptance::known::Known;
+use crate::acceptance::unreported_members::UnreportedMembers;
+use crate::claims::ClaimEnd;
+use crate::draft::{DraftLink, DraftNetwork};
+use crate::facts::{Facts, NodeIx};
+use inventory::evidence::{Evidence, SideBySide};
+use inventory::natural_order::natural;
+use inventory::topology::{LinkGrade, LinkState, Node, NodeKind};
+use petgraph::algo::bridges::bridges;
+use petgraph::graph::{NodeIndex, UnGraph};
+use petgraph::unionfind::UnionFind;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+/// sysServices (RFC 3418): internet.
+const ROUTES: u32 = 0x04;
+
+/// Two switches that act as one, the lower number first.
+pub(crate) type SwitchPair = (NodeIx, NodeIx);
+
+/// What devices say about the links at their ports.
+#[derive(Clone, Copy)]
+pub(crate) struct LinkEnds<'a> {
+    facts: &'a Facts<'a>,
+    nodes: &'a [Node],
+    unreported: &'a UnreportedMembers,
+}
+
+impl<'a> LinkEnds<'a> {
+    pub(crate) fn known(known: &'a Known<'a>) -> LinkEnds<'a> {
+        LinkEnds {
+            facts: known.facts,
+            nodes: &known.nodes,
+            unreported: &known.unreported,
+        }
+    }
+
+    fn drafted(draft: &'a DraftNetwork<'_>) -> LinkEnds<'a> {
+        LinkEnds {
+            facts: draft.facts,
+            nodes: &draft.nodes,
+            unreported: &draft.unreported,
+        }
+    }
+
+    /// The switches at the other ends of one aggregate's members, and those that share a bridge identifier.
+    pub(crate) fn switch_pairs<'e>(
+        self,
+        cables: impl Iterator<Item = &'e [ClaimEnd; 2]>,
+    ) -> BTreeSet<SwitchPair> {
+        let facts = self.facts;
+        let mut beyond: BTreeMap<_, BTreeSet<NodeIx>> = BTreeMap::new();
+        for [a, b] in cables {
+            for (own, far) in [(a, b), (b, a)] {
+                let Some(at) = own.device_port(facts) else {
+                    continue;
+                };
+                let aggregate = self.unreported.aggregate(facts, at);
+                if let Some(aggregate) = aggregate.filter(|_| self.is_inner(far)) {
+                    beyond
+                        .entry((at.0, aggregate))
+                        .or_default()
+                        .insert(far.node);
+                }
+            }
+        }
+        let mut shared: HashMap<_, BTreeSet<NodeIx>> = HashMap::new();
+        for (device, own) in facts.devices() {
+            for id in &own.common_ids {
+                shared.entry(*id).or_default().insert(NodeIx(device.0));
+            }
+        }
+        let sets = beyond.into_values().chain(shared.into_values());
+        sets.filter_map(|set| match set.iter().collect::<Vec<_>>()[..] {
+            [a, b] => Some(pair(*a, *b)),
+            _ => None,
+        })
+        .collect()
+    }
+
+    fn runs_spanning_tree(self, end: &ClaimEnd) -> bool {
+        let device = self.facts.device_of(end.node);
+        device.is_some_and(|device| {
+            let ports = &self.facts[device].ports;
+            ports.iter().any(|(port, _)| ports.state(port).is_some())
+        })
+    }
+
+    /// True if a port is none of the bridge ports that its device has, or its device only routes.
+    fn is_routed_port(self, end: &ClaimEnd) -> bool {
+        if self.kind(end.node) == NodeKind::Router {
+            return true;
+        }
+        end.device_port(self.facts).is_some_and(|(device, port)| {
+            let ports = &self.facts[device].ports;
+            let whole = self.unreported.whole(self.facts, (device, port)).1;
+            let is_bridged = [port, whole]
+                .iter()
+                .any(|port| ports[*port].bridge.is_some());
+            !is_bridged && ports.iter().any(|(_, port)| port.bridge.is_some())
+        })
+    }
+
+    /// True if a node says that it routes.
+    fn routes(self, node: NodeIx) -> bool {
+        let own = self.facts.device_of(node);
+        let own = own.map(|device| &self.facts[device]);
+        let says = own.is_some_and(|own| {
+            let capable = own.capabilities.is_some_and(|able| able.router);
+            capable || own.services.is_some_and(|services| services & ROUTES != 0)
+        });
+        says || self.kind(node) == NodeKind::Router
+    }
+
+    fn learns(self, node: NodeIx) -> bool {
+        let device = self.facts.device_of(node);
+        device.is_some_and(|device| !self.facts[device].learned.is_empty())
+    }
+
+    fn learned_nobody(self, end: &ClaimEnd) -> bool {
+        end.device_port(self.facts).is_none_or(|(device, port)| {
+            let whole = self.unreported.whole(self.facts, (device, port)).1;
+            self.facts[device].learned.behind(whole).len() == 0
+        })
+    }
+
+    fn is_inner(self, end: &ClaimEnd) -> bool {
+        self.kind(end.node) != NodeKind::Host
+    }
+
+    /// True if frames are routed over a cable between these ends.
+    pub(crate) fn is_routed(self, [a, b]: &[ClaimEnd; 2]) -> bool {
+        self.is_routed_port(a) && self.routes(b.node)
+            || self.is_routed_port(b) && self.routes(a.node)
+    }
+
+    fn kind(self, node: NodeIx) -> NodeKind {
+        self.nodes[node.0 as usize].kind
+    }
+}
+
+/// Settles the links that are ways beside others. Gives the pairs of switches that act as one.
+pub(crate) fn settle_ways(draft: &mut DraftNetwork<'_>) -> BTreeSet<SwitchPair> {
+    let sure = draft.links.iter().filter(|link| is_sure(link));
+    let pairs = LinkEnds::drafted(draft).switch_pairs(sure.map(|link| &link.ends));
+    settle_pairs(draft, &pairs);
+    settle_members(draft);
+    settle_routed(draft);
+    settle_cards(draft);
+    pairs
+}
+
+fn pair(a: NodeIx, b: NodeIx) -> SwitchPair {
+    (a.min(b), a.max(b))
+}
+
+/// Cables from one node to both switches of a pair are side by side. The cable between the two carries what
+/// has no other way.
+fn settle_pairs(draft: &mut DraftNetwork<'_>, pairs: &BTreeSet<SwitchPair>) {
+    for &(one, other) in pairs {
+        let mut by_far: BTreeMap<NodeIx, Vec<(usize, NodeIx)>> = BTreeMap::new();
+        for (at, link) in draft.links.iter().enumerate() {
+            let [a, b] = link.ends.each_ref().map(|end| end.node);
+            for (near, far) in [(a, b), (b, a)] {
+                if (near == one || near == other) && is_sure(link) && !is_blocked(link) {
+                    by_far.entry(far).or_default().push((at, near));
+                }
+            }
+        }
+        let names = [one, other].map(|node| draft.name(node).to_owned());
+        for (far, links) in by_far {
+            let reaches = |end: NodeIx| links.iter().any(|(_, near)| *near == end);
+            if far == one || far == other {
+                for (at, _) in links {
+                    let link = &mut draft.links[at];
+                    if link.state == LinkState::Unknown {
+                        link.state = LinkState::Forwarding;
+                        let evidence = SideBySide::WithinPair(names.clone());
+                        link.evidence.push(Evidence::SideBySide(evidence));
+                    }
+                }
+            } else if reaches(one) && reaches(other) {
+                for (at, _) in links {
+                    spread(&mut draft.links[at], SideBySide::AtPair(names.clone()));
+                }
+            }
+        }
+    }
+}
+
+/// Cables between the same two switches that take no part in a spanning tree that both run: members of an
+/// aggregate. As ports of their own one of them would be blocked.
+fn settle_members(draft: &mut DraftNetwork<'_>) {
+    let ends = LinkEnds::drafted(draft);
+    let mut beside: BTreeMap<SwitchPair, Vec<usize>> = BTreeMap::new();
+    for (at, link) in draft.links.iter().enumerate() {
+        let [a, b] = &link.ends;
+        let runs = [a, b].iter().all(|end| ends.runs_spanning_tree(end));
+        if is_open(draft, link) && runs {
+            beside.entry(pair(a.node, b.node)).or_default().push(at);
+        }
+    }
+    for links in beside.into_values().filter(|links| links.len() > 1) {
+        let rate = draft.links[links[0]].rate;
+        if links.iter().all(|at| draft.links[*at].rate == rate) {
+            for at in &links {
+                spread(&mut draft.links[*at], SideBySide::Members(links.len()));
+            }
+        }
+    }
+}
+
+/// Links on loops in which no spanning tree runs and nothing is bridged are ways beside each other. What
+/// only one of a loop's links says is not enough: all must say so.
+fn settle_routed(draft: &mut DraftNetwork<'_>) {
+    let links = 0..draft.links.len();
+    let open: Vec<usize> = links
+        .filter(|at| is_open(draft, &draft.links[*at]))
+        .collect();
+    let looped = on_loops(draft, &open);
+    let on_loop: HashSet<usize> = looped.iter().copied().collect();
+    for at in open.into_iter().filter(|at| !on_loop.contains(at)) {
+        if LinkEnds::drafted(draft).is_routed(&draft.links[at].ends) {
+            draft.links[at].state = LinkState::Forwarding;
+            draft.links[at].evidence.push(Evidence::Routed);
+        }
+    }
+    let mut parts = UnionFind::new(draft.nodes.len());
+    for at in &looped {
+        let [a, b] = draft.links[*at].nodes();
+        parts.union(a, b);
+    }
+    let bridged: HashSet<usize> = looped
+        .iter()
+        .filter(|at| !bridges_nothing(draft, &draft.links[**at]))
+        .map(|at| parts.find(draft.links[*at].nodes()[0]))
+        .collect();
+    let with_hosts = nodes_with_hosts(draft);
+    let mut above: HashMap<usize, BTreeSet<NodeIx>> = HashMap::new();
+    for at in &looped {
+        let link = &draft.links[*at];
+        let part = parts.find(link.nodes()[0]);
+        let ends = link.ends.iter().map(|end| end.node);
+        let without_hosts = ends.filter(|node| !with_hosts.contains(node));
+        above.entry(part).or_default().extend(without_hosts);
+    }
+    for at in looped {
+        let part = parts.find(draft.links[at].nodes()[0]);
+        if bridged.contains(&part) {
+            continue;
+        }
+        let mut names: Vec<String> = above[&part]
+            .iter()
+            .map(|n| draft.name(*n).to_owned())
+            .collect();
+        names.sort_by_cached_key(|name| natural(name));
+        spread(&mut draft.links[at], SideBySide::Routed(names));
+    }
+}
+
+fn nodes_with_hosts(draft: &DraftNetwork<'_>) -> HashSet<NodeIx> {
+    let ends = |link: &DraftLink| link.ends.each_ref().map(|end| end.node);
+    let ends = draft.links.iter().map(ends);
+    ends.filter_map(|[a, b]| match draft.kind(b) {
+        NodeKind::Host => Some(a),
+        _ => (draft.kind(a) == NodeKind::Host).then_some(b),
+    })
+    .collect()
+}
+
+/// Those of the links without which their ends were joined still.
+fn on_loops(draft: &DraftNetwork<'_>, links: &[usize]) -> Vec<usize> {
+    let mut graph = UnGraph::<(), usize>::new_undirected();
+    for _ in &draft.nodes {
+        graph.add_node(());
+    }
+    let mut times: HashMap<[usize; 2], usize> = HashMap::new();
+    let ends = |at: usize| {
+        let mut ends = draft.links[at].nodes();
+        ends.sort_unstable();
+        ends
+    };
+    for &at in links {
+        let [a, b] = ends(at).map(NodeIndex::new);
+        graph.add_edge(a, b, at);
+        *times.entry(ends(at)).or_default() += 1;
+    }
+    let alone: HashSet<usize> = bridges(&graph)
+        .map(|edge| *edge.weight())
+        .filter(|at| times[&ends(*at)] == 1)
+        .collect();
+    links
+        .iter()
+        .copied()
+        .filter(|at| !alone.contains(at))
+        .collect()
+}
+
+/// True if no frame is bridged over a link: both ends route, or nobody was learned behind either although
+/// an end learns elsewhere.
+fn bridges_nothing(draft: &DraftNetwork<'_>, link: &DraftLink) -> bool {
+    let ends = LinkEnds::drafted(draft);
+    let is_silent = link.ends.iter().all(|end| ends.learned_nobody(end));
+    is_silent && (ends.is_routed(&link.ends) || link.ends.iter().any(|end| ends.learns(end.node)))
+}
+
+/// A host's cards on switches that a routed fabric joins: no frame goes from one to the other.
+fn settle_cards(draft: &mut DraftNetwork<'_>) {
+    let fabric: HashSet<NodeIx> = (draft.links.iter())
+        .filter(|link| link.state == LinkState::Multipath)
+        .flat_map(|link| link.ends.each_ref().map(|end| end.node))
+        .collect();
+    let mut cards: BTreeMap<NodeIx, Vec<usize>> = BTreeMap::new();
+    for (at, link) in draft.links.iter().enumerate() {
+        let [a, b] = link.ends.each_ref().map(|end| end.node);
+        let (host, switch) = if draft.kind(a) == NodeKind::Host {
+            (a, b)
+        } else {
+            (b, a)
+        };
+        let is_card = draft.kind(host) == NodeKind::Host && fabric.contains(&switch);
+        if is_card && is_sure(link) && link.state == LinkState::Forwarding {
+            cards.entry(host).or_default().push(at);
+        }
+    }
+    for links in cards.into_values() {
+        let ends = |at: &usize| draft.links[*at].ends.each_ref().map(|end| end.node);
+        let switches: BTreeSet<_> = links.iter().map(ends).collect();
+        if switches.len() > 1 {
+            for at in &links {
+                spread(&mut draft.links[*at], SideBySide::Cards(links.len()));
+            }
+        }
+    }
+}
+
+fn spread(link: &mut DraftLink, evidence: SideBySide) {
+    link.state = LinkState::Multipath;
+    link.evidence.push(Evidence::SideBySide(evidence));
+}
+
+fn is_sure(link: &DraftLink) -> bool {
+    link.grade != LinkGrade::Ambiguous && !link.is_at_own_port()
+}
+
+fn is_blocked(link: &DraftLink) -> bool {
+    link.state == LinkState::Blocked
+}
+
+/// True if nothing says whether a link between switches carries frames.
+fn is_open(draft: &DraftNetwork<'_>, link: &DraftLink) -> bool {
+    let silent = link.ends.iter().all(|end| {
+        let port = end.device_port(draft.facts);
+        port.is_none_or(|port| draft.unreported.state(draft.facts, port).is_none())
+    });
+    let is_stated = |e: &Evidence| matches!(e, Evidence::StateStated(_));
+    link.state == LinkState::Unknown
+        && is_sure(link)
+        && silent
+        && link
+            .ends
+            .iter()
+            .all(|end| LinkEnds::drafted(draft).is_inner(end))
+        && !link.evidence.iter().any(is_stated)
+}
