@@ -44,6 +44,9 @@ fn known_reason(kind: ErrorKind) -> Option<&'static str> {
         ErrorKind::StaleNetworkFileHandle => {
             "the file server does not know it any more (stale NFS handle); mount the folder again"
         }
+        ErrorKind::NotConnected => {
+            "the server of this mount has ended; unmount the folder and mount it again"
+        }
         _ => return None,
     })
 }
@@ -70,6 +73,7 @@ mod tests {
         assert!(said(13).starts_with("/a/b: this user may not open it; "));
         assert!(said(28).ends_with("make room"));
         assert!(said(116).contains("stale NFS handle"));
+        assert!(said(107).contains("the server of this mount has ended"));
         assert!(said(17).ends_with("choose another name"));
         assert!(said(5).starts_with("/a/b: Input/output error"));
         let own = Error::new(ErrorKind::InvalidData, "no pointer");

@@ -131,6 +131,13 @@ impl StallableFolder {
         run(program, &[&arguments[0], &arguments[1]]);
     }
 
+    /// Kills the server. The mount stays, and every question to it fails.
+    pub(crate) fn kill_server(&mut self) {
+        let mut server = self.server.take().expect("a server");
+        server.kill().expect("a process of this test");
+        server.wait().expect("a process of this test");
+    }
+
     /// Lets the file system go on. It need not be stalled.
     pub(crate) fn go_on(&self) {
         let (program, arguments) = self.switch("-u", "-CONT");

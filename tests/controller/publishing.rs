@@ -4,6 +4,7 @@ use super::published_view::PublishedView;
 use crate::common::HEDDLE;
 use crate::common::golden::folder;
 use crate::common::machine_share::MachinePart;
+use crate::common::stalled_storage::{StallableFolder, StalledStorage};
 use directory::layout::LOCK;
 use directory::reading::{current, current_epoch, numbers};
 use std::fs::{self, Permissions};
@@ -43,6 +44,52 @@ fn publishes_once_and_tells_the_history() {
         (json[1]["number"].as_u64(), json[1]["current"].as_bool()),
         (Some(2), Some(true))
     );
+}
+
+/// The mount is there, and nobody serves it.
+#[test]
+fn a_mount_whose_server_is_gone_is_named() {
+    let mut storage = StallableFolder::new(StalledStorage::Server);
+    let (shared, made) = (storage.path().to_owned(), storage.path().join("shared"));
+    storage.kill_server();
+    let dir = tempfile::tempdir().unwrap();
+    let (file, inventory) = (dir.path().join("t.yaml"), dir.path().join("i.yaml"));
+    fs::write(&file, topology(6, false)).unwrap();
+    fs::write(&inventory, "hosts: [n0, n1]\n").unwrap();
+    for folder in [&shared, &made] {
+        let output = publish(&file, folder);
+        let said = stderr(&output);
+        assert!(!output.status.success(), "{said}");
+        assert!(
+            said.contains("unmount the folder and mount it again"),
+            "{said}"
+        );
+        let mut check = heddle();
+        check.args([
+            "controller",
+            "--check",
+            "--listen",
+            "127.0.0.1:0",
+            "--inventory",
+        ]);
+        let output = check
+            .arg(&inventory)
+            .arg("--dir")
+            .arg(folder)
+            .output()
+            .unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        let directory = said
+            .lines()
+            .find(|line| line.contains("directory"))
+            .unwrap();
+        assert!(
+            directory.starts_with("WRONG")
+                && directory.contains("unmount the folder and mount it again"),
+            "{said}"
+        );
+    }
 }
 
 #[test]

@@ -6,9 +6,11 @@ use directory::layout::{EPOCHS, LOCK};
 use directory::publishing::LockHolder;
 use directory::reading;
 use inventory::counted;
+use inventory::unreadable::UnreadableFile;
 use nix::errno::Errno;
 use nix::unistd::{AccessFlags, access};
 use std::fmt;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// One part of a configuration, and whether it can be used.
@@ -158,10 +160,19 @@ fn certificate(cert: &Path, key: &Path) -> Result<String, String> {
 
 fn directory(dir: &Path) -> Result<String, String> {
     let shown = dir.display();
-    if !dir.exists() {
-        let parent = dir.parent().filter(|p| !p.as_os_str().is_empty());
-        writable(parent.unwrap_or(Path::new(".")))?;
-        return Ok(format!("{shown}: will be made"));
+    match dir.metadata() {
+        Ok(_) => {}
+        Err(e) if e.kind() == ErrorKind::NotFound => {
+            let parent = dir.parent().filter(|p| !p.as_os_str().is_empty());
+            writable(parent.unwrap_or(Path::new(".")))?;
+            return Ok(format!("{shown}: will be made"));
+        }
+        Err(e) => {
+            return Err(format!(
+                "{}; the controller would not start",
+                UnreadableFile::new(dir, e)
+            ));
+        }
     }
     writable(dir)?;
     lockable(dir)?;

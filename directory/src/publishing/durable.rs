@@ -11,7 +11,12 @@ pub(super) fn make_dir(dir: &Path, mode: u32) -> Result<(), PublishError> {
         // The umask cuts a mode given to mkdir, and readers are other users.
         Ok(()) => fs::set_permissions(dir, Permissions::from_mode(mode))
             .map_err(io("set permissions", dir)),
-        Err(e) if e.kind() == io::ErrorKind::AlreadyExists && dir.is_dir() => Ok(()),
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => match fs::metadata(dir) {
+            Ok(there) if there.is_dir() => Ok(()),
+            // Of a mount whose server is gone the kernel knows the name alone.
+            Err(gone) if gone.kind() != io::ErrorKind::NotFound => Err(io("open", dir)(gone)),
+            _ => Err(io("create directory", dir)(e)),
+        },
         Err(e) => Err(io("create directory", dir)(e)),
     }
 }

@@ -91,6 +91,9 @@ fn hint(error: &io::Error) -> &'static str {
         io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory => {
             ": there is a file of that name; choose another --dir"
         }
+        io::ErrorKind::NotConnected | io::ErrorKind::StaleNetworkFileHandle => {
+            ": its file server is gone; unmount the folder and mount it again"
+        }
         io::ErrorKind::NotFound => ": create the shared directory's parent first",
         _ => "",
     }
@@ -263,7 +266,8 @@ impl EpochStore {
                     .map_err(io("remove what a crash left", &entry.path()))?;
             }
         }
-        for name in [CURRENT, LEARNED] {
+        // Measurements have another writer, which may be at work.
+        for name in [CURRENT, LEARNED, MAPPED] {
             let _ = fs::remove_file(self.dir.join(durable::unfinished(name)));
         }
         Ok(())
@@ -396,12 +400,14 @@ mod tests {
         fs::write(dir.path().join("epochs/.new-00000003/manifest.json"), "ha").unwrap();
         fs::write(dir.path().join("current.new"), "3 sha").unwrap();
         fs::write(dir.path().join("learned.json.new"), "{").unwrap();
+        fs::write(dir.path().join("mapped.json.new"), "{").unwrap();
         fs::create_dir(dir.path().join("epochs/00000002")).unwrap();
         let store = EpochStore::open(dir.path(), KEEP).unwrap();
         assert_eq!(store.highest().unwrap(), 2);
         assert_eq!(fs::read_dir(dir.path().join("epochs")).unwrap().count(), 1);
         assert!(!dir.path().join("current.new").exists());
         assert!(!dir.path().join("learned.json.new").exists());
+        assert!(!dir.path().join("mapped.json.new").exists());
         put(&store, 3, "c").unwrap();
     }
 
