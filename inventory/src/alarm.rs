@@ -6,7 +6,7 @@ pub mod causes;
 mod text;
 
 use crate::evidence::{DevicePort, Evidence, NeighbourProtocol, RecognizedBy};
-use crate::observation::{BridgeId, CredentialRefusal, NeighbourId};
+use crate::observation::{BridgeId, CredentialRefusal, DeviceTable, NeighbourId};
 use crate::topology::{LinkState, NodeKind};
 use crate::{BitsPerSec, Mac};
 use ipnet::IpNet;
@@ -112,8 +112,8 @@ pub enum AlarmKind {
     },
     /// One of the switch's tables could not be read.
     TableFailed {
-        /// The table's name.
-        table: String,
+        /// The table.
+        table: DeviceTable,
         /// The error.
         problem: String,
     },

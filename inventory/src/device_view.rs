@@ -23,7 +23,7 @@ pub struct DeviceView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<CredentialRefusal>,
     /// Tables that failed while others answered, with the reason.
-    pub failed: BTreeMap<String, String>,
+    pub failed: BTreeMap<DeviceTable, String>,
     /// See [`DeviceFact::System`].
     pub system: Option<SystemGroup>,
     /// See [`DeviceFact::Interfaces`].
@@ -99,8 +99,8 @@ pub fn apply(views: &mut DeviceViews, observation: &Observation) -> bool {
         }
         DeviceFact::Failed { .. } => unreachable!("handled above"),
     };
-    if let Some(table) = table_name(&observation.fact) {
-        view.failed.remove(table);
+    if let Some(table) = table_of(&observation.fact) {
+        view.failed.remove(&table);
     }
     changed || back
 }
@@ -109,8 +109,7 @@ pub fn apply(views: &mut DeviceViews, observation: &Observation) -> bool {
 fn fail(view: &mut DeviceView, at: Millis, table: Option<DeviceTable>, problem: &str) -> bool {
     match table {
         Some(table) => {
-            let name = format!("{table:?}").to_lowercase();
-            let before = view.failed.insert(name, problem.to_owned());
+            let before = view.failed.insert(table, problem.to_owned());
             before.as_deref() != Some(problem)
         }
         None => {
@@ -122,14 +121,14 @@ fn fail(view: &mut DeviceView, at: Millis, table: Option<DeviceTable>, problem: 
     }
 }
 
-fn table_name(fact: &DeviceFact) -> Option<&'static str> {
+fn table_of(fact: &DeviceFact) -> Option<DeviceTable> {
     Some(match fact {
-        DeviceFact::System(_) => "system",
-        DeviceFact::Interfaces(_) => "interfaces",
-        DeviceFact::Lldp(_) => "lldp",
-        DeviceFact::Bridge(_) => "bridge",
-        DeviceFact::Fdb(_) => "fdb",
-        DeviceFact::Arp(_) => "arp",
+        DeviceFact::System(_) => DeviceTable::System,
+        DeviceFact::Interfaces(_) => DeviceTable::Interfaces,
+        DeviceFact::Lldp(_) => DeviceTable::Lldp,
+        DeviceFact::Bridge(_) => DeviceTable::Bridge,
+        DeviceFact::Fdb(_) => DeviceTable::Fdb,
+        DeviceFact::Arp(_) => DeviceTable::Arp,
         DeviceFact::Pulse(_) | DeviceFact::Host(_) | DeviceFact::Failed { .. } => return None,
     })
 }

@@ -62,6 +62,20 @@ pub enum DeviceTable {
     Arp,
 }
 
+/// Its name in alarms and in journals.
+impl fmt::Display for DeviceTable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            DeviceTable::System => "system",
+            DeviceTable::Interfaces => "interfaces",
+            DeviceTable::Lldp => "lldp",
+            DeviceTable::Bridge => "bridge",
+            DeviceTable::Fdb => "fdb",
+            DeviceTable::Arp => "arp",
+        })
+    }
+}
+
 impl DeviceTable {
     /// Every table, in the order of a full poll.
     pub const ALL: [DeviceTable; 6] = [

@@ -213,7 +213,7 @@ impl<'a> Facts<'a> {
             (None, true) => {}
         }
         for (table, problem) in view.into_iter().flat_map(|v| &v.failed) {
-            let (table, problem) = (table.clone(), problem.clone());
+            let (table, problem) = (*table, problem.clone());
             self.alarm(name, AlarmKind::TableFailed { table, problem });
         }
     }
