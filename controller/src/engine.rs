@@ -239,6 +239,7 @@ impl ControllerEngine {
             .chain(making)
             .chain(self.learned.deadline())
             .chain(self.mapping.deadline())
+            .chain(self.asked_again())
             .chain(rollback);
         all.filter(|at| *at > self.ticked).min()
     }

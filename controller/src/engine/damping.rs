@@ -252,6 +252,12 @@ impl FlapDamping {
             .any(|(_, f, _)| !matches!(f.part, DampedPart::Answers(_)))
     }
 
+    /// Returns whether a switch answers on and off.
+    pub(crate) fn holds_answers(&self, switch: &str) -> bool {
+        self.held()
+            .any(|(_, f, _)| matches!(&f.part, DampedPart::Answers(of) if of == switch))
+    }
+
     /// Returns whether a link between switches is held.
     pub(crate) fn holds_trunks(&self) -> bool {
         self.held()

@@ -80,6 +80,8 @@ pub struct ToldAlarm {
     pub severity: AlarmSeverity,
     /// Each alarm that it sums up.
     pub symptoms: Vec<AlarmSymptom>,
+    /// The cause that it states.
+    pub cause: Option<AlarmCause>,
 }
 
 /// An alarm that follows from another one, in its own words.
@@ -159,6 +161,7 @@ fn alone(alarm: &dyn CausalAlarm) -> ToldAlarm {
         text: alarm.to_string(),
         severity: alarm.severity(),
         symptoms: Vec::new(),
+        cause: None,
     }
 }
 
@@ -197,6 +200,7 @@ impl AlarmStory<'_> {
             text,
             severity,
             symptoms: self.symptoms.iter().map(|alarm| symptom(*alarm)).collect(),
+            cause: Some(cause.clone()),
         }
     }
 
@@ -257,6 +261,7 @@ impl AlarmStory<'_> {
             text,
             severity: AlarmSeverity::Warning,
             symptoms: missing.into_iter().map(symptom).collect(),
+            cause: None,
         });
         lines
     }

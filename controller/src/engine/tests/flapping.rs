@@ -184,6 +184,26 @@ fn a_host_port_that_flaps_is_told_once_and_the_host_stays() {
     }
 }
 
+/// A network loses packets: one answer that is missing is no alarm.
+#[test]
+fn a_lost_answer_raises_no_alarm_and_two_do() {
+    let mut w = running();
+    let before = w.said.len();
+    for _ in 0..3 {
+        w.mute("s1");
+        w.run(500);
+        assert!(!w.alarmed("stale"), "{:?}", w.engine.snapshot(w.now).alarms);
+        w.unmute("s1");
+        w.run(60_000);
+    }
+    assert_eq!(w.said[before..], [""; 0]);
+    w.mute("s1");
+    let timing = &w.inventory.timing;
+    let asked_twice = 2 * (timing.poll + timing.timeout * (timing.retries + 1));
+    w.run(asked_twice.as_millis() as u64);
+    assert!(w.alarmed("switch \"s1\" is stale"), "{:?}", w.said);
+}
+
 #[test]
 fn a_switch_that_answers_on_and_off_is_told_once_and_then_until_it_was_calm() {
     let mut w = running();
