@@ -143,7 +143,9 @@ fn where_nobody_can_be_connected_calls_go_the_ways_that_are_left() {
             .env("HEDDLE_LEARN", "on")
             .run(&lib().join(format!("bench-{mpi}")), &flags);
         assert_eq!(said.out.matches("every byte checked").count(), 2, "{mpi}");
-        let refused = |line: &String| line.contains("TCP path: rank 0: 192.0.2.7");
+        let refused = |line: &String| {
+            line.contains("TCP path: rank 0 on n0, one of 4 hosts that cannot use it: 192.0.2.7")
+        };
         // One rank says it for all.
         let count = said.heddle.iter().filter(|line| refused(line)).count();
         assert_eq!(count, 1, "{mpi}: {:?}", said.heddle);

@@ -4,6 +4,8 @@ use crate::call::CollectiveCall;
 use crate::call_comm::CallComm;
 use crate::mpi_result::{MpiErrorCode, MpiResult};
 use crate::octets::{self, ReceiveBlocks};
+use crate::root_rank::is_first_of_the_job;
+use inventory::counted;
 use runtime::plan::FollowedEpoch;
 use runtime::rank_host::octets_of;
 use runtime::tcp::ArrivedBlocks;
@@ -11,6 +13,7 @@ use runtime::tcp::greeting::MeshSecret;
 use runtime::tcp::{MeshError, MeshListener, TcpMesh, descriptors};
 use runtime::{settings, stderr};
 use schedules::transfers::part::RankPart;
+use std::collections::HashSet;
 use std::io::{ErrorKind, Read};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -82,7 +85,7 @@ impl MeshState {
             let (mesh, problem) = connect(within, follow, members)?;
             let everybody = within.holds_on_all_ranks(is_apart || mesh.is_some())?;
             if !everybody {
-                report(within, problem)?;
+                report(within, follow, problem)?;
             }
             *self = match mesh.filter(|_| everybody) {
                 Some(mesh) => MeshState::Up(mesh),
@@ -129,17 +132,35 @@ impl From<String> for ConnectProblem {
     }
 }
 
-/// One rank says why there are no connections: the lowest one that knows. Collective.
-fn report(within: &CallComm, problem: Option<ConnectProblem>) -> MpiResult<()> {
+/// The lowest rank that knows says why there are no connections, and how many hosts have such a problem.
+/// A job has this line once, for a communicator of its first rank: it may have thousands. Collective.
+fn report(
+    within: &CallComm,
+    follow: &FollowedEpoch,
+    problem: Option<ConnectProblem>,
+) -> MpiResult<()> {
     let number = |problem: &ConnectProblem| {
         u64::from(problem.is_of_another) << 32 | u64::from(within.rank as u32)
     };
     let own = problem.as_ref().map_or(u64::MAX, number);
-    let first = within.least_numbers(&[own])?.first() == Some(&own);
-    if let Some(ConnectProblem { text, .. }) = problem.filter(|_| first) {
+    let without_first = u64::from(!is_first_of_the_job());
+    let least = within.least_numbers(&[own, without_first])?;
+    let has_own = problem.as_ref().is_some_and(|p| !p.is_of_another);
+    let all = within.gather_all(&[u8::from(has_own)])?;
+    if least != [own, 0] {
+        return Ok(());
+    }
+    let names = follow.view.hosts_of_ranks();
+    let unable: HashSet<&String> = (names.iter().zip(all))
+        .filter_map(|(host, has_problem)| (has_problem == 1).then_some(host))
+        .collect();
+    if let Some(ConnectProblem { text, .. }) = problem {
+        let host = names.get(within.rank as usize).map_or("?", String::as_str);
+        let hosts = unable.len().max(1);
         stderr::write_line_once(&format!(
-            "TCP path: rank {}: {text}; calls go without it",
-            within.rank
+            "TCP path: rank {} on {host}, one of {} that cannot use it: {text}; calls go without it",
+            within.rank,
+            counted(hosts as u64, "host")
         ));
     }
     Ok(())

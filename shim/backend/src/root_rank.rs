@@ -132,7 +132,7 @@ pub(crate) fn tell_one_host(ranks: usize) {
     }
 }
 
-fn is_first_of_the_job() -> bool {
+pub(crate) fn is_first_of_the_job() -> bool {
     let mut rank = -1;
     // SAFETY: MPI_COMM_WORLD and a place for the result.
     let code = unsafe { (mpi().call.Comm_rank)(mpi().handle.comm_world, &mut rank) };
