@@ -13,6 +13,8 @@ const REDRAW = 10000;
 const ROWS = { links: 12, epochs: 20, events: 40, jobs: 50, alarms: 50 };
 /** Use from which a link is busy. */
 const BUSY = 0.8;
+/** Use below which a link carries nothing but the chatter of its ends. */
+const IDLE = 0.005;
 
 /** Characters that are not seen but have an effect, such as changing the direction of writing. */
 const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu;
@@ -48,6 +50,7 @@ function tell(word, className) {
 function ask(why) {
   sessionStorage.removeItem(TOKEN);
   $("main").hidden = true;
+  $("#waiting").hidden = true;
   $("#login").hidden = false;
   $("#login button").disabled = false;
   $("#why").textContent = why;
@@ -71,6 +74,7 @@ async function follow() {
       }
       if (!answer.ok) throw new Error((await answer.text()).trim());
       $("#login").hidden = true;
+      $("#waiting").hidden = !$("main").hidden;
       await read(answer.body.pipeThrough(new TextDecoderStream()).getReader());
       tell("the controller ended the stream; trying again", "lost");
     } catch (problem) {
@@ -117,6 +121,7 @@ function draw() {
   const snapshot = JSON.parse(latest);
   latest = null;
   $("main").hidden = false;
+  $("#waiting").hidden = true;
   tell("live", "live");
   const epoch = snapshot.epochs[snapshot.epochs.length - 1];
   $("#about").textContent = [
@@ -157,11 +162,15 @@ function cell(content, className = "") {
 
 /** A number as a share, with its bar. */
 function share(value) {
-  if (value === null || value === undefined) return [cell("–", "number"), cell("")];
-  const bar = document.createElement("progress");
-  bar.max = 1;
-  bar.value = Math.min(value, 1);
-  return [cell(`${Math.round(value * 100)} %`, "number"), cell(bar, "bar")];
+  if (value === null || value === undefined) return cell("–", "share");
+  const [both, percent, bar, filled] = Array.from({ length: 4 }, () => document.createElement("span"));
+  percent.className = "percent";
+  percent.textContent = `${Math.round(value * 100)} %`;
+  bar.className = value >= BUSY ? "track busy" : "track";
+  filled.style.width = `${Math.min(value, 1) * 100}%`;
+  bar.append(filled);
+  both.append(percent, bar);
+  return cell(both, "share");
 }
 
 function row(cells, className = "") {
@@ -206,7 +215,7 @@ function showJobs({ jobs, jobs_more }) {
       cell(record.epoch || "–", "number"),
       cell(record.aside || [...ways].slice(0, 4).join(", ")),
       cell(running && point ? scaled(point.bytes_per_sec, "B/s") : "ended", "number"),
-      ...share(running && point ? point.share : null),
+      share(running && point ? point.share : null),
     ];
     return row(cells, running ? "" : "over");
   });
@@ -219,8 +228,9 @@ const use = (measured, rate) => (measured === null || measured === undefined ? n
 function showLinks(links, loads) {
   const busiest = loads
     .map((load, i) => ({ load, link: links[i] }))
-    .filter(({ link, load }) => link && (load.bottleneck || load.a_to_b || load.b_to_a))
+    .filter(({ link }) => link && link.state !== "blocked")
     .map((one) => ({ ...one, most: Math.max(one.load.a_to_b || 0, one.load.b_to_a || 0) / one.link.rate_bps }))
+    .filter(({ load, most }) => load.bottleneck || most >= IDLE)
     .sort((one, other) => other.most - one.most || other.load.phases - one.load.phases)
     .slice(0, ROWS.links);
   fill("links", busiest.map(({ load, link }) => {
@@ -228,8 +238,8 @@ function showLinks(links, loads) {
       cell(`${link.a} ${link.a_port} – ${link.b} ${link.b_port}`),
       cell(scaled(link.rate_bps, "bit/s"), "number"),
       cell(load.phases, "number"),
-      ...share(use(load.a_to_b, link.rate_bps)),
-      ...share(use(load.b_to_a, link.rate_bps)),
+      share(use(load.a_to_b, link.rate_bps)),
+      share(use(load.b_to_a, link.rate_bps)),
     ];
     return row(cells, load.bottleneck ? "bottleneck" : "");
   }));

@@ -313,6 +313,36 @@ async fn the_form_starts_no_second_stream() {
     assert_eq!(browser.value("window.streams").await, 1);
 }
 
+/// What a blocked link carries is no load, and a link without any has an empty bar.
+#[tokio::test]
+async fn busy_links_are_those_that_carry() {
+    let served = start(None, None).await;
+    let mut topology = network(1, 3);
+    topology.links[1].state = LinkState::Blocked;
+    let mut shown = Snapshot::clone(&snapshot(topology, 1).snapshot);
+    for (load, carried) in shown
+        .loads
+        .iter_mut()
+        .zip([0, 6_000_000_000, 3_000_000_000])
+    {
+        load.a_to_b = Some(BitsPerSec(carried));
+    }
+    served.shown.show(ServedSnapshot::new(shown));
+    let browser = HeadlessBrowser::start().await;
+    browser.open(&format!("http://{}/", served.address)).await;
+    browser
+        .until("document.querySelectorAll('#links tbody tr').length === 2")
+        .await;
+    let widths = "[...document.querySelectorAll('#links tr td:nth-child(4) .track')].map((bar) => \
+                  bar.firstChild.getBoundingClientRect().width / bar.getBoundingClientRect().width)";
+    let widths = browser.value(widths).await;
+    let widths: Vec<f64> = serde_json::from_value(widths).unwrap();
+    assert!(
+        (widths[0] - 0.3).abs() < 0.01 && widths[1] == 0.0,
+        "{widths:?}"
+    );
+}
+
 #[tokio::test]
 async fn a_browser_shows_a_thousand_switches() {
     let served = start(None, None).await;
