@@ -33,7 +33,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     Lab::check_name(&args.name)?;
     lab::need_root()?;
     let watched = std::io::stdout().is_terminal() && std::io::stdin().is_terminal() && !args.text;
-    demo::down_on_signal(&args.name)?;
+    lab::down_on_signal(&args.name, "demo")?;
     match demo::play(&args.name, file, args.mpi, crate::bench::program, watched) {
         Ok(()) => Ok(CommandOutcome::Done),
         Err(error) => {

@@ -412,6 +412,10 @@ fn up(args: &LabUpArgs) -> anyhow::Result<()> {
     let topology = input_file::network(&args.file)?;
     let program = std::env::current_exe().context("the path of this program")?;
     let name = &args.name.get();
+    // Half a lab is of no use; a lab that stands is not this command's to take down.
+    if !Lab::is_up(name)? {
+        lab::down_on_signal(name, "lab up")?;
+    }
     let lab = Lab::up(name, &topology, args.options(), &program)?;
     let (plan, status) = (lab.plan()?, lab.status()?);
     tell!(

@@ -4,6 +4,7 @@ use crate::common::HEDDLE;
 use crate::common::lab::TestLab;
 use crate::common::machine_share::MachinePart;
 use crate::common::runtime::lib;
+use crate::common::until::until_so;
 use std::process::Command;
 
 fn demo(mpi: &str) {
@@ -66,4 +67,129 @@ fn the_whole_way_on_open_mpi() {
 #[test]
 fn the_whole_way_on_mpich() {
     demo("mpich");
+}
+
+/// A terminal with one command in it. Closing it sends SIGHUP, as closing a window does.
+struct ClosedTerminal(String);
+
+impl ClosedTerminal {
+    fn run(lab: &TestLab, command: &[&str]) -> ClosedTerminal {
+        let terminal = ClosedTerminal(lab.name.clone());
+        let size = [
+            "-f",
+            "/dev/null",
+            "new-session",
+            "-d",
+            "-x",
+            "120",
+            "-y",
+            "40",
+        ];
+        terminal.tmux(&[&size[..], command].concat());
+        terminal
+    }
+
+    fn tmux(&self, arguments: &[&str]) -> String {
+        let mut tmux = Command::new("tmux");
+        tmux.args(["-L", &self.0]).args(arguments);
+        let out = tmux.output().expect("tmux; see scripts/packages");
+        String::from_utf8_lossy(&out.stdout).into_owned()
+    }
+
+    /// Waits until a text is on the screen.
+    fn wait(&self, text: &str) {
+        until_so(text, || self.tmux(&["capture-pane", "-p"]).contains(text));
+    }
+}
+
+impl Drop for ClosedTerminal {
+    fn drop(&mut self) {
+        self.tmux(&["kill-server"]);
+    }
+}
+
+#[test]
+fn closing_the_terminal_takes_the_demo_down() {
+    lib();
+    let named = TestLab::new("demo-closed", MachinePart::Half);
+    let demo = [
+        "env",
+        "TERM=screen-256color",
+        HEDDLE,
+        "demo",
+        "--name",
+        &named.name,
+    ];
+    let terminal = ClosedTerminal::run(&named, &demo);
+    terminal.wait("Topology");
+    drop(terminal);
+    until_so("nothing of the demo is left", || named.left().is_empty());
+}
+
+#[test]
+fn closing_the_terminal_takes_half_a_lab_down_and_leaves_a_whole_one() {
+    let named = TestLab::new("closed", MachinePart::Quarter);
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/lab/topologies/demo.yaml");
+    let up = [HEDDLE, "lab", "up", file, "--name", &named.name];
+    let terminal = ClosedTerminal::run(&named, &up);
+    until_so("a part of the lab is there", || {
+        !named.processes().iter().all(|p| p.contains(" lab up "))
+    });
+    drop(terminal);
+    until_so("nothing of the lab is left", || named.left().is_empty());
+
+    let status = Command::new(up[0]).args(&up[1..]).status().unwrap();
+    assert!(status.success(), "(the lab needs root)");
+    let terminal = ClosedTerminal::run(
+        &named,
+        &[
+            "sh",
+            "-c",
+            "\"$@\"; cat",
+            "sh",
+            up[0],
+            up[1],
+            up[2],
+            up[3],
+            up[4],
+            up[5],
+        ],
+    );
+    terminal.wait("already up");
+    drop(terminal);
+    let status = ["lab", "status", "--name", &named.name];
+    let status = Command::new(HEDDLE).args(status).status().unwrap();
+    assert!(status.success(), "the lab is gone");
+}
+
+#[test]
+fn closing_the_terminal_ends_a_job() {
+    let named = TestLab::new("job-closed", MachinePart::Half);
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/lab/topologies/demo.yaml");
+    let up = ["lab", "up", file, "--name", &named.name];
+    assert!(Command::new(HEDDLE).args(up).status().unwrap().success());
+    for mpi in ["openmpi", "mpich"] {
+        let bench = lib().join(format!("bench-{mpi}"));
+        let bench = bench.to_str().expect("a plain path");
+        let job = [
+            HEDDLE,
+            "lab",
+            "mpirun",
+            "--name",
+            &named.name,
+            "--mpi",
+            mpi,
+            "--",
+            bench,
+        ];
+        let job = [&job[..], &["--size", "1024", "--seconds", "200"]].concat();
+        let terminal = ClosedTerminal::run(&named, &job);
+        let ranks = || {
+            let all = named.processes();
+            all.iter().filter(|p| p.contains("bench-")).count()
+        };
+        until_so("the ranks run", || ranks() > 12);
+        drop(terminal);
+        until_so("the job is gone", || ranks() == 0);
+    }
 }

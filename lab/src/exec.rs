@@ -210,9 +210,48 @@ const PASSED_ON: [Signal; 6] = [
     Signal::SIGUSR2,
 ];
 
+/// The time that a program has to end by itself once its terminal is closed.
+const AFTER_HANGUP: Duration = Duration::from_secs(3);
+
+/// When a program is killed, and why.
+struct ProgramEnd {
+    at: Instant,
+    reason: String,
+    status: i32,
+}
+
+impl ProgramEnd {
+    fn after(limit: Duration) -> ProgramEnd {
+        ProgramEnd {
+            at: Instant::now() + limit,
+            reason: format!("not done after {:.1} s", limit.as_secs_f64()),
+            status: crate::mpi::TIMED_OUT,
+        }
+    }
+
+    fn of_closed_terminal() -> ProgramEnd {
+        ProgramEnd {
+            at: Instant::now() + AFTER_HANGUP,
+            reason: "its terminal is closed".to_owned(),
+            status: 128 + Signal::SIGHUP as i32,
+        }
+    }
+}
+
+/// True if this process was started so that no closed terminal ends it, as by nohup(1).
+fn ignores_hangup() -> bool {
+    // SAFETY: a place for the result; nothing is changed.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(libc::SIGHUP, std::ptr::null(), &mut action) == 0
+            && action.sa_sigaction == libc::SIG_IGN
+    }
+}
+
 /// Starts the program, passes on signals, and gives its exit status.
 fn supervise(mut command: Command, limit: Option<Duration>) -> LabResult<i32> {
-    let end = limit.map(|l| Instant::now() + l);
+    let mut end = limit.map(ProgramEnd::after);
+    let ends_with_terminal = !ignores_hangup();
     let mut watched = SigSet::empty();
     watched.add(Signal::SIGCHLD);
     PASSED_ON.iter().for_each(|s| watched.add(*s));
@@ -231,23 +270,19 @@ fn supervise(mut command: Command, limit: Option<Duration>) -> LabResult<i32> {
     let child = command.spawn().during(|| format!("{name}: starting it"))?;
     let child = Pid::from_raw(child.id() as i32);
     loop {
-        let wait = end.map_or(Ok(PollTimeout::NONE), |e| {
-            PollTimeout::try_from(e.saturating_duration_since(Instant::now()))
+        let wait = end.as_ref().map_or(Ok(PollTimeout::NONE), |end| {
+            PollTimeout::try_from(end.at.saturating_duration_since(Instant::now()))
         });
         let ready = poll(
             &mut [PollFd::new(signals.as_fd(), PollFlags::POLLIN)],
             wait.unwrap_or(PollTimeout::MAX),
         );
-        if end.is_some_and(|e| Instant::now() >= e) {
+        if let Some(end) = end.as_ref().filter(|end| Instant::now() >= end.at) {
             // Processes on other nodes end, too: their agents die with their parent.
             let _ = kill(child, Signal::SIGKILL);
             let _ = waitpid(child, None);
-            let _ = writeln!(
-                io::stderr(),
-                "{name}: not done after {:.1} s: killed",
-                limit.unwrap_or_default().as_secs_f64()
-            );
-            return Ok(crate::mpi::TIMED_OUT);
+            let _ = writeln!(io::stderr(), "{name}: {}: killed", end.reason);
+            return Ok(end.status);
         }
         let Ok(1) = ready else { continue };
         let Ok(Some(signal)) = signals.read_signal() else {
@@ -259,6 +294,12 @@ fn supervise(mut command: Command, limit: Option<Duration>) -> LabResult<i32> {
                 Ok(status) => return Ok(exit_status(status)),
                 Err(errno) => return Err(errno).during(|| name),
             },
+            // A closed terminal's signal reaches the leader of its session alone, and a launcher may not
+            // end by it.
+            Ok(Signal::SIGHUP) if ends_with_terminal && signal.ssi_code == libc::SI_KERNEL => {
+                let _ = kill(child, Signal::SIGHUP);
+                end = Some(ProgramEnd::of_closed_terminal());
+            }
             // A terminal's signal reaches the whole process group. A signal from another process
             // reaches this process alone, and is meant for the program.
             Ok(received) if signal.ssi_code == libc::SI_USER => {

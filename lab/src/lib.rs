@@ -20,6 +20,7 @@
 //! | [`bridge_mib`] | the MIB that snmpd lacks |
 //! | [`status`] | nodes and cables now, with their STP states |
 //! | [`state`](crate::Lab::dir) | the lab's files |
+//! | `signals` | an interrupted `up` takes the lab down |
 //! | `name` | the names that a lab may have |
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 mod address;
@@ -42,6 +43,7 @@ mod port_shape;
 mod probe;
 pub mod relay;
 mod requirements;
+mod signals;
 mod state;
 pub mod status;
 mod tbf;
@@ -51,6 +53,7 @@ pub use error::{LabError, LabResult};
 pub use plan::LabOptions;
 pub use port_shape::SegmentChoice;
 pub use requirements::need_root;
+pub use signals::down_on_signal;
 pub use status::LabStatus;
 
 use inventory::{BitsPerSec, TopologyFile};
@@ -94,6 +97,14 @@ impl Lab {
     /// [`LabError::Refused`] if none can.
     pub fn check_name(name: &str) -> LabResult<()> {
         LabName::new(name).map(drop)
+    }
+
+    /// True if a lab of this name is up.
+    ///
+    /// # Errors
+    /// [`LabError::Refused`] if no lab can have this name.
+    pub fn is_up(name: &str) -> LabResult<bool> {
+        Ok(up::is_up(&LabName::new(name)?))
     }
 
     /// A lab that is up already.

@@ -33,9 +33,7 @@ pub(crate) async fn up(
     let directory = state::directory(name);
     fs::create_dir_all(&directory).during(|| directory.display().to_string())?;
     let _lock = LabLock::take(name)?;
-    if LabState::load(name).is_ok_and(|s| s.complete)
-        && state::InitIdentity::pid(name, crate::plan::CONTROL).is_some()
-    {
+    if is_up(name) {
         return Err(LabError::Refused(format!(
             "lab \"{name}\": already up; take it down first: heddle lab down --name {name}"
         )));
@@ -55,6 +53,12 @@ pub(crate) async fn up(
         let _ = down::remove(name);
     }
     built
+}
+
+/// True if a lab stands, whole and alive.
+pub(crate) fn is_up(name: &LabName) -> bool {
+    LabState::load(name).is_ok_and(|s| s.complete)
+        && state::InitIdentity::pid(name, crate::plan::CONTROL).is_some()
 }
 
 /// Builds the lab in place of any remains. The caller holds the lab's lock.

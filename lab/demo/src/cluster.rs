@@ -6,8 +6,7 @@ use lab::mpi::MpiJob;
 use lab::plan::CONTROL;
 use lab::{Lab, LabOptions};
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
-use std::os::unix::process::CommandExt;
+use std::io::{self, BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
@@ -261,46 +260,4 @@ impl Drop for DemoCluster {
             let _ = self.down(); // Another error comes first, and is the one to report.
         }
     }
-}
-
-/// Makes Ctrl-C and SIGTERM take the lab down, complete or not. The exit status is then that of
-/// `heddle lab down`.
-///
-/// # Errors
-/// The system's refusal.
-pub fn down_on_signal(name: &str) -> anyhow::Result<()> {
-    let name = name.to_owned();
-    let program = std::env::current_exe().context("the path of this program")?;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
-    std::thread::spawn(move || {
-        use tokio::signal::unix::{SignalKind, signal};
-        runtime.block_on(async {
-            let (Ok(mut interrupt), Ok(mut terminate)) = (
-                signal(SignalKind::interrupt()),
-                signal(SignalKind::terminate()),
-            ) else {
-                return;
-            };
-            tokio::select! { _ = interrupt.recv() => {}, _ = terminate.recv() => {} }
-            let _ = writeln!(
-                io::stderr(),
-                "heddle demo: stopped; taking the cluster down"
-            );
-            // This process may hold the lab in the middle of a change. Becoming `heddle lab down`
-            // ends its other threads and frees it.
-            let error = Command::new(&program)
-                .args(["lab", "down", "--name", &name])
-                .exec();
-            let _ = writeln!(
-                io::stderr(),
-                "heddle demo: {}: {error}; take the cluster down with: heddle lab down \
-                       --name {name}",
-                program.display()
-            );
-            std::process::exit(130);
-        });
-    });
-    Ok(())
 }

@@ -13,7 +13,7 @@ mod gain;
 mod narration;
 mod story;
 
-pub use cluster::{BenchProgram, down_on_signal};
+pub use cluster::BenchProgram;
 
 use inventory::{Mpi, TopologyFile};
 
