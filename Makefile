@@ -12,7 +12,7 @@ STRESS_TROUBLES ?= 100
 TEST_THREADS := RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$(( $$(nproc) > 6 ? $$(nproc) : 6 ))}
 TREES ?= 200
 
-.PHONY: help demo test test-packages test-many stress test-networks test-suites test-mpis test-device build install packages-deb packages-rpm tarball packages check bench-quick bench-mpi bench-loaded bench-live bench-comms bench-programs bench-conditions bench-map bench-fleet bench-scaling predictions figure11 fuzz clean
+.PHONY: help demo test test-packages test-many stress test-networks test-suites test-mpis test-device all-checks build install packages-deb packages-rpm tarball packages check bench-quick bench-mpi bench-loaded bench-live bench-comms bench-programs bench-conditions bench-map bench-fleet bench-scaling predictions figure11 fuzz clean
 
 help:
 	@echo "make demo         an emulated cluster, a job on it, the terminal interface"
@@ -27,6 +27,8 @@ help:
 	@echo "make test-mpis    the tests of MPI libraries with every version that scripts/packages names: docs/mpi-libraries.md (root)"
 	@echo "make test-device OPENMPI_CUDA=PREFIX  jobs with buffers in a GPU's memory, by a stand-in for its driver, under the CUDA-aware Open MPI there, which"
 	@echo "                  scripts/build-openmpi-cuda PREFIX makes (root)"
+	@echo "make all-checks   once a week: what neither make test nor make check runs: make test-many, make fuzz with FUZZ_SECONDS (now $(FUZZ_SECONDS))"
+	@echo "                  each, make check, make bench-quick; docs/figures.md says when each ran (root, network)"
 	@echo "make build        $(TARGET)/release/heddle and $(TARGET)/release/lib/; installs nothing. MPICC_OPENMPI=, MPICC_MPICH= name an MPI's compiler; one is enough"
 	@echo "make packages     installs what building, the lab and the tests need (Debian, Ubuntu)"
 	@echo "make install      into PREFIX (now $(PREFIX)): bin/heddle, lib/heddle/, units, man pages, completions, share/heddle/ (module file, Slurm prolog) for the shared directory HEDDLE_DIR (now $(HEDDLE_DIR))"
@@ -99,6 +101,13 @@ test-device:
 	@test -e "$(OPENMPI_CUDA)/lib/libmpi.so" || { echo "heddle: OPENMPI_CUDA names no Open MPI; make one: scripts/build-openmpi-cuda PREFIX, then make test-device OPENMPI_CUDA=PREFIX" >&2; exit 1; }
 	shim/build.sh debug
 	OPENMPI_CUDA=$(abspath $(OPENMPI_CUDA)) $(CARGO) test --locked --features device --test all device_memory -- --nocapture
+
+# Each part runs, whatever came of the parts before.
+all-checks:
+	@scripts/need-root "make all-checks"
+	@failed=; for part in check test-many fuzz bench-quick; do \
+		$(MAKE) --no-print-directory $$part || failed="$$failed $$part"; \
+	done; test -z "$$failed" || { echo "heddle: these failed:$$failed" >&2; exit 1; }
 
 build:
 	@scripts/can-build
