@@ -51,7 +51,7 @@ pub use verified::VerifiedEpoch;
 
 /// With more hosts there is no all-to-all among all of them. Its messages grow with the square of
 /// the hosts, and a change of the tree would wait for it: at this size 0.4 s to 1.6 s to plan and
-/// verify, at 2,048 hosts up to 10 s (docs/scaling.md). Ranks plan for their own communicator and
+/// verify, at 2,048 hosts up to 10 s (docs/figures.md). Ranks plan for their own communicator and
 /// never read it; `heddle schedule` plans more on request.
 pub const MOST_PLANNED: u32 = 1_024;
 

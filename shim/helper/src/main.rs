@@ -4,7 +4,7 @@
 //! A process that waits for a stalled file system cannot be ended, and what it holds stays held. So
 //! this one holds nothing of the rank's: no descriptor, no session, no working directory. It is
 //! nobody's child, so that neither the rank nor its launcher waits for it (measured with a frozen
-//! ext4 and a stopped FUSE server under both launchers: docs/live-change.md).
+//! ext4 and a stopped FUSE server under both launchers).
 #![allow(unsafe_code, reason = "close_range has no safe wrapper")]
 
 use nix::sys::signal::SigSet;

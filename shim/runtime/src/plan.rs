@@ -29,7 +29,7 @@ use std::time::Duration;
 /// Messages of several blocks are copied, and MPI counts them by `int`: where they could have more
 /// octets, the call goes another way.
 const MOST_TOGETHER: u64 = 1 << 30;
-/// A plan takes about so long for each pair of ranks (docs/scaling.md).
+/// A plan takes about so long for each pair of ranks (docs/figures.md).
 const PLANNED_PAIR: Duration = Duration::from_nanos(200);
 /// A connection to another rank takes about so long.
 const CONNECTION: Duration = Duration::from_micros(300);

@@ -26,7 +26,7 @@ const FRAME_BITS: f64 = 1538.0 * 8.0;
 const AS_PACED: f64 = 0.85;
 /// Rates are not more wrong than 100 Mbit/s that stand for 400 Gbit/s.
 const MOST_WRONG: f64 = 4000.0;
-/// The libraries' own routines reach half of the wire's rate or more (docs/mpi-runtime.md), so the links
+/// The libraries' own routines reach half of the wire's rate or more (docs/figures.md), so the links
 /// may be so many times as fast as their calls show.
 const LIBRARYS_SHARE: f64 = 2.0;
 

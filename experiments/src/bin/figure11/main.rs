@@ -1,9 +1,10 @@
 //! Figure 11 of the allgather paper as a table and a picture: `cargo run --release --bin figure11
-//! -- DIR` writes `figure11.md` and `figure11.svg` to DIR. Every run gives the same result.
+//! -- DIR` writes `figure11.svg`
+//! and a part of `figures.md` in DIR. Every run gives the same result.
 use drawing::chart::{self, AxisLabel, AxisScale, ChartLine, ChartPanel, ChartPoint};
+use experiments::figures;
 use experiments::graph::{
-    HOSTS_PER_SWITCH, MEAN_DEGREE, REACH, SplitMix64, TreeConstruction, random_cluster,
-    spanning_tree,
+    HOSTS_PER_SWITCH, MEAN_DEGREE, SplitMix64, TreeConstruction, random_cluster, spanning_tree,
 };
 use schedules::allgather::{AllgatherAlgorithm, plan_as};
 use schedules::verify;
@@ -49,7 +50,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let directory = Path::new(&directory);
     std::fs::create_dir_all(directory)?;
     std::fs::write(directory.join("figure11.svg"), picture(&rows))?;
-    std::fs::write(directory.join("figure11.md"), page(&rows))?;
+    figures::write_part(directory, "figure11", &page(&rows))?;
     Ok(())
 }
 
@@ -128,7 +129,6 @@ fn page(rows: &[SampleRow]) -> String {
         clusters = CLUSTERS,
         per_switch = HOSTS_PER_SWITCH,
         degree = MEAN_DEGREE,
-        reach = REACH,
         table = table,
         threes = threes,
         most = lr3().max().unwrap_or(&0),

@@ -40,10 +40,6 @@ impl JudgedCell {
         self.way.rsplit(' ').next().unwrap_or_default()
     }
 
-    pub(crate) fn name(&self) -> String {
-        format!("{}, {}, {}", self.collective, self.mpi, self.way)
-    }
-
     /// The share by which the prediction from all calls is off.
     pub(crate) fn off_fitted(&self) -> f64 {
         (self.fitted / self.measured - 1.0).abs()
@@ -60,17 +56,6 @@ pub(crate) fn cells() -> Vec<JudgedCell> {
     let goal = shipped_cells().iter().filter(|cell| cell.is_goal());
     let shipped = CallCalibration::shipped();
     goal.filter_map(|cell| JudgedCell::of(cell, shipped))
-        .collect()
-}
-
-/// Calls on two networks that were measured when everything else was done: a switch of 12 hosts,
-/// and a chain of four switches with 3 hosts each. They are predicted from all others.
-pub(crate) fn measured_last() -> Vec<JudgedCell> {
-    let is_last = |cell: &&BenchCell| matches!(cell.shape.each, 3 | 12);
-    let others = shipped_cells().iter().filter(|cell| !is_last(cell));
-    let others = CallCalibration::of(others.filter_map(BenchCell::call).collect());
-    let last = shipped_cells().iter().filter(is_last);
-    last.filter_map(|cell| JudgedCell::of(cell, &others))
         .collect()
 }
 

@@ -1,11 +1,11 @@
 //! Predicted against measured times, as a table and a picture: `cargo run --release --bin
-//! predictions -- DIR` writes `predictions.md` and `predictions.svg` to DIR. Every run gives the
+//! predictions -- DIR` writes `predictions.svg` and a part of `figures.md` in DIR. Every run gives the
 //! same result; `scripts/bench-mpi --cells` measured the calls.
 mod judged;
 
 use drawing::chart::{self, AxisLabel, AxisScale, ChartLine, ChartPanel, ChartPoint};
+use experiments::figures;
 use judged::{JudgedCell, RankingScore, share, spread};
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let directory = Path::new(&directory);
     std::fs::create_dir_all(directory)?;
     std::fs::write(directory.join("predictions.svg"), picture(&cells))?;
-    std::fs::write(directory.join("predictions.md"), page(&cells))?;
+    figures::write_part(directory, "predictions", &page(&cells))?;
     Ok(())
 }
 
@@ -67,8 +67,6 @@ fn page(cells: &[JudgedCell]) -> String {
         .replace("{cells}", &cells.len().to_string())
         .replace("{summary}", &summary(&all))
         .replace("{ranking}", &ranking(cells))
-        .replace("{measured_last}", &measured_last())
-        .replace("{residuals}", &residuals(cells))
 }
 
 /// A row for each kind of way, each network, and all.
@@ -125,65 +123,4 @@ fn ranking(cells: &[JudgedCell]) -> String {
     };
     line("from all measured calls", |cell| cell.fitted)
         + &line("from calls on other networks", |cell| cell.elsewhere)
-}
-
-/// Rows for the networks that were measured last.
-fn measured_last() -> String {
-    let cells = judged::measured_last();
-    let row = |name: &str, own: Vec<&JudgedCell>| {
-        let (median, most) = spread(&own, JudgedCell::off_fitted);
-        format!(
-            "| {name} | {} | **{:.0} %** | {:.1} % | {:.0} % |\n",
-            own.len(),
-            share(&own, JudgedCell::off_fitted) * 100.0,
-            median * 100.0,
-            most * 100.0
-        )
-    };
-    let on = |network: &str| {
-        cells
-            .iter()
-            .filter(|cell| cell.network == network)
-            .collect()
-    };
-    let RankingScore {
-        calls,
-        beyond_noise,
-        ..
-    } = RankingScore::of(&cells, |cell| cell.fitted);
-    row("one switch, 12 hosts", on("switch"))
-        + &row("chain of 4 switches, 12 hosts", on("chain"))
-        + &row("both", cells.iter().collect())
-        + &format!(
-            "\nOf their {calls} calls {:.0} % have the two fastest ways in order, or within 5 %.\n",
-            100.0 * beyond_noise as f64 / calls.max(1) as f64
-        )
-}
-
-/// A row for each way and size, a column for each network.
-fn residuals(cells: &[JudgedCell]) -> String {
-    let mut rows: BTreeMap<(String, u64), BTreeMap<&str, String>> = BTreeMap::new();
-    let mut names = BTreeSet::new();
-    for cell in cells {
-        let percent = |predicted: f64| (predicted / cell.measured - 1.0) * 100.0;
-        names.insert(cell.name());
-        rows.entry((cell.name(), cell.block)).or_default().insert(
-            &cell.network,
-            format!(
-                "{:.3e} s, {:+.0}, {:+.0} %",
-                cell.measured,
-                percent(cell.fitted),
-                percent(cell.elsewhere)
-            ),
-        );
-    }
-    let mut text = String::new();
-    for ((name, block), row) in &rows {
-        let _ = write!(text, "| {name} | {} kB |", block >> 10);
-        for network in NETWORKS {
-            let _ = write!(text, " {} |", row.get(network).map_or("", String::as_str));
-        }
-        text.push('\n');
-    }
-    text
 }

@@ -1,10 +1,11 @@
 //! Time and memory of planning against the number of hosts: `cargo run --release --bin scaling --
-//! DIR` writes `scaling.md` and `scaling.svg` to DIR. Each plan is made in a separate process, so
+//! DIR` writes `scaling.svg` and a part of `figures.md` in DIR. Each plan is made in a separate process, so
 //! that the memory is measured separately, too.
 #[path = "../../../../schedules/benches/networks/mod.rs"]
 mod networks;
 
 use drawing::chart::{self, AxisLabel, AxisScale, ChartLine, ChartPanel, ChartPoint};
+use experiments::figures as document;
 use schedules::alltoall::{AlltoallAlgorithm, plan_as};
 use schedules::synchronization::{SyncKind, SyncReduction};
 use schedules::{allgather, verify};
@@ -140,7 +141,7 @@ fn draw(directory: &Path) -> Result<(), AnyError> {
     }
     std::fs::create_dir_all(directory)?;
     std::fs::write(directory.join("scaling.svg"), picture(&rows))?;
-    std::fs::write(directory.join("scaling.md"), page(&rows)?)?;
+    document::write_part(directory, "scaling", &page(&rows)?)?;
     Ok(())
 }
 

@@ -88,7 +88,7 @@ impl CallCalibration {
         CallCalibration { calls }
     }
 
-    /// From the calls that heddle's authors measured: docs/predictions.md.
+    /// From the calls that heddle's authors measured: docs/figures.md.
     pub fn shipped() -> &'static CallCalibration {
         static SHIPPED: OnceLock<CallCalibration> = OnceLock::new();
         SHIPPED.get_or_init(|| {

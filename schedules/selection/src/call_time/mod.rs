@@ -19,7 +19,7 @@
 //! | [`MEET`] | an eighth | of the octets for a host, those that come while others do, in heddle's lab |
 //! | [`FIRST`] | 28,960 octets | what a connection sends in two round trips: RFC 6928 |
 //! | [`TIMER`] | 200 ms | the least retransmission timer of Linux (`TCP_RTO_MIN`) |
-//! | [`WAKE`] | 45 us | a process is woken by a message (docs/fast-networks.md) |
+//! | [`WAKE`] | 45 us | a process is woken by a message (docs/figures.md) |
 //! | [`MESSAGE`] | 10 us | processor time of a message, at both of its ends |
 //! | [`COPIED`] | 1 GB/s | what a core copies in memory |
 mod overflow;

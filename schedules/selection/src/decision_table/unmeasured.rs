@@ -4,7 +4,7 @@
 //! and waits for retransmission timers, or where it sends the same block over a slow link again and
 //! again. It costs some processor time a step. So it is taken from the size on from which the gain
 //! is larger than the cost, for the links and the ranks of the process set. The figures are from
-//! heddle's own emulated clusters: docs/what-was-tried.md.
+//! heddle's own emulated clusters: docs/figures.md.
 use super::{Collective, DataCarrier, DecisionEntry, DecisionGrounds, DecisionTable, Way};
 use crate::call_time::{AlltoallTime, smallest_overflowing_block};
 use inventory::tree::NodeNumber;

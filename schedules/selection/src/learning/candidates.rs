@@ -49,12 +49,12 @@ const FAR_BELOW: f64 = 16.0;
 /// Ways of which the model says that they take so many times as long as the first are not tried.
 const HOPELESS: f64 = 2.0;
 /// The library's own routine, where the table goes over TCP: it loses segments, 1.0 to 8 in
-/// docs/mpi-runtime.md.
+/// heddle's lab.
 const LIBRARY: f64 = 3.0;
 /// The same with blocks less than so many times the size from which the table goes over TCP, and
 /// with blocks whose sizes each rank knows in part: nobody knows whether TCP is ahead.
 const IN_DOUBT: (u64, f64) = (4, 1.3);
-/// MPI carries a schedule less tightly than TCP: 0.6 to 1.5 in docs/tuning.md. Where both are in doubt,
+/// MPI carries a schedule less tightly than TCP: 0.6 to 1.5 in heddle's lab. Where both are in doubt,
 /// TCP is tried first: a schedule that gains over MPI gains more over TCP.
 const BY_MESSAGES: f64 = 1.25;
 const AFTER_TCP: f64 = 1.05;
