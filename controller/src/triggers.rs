@@ -1,5 +1,6 @@
 //! The tables to read again after a switch's cheap counters moved, or after it sent a trap: only
-//! those that can have changed.
+//! those that can have changed. Traps of one kind cost one look a second, the last one included:
+//! anybody can send them.
 use inventory::observation::{DevicePulse, DeviceTable};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;

@@ -1,4 +1,5 @@
-//! Hold-down: a change is believed only after the network held still for some time.
+//! Hold-down: a change is believed only after the network held still for some time. A trap or a
+//! counter is a hint: it begins the times of a change only where a change follows it.
 use super::candidate::{EpochCandidate, PublishedNetwork};
 use super::further_networks;
 use inventory::difference::TopologyDifference;

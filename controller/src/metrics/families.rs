@@ -1,5 +1,6 @@
 //! The table of all metrics, by Prometheus' conventions: base units (seconds, bytes, ratios), and
-//! `_total` for counters.
+//! `_total` for counters. A sample has the values of its family's labels in their order, so no two
+//! differ in labels. A register of counters would copy what a snapshot has, and keep links that went.
 use std::fmt::Write;
 
 /// The type of a metric.

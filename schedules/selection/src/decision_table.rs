@@ -1,4 +1,5 @@
-//! The decision table: the way of a collective at each block size.
+//! The decision table: the way of a collective at each block size. Between two measured sizes a way
+//! must have won at both.
 mod collective;
 mod learned;
 mod table_form;
