@@ -10,6 +10,10 @@ const MOST_COLUMNS: usize = 120;
 /// The documents that everybody reads first, with their most words, as `wc -w` counts them.
 const MOST_WORDS: &[(&str, usize)] = &[("README.md", 1200), ("ARCHITECTURE.md", 900)];
 
+/// The most words of all documents together. A new page makes room for itself: one fact stands on one
+/// page, and figures are rows of docs/figures.md.
+const MOST_WORDS_OF_ALL: usize = 42_000;
+
 /// The lines outside of examples, with their numbers from 1 on. An example is indented by four
 /// columns after an empty line, or stands between fences.
 fn prose(text: &str) -> Vec<(usize, &str)> {
@@ -167,6 +171,18 @@ fn the_first_documents_are_short() {
         let words = words.split_whitespace().count();
         assert!(words <= *most, "{document}: {words} words, at most {most}");
     }
+}
+
+#[test]
+fn the_documents_together_are_short() {
+    let words: usize = documents()
+        .iter()
+        .map(|document| document.code.split_whitespace().count())
+        .sum();
+    assert!(
+        words <= MOST_WORDS_OF_ALL,
+        "all documents: {words} words, at most {MOST_WORDS_OF_ALL}"
+    );
 }
 
 #[test]
