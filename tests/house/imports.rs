@@ -75,9 +75,17 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("shim", &["passes", "presence"]),
     ("passes", &[]),
     ("presence", &[]),
+    ("wire", &["inventory", "schedules"]),
     (
         "runtime",
-        &["schedules", "selection", "trace", "inventory", "directory"],
+        &[
+            "schedules",
+            "selection",
+            "trace",
+            "inventory",
+            "directory",
+            "wire",
+        ],
     ),
     ("helper", &["runtime"]),
     ("openmpi", BACKEND),
@@ -179,6 +187,7 @@ fn pure_crates_cannot_reach_io() {
         "selection",
         "trace",
         "drawing",
+        "wire",
     ] {
         let start = metadata
             .workspace_packages()

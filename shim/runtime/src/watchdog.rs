@@ -108,23 +108,6 @@ pub fn end_wait() {
     }
 }
 
-/// Tells what a call waits for: each thing with its phase of so many, counted from 0. `unit` is the
-/// schedule's word for a phase.
-pub fn describe_wait(call: &str, awaited: &[(u32, String)], unit: &str, phases: u32) -> String {
-    let parts: Vec<String> = awaited
-        .iter()
-        .map(|(phase, what)| format!("{what} ({unit} {} of {phases})", phase + 1))
-        .collect();
-    format!(
-        "{call}: {}",
-        if parts.is_empty() {
-            "its last tokens to go".to_owned()
-        } else {
-            parts.join(", ")
-        }
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,11 +5,12 @@ use super::MeshError;
 use super::arrival_meter::ArrivalMeter;
 use super::mesh_listener::UNKNOWN;
 use super::peer::MeshPeer;
-use super::stream_pace::StreamPace;
 use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags, EpollTimeout};
 use schedules::transfers::part::SyncToken;
 use std::io::{self, ErrorKind, Read};
 use std::time::Duration;
+use wire::links::{PeerLinks, payload_rate};
+use wire::stream_pace::StreamPace;
 
 /// The events awaited at both connections of a peer: changes, not states.
 pub(super) const FLAGS: EpollFlags = EpollFlags::EPOLLIN
@@ -41,8 +42,11 @@ pub(super) fn wait<'e>(
 
 /// Octets a second at which the fastest way passes payload on; 0 where no rate is known.
 pub(super) fn fastest(peers: &[Option<MeshPeer>]) -> f64 {
-    let paces = peers.iter().flatten().filter_map(MeshPeer::pace_now);
-    let rates = paces.map(super::socket::payload_rate);
+    let paces = peers
+        .iter()
+        .flatten()
+        .filter_map(|peer| peer.links.slowest());
+    let rates = paces.map(payload_rate);
     rates.fold(0.0, f64::max)
 }
 
@@ -152,10 +156,16 @@ impl TcpMesh {
         self.patience = times;
     }
 
-    /// The time that so many octets take to a rank, where they are alone on the way.
-    pub(super) fn planned_time(&mut self, rank: u32, octets: usize) -> Option<Duration> {
-        let rate = super::socket::payload_rate(self.peer(rank).ok()?.pace_now()?);
-        Duration::try_from_secs_f64(self.patience * octets as f64 / rate).ok()
+    /// See [`TcpMesh::be_patient`].
+    pub(super) fn patience(&self) -> f64 {
+        self.patience
+    }
+
+    /// By rank: the links to it.
+    pub(super) fn links(&self) -> Vec<PeerLinks> {
+        let links = |peer: &Option<MeshPeer>| peer.as_ref().map(|peer| peer.links);
+        let all = self.peers.iter().map(links);
+        all.map(Option::unwrap_or_default).collect()
     }
 
     /// This rank waits for no more tokens in this call: they may come in later ones. Blocks that come
@@ -173,18 +183,12 @@ impl TcpMesh {
             .for_each(|peer| peer.mark(class));
     }
 
-    /// `least` octets, or what passes on the slowest way while a rank is woken, if that is more.
-    pub(super) fn few(&self, least: usize) -> usize {
-        let paces = self.peers.iter().flatten().filter_map(|peer| peer.pace);
-        paces.map(|pace| pace.few(least)).min().unwrap_or(least)
-    }
-
     /// How fast blocks came from each rank since this was asked last, as shares of the rate of the
     /// slowest link on their way.
     pub fn take_arrivals(&mut self) -> Vec<Option<f64>> {
         let rates = self.meter.take();
         let share = |(peer, rate): (&Option<MeshPeer>, Option<f64>)| {
-            Some(rate? / super::socket::payload_rate(peer.as_ref()?.pace_now()?))
+            Some(rate? / payload_rate(peer.as_ref()?.links.slowest()?))
         };
         self.peers.iter().zip(rates).map(share).collect()
     }
@@ -199,25 +203,9 @@ impl TcpMesh {
     pub fn know_frame_times(&mut self, time: impl Fn(u32) -> Duration) {
         for (rank, peer) in (0..).zip(&mut self.peers) {
             if let Some(peer) = peer {
-                peer.frame_time = time(rank);
+                peer.links.frame_time = time(rank);
             }
         }
-    }
-
-    /// The number of octets of a piece from a rank, `whole` octets long, after which each of these
-    /// tokens is given.
-    pub(super) fn due(
-        &mut self,
-        rank: u32,
-        tokens: &[SyncToken],
-        whole: usize,
-    ) -> Result<Vec<(SyncToken, usize)>, MeshError> {
-        let pace = self.peer(rank)?.pace_now();
-        let due = |&token: &SyncToken| {
-            let lead = self.peer(token.peer)?.lead(pace);
-            Ok((token, whole - lead.min(whole / 4)))
-        };
-        tokens.iter().map(due).collect()
     }
 
     /// Begins a call and gives the tokens that came too early, if they are of it.

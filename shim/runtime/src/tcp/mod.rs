@@ -18,10 +18,9 @@
 //! | `peer` | the two connections with one rank, and when the kernel wakes this one |
 //! | [`descriptors`] | whether the process may open as many sockets |
 //! | `arrival_meter` | how fast blocks come from each rank |
-//! | `carrier` | a rank's part of any schedule: blocks, and tokens |
+//! | `carrier` | a rank's part of any schedule: the octets of its blocks, as the core wants them |
 //! | [`relay`] | a rank's share of a reduction or broadcast along the ring |
 //! | `socket` | options of a socket |
-//! | `stream_pace` | what follows from the rates on the way to a rank |
 mod arrival_meter;
 mod carrier;
 pub mod descriptors;
@@ -31,13 +30,11 @@ pub mod mesh_listener;
 mod peer;
 pub mod relay;
 mod socket;
-mod stream_pace;
-mod window;
 
 pub use carrier::ArrivedBlocks;
 pub use mesh::TcpMesh;
 pub use mesh_listener::MeshListener;
-pub use stream_pace::StreamPace;
+pub use wire::stream_pace::StreamPace;
 
 use std::io;
 

@@ -1,12 +1,12 @@
 //! Another rank, by both connections with it. The kernel wakes this rank only for what lets it go
 //! on: for a chunk that has come whole, not for each of its frames, and for a block that has gone,
 //! not for each bit of room.
-use super::stream_pace::StreamPace;
 use super::{MeshError, socket};
 use inventory::BitsPerSec;
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::net::TcpStream;
-use std::time::Duration;
+use wire::links::PeerLinks;
+use wire::stream_pace::StreamPace;
 
 /// Octets that come before this rank is woken for them, at most. More would save little and leave
 /// less of the receive buffer, 128 kB at first, to what comes until they are taken.
@@ -18,15 +18,6 @@ const AHEAD: usize = 128 * 1024;
 /// A block counts as sent when so many octets of it, or fewer, wait: the next one is then on its
 /// way when the last octet has gone.
 const GONE: usize = 8 * 1024;
-
-/// A token is given before the last octet of a block has come: so much earlier as the rank that
-/// waits for it needs to wake,
-const WAKING: Duration = Duration::from_micros(200);
-/// and as long as so many frames take on each link to it: the token's own, and those that it stands
-/// behind. More would let the next block run into this one, and queues of trunks hold up tokens.
-const FRAMES: f64 = 1.5;
-/// Octets that a token is given early where no rate is known.
-const LEAD: usize = 8 * 1024;
 
 #[derive(Debug)]
 pub(super) struct MeshPeer {
@@ -41,9 +32,7 @@ pub(super) struct MeshPeer {
     /// It gives no more tokens: it has ended, which a rank may as soon as its own part of the last
     /// call is over.
     pub(super) ended: bool,
-    /// The time of a frame on all links to it together.
-    pub(super) frame_time: Duration,
-    pub(super) pace: Option<StreamPace>,
+    pub(super) links: PeerLinks,
     /// The last settings of the kernel: octets that may wait to be sent, and octets that come before
     /// it wakes this rank.
     room: usize,
@@ -60,8 +49,7 @@ impl MeshPeer {
             unsent: Vec::new(),
             partial: Vec::new(),
             ended: false,
-            frame_time: Duration::ZERO,
-            pace: None,
+            links: PeerLinks::default(),
             room: usize::MAX,
             awaited: 1,
         })
@@ -70,10 +58,10 @@ impl MeshPeer {
     /// Sends blocks as these links allow; `None`: as fast as it goes.
     pub(super) fn pace(&mut self, wanted: Option<StreamPace>) -> io::Result<()> {
         let timers = |pace: Option<StreamPace>| pace.and_then(StreamPace::of_timers);
-        if timers(self.pace) != timers(wanted) {
+        if timers(self.links.pace) != timers(wanted) {
             socket::pace(&self.out, timers(wanted).unwrap_or(BitsPerSec(u64::MAX)))?;
         }
-        self.pace = wanted;
+        self.links.pace = wanted;
         Ok(())
     }
 
@@ -81,19 +69,6 @@ impl MeshPeer {
     pub(super) fn mark(&self, class: u8) {
         // A kernel that refuses is slower, and no less right.
         let _ = socket::mark(&self.back, class);
-    }
-
-    /// The rate at which blocks go to it and come from it.
-    pub(super) fn pace_now(&self) -> Option<BitsPerSec> {
-        self.pace.map(|pace| pace.slowest)
-    }
-
-    /// A token for this rank is given so many octets of a block, which comes at this pace, early.
-    pub(super) fn lead(&self, pace: Option<BitsPerSec>) -> usize {
-        let time = WAKING + self.frame_time.mul_f64(FRAMES);
-        pace.map_or(LEAD, |pace| {
-            (socket::payload_rate(pace) * time.as_secs_f64()) as usize
-        })
     }
 
     /// Lets the kernel acknowledge every second segment of what comes next, also after a pause. By
@@ -148,7 +123,7 @@ impl MeshPeer {
     /// True if all but a few of the octets that were written have gone on the wire.
     pub(super) fn is_mostly_sent(&mut self) -> io::Result<bool> {
         // Room is told of when half of it is free.
-        let gone = self.pace.map_or(GONE, |pace| pace.few(GONE));
+        let gone = self.links.pace.map_or(GONE, |pace| pace.few(GONE));
         self.room(2 * gone)?;
         Ok(socket::unsent(&self.out)? <= gone)
     }
@@ -210,7 +185,7 @@ impl MeshPeer {
     /// Wakes this rank when so many octets have come, or a chunk of them; what has come already
     /// counts.
     pub(super) fn wake_at(&mut self, octets: usize) -> io::Result<()> {
-        let chunk = if self.pace.is_some_and(StreamPace::is_fast) {
+        let chunk = if self.links.pace.is_some_and(StreamPace::is_fast) {
             CHUNK_OF_FAST
         } else {
             CHUNK
@@ -230,7 +205,7 @@ mod tests {
     use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
     use std::net::TcpListener;
     use std::os::fd::AsFd;
-    use std::time::Instant;
+    use std::time::{Duration, Instant};
 
     /// A peer, and the other end of what it sends and of what it receives.
     fn peer() -> (MeshPeer, TcpStream, TcpStream) {

@@ -8,6 +8,7 @@ use std::ffi::c_int;
 use std::io;
 use std::net::TcpStream;
 use std::os::fd::AsRawFd;
+use wire::links::payload_rate;
 
 /// `SIOCOUTQNSD` of linux/sockios.h, which libc does not name.
 const SIOCOUTQNSD: libc::Ioctl = 0x894B;
@@ -111,11 +112,6 @@ pub(super) fn mark(stream: &TcpStream, class: u8) -> io::Result<()> {
 /// pause, and may again later: this holds for what comes next.
 pub(super) fn acknowledge_seldom(stream: &TcpStream) -> io::Result<()> {
     set::<c_int>(stream, libc::IPPROTO_TCP, libc::TCP_QUICKACK, 0)
-}
-
-/// Octets of payload in a second on a link of this rate.
-pub(super) fn payload_rate(rate: BitsPerSec) -> f64 {
-    rate.0 as f64 / 8.0 / schedules::bound::WIRE_PER_PAYLOAD
 }
 
 /// Sends no faster than a link of this rate passes payload on: bursts would only queue in switches.

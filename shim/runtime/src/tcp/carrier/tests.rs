@@ -153,7 +153,7 @@ fn on_crowded_links_turns_end_and_every_byte_comes() {
         mesh.peers
             .iter_mut()
             .flatten()
-            .for_each(|peer| peer.pace = pace(BELIEVED));
+            .for_each(|peer| peer.links.pace = pace(BELIEVED));
         for call in 0..3 {
             exchange(&mut mesh, &part, call, |_, _| 400_000).unwrap();
         }

@@ -24,19 +24,19 @@ pub struct StreamPace {
 
 impl StreamPace {
     /// The rate at which timers send the stream, if they do.
-    pub(super) fn of_timers(self) -> Option<BitsPerSec> {
+    pub fn of_timers(self) -> Option<BitsPerSec> {
         let card_does = self.slowest >= FAST && self.own <= self.slowest;
         (!card_does).then_some(self.slowest)
     }
 
     /// `least`, or the octets that pass while a rank is woken, if those are more.
-    pub(super) fn few(self, least: usize) -> usize {
+    pub fn few(self, least: usize) -> usize {
         let passing = u128::from(self.slowest.0) * WAKING.as_nanos() / 8_000_000_000;
         usize::try_from(passing).map_or(least, |passing| passing.max(least))
     }
 
     /// True if a chunk of many octets lasts no longer than others do on slow links.
-    pub(super) fn is_fast(self) -> bool {
+    pub fn is_fast(self) -> bool {
         self.slowest >= FAST
     }
 }

@@ -1,12 +1,11 @@
 //! The octets that this rank may have under way, in a call whose blocks wait for no tokens: so few
 //! that the queues of switches hold those of all ranks. TCP's acknowledgements say what has come.
-use super::MeshError;
-use super::mesh::TcpMesh;
-use super::peer::MeshPeer;
+use crate::shell::WireShell;
 use inventory::Bytes;
 
 /// The octets of a call that were sent and that may not have come yet.
-pub(super) struct SendWindow {
+#[derive(Debug)]
+pub struct SendWindow {
     /// `None`: no limit.
     limit: Option<usize>,
     /// Octets by rank, at least those that are under way.
@@ -15,7 +14,8 @@ pub(super) struct SendWindow {
 }
 
 impl SendWindow {
-    pub(super) fn new(limit: Option<Bytes>) -> SendWindow {
+    /// Nothing is under way.
+    pub fn new(limit: Option<Bytes>) -> SendWindow {
         SendWindow {
             limit: limit.map(|limit| usize::try_from(limit.0).unwrap_or(usize::MAX)),
             sent: Vec::new(),
@@ -24,26 +24,30 @@ impl SendWindow {
     }
 
     /// True if there is a limit.
-    pub(super) fn is_limited(&self) -> bool {
+    pub fn is_limited(&self) -> bool {
         self.limit.is_some()
     }
 
     /// True if the last octets that were to go have to wait for others to come. Nothing tells when
     /// they have.
-    pub(super) fn is_full(&self) -> bool {
+    pub fn is_full(&self) -> bool {
         self.is_full
     }
 
     /// The part of `wanted` octets that may go now: all or none, as the end of a block that is cut
     /// is acknowledged late. A block that is longer than the window goes alone.
-    pub(super) fn room(&mut self, mesh: &mut TcpMesh, wanted: usize) -> Result<usize, MeshError> {
+    pub(crate) fn room<S: WireShell>(
+        &mut self,
+        shell: &mut S,
+        wanted: usize,
+    ) -> Result<usize, S::Failure> {
         let Some(limit) = self.limit else {
             return Ok(wanted);
         };
         self.is_full = false;
         if !self.fits(wanted, limit) {
             for (rank, octets) in &mut self.sent {
-                *octets = mesh.peer(*rank)?.under_way()?;
+                *octets = shell.under_way(*rank)?;
             }
             self.sent.retain(|(_, octets)| *octets > 0);
             self.is_full = !self.fits(wanted, limit);
@@ -56,16 +60,8 @@ impl SendWindow {
         under_way == 0 || under_way.saturating_add(wanted) <= limit
     }
 
-    /// A block from this peer has come whole: where the peer has a window, too, it waits for the
-    /// acknowledgement of the last octets. The kernel would send that 40 ms later.
-    pub(super) fn block_came(&self, peer: &MeshPeer) {
-        if self.is_limited() {
-            peer.acknowledge_now();
-        }
-    }
-
     /// Counts octets that went to a rank.
-    pub(super) fn sent(&mut self, rank: u32, octets: usize) {
+    pub(crate) fn sent(&mut self, rank: u32, octets: usize) {
         if self.limit.is_none() || octets == 0 {
             return;
         }
