@@ -14,6 +14,7 @@ use crate::BitsPerSec;
 use crate::name_ranges::fold;
 use crate::tree::{Tree, TreeCable, TreeError};
 use petgraph::unionfind::UnionFind;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// The most stages that are found by loops instead of levels.
@@ -245,10 +246,14 @@ impl StageLevels {
                 }
             }
         }
+        // Without hosts nothing tells leaves from spines, of which there usually are fewer.
         let loops = common.into_iter().filter(|(_, shared)| *shared > 1);
         loops
+            .min_by_key(|((one, other), shared)| {
+                let hosts = own_hosts[one] + own_hosts[other];
+                (hosts, Reverse(*shared), *one, *other)
+            })
             .map(|(ends, _)| ends)
-            .min_by_key(|(one, other)| (own_hosts[one] + own_hosts[other], *one, *other))
     }
 }
 

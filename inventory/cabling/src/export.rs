@@ -5,11 +5,13 @@ mod slurm;
 pub use graphviz::dot;
 pub use slurm::{slurm, slurm_yaml};
 
+use indexmap::IndexMap;
+use inventory::BitsPerSec;
 use inventory::counted;
 use inventory::name_ranges::fold;
 use inventory::natural_order::natural;
-use inventory::topology::{Link, LinkGrade, LinkState, NodeKind, Topology};
-use std::collections::HashSet;
+use inventory::topology::{Link, LinkGrade, LinkState, Node, NodeKind, Topology};
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
 /// The network as a drawing of a tree: switches from the root bridge down over links that carry
@@ -36,8 +38,10 @@ pub fn text(topology: &Topology) -> String {
 
 /// The drawing of one network.
 pub fn tree(topology: &Topology) -> String {
+    let stages = topology.stages();
     let mut drawing = TreeDrawing {
         topology,
+        stages: &stages,
         out: String::new(),
         drawn: HashSet::new(),
         used: HashSet::new(),
@@ -53,9 +57,10 @@ pub fn tree(topology: &Topology) -> String {
         .chain(&topology.further_root_bridges)
         .map(String::as_str);
     for name in roots.chain(inner) {
-        if drawing.drawn.insert(name) {
-            let _ = writeln!(drawing.out, "{name}{}", drawing.remark(name));
-            drawing.below(name, "");
+        let node = drawing.node(name);
+        if drawing.drawn.insert(node) {
+            let _ = writeln!(drawing.out, "{node}{}", drawing.remark(node));
+            drawing.below(node, "");
         }
     }
     let TreeDrawing {
@@ -71,7 +76,7 @@ pub fn tree(topology: &Topology) -> String {
         .filter(|(i, _)| !used.contains(i))
         .map(|(_, l)| l)
         .collect();
-    write_others(&mut out, &others);
+    write_others(&mut out, &others, &stages);
     write_clusters(&mut out, topology);
     let lost: Vec<&str> = topology
         .of(NodeKind::Host)
@@ -84,7 +89,7 @@ pub fn tree(topology: &Topology) -> String {
 }
 
 /// The links that are not in the tree.
-fn write_others(out: &mut String, links: &[&Link]) {
+fn write_others(out: &mut String, links: &[&Link], stages: &HashMap<&str, String>) {
     for (i, link) in links.iter().enumerate() {
         let head = if i == 0 { "\nnot in the tree\n" } else { "" };
         let _ = writeln!(
@@ -93,7 +98,7 @@ fn write_others(out: &mut String, links: &[&Link]) {
             end(&link.a, &link.a_port),
             end(&link.b, &link.b_port),
             link.rate_bps,
-            why_not(link)
+            why_not(link, stages)
         );
     }
 }
@@ -113,77 +118,130 @@ fn write_clusters(out: &mut String, topology: &Topology) {
     }
 }
 
-/// An unfinished drawing of a tree.
+/// An unfinished drawing of a tree. Its nodes are stages, and switches and hosts that are in none.
 struct TreeDrawing<'a> {
     topology: &'a Topology,
+    stages: &'a HashMap<&'a str, String>,
     out: String,
     drawn: HashSet<&'a str>,
     used: HashSet<usize>,
 }
 
+/// The links that lead from a drawn node to one other.
+struct Branch<'a> {
+    node: &'a str,
+    /// Their numbers.
+    links: Vec<usize>,
+    /// The ports at the drawn node.
+    ports: Vec<String>,
+    far_port: &'a str,
+}
+
+impl Branch<'_> {
+    /// The ports' names; those of several switches may be equal.
+    fn ports(&self) -> String {
+        let mut ports = self.ports.clone();
+        ports.sort_unstable();
+        ports.dedup();
+        fold(ports)
+    }
+}
+
 impl<'a> TreeDrawing<'a> {
-    fn below(&mut self, name: &'a str, indent: &str) {
-        let links = self
-            .topology
-            .links
-            .iter()
-            .enumerate()
-            .filter(|(_, l)| l.carries_frames());
-        let mut down: Vec<(usize, &str, &str, &str)> = links
-            .filter_map(|(i, l)| match () {
-                () if l.a == name => Some((i, l.a_port.as_str(), l.b.as_str(), l.b_port.as_str())),
-                () if l.b == name => Some((i, l.b_port.as_str(), l.a.as_str(), l.a_port.as_str())),
-                () => None,
-            })
-            .filter(|(_, _, other, _)| !self.drawn.contains(other))
-            .collect();
-        down.sort_by_cached_key(|(_, port, other, _)| (natural(port), natural(other)));
+    /// The stage of a switch, or the node itself.
+    fn node(&self, name: &'a str) -> &'a str {
+        self.stages.get(name).map_or(name, String::as_str)
+    }
+
+    fn below(&mut self, node: &'a str, indent: &str) {
+        let down = self.branches(node);
         let width = down
             .iter()
-            .map(|(_, port, ..)| port.chars().count())
-            .max()
-            .unwrap_or_default();
-        for (n, (i, port, other, far)) in down.iter().enumerate() {
-            if !self.drawn.insert(other) {
+            .map(|branch| branch.ports().chars().count())
+            .max();
+        let width = width.unwrap_or_default();
+        for (n, branch) in down.iter().enumerate() {
+            if !self.drawn.insert(branch.node) {
                 continue;
             }
-            self.used.insert(*i);
+            self.used.extend(&branch.links);
             let last = n + 1 == down.len();
-            let (branch, deeper) = if last {
+            let (edge, deeper) = if last {
                 ("└─", "   ")
             } else {
                 ("├─", "│  ")
             };
-            let link = &self.topology.links[*i];
-            let sure = if link.grade == LinkGrade::Inferred {
-                "  inferred"
-            } else {
-                ""
+            let links = branch.links.iter().map(|i| &self.topology.links[*i]);
+            let rate = links
+                .clone()
+                .map(|link| link.rate_bps.0)
+                .fold(0, u64::saturating_add);
+            let sure = match links.clone().any(|link| link.grade == LinkGrade::Inferred) {
+                true => "  inferred",
+                false => "",
+            };
+            let ways = match branch.links.len() {
+                1 => String::new(),
+                ways => format!("  {ways} ways"),
             };
             let _ = writeln!(
                 self.out,
-                "{indent}{branch} {port:width$} {:>5}  {}{}{sure}",
-                link.rate_bps,
-                end(other, far),
-                self.remark(other)
+                "{indent}{edge} {:width$} {:>5}  {}{}{ways}{sure}",
+                branch.ports(),
+                BitsPerSec(rate),
+                end(branch.node, branch.far_port),
+                self.remark(branch.node)
             );
-            self.below(other, &format!("{indent}{deeper}"));
+            self.below(branch.node, &format!("{indent}{deeper}"));
         }
     }
 
-    fn remark(&self, name: &str) -> String {
-        let root = if self.topology.is_root_bridge(name) {
-            "  root bridge"
-        } else {
-            ""
-        };
-        let node = self.topology.nodes.iter().find(|n| n.name == name);
-        let stale = if node.is_some_and(|n| n.stale) {
-            "  stale"
-        } else {
-            ""
-        };
-        let kind = match node.map(|n| n.kind) {
+    /// The branches of a node to others that are not drawn yet, by their ports.
+    fn branches(&self, node: &'a str) -> Vec<Branch<'a>> {
+        let mut found: IndexMap<&str, Branch<'a>> = IndexMap::new();
+        let links = self.topology.links.iter().enumerate();
+        for (i, link) in links.filter(|(_, link)| link.carries_frames()) {
+            let [a, b] = [&link.a, &link.b].map(|name| self.node(name));
+            let (far, port, far_port) = match () {
+                () if a == b => continue,
+                () if a == node => (b, &link.a_port, &link.b_port),
+                () if b == node => (a, &link.b_port, &link.a_port),
+                () => continue,
+            };
+            if self.drawn.contains(far) {
+                continue;
+            }
+            let branch = found.entry(far).or_insert_with(|| Branch {
+                node: far,
+                links: Vec::new(),
+                ports: Vec::new(),
+                far_port,
+            });
+            // Of several links only those side by side go together; others stand below the tree.
+            if branch.links.is_empty() || link.state == LinkState::Multipath {
+                branch.links.push(i);
+                branch.ports.push(port.clone());
+            }
+            if branch.links.len() > 1 {
+                branch.far_port = "";
+            }
+        }
+        let mut branches: Vec<Branch<'a>> = found.into_values().collect();
+        branches.sort_by_cached_key(|branch| {
+            let first = branch.ports.iter().map(|port| natural(port)).min();
+            (first, natural(branch.node))
+        });
+        branches
+    }
+
+    fn remark(&self, node: &str) -> String {
+        let members = self.topology.nodes.iter();
+        let is_member = |member: &&Node| self.node(&member.name) == node;
+        let members: Vec<&Node> = members.filter(is_member).collect();
+        let is_root = |member: &&&Node| self.topology.is_root_bridge(&member.name);
+        let root = members.iter().find(is_root).map_or("", |_| "  root bridge");
+        let stale = members.iter().find(|n| n.stale).map_or("", |_| "  stale");
+        let kind = match members.first().map(|member| member.kind) {
             Some(NodeKind::Router) => "  router",
             Some(NodeKind::Unmanaged) => "  unmanaged",
             _ => "",
@@ -200,21 +258,23 @@ fn end(name: &str, port: &str) -> String {
     }
 }
 
-fn why_not(link: &Link) -> &'static str {
+fn why_not(link: &Link, stages: &HashMap<&str, String>) -> &'static str {
+    let [a, b] = [&link.a, &link.b].map(|end| stages.get(end.as_str()));
     match (link.grade, link.state) {
+        _ if a.is_some() && a == b => "between switches side by side",
         (LinkGrade::Ambiguous, _) => "ambiguous",
         (_, LinkState::Blocked) => "blocked",
         (_, LinkState::Unknown) => "STP state unknown",
         (_, LinkState::Forwarding) => "closes a loop",
-        (_, LinkState::Multipath) => "flows spread over it, too",
+        (_, LinkState::Multipath) => "one of several ways",
     }
 }
 
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use inventory::BitsPerSec;
-    use inventory::topology::{Cluster, Node};
+
+    use inventory::topology::Cluster;
 
     pub(super) fn sample() -> Topology {
         let node = |name: &str, kind| Node {
@@ -304,5 +364,41 @@ seen nowhere
         let mut t = sample();
         t.links[3].state = LinkState::Forwarding;
         assert!(text(&t).contains("closes a loop"), "{}", text(&t));
+    }
+
+    #[test]
+    fn what_is_side_by_side_is_one_node_with_the_sum_of_its_ways() {
+        let node = |name: &str, kind| Node::new(name, kind);
+        let spines = ["t1", "t2", "t3"].map(|name| node(name, NodeKind::Router));
+        let leaves = ["l1", "l2"].map(|name| node(name, NodeKind::Switch));
+        let way = |leaf: &str, port: u32, spine: &str| Link {
+            a: leaf.into(),
+            a_port: format!("up{port}"),
+            b: spine.into(),
+            b_port: format!("down-{leaf}"),
+            members: vec![],
+            rate_bps: BitsPerSec(40_000_000_000),
+            state: LinkState::Multipath,
+            grade: LinkGrade::Certain,
+            evidence: vec![],
+        };
+        let ways = ["l1", "l2"].map(|leaf| (1..=3).map(move |n| way(leaf, n, &format!("t{n}"))));
+        let host = |leaf: &str, host: &str| Link {
+            b: host.into(),
+            b_port: "eth0".into(),
+            state: LinkState::Forwarding,
+            ..way(leaf, 9, "t1")
+        };
+        let hosts = ["n0", "n1"].map(|name| node(name, NodeKind::Host));
+        let uplinks = [host("l1", "n0"), host("l2", "n1")];
+        let topology = Topology {
+            nodes: leaves.into_iter().chain(spines).chain(hosts).collect(),
+            links: ways.into_iter().flatten().chain(uplinks).collect(),
+            ..Topology::default()
+        };
+        assert_eq!(
+            text(&topology),
+            "l1\n├─ up[1-3]  120G  t[1-3]  router  3 ways\n│  └─ down-l2  120G  l2  3 ways\n│     └─ up9   40G  n1 (eth0)\n└─ up9       40G  n0 (eth0)\n"
+        );
     }
 }
