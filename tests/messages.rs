@@ -126,7 +126,7 @@ fn links_that_make_no_tree_come_with_their_line() {
         (
             "{a: s1, b: s0}",
             "two links join s0 and s1, and both forward; frames would circle: leave one out, mark \
-             one `state: blocked`, or state an aggregate as one link with the sum of the rates",
+             one `state: blocked`, or mark members of an aggregate `state: multipath`",
         ),
         (
             "{a: s1, b: s9}",

@@ -13,6 +13,18 @@ pub(crate) async fn add_addresses(
     for (segment, member) in plan.places(node) {
         at(plan, wire, segment, member).await?;
     }
+    add_routes(plan, wire, node).await
+}
+
+/// Gives a node its routes, in the place of those that it had.
+pub(crate) async fn add_routes(
+    plan: &LabPlan,
+    wire: &NetlinkNamespace,
+    node: &str,
+) -> LabResult<()> {
+    for route in plan.routes(node) {
+        wire.add_route(&route).await?;
+    }
     Ok(())
 }
 
@@ -27,7 +39,7 @@ pub(crate) async fn restore_address(
     for (segment, member) in plan.places(node).filter(|(_, m)| m.port == port) {
         at(plan, wire, segment, member).await?;
     }
-    Ok(())
+    add_routes(plan, wire, node).await
 }
 
 async fn at(
@@ -53,15 +65,6 @@ async fn at(
         for other in stations.filter(|m| m.node != member.node) {
             wire.add_neighbour(index, other.address, other.mac).await?;
         }
-    }
-    for route in plan.routes(&member.node).iter().filter(|r| r.port == *port) {
-        wire.add_route(
-            port,
-            (route.network, route.prefix),
-            route.via,
-            member.address,
-        )
-        .await?;
     }
     Ok(())
 }

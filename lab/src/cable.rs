@@ -140,6 +140,7 @@ async fn set(
         }
         cable.cut = cut;
         cable.rate = rate.unwrap_or(cable.rate);
+        state.plan.cables[index] = cable.clone();
         for end in [&cable.a, &cable.b] {
             let wire = wire(&state.name, &end.node)?;
             if cut {
@@ -152,10 +153,22 @@ async fn set(
         if !cut && !cable.delay.is_zero() {
             relay::pace(&wire(&state.name, RELAY)?, index, &cable).await?;
         }
-        state.plan.cables[index] = cable.clone();
         changed.push(cable);
     }
+    if changed.iter().any(|cable| cable.spreads) {
+        renew_routes(state).await?;
+    }
     Ok(changed)
+}
+
+/// What a routing protocol does after a change.
+async fn renew_routes(state: &LabState) -> LabResult<()> {
+    let plan = &state.plan;
+    for node in plan.nodes.iter().filter(|node| plan.forwards(node)) {
+        let wire = wire(&state.name, &node.name)?;
+        address::add_routes(plan, &wire, &node.name).await?;
+    }
+    Ok(())
 }
 
 /// Adds a cable between two switches.
@@ -182,6 +195,7 @@ async fn add(
         delay,
         cut: false,
         expect_blocked: false,
+        spreads: false,
     };
     let wires = [a, b]
         .map(|node| Ok((node, wire(lab, node)?)))

@@ -138,7 +138,7 @@ fn snmpd_conf(node: &LabNode, plan: &LabPlan) -> String {
     let (services, bridge) = match node.kind {
         LabNodeKind::Router => (4, ""),
         _ => (
-            2,
+            if plan.forwards(node) { 6 } else { 2 },
             "pass_persist .1.3.6.1.2.1.17 /proc/1/exe lab bridge-mib br0\n",
         ),
     };
@@ -208,7 +208,7 @@ fn lldpd_conf(node: &LabNode, plan: &LabPlan) -> String {
         .map(|(_, m)| m.port.as_str())
         .collect();
     match node.kind {
-        LabNodeKind::Switch => ports.push("swp*"),
+        LabNodeKind::Switch => ports.extend(["swp*", "ge*"]),
         LabNodeKind::Router => ports.push("ge*"),
         LabNodeKind::Control | LabNodeKind::Host => {}
     }

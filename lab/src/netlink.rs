@@ -6,7 +6,7 @@
               switches them"
 )]
 use crate::error::{KernelErrorContext, LabError, LabResult};
-use crate::plan::LabOptions;
+use crate::plan::{LabOptions, SegmentRoute};
 use crate::port_shape::PortShape;
 use crate::relay::RelayPort;
 use crate::{departure, netns, tbf};
@@ -22,6 +22,7 @@ use rtnetlink::packet_route::link::{
 use rtnetlink::packet_route::route::{RouteAttribute, RouteMessage, RouteMetric};
 use rtnetlink::{
     LinkBridge, LinkBridgePort, LinkMessageBuilder, LinkUnspec, LinkVeth, RouteMessageBuilder,
+    RouteNextHopBuilder,
 };
 use std::fs::File;
 use std::io;
@@ -164,25 +165,30 @@ impl NetlinkNamespace {
         .await
     }
 
-    /// Routes packets for another subnet to a router; `source` is the interface's own address.
-    pub(crate) async fn add_route(
-        &self,
-        port: &str,
-        subnet: (Ipv4Addr, u8),
-        via: Ipv4Addr,
-        source: Ipv4Addr,
-    ) -> LabResult<()> {
-        let route = RouteMessageBuilder::<Ipv4Addr>::new()
-            .destination_prefix(subnet.0, subnet.1)
-            .gateway(via);
-        self.route(
-            port,
-            route
-                .output_interface(self.index(port).await?)
-                .pref_source(source)
-                .build(),
-        )
-        .await
+    /// Routes packets for another subnet to a router, or each flow to one of several.
+    pub(crate) async fn add_route(&self, route: &SegmentRoute) -> LabResult<()> {
+        let Some(first) = route.hops.first() else {
+            return Ok(());
+        };
+        let to =
+            RouteMessageBuilder::<Ipv4Addr>::new().destination_prefix(route.network, route.prefix);
+        if route.hops.len() == 1 {
+            let index = self.index(&first.port).await?;
+            let to = to.gateway(first.via).output_interface(index);
+            return self
+                .route(&first.port, to.pref_source(first.source).build())
+                .await;
+        }
+        let mut hops = Vec::new();
+        for hop in &route.hops {
+            let next = RouteNextHopBuilder::new_ipv4().interface(self.index(&hop.port).await?);
+            // An IPv4 route has an IPv4 router.
+            let next = next
+                .via(hop.via.into())
+                .map_err(|_| LabError::Refused(format!("{}: no IPv4 address", hop.via)))?;
+            hops.push(next.build());
+        }
+        self.route(&first.port, to.multipath(hops).build()).await
     }
 
     async fn route(&self, port: &str, mut route: RouteMessage) -> LabResult<()> {

@@ -60,6 +60,8 @@ pub(crate) fn forward(path: &Path) -> LabResult<()> {
         ("ipv4/conf/default/rp_filter", "0"),
         ("ipv4/conf/all/send_redirects", "0"),
         ("ipv4/conf/default/send_redirects", "0"),
+        // Of several ways a flow takes one, by addresses and ports.
+        ("ipv4/fib_multipath_hash_policy", "1"),
     ];
     within(path, || set(&settings))
 }

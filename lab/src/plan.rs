@@ -108,8 +108,8 @@ pub struct LabNode {
 pub struct PortEnd {
     /// The node.
     pub node: String,
-    /// Its interface: `swp3` of a switch, `ge1` of a router, `eth0` of a host. A switch or router is
-    /// managed through its `eth0`, a host through its `mgmt0`.
+    /// Its interface: `swp3` of a switch's bridge, `ge1` of a router or of a switch that routes, `eth0` of a
+    /// host. A switch or router is managed through its `eth0`, a host through its `mgmt0`.
     pub port: String,
 }
 
@@ -135,6 +135,9 @@ pub struct LabCable {
     pub cut: bool,
     /// True if the topology file expects STP to block it.
     pub expect_blocked: bool,
+    /// True if it is one of several ways: its ends route, and flows spread over all.
+    #[serde(default)]
+    pub spreads: bool,
 }
 
 impl LabCable {
@@ -224,16 +227,28 @@ impl LabPlan {
 
     /// A node's routes to the segments that it is not in.
     pub(crate) fn routes(&self, node: &str) -> Vec<SegmentRoute> {
-        segments::routes(&self.segments, &self.nodes, node)
+        segments::routes(self, node)
+    }
+
+    /// True for routers, and for switches with ways to others.
+    pub(crate) fn forwards(&self, node: &LabNode) -> bool {
+        let mut spreading = self.cables.iter().filter(|cable| cable.spreads);
+        let is_end = |cable: &LabCable| [&cable.a, &cable.b].iter().any(|e| e.node == node.name);
+        node.kind == LabNodeKind::Router || spreading.any(is_end)
     }
 
     /// The lowest port of a switch or router without a cable.
     pub(crate) fn free_port(&self, node: &str) -> PortEnd {
-        let kind = if self.routers().any(|r| r.name == node) {
-            "ge"
-        } else {
-            "swp"
-        };
+        let routes = self.routers().any(|r| r.name == node);
+        self.lowest_free(node, if routes { "ge" } else { "swp" })
+    }
+
+    /// The lowest port that routes without a cable.
+    pub(crate) fn free_routed_port(&self, node: &str) -> PortEnd {
+        self.lowest_free(node, "ge")
+    }
+
+    fn lowest_free(&self, node: &str, kind: &str) -> PortEnd {
         let taken = |port: &str| {
             self.cables
                 .iter()
@@ -263,7 +278,10 @@ impl LabPlan {
         let number = end
             .port
             .trim_start_matches(|c: char| c.is_ascii_alphabetic());
-        Mac([a, b, c, d, e, number.parse().unwrap_or(0)])
+        // A switch has ports that route beside those of its bridge.
+        let routed = node.kind == LabNodeKind::Switch && end.port.starts_with("ge");
+        let number: u8 = number.parse().unwrap_or(0);
+        Mac([a, b, c, d, e, number | if routed { 0x80 } else { 0 }])
     }
 
     /// True if some cable has a delay, so that the relay runs.

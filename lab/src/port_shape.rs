@@ -121,6 +121,7 @@ mod tests {
             delay,
             cut: false,
             expect_blocked: false,
+            spreads: false,
         };
         let options = LabOptions {
             segments,

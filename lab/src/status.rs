@@ -90,10 +90,10 @@ pub(crate) async fn status(state: &LabState) -> LabResult<LabStatus> {
     let mut ports = HashMap::new();
     for switch in plan.switches() {
         if let Some(path) = namespace(&state.name, &switch.name) {
-            ports.insert(
-                switch.name.as_str(),
-                NetlinkNamespace::open(&switch.name, &path)?.ports().await?,
-            );
+            let wire = NetlinkNamespace::open(&switch.name, &path)?;
+            let mut own = wire.ports().await?;
+            own.extend(forwarding(plan, &wire, &switch.name).await?);
+            ports.insert(switch.name.as_str(), own);
         }
     }
     for router in plan.routers() {
@@ -138,14 +138,17 @@ pub(crate) fn namespace(lab: &LabName, node: &str) -> Option<PathBuf> {
     InitIdentity::pid(lab, node).map(|pid| PathBuf::from(format!("/proc/{pid}/ns/net")))
 }
 
-/// A router's ports in the form of a bridge's.
+/// The ports that route, in the form of a bridge's.
 async fn forwarding(
     plan: &LabPlan,
     wire: &NetlinkNamespace,
     router: &str,
 ) -> LabResult<Vec<StpPortState>> {
     let mut ports = Vec::new();
-    for (_, member) in plan.places(router) {
+    for (_, member) in plan
+        .places(router)
+        .filter(|(_, m)| m.port.starts_with("ge"))
+    {
         let carrier = wire.port(&member.port).await?.carrier;
         ports.push(StpPortState {
             name: member.port.clone(),

@@ -95,7 +95,7 @@ async fn build(state: &LabState) -> LabResult<()> {
     for node in &plan.nodes {
         let path = netns::path(&state.name, &node.name);
         netns::create(&path)?;
-        if node.kind == LabNodeKind::Router {
+        if plan.forwards(node) {
             netns::forward(&path)?;
         }
         wires.insert(

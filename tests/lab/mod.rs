@@ -3,6 +3,7 @@
 mod building;
 mod commands;
 mod conditions;
+mod fabric;
 mod mpirun;
 mod names;
 mod network;

@@ -26,23 +26,23 @@ pub(crate) type SwitchPair = (NodeIx, NodeIx);
 
 /// What devices say about the links at their ports.
 #[derive(Clone, Copy)]
-pub(crate) struct LinkEnds<'a> {
+pub(crate) struct EndStatements<'a> {
     facts: &'a Facts<'a>,
     nodes: &'a [Node],
     unreported: &'a UnreportedMembers,
 }
 
-impl<'a> LinkEnds<'a> {
-    pub(crate) fn known(known: &'a Known<'a>) -> LinkEnds<'a> {
-        LinkEnds {
+impl<'a> EndStatements<'a> {
+    pub(crate) fn known(known: &'a Known<'a>) -> EndStatements<'a> {
+        EndStatements {
             facts: known.facts,
             nodes: &known.nodes,
             unreported: &known.unreported,
         }
     }
 
-    fn drafted(draft: &'a DraftNetwork<'_>) -> LinkEnds<'a> {
-        LinkEnds {
+    fn drafted(draft: &'a DraftNetwork<'_>) -> EndStatements<'a> {
+        EndStatements {
             facts: draft.facts,
             nodes: &draft.nodes,
             unreported: &draft.unreported,
@@ -148,7 +148,7 @@ impl<'a> LinkEnds<'a> {
 /// Settles the links that are ways beside others. Gives the pairs of switches that act as one.
 pub(crate) fn settle_ways(draft: &mut DraftNetwork<'_>) -> BTreeSet<SwitchPair> {
     let sure = draft.links.iter().filter(|link| is_sure(link));
-    let pairs = LinkEnds::drafted(draft).switch_pairs(sure.map(|link| &link.ends));
+    let pairs = EndStatements::drafted(draft).switch_pairs(sure.map(|link| &link.ends));
     settle_pairs(draft, &pairs);
     settle_members(draft);
     settle_routed(draft);
@@ -197,7 +197,7 @@ fn settle_pairs(draft: &mut DraftNetwork<'_>, pairs: &BTreeSet<SwitchPair>) {
 /// Cables between the same two switches that take no part in a spanning tree that both run: members of an
 /// aggregate. As ports of their own one of them would be blocked.
 fn settle_members(draft: &mut DraftNetwork<'_>) {
-    let ends = LinkEnds::drafted(draft);
+    let ends = EndStatements::drafted(draft);
     let mut beside: BTreeMap<SwitchPair, Vec<usize>> = BTreeMap::new();
     for (at, link) in draft.links.iter().enumerate() {
         let [a, b] = &link.ends;
@@ -226,7 +226,7 @@ fn settle_routed(draft: &mut DraftNetwork<'_>) {
     let looped = on_loops(draft, &open);
     let on_loop: HashSet<usize> = looped.iter().copied().collect();
     for at in open.into_iter().filter(|at| !on_loop.contains(at)) {
-        if LinkEnds::drafted(draft).is_routed(&draft.links[at].ends) {
+        if EndStatements::drafted(draft).is_routed(&draft.links[at].ends) {
             draft.links[at].state = LinkState::Forwarding;
             draft.links[at].evidence.push(Evidence::Routed);
         }
@@ -305,7 +305,7 @@ fn on_loops(draft: &DraftNetwork<'_>, links: &[usize]) -> Vec<usize> {
 /// True if no frame is bridged over a link: both ends route, or nobody was learned behind either although
 /// an end learns elsewhere.
 fn bridges_nothing(draft: &DraftNetwork<'_>, link: &DraftLink) -> bool {
-    let ends = LinkEnds::drafted(draft);
+    let ends = EndStatements::drafted(draft);
     let is_silent = link.ends.iter().all(|end| ends.learned_nobody(end));
     is_silent && (ends.is_routed(&link.ends) || link.ends.iter().any(|end| ends.learns(end.node)))
 }
@@ -366,6 +366,6 @@ fn is_open(draft: &DraftNetwork<'_>, link: &DraftLink) -> bool {
         && link
             .ends
             .iter()
-            .all(|end| LinkEnds::drafted(draft).is_inner(end))
+            .all(|end| EndStatements::drafted(draft).is_inner(end))
         && !link.evidence.iter().any(is_stated)
 }

@@ -128,10 +128,11 @@ impl LabPlan {
         }
         let name = network.name.map(str::to_owned);
         let members: Vec<&LabNode> = self.nodes.iter().filter(|n| network.has(n)).collect();
-        let segments = if network.file.routers.is_empty() {
+        let cables = &self.cables[first..];
+        let is_whole = network.file.routers.is_empty() && !cables.iter().any(|c| c.spreads);
+        let segments = if is_whole {
             vec![self.segment(network)?]
         } else {
-            let cables = &self.cables[first..];
             segments::between(&members, cables, |end| self.port_mac(end))?
         };
         let named = segments.into_iter().map(|segment| LabSegment {
@@ -155,6 +156,10 @@ impl LabPlan {
                 );
                 return Err(LabError::Refused(text));
             }
+            if link.state == Some(LinkState::Multipath) {
+                self.add_way(&link.a, &link.b, link.rate, link.delay);
+                continue;
+            }
             let a = self.free_port(&link.a);
             self.add_cable(a, &link.b, link.rate, link.delay);
             let added = self.cables.last_mut();
@@ -171,6 +176,21 @@ impl LabPlan {
             delay,
             cut: false,
             expect_blocked: false,
+            spreads: false,
+        });
+    }
+
+    /// One of several ways between two nodes that route.
+    fn add_way(&mut self, a: &str, b: &str, rate: BitsPerSec, delay: Duration) {
+        let [a, b] = [a, b].map(|node| self.free_routed_port(node));
+        self.cables.push(LabCable {
+            a,
+            b,
+            rate,
+            delay,
+            cut: false,
+            expect_blocked: false,
+            spreads: true,
         });
     }
 

@@ -3,7 +3,7 @@
 //!
 //! A network without routers is one segment. With routers, segment `k` is 10.77.`k`.0/24: hosts have
 //! addresses from `.1`, switches from `.201`, routers' ports from `.241`.
-use super::{LabCable, LabNode, LabNodeKind};
+use super::{LabCable, LabNode, LabNodeKind, LabPlan};
 use crate::error::{LabError, LabResult};
 use inventory::Mac;
 use petgraph::unionfind::UnionFind;
@@ -43,10 +43,19 @@ pub struct SegmentMember {
 pub(crate) struct SegmentRoute {
     pub(crate) network: Ipv4Addr,
     pub(crate) prefix: u8,
-    /// The next router's address.
+    /// The next routers; flows spread over several.
+    pub(crate) hops: Vec<NextHop>,
+}
+
+/// The next router on a route.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct NextHop {
+    /// The router's address.
     pub(crate) via: Ipv4Addr,
-    /// The node's interface towards that router.
+    /// The node's interface towards it.
     pub(crate) port: String,
+    /// The interface's own address.
+    pub(crate) source: Ipv4Addr,
 }
 
 /// The first address of hosts, switches and routers in a segment between routers, and the number of
@@ -102,7 +111,7 @@ pub(super) fn between(
                 Some(LabNodeKind::Host) => {
                     join(switches.len() + number, 0, &end.node, &end.port, mac(end))
                 }
-                Some(LabNodeKind::Router) => {
+                Some(kind) if *kind == LabNodeKind::Router || !end.is_bridged() => {
                     join(switches.len() + number, 2, &end.node, &end.port, mac(end))
                 }
                 _ => {}
@@ -122,7 +131,8 @@ fn joined_by_switches(switches: &HashMap<&str, usize>, cables: &[LabCable]) -> U
     let mut parts = UnionFind::new(switches.len() + cables.len());
     for (number, cable) in cables.iter().enumerate() {
         for end in [&cable.a, &cable.b] {
-            if let Some(&switch) = switches.get(end.node.as_str()) {
+            let bridge = switches.get(end.node.as_str());
+            if let Some(&switch) = bridge.filter(|_| end.is_bridged()) {
                 parts.union(switches.len() + number, switch);
             }
         }
@@ -174,65 +184,79 @@ fn addressed(number: usize, groups: [Vec<SegmentMember>; 3]) -> LabResult<LabSeg
     }
 }
 
-/// The route over the fewest routers from a node to every segment that it is not in. Among equal
-/// ones it is the first in the segment's order.
-pub(crate) fn routes(segments: &[LabSegment], nodes: &[LabNode], from: &str) -> Vec<SegmentRoute> {
-    let routers: HashSet<&str> = nodes
-        .iter()
-        .filter(|n| n.kind == LabNodeKind::Router)
-        .map(|n| n.name.as_str())
-        .collect();
-    let own = |segment: &LabSegment| segment.members.iter().find(|m| m.node == from).cloned();
-    let at: Vec<(&LabSegment, SegmentMember)> =
-        segments.iter().filter_map(|s| Some((s, own(s)?))).collect();
+/// The routes over the fewest routers from a node to every segment that it is not in. Of equal ones it is
+/// the first in the segment's order, or all that are ways beside each other. A cable that is cut is none.
+pub(super) fn routes(plan: &LabPlan, from: &str) -> Vec<SegmentRoute> {
+    let routers = plan.nodes.iter().filter(|node| plan.forwards(node));
+    let routers: HashSet<&str> = routers.map(|node| node.name.as_str()).collect();
+    let cut = ports_of(plan, |cable| cable.cut);
+    let spreading = ports_of(plan, |cable| cable.spreads);
+    let is_there = |m: &&SegmentMember| !cut.contains(&(m.node.as_str(), m.port.as_str()));
+    let places: Vec<_> = plan.places(from).filter(|(_, m)| is_there(m)).collect();
     let mut routes = Vec::new();
-    for target in segments.iter().filter(|s| own(s).is_none()) {
-        let distance = distances(segments, &routers, target);
-        let next = at
-            .iter()
-            .flat_map(|(s, own)| s.members.iter().map(move |m| (m, own)));
-        let next = next.filter_map(|(m, own)| {
-            Some((
-                distance.get(m.node.as_str()).filter(|_| m.node != from)?,
-                m,
-                own,
-            ))
-        });
-        if let Some((_, router, own)) = next.min_by_key(|(distance, ..)| **distance) {
-            routes.push(SegmentRoute {
-                network: target.network,
-                prefix: target.prefix,
-                via: router.address,
-                port: own.port.clone(),
-            });
+    let is_own = |segment: &LabSegment| plan.places(from).any(|(own, _)| own == segment);
+    for target in plan.segments.iter().filter(|segment| !is_own(segment)) {
+        let distance = distances(plan, &routers, &cut, target);
+        let mut hops: Vec<(u32, &SegmentMember, &SegmentMember)> = Vec::new();
+        for (segment, own) in &places {
+            let beside = segment.members.iter().filter(is_there);
+            for next in beside.filter(|m| m.node != from) {
+                let distance = distance.get(next.node.as_str());
+                hops.extend(distance.map(|distance| (*distance, next, *own)));
+            }
         }
+        let Some(&(least, _, first)) = hops.iter().min_by_key(|(distance, ..)| *distance) else {
+            continue;
+        };
+        hops.retain(|(distance, ..)| *distance == least);
+        let spreads = |own: &SegmentMember| spreading.contains(&(from, own.port.as_str()));
+        if spreads(first) {
+            hops.retain(|(_, _, own)| spreads(own));
+        } else {
+            hops.truncate(1);
+        }
+        let hop = |(_, next, own): (u32, &SegmentMember, &SegmentMember)| NextHop {
+            via: next.address,
+            port: own.port.clone(),
+            source: own.address,
+        };
+        routes.push(SegmentRoute {
+            network: target.network,
+            prefix: target.prefix,
+            hops: hops.into_iter().map(hop).collect(),
+        });
     }
     routes
 }
 
+/// The ends of some cables: node and port.
+fn ports_of(plan: &LabPlan, of: impl Fn(&LabCable) -> bool) -> HashSet<(&str, &str)> {
+    let cables = plan.cables.iter().filter(|cable| of(cable));
+    let ends = cables.flat_map(|cable| [&cable.a, &cable.b]);
+    ends.map(|end| (end.node.as_str(), end.port.as_str()))
+        .collect()
+}
+
 /// The number of routers that a packet passes from each router to a segment, that router included.
 fn distances<'a>(
-    segments: &'a [LabSegment],
+    plan: &'a LabPlan,
     routers: &HashSet<&str>,
+    cut: &HashSet<(&str, &str)>,
     target: &'a LabSegment,
 ) -> HashMap<&'a str, u32> {
+    let is_joined = |m: &&SegmentMember| {
+        routers.contains(m.node.as_str()) && !cut.contains(&(m.node.as_str(), m.port.as_str()))
+    };
     let mut distance: HashMap<&str, u32> = HashMap::new();
     let mut open = VecDeque::from([(target, 1)]);
     while let Some((segment, passed)) = open.pop_front() {
-        for router in segment
-            .members
-            .iter()
-            .map(|m| m.node.as_str())
-            .filter(|n| routers.contains(n))
-        {
-            if distance.contains_key(router) {
+        for router in segment.members.iter().filter(is_joined) {
+            if distance.contains_key(router.node.as_str()) {
                 continue;
             }
-            distance.insert(router, passed);
-            let next = segments
-                .iter()
-                .filter(|s| s.members.iter().any(|m| m.node == router));
-            open.extend(next.map(|s| (s, passed + 1)));
+            distance.insert(&router.node, passed);
+            let places = plan.places(&router.node).filter(|(_, m)| is_joined(m));
+            open.extend(places.map(|(segment, _)| (segment, passed + 1)));
         }
     }
     distance
@@ -308,9 +332,14 @@ links:
         let plan = plan(ROW).unwrap();
         let routes = |node: &str| {
             let all = plan.routes(node);
-            all.iter()
-                .map(|r| format!("{} {} {}", r.network, r.via, r.port))
-                .collect::<Vec<_>>()
+            let shown = |r: &super::SegmentRoute| {
+                let hops = r
+                    .hops
+                    .iter()
+                    .map(|hop| format!(" {} {}", hop.via, hop.port));
+                format!("{}{}", r.network, hops.collect::<String>())
+            };
+            all.iter().map(shown).collect::<Vec<_>>()
         };
         assert_eq!(
             routes("h0"),
@@ -366,6 +395,41 @@ links:
             refused(&many).starts_with("segment of \"h200\": more than 200 hosts"),
             "{}",
             refused(&many)
+        );
+    }
+
+    const FABRIC: &str = "
+switches: [leaf1, leaf2]
+routers: [spine1, spine2]
+hosts: {n0: {switch: leaf1}, n1: {switch: leaf2}}
+links:
+  - {a: leaf1, b: spine1, state: multipath}
+  - {a: leaf1, b: spine2, state: multipath}
+  - {a: leaf2, b: spine1, state: multipath}
+  - {a: leaf2, b: spine2, state: multipath}
+";
+
+    #[test]
+    fn a_leaf_routes_over_all_spines_that_lead_on() {
+        let mut plan = plan(FABRIC).unwrap();
+        let to_n1 = |plan: &LabPlan, from: &str| {
+            let there = plan.node("n1").unwrap().data.unwrap().octets()[2];
+            let routes = plan.routes(from).into_iter();
+            let mut found = routes.filter(|r| r.network.octets()[2] == there);
+            found.next().map_or_else(Vec::new, |route| {
+                route.hops.iter().map(|hop| hop.port.clone()).collect()
+            })
+        };
+        assert_eq!(to_n1(&plan, "leaf1"), ["ge1", "ge2"]);
+        assert_eq!(to_n1(&plan, "n0"), ["eth0"]);
+        assert_eq!(to_n1(&plan, "spine2"), ["ge2"]);
+        let cut = plan.cables.iter_mut().find(|c| c.joins("leaf2", "spine1"));
+        cut.unwrap().cut = true;
+        assert_eq!(to_n1(&plan, "leaf1"), ["ge2"]);
+        assert_eq!(
+            to_n1(&plan, "spine1"),
+            ["ge1"],
+            "back over the other leaf's ways"
         );
     }
 }

@@ -19,7 +19,7 @@ use crate::facts::ports::PortIx;
 use crate::facts::{DeviceIx, DevicePortIx, Facts, NodeIx};
 use crate::networks::{BridgedParts, ends_at_own_port};
 use crate::readers::host::{self, HostClaims, SilentSwitchPort};
-use crate::ways::{LinkEnds, SwitchPair};
+use crate::ways::{EndStatements, SwitchPair};
 use inventory::Mac;
 use inventory::alarm::{AlarmKind, HostNotFound, HostPlace};
 use inventory::evidence::{DevicePort, Evidence};
@@ -78,7 +78,7 @@ pub(crate) fn place_hosts(known: &mut Known<'_>, unplaced: &[NodeIx]) -> Vec<Dra
         occupants: PortOccupants::new(facts),
         edges: LearnedHosts::new(facts, &islands, &named, unplaced),
         parts,
-        pairs: LinkEnds::known(known).switch_pairs(known.cables.iter().map(|c| &c.ends)),
+        pairs: EndStatements::known(known).switch_pairs(known.cables.iter().map(|c| &c.ends)),
     };
     let mut links = Vec::new();
     let mut seated = LinksByPort::new();
@@ -300,7 +300,7 @@ fn heard_at(seats: &[HostSeat], parts: &BridgedParts) -> Vec<DeviceIx> {
 
 /// The switches that cables may join.
 fn bridged_parts(known: &Known<'_>, unplaced: &[NodeIx]) -> BridgedParts {
-    let link_ends = LinkEnds::known(known);
+    let link_ends = EndStatements::known(known);
     let forwards = |ends| !ends_at_own_port(known.facts, ends) && !link_ends.is_routed(ends);
     let cables = known.cables.iter().filter(|cable| forwards(&cable.ends));
     let ends = cables.map(|cable| cable.ends.each_ref().map(|end| end.node));
