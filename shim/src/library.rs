@@ -337,9 +337,34 @@ pub(crate) fn find(name: &CStr) -> Option<*mut c_void> {
 
 /// The MPI library where it was loaded out of the global scope: Python opens its extension modules,
 /// and with them MPI, privately.
+static LOCAL: OnceLock<Option<usize>> = OnceLock::new();
+
 fn local_library() -> Option<usize> {
-    static HANDLE: OnceLock<Option<usize>> = OnceLock::new();
-    *HANDLE.get_or_init(|| loaded_library(b"libmpi", OF_EVERY_LIBRARY))
+    *LOCAL.get_or_init(|| loaded_library(b"libmpi", OF_EVERY_LIBRARY))
+}
+
+/// MPI is begun by a call from this return address. Of several libraries out of the global scope it
+/// is the one with which the caller's file is linked.
+pub(crate) fn begun_from(caller: usize) {
+    LOCAL.get_or_init(|| {
+        linked_with(caller).or_else(|| loaded_library(b"libmpi", OF_EVERY_LIBRARY))
+    });
+}
+
+fn linked_with(caller: usize) -> Option<usize> {
+    let opened = |address: *const c_void| {
+        let file = CString::new(file_of(address)?.as_os_str().as_bytes()).ok()?;
+        // SAFETY: NOLOAD opens nothing that is not there already.
+        let handle = unsafe { libc::dlopen(file.as_ptr(), RTLD_NOLOAD | RTLD_LAZY) };
+        (!handle.is_null()).then_some(handle)
+    };
+    let handle = opened(caller as *const c_void)?;
+    // SAFETY: an open handle and a C string; the file and what it is linked with are looked through.
+    let function = unsafe { libc::dlsym(handle, OF_EVERY_LIBRARY.as_ptr()) };
+    // SAFETY: an open handle, which is not needed any more: a file may be closed as without heddle.
+    unsafe { libc::dlclose(handle) };
+    (!function.is_null()).then_some(())?;
+    Some(opened(function)? as usize)
 }
 
 /// The handle of a library of this process by the beginning of its file's name and a function that

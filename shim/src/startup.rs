@@ -1,30 +1,36 @@
 //! MPI's beginning: the functions by which a program starts MPI. What this rank's heddle is must
 //! reach the launcher before the ranks of the job wait for each other there, so that no rank can
 //! read another's too early.
-use crate::launcher;
+use crate::caller::by_caller;
 use crate::library::{find, say};
+use crate::{launcher, library};
 use std::ffi::{CStr, c_int, c_void};
 
-/// Makes of each row the two functions of a name. Their arguments are words.
+/// Makes of each row a function of MPI: its name, the names of the two functions that it needs, and
+/// its arguments, which are words.
 macro_rules! beginnings {
-    ($($name:ident, $profiling:ident, ($($argument:ident)*);)*) => {$(
+    ($($name:ident, $begin:ident, $decide:ident, ($($argument:ident)*);)*) => {$(
         #[doc = concat!("`", stringify!($name), "` of the MPI standard: the profiler's behind this \
             library, or the MPI library's.")]
         ///
         /// # Safety
         /// As the MPI standard says of its arguments.
         #[unsafe(no_mangle)]
+        #[unsafe(naked)]
         unsafe extern "C" fn $name($($argument: usize),*) -> c_int {
+            by_caller!($decide);
+        }
+
+        unsafe extern "C" fn $begin($($argument: usize),*) -> c_int {
             begin!($name($($argument),*))
         }
 
-        #[doc = concat!("`", stringify!($profiling), "`: the MPI library's.")]
-        ///
-        /// # Safety
-        /// As the MPI standard says of its arguments.
-        #[unsafe(no_mangle)]
-        unsafe extern "C" fn $profiling($($argument: usize),*) -> c_int {
-            begin!($profiling($($argument),*))
+        /// Where a call from this return address goes.
+        unsafe extern "C" fn $decide(
+            caller: usize,
+        ) -> unsafe extern "C" fn($(begin!(@word $argument)),*) -> c_int {
+            library::begun_from(caller);
+            $begin
         }
     )*};
 }
@@ -56,7 +62,10 @@ fn own(name: &str) -> *mut c_void {
 }
 
 beginnings! {
-    MPI_Init, PMPI_Init, (a b);
-    MPI_Init_thread, PMPI_Init_thread, (a b c d);
-    MPI_Session_init, PMPI_Session_init, (a b c);
+    MPI_Init, init, decide_init, (a b);
+    PMPI_Init, profiled_init, decide_profiled_init, (a b);
+    MPI_Init_thread, init_thread, decide_init_thread, (a b c d);
+    PMPI_Init_thread, profiled_init_thread, decide_profiled_init_thread, (a b c d);
+    MPI_Session_init, session_init, decide_session_init, (a b c);
+    PMPI_Session_init, profiled_session_init, decide_profiled_session_init, (a b c);
 }

@@ -1,6 +1,6 @@
 /* Notes all that a program can ask of MPI's state, before and after collectives: error handlers and what follows from them,
-   attributes, names, groups, infos, counts of MPI_T, messages that are under way. Of an error in its arguments it notes the class,
-   and whom the library told. */
+   attributes, names, groups, infos, counts of MPI_T, messages that are under way, and whether further calls leave objects behind. Of an
+   error in its arguments it notes the class, and whom the library told. With the argument `fatal` such an error ends the job. */
 #include "digest.h"
 
 enum { WORLD, SELF, COPY, FATAL, QUIET, HEARD, HALF, COMMS };
@@ -31,6 +31,10 @@ static int delete(MPI_Comm comm, int key, void *value, void *extra)
 	return MPI_SUCCESS;
 }
 
+static void combine(void *in, void *into, int *count, MPI_Datatype *type)
+{
+}
+
 static const char *handler_of(MPI_Comm comm)
 {
 	MPI_Errhandler now;
@@ -43,9 +47,10 @@ static const char *handler_of(MPI_Comm comm)
 static void note(const char *when, int key)
 {
 	char name[MPI_MAX_OBJECT_NAME];
-	int length, found, compared, variables = -1, *bound;
+	int length, found, compared, variables = -1, keys, *bound;
 	void *value;
 	MPI_Group whole, group;
+	MPI_Info info;
 
 	MPI_Comm_group(MPI_COMM_WORLD, &whole);
 	for (int c = 0; c < COMMS; c++) {
@@ -55,9 +60,12 @@ static void note(const char *when, int key)
 		MPI_Comm_group(comms[c], &group);
 		MPI_Group_compare(group, whole, &compared);
 		MPI_Group_free(&group);
+		MPI_Comm_get_info(comms[c], &info);
+		MPI_Info_get_nkeys(info, &keys);
+		MPI_Info_free(&info);
 		if (rank == 0)
-			printf("%s: %s \"%s\" handler %s, attribute %d, tags to %d, group %d\n", when, names[c], name,
-			       handler_of(comms[c]), found, length ? *bound : -1, compared == MPI_IDENT);
+			printf("%s: %s \"%s\" handler %s, attribute %d, tags to %d, group %d, %d hints\n", when, names[c], name,
+			       handler_of(comms[c]), found, length ? *bound : -1, compared == MPI_IDENT, keys);
 	}
 	MPI_Group_free(&whole);
 	MPI_T_cvar_get_num(&variables);
@@ -65,10 +73,10 @@ static void note(const char *when, int key)
 		printf("%s: %d attributes copied, %d deleted, %d variables\n", when, copied, deleted, variables);
 }
 
-/* Large enough for every way of a call. */
-static void calls(MPI_Comm comm)
+/* With 60,000 elements they are large enough for every way of a call. */
+static void calls(MPI_Comm comm, int n)
 {
-	int n = 60000, ranks;
+	int ranks;
 	MPI_Comm_size(comm, &ranks);
 	double *from = calloc(n * ranks, sizeof *from), *to = calloc(n * ranks, sizeof *to);
 	MPI_Datatype pairs;
@@ -82,6 +90,51 @@ static void calls(MPI_Comm comm)
 	}
 	MPI_Type_free(&pairs);
 	free(from), free(to);
+}
+
+#if MPI_VERSION >= 5
+#define NUMBER(kind, made) MPI_##kind##_toint(made)
+#else
+#define NUMBER(kind, made) MPI_##kind##_c2f(made)
+#endif
+
+/* The numbers of the next object of each kind: they grow where somebody keeps what was made. */
+static void next_objects(int next[6])
+{
+	MPI_Comm comm;
+	MPI_Group group;
+	MPI_Datatype type;
+	MPI_Op op;
+	MPI_Errhandler made;
+	MPI_Info info;
+	MPI_Comm_dup(MPI_COMM_SELF, &comm);
+	MPI_Comm_group(comm, &group);
+	MPI_Type_contiguous(3, MPI_INT, &type);
+	MPI_Op_create(combine, 1, &op);
+	MPI_Comm_create_errhandler(hear, &made);
+	MPI_Info_create(&info);
+	next[0] = NUMBER(Comm, comm), next[1] = NUMBER(Group, group), next[2] = NUMBER(Type, type);
+	next[3] = NUMBER(Op, op), next[4] = NUMBER(Errhandler, made), next[5] = NUMBER(Info, info);
+	MPI_Comm_free(&comm);
+	MPI_Group_free(&group);
+	MPI_Type_free(&type);
+	MPI_Op_free(&op);
+	MPI_Errhandler_free(&made);
+	MPI_Info_free(&info);
+}
+
+/* Whatever is made once for a communicator is made in the first rounds. */
+static void calls_leave_nothing(void)
+{
+	static const char *const kinds[6] = {"communicators", "groups", "datatypes", "operations", "handlers", "infos"};
+	int before[6], after[6];
+	for (int round = 0; round < 8; round++) {
+		calls(comms[COPY], 600);
+		calls(comms[HALF], 600);
+		next_objects(round < 6 ? before : after);
+	}
+	for (int k = 0; k < 6 && rank == 0; k++)
+		printf("further calls: %s\n", before[k] == after[k] ? "left nothing" : kinds[k]);
 }
 
 /* Only where the error does not end the job. */
@@ -139,8 +192,11 @@ int main(int argc, char **argv)
 	note("before", key);
 	for (int c = 0; c < COMMS; c++)
 		if (c != SELF)
-			calls(comms[c]);
+			calls(comms[c], 60000);
 	note("after", key);
+	calls_leave_nothing();
+	if (argc > 1 && !strcmp(argv[1], "fatal"))
+		MPI_Alltoall(&received, -1, MPI_INT, &unexpected, -1, MPI_INT, comms[FATAL]);
 	MPI_Send(&number, 1, MPI_INT, (rank + 1) % size, 9, comms[COPY]);
 	MPI_Wait(&pending[0], &status);
 	if (rank == 0)
@@ -157,7 +213,7 @@ int main(int argc, char **argv)
 			MPI_Comm_set_errhandler(comms[atoi(argv[c])], handler);
 		note("set", key);
 		errors("set");
-		calls(comms[COPY]);
+		calls(comms[COPY], 60000);
 		errors("once more");
 	}
 	MPI_Comm_free(&comms[COPY]);

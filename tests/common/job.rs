@@ -1,5 +1,5 @@
 //! Test programs as MPI jobs on this machine, with the runtime loaded or without.
-use super::fetched_mpi::{c_compiler, linked_library};
+use super::fetched_mpi::{c_compiler, fortran_compiler, linked_library, linked_with_fortran};
 use super::machine_share::MachinePart;
 use super::mpirun::mpirun;
 use super::once_each::OnceEach;
@@ -29,8 +29,9 @@ fn compile(source: &str, mpi: &str, flags: &[&str], name: &str) -> PathBuf {
             .expect("a file")
             .into_temp_path(),
     );
-    let mut command = if source.ends_with(".F90") {
-        Command::new(format!("mpifort.{mpi}"))
+    let is_fortran = source.ends_with(".F90");
+    let mut command = if is_fortran {
+        fortran_compiler(mpi).expect("a library with Fortran")
     } else {
         c_compiler(mpi)
     };
@@ -39,8 +40,12 @@ fn compile(source: &str, mpi: &str, flags: &[&str], name: &str) -> PathBuf {
         .arg(&fresh)
         .args(flags)
         .arg(Path::new("shim/tests").join(source))
-        .arg("-lpthread")
-        .args(linked_library(mpi));
+        .arg("-lpthread");
+    if is_fortran {
+        command.args(linked_with_fortran(mpi));
+    } else {
+        command.args(linked_library(mpi));
+    }
     let done = command
         .output()
         .unwrap_or_else(|e| panic!("{command:?}: {e}; see scripts/packages"));

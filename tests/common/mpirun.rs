@@ -33,14 +33,22 @@ pub(crate) fn mpirun(mpi: &str, ranks: usize, idle: &Path) -> Command {
             "--mca coll_tuned_use_dynamic_rules 1 --mca coll_tuned_alltoall_algorithm 1".split(' '),
         );
     }
-    if let (true, Some(folder)) = (mpi.starts_with("intel"), folder(mpi)) {
-        // The wheel has no libfabric.
-        command
-            .env("I_MPI_ROOT", folder)
-            .env("I_MPI_FABRICS", "shm")
-            // Older ones poll without end, and rank 0's helper waits for a core.
-            .env("I_MPI_THREAD_YIELD", "3");
-    }
-    command.env("SHIM", idle).env("UCX_TLS", "tcp,self");
+    command.env("SHIM", idle).envs(settings(mpi));
     command
+}
+
+/// The variables by which a library's ranks of one machine send over TCP.
+pub(crate) fn settings(mpi: &str) -> Vec<(&'static str, String)> {
+    let mut settings = vec![("UCX_TLS", "tcp,self".to_owned())];
+    if let (true, Some(folder)) = (mpi.starts_with("intel"), folder(mpi)) {
+        // The wheel has no libfabric, so it takes the machine's.
+        settings.extend([
+            ("I_MPI_ROOT", folder.display().to_string()),
+            ("I_MPI_FABRICS", "ofi".to_owned()),
+            ("FI_PROVIDER", "tcp".to_owned()),
+            // Older ones poll without end, and rank 0's helper waits for a core.
+            ("I_MPI_THREAD_YIELD", "3".to_owned()),
+        ]);
+    }
+    settings
 }

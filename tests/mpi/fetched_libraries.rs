@@ -7,13 +7,10 @@ use crate::common::job::{BOTH, TestJob, compiled};
 use crate::common::machine_share::MachinePart;
 use crate::common::runtime::lib;
 use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
 use tempfile::TempDir;
-
-/// Libraries that were fetched, by their own interface and by the standard's.
-const INTERFACES: [&str; 5] = ["intel", "intel-abi", "mpich5", "mpich5-abi", "openmpi5"];
 
 /// Every form of a call, with datatypes of every kind; reductions; wrong arguments; and what a
 /// program can ask of MPI's state.
@@ -143,43 +140,95 @@ fn the_standards_numbers_are_those_of_its_headers() {
     }
 }
 
-/// Intel MPI 2021.19 ends such a program, with heddle and without.
-#[test]
-fn a_program_with_sessions() {
-    for mpi in ["mpich5", "mpich5-abi", "openmpi5"] {
-        let dir = shared(TREE);
-        let said = TestJob::new(mpi, 4)
-            .dir(dir.path())
-            .env(FORCED.0, FORCED.1)
-            .run(&compiled("sessions.c", mpi, &[]), &[]);
-        assert_eq!(said.out, "sessions: 0 wrong\n", "{mpi}");
-        let said = said.heddle.concat();
-        assert!(said.contains("without MPI_Init"), "{mpi}: {said}");
-    }
-}
-
-/// What few programs do. After MPI_Finalize from atexit, MPICH 5's launcher ends some jobs as if they
-/// had failed, without heddle too.
+/// What few programs do, under the machine's own libraries.
 #[test]
 fn what_few_programs_do() {
-    for mpi in BOTH.into_iter().chain(INTERFACES) {
+    for mpi in BOTH {
         let program = compiled("callers.c", mpi, &[]);
-        let arguments: &[&str] = if mpi.starts_with("mpich5") {
-            &["main"]
-        } else {
-            &[]
-        };
-        let bare = TestJob::bare(mpi, 4).run(&program, arguments).out;
+        let bare = TestJob::bare(mpi, 4).run(&program, &[]).out;
         assert!(bare.contains("one set early is deleted"), "{mpi}: {bare}");
         let dir = shared(TREE);
         let said = TestJob::new(mpi, 4)
             .dir(dir.path())
             .env(OVER_TCP.0, OVER_TCP.1)
             .env(AT_ONCE.0, AT_ONCE.1)
-            .run(&program, arguments);
+            .run(&program, &[]);
         assert_eq!(said.out, bare, "{mpi}");
         let ways = calls(dir.path());
         assert!(ways.contains_key("alltoallw aapc tcp"), "{mpi}: {ways:?}");
+    }
+}
+
+/// What a library calls itself is a name: here a copy of MPICH's calls itself Open MPI.
+#[test]
+fn a_library_that_lies_about_its_name_is_served_by_what_it_is() {
+    const NAME: &[u8] = b"MPICH Version:";
+    const OTHER: &[u8] = b"Open MPI v5.1:";
+    let theirs = folder("mpich5").expect("fetched").join("lib");
+    let lies = TempDir::new().expect("a folder");
+    let mut octets = fs::read(theirs.join("libmpi.so.12")).expect("the library");
+    let named: Vec<usize> = (0..octets.len() - NAME.len())
+        .filter(|&at| octets[at..].starts_with(NAME))
+        .collect();
+    assert!(!named.is_empty());
+    for at in named {
+        octets[at..][..NAME.len()].copy_from_slice(OTHER);
+    }
+    fs::write(lies.path().join("libmpi.so.12"), octets).expect("written");
+    // The libraries that it needs itself lie here.
+    symlink(theirs.join("mpich"), lies.path().join("mpich")).expect("a link");
+    let (program, dir) = (compiled("vectors.c", "mpich5", &[]), shared(TREE));
+    let said = TestJob::new("mpich5", 4)
+        .dir(dir.path())
+        .env(
+            "LD_LIBRARY_PATH",
+            lies.path().to_str().expect("a plain path"),
+        )
+        .env(FORCED.0, FORCED.1)
+        .env("HEDDLE_VERBOSE", "2")
+        .run(&program, &[]);
+    let bare = TestJob::bare("mpich5", 4).run(&program, &[]).out;
+    assert_eq!(said.out, bare);
+    // No figure of it is taken for one of MPICH 5.
+    let routines: Vec<String> = (records(dir.path()).iter())
+        .map(|record| record.mpi.to_string())
+        .collect();
+    assert!(
+        !routines.is_empty() && routines.iter().all(|mpi| mpi == "mpich"),
+        "{routines:?}"
+    );
+    assert!(
+        calls(dir.path()).contains_key("alltoall aapc"),
+        "{:?}",
+        said.heddle
+    );
+}
+
+/// Two plugins bring an MPI library each, out of the global scope. Calls go to the one with which the
+/// plugin is linked that begins MPI, whichever was opened first.
+#[test]
+fn a_process_with_two_private_libraries_keeps_its_own() {
+    let plugin = compiled("datatypes.c", "mpich5", &["-shared", "-fPIC"]);
+    let plugin = plugin.to_str().expect("a plain path");
+    let other = folder("openmpi5")
+        .expect("fetched")
+        .join("lib/libmpi.so.40");
+    let other = other.to_str().expect("a plain path");
+    let main = "import ctypes, sys; opened = [ctypes.CDLL(file) for file in sys.argv[2:]]; \
+                sys.exit(next(o for o in opened if hasattr(o, 'main')).main(0, None))";
+    for opened in [[plugin, other], [other, plugin]] {
+        let arguments = [&["-c", main, "plugins"], &opened[..]].concat();
+        let bare = TestJob::bare("mpich5", 4).run(Path::new("python3"), &arguments);
+        let dir = shared(TREE);
+        let said = TestJob::new("mpich5", 4)
+            .dir(dir.path())
+            .env(FORCED.0, FORCED.1)
+            .env(AT_ONCE.0, AT_ONCE.1)
+            .run(Path::new("python3"), &arguments);
+        assert_eq!(said.out, bare.out, "{opened:?}");
+        let line = "this process has two MPI libraries: ";
+        let told = said.heddle.len() == 1 && said.heddle[0].contains(line);
+        assert!(told, "{opened:?}: {:?}", said.heddle);
     }
 }
 

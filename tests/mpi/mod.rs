@@ -5,6 +5,7 @@
 //! which takes root). Needs: apt-get install openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran
 //! python3-mpi4py clang libclang-dev
 mod device_memory;
+mod fetched_callers;
 mod fetched_libraries;
 mod learning;
 mod passing;

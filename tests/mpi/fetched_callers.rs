@@ -1,0 +1,294 @@
+//! Programs that call, start or load MPI in ways of their own, under the libraries that were fetched:
+//! each ends as without heddle. `make test` runs them over heddle's own connections, and `make
+//! test-mpis` by default and over the library's messages, too, on every version.
+use crate::common::epochs::{AT_ONCE, FORCED, OVER_TCP, TREE, calls, shared};
+use crate::common::fetched_mpi::{folder, for_mpi4py, fortran_compiler};
+use crate::common::job::{TestJob, compiled};
+use crate::common::machine_share::MachinePart;
+use crate::common::mpirun::settings;
+use crate::common::runtime::lib;
+use std::path::Path;
+use std::process::Command;
+
+/// How heddle is set. By default ranks look later than most of these programs end.
+const MODES: &[&[(&str, &str)]] = if cfg!(feature = "mpis") {
+    &[
+        &[OVER_TCP, AT_ONCE],
+        &[FORCED, AT_ONCE],
+        &[("HEDDLE_WATCHDOG", "60")],
+    ]
+} else {
+    &[&[OVER_TCP, AT_ONCE]]
+};
+
+/// A run of a program as a job of a library.
+struct CallersRun<'a> {
+    mpi: &'a str,
+    ranks: usize,
+    program: &'a Path,
+    arguments: &'a [&'a str],
+    env: Vec<(&'a str, &'a str)>,
+    /// The line that heddle says where it serves, if any.
+    line: Option<&'a str>,
+}
+
+impl<'a> CallersRun<'a> {
+    fn new(mpi: &'a str, program: &'a Path) -> CallersRun<'a> {
+        CallersRun {
+            mpi,
+            ranks: 4,
+            program,
+            arguments: &[],
+            env: Vec::new(),
+            line: None,
+        }
+    }
+
+    /// The output, if no mode changes it, and the exit is good. With this way the calls go where
+    /// heddle's connections are forced.
+    fn assert_alike(&self, way: &str) -> String {
+        let what = format!(
+            "{} {:?} on {}",
+            self.program.display(),
+            self.arguments,
+            self.mpi
+        );
+        let bare = with_env(TestJob::bare(self.mpi, self.ranks), &self.env);
+        let bare = without_ucx(&bare.run(self.program, self.arguments).out);
+        for mode in MODES {
+            let dir = shared(TREE);
+            let job = TestJob::new(self.mpi, self.ranks).dir(dir.path());
+            let job = with_env(with_env(job, &self.env), mode);
+            let said = job.run(self.program, self.arguments);
+            assert_eq!(without_ucx(&said.out), bare, "{what}, {mode:?}");
+            let other =
+                (said.heddle.iter()).find(|said| self.line.is_none_or(|line| !said.contains(line)));
+            assert_eq!(other, None, "{what}, {mode:?}");
+            if mode[0] == OVER_TCP {
+                let told = self.line.is_none_or(|_| !said.heddle.is_empty());
+                assert!(told, "{what}: no line with {:?}", self.line);
+                let ways = calls(dir.path());
+                assert!(ways.contains_key(way), "{what}: {ways:?}");
+            }
+        }
+        bare
+    }
+}
+
+fn with_env<'a>(job: TestJob<'a>, env: &[(&'a str, &'a str)]) -> TestJob<'a> {
+    env.iter()
+        .fold(job, |job, (name, value)| job.env(name, value))
+}
+
+/// UCX warns of what a program leaves to MPI_Finalize, with heddle and without, by its address.
+fn without_ucx(out: &str) -> String {
+    out.split_inclusive('\n')
+        .filter(|line| !line.contains("UCX"))
+        .collect()
+}
+
+/// Four threads at once.
+fn with_threads(mpi: &str) {
+    let program = compiled("threads.c", mpi, &[]);
+    let out = CallersRun::new(mpi, &program).assert_alike("alltoall aapc tcp");
+    assert_eq!(out, "threads: 0 wrong\n", "{mpi}");
+}
+
+/// What few programs do. After MPI_Finalize from atexit, MPICH 5's launcher ends some jobs as if
+/// they had failed, without heddle too.
+fn with_strange_calls(mpi: &str) {
+    let program = compiled("callers.c", mpi, &[]);
+    let mut run = CallersRun::new(mpi, &program);
+    if mpi.starts_with("mpich") {
+        run.arguments = &["main"];
+    }
+    let out = run.assert_alike("alltoallw aapc tcp");
+    assert!(out.contains("one set early is deleted"), "{mpi}: {out}");
+}
+
+/// Counts, places and extents that an `int` does not hold; and in `make test-mpis` blocks of 2 GiB.
+fn with_large_counts(mpi: &str) {
+    let program = compiled("counts.c", mpi, &[]);
+    let run = CallersRun::new(mpi, &program);
+    let out = run.assert_alike("alltoall aapc tcp");
+    assert!(out.contains("allgather, a far extent"), "{mpi}: {out}");
+    if cfg!(feature = "mpis") {
+        let run = CallersRun {
+            ranks: 2,
+            arguments: &["long"],
+            ..run
+        };
+        run.assert_alike("allgather ring tcp");
+    }
+}
+
+/// Ranks that ranks start. Of these heddle knows nothing, and says so.
+fn with_started_ranks(mpi: &str) {
+    let program = compiled("spawn.c", mpi, &[]);
+    let run = CallersRun {
+        ranks: 2,
+        line: Some("a communicator has ranks that other ranks started"),
+        ..CallersRun::new(mpi, &program)
+    };
+    let out = run.assert_alike("alltoall aapc tcp");
+    let two = "alone: 2 ranks, 0 wrong\ntogether: 4 ranks, 0 wrong\n";
+    assert_eq!(out, two, "{mpi}");
+}
+
+/// MPI comes privately with what the program opens, as with Python, Julia and R.
+fn from_a_plugin(mpi: &str) {
+    let plugin = compiled("datatypes.c", mpi, &["-shared", "-fPIC"]);
+    let main = "import ctypes, sys; sys.exit(ctypes.CDLL(sys.argv[1]).main(0, None))";
+    let arguments = ["-c", main, plugin.to_str().expect("a plain path")];
+    let run = CallersRun {
+        arguments: &arguments,
+        ..CallersRun::new(mpi, Path::new("python3"))
+    };
+    run.assert_alike("alltoall aapc tcp");
+}
+
+fn from_mpi4py(mpi: &str) {
+    let variables = for_mpi4py(mpi);
+    let env = variables
+        .each_ref()
+        .map(|(name, path)| (*name, path.to_str().expect("a plain path")));
+    let run = CallersRun {
+        arguments: &["shim/tests/mpi4py_both.py"],
+        env: env.to_vec(),
+        ..CallersRun::new(mpi, Path::new("python3"))
+    };
+    let out = run.assert_alike("alltoall aapc tcp");
+    assert_eq!(out, "mpi4py: 0 wrong\n", "{mpi}");
+}
+
+/// A session's communicator has no MPI_COMM_WORLD to ask, and heddle says so. With Intel MPI a session
+/// begins MPI_COMM_WORLD, too, and a program that calls MPI_Init later ends, with heddle and without.
+fn with_sessions(mpi: &str) {
+    let program = compiled("sessions.c", mpi, &[]);
+    let dir = shared(TREE);
+    let arguments: &[&str] = if mpi.starts_with("intel") {
+        &["alone"]
+    } else {
+        &[]
+    };
+    let said = TestJob::new(mpi, 4)
+        .dir(dir.path())
+        .env(OVER_TCP.0, OVER_TCP.1)
+        .env(AT_ONCE.0, AT_ONCE.1)
+        .run(&program, arguments);
+    assert_eq!(said.out, "sessions: 0 wrong\n", "{mpi}");
+    let said = said.heddle.concat();
+    let is_told = said.contains("without MPI_Init");
+    assert_eq!(is_told, arguments.is_empty(), "{mpi}: {said}");
+}
+
+/// Where the wheel has what Fortran needs: the older two of the bindings.
+fn from_fortran(mpi: &str) {
+    for binding in ["-DMPIF_H", "-DUSE_MPI"] {
+        let program = compiled("fortran.F90", mpi, &[binding, "-fallow-argument-mismatch"]);
+        let out = CallersRun::new(mpi, &program).assert_alike("alltoallv aapc tcp");
+        assert_eq!(out, "fortran: 0 wrong\n", "{mpi} {binding}");
+    }
+}
+
+/// Started without a launcher, as a job of one rank, which starts two more.
+fn as_a_singleton(mpi: &str) {
+    let program = compiled("spawn.c", mpi, &[]);
+    let folder = folder(mpi).expect("fetched");
+    let (path, dir) = (std::env::var("PATH").expect("a PATH"), shared(TREE));
+    let run = |front: &str| {
+        let _share = MachinePart::Half.take();
+        let idle = lib().join("libheddle-idle.so");
+        let output = Command::new("timeout")
+            .args(["-k", "5", "120"])
+            .arg(&program)
+            .env("PATH", format!("{}:{path}", folder.join("bin").display()))
+            .env("LD_PRELOAD", format!("{front}:{}", idle.display()))
+            .env("HEDDLE_DIR", dir.path())
+            .env(OVER_TCP.0, OVER_TCP.1)
+            .env(AT_ONCE.0, AT_ONCE.1)
+            .envs(settings(mpi))
+            .envs([
+                ("OMPI_MCA_pml", "ob1"),
+                ("OMPI_MCA_btl", "tcp,self"),
+                ("OMPI_MCA_btl_tcp_if_include", "lo"),
+                ("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"),
+            ])
+            .envs(["OMPI", "PRTE"].map(|of| (format!("{of}_ALLOW_RUN_AS_ROOT"), "1")))
+            .envs(["OMPI", "PRTE"].map(|of| (format!("{of}_ALLOW_RUN_AS_ROOT_CONFIRM"), "1")))
+            .output()
+            .expect("timeout, of coreutils");
+        let [out, err] =
+            [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
+        assert!(
+            output.status.success(),
+            "{mpi}: {}: {out}{err}",
+            output.status
+        );
+        (without_ucx(&out), err)
+    };
+    let front = lib().join("libheddle.so");
+    let (bare, with) = (run("").0, run(front.to_str().expect("a plain path")));
+    assert_eq!(
+        bare, "alone: 1 ranks, 0 wrong\ntogether: 3 ranks, 0 wrong\n",
+        "{mpi}"
+    );
+    assert_eq!(with.0, bare, "{mpi}");
+    let lines = with.1.lines().filter(|line| line.contains("heddle:"));
+    let other = lines
+        .filter(|line| !line.contains("ranks that other ranks started"))
+        .next();
+    assert_eq!(other, None, "{mpi}");
+}
+
+/// All that a library has.
+fn assert_callers_alike(mpi: &str) {
+    with_threads(mpi);
+    with_strange_calls(mpi);
+    with_large_counts(mpi);
+    from_a_plugin(mpi);
+    // What calls the standard's interface is built from mpi4py's source, for `make test-mpis`.
+    if cfg!(feature = "mpis") || !mpi.ends_with("-abi") {
+        from_mpi4py(mpi);
+    }
+    if fortran_compiler(mpi).is_some() {
+        from_fortran(mpi);
+    }
+}
+
+/// What starts ranks, or begins MPI otherwise, which older libraries do not have.
+fn assert_starts_alike(mpi: &str) {
+    with_started_ranks(mpi);
+    as_a_singleton(mpi);
+    with_sessions(mpi);
+}
+
+#[test]
+fn callers_of_intel_mpi() {
+    assert_callers_alike("intel");
+    assert_starts_alike("intel");
+}
+
+#[test]
+fn callers_of_the_standards_interface_of_intel_mpi() {
+    assert_callers_alike("intel-abi");
+    assert_starts_alike("intel-abi");
+}
+
+#[test]
+fn callers_of_mpich_5() {
+    assert_callers_alike("mpich5");
+    assert_starts_alike("mpich5");
+}
+
+#[test]
+fn callers_of_the_standards_interface_of_mpich_5() {
+    assert_callers_alike("mpich5-abi");
+    assert_starts_alike("mpich5-abi");
+}
+
+#[test]
+fn callers_of_open_mpi_5() {
+    assert_callers_alike("openmpi5");
+    assert_starts_alike("openmpi5");
+}
