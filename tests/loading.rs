@@ -7,6 +7,7 @@
 use crate::common::epochs::{FORCED, TREE, calls, shared, ways};
 use crate::common::job::{BOTH, TestJob, compiled};
 use crate::common::machine_share::MachinePart;
+use crate::common::mpirun::{OVER_A_NETWORK, settings};
 use crate::common::runtime::lib;
 use std::fmt;
 use std::fs::{self, Permissions};
@@ -125,13 +126,20 @@ impl SlurmSite {
         let cluster = TempDir::new_in(self.folder.path()).expect("a temporary directory");
         let tools = cluster.path().join("tools");
         fs::create_dir(&tools).expect("a folder");
-        for name in ["mpirun", "mpiexec"] {
+        for name in ["mpirun", "mpiexec"]
+            .into_iter()
+            .filter(|_| BOTH.contains(&mpi))
+        {
             executable(
                 &tools.join(name),
                 format!("#!/bin/sh\nexec {name}.{mpi} \"$@\"\n").as_bytes(),
             );
         }
-        let program = lib().join(format!("bench-{mpi}"));
+        let program = if BOTH.contains(&mpi) {
+            lib().join(format!("bench-{mpi}"))
+        } else {
+            compiled("vectors.c", mpi, &[])
+        };
         fs::write(
             cluster.path().join("more.conf"),
             self.filled(configuration, &program),
@@ -153,8 +161,21 @@ impl SlurmSite {
             .env(FORCED.0, FORCED.1)
             .env("PATH", format!("{}:{path}", tools.display()));
         command
-            .env("PMI", if mpi == "openmpi" { "pmix" } else { "pmi2" })
-            .env("UCX_TLS", "tcp,self");
+            .env(
+                "PMI",
+                if mpi.starts_with("openmpi") {
+                    "pmix"
+                } else {
+                    "pmi2"
+                },
+            )
+            .envs(settings(mpi))
+            .envs([OVER_A_NETWORK])
+            .env("I_MPI_PMI_LIBRARY", "libpmi2.so.0");
+        if !BOTH.contains(&mpi) {
+            // Of more interfaces MPICH 5 tells its ranks more than Slurm takes.
+            command.env("UCX_NET_DEVICES", "net0");
+        }
         for setting in [
             "btl=tcp,self",
             "pml=ob1",
@@ -225,6 +246,22 @@ fn slurm_exports_it() {
             ),
         );
         assert_eq!(site.ways(), SERVED, "{mpi}: {said}");
+    }
+}
+
+/// By PMI-2, and by PMIx for Open MPI. Slurm keeps what ranks publish, so they know of each other.
+#[test]
+fn slurm_exports_it_to_ranks_of_the_fetched_libraries() {
+    for mpi in ["intel", "intel-abi", "mpich5", "mpich5-abi", "openmpi5"] {
+        let site = SlurmSite::new();
+        let line = SlurmSite::with_idle(snippet("srun"));
+        let said = site.slurm(mpi, "", &format!("unset LD_PRELOAD\n{line}"));
+        assert_eq!(said.out.lines().count(), 73, "{mpi}: {said}");
+        assert!(!said.err.contains("heddle:"), "{mpi}: {said}");
+        let ways = site.ways();
+        let served = |way: &str| ways.iter().any(|gone| gone == way);
+        assert!(served("alltoallv aapc"), "{mpi}: {ways:?}, {said}");
+        assert!(served("allgatherv ring"), "{mpi}: {ways:?}, {said}");
     }
 }
 

@@ -5,7 +5,7 @@
 //! | module | one idea |
 //! |---|---|
 //! | [`pmix`] | launchers that speak PMIx: those of Open MPI, and Slurm |
-//! | [`pmi`] | launchers that speak PMI-1 over a socket: Hydra, and Slurm for MPICH |
+//! | [`pmi`] | launchers that speak PMI-1 or PMI-2 over a socket: Hydra, and Slurm |
 //! | [`pmi_relay`] | what this rank says among the lines of the MPI library |
 mod pmi;
 mod pmi_relay;
@@ -55,7 +55,7 @@ fn host_name() -> String {
     name.to_string_lossy().into_owned()
 }
 
-/// Begins MPI by `begin`; where the launcher speaks PMI-1, this rank publishes meanwhile.
+/// Begins MPI by `begin`; where the launcher speaks PMI, this rank publishes meanwhile.
 pub(crate) fn publish_during(begin: impl FnOnce() -> c_int) -> c_int {
     static BEGUN: AtomicBool = AtomicBool::new(false);
     // The library and profilers begin MPI by further names from within the first.
@@ -68,7 +68,7 @@ pub(crate) fn publish_during(begin: impl FnOnce() -> c_int) -> c_int {
         if threads_may_call_at_once() {
             pmi.read_all();
         }
-        // Nobody else sets it: PMI-1 and PMIx are never the launchers of one process.
+        // Nobody else sets it: PMI and PMIx are never the launchers of one process.
         let _ = INTERFACE.set(Interface::Pmi(pmi));
     }
     code

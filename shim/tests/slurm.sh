@@ -15,6 +15,15 @@ export SLURM_CONF="$folder/slurm.conf"
 ip link set lo up
 # Slurm looks for names only where there is an address besides 127.0.0.1.
 ip address add 10.0.0.1/32 dev lo
+# UCX takes no loopback interface between hosts, and looks for others in /sys.
+ip link add net0 type veth peer name net1
+ip link set net0 up
+ip link set net1 up
+ip address add 10.0.1.1/24 dev net0
+mkdir "$folder/cgroup"
+mount --rbind /sys/fs/cgroup "$folder/cgroup"
+mount -t sysfs none /sys
+mount --rbind "$folder/cgroup" /sys/fs/cgroup
 cat >"$SLURM_CONF" <<END
 ClusterName=loom
 SlurmctldHost=$(hostname)(10.0.0.1)

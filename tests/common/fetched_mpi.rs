@@ -17,6 +17,17 @@ pub(crate) fn fetched() -> impl Iterator<Item = &'static str> {
         .filter_map(|line| line.trim().strip_prefix('"')?.split(' ').next())
 }
 
+/// Each of them by its own interface, and by the standard's if it has that.
+#[cfg(feature = "mpis")]
+pub(crate) fn every_interface() -> Vec<String> {
+    let both = fetched().flat_map(|mpi| [mpi.to_owned(), format!("{mpi}{STANDARD}")]);
+    let is_there = |mpi: &String| {
+        let lib = folder(mpi).expect("fetched").join("lib");
+        !mpi.ends_with(STANDARD) || lib.join("libmpi_abi.so").exists()
+    };
+    both.filter(is_there).collect()
+}
+
 /// What follows the name of one by whose standard interface, and not its own, programs are linked.
 const STANDARD: &str = "-abi";
 

@@ -5,21 +5,23 @@ use crate::common::epochs::{AT_ONCE, FORCED, OVER_TCP, TREE, calls, shared};
 use crate::common::fetched_mpi::{folder, for_mpi4py, fortran_compiler};
 use crate::common::job::{TestJob, compiled};
 use crate::common::machine_share::MachinePart;
-use crate::common::mpirun::settings;
+use crate::common::mpirun::{OVER_A_NETWORK, settings};
 use crate::common::runtime::lib;
 use std::path::Path;
 use std::process::Command;
 
-/// How heddle is set. By default ranks look later than most of these programs end.
-const MODES: &[&[(&str, &str)]] = if cfg!(feature = "mpis") {
-    &[
-        &[OVER_TCP, AT_ONCE],
-        &[FORCED, AT_ONCE],
-        &[("HEDDLE_WATCHDOG", "60")],
-    ]
-} else {
-    &[&[OVER_TCP, AT_ONCE]]
-};
+/// How heddle is set. By default ranks look later than most of these programs end. Older libraries
+/// are run in the first way only.
+const MODES: [&[(&str, &str)]; 3] = [
+    &[OVER_TCP, AT_ONCE],
+    &[FORCED, AT_ONCE],
+    &[("HEDDLE_WATCHDOG", "60")],
+];
+
+/// True where `make test-mpis` runs one of the newest libraries, whose names have no version.
+fn is_thorough(mpi: &str) -> bool {
+    cfg!(feature = "mpis") && !mpi.trim_end_matches("-abi").contains('-')
+}
 
 /// A run of a program as a job of a library.
 struct CallersRun<'a> {
@@ -55,7 +57,8 @@ impl<'a> CallersRun<'a> {
         );
         let bare = with_env(TestJob::bare(self.mpi, self.ranks), &self.env);
         let bare = without_ucx(&bare.run(self.program, self.arguments).out);
-        for mode in MODES {
+        let modes = if is_thorough(self.mpi) { 3 } else { 1 };
+        for mode in &MODES[..modes] {
             let dir = shared(TREE);
             let job = TestJob::new(self.mpi, self.ranks).dir(dir.path());
             let job = with_env(with_env(job, &self.env), mode);
@@ -112,7 +115,7 @@ fn with_large_counts(mpi: &str) {
     let run = CallersRun::new(mpi, &program);
     let out = run.assert_alike("alltoall aapc tcp");
     assert!(out.contains("allgather, a far extent"), "{mpi}: {out}");
-    if cfg!(feature = "mpis") {
+    if is_thorough(mpi) {
         let run = CallersRun {
             ranks: 2,
             arguments: &["long"],
@@ -127,6 +130,7 @@ fn with_started_ranks(mpi: &str) {
     let program = compiled("spawn.c", mpi, &[]);
     let run = CallersRun {
         ranks: 2,
+        env: vec![OVER_A_NETWORK],
         line: Some("a communicator has ranks that other ranks started"),
         ..CallersRun::new(mpi, &program)
     };
@@ -209,6 +213,7 @@ fn as_a_singleton(mpi: &str) {
             .env(AT_ONCE.0, AT_ONCE.1)
             .envs(settings(mpi))
             .envs([
+                OVER_A_NETWORK,
                 ("OMPI_MCA_pml", "ob1"),
                 ("OMPI_MCA_btl", "tcp,self"),
                 ("OMPI_MCA_btl_tcp_if_include", "lo"),
@@ -291,4 +296,21 @@ fn callers_of_the_standards_interface_of_mpich_5() {
 fn callers_of_open_mpi_5() {
     assert_callers_alike("openmpi5");
     assert_starts_alike("openmpi5");
+}
+
+/// Each older version that scripts/packages names.
+#[cfg(feature = "mpis")]
+#[test]
+fn callers_of_every_older_version() {
+    let mut wrong = Vec::new();
+    let every = crate::common::fetched_mpi::every_interface().into_iter();
+    for mpi in every.filter(|mpi| !is_thorough(mpi)) {
+        let done = std::panic::catch_unwind(|| assert_callers_alike(&mpi)).is_ok();
+        let starts = std::panic::catch_unwind(|| with_started_ranks(&mpi)).is_ok();
+        eprintln!("{mpi}: calls {done}, starts {starts}");
+        if !done || !starts {
+            wrong.push(mpi);
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:?}");
 }

@@ -93,18 +93,11 @@ fn the_standards_interface_of_mpich_5() {
 #[test]
 fn every_version() {
     let mut wrong = Vec::new();
-    for mpi in crate::common::fetched_mpi::fetched() {
-        let standard = format!("{mpi}-abi");
-        let has_standard = folder(mpi).expect("fetched").join("lib/libmpi_abi.so");
-        for mpi in [mpi, &standard] {
-            if mpi == standard && !has_standard.exists() {
-                continue;
-            }
-            let is_same = std::panic::catch_unwind(|| assert_same_with_heddle(mpi)).is_ok();
-            eprintln!("{mpi}: {}", if is_same { "the same" } else { "DIFFERS" });
-            if !is_same {
-                wrong.push(mpi.to_owned());
-            }
+    for mpi in crate::common::fetched_mpi::every_interface() {
+        let is_same = std::panic::catch_unwind(|| assert_same_with_heddle(&mpi)).is_ok();
+        eprintln!("{mpi}: {}", if is_same { "the same" } else { "DIFFERS" });
+        if !is_same {
+            wrong.push(mpi);
         }
     }
     assert!(wrong.is_empty(), "{wrong:?}");

@@ -47,7 +47,7 @@ pub(crate) fn are_alike(within: &CallComm, members: Option<&WorldRanks>) -> bool
             // Two ranks, in case rank 0 is one without heddle.
             if within.rank < 2 {
                 write_line_once(
-                    "this job's launcher keeps nothing that ranks publish (PMIx or PMI-1), so \
+                    "this job's launcher keeps nothing that ranks publish (PMIx or PMI), so \
                      whether heddle is loaded into all of them is not known, and the MPI \
                      library's own routines run. HEDDLE_PRESENT=all on all ranks says that it is",
                 );

@@ -1,6 +1,7 @@
-//! PMI-1: lines over a socket whose descriptor the launcher leaves in PMI_FD, a line of answer for
-//! each. The MPI library speaks over it in MPI_Init and MPI_Finalize, and where it starts processes
-//! or joins others'.
+//! PMI: questions over a socket whose descriptor the launcher leaves in PMI_FD, an answer for each. The
+//! MPI library speaks over it in MPI_Init and MPI_Finalize, and where it starts processes or joins
+//! others'. PMI-1 has lines of words. PMI-2 has fields that end in `;`, and before them their length
+//! in six characters (draft of MPICH's wiki, "PMI v2 API", and Slurm's client, which agree).
 //!
 //! The socket is this library's while a call of heddle's is the only one in MPI. Where threads may
 //! call at once, everything is read when MPI_Init returns.
@@ -19,12 +20,51 @@ const PATIENCE: u32 = 60;
 /// Octets of a line at most: a presence, and what stands before it.
 const LINE: usize = 2 * text::LONGEST;
 
+/// What the library and its launcher speak.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum PmiVersion {
+    /// PMI-1, with the job's space of names.
+    One { space: String },
+    /// PMI-2.
+    Two,
+}
+
+impl PmiVersion {
+    /// Puts a value under a rank's key.
+    pub(super) fn put(&self, rank: RawFd, text: &str) -> String {
+        match self {
+            PmiVersion::One { space } => {
+                format!("cmd=put kvsname={space} key={KEY}-{rank} value={text}\n")
+            }
+            PmiVersion::Two => framed(&format!("cmd=kvs-put;key={KEY}-{rank};value={text};")),
+        }
+    }
+
+    fn get(&self, rank: u32) -> String {
+        match self {
+            PmiVersion::One { space } => format!("cmd=get kvsname={space} key={KEY}-{rank}\n"),
+            PmiVersion::Two => framed(&format!("cmd=kvs-get;key={KEY}-{rank};")),
+        }
+    }
+
+    /// The next answer of the launcher.
+    pub(super) fn answer(&self, socket: &mut (impl Read + AsRawFd)) -> Option<String> {
+        match self {
+            PmiVersion::One { .. } => line(socket),
+            PmiVersion::Two => String::from_utf8(message(socket)).ok(),
+        }
+    }
+}
+
+fn framed(fields: &str) -> String {
+    format!("{:6}{fields}", fields.len())
+}
+
 /// A launcher that has this rank's presence.
 pub(super) struct Pmi {
     /// The MPI library's, which closes it.
     socket: RawFd,
-    /// The job's space of names.
-    space: String,
+    version: PmiVersion,
     read: Mutex<ReadSoFar>,
 }
 
@@ -38,10 +78,10 @@ struct ReadSoFar {
 }
 
 impl Pmi {
-    pub(super) fn new(socket: RawFd, space: String) -> Pmi {
+    pub(super) fn new(socket: RawFd, version: PmiVersion) -> Pmi {
         Pmi {
             socket,
-            space,
+            version,
             read: Mutex::default(),
         }
     }
@@ -73,12 +113,14 @@ impl Pmi {
     }
 
     fn ask(&self, rank: u32) -> Option<Published> {
-        let question = format!("cmd=get kvsname={} key={KEY}-{rank}\n", self.space);
-        send(self.socket, question.as_bytes())?;
+        send(self.socket, self.version.get(rank).as_bytes())?;
         // SAFETY: the MPI library keeps it open until MPI_Finalize; it is not closed here.
         let mut socket = ManuallyDrop::new(unsafe { File::from_raw_fd(self.socket) });
-        let answer = line(&mut *socket)?;
-        if !answer.starts_with("cmd=get_result ") {
+        let answer = self.version.answer(&mut *socket)?;
+        if !matches!(
+            word(&answer, "cmd"),
+            Some("get_result" | "kvs-get-response")
+        ) {
             return None;
         }
         let is_there = word(&answer, "rc") == Some("0");
@@ -100,19 +142,42 @@ fn send(socket: RawFd, line: &[u8]) -> Option<()> {
 pub(super) fn line(socket: &mut (impl Read + AsRawFd)) -> Option<String> {
     let mut read = Vec::new();
     while read.last() != Some(&b'\n') {
-        let mut piece = [0; LINE];
         let room = LINE.checked_sub(read.len()).filter(|room| *room > 0)?;
-        if !becomes_readable(socket.as_raw_fd()) {
-            return None;
-        }
-        match socket.read(&mut piece[..room]) {
-            Ok(0) => return None,
-            Ok(length) => read.extend_from_slice(&piece[..length]),
-            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(_) => return None,
-        }
+        read_some(socket, room, &mut read)?;
     }
     String::from_utf8(read).ok()
+}
+
+/// The next message of PMI-2, with its length before it; a part of one if the launcher is silent or
+/// gone, or says something else.
+pub(super) fn message(socket: &mut (impl Read + AsRawFd)) -> Vec<u8> {
+    const LENGTH: usize = 6;
+    let mut read = Vec::new();
+    let mut whole = LENGTH;
+    while read.len() < whole && read_some(socket, whole - read.len(), &mut read).is_some() {
+        if read.len() == LENGTH && whole == LENGTH {
+            let length = std::str::from_utf8(&read).map(str::trim);
+            whole += length.map_or(0, |length| length.parse().unwrap_or(0));
+        }
+    }
+    read
+}
+
+/// Appends what comes next, at most this many octets.
+fn read_some(socket: &mut (impl Read + AsRawFd), room: usize, into: &mut Vec<u8>) -> Option<()> {
+    let mut piece = [0; LINE];
+    if !becomes_readable(socket.as_raw_fd()) {
+        return None;
+    }
+    match socket.read(&mut piece[..room.min(LINE)]) {
+        Ok(0) => None,
+        Ok(length) => {
+            into.extend_from_slice(&piece[..length]);
+            Some(())
+        }
+        Err(e) if e.kind() == std::io::ErrorKind::Interrupted => Some(()),
+        Err(_) => None,
+    }
 }
 
 /// Waits a second at a time: a job that is stopped meanwhile has lost one of them, not all.
@@ -128,9 +193,12 @@ fn becomes_readable(socket: RawFd) -> bool {
     })
 }
 
-/// The value of a name in a line of `name=value`, in any order.
-pub(super) fn word<'a>(line: &'a str, name: &str) -> Option<&'a str> {
-    let words = line.split_ascii_whitespace();
+/// The value of a name in a line or message of `name=value`, in any order.
+pub(super) fn word<'a>(answer: &'a str, name: &str) -> Option<&'a str> {
+    // The length of a message stands before its first field.
+    let words = answer
+        .trim_start_matches(|c: char| c == ' ' || c.is_ascii_digit())
+        .split(|c: char| c.is_ascii_whitespace() || c == ';');
     let mut pairs = words.filter_map(|word| word.split_once('='));
     pairs.find(|pair| pair.0 == name).map(|pair| pair.1)
 }

@@ -3,10 +3,10 @@
 //! A launcher takes a value from the library's first line on (Hydra forgets earlier ones, Slurm
 //! takes no second first line), and spreads it when all ranks have come to the fence in MPI_Init.
 //! So while MPI_Init runs, the library's descriptor leads to a thread of this library, which passes
-//! its lines on, and publishes between the answer to the first line and the second. When MPI_Init
-//! returns, the descriptor is the launcher's socket again.
-use super::pmi::{Pmi, line, word};
-use presence::KEY;
+//! its lines on, and publishes between the answer to the first line and the second. In PMI-2 a
+//! message of the library follows its first line before it may put anything. When MPI_Init returns,
+//! the descriptor is the launcher's socket again.
+use super::pmi::{Pmi, PmiVersion, line, message, word};
 use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -24,8 +24,8 @@ pub(super) struct PmiRelay {
     launcher: OwnedFd,
     /// This library's end of the way to the MPI library.
     library: UnixStream,
-    /// Gives the job's space of names, if it could publish.
-    thread: JoinHandle<Option<String>>,
+    /// Gives what the launcher speaks, if it could publish.
+    thread: JoinHandle<Option<PmiVersion>>,
 }
 
 impl PmiRelay {
@@ -63,12 +63,12 @@ impl PmiRelay {
     /// have its answers.
     pub(super) fn end(self) -> Option<Pmi> {
         let _ = self.library.shutdown(Shutdown::Both);
-        let space = self.thread.join().ok().flatten();
+        let version = self.thread.join().ok().flatten();
         // SAFETY: two open descriptors.
         let back = unsafe { libc::dup2(self.launcher.as_raw_fd(), self.number) };
-        space
+        version
             .filter(|_| back >= 0)
-            .map(|space| Pmi::new(self.number, space))
+            .map(|version| Pmi::new(self.number, version))
     }
 }
 
@@ -116,46 +116,72 @@ struct Passing {
 }
 
 impl Passing {
-    fn run(mut self, rank: RawFd, text: &str) -> Option<String> {
-        let space = self.first_line(rank, text);
+    fn run(mut self, rank: RawFd, text: &str) -> Option<PmiVersion> {
+        let version = self.beginning(rank, text);
         self.pass_on();
-        space
+        version
     }
 
-    /// The library's first line and its answer; publishes before the library has that.
-    fn first_line(&mut self, rank: RawFd, text: &str) -> Option<String> {
-        let first = self.next_of_library()?;
+    /// What library and launcher say first; publishes before the library has the last answer.
+    fn beginning(&mut self, rank: RawFd, text: &str) -> Option<PmiVersion> {
+        let first = next_of(&mut self.library)?;
         self.launcher.write_all(&first).ok()?;
-        let is_known = first.starts_with(b"cmd=init pmi_version=1 ") && first.ends_with(b"\n");
-        if !is_known {
+        let is_of = |version: &str| {
+            let begin = format!("cmd=init pmi_version={version} ");
+            first.starts_with(begin.as_bytes()) && first.ends_with(b"\n")
+        };
+        let is_two = is_of("2");
+        if !is_two && !is_of("1") {
             return None;
         }
         let answer = line(&mut self.launcher)?;
         let begun = answer.starts_with("cmd=response_to_init ") && word(&answer, "rc") == Some("0");
-        let space = begun.then(|| self.publish(rank, text)).flatten();
+        if begun && is_two {
+            self.library.write_all(answer.as_bytes()).ok()?;
+            return self.second_message(rank, text);
+        }
+        let space = if begun {
+            self.ask("cmd=get_my_kvsname\n")
+        } else {
+            None
+        };
+        let version = space
+            .and_then(|space| Some(word(&space, "kvsname")?.to_owned()))
+            .map(|space| PmiVersion::One { space })
+            .filter(|version| self.publish(version, rank, text).is_some());
         self.library.write_all(answer.as_bytes()).ok()?;
-        space
+        version
     }
 
-    fn publish(&mut self, rank: RawFd, text: &str) -> Option<String> {
-        let answer = self.ask("cmd=get_my_kvsname\n")?;
-        let space = word(&answer, "kvsname")?.to_owned();
-        let put = format!("cmd=put kvsname={space} key={KEY}-{rank} value={text}\n");
-        let answer = self.ask(&put)?;
-        let is_put = answer.starts_with("cmd=put_result ") && word(&answer, "rc") == Some("0");
-        is_put.then_some(space)
+    /// The library's first message after the line, and its answer.
+    fn second_message(&mut self, rank: RawFd, text: &str) -> Option<PmiVersion> {
+        let asked = next_of(&mut self.library)?;
+        self.launcher.write_all(&asked).ok()?;
+        // A launcher may write the length before the rest.
+        let answer = message(&mut self.launcher);
+        let told = String::from_utf8_lossy(&answer);
+        let is_begun =
+            word(&told, "cmd") == Some("fullinit-response") && word(&told, "rc") == Some("0");
+        let version = Some(PmiVersion::Two)
+            .filter(|version| is_begun && self.publish(version, rank, text).is_some());
+        self.library.write_all(&answer).ok()?;
+        version
+    }
+
+    fn publish(&mut self, version: &PmiVersion, rank: RawFd, text: &str) -> Option<()> {
+        let put = version.put(rank, text);
+        self.launcher.write_all(put.as_bytes()).ok()?;
+        let answer = version.answer(&mut self.launcher)?;
+        let is_put = matches!(
+            word(&answer, "cmd"),
+            Some("put_result" | "kvs-put-response")
+        );
+        (is_put && word(&answer, "rc") == Some("0")).then_some(())
     }
 
     fn ask(&mut self, question: &str) -> Option<String> {
         self.launcher.write_all(question.as_bytes()).ok()?;
         line(&mut self.launcher)
-    }
-
-    fn next_of_library(&mut self) -> Option<Vec<u8>> {
-        let mut piece = vec![0; PIECE];
-        let length = read(&mut self.library, &mut piece)?;
-        piece.truncate(length);
-        Some(piece)
     }
 
     /// Passes everything on, both ways, until the library has no more to say.
@@ -187,6 +213,13 @@ impl Passing {
             }
         }
     }
+}
+
+fn next_of(from: &mut UnixStream) -> Option<Vec<u8>> {
+    let mut piece = vec![0; PIECE];
+    let length = read(from, &mut piece)?;
+    piece.truncate(length);
+    Some(piece)
 }
 
 fn pass(from: &mut UnixStream, to: &mut UnixStream, piece: &mut [u8]) -> Option<()> {

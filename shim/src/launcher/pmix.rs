@@ -79,7 +79,7 @@ unsafe extern "C" fn PMIx_Commit() -> c_int {
     if !PUBLISHED.swap(true, Ordering::Relaxed)
         && let Some(pmix) = publish()
     {
-        // Nobody else sets it: PMI-1 and PMIx are never the launchers of one process.
+        // Nobody else sets it: PMI and PMIx are never the launchers of one process.
         let _ = INTERFACE.set(Interface::Pmix(pmix));
     }
     // SAFETY: the PMIx standard gives this signature.

@@ -19,9 +19,12 @@ fn launcher(answers: &'static [&str], end: UnixStream) -> JoinHandle<Vec<String>
     })
 }
 
-/// What the launcher gets, what the library gets for its lines, and the space of names if this rank
-/// could publish.
-fn passed(lines: &[&str], answers: &'static [&str]) -> (Vec<String>, Vec<String>, Option<String>) {
+/// What the launcher gets, what the library gets for its lines, and what the launcher speaks if this
+/// rank could publish.
+fn passed(
+    lines: &[&str],
+    answers: &'static [&str],
+) -> (Vec<String>, Vec<String>, Option<PmiVersion>) {
     let (library, ours) = UnixStream::pair().unwrap();
     let (theirs, end) = UnixStream::pair().unwrap();
     let launcher = launcher(answers, end);
@@ -45,7 +48,7 @@ fn passed(lines: &[&str], answers: &'static [&str]) -> (Vec<String>, Vec<String>
 
 #[test]
 fn it_publishes_between_the_librarys_lines() {
-    let (got, heard, space) = passed(
+    let (got, heard, version) = passed(
         &[INIT, "cmd=get_maxes\n"],
         &[
             BEGUN,
@@ -57,13 +60,14 @@ fn it_publishes_between_the_librarys_lines() {
     let put = "cmd=put kvsname=kvs_7 key=heddle-3 value=1:text\n";
     assert_eq!(got, [INIT, "cmd=get_my_kvsname\n", put, "cmd=get_maxes\n"]);
     assert_eq!(heard, [BEGUN, "cmd=maxes\n"]);
-    assert_eq!(space.as_deref(), Some("kvs_7"));
+    let space = "kvs_7".to_owned();
+    assert_eq!(version, Some(PmiVersion::One { space }));
 }
 
 #[test]
 fn another_protocol_passes_untouched() {
     for init in [
-        "cmd=init pmi_version=2 pmi_subversion=0\n",
+        "cmd=init pmi_version=3 pmi_subversion=0\n",
         "    40cmd=fullinit;pmirank=3;threaded=FALSE;\n",
     ] {
         let (got, heard, space) = passed(&[init, "more\n"], &["yes\n", "no\n"]);
@@ -100,4 +104,52 @@ fn a_launcher_that_goes_is_heard_of_by_the_library() {
         let (_, heard, space) = passed(&[INIT, "more\n"], answers);
         assert_eq!((heard[1].as_str(), space), ("", None), "{answers:?}");
     }
+}
+
+#[test]
+fn in_pmi_2_it_publishes_after_the_first_message() {
+    const INIT: &str = "cmd=init pmi_version=2 pmi_subversion=0\n";
+    const BEGUN: &str = "cmd=response_to_init rc=0 pmi_version=2 pmi_subversion=0\n";
+    let framed = |fields: &str| format!("{:<6}{fields}", fields.len());
+    let full = framed("cmd=fullinit;pmirank=3;threaded=FALSE;");
+    let (fully, put_done, other) = (
+        framed("cmd=fullinit-response;rank=3;size=4;rc=0;"),
+        framed("cmd=kvs-put-response;rc=0;"),
+        framed("cmd=fence-response;rc=0;"),
+    );
+    let (library, ours) = UnixStream::pair().unwrap();
+    let (theirs, mut end) = UnixStream::pair().unwrap();
+    let answers = [BEGUN.to_owned(), fully.clone(), put_done, other.clone()];
+    let launcher = std::thread::spawn(move || {
+        answers.map(|answer| {
+            let asked = next_of(&mut end);
+            // Slurm writes the length first.
+            let (length, fields) = answer.split_at(6);
+            end.write_all(length.as_bytes()).unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            end.write_all(fields.as_bytes()).unwrap();
+            asked
+        })
+    });
+    let passing = Passing {
+        library: ours,
+        launcher: theirs,
+    };
+    let relay = std::thread::spawn(move || passing.run(3, "1:text"));
+    let said = [INIT.to_owned(), full.clone(), framed("cmd=kvs-fence;")];
+    for (said, answer) in said.iter().zip([BEGUN, &fully, &other]) {
+        (&library).write_all(said.as_bytes()).unwrap();
+        let mut heard = vec![0; answer.len()];
+        (&library).read_exact(&mut heard).unwrap();
+        assert_eq!(String::from_utf8(heard).unwrap(), answer);
+    }
+    library.shutdown(Shutdown::Both).unwrap();
+    let put = "    38cmd=kvs-put;key=heddle-3;value=1:text;";
+    let [init, full, fence] = said;
+    let got = launcher.join().unwrap().map(|asked| asked.unwrap());
+    assert_eq!(
+        got,
+        [init, full, put.to_owned(), fence].map(String::into_bytes)
+    );
+    assert_eq!(relay.join().unwrap(), Some(PmiVersion::Two));
 }
