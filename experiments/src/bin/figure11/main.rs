@@ -28,14 +28,6 @@ impl PathSample {
     fn mean(&self) -> f64 {
         f64::from(self.0.iter().sum::<u32>()) / self.0.len() as f64
     }
-
-    fn range(&self) -> String {
-        format!(
-            "{} to {}",
-            self.0.iter().min().unwrap_or(&0),
-            self.0.iter().max().unwrap_or(&0)
-        )
-    }
 }
 
 /// The samples by algorithm, then by construction.
@@ -109,7 +101,7 @@ fn page(rows: &[SampleRow]) -> String {
         let cells: Vec<String> = row
             .iter()
             .flatten()
-            .map(|sample| format!("{:.2} ({})", sample.mean(), sample.range()))
+            .map(|sample| format!("{:.2}", sample.mean()))
             .collect();
         table += &format!(
             "| {} | {switches} | {} |\n",

@@ -9,9 +9,6 @@ use judged::{JudgedCell, RankingScore, share, spread};
 use std::fmt::Write;
 use std::path::Path;
 
-/// The networks by which predictions are judged.
-const NETWORKS: [&str; 5] = ["switch", "pair", "star", "chain", "wide"];
-
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let directory = std::env::args().nth(1).ok_or("usage: predictions DIR")?;
     let cells = judged::cells();
@@ -69,7 +66,7 @@ fn page(cells: &[JudgedCell]) -> String {
         .replace("{ranking}", &ranking(cells))
 }
 
-/// A row for each kind of way, each network, and all.
+/// A row for each kind of way, and one for all.
 fn summary(cells: &[&JudgedCell]) -> String {
     let mut text = String::new();
     let mut row = |name: &str, of: &dyn Fn(&JudgedCell) -> bool| {
@@ -97,9 +94,6 @@ fn summary(cells: &[&JudgedCell]) -> String {
         ("library's own", "own"),
     ] {
         row(name, &|cell| cell.kind() == kind);
-    }
-    for network in NETWORKS {
-        row(network, &|cell| cell.network == network);
     }
     row("all", &|_| true);
     text
