@@ -150,303 +150,238 @@ impl fmt::Display for KeptReason {
     }
 }
 
-impl fmt::Display for Evidence {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Evidence::Stated => f.write_str(STATED),
-            Evidence::InTopologyFile => f.write_str("stated in a topology file"),
-            Evidence::StateStated(state) => write!(f, "{state}: {STATED}"),
-            Evidence::BehindBridge(bridge) => write!(f, "behind {bridge}: {STATED}"),
-            Evidence::Rate(rate) => write!(f, "{RATE}{rate}"),
-            Evidence::Measured(finding) => write!(f, "{MEASURED}{finding}"),
-            Evidence::PortDown(at) => write!(f, "port {} of {} is down", at.port, at.device),
-            Evidence::HostsOnPort(hosts) => write!(f, "{hosts} hosts on one port"),
-            Evidence::SharesNetwork(network) => {
-                write!(f, "in network {network}; no switch is listed")
-            }
-            Evidence::PlaceAssumed => f.write_str("its place on this side is assumed"),
-            Evidence::RoutedHops { hops, from, to } => {
-                write!(f, "{} from {from} to {to}", routed_hops(hops))
-            }
-            Evidence::Kept { epoch, because } => write!(f, "as in epoch {epoch}; {because}"),
-            Evidence::ReadBack(text) => f.write_str(text),
-            Evidence::Names { .. }
-            | Evidence::Hears { .. }
-            | Evidence::NotNamedBack { .. }
-            | Evidence::Unanswering(_)
-            | Evidence::BehindPossible { .. } => self.neighbour(f),
-            Evidence::AlsoNames { .. } | Evidence::NamedUnconfirmed { .. } => self.unconfirmed(f),
-            Evidence::OthersLearned(_)
-            | Evidence::OthersPossible(_)
-            | Evidence::LearnedAtEdge { .. }
-            | Evidence::LearnedBeyond { .. } => self.learned(f),
-            Evidence::LearnedBetween { .. }
-            | Evidence::BridgeBetween { .. }
-            | Evidence::LearnedElsewhere { .. }
-            | Evidence::Facing { .. }
-            | Evidence::BetweenPossible(_) => self.facing(f),
-            Evidence::HostBond { .. } | Evidence::Aggregate { .. } | Evidence::MembersGuessed => {
-                self.aggregate(f)
-            }
-            Evidence::PortStates(_)
-            | Evidence::OnlyWay
-            | Evidence::OwnPort(_)
-            | Evidence::SideBySide(_)
-            | Evidence::Routed
-            | Evidence::RoutedElsewhere
-            | Evidence::ThirdDesignated { .. }
-            | Evidence::DesignatedPort { .. }
-            | Evidence::DesignatedBridge { .. } => self.spanning_tree(f),
-        }
-    }
-}
-
-impl Evidence {
-    /// The statements of devices about their neighbours.
-    fn neighbour(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Evidence::Names {
-                protocol,
-                at,
-                neighbour,
-                by,
-                stale,
-                down,
-            } => {
-                let old = if *stale { ", as last seen" } else { "" };
-                let down = if *down { ", but the port is down" } else { "" };
-                write!(
-                    f,
-                    "{protocol}: {} names {neighbour} by {by}{old}{down}",
-                    at.short()
-                )
-            }
-            Evidence::Hears {
-                protocol,
-                at,
-                from,
-                by,
-                old,
-            } => {
-                write!(f, "{protocol}: {} hears {}", at.short(), from.short())?;
-                by.iter().try_for_each(|by| write!(f, " by {by}"))?;
-                f.write_str(if *old { ", as last heard" } else { "" })
-            }
-            Evidence::NotNamedBack { device, other } => {
-                write!(f, "{device} does not name {other} back")
-            }
-            Evidence::Unanswering(device) => write!(
-                f,
-                "{device} does not answer, so it neither confirms nor denies this"
-            ),
-            Evidence::BehindPossible {
-                hidden: a,
-                unnamed: b,
-            } => {
-                write!(
-                    f,
-                    "neither {a} nor {b} answers, and nobody names {b}: it may be behind {a}"
-                )
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Further neighbours that a port names and that do not confirm it.
-    fn unconfirmed(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Evidence::AlsoNames { at, named } => write!(
-                f,
-                "{} also names {named}, which nobody confirms",
-                at.short()
-            ),
-            Evidence::NamedUnconfirmed { at, named } => {
-                write!(
-                    f,
-                    "{} also names {}, which {} does not confirm",
-                    at.short(),
-                    named.short(),
-                    named.device
-                )
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Evidence from forwarding databases about the place of a host.
-    fn learned(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("FDB: ")?;
-        match self {
-            Evidence::OthersLearned(at) => {
-                write!(f, "others are learned on {}, who are elsewhere", at.short())
-            }
-            Evidence::OthersPossible(at) => write!(f, "others may be on {}, too", at.short()),
-            Evidence::LearnedAtEdge { at, macs, stale } => {
-                let macs = macs
-                    .iter()
-                    .map(Mac::to_string)
-                    .collect::<Vec<_>>()
-                    .join(" or ");
-                let old = if *stale { ", as last seen" } else { "" };
-                write!(
-                    f,
-                    "{} learned {macs} on edge port {}{old}",
-                    at.device, at.port
-                )
-            }
-            Evidence::LearnedBeyond { host, silent } => {
-                write!(
-                    f,
-                    "those who learned {host} have it beyond their own ports, where {silent} is \
-                     or may be"
-                )
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Evidence from forwarding databases about two ports that face each other.
-    fn facing(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("FDB: ")?;
-        match self {
-            Evidence::LearnedBetween { mac, ends: [a, b] } => {
-                write!(
-                    f,
-                    "{mac} was learned between {} and {}, as if something stood there",
-                    a.short(),
-                    b.short()
-                )
-            }
-            Evidence::LearnedElsewhere { at, node } => write!(
-                f,
-                "{} has {node} behind another port than {}",
-                at.device, at.port
-            ),
-            Evidence::BridgeBetween {
-                ports: [p, q],
-                ends: [a, b],
-            } => write!(
-                f,
-                "{} has {a} behind {} and {b} behind {}, so it stands between them",
-                p.device, p.port, q.port
-            ),
-            Evidence::Facing {
-                ends: [x, y],
-                proof,
-                sides: (ours, theirs),
-                between,
-            } => {
-                write!(
-                    f,
-                    "{x} and {y} face each other: {proof}; {ours} stations on the one side, \
-                     {theirs} on the other"
-                )?;
-                if *between > 0 {
-                    write!(
-                        f,
-                        ", {between} between: something unmanaged may stand there"
-                    )
-                } else {
-                    Ok(())
+/// Declares the sentence of each kind of evidence. It is one table, so that none is without a sentence.
+macro_rules! sentences {
+    (|$f:ident| $($evidence:pat => $sentence:expr,)*) => {
+        impl fmt::Display for Evidence {
+            fn fmt(&self, $f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self {
+                    $($evidence => $sentence,)*
                 }
             }
-            Evidence::BetweenPossible(names) => write!(
-                f,
-                "{} may stand between, nothing says so or not",
-                names.join(" or ")
-            ),
-            _ => Ok(()),
         }
-    }
+    };
+}
 
-    /// Several cables that are one link.
-    fn aggregate(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("LAG: ")?;
-        match self {
-            Evidence::HostBond {
-                cables,
-                bond,
-                aggregated,
-            } => {
-                let how = if *aggregated {
-                    ""
-                } else {
-                    "; the switch names no aggregate, so they count as one cable"
-                };
-                write!(
-                    f,
-                    "{cables} cables of {}{how}",
-                    bond.as_deref().unwrap_or("one aggregate")
-                )
-            }
-            Evidence::Aggregate { cables, a, b } => {
-                let port = |end: &(String, Option<String>)| {
-                    end.1.clone().unwrap_or_else(|| "(not said)".to_owned())
-                };
-                write!(
-                    f,
-                    "{cables} cables between {} {} and {} {}",
-                    a.0,
-                    port(a),
-                    b.0,
-                    port(b)
-                )
-            }
-            Evidence::MembersGuessed => f.write_str(
-                "which member is joined to which is not told; matched in the ports' order",
-            ),
-            _ => Ok(()),
-        }
-    }
-
-    /// Spanning tree and its absence.
-    fn spanning_tree(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Evidence::PortStates(ends) => {
-                let ends: Vec<String> = ends
-                    .iter()
-                    .map(|(at, state)| format!("{} {state}", at.short()))
-                    .collect();
-                write!(f, "STP: {}", ends.join(", "))
-            }
-            Evidence::OnlyWay => {
-                f.write_str("STP: not said at both ends, but there is no other way")
-            }
-            Evidence::OwnPort(at) => write!(
+sentences! { |f|
+    Evidence::Stated => f.write_str(STATED),
+    Evidence::InTopologyFile => f.write_str("stated in a topology file"),
+    Evidence::StateStated(state) => write!(f, "{state}: {STATED}"),
+    Evidence::BehindBridge(bridge) => write!(f, "behind {bridge}: {STATED}"),
+    Evidence::Rate(rate) => write!(f, "{RATE}{rate}"),
+    Evidence::Measured(finding) => write!(f, "{MEASURED}{finding}"),
+    Evidence::PortDown(at) => write!(f, "port {} of {} is down", at.port, at.device),
+    Evidence::HostsOnPort(hosts) => write!(f, "{hosts} hosts on one port"),
+    Evidence::SharesNetwork(network) => {
+        write!(f, "in network {network}; no switch is listed")
+    },
+    Evidence::PlaceAssumed => f.write_str("its place on this side is assumed"),
+    Evidence::RoutedHops { hops, from, to } => {
+        write!(f, "{} from {from} to {to}", routed_hops(hops))
+    },
+    Evidence::Kept { epoch, because } => write!(f, "as in epoch {epoch}; {because}"),
+    Evidence::ReadBack(text) => f.write_str(text),
+    Evidence::Names {
+        protocol,
+        at,
+        neighbour,
+        by,
+        stale,
+        down,
+    } => {
+        let old = if *stale { ", as last seen" } else { "" };
+        let down = if *down { ", but the port is down" } else { "" };
+        write!(
+            f,
+            "{protocol}: {} names {neighbour} by {by}{old}{down}",
+            at.short()
+        )
+    },
+    Evidence::Hears {
+        protocol,
+        at,
+        from,
+        by,
+        old,
+    } => {
+        write!(f, "{protocol}: {} hears {}", at.short(), from.short())?;
+        by.iter().try_for_each(|by| write!(f, " by {by}"))?;
+        f.write_str(if *old { ", as last heard" } else { "" })
+    },
+    Evidence::NotNamedBack { device, other } => {
+        write!(f, "{device} does not name {other} back")
+    },
+    Evidence::Unanswering(device) => write!(
+        f,
+        "{device} does not answer, so it neither confirms nor denies this"
+    ),
+    Evidence::BehindPossible {
+        hidden: a,
+        unnamed: b,
+    } => {
+        write!(
+            f,
+            "neither {a} nor {b} answers, and nobody names {b}: it may be behind {a}"
+        )
+    },
+    Evidence::AlsoNames { at, named } => write!(
+        f,
+        "{} also names {named}, which nobody confirms",
+        at.short()
+    ),
+    Evidence::NamedUnconfirmed { at, named } => {
+        write!(
+            f,
+            "{} also names {}, which {} does not confirm",
+            at.short(),
+            named.short(),
+            named.device
+        )
+    },
+    Evidence::OthersLearned(at) => {
+        write!(f, "FDB: others are learned on {}, who are elsewhere", at.short())
+    },
+    Evidence::OthersPossible(at) => write!(f, "FDB: others may be on {}, too", at.short()),
+    Evidence::LearnedAtEdge { at, macs, stale } => {
+        let macs = macs
+            .iter()
+            .map(Mac::to_string)
+            .collect::<Vec<_>>()
+            .join(" or ");
+        let old = if *stale { ", as last seen" } else { "" };
+        write!(
+            f,
+            "FDB: {} learned {macs} on edge port {}{old}",
+            at.device, at.port
+        )
+    },
+    Evidence::LearnedBeyond { host, silent } => {
+        write!(
+            f,
+            "FDB: those who learned {host} have it beyond their own ports, where {silent} is \
+             or may be"
+        )
+    },
+    Evidence::LearnedBetween { mac, ends: [a, b] } => {
+        write!(
+            f,
+            "FDB: {mac} was learned between {} and {}, as if something stood there",
+            a.short(),
+            b.short()
+        )
+    },
+    Evidence::LearnedElsewhere { at, node } => write!(
+        f,
+        "FDB: {} has {node} behind another port than {}",
+        at.device, at.port
+    ),
+    Evidence::BridgeBetween {
+        ports: [p, q],
+        ends: [a, b],
+    } => write!(
+        f,
+        "FDB: {} has {a} behind {} and {b} behind {}, so it stands between them",
+        p.device, p.port, q.port
+    ),
+    Evidence::Facing {
+        ends: [x, y],
+        proof,
+        sides: (ours, theirs),
+        between,
+    } => {
+        write!(
+            f,
+            "FDB: {x} and {y} face each other: {proof}; {ours} stations on the one side, \
+             {theirs} on the other"
+        )?;
+        if *between > 0 {
+            write!(
                 f,
-                "{} is no bridge port, and only {} itself is behind it: it forwards nothing there",
-                at.short(),
-                at.device
-            ),
-            Evidence::SideBySide(what) => write!(f, "{what}"),
-            Evidence::Routed => f.write_str("routed: no spanning tree across"),
-            Evidence::RoutedElsewhere => f.write_str(
-                "routed: there is another way, and nothing tells which one packets take",
-            ),
-            Evidence::ThirdDesignated { at, bridge } => {
-                write!(
-                    f,
-                    "STP: {} names {bridge} as the designated bridge, as if something stood \
-                     between",
-                    at.short()
-                )
-            }
-            Evidence::DesignatedPort { at, designated } => {
-                write!(
-                    f,
-                    "STP: {} names {} as the designated port",
-                    at.short(),
-                    designated.short()
-                )
-            }
-            Evidence::DesignatedBridge { at, bridge } => write!(
-                f,
-                "STP: {} names {bridge} as the designated bridge",
-                at.short()
-            ),
-            _ => Ok(()),
+                ", {between} between: something unmanaged may stand there"
+            )
+        } else {
+            Ok(())
         }
-    }
+    },
+    Evidence::BetweenPossible(names) => write!(
+        f,
+        "FDB: {} may stand between, nothing says so or not",
+        names.join(" or ")
+    ),
+    Evidence::HostBond {
+        cables,
+        bond,
+        aggregated,
+    } => {
+        let how = if *aggregated {
+            ""
+        } else {
+            "; the switch names no aggregate, so they count as one cable"
+        };
+        write!(
+            f,
+            "LAG: {cables} cables of {}{how}",
+            bond.as_deref().unwrap_or("one aggregate")
+        )
+    },
+    Evidence::Aggregate { cables, a, b } => {
+        let port = |end: &(String, Option<String>)| {
+            end.1.clone().unwrap_or_else(|| "(not said)".to_owned())
+        };
+        write!(
+            f,
+            "LAG: {cables} cables between {} {} and {} {}",
+            a.0,
+            port(a),
+            b.0,
+            port(b)
+        )
+    },
+    Evidence::MembersGuessed => f.write_str(
+        "LAG: which member is joined to which is not told; matched in the ports' order",
+    ),
+    Evidence::PortStates(ends) => {
+        let ends: Vec<String> = ends
+            .iter()
+            .map(|(at, state)| format!("{} {state}", at.short()))
+            .collect();
+        write!(f, "STP: {}", ends.join(", "))
+    },
+    Evidence::OnlyWay => {
+        f.write_str("STP: not said at both ends, but there is no other way")
+    },
+    Evidence::OwnPort(at) => write!(
+        f,
+        "{} is no bridge port, and only {} itself is behind it: it forwards nothing there",
+        at.short(),
+        at.device
+    ),
+    Evidence::SideBySide(what) => write!(f, "{what}"),
+    Evidence::Routed => f.write_str("routed: no spanning tree across"),
+    Evidence::RoutedElsewhere => f.write_str(
+        "routed: there is another way, and nothing tells which one packets take",
+    ),
+    Evidence::ThirdDesignated { at, bridge } => {
+        write!(
+            f,
+            "STP: {} names {bridge} as the designated bridge, as if something stood \
+             between",
+            at.short()
+        )
+    },
+    Evidence::DesignatedPort { at, designated } => {
+        write!(
+            f,
+            "STP: {} names {} as the designated port",
+            at.short(),
+            designated.short()
+        )
+    },
+    Evidence::DesignatedBridge { at, bridge } => write!(
+        f,
+        "STP: {} names {bridge} as the designated bridge",
+        at.short()
+    ),
 }
 
 impl fmt::Display for SideBySide {
