@@ -2,6 +2,7 @@
 //! problem, consequence and a way out.
 use crate::common::HEDDLE;
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 use tempfile::TempDir;
 
@@ -406,6 +407,23 @@ fn a_node_for_jobs_needs_no_compiler_and_a_verdict_is_given() {
         verdict.starts_with("jobs that start here lack: ") && verdict.ends_with("directory"),
         "{jobs}"
     );
+}
+
+/// docs/alarms.md has the catalogue of the code; UPDATE_GOLDEN=1 writes it.
+#[test]
+fn the_document_of_alarms_has_every_code() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/alarms.md");
+    let text = fs::read_to_string(&path).expect("a document");
+    let begin = text.find("code | meaning").expect("a table");
+    let table = inventory::alarm::code::AlarmCode::markdown();
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        fs::write(&path, text[..begin].to_owned() + &table).expect("a document");
+    } else {
+        assert!(
+            text[begin..] == table,
+            "docs/alarms.md; UPDATE_GOLDEN=1 writes it anew"
+        );
+    }
 }
 
 #[test]

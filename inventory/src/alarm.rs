@@ -1,14 +1,16 @@
 //! Alarms: problems that an operator should look at. Their texts exist in `Display` only.
 //!
-//! In files and in the API an alarm is `{"about": …, "text": …}`; an alarm that is read back is
-//! [`AlarmKind::ReadBack`].
+//! In files and in the API an alarm is `{"about": …, "code": …, "text": …}`; an alarm that is read back
+//! is [`AlarmKind::ReadBack`]. Programs decide on the code ([`code`]); the text is for people.
 pub mod causes;
+pub mod code;
 mod text;
 
 use crate::evidence::{DevicePort, Evidence, NeighbourProtocol, RecognizedBy};
 use crate::observation::{BridgeId, CredentialRefusal, DeviceTable, NeighbourId};
 use crate::topology::{LinkState, NodeKind};
 use crate::{BitsPerSec, Mac};
+use code::AlarmCode;
 use ipnet::IpNet;
 use serde::ser::SerializeStruct;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -40,6 +42,8 @@ pub enum AlarmSubject {
     RootBridge,
     /// The whole network.
     Network,
+    /// A part of the controller's work.
+    Work(String),
     /// The text read from a file.
     ReadBack(String),
 }
@@ -268,8 +272,8 @@ pub enum AlarmKind {
         /// The assumed rate.
         rate: BitsPerSec,
     },
-    /// The text read from a file.
-    ReadBack(String),
+    /// The code and the text read from a file.
+    ReadBack(AlarmCode, String),
 }
 
 impl AlarmSubject {
@@ -281,6 +285,21 @@ impl AlarmSubject {
     /// The link or path between two nodes.
     pub fn between(a: impl Into<String>, b: impl Into<String>) -> AlarmSubject {
         AlarmSubject::Between(a.into(), b.into())
+    }
+
+    /// The nodes that it names: one, or both ends of a link.
+    pub fn nodes(&self) -> Vec<String> {
+        match self {
+            AlarmSubject::Node(name) => vec![name.clone()],
+            AlarmSubject::Between(a, b) => vec![a.clone(), b.clone()],
+            AlarmSubject::Cluster(_)
+            | AlarmSubject::OneNetwork(_)
+            | AlarmSubject::Segment
+            | AlarmSubject::RootBridge
+            | AlarmSubject::Network
+            | AlarmSubject::Work(_)
+            | AlarmSubject::ReadBack(_) => Vec::new(),
+        }
     }
 
     /// True if the subject is the node of this name.
@@ -309,8 +328,9 @@ impl Alarm {
 
 impl Serialize for Alarm {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut alarm = serializer.serialize_struct("Alarm", 2)?;
+        let mut alarm = serializer.serialize_struct("Alarm", 3)?;
         alarm.serialize_field("about", &self.subject.to_string())?;
+        alarm.serialize_field("code", &self.code())?;
         alarm.serialize_field("text", &self.to_string())?;
         alarm.end()
     }
@@ -321,12 +341,14 @@ impl<'de> Deserialize<'de> for Alarm {
         #[derive(Deserialize)]
         struct AlarmFields {
             about: String,
+            #[serde(default)]
+            code: AlarmCode,
             text: String,
         }
-        let AlarmFields { about, text } = AlarmFields::deserialize(deserializer)?;
+        let AlarmFields { about, code, text } = AlarmFields::deserialize(deserializer)?;
         Ok(Alarm {
             subject: AlarmSubject::ReadBack(about),
-            kind: AlarmKind::ReadBack(text),
+            kind: AlarmKind::ReadBack(code, text),
         })
     }
 }

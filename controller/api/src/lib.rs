@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 pub use inventory::alarm::causes::{AlarmSeverity, AlarmSymptom};
+pub use inventory::alarm::code::AlarmCode;
 
 /// Everything a viewer needs, at one moment.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -91,6 +92,12 @@ impl Snapshot {
 pub struct AlarmLine {
     /// Its subject: a node, `a-b` for a link of two nodes, or a part of the controller's work.
     pub about: String,
+    /// The nodes that the subject names: one, or both ends of a link.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nodes: Vec<String>,
+    /// Its code; programs decide on it.
+    #[serde(default)]
+    pub code: AlarmCode,
     /// Object, place, problem, consequence, hint; what follows from the problem is summed up.
     pub text: String,
     /// The highest severity of the alarms in this line.
@@ -106,12 +113,21 @@ impl AlarmLine {
     pub fn concerns(&self, name: &str) -> bool {
         self.about == name || self.symptoms.iter().any(|symptom| symptom.about == name)
     }
+
+    /// True if the alarm, or one that follows from it, is about the link of these nodes.
+    pub fn concerns_link(&self, a: &str, b: &str) -> bool {
+        let symptoms = self.symptoms.iter().map(|symptom| &symptom.nodes);
+        let mut subjects = symptoms.chain([&self.nodes]);
+        subjects.any(|ends| ends[..] == [a, b] || ends[..] == [b, a])
+    }
 }
 
 impl From<ToldAlarm> for AlarmLine {
     fn from(told: ToldAlarm) -> AlarmLine {
         AlarmLine {
             about: told.about,
+            nodes: told.nodes,
+            code: told.code,
             text: told.text,
             severity: told.severity,
             symptoms: told.symptoms,
@@ -304,6 +320,18 @@ pub enum EventLevel {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A cable may be listed from either end, and names hold hyphens.
+    #[test]
+    fn an_alarm_concerns_the_link_of_its_nodes() {
+        let alarm = AlarmLine {
+            about: "s0-1-n-0".into(),
+            nodes: vec!["s0-1".into(), "n-0".into()],
+            ..AlarmLine::default()
+        };
+        assert!(alarm.concerns_link("n-0", "s0-1") && alarm.concerns_link("s0-1", "n-0"));
+        assert!(!alarm.concerns_link("s0", "1-n-0"));
+    }
 
     #[test]
     fn an_idle_link_reads_back() {

@@ -5,7 +5,7 @@
 //! alarm until the next success. Deviations: the program is named by its path and gets fixed
 //! arguments; no shell reads them.
 use crate::engine::{ControllerEngine, ControllerEvent, TroubleArea};
-use api::{AlarmLine, EpochInfo};
+use api::{AlarmCode, AlarmLine, EpochInfo};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use serde::Serialize;
@@ -85,8 +85,8 @@ impl DaemonHooks {
             is_new
         });
         // A program that fails must not be run because of that.
-        let own = TroubleArea::AlarmProgram.to_string();
-        let told = engine.announced_alarms().iter().filter(|a| a.about != own);
+        let is_own = |alarm: &&AlarmLine| alarm.code == AlarmCode::AlarmProgramFailed;
+        let told = engine.announced_alarms().iter().filter(|a| !is_own(a));
         self.alarms.send_if_modified(|known| {
             let is_new = !told.clone().eq(known.iter());
             if is_new {

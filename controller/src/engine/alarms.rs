@@ -5,7 +5,8 @@ use super::shown_rates::StandingRates;
 use super::tree_doubt::{LinkDoubt, TreeDoubt};
 use super::trouble::TroubleArea;
 use inventory::alarm::AlarmSubject;
-use inventory::alarm::causes::{AlarmCause, AlarmOrigin, AlarmSeverity, CausalAlarm};
+use inventory::alarm::causes::{AlarmCause, AlarmOrigin, CausalAlarm};
+use inventory::alarm::code::AlarmCode;
 use inventory::{Mac, Millis};
 use selection::watched::SuspectedMove;
 use std::fmt;
@@ -121,48 +122,54 @@ pub(crate) enum FlapSubject {
 }
 
 impl CausalAlarm for ControllerAlarm {
-    fn about(&self) -> String {
+    fn subject(&self) -> AlarmSubject {
         match self {
             ControllerAlarm::HostKept { host, .. } | ControllerAlarm::TwoMachines(host, _) => {
-                host.clone()
+                AlarmSubject::node(host)
             }
             ControllerAlarm::NoTree(..) | ControllerAlarm::NobodyReports(_) => {
-                AlarmSubject::Network.to_string()
+                AlarmSubject::Network
             }
-            ControllerAlarm::NoFurtherTree { network, .. } => format!("network {network}"),
+            ControllerAlarm::NoFurtherTree { network, .. } => {
+                AlarmSubject::OneNetwork(format!("network {network}"))
+            }
             ControllerAlarm::Contradicted(standing) => match &standing.suspicion.best {
-                SuspectedMove::Host { host, .. } => host.clone(),
-                SuspectedMove::Trunk { switch, from, .. } => {
-                    AlarmSubject::between(switch, from).to_string()
-                }
+                SuspectedMove::Host { host, .. } => AlarmSubject::node(host),
+                SuspectedMove::Trunk { switch, from, .. } => AlarmSubject::between(switch, from),
             },
             ControllerAlarm::WrongRates(standing) => {
                 let (a, b) = &standing.link.ends;
-                AlarmSubject::between(a, b).to_string()
+                AlarmSubject::between(a, b)
             }
-            ControllerAlarm::Trouble(area, _) => area.to_string(),
+            ControllerAlarm::Trouble(area, _) => AlarmSubject::Work(area.to_string()),
             ControllerAlarm::Flaps(flap) => match &flap.what {
                 FlapSubject::Trunk(a, b, _) | FlapSubject::Seat(a, b, _) => {
-                    AlarmSubject::between(a, b).to_string()
+                    AlarmSubject::between(a, b)
                 }
                 FlapSubject::Claim(name, _)
                 | FlapSubject::Cluster(name, _)
-                | FlapSubject::Answers(name) => name.clone(),
+                | FlapSubject::Answers(name) => AlarmSubject::node(name),
             },
         }
     }
 
-    fn severity(&self) -> AlarmSeverity {
+    fn code(&self) -> AlarmCode {
         match self {
-            ControllerAlarm::NoTree(..)
-            | ControllerAlarm::Trouble(
-                TroubleArea::Current
-                | TroubleArea::Plan
-                | TroubleArea::Publish
-                | TroubleArea::Stalled(_),
-                _,
-            ) => AlarmSeverity::Error,
-            _ => AlarmSeverity::Warning,
+            ControllerAlarm::HostKept { .. } => AlarmCode::HostKept,
+            ControllerAlarm::TwoMachines(..) => AlarmCode::TwoMachines,
+            ControllerAlarm::NoTree(..) => AlarmCode::NoTree,
+            ControllerAlarm::NoFurtherTree { .. } => AlarmCode::NoFurtherTree,
+            ControllerAlarm::NobodyReports(_) => AlarmCode::NobodyReports,
+            ControllerAlarm::Contradicted(_) => AlarmCode::CableMoved,
+            ControllerAlarm::WrongRates(_) => AlarmCode::WrongRates,
+            ControllerAlarm::Trouble(area, _) => area.code(),
+            ControllerAlarm::Flaps(flap) => match flap.what {
+                FlapSubject::Trunk(..) => AlarmCode::LinkFlaps,
+                FlapSubject::Seat(..) => AlarmCode::HostFlaps,
+                FlapSubject::Claim(..) => AlarmCode::AgentFlaps,
+                FlapSubject::Cluster(..) => AlarmCode::ClusterFlaps,
+                FlapSubject::Answers(_) => AlarmCode::SwitchFlaps,
+            },
         }
     }
 

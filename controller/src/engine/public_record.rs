@@ -151,8 +151,7 @@ mod tests {
         AlarmLine {
             about: "s0".to_owned(),
             text: text.to_owned(),
-            severity: Default::default(),
-            symptoms: Vec::new(),
+            ..AlarmLine::default()
         }
     }
 

@@ -1,4 +1,5 @@
 //! Failures of the controller's own work.
+use inventory::alarm::code::AlarmCode;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
@@ -90,6 +91,30 @@ const NAMES: [(TroubleArea, &str); 20] = [
         "learned stalled",
     ),
 ];
+
+impl TroubleArea {
+    /// The code of its alarm.
+    pub(crate) fn code(&self) -> AlarmCode {
+        match self {
+            TroubleArea::Inventory => AlarmCode::InventoryUnread,
+            TroubleArea::Jobs => AlarmCode::JobRecordsOdd,
+            TroubleArea::Traps => AlarmCode::TrapsUnheard,
+            TroubleArea::Journal => AlarmCode::JournalUnwritten,
+            TroubleArea::Tls => AlarmCode::CertificateUnread,
+            TroubleArea::Measurements => AlarmCode::MeasurementsUnread,
+            TroubleArea::Learned => AlarmCode::LearnedUnkept,
+            TroubleArea::Mapped => AlarmCode::MappedUnkept,
+            TroubleArea::Current => AlarmCode::EpochUnread,
+            TroubleArea::Plan => AlarmCode::PlanFailed,
+            TroubleArea::Publish => AlarmCode::PublishFailed,
+            TroubleArea::Rollback => AlarmCode::RollbackHeld,
+            TroubleArea::EpochProgram => AlarmCode::EpochProgramFailed,
+            TroubleArea::AlarmProgram => AlarmCode::AlarmProgramFailed,
+            TroubleArea::Stalled(_) => AlarmCode::DirectoryStalled,
+            TroubleArea::Other(_) => AlarmCode::Other,
+        }
+    }
+}
 
 impl fmt::Display for TroubleArea {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -3,6 +3,7 @@
 //! Source: own. Input: alarms of any type. Each says which cause it states, if any, and from which
 //! causes it may follow. Guarantee: every alarm is in exactly one line, as its cause or as one of
 //! its symptoms. Cost: one pass for causes and one for symptoms.
+use crate::alarm::code::AlarmCode;
 use crate::alarm::{Alarm, AlarmKind, AlarmSubject, HostNotFound, HostPlace};
 use crate::observation::CredentialRefusal;
 use crate::wording::short_list;
@@ -49,12 +50,30 @@ pub enum AlarmSeverity {
     Error,
 }
 
+impl fmt::Display for AlarmSeverity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            AlarmSeverity::Info => "info",
+            AlarmSeverity::Warning => "warning",
+            AlarmSeverity::Error => "error",
+        })
+    }
+}
+
 /// An alarm that knows how it depends on others.
 pub trait CausalAlarm: fmt::Display {
+    /// Its subject.
+    fn subject(&self) -> AlarmSubject;
+    /// Its code.
+    fn code(&self) -> AlarmCode;
     /// The name of its subject.
-    fn about(&self) -> String;
+    fn about(&self) -> String {
+        self.subject().to_string()
+    }
     /// Its own weight.
-    fn severity(&self) -> AlarmSeverity;
+    fn severity(&self) -> AlarmSeverity {
+        self.code().severity()
+    }
     /// The cause that it states.
     fn states(&self) -> Option<AlarmCause>;
     /// The silent switch that it names.
@@ -74,6 +93,10 @@ pub trait CausalAlarm: fmt::Display {
 pub struct ToldAlarm {
     /// The subject.
     pub about: String,
+    /// The nodes that the subject names.
+    pub nodes: Vec<String>,
+    /// The code of the cause.
+    pub code: AlarmCode,
     /// The cause, and its symptoms summed up.
     pub text: String,
     /// The highest of all its alarms.
@@ -89,6 +112,12 @@ pub struct ToldAlarm {
 pub struct AlarmSymptom {
     /// The subject.
     pub about: String,
+    /// The nodes that the subject names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nodes: Vec<String>,
+    /// The code.
+    #[serde(default)]
+    pub code: AlarmCode,
     /// Object, place, problem, consequence, hint.
     pub text: String,
 }
@@ -151,6 +180,8 @@ fn listed(names: &[String]) -> String {
 fn symptom(alarm: &dyn CausalAlarm) -> AlarmSymptom {
     AlarmSymptom {
         about: alarm.about(),
+        nodes: alarm.subject().nodes(),
+        code: alarm.code(),
         text: alarm.to_string(),
     }
 }
@@ -158,6 +189,8 @@ fn symptom(alarm: &dyn CausalAlarm) -> AlarmSymptom {
 fn alone(alarm: &dyn CausalAlarm) -> ToldAlarm {
     ToldAlarm {
         about: alarm.about(),
+        nodes: alarm.subject().nodes(),
+        code: alarm.code(),
         text: alarm.to_string(),
         severity: alarm.severity(),
         symptoms: Vec::new(),
@@ -171,6 +204,7 @@ impl AlarmStory<'_> {
             alarms.iter().map(|alarm| alarm.about()).collect()
         };
         let causes = std::mem::take(&mut self.causes);
+        let (nodes, code) = (causes[0].subject().nodes(), causes[0].code());
         let (about, mut text) = match (cause, causes.as_slice()) {
             (AlarmCause::Refusal(refusal), causes @ [_, _, ..]) => {
                 let switches = of(causes);
@@ -197,6 +231,8 @@ impl AlarmStory<'_> {
         text += &self.summary();
         ToldAlarm {
             about,
+            nodes,
+            code,
             text,
             severity,
             symptoms: self.symptoms.iter().map(|alarm| symptom(*alarm)).collect(),
@@ -258,6 +294,8 @@ impl AlarmStory<'_> {
         let mut lines: Vec<ToldAlarm> = rest.into_iter().map(alone).collect();
         lines.push(ToldAlarm {
             about: AlarmSubject::Network.to_string(),
+            nodes: Vec::new(),
+            code: AlarmCode::HostUnfound,
             text,
             severity: AlarmSeverity::Warning,
             symptoms: missing.into_iter().map(symptom).collect(),
@@ -268,21 +306,12 @@ impl AlarmStory<'_> {
 }
 
 impl CausalAlarm for Alarm {
-    fn about(&self) -> String {
-        self.subject.to_string()
+    fn subject(&self) -> AlarmSubject {
+        self.subject.clone()
     }
 
-    fn severity(&self) -> AlarmSeverity {
-        match &self.kind {
-            AlarmKind::Loop => AlarmSeverity::Error,
-            AlarmKind::StationUnlisted(_)
-            | AlarmKind::DeviceUnlisted(..)
-            | AlarmKind::OverTunnel(..)
-            | AlarmKind::HeardInside(..)
-            | AlarmKind::MeasuredBefore(_)
-            | AlarmKind::NobodysId(..) => AlarmSeverity::Info,
-            _ => AlarmSeverity::Warning,
-        }
+    fn code(&self) -> AlarmCode {
+        Alarm::code(self)
     }
 
     fn states(&self) -> Option<AlarmCause> {

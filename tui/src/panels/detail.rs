@@ -6,6 +6,7 @@ use crate::format;
 use crate::port_names::short;
 use crate::table::gauge;
 use crate::tree::{TreeBranch, ports};
+use api::AlarmLine;
 use inventory::BitsPerSec;
 use inventory::topology::{Link, LinkGrade, LinkState};
 use ratatui::style::Style;
@@ -41,12 +42,11 @@ pub(super) fn heading(view: &PanelView<'_>, name: &str, what: impl Into<String>)
 }
 
 /// The alarms about one of `names`.
-pub(super) fn alarms(view: &PanelView<'_>, names: &[&str]) -> Vec<Line<'static>> {
-    let about = view
-        .snapshot
-        .alarms
-        .iter()
-        .filter(|a| names.iter().any(|name| a.concerns(name)));
+pub(super) fn alarms(
+    view: &PanelView<'_>,
+    concerns: impl Fn(&AlarmLine) -> bool,
+) -> Vec<Line<'static>> {
+    let about = view.snapshot.alarms.iter().filter(|a| concerns(a));
     about
         .map(|a| styled(view, "▲ alarm", &a.text, view.palette.warn))
         .collect()

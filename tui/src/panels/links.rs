@@ -137,13 +137,9 @@ impl Panel for LinksPanel {
             &format!("{}-{}", link.a, link.b),
             "link",
         )];
-        lines.extend(detail::alarms(
-            view,
-            &[
-                &format!("{}-{}", link.a, link.b),
-                &format!("{}-{}", link.b, link.a),
-            ],
-        ));
+        lines.extend(detail::alarms(view, |alarm| {
+            alarm.concerns_link(&link.a, &link.b)
+        }));
         lines.extend(detail::link(view, index));
         lines
     }

@@ -176,10 +176,7 @@ impl Panel for TopologyPanel {
                     &format!("{a}-{b}"),
                     "link outside the tree",
                 )];
-                lines.extend(detail::alarms(
-                    view,
-                    &[&format!("{a}-{b}"), &format!("{b}-{a}")],
-                ));
+                lines.extend(detail::alarms(view, |alarm| alarm.concerns_link(a, b)));
                 lines.extend(
                     find_link(view, key)
                         .map(|i| detail::link(view, i))
@@ -378,7 +375,7 @@ fn node(view: &PanelView<'_>, name: &str) -> Vec<Line<'static>> {
         |c| format!("{kind} of cluster {}", c.name),
     );
     let mut lines = vec![detail::heading(view, name, what)];
-    lines.extend(detail::alarms(view, &[name]));
+    lines.extend(detail::alarms(view, |alarm| alarm.concerns(name)));
     if let Some(problem) = trouble(view, name) {
         lines.push(detail::styled(view, "× stale", problem, view.palette.bad));
     }

@@ -2,9 +2,9 @@
 use super::*;
 use api::mapping::{MappingProgress, MappingStatus};
 use api::{
-    AgentStatus, AlarmLine, AlarmSeverity, AlarmSymptom, EpochInfo, EventLevel, EventLine,
-    FurtherNetwork, JobPoint, JobStatus, LinkLoad, PathStatus, PendingChange, StageTimes,
-    SwitchStatus,
+    AgentStatus, AlarmCode, AlarmLine, AlarmSeverity, AlarmSymptom, EpochInfo, EventLevel,
+    EventLine, FurtherNetwork, JobPoint, JobStatus, LinkLoad, PathStatus, PendingChange,
+    StageTimes, SwitchStatus,
 };
 use directory::job_record::{CallTotal, JobRecord};
 use inventory::alarm::{Alarm, AlarmKind};
@@ -119,10 +119,14 @@ fn snapshot() -> Snapshot {
             .into(),
         alarms: vec![AlarmLine {
             about: "s0".into(),
+            nodes: vec!["s0".into()],
+            code: AlarmCode::SwitchStale,
             text: "switch s0: silent".into(),
             severity: AlarmSeverity::Error,
             symptoms: vec![AlarmSymptom {
                 about: "n0".into(),
+                nodes: vec!["n0".into()],
+                code: AlarmCode::HostUnfound,
                 text: "host n0: found nowhere".into(),
             }],
         }],

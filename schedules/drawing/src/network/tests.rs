@@ -1,5 +1,6 @@
 use super::*;
 use inventory::BitsPerSec;
+use inventory::alarm::code::AlarmCode;
 use inventory::alarm::{Alarm, AlarmKind};
 use inventory::evidence::Evidence;
 use inventory::topology::{Link, LinkGrade, Node};
@@ -79,7 +80,7 @@ fn a_picture_shows_ports_rates_looks_and_alarms() {
     t.links[5].grade = LinkGrade::Ambiguous;
     t.alarms = vec![Alarm::node(
         "s1",
-        AlarmKind::ReadBack("s1 is silent".into()),
+        AlarmKind::ReadBack(AlarmCode::Other, "s1 is silent".into()),
     )];
     let text = drawn(&t);
     for shown in [
