@@ -46,6 +46,7 @@ mod public_record;
 mod reads;
 mod rollback;
 mod shown_rates;
+mod silent_switches;
 mod snapshot;
 mod tree_doubt;
 mod trouble;
@@ -432,6 +433,7 @@ impl ControllerEngine {
             self.infer(now);
         }
         self.send_directions(now, fx);
+        self.note_silence(now);
         let held = self.judged.damping.holds_anything();
         self.judged.damping.release_calm(now);
         let (settled, gone_after) = (self.public.settled.as_ref(), self.options.gone_after);

@@ -16,7 +16,7 @@ use inventory::topology::{Link, NodeKind};
 use inventory::units::milliseconds;
 use inventory::{BitsPerSec, Millis, Topology};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 /// Penalty for a lost link, and for a changed rate.
@@ -118,8 +118,7 @@ impl FlapRecord {
 }
 
 impl FlapDamping {
-    /// Compares two successive inferences. A link is lost if it carried frames and does not any
-    /// more; a switch is lost if it answered and does not any more.
+    /// Compares two successive inferences. A link is lost if it carried frames and does not any more.
     pub(crate) fn compare(&mut self, now: Millis, difference: &TopologyDifference) {
         let TopologyDifference { before, after } = difference;
         let (then, here) = (carrying(before), carrying(after));
@@ -153,23 +152,14 @@ impl FlapDamping {
                 );
             }
         }
-        let answered: HashSet<&str> = before
-            .nodes
-            .iter()
-            .filter(|n| !n.stale)
-            .map(|n| n.name.as_str())
-            .collect();
-        for silent in after
-            .nodes
-            .iter()
-            .filter(|n| n.stale && answered.contains(n.name.as_str()))
-        {
-            self.lose(
-                now,
-                format!("switch \"{}\"", silent.name),
-                DampedPart::Answers(silent.name.clone()),
-                LOST,
-            );
+    }
+
+    /// Notes that a switch has not answered since a time. Its silence counts once.
+    pub(crate) fn fell_silent(&mut self, now: Millis, switch: &str, since: Millis) {
+        let name = format!("switch \"{switch}\"");
+        let is_counted = self.0.get(&name).is_some_and(|record| record.last >= since);
+        if !is_counted {
+            self.lose(now, name, DampedPart::Answers(switch.to_owned()), LOST);
         }
     }
 

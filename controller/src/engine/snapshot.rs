@@ -2,19 +2,17 @@
 use super::ControllerEngine;
 use super::alarms::ControllerAlarm;
 use crate::loads::InterfaceLoad;
-use crate::poll_timing;
 use api::{
     AgentStatus, AlarmLine, EpochInfo, FurtherNetwork, LinkLoad, PathStatus, PendingChange,
     Snapshot, SwitchStatus,
 };
-use inventory::alarm::causes::{AlarmCause, CausalAlarm, ToldAlarm, causes_first};
+use inventory::alarm::causes::{CausalAlarm, causes_first};
 use inventory::device_view::DeviceView;
 use inventory::host_report::ProbedPath;
 use inventory::topology::{Link, LinkState};
 use inventory::{BitsPerSec, Millis, Topology, Tree};
 use schedules::bound;
 use std::collections::HashMap;
-use std::time::Duration;
 
 impl ControllerEngine {
     /// Everything a viewer needs, as of `now`.
@@ -80,38 +78,6 @@ impl ControllerEngine {
             .filter(|alarm| !self.may_be_a_lost_answer(alarm))
             .map(AlarmLine::from)
             .collect()
-    }
-
-    /// True of an alarm that a switch is stale, as long as the question that it did not answer has
-    /// not been asked a second time: a network loses packets.
-    fn may_be_a_lost_answer(&self, alarm: &ToldAlarm) -> bool {
-        let Some(AlarmCause::StaleSwitch(switch)) = &alarm.cause else {
-            return false;
-        };
-        if self.judged.damping.holds_answers(switch) {
-            return false;
-        }
-        let stale = self
-            .observed
-            .views
-            .get(switch)
-            .and_then(|v| v.stale.as_ref());
-        stale.is_some_and(|(since, _)| self.ticked < since.after(self.asked_again_after()))
-    }
-
-    /// The time until a switch that did not answer has been asked once more, in vain.
-    fn asked_again_after(&self) -> Duration {
-        let (timing, switches) = (&self.inventory.timing, self.inventory.switches.len());
-        let pause = poll_timing::pulse(switches, 0, timing.poll).every;
-        pause + timing.timeout * (timing.retries + 1)
-    }
-
-    /// The times at which a silent switch has been asked once more.
-    pub(super) fn asked_again(&self) -> impl Iterator<Item = Millis> + '_ {
-        let switches = self.observed.switches(&self.inventory);
-        let silent = switches.filter_map(|(_, view)| view.stale.as_ref());
-        let again = self.asked_again_after();
-        silent.map(move |(since, _)| since.after(again))
     }
 
     fn further_networks(&self) -> Vec<FurtherNetwork> {
