@@ -9,10 +9,7 @@ pub(crate) const SHORT: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("HE
 pub(crate) fn long() -> String {
     let backends = match jobs::runtime_folder() {
         Some(lib) => {
-            let names: Vec<String> = jobs::backends_in(&lib)
-                .iter()
-                .map(ToString::to_string)
-                .collect();
+            let names = jobs::backends_in(&lib);
             let names = if names.is_empty() {
                 "none".to_owned()
             } else {

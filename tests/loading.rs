@@ -48,6 +48,39 @@ impl fmt::Display for ScriptOutput {
     }
 }
 
+/// What a library wants of this machine, under Slurm: many ranks share few cores, over one interface.
+fn set(command: &mut Command, mpi: &str) {
+    command
+        .env(
+            "PMI",
+            if mpi.starts_with("openmpi") {
+                "pmix"
+            } else {
+                "pmi2"
+            },
+        )
+        .envs(settings(mpi))
+        .envs([OVER_A_NETWORK])
+        .env("I_MPI_PMI_LIBRARY", "libpmi2.so.0");
+    if !BOTH.contains(&mpi) {
+        // Of more interfaces MPICH 5 tells its ranks more than Slurm takes.
+        command.env("UCX_NET_DEVICES", "net0");
+    }
+    for setting in [
+        "btl=tcp,self",
+        "pml=ob1",
+        "btl_tcp_if_include=lo",
+        "oob_tcp_if_include=lo",
+    ] {
+        let (name, value) = setting.split_once('=').expect("a name and a value");
+        command.env(format!("OMPI_MCA_{name}"), value);
+    }
+    command.envs([
+        ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+        ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+    ]);
+}
+
 /// An installation, a shared directory with an epoch, and a folder for Slurm.
 struct SlurmSite {
     folder: TempDir,
@@ -155,40 +188,11 @@ impl SlurmSite {
         for name in ["HEDDLE", "HEDDLE_DIR", "HEDDLE_VERBOSE", "LD_LIBRARY_PATH"] {
             command.env_remove(name);
         }
-        // Many ranks share few cores, over one interface.
         command
             .env("LD_PRELOAD", lib().join("libheddle-idle.so"))
             .env(FORCED.0, FORCED.1)
             .env("PATH", format!("{}:{path}", tools.display()));
-        command
-            .env(
-                "PMI",
-                if mpi.starts_with("openmpi") {
-                    "pmix"
-                } else {
-                    "pmi2"
-                },
-            )
-            .envs(settings(mpi))
-            .envs([OVER_A_NETWORK])
-            .env("I_MPI_PMI_LIBRARY", "libpmi2.so.0");
-        if !BOTH.contains(&mpi) {
-            // Of more interfaces MPICH 5 tells its ranks more than Slurm takes.
-            command.env("UCX_NET_DEVICES", "net0");
-        }
-        for setting in [
-            "btl=tcp,self",
-            "pml=ob1",
-            "btl_tcp_if_include=lo",
-            "oob_tcp_if_include=lo",
-        ] {
-            let (name, value) = setting.split_once('=').expect("a name and a value");
-            command.env(format!("OMPI_MCA_{name}"), value);
-        }
-        command.envs([
-            ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
-            ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
-        ]);
+        set(&mut command, mpi);
         let output = command.output().expect("timeout, of coreutils");
         let [out, err] = [output.stdout, output.stderr]
             .map(|bytes| String::from_utf8_lossy(&bytes).into_owned());

@@ -72,64 +72,74 @@ fn over_an_mpi_it_is_not_made_for_it_stands_aside_with_one_line() {
     assert_stands_aside(&over_others(&[&flags], lib()), line, "Open MPI 6");
 }
 
+const MPICH: [&str; 1] = ["-DMPICH_ABI"];
+const STANDARD: [&str; 1] = ["-DSTANDARD=5"];
+
+/// Libraries by their version text, interface and answers, and what the line about each has.
+const DIFFERENT: [(&str, &[&str], &[&str], &str); 9] = [
+    // A library that knows of the standard's interface but has its own; most of its functions
+    // are missing.
+    (
+        "MPICH Version: 5.0.2",
+        &MPICH,
+        &["-DSTANDARD_ABI=-1"],
+        "the MPI library lacks a function heddle needs",
+    ),
+    (
+        "MVAPICH2 Version: 1.9",
+        &MPICH,
+        &["-DSTANDARD=2"],
+        "MPI_Get_version of the library says 2.2, and heddle needs 3.0",
+    ),
+    (
+        "Open MPI v5.0.11",
+        &MPICH,
+        &["-DSTANDARD=3", "-DHANDLE=0x40"],
+        "a handle of a new error handler is 0x40",
+    ),
+    (
+        "CRAY MPICH version 8.1",
+        &MPICH,
+        &["-DSTANDARD=3", "-DSTATUS=8"],
+        "an MPI_Status has more than 20 octets",
+    ),
+    (
+        "Intel(R) MPI Library 2021.9",
+        &MPICH,
+        &["-DSTANDARD=3", "-DSIZE=4"],
+        "MPI_Type_size of MPI_BYTE gives 0, 4",
+    ),
+    (
+        "MPICH Version: 3.9",
+        &MPICH,
+        &["-DSTANDARD=3", "-DIN_PLACE"],
+        "MPI_Alltoall with MPI_IN_PLACE gives 2",
+    ),
+    (
+        "MPICH Version: 6.0",
+        &STANDARD,
+        &["-DSTANDARD_ABI=2"],
+        "MPI_Abi_get_version says 2.0",
+    ),
+    (
+        "Open MPI v6.0.0",
+        &STANDARD,
+        &["-DSTANDARD_ABI=1", "-DHANDLE=0x40"],
+        "a handle of a new error handler is 0x40",
+    ),
+    (
+        "Intel(R) MPI Library 2021.20",
+        &STANDARD,
+        &["-DSTANDARD_ABI=1", "-DSTATUS=9"],
+        "an MPI_Status has more than 32 octets",
+    ),
+];
+
 /// The interface is MPICH's or the standard's, whatever the library calls itself. Its answers are
 /// compared with what the backend is compiled for.
 #[test]
 fn over_an_mpi_whose_answers_differ_it_stands_aside_with_one_line() {
-    const MPICH: [&str; 1] = ["-DMPICH_ABI"];
-    const STANDARD: [&str; 1] = ["-DSTANDARD=5"];
-    for (version, interface, flags, line) in [
-        // A library that knows of the standard's interface but has its own; most of its functions
-        // are missing.
-        (
-            "MPICH Version: 5.0.2",
-            &MPICH[..],
-            &["-DSTANDARD_ABI=-1"][..],
-            "the MPI library lacks a function heddle needs",
-        ),
-        (
-            "MVAPICH2 Version: 1.9",
-            &MPICH[..],
-            &["-DSTANDARD=2"],
-            "MPI_Get_version of the library says 2.2, and heddle needs 3.0",
-        ),
-        (
-            "Open MPI v5.0.11",
-            &MPICH[..],
-            &["-DSTANDARD=3", "-DHANDLE=0x40"],
-            "a handle of a new error handler is 0x40",
-        ),
-        (
-            "CRAY MPICH version 8.1",
-            &MPICH[..],
-            &["-DSTANDARD=3", "-DSTATUS=8"],
-            "an MPI_Status has more than 20 octets",
-        ),
-        (
-            "Intel(R) MPI Library 2021.9",
-            &MPICH[..],
-            &["-DSTANDARD=3", "-DSIZE=4"],
-            "MPI_Type_size of MPI_BYTE gives 0, 4",
-        ),
-        (
-            "MPICH Version: 6.0",
-            &STANDARD,
-            &["-DSTANDARD_ABI=2"],
-            "MPI_Abi_get_version says 2.0",
-        ),
-        (
-            "Open MPI v6.0.0",
-            &STANDARD,
-            &["-DSTANDARD_ABI=1", "-DHANDLE=0x40"],
-            "a handle of a new error handler is 0x40",
-        ),
-        (
-            "Intel(R) MPI Library 2021.20",
-            &STANDARD,
-            &["-DSTANDARD_ABI=1", "-DSTATUS=9"],
-            "an MPI_Status has more than 32 octets",
-        ),
-    ] {
+    for (version, interface, flags, line) in DIFFERENT {
         let version = format!("-DVERSION=\"{version}\"");
         let flags = [&[version.as_str()], interface, flags].concat();
         assert_stands_aside(&over_others(&[&flags], lib()), line, &format!("{flags:?}"));

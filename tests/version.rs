@@ -20,7 +20,7 @@ fn a_version_names_its_source_its_epoch_format_and_its_backends() {
     assert_eq!(
         long,
         format!(
-            "heddle {source}\nepoch format 1\nbackends: openmpi, mpich ({})\n",
+            "heddle {source}\nepoch format 1\nbackends: openmpi, mpich, abi ({})\n",
             built.display()
         )
     );

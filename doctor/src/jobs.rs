@@ -120,14 +120,18 @@ pub fn runtime_folder() -> Option<PathBuf> {
     Some(lib.canonicalize().unwrap_or(lib))
 }
 
-/// The MPIs that a runtime has a backend for.
-pub fn backends_in(lib: &Path) -> Vec<Mpi> {
-    let has = |mpi: &Mpi| lib.join(backend_name(*mpi)).is_file();
-    [Mpi::OpenMpi, Mpi::Mpich].into_iter().filter(has).collect()
+/// The backends: for Open MPI, for MPICH, and for the standard's own interface.
+const BACKENDS: [&str; 3] = ["openmpi", "mpich", "abi"];
+
+/// The backends that a runtime has.
+pub fn backends_in(lib: &Path) -> Vec<&'static str> {
+    let has = |backend: &&str| backend_file(lib, backend).is_file();
+    BACKENDS.into_iter().filter(has).collect()
 }
 
-fn backend_name(mpi: Mpi) -> String {
-    format!("libheddle-{mpi}.so")
+/// Where a runtime's backend lies.
+pub(crate) fn backend_file(lib: &Path, backend: &str) -> PathBuf {
+    lib.join(format!("libheddle-{backend}.so"))
 }
 
 /// The runtime's files, and whether this shell preloads the front.
@@ -146,15 +150,15 @@ fn library(findings: &mut JobFindings) {
     preload(findings);
 }
 
-/// The backend for each MPI, and the helper.
+/// The backends, and the helper.
 fn backends(findings: &mut JobFindings, lib: &Path) {
-    for mpi in [Mpi::OpenMpi, Mpi::Mpich] {
-        let backend = lib.join(backend_name(mpi));
-        let file = format!("{mpi}: {}", backend.display());
-        if backend.is_file() {
+    for backend in BACKENDS {
+        let found = backend_file(lib, backend);
+        let file = format!("{backend}: {}", found.display());
+        if found.is_file() {
             findings.note("backend", &file);
         } else {
-            let problem = format!("{file} is missing: jobs under it run without heddle");
+            let problem = format!("{file} is missing: jobs that it would serve run without heddle");
             findings.missing("backend", &problem);
         }
     }

@@ -1,7 +1,7 @@
 //! What jobs with an MPI library would do, told from the library's file alone: heddle's front chooses
 //! the backend of a process by the same symbols.
 use crate::interface_symbols::{OF_EVERY_LIBRARY, STANDARD_VERSION, backend_for_own};
-use crate::jobs::{JobFindings, runtime_folder};
+use crate::jobs::{JobFindings, backend_file, runtime_folder};
 use inventory::unreadable::UnreadableFile;
 use std::ffi::CStr;
 use std::path::{Path, PathBuf};
@@ -81,7 +81,7 @@ fn library(findings: &mut JobFindings, file: &Path, dir: &Path) {
             "libheddle.so is not beside this heddle: run make install",
         );
     };
-    let file = lib.join(format!("libheddle-{backend}.so"));
+    let file = backend_file(&lib, backend);
     if file.is_file() {
         findings.note("backend", &file.display().to_string());
     } else {

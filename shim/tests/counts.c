@@ -1,5 +1,6 @@
-/* Counts, places and extents that an int does not hold (MPI-4.0, large counts). Memory is given for what is touched only. With an
-   argument ranks also exchange blocks of more than 2^31 octets, of which memory has one part, again and again, and the end. */
+/* Counts, places and extents that an int does not hold (MPI-4.0, large counts). Memory is given for what is touched only. With the
+   argument `long` ranks also exchange blocks of more than 2^31 octets, of which memory has one part, again and again, and the end; with
+   `places` extents are left out. */
 #define _GNU_SOURCE
 #include "digest.h"
 #include <sys/mman.h>
@@ -38,7 +39,7 @@ static void far_places(void)
 	char *from = sparse(APART * size), *to = sparse(APART * size);
 	MPI_Count counts[RANKS];
 	MPI_Aint places[RANKS];
-	MPI_Datatype types[RANKS], block;
+	MPI_Datatype types[RANKS];
 	for (int i = 0; i < size; i++) {
 		counts[i] = FEW, places[i] = APART * i, types[i] = MPI_BYTE;
 		fill(from + APART * i, i);
@@ -51,9 +52,17 @@ static void far_places(void)
 	MPI_Allgatherv_c(from + APART, FEW, MPI_BYTE, to, counts, places, MPI_BYTE, MPI_COMM_WORLD);
 	gathered("allgatherv, far places", to);
 #endif
-	/* The same places by the extent of one element, which the older forms take too. */
-	MPI_Type_contiguous(FEW, MPI_BYTE, &types[0]);
-	MPI_Type_create_resized(types[0], 0, APART, &block);
+	munmap(from, APART * size);
+	munmap(to, APART * size);
+}
+
+/* The same places by the extent of one element, which the older forms take too. */
+static void far_extents(void)
+{
+	char *from = sparse(APART * size), *to = sparse(APART * size);
+	MPI_Datatype few, block;
+	MPI_Type_contiguous(FEW, MPI_BYTE, &few);
+	MPI_Type_create_resized(few, 0, APART, &block);
 	MPI_Type_commit(&block);
 	for (int i = 0; i < size; i++)
 		fill(from + APART * i, i + 5);
@@ -62,7 +71,7 @@ static void far_places(void)
 	MPI_Allgather(from + APART, 1, block, to, 1, block, MPI_COMM_WORLD);
 	gathered("allgather, a far extent", to);
 	MPI_Type_free(&block);
-	MPI_Type_free(&types[0]);
+	MPI_Type_free(&few);
 	munmap(from, APART * size);
 	munmap(to, APART * size);
 }
@@ -139,7 +148,9 @@ int main(int argc, char **argv)
 #if MPI_VERSION >= 4
 	many_of_nothing();
 #endif
-	if (argc > 1)
+	if (argc == 1 || strcmp(argv[1], "places"))
+		far_extents();
+	if (argc > 1 && !strcmp(argv[1], "long"))
 		long_blocks();
 	MPI_Finalize();
 	return 0;

@@ -78,20 +78,18 @@ pub(crate) fn c_compiler(mpi: &str) -> Command {
     gcc
 }
 
-/// A Fortran compiler for programs of a library; `None` where the wheel has nothing for one, as all
-/// have but Intel's.
+/// A Fortran compiler for programs of a library; `None` where the wheels have nothing for one, as all
+/// but Intel's newest.
 pub(crate) fn fortran_compiler(mpi: &str) -> Option<Command> {
     let Some(folder) = folder(mpi) else {
         return Some(Command::new(format!("mpifort.{mpi}")));
     };
-    if !mpi.starts_with("intel") || mpi.ends_with(STANDARD) {
-        return None;
-    }
+    let (include, lib) = (folder.join("include"), folder.join("lib"));
+    let modules = fs::read_dir(include.join("mpi/gfortran"));
+    let modules = modules.ok().filter(|_| !mpi.ends_with(STANDARD))?;
     let told = Command::new("gfortran").arg("-dumpversion").output();
     let told = String::from_utf8(told.expect("gfortran").stdout).expect("a version");
     let major = |version: &str| -> Option<u32> { version.trim().split('.').next()?.parse().ok() };
-    let (include, lib) = (folder.join("include"), folder.join("lib"));
-    let modules = fs::read_dir(include.join("mpi/gfortran")).expect("modules");
     let modules = modules.map(|entry| entry.expect("an entry").path());
     let major_of = |modules: &PathBuf| major(modules.file_name()?.to_str()?);
     let newest = modules

@@ -112,7 +112,17 @@ fn with_strange_calls(mpi: &str) {
 /// Counts, places and extents that an `int` does not hold; and in `make test-mpis` blocks of 2 GiB.
 fn with_large_counts(mpi: &str) {
     let program = compiled("counts.c", mpi, &[]);
-    let run = CallersRun::new(mpi, &program);
+    let mut run = CallersRun::new(mpi, &program);
+    // These two end in an all-to-all of such extents, without heddle too, and the older one has no
+    // forms with large counts.
+    if mpi == "mpich-3.4" {
+        return;
+    }
+    if mpi == "mpich-4.0" {
+        run.arguments = &["places"];
+        run.assert_alike("alltoallv aapc tcp");
+        return;
+    }
     let out = run.assert_alike("alltoall aapc tcp");
     assert!(out.contains("allgather, a far extent"), "{mpi}: {out}");
     if is_thorough(mpi) {
@@ -123,6 +133,20 @@ fn with_large_counts(mpi: &str) {
         };
         run.assert_alike("allgather ring tcp");
     }
+}
+
+/// An error that ends the job ends it with the code that it has without heddle.
+fn with_a_fatal_error(mpi: &str) {
+    let program = compiled("state.c", mpi, &[]);
+    let bare = TestJob::bare(mpi, 4).output(&program, &["fatal"]).status;
+    let dir = shared(TREE);
+    let job = TestJob::new(mpi, 4).dir(dir.path());
+    let with = with_env(job, MODES[0]).output(&program, &["fatal"]).status;
+    assert!(
+        !matches!(bare.code(), None | Some(0 | 124)),
+        "{mpi}: {bare}"
+    );
+    assert_eq!(with, bare, "{mpi}");
 }
 
 /// Ranks that ranks start. Of these heddle knows nothing, and says so.
@@ -249,11 +273,14 @@ fn as_a_singleton(mpi: &str) {
 /// All that a library has.
 fn assert_callers_alike(mpi: &str) {
     with_threads(mpi);
+    with_a_fatal_error(mpi);
     with_strange_calls(mpi);
     with_large_counts(mpi);
     from_a_plugin(mpi);
-    // What calls the standard's interface is built from mpi4py's source, for `make test-mpis`.
-    if cfg!(feature = "mpis") || !mpi.ends_with("-abi") {
+    // What calls the standard's interface is built from mpi4py's source, for `make test-mpis`, and
+    // asks for libmpi_abi.so.1.
+    let older_abi = mpi == "mpich-5.0.0-abi";
+    if !mpi.ends_with("-abi") || (cfg!(feature = "mpis") && !older_abi) {
         from_mpi4py(mpi);
     }
     if fortran_compiler(mpi).is_some() {
@@ -306,7 +333,9 @@ fn callers_of_every_older_version() {
     let every = crate::common::fetched_mpi::every_interface().into_iter();
     for mpi in every.filter(|mpi| !is_thorough(mpi)) {
         let done = std::panic::catch_unwind(|| assert_callers_alike(&mpi)).is_ok();
-        let starts = std::panic::catch_unwind(|| with_started_ranks(&mpi)).is_ok();
+        // MPICH 3.4 starts none over UCX, without heddle too.
+        let starts =
+            mpi == "mpich-3.4" || std::panic::catch_unwind(|| with_started_ranks(&mpi)).is_ok();
         eprintln!("{mpi}: calls {done}, starts {starts}");
         if !done || !starts {
             wrong.push(mpi);

@@ -1,6 +1,9 @@
 //! The tarball: an installation that can be unpacked anywhere.
 use super::tools::{packed, told};
+use crate::common::epochs::{FORCED, TREE, shared, ways};
+use crate::common::job::{TestJob, compiled};
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 use tempfile::TempDir;
 
@@ -28,9 +31,13 @@ fn the_tarball_is_an_installation_below_opt() {
     let version = told(Command::new(heddle.join("bin/heddle")).arg("--version"));
     let lib = heddle.join("lib/heddle").canonicalize().unwrap();
     assert!(
-        version.ends_with(&format!("\nbackends: openmpi, mpich ({})\n", lib.display())),
+        version.ends_with(&format!(
+            "\nbackends: openmpi, mpich, abi ({})\n",
+            lib.display()
+        )),
         "{version}"
     );
+    serves_the_standards_interface(&lib);
     for (file, place) in [
         (
             "share/heddle/modulefiles/heddle",
@@ -51,4 +58,17 @@ fn the_tarball_is_an_installation_below_opt() {
             assert!(!text.contains(name), "{file}: {name} is not filled in");
         }
     }
+}
+
+/// The backend that needs no MPI to be built serves a job from there as well.
+fn serves_the_standards_interface(lib: &Path) {
+    const MPI: &str = "mpich5-abi";
+    let dir = shared(TREE);
+    let said = TestJob::new(MPI, 4)
+        .preloaded([lib.join("libheddle.so")])
+        .dir(dir.path())
+        .env(FORCED.0, FORCED.1)
+        .run(&compiled("datatypes.c", MPI, &[]), &[]);
+    assert!(said.heddle.is_empty(), "{:?}", said.heddle);
+    assert_eq!(ways(dir.path()), ["allgather ring", "alltoall aapc"]);
 }

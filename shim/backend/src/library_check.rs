@@ -46,6 +46,7 @@ fn first_difference() -> Option<String> {
                     .or_else(|| datatype_differs("MPI_PACKED", handle.packed, 1))
                     .or_else(|| datatype_differs("MPI_UINT64_T", handle.uint64, 8))
                     .or_else(communicator_differs)
+                    .or_else(in_place_differs)
             })
         })
     })
@@ -169,4 +170,16 @@ fn communicator_differs() -> Option<String> {
     } else {
         None
     }
+}
+
+/// In place the library looks at none of the arguments about what is sent. One that knows another
+/// MPI_IN_PLACE finds this count wrong, before it looks at a buffer.
+fn in_place_differs() -> Option<String> {
+    let (mpi, mut octet) = (mpi(), 0u8);
+    let (byte, place) = (mpi.handle.byte, (&raw mut octet).cast());
+    // SAFETY: one octet of room, on a communicator of one rank; errors come back as codes.
+    let code = unsafe {
+        (mpi.call.Alltoall)(mpi.in_place, -1, byte, place, 1, byte, mpi.handle.comm_self)
+    };
+    (code != SUCCESS).then(|| format!("MPI_Alltoall with MPI_IN_PLACE gives {code}"))
 }

@@ -7,7 +7,7 @@ use crate::mpi::mpi;
 use crate::mpi_result::{MpiResult, check};
 use crate::process_set::{self, ProcessSet};
 use runtime::rank_host::RankHost;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::c_int;
 use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 
@@ -68,15 +68,18 @@ pub(crate) fn members(within: &CallComm) -> MpiResult<Option<WorldRanks>> {
         (mpi.call.Group_free)(&mut all);
         check(code)
     });
-    translated.map(|()| {
-        members
-            .iter()
-            .all(|&rank| rank >= 0)
-            .then_some(WorldRanks(members))
-    })
+    translated.map(|()| WorldRanks::of(members))
 }
 
 impl WorldRanks {
+    /// What MPI_COMM_WORLD's group says of members; `None` if one is not in it. MPICH 4.0 takes ranks
+    /// that other ranks started for some of its own, and so has one of these twice.
+    fn of(members: Vec<c_int>) -> Option<WorldRanks> {
+        let mut seen = HashSet::new();
+        let are_all = members.iter().all(|&rank| rank >= 0 && seen.insert(rank));
+        are_all.then_some(WorldRanks(members))
+    }
+
     pub(crate) fn ranks(&self) -> &[c_int] {
         &self.0
     }
@@ -191,4 +194,16 @@ pub(crate) fn remember_hosts(members: &WorldRanks, hosts: &[RankHost]) {
     registry()
         .hosts
         .extend(members.0.iter().copied().zip(hosts.iter().cloned()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::WorldRanks;
+
+    #[test]
+    fn members_that_the_world_has_twice_are_not_all_its_own() {
+        assert!(WorldRanks::of(vec![2, 0, 1]).is_some());
+        assert!(WorldRanks::of(vec![0, 1, -32766, -32766]).is_none());
+        assert!(WorldRanks::of(vec![0, 1, 0, 1]).is_none());
+    }
 }
