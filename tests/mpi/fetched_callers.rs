@@ -263,10 +263,8 @@ fn as_a_singleton(mpi: &str) {
         "{mpi}"
     );
     assert_eq!(with.0, bare, "{mpi}");
-    let lines = with.1.lines().filter(|line| line.contains("heddle:"));
-    let other = lines
-        .filter(|line| !line.contains("ranks that other ranks started"))
-        .next();
+    let mut lines = with.1.lines().filter(|line| line.contains("heddle:"));
+    let other = lines.find(|line| !line.contains("ranks that other ranks started"));
     assert_eq!(other, None, "{mpi}");
 }
 
