@@ -1,5 +1,5 @@
 //! The messages of a schedule in the order of phases, and each sender's own order among them.
-use crate::message::Message;
+use crate::message::{Message, Synchronization};
 
 /// No message.
 pub(super) const NOBODY: u32 = u32::MAX;
@@ -35,6 +35,17 @@ impl PhaseMessages {
 
     pub(super) fn phase(&self, message: u32) -> u32 {
         self.phase[message as usize]
+    }
+
+    /// The token of `from` after which a message may start.
+    pub(super) fn synchronization(&self, after: u32, before: u32, from: u32) -> Synchronization {
+        let (after, before) = (self.all[after as usize], self.all[before as usize]);
+        Synchronization {
+            after,
+            before,
+            from,
+            to: before.src,
+        }
     }
 
     /// The most messages each host sends in one phase.

@@ -18,6 +18,7 @@
 //! - In the paper all edges have width 1. Here a wider edge has several lanes, each with its own
 //!   chain.
 mod clocks;
+pub mod credit;
 pub mod dummy;
 mod edge_lanes;
 mod messages;
@@ -144,18 +145,25 @@ fn between(
         }
         SyncReduction::Minimal => reduction::transitive_reduction(tree, &messages, &order),
     };
-    let sync = |(after, before): (u32, u32)| {
-        let (earlier, later) = (messages.all[after as usize], messages.all[before as usize]);
-        Synchronization {
-            after: earlier,
-            before: later,
-            from: teller(after),
-            to: later.src,
-        }
-    };
     kept.into_iter()
         .filter(|&(after, before)| wanted(messages.phase(after), messages.phase(before)))
-        .map(sync)
+        .map(|(after, before)| messages.synchronization(after, before, teller(after)))
+        .collect()
+}
+
+/// The tokens with which receivers let so many messages be under way on each lane of a link
+/// ([`credit`]).
+fn ahead(
+    tree: &Tree,
+    capacities: &EdgeCapacities,
+    phases: &[Vec<Message>],
+    credit: u32,
+) -> Vec<Synchronization> {
+    let messages = PhaseMessages::of(phases);
+    let receiver = |after: u32| messages.all[after as usize].dst;
+    credit::orders(tree, capacities, &messages, credit)
+        .into_iter()
+        .map(|(after, before)| messages.synchronization(after, before, receiver(after)))
         .collect()
 }
 

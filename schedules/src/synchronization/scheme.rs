@@ -2,7 +2,7 @@
 //!
 //! A scheme is a *mechanism* and a block of phases. Within a block of 1 nothing needs to be kept
 //! apart, so such a scheme is the paper's `all`; larger blocks are its `partial (bs)`.
-use super::{SyncKind, SyncReduction, between};
+use super::{SyncKind, SyncReduction, ahead, between};
 use crate::capacities::EdgeCapacities;
 use crate::message::{Message, Synchronization};
 use inventory::Tree;
@@ -27,6 +27,9 @@ pub enum SyncMechanism {
     BarrierSender,
     /// Barriers between blocks, receivers' tokens within.
     BarrierReceiver,
+    /// Tokens from receivers, so early that a number of messages is under way on each lane of a link
+    /// ([`super::credit`]). Not in Table 5.
+    Credit,
     /// As [`SyncMechanism::None`], and each sender has at most so many octets under way as the
     /// queues of switches hold ([`crate::window`]). Not in Table 5.
     Window,
@@ -54,6 +57,7 @@ impl SyncMechanism {
             SyncMechanism::Barrier => "barrier",
             SyncMechanism::BarrierSender => "barrier+sender",
             SyncMechanism::BarrierReceiver => "barrier+receiver",
+            SyncMechanism::Credit => "credit",
             SyncMechanism::Window => "window",
         }
     }
@@ -79,7 +83,7 @@ impl FromStr for SyncMechanism {
     fn from_str(text: &str) -> Result<Self, SyncSchemeError> {
         SyncMechanism::ALL
             .into_iter()
-            .chain([SyncMechanism::Window])
+            .chain([SyncMechanism::Credit, SyncMechanism::Window])
             .find(|mechanism| mechanism.name() == text)
             .ok_or_else(|| SyncSchemeError::Unknown(text.to_owned()))
     }
@@ -92,7 +96,8 @@ pub enum SyncSchemeError {
     /// `name(block)`.
     #[error(
         "synchronization \"{0}\": expected none, dummy, sender, receiver, barrier, barrier+sender, \
-         barrier+receiver or window; those with tokens or barriers take a block as in sender(4)"
+         barrier+receiver, credit or window; those with tokens or barriers take a block as in \
+         sender(4), and credit a number of messages"
     )]
     Unknown(String),
     /// A block for a mechanism that synchronizes nothing.
@@ -109,7 +114,7 @@ pub enum SyncSchemeError {
     Empty(SyncMechanism),
 }
 
-/// A line of aapc-2007's Table 5, or [`SyncScheme::WINDOW`]. Files contain its name.
+/// A line of aapc-2007's Table 5, [`SyncScheme::WINDOW`] or [`SyncScheme::credit`]. Files contain its name.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
 )]
@@ -173,12 +178,20 @@ impl SyncScheme {
         SyncMechanism::ALL.into_iter().flat_map(sized).collect()
     }
 
+    /// So many messages are under way on each lane of a link.
+    pub fn credit(messages: NonZeroU32) -> SyncScheme {
+        SyncScheme {
+            mechanism: SyncMechanism::Credit,
+            block: messages,
+        }
+    }
+
     /// The mechanism.
     pub fn mechanism(self) -> SyncMechanism {
         self.mechanism
     }
 
-    /// Phases per block.
+    /// Phases per block; for credit, messages.
     pub fn block(self) -> u32 {
         self.block.get()
     }
@@ -186,7 +199,10 @@ impl SyncScheme {
     /// True if messages that would collide are always kept apart (*fully synchronized*, section 5).
     pub fn keeps_all_apart(self) -> bool {
         match self.mechanism {
-            SyncMechanism::None | SyncMechanism::Dummy | SyncMechanism::Window => false,
+            SyncMechanism::None
+            | SyncMechanism::Dummy
+            | SyncMechanism::Credit
+            | SyncMechanism::Window => false,
             SyncMechanism::Sender | SyncMechanism::Receiver | SyncMechanism::Barrier => {
                 self.block.get() == 1
             }
@@ -202,7 +218,9 @@ impl SyncScheme {
             | SyncMechanism::Barrier
             | SyncMechanism::Window => SyncKind::None,
             SyncMechanism::Sender | SyncMechanism::BarrierSender => SyncKind::Sender,
-            SyncMechanism::Receiver | SyncMechanism::BarrierReceiver => SyncKind::Receiver,
+            SyncMechanism::Receiver | SyncMechanism::BarrierReceiver | SyncMechanism::Credit => {
+                SyncKind::Receiver
+            }
         }
     }
 
@@ -224,6 +242,9 @@ impl SyncScheme {
         phases: &[Vec<Message>],
         reduction: SyncReduction,
     ) -> Vec<Synchronization> {
+        if self.mechanism == SyncMechanism::Credit {
+            return ahead(tree, capacities, phases, self.block());
+        }
         let block = |phase: u32| phase / self.block;
         let within = self.mechanism != self.tokens().into();
         between(

@@ -47,6 +47,9 @@ pub struct RankPart {
     pub passes_on: bool,
     /// The octets that it may have under way, where that is limited. One transfer may always be.
     pub window: Option<Bytes>,
+    /// The octets of a transfer that are still to come when its receiver gives tokens, where credit
+    /// says it; all of them, if it is shorter.
+    pub lead: Option<Bytes>,
 }
 
 /// A transfer that a rank sends.
@@ -293,6 +296,7 @@ impl RankPart {
             side_by_side,
             passes_on,
             window,
+            lead,
             ..
         } = self;
         let (mut sends, mut receives) = (
@@ -311,6 +315,7 @@ impl RankPart {
                 side_by_side,
                 passes_on,
                 window,
+                lead,
                 ..RankPart::default()
             }
         };

@@ -14,6 +14,7 @@ mod alltoall;
 mod alltoallv;
 #[cfg(test)]
 mod brute_force;
+mod credit;
 mod delivery;
 mod lg;
 mod relay;

@@ -17,12 +17,12 @@ mod told;
 mod wide_edges;
 
 use super::delivery::NOWHERE;
-use super::{NodeNames, ScheduleViolation};
+use super::{NodeNames, ScheduleViolation, credit};
 use crate::alltoall::AlltoallSchedule;
 use crate::capacities::EdgeCapacities;
 use crate::message::Synchronization;
 use crate::synchronization::SyncKind;
-use crate::synchronization::scheme::SyncScheme;
+use crate::synchronization::scheme::{SyncMechanism, SyncScheme};
 use crate::transfers::{PairNumbers, TransferSchedule, TransferWait};
 use inventory::tree::EdgeNumber;
 use order_walk::{CrowdedEdge, MessageOrders};
@@ -58,7 +58,9 @@ pub(super) fn kept(
     let meetings: Vec<usize> = (1..plan.phases.len())
         .filter(|&phase| plan.scheme.barrier_before(phase))
         .collect();
-    if plan.scheme.keeps_all_apart() {
+    if plan.scheme.mechanism() == SyncMechanism::Credit {
+        credit::kept(names, schedule, &waits, capacities, plan.scheme.block())
+    } else if plan.scheme.keeps_all_apart() {
         widths_are_kept(names, schedule, &waits, &meetings, capacities)
     } else {
         Ok(())

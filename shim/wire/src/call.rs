@@ -57,6 +57,11 @@ impl<'p> WireCall<'p> {
         self.exchange.is_over() && self.streams.is_idle()
     }
 
+    /// True if octets wait for others to come, of which nothing tells.
+    pub fn is_window_full(&self) -> bool {
+        self.streams.window().is_full()
+    }
+
     /// What the call waits for.
     pub fn waits_for(&self) -> String {
         self.exchange.waits_for(&"the call")

@@ -260,6 +260,12 @@ impl<'p> CallStreams<'p> {
             let at = whole - BEGINNING.min(whole / 2);
             return tokens.iter().map(|&token| (token, at)).collect();
         }
+        if let Some(lead) = self.part.lead {
+            // The first octet shows that the block is on its way.
+            let lead = usize::try_from(lead.0).unwrap_or(usize::MAX);
+            let at = whole.saturating_sub(lead).max(1);
+            return tokens.iter().map(|&token| (token, at)).collect();
+        }
         let pace = self.slowest(rank);
         let due = |&token: &SyncToken| {
             let links = self.setting.links.get(token.peer as usize);

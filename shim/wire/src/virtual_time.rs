@@ -10,7 +10,8 @@ use inventory::tree::Tree;
 use inventory::{BitsPerSec, Bytes, TopologyFile};
 use proptest::prelude::*;
 use schedules::message::Message;
-use schedules::synchronization::SyncKind;
+use schedules::synchronization::scheme::SyncMechanism;
+use schedules::synchronization::scheme::SyncScheme;
 use schedules::transfers::TransferSchedule;
 use schedules::transfers::part::{self, RankPart, SyncToken};
 use schedules::{allgather, alltoall};
@@ -420,20 +421,24 @@ proptest! {
     fn every_all_to_all_ends_and_every_block_comes_once(
         switches in prop::collection::vec(0..8usize, 0..5),
         hosts in prop::collection::vec(0..8usize, 2..9),
-        kind in prop::sample::select(vec![SyncKind::None, SyncKind::Sender, SyncKind::Receiver]),
+        scheme in prop::sample::select(vec!["none", "sender", "receiver", "credit", "credit(3)"]),
         is_framed in any::<bool>(),
         has_window in any::<bool>(),
         seed in any::<u64>(),
     ) {
-        let tree = tree(&switches, &hosts);
-        let schedule = TransferSchedule::try_from(&alltoall::plan(&tree, kind)).unwrap();
-        let window = (has_window && kind == SyncKind::None).then_some(Bytes(30_000));
+        let (tree, scheme) = (tree(&switches, &hosts), scheme.parse::<SyncScheme>().unwrap());
+        let schedule = TransferSchedule::try_from(&alltoall::plan(&tree, scheme)).unwrap();
+        let window = (has_window && scheme == SyncScheme::NO_SYNC).then_some(Bytes(30_000));
         let framing = if is_framed { BlockFraming::Framed } else { BlockFraming::Bare };
         let length = |from: u32, to: u32| {
             let mixed = (u64::from(from * 31 + to * 7) + seed % 1000).wrapping_mul(2_654_435_761);
             (mixed % 5 * (mixed >> 8) % 90_000) as usize
         };
-        let filled = carry_out(&parts(&schedule, window), framing, length, seed);
+        let mut parts = parts(&schedule, window);
+        if scheme.mechanism() == SyncMechanism::Credit {
+            parts.iter_mut().for_each(|part| part.lead = Some(Bytes(seed % 100_000)));
+        }
+        let filled = carry_out(&parts, framing, length, seed);
         all_came(&filled.map_err(TestCaseError::fail)?, schedule.hosts(), length);
     }
 

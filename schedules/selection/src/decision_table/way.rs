@@ -82,7 +82,7 @@ impl Way {
                 // Only TCP says what has come.
                 let can = match sync.mechanism() {
                     SyncMechanism::Dummy => false,
-                    SyncMechanism::Window => over == DataCarrier::Tcp,
+                    SyncMechanism::Credit | SyncMechanism::Window => over == DataCarrier::Tcp,
                     _ => true,
                 };
                 can && collective.traffic() == CollectiveTraffic::Exchange

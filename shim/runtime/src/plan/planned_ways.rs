@@ -5,12 +5,14 @@ use crate::clusters;
 use crate::process_set_view::{FollowError, ProcessSetView};
 use crate::settings::ForcedWays;
 use inventory::{Bytes, TopologyFile};
+use schedules::alltoall::AlltoallAlgorithm;
 use schedules::synchronization::SyncKind;
-use schedules::synchronization::scheme::SyncScheme;
+use schedules::synchronization::credit::LaneCredit;
+use schedules::synchronization::scheme::{SyncMechanism, SyncScheme};
 use schedules::transfers::TransferSchedule;
 use schedules::transfers::part::{self, RankPart};
 use schedules::verify::{self, ScheduleViolation};
-use schedules::window::OctetWindow;
+use schedules::window::{OctetWindow, PORT_QUEUE};
 use schedules::{allgather, alltoall, bundled, lg};
 use selection::decision_table::{DataCarrier, DecisionTable, Way};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -75,11 +77,23 @@ impl<'a> PlannedWays<'a> {
         let over = DataCarrier::Mpi;
         let part = RankPart {
             window: self.window(sync)?,
+            lead: self.lead(plan.algorithm, sync),
             ..part::of(&schedule, self.rank)
         };
         self.parts
             .push((Way::Aapc { sync, over }, part.between(schedule.meetings())));
         Ok(plan.phases.len())
+    }
+
+    /// The octets of a block that are still to come when its receiver gives tokens, if this
+    /// synchronization is by credit.
+    fn lead(&mut self, algorithm: AlltoallAlgorithm, sync: SyncScheme) -> Option<Bytes> {
+        let is_credit = sync.mechanism() == SyncMechanism::Credit;
+        let leaves = &self.view.leaves;
+        let capacities = is_credit.then(|| algorithm.capacities(leaves))?;
+        let LaneCredit(octets) = LaneCredit::of(leaves, &capacities, PORT_QUEUE);
+        octets.hash(&mut self.digest);
+        Some(octets)
     }
 
     /// The octets that a rank may have under way, if this synchronization limits them.

@@ -1,0 +1,136 @@
+use super::*;
+use crate::alltoall::{self, AlltoallSchedule};
+use crate::message::Message;
+use crate::test_trees::{any_wide_tree, star};
+use crate::verify;
+use proptest::prelude::*;
+use proptest::sample::Index;
+use std::collections::{HashMap, HashSet};
+
+fn planned(tree: &Tree, credit: u32) -> AlltoallSchedule {
+    alltoall::plan(tree, SyncScheme::credit(NonZeroU32::new(credit).unwrap()))
+}
+
+/// Whoever may begin begins, in the order of each sender; which message is over next, chance says.
+/// Gives by edge the most messages under way at a time, and whether all came.
+fn played(tree: &Tree, plan: &AlltoallSchedule, mut chance: u64) -> (Vec<u64>, bool) {
+    let mut awaited: HashMap<Message, HashSet<Message>> = HashMap::new();
+    for sync in &plan.syncs {
+        awaited.entry(sync.before).or_default().insert(sync.after);
+    }
+    let mut left = vec![VecDeque::new(); plan.hosts.len()];
+    for message in plan.phases.iter().flatten() {
+        left[message.src as usize].push_back(*message);
+    }
+    let (mut under_way, mut over) = (Vec::<Message>::new(), HashSet::new());
+    let mut now = vec![0u64; tree.edges() as usize];
+    let mut most = now.clone();
+    loop {
+        for queue in &mut left {
+            let has_credit = |m: &Message| awaited.get(m).is_none_or(|a| a.is_subset(&over));
+            while queue.front().is_some_and(has_credit)
+                && let Some(message) = queue.pop_front()
+            {
+                under_way.push(message);
+                tree.path(message.src, message.dst, |edge| now[edge as usize] += 1);
+            }
+        }
+        most.iter_mut()
+            .zip(&now)
+            .for_each(|(most, now)| *most = (*most).max(*now));
+        if under_way.is_empty() {
+            return (most, left.iter().all(VecDeque::is_empty));
+        }
+        chance = chance
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        let next = under_way.swap_remove((chance >> 33) as usize % under_way.len());
+        tree.path(next.src, next.dst, |edge| now[edge as usize] -= 1);
+        over.insert(next);
+    }
+}
+
+fn keeps_credit(tree: &Tree, plan: &AlltoallSchedule, credit: u32, most: &[u64]) -> bool {
+    let capacities = plan.algorithm.capacities(tree);
+    (0..tree.edges()).all(|edge| {
+        let is_port = tree.ends(edge).is_some_and(|(from, _)| !tree.is_host(from));
+        !is_port || most[edge as usize] <= capacities.width(edge) * u64::from(credit)
+    })
+}
+
+proptest! {
+    #[test]
+    fn no_port_has_more_messages_under_way_than_its_credit(
+        tree in any_wide_tree(3..=12, 5),
+        credit in 1..6u32,
+        chance in any::<u64>(),
+    ) {
+        let plan = planned(&tree, credit);
+        prop_assert_eq!(verify::alltoall(&tree, &plan), Ok(()));
+        let (most, all_came) = played(&tree, &plan, chance);
+        prop_assert!(all_came);
+        prop_assert!(keeps_credit(&tree, &plan, credit, &most), "{:?}", most);
+    }
+
+    #[test]
+    fn what_the_verifier_passes_without_a_token_keeps_the_credit(
+        tree in any_wide_tree(3..=9, 4),
+        lost in any::<Index>(),
+        chance in any::<u64>(),
+    ) {
+        let mut plan = planned(&tree, 2);
+        prop_assume!(!plan.syncs.is_empty());
+        plan.syncs.remove(lost.index(plan.syncs.len()));
+        if verify::alltoall(&tree, &plan).is_ok() {
+            let (most, _) = played(&tree, &plan, chance);
+            prop_assert!(keeps_credit(&tree, &plan, 2, &most), "{:?}", most);
+        }
+    }
+}
+
+#[test]
+fn a_lost_token_is_refused() {
+    let tree = star(&[3, 3]);
+    let mut plan = planned(&tree, 2);
+    verify::alltoall(&tree, &plan).unwrap();
+    plan.syncs.pop();
+    let refused = verify::alltoall(&tree, &plan).unwrap_err().to_string();
+    assert!(refused.contains("2 "), "{refused}");
+}
+
+#[test]
+fn the_first_messages_of_each_port_wait_for_nothing() {
+    let tree = star(&[4]);
+    assert_eq!(
+        planned(&tree, 2).syncs.len(),
+        4,
+        "one of three on each port"
+    );
+    assert_eq!(planned(&tree, 3).syncs.len(), 0);
+}
+
+#[test]
+fn the_credit_is_what_lies_between_and_a_share_of_the_queue() {
+    let text = |trunk: &str| {
+        let hosts: String = (0..32)
+            .map(|n| format!("  n{n}: {{switch: s{}, rate: 10G}}\n", 1 + n / 8))
+            .collect();
+        let links: String = (1..5)
+            .map(|n| format!("  - {{a: s0, b: s{n}, rate: {trunk}}}\n"))
+            .collect();
+        format!("switches: [s0, s1, s2, s3, s4]\nhosts:\n{hosts}links:\n{links}")
+    };
+    let credit = |trunk: &str| {
+        let tree = crate::test_trees::topology(&text(trunk));
+        let capacities = EdgeCapacities::of(&tree);
+        LaneCredit::of(&tree, &capacities, Bytes(128 << 10))
+    };
+    // 42,500 octets on the way, and 32 kB; where four lanes share a queue, a little less.
+    assert_eq!(credit("10G"), LaneCredit(Bytes(75_268)));
+    assert_eq!(credit("40G"), LaneCredit(Bytes(73_728)));
+    let scheme = |block: u64| credit("40G").scheme(Bytes(block)).to_string();
+    assert_eq!(
+        [1 << 20, 65_536, 32_768, 8_192, 1_024].map(scheme),
+        ["credit", "credit", "credit(2)", "credit(8)", "credit(64)"]
+    );
+}

@@ -1,0 +1,66 @@
+//! The check that a schedule with credit never lets more messages be under way over a port of a
+//! switch than its credit allows.
+//!
+//! Source: none. Input: tokens that point to later phases. Guarantee: if `Ok`, the users of each port
+//! form as many chains of tokens as may be under way, so that of any more, one waits for another.
+//! Plans whose tokens form such chains in another order than that of phases may be refused. Cost:
+//! O(messages * path length * chains). Deviations: none.
+use super::{NodeNames, ScheduleViolation};
+use crate::capacities::EdgeCapacities;
+use crate::transfers::{TransferSchedule, TransferWait};
+use std::collections::VecDeque;
+
+/// Checks the tokens of `waits`, which allow `credit` messages on each lane.
+pub(super) fn kept(
+    names: &NodeNames<'_>,
+    schedule: &TransferSchedule,
+    waits: &[TransferWait],
+    capacities: &EdgeCapacities,
+    credit: u32,
+) -> Result<(), ScheduleViolation> {
+    let tree = names.0;
+    let mut by_message = vec![Vec::new(); schedule.ends().len()];
+    for wait in waits {
+        // A sender has sent long before its message is over.
+        if wait.from == schedule.ends()[wait.after as usize].dst {
+            by_message[wait.before as usize].push(wait.after);
+        }
+    }
+    // By edge: the last message of each chain, the oldest first.
+    let mut chains: Vec<VecDeque<u32>> = vec![VecDeque::new(); tree.edges() as usize];
+    for (number, m) in (0u32..).zip(schedule.ends()) {
+        let mut crowded = None;
+        tree.path(m.src, m.dst, |edge| {
+            if tree.ends(edge).is_none_or(|(from, _)| tree.is_host(from)) {
+                return;
+            }
+            let (chains, most) = (
+                &mut chains[edge as usize],
+                capacities.width(edge) * u64::from(credit),
+            );
+            let awaited = &by_message[number as usize];
+            match chains.iter().position(|last| awaited.contains(last)) {
+                Some(at) => drop(chains.remove(at)),
+                None if (chains.len() as u64) < most => {}
+                None => crowded = crowded.or(chains.front().map(|&first| (edge, first, most))),
+            }
+            chains.push_back(number);
+        });
+        if let Some((edge, first, most)) = crowded {
+            let of = |number: u32| {
+                let phase = schedule.phase_of()[number as usize] as usize;
+                (names.of(schedule.ends()[number as usize]), phase)
+            };
+            let ((first, first_phase), (second, second_phase)) = (of(first), of(number));
+            return Err(ScheduleViolation::Crowded {
+                edge: names.edge(edge),
+                width: most as u32,
+                first,
+                first_phase,
+                second,
+                second_phase,
+            });
+        }
+    }
+    Ok(())
+}
