@@ -12,7 +12,7 @@ STRESS_TROUBLES ?= 100
 TEST_THREADS := RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$(( $$(nproc) > 6 ? $$(nproc) : 6 ))}
 TREES ?= 200
 
-.PHONY: help demo test test-packages test-many stress test-networks test-suites test-mpis test-device all-checks build install packages-deb packages-rpm tarball packages check bench-quick bench-mpi bench-loaded bench-live bench-comms bench-programs bench-conditions bench-map bench-fleet bench-scaling predictions figure11 fuzz clean
+.PHONY: help demo test test-packages test-many stress test-networks test-suites test-mpis test-device all-checks build install packages-deb packages-rpm tarball packages check bench-quick bench-mpi bench-loaded bench-live bench-comms bench-programs bench-conditions bench-map bench-fleet bench-scaling bench-wire predictions figure11 fuzz wire clean
 
 help:
 	@echo "make demo         an emulated cluster, a job on it, the terminal interface"
@@ -46,6 +46,7 @@ help:
 	@echo "make bench-map    heddle map on TREES (now $(TREES)) random emulated trees against the truth: docs/figures.md (root)"
 	@echo "make bench-fleet  what a simulated fleet of 1,000 switches and 20,000 hosts costs: docs/figures.md; PARTS=controller: only that"
 	@echo "make bench-scaling  time and memory of planning against hosts: docs/figures.md and docs/scaling.svg"
+	@echo "make wire         $(TARGET)/release/wire: the transport in ns-3, at any rate; make bench-wire: its table in docs/figures.md"
 	@echo "make predictions  predicted against measured times: docs/figures.md and docs/predictions.svg"
 	@echo "make figure11     the allgather paper's Figure 11 again: docs/figures.md and docs/figure11.svg"
 	@echo "make fuzz         every reader of foreign bytes, for FUZZ_SECONDS each (now $(FUZZ_SECONDS)); needs nightly Rust and cargo-fuzz"
@@ -200,6 +201,13 @@ predictions:
 
 figure11:
 	$(CARGO) run --locked --release -p experiments --bin figure11 -- docs
+
+wire:
+	@scripts/packages wire
+	$(CARGO) build --locked --release --manifest-path experiments/wire/Cargo.toml --target-dir $(TARGET)
+
+bench-wire: wire
+	experiments/wire/bench $(TARGET)/release/wire
 
 fuzz:
 	@command -v cargo-fuzz >/dev/null || { echo "heddle: cargo-fuzz is missing; run: cargo install --locked cargo-fuzz" >&2; exit 1; }

@@ -1,0 +1,263 @@
+//! heddle's transport at real speeds: the core that runs in MPI jobs, over ns-3's TCP and switches with
+//! finite queues, beside what libraries send.
+mod fabric;
+mod library;
+mod network;
+mod ways;
+
+use anyhow::{Context, ensure};
+use clap::{Parser, ValueEnum};
+use fabric::SimulatedFabric;
+use inventory::tree::Tree;
+use inventory::{Bytes, TopologyFile};
+use library::LibraryCall;
+use network::{NetworkCounts, PacketRules, RankProgram, SimulatedNetwork};
+use schedules::bound::{self, WIRE_PER_PAYLOAD};
+use selection::decision_table::Collective;
+use serde::Serialize;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use ways::SimulatedWay;
+use wire::call::WireCall;
+use wire::framing::BlockFraming;
+use wire::streams::WireSetting;
+
+/// A call that takes longer than this does not end.
+const LIMIT_S: f64 = 30.0;
+
+/// Times of collectives over simulated TCP, links and switches (ns-3)
+///
+/// Octets and tokens go as in an MPI job: the schedule is planned and verified for the topology, and
+/// the same transport core carries it out. linear, pairwise and throttled:K are what MPI libraries
+/// send. The bound is the payload of the most loaded link at its full rate; headers of frames leave
+/// 0.94 of it.
+#[derive(Parser)]
+#[command(name = "wire", version)]
+struct Args {
+    /// The topology file
+    #[arg(long, value_name = "FILE")]
+    topology: PathBuf,
+    /// Octets of a block
+    #[arg(long, value_name = "N", value_delimiter = ',', required = true)]
+    size: Vec<u32>,
+    /// alltoall or allgather
+    #[arg(long, default_value = "alltoall")]
+    collective: String,
+    /// default, credit (as many messages ahead as the queues hold), a way of heddle's such as "aapc tcp", linear, pairwise or throttled:K; several, divided
+    /// by commas, come beside each other
+    #[arg(long, value_delimiter = ',', default_value = "default")]
+    way: Vec<String>,
+    /// Octets that a port of a switch queues
+    #[arg(long, value_name = "OCTETS", default_value_t = 131_072)]
+    queue: u32,
+    /// Octets that all ports of a switch queue together, instead
+    #[arg(long, value_name = "OCTETS")]
+    shared_buffer: Option<u32>,
+    /// The least retransmission timer, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 200.0)]
+    rto: f64,
+    /// The congestion control
+    #[arg(long, default_value = "cubic")]
+    cc: CongestionControl,
+    /// From an event to the step of the rank that it wakes, in microseconds
+    #[arg(long, value_name = "US", default_value_t = 4.0)]
+    step_cost: f64,
+    /// Calls one after the other, after one that opens the connections' windows
+    #[arg(long, default_value_t = 3)]
+    calls: u32,
+    /// text or json
+    #[arg(long, default_value = "text")]
+    format: OutputFormat,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum CongestionControl {
+    Cubic,
+    Dctcp,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum OutputFormat {
+    Text,
+    Json,
+}
+
+/// One size by one way.
+#[derive(Serialize)]
+struct WireRun {
+    size: u32,
+    way: String,
+    seconds: Vec<f64>,
+    bound: f64,
+    /// The bound over the median time.
+    share: f64,
+    drops: u64,
+    timers: u64,
+    marks: u64,
+    longest_queue: u64,
+}
+
+#[derive(Serialize)]
+struct WireReport {
+    runs: Vec<WireRun>,
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    match run(&args) {
+        Ok(are_whole) => ExitCode::from(u8::from(!are_whole)),
+        Err(problem) => {
+            eprintln!("wire: {problem:#}");
+            ExitCode::from(64)
+        }
+    }
+}
+
+/// True if every call ended.
+fn run(args: &Args) -> anyhow::Result<bool> {
+    let name = args.topology.display().to_string();
+    let text = std::fs::read_to_string(&args.topology).with_context(|| name.clone())?;
+    let (_, tree) = TopologyFile::parse_tree(&name, &text)?;
+    ensure!(
+        tree.hosts() > 1,
+        "{name}: a single host sends nothing; give two or more"
+    );
+    let collective = match args.collective.as_str() {
+        "alltoall" => Collective::Alltoall,
+        "allgather" => Collective::Allgather,
+        other => anyhow::bail!("collective \"{other}\": expected alltoall or allgather"),
+    };
+    ensure!(
+        args.calls > 0,
+        "--calls 0: nothing to measure; give 1 or more"
+    );
+    let mut runs = Vec::new();
+    let mut are_whole = true;
+    for &size in &args.size {
+        for way in &args.way {
+            let way =
+                SimulatedWay::named(way, &tree, collective, Bytes(size.into()), port_queue(args))?;
+            let (run, stuck) = simulate(args, &tree, collective, size, way)?;
+            for line in stuck.iter().take(8) {
+                eprintln!("wire: {way}, {size} octets: not over: {line}");
+            }
+            are_whole &= stuck.is_empty();
+            if args.format == OutputFormat::Text {
+                print_run(&run);
+            }
+            runs.push(run);
+        }
+    }
+    if args.format == OutputFormat::Json {
+        println!("{}", serde_json::to_string(&WireReport { runs })?);
+    }
+    Ok(are_whole)
+}
+
+/// The octets that a port can count on: of a buffer that a switch's ports share, a part.
+fn port_queue(args: &Args) -> Bytes {
+    const BUSY_PORTS: u32 = 4;
+    Bytes(
+        args.shared_buffer
+            .map_or(args.queue, |shared| shared / BUSY_PORTS)
+            .into(),
+    )
+}
+
+fn print_run(run: &WireRun) {
+    let median = run.bound / run.share;
+    println!(
+        "{:>9} B  {:<24} {:>10.3} ms  share {:.2}  {} drops  {} timers  queue {} B",
+        run.size,
+        run.way,
+        1e3 * median,
+        run.share,
+        run.drops,
+        run.timers,
+        run.longest_queue
+    );
+}
+
+fn bound_seconds(tree: &Tree, collective: Collective, size: u32) -> f64 {
+    let size = Bytes(size.into());
+    let on_the_wire = match collective {
+        Collective::Allgather => bound::allgather_bound_seconds(tree, size),
+        _ => bound::payload_bound_seconds(tree, size),
+    };
+    on_the_wire / WIRE_PER_PAYLOAD
+}
+
+/// A run, and what ranks waited for whose call did not end.
+fn simulate(
+    args: &Args,
+    tree: &Tree,
+    collective: Collective,
+    size: u32,
+    way: SimulatedWay,
+) -> anyhow::Result<(WireRun, Vec<String>)> {
+    let ranks = tree.hosts();
+    let parts = match way {
+        SimulatedWay::Own(way) => ways::parts(tree, way, collective, port_queue(args))?,
+        SimulatedWay::Library(_) => Vec::new(),
+    };
+    let links: Vec<_> = (0..ranks).map(|rank| fabric::links(tree, rank)).collect();
+    let rules = PacketRules {
+        queue: args.queue,
+        shared_buffer: args.shared_buffer.unwrap_or(0),
+        least_rto_ms: args.rto,
+        is_dctcp: args.cc == CongestionControl::Dctcp,
+        step_cost_us: args.step_cost,
+    };
+    let mut network = SimulatedNetwork::new(&SimulatedFabric::of(tree)?, links.clone(), rules);
+    let (mut seconds, mut counts, mut stuck) = (Vec::new(), NetworkCounts::default(), Vec::new());
+    // The first call opens the windows of the connections.
+    for call in 0..=args.calls {
+        let program = |me: u32| match way {
+            SimulatedWay::Library(pattern) => RankProgram::Library(LibraryCall::new(
+                pattern,
+                (me, ranks),
+                size,
+                collective == Collective::Allgather,
+            )),
+            SimulatedWay::Own(_) => {
+                let setting = WireSetting {
+                    call,
+                    framing: BlockFraming::Bare,
+                    links: links[me as usize].clone(),
+                    patience: 1.0,
+                    outgoing: vec![size as usize; ranks as usize],
+                    incoming: vec![size as usize; ranks as usize],
+                };
+                RankProgram::Scheduled(Box::new(WireCall::new(&parts[me as usize], setting)))
+            }
+        };
+        let done = network.call((0..ranks).map(program).collect(), LIMIT_S);
+        stuck = done.stuck;
+        if call == 0 && stuck.is_empty() {
+            continue;
+        }
+        seconds.push(done.seconds);
+        counts.drops += done.counts.drops;
+        counts.marks += done.counts.marks;
+        counts.timers += done.counts.timers;
+        counts.longest_queue = counts.longest_queue.max(done.counts.longest_queue);
+        if !stuck.is_empty() {
+            break;
+        }
+    }
+    let mut sorted = seconds.clone();
+    sorted.sort_by(f64::total_cmp);
+    let bound = bound_seconds(tree, collective, size);
+    let run = WireRun {
+        size,
+        way: way.to_string(),
+        share: bound / sorted[sorted.len() / 2],
+        seconds,
+        bound,
+        drops: counts.drops,
+        timers: counts.timers,
+        marks: counts.marks,
+        longest_queue: counts.longest_queue,
+    };
+    Ok((run, stuck))
+}

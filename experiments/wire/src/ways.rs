@@ -1,0 +1,136 @@
+//! The way of a call by its name, and what each rank carries out.
+use crate::library::LibraryPattern;
+use anyhow::{Context, bail, ensure};
+use inventory::Bytes;
+use inventory::tree::Tree;
+use schedules::alltoall::AlltoallAlgorithm;
+use schedules::synchronization::credit::LaneCredit;
+use schedules::synchronization::scheme::{SyncMechanism, SyncScheme};
+use schedules::transfers::TransferSchedule;
+use schedules::transfers::part::{self, RankPart};
+use schedules::window::OctetWindow;
+use schedules::{allgather, alltoall, verify};
+use selection::decision_table::{Collective, DataCarrier, DecisionTable, Way};
+use std::fmt;
+use std::time::Duration;
+
+/// MPICH sends blocks up to this size so many at a time, longer ones pairwise.
+const SCATTERED: Bytes = Bytes(32 << 10);
+const AT_ONCE: u32 = 32;
+
+/// A way of heddle's, or a library's pattern.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SimulatedWay {
+    Own(Way),
+    Library(LibraryPattern),
+}
+
+impl fmt::Display for SimulatedWay {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SimulatedWay::Own(way) => way.fmt(f),
+            SimulatedWay::Library(pattern) => pattern.fmt(f),
+        }
+    }
+}
+
+impl SimulatedWay {
+    /// The way of this name; `default` is that of heddle's own choice.
+    pub(crate) fn named(
+        name: &str,
+        tree: &Tree,
+        collective: Collective,
+        size: Bytes,
+        queue: Bytes,
+    ) -> anyhow::Result<SimulatedWay> {
+        if let Ok(pattern) = name.parse() {
+            return Ok(SimulatedWay::Library(pattern));
+        }
+        let way = if name == "credit" {
+            Way::Aapc {
+                sync: lane_credit(tree, queue).scheme(size),
+                over: DataCarrier::Tcp,
+            }
+        } else if name == "default" {
+            let host_of: Vec<u32> = (0..tree.hosts()).collect();
+            let table = DecisionTable::unmeasured(tree, &host_of, Duration::ZERO);
+            table.choose(collective, size)
+        } else {
+            name.parse::<Way>()
+                .with_context(|| format!("way \"{name}\""))?
+        };
+        Ok(match way {
+            Way::Native if size <= SCATTERED && collective == Collective::Alltoall => {
+                SimulatedWay::Library(LibraryPattern::Throttled(AT_ONCE))
+            }
+            Way::Native => SimulatedWay::Library(LibraryPattern::Pairwise),
+            own => SimulatedWay::Own(own),
+        })
+    }
+}
+
+/// The credit of the schedule of this tree.
+fn lane_credit(tree: &Tree, queue: Bytes) -> LaneCredit {
+    let capacities = AlltoallAlgorithm::faster_for(tree).capacities(tree);
+    LaneCredit::of(tree, &capacities, queue)
+}
+
+/// The parts of all ranks, verified.
+pub(crate) fn parts(
+    tree: &Tree,
+    way: Way,
+    collective: Collective,
+    queue: Bytes,
+) -> anyhow::Result<Vec<RankPart>> {
+    ensure!(
+        way.serves(collective),
+        "way \"{way}\" does not serve {collective}; see heddle schedule"
+    );
+    let mut lead = None;
+    let (schedule, window) = match way {
+        Way::Aapc { sync, .. } => {
+            let plan = alltoall::plan(tree, sync);
+            verify::alltoall(tree, &plan).context("the schedule is not sound")?;
+            let schedule = TransferSchedule::try_from(&plan);
+            let schedule = schedule.ok().context("a token without its message")?;
+            ensure!(
+                schedule.meetings().is_empty(),
+                "way \"{way}\": the core knows no barriers; take tokens"
+            );
+            if sync.mechanism() == SyncMechanism::Credit {
+                lead = Some(lane_credit(tree, queue).0);
+            }
+            (schedule, window(tree, sync)?)
+        }
+        Way::Ring { .. } => {
+            let plan = allgather::plan(tree);
+            verify::allgather(tree, &plan).context("the schedule is not sound")?;
+            (TransferSchedule::from(&plan), None)
+        }
+        Way::Rings => {
+            let plan = allgather::rings::plan(tree).context("no trunk here is slow: way ring")?;
+            verify::rings(tree, &plan).context("the schedule is not sound")?;
+            (plan.schedule, None)
+        }
+        Way::Native | Way::Lg | Way::Bundled | Way::Relay => {
+            bail!("way \"{way}\" does not go over the core; take aapc, ring or rings tcp")
+        }
+    };
+    let part = |rank| RankPart {
+        window,
+        lead,
+        ..part::of(&schedule, rank)
+    };
+    Ok((0..tree.hosts()).map(part).collect())
+}
+
+/// The octets that a rank may have under way.
+fn window(tree: &Tree, sync: SyncScheme) -> anyhow::Result<Option<Bytes>> {
+    if sync != SyncScheme::WINDOW {
+        return Ok(None);
+    }
+    let host_of: Vec<u32> = (0..tree.hosts()).collect();
+    let window = OctetWindow::of(tree, &host_of);
+    verify::window(tree, &host_of, window).context("the window is not sound")?;
+    Ok(Some(window.octets))
+}
