@@ -159,6 +159,8 @@ pub enum AlarmKind {
     },
     /// No address with the prefix of this stated network is seen.
     NetworkUnseen(IpNet),
+    /// Several hosts of a network have this address.
+    AddressShared(IpAddr, Vec<String>),
     /// These nodes are on one segment, so an unmanaged bridge must join them.
     UnmanagedBridge(Vec<String>),
     /// Flows between hosts measured a trunk that the network cannot have.

@@ -3,7 +3,8 @@ use crate::topology::{NodeKind, Topology};
 use crate::topology_file::is_network_name;
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
+use std::net::IpAddr;
 
 /// A network that an operator names by its addresses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,6 +53,9 @@ pub struct Network {
     pub switches: Vec<String>,
     /// The hosts with a card in it.
     pub hosts: Vec<String>,
+    /// The addresses of these cards by host, as agents and ARP tables have them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub addresses: BTreeMap<String, IpAddr>,
 }
 
 /// A name that is not that of a network.

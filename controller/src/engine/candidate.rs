@@ -170,11 +170,12 @@ fn file(
         let reported = seats.get(name.as_str());
         let reported = reported.and_then(|(_, card)| addresses.of(name, card));
         let stated = inventory.hosts.get(name).and_then(|h| h.address);
-        // The inventory comes first, then the agent. The published address stays until an agent
-        // reports one.
+        // The inventory comes first, then the agent, then ARP tables. The published address stays until
+        // one of them has another.
         host.address = stated
-            .filter(|stated| may_be_of(network, own, *stated, reported))
+            .filter(|stated| may_be_of(network, own, name, (*stated, reported)))
             .or(reported.map(|(address, _)| address))
+            .or_else(|| own?.addresses.get(name).copied())
             .or_else(|| published?.address);
     }
     drop_strangers(&mut file, inventory);
@@ -185,15 +186,19 @@ fn file(
 fn may_be_of(
     network: &Topology,
     own: Option<&Network>,
-    stated: IpAddr,
-    reported: Option<(IpAddr, u8)>,
+    host: &str,
+    (stated, reported): (IpAddr, Option<(IpAddr, u8)>),
 ) -> bool {
     let prefix = own.and_then(|own| own.prefix);
+    let is_of = |network: &&Network| network.addresses.get(host) == Some(&stated);
     match (own, prefix, reported) {
         (None, ..) => true,
         (_, Some(prefix), _) => prefix.contains(&stated),
         (_, None, Some((card, length))) => shares_network(card, stated, length),
-        (own, None, None) => own == network.networks.first(),
+        (own, None, None) => {
+            let resolved = network.networks.iter().find(is_of);
+            own == resolved.or(network.networks.first())
+        }
     }
 }
 

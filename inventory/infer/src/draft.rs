@@ -5,6 +5,7 @@ use crate::acceptance::unreported_members::UnreportedMembers;
 use crate::claims::ClaimEnd;
 use crate::clusters::{ClusterInput, clusters, unseen_routers};
 use crate::facts::{Facts, NodeIx};
+use crate::host_addresses::add_addresses;
 use crate::network_names;
 use crate::networks::networks;
 use indexmap::IndexMap;
@@ -214,6 +215,7 @@ fn in_clusters(
         let unseen = network_names::named(&inventory.networks, facts.views, &mut networks);
         alarms.extend(unseen);
     }
+    alarms.extend(add_addresses(facts, &links, &mut networks));
     alarms.sort_by_cached_key(|a| (a.subject.to_string(), a.to_string()));
     alarms.dedup();
     let mut roots = roots.into_iter();

@@ -33,6 +33,7 @@ mod clusters;
 mod descriptions;
 mod draft;
 mod facts;
+mod host_addresses;
 mod learned_between;
 mod memory;
 mod network_names;

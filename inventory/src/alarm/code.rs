@@ -117,6 +117,7 @@ alarm_codes! {
     RouterUnseen "router-unseen" Warning "Packets pass a router that no device names." "State it under `routers`.";
     RoutedTwice "routed-twice" Warning "Routers join a link's ends by another path, too." "State the unused link as blocked.";
     NetworkUnseen "network-unseen" Warning "No address of a stated prefix is seen." "Correct the prefix, or run agents.";
+    AddressShared "address-shared" Warning "Several hosts of a network have one address." "Give each card its own.";
     // The controller's work.
     NoTree "no-tree" Error "There is no whole tree to plan on; the epoch stays." "Remove the reasons that it names.";
     NoFurtherTree "no-further-tree" Warning "A further network has no whole tree." "Remove the reasons that it names.";
@@ -200,6 +201,7 @@ impl Alarm {
             AlarmKind::HostsOnPort(..) => AlarmCode::HostsOnPort,
             AlarmKind::HostsInNetwork { .. } => AlarmCode::HostsInNetwork,
             AlarmKind::NetworkUnseen(_) => AlarmCode::NetworkUnseen,
+            AlarmKind::AddressShared(..) => AlarmCode::AddressShared,
             AlarmKind::UnmanagedBridge(_) => AlarmCode::UnmanagedBridge,
             AlarmKind::MeasuredOtherwise { .. } => AlarmCode::MeasuredOtherwise,
             AlarmKind::MeasuredBefore(_) => AlarmCode::MeasuredBefore,

@@ -446,6 +446,12 @@ sentences! { |about, f|
         "network \"{about}\": no address of {prefix} is seen in any network, so none has this \
          name; correct the prefix in the inventory, or run heddle agent on its hosts"
     ),
+    AlarmKind::AddressShared(address, hosts) => write!(
+        f,
+        "network \"{about}\": address {address} is that of several hosts ({}), so no job is recognised by \
+         it; give each card its own",
+        short_list(hosts.iter().map(String::as_str))
+    ),
 }
 
 const AMBIGUOUS: &str = "its place is ambiguous, nothing is planned on it until one remains";

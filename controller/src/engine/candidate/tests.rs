@@ -197,3 +197,40 @@ fn ranks_are_as_stated_else_as_offered_else_as_published() {
         "agents that did not report yet are no reason for an epoch"
     );
 }
+
+/// n0 and n1 have a card at s0 and one at m0. Of n0 the inventory states the address at m0.
+#[test]
+fn without_agents_addresses_are_those_of_arp_tables_in_each_network() {
+    let mut topology = network("s0");
+    topology.nodes.push(node("m0", NodeKind::Switch));
+    let f = LinkState::Forwarding;
+    topology.links.push(link("m0", "p0", "n0", f));
+    topology.links.push(link("m0", "p1", "n1", f));
+    let own = |name: &str, switches: &[&str], addresses: &[(&str, &str)]| Network {
+        name: name.to_owned(),
+        switches: switches.iter().map(ToString::to_string).collect(),
+        hosts: vec!["n0".to_owned(), "n1".to_owned()],
+        addresses: addresses
+            .iter()
+            .map(|(host, address)| ((*host).to_owned(), address.parse().unwrap()))
+            .collect(),
+        ..Network::default()
+    };
+    let management = [("n0", "10.2.0.1"), ("n1", "10.2.0.2")];
+    topology.networks = vec![
+        own("s0", &["s0", "s1"], &[("n1", "10.1.0.2")]),
+        own("m0", &["m0"], &management),
+    ];
+    let mut inventory = inventory();
+    inventory.hosts["n0"].address = Some("10.2.0.1".parse().unwrap());
+    let addresses = |name: &str| {
+        let alone = topology.clone().in_network(name).unwrap();
+        let found = whole(&inventory, &DeviceViews::new(), alone, None).unwrap();
+        ["n0", "n1"].map(|host| found.file.hosts[host].address.map(|ip| ip.to_string()))
+    };
+    assert_eq!(addresses("s0"), [None, Some("10.1.0.2".to_owned())]);
+    assert_eq!(
+        addresses("m0"),
+        management.map(|(_, ip)| Some(ip.to_owned()))
+    );
+}

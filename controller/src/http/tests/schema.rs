@@ -22,6 +22,7 @@ use inventory::{BitsPerSec, Bytes, Mac};
 use selection::learned::{LearnedTiming, RankLayout};
 use selection::recorded_name::RecordedName;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 
 const MAC: Mac = Mac([2, 0, 0, 0, 0, 0xab]);
 const RATE: BitsPerSec = BitsPerSec::GIGABIT;
@@ -76,6 +77,7 @@ fn topology() -> Topology {
             name: "s1".into(),
             switches: vec!["s1".into()],
             hosts: vec!["n0".into()],
+            addresses: BTreeMap::from([("n0".into(), "10.1.0.5".parse().unwrap())]),
         }],
     }
 }

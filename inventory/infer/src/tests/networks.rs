@@ -225,3 +225,59 @@ fn an_operator_names_networks_by_their_addresses() {
                   name; correct the prefix in the inventory, or run heddle agent on its hosts";
     assert_eq!(alarms, [unseen]);
 }
+
+/// Without agents. n0's card of the management network shares its port with a board controller.
+#[test]
+fn addresses_of_hosts_come_from_arp_tables_by_the_station_at_the_port() {
+    let mut fixture = two_networks();
+    fixture.learns("d1", 2, host_mac("n0"));
+    fixture.learns("d2", 2, host_mac("n1"));
+    fixture.learns("m1", 2, mac("n0", 1));
+    fixture.learns("m1", 3, mac("n1", 1));
+    let row = |text: &str, mac: Mac| ArpEntry {
+        ip: text.parse().unwrap(),
+        mac,
+    };
+    let rows = [
+        row("10.1.0.1", host_mac("n0")),
+        row("169.254.0.1", mac("n1", 1)),
+        row("10.2.0.1", mac("n0", 1)),
+        row("10.2.0.2", mac("n1", 1)),
+        row("fd00::2", mac("n1", 1)),
+    ];
+    fixture.view("m1").arp = Some(rows.to_vec());
+    let addresses = |fixture: &InferenceFixture| {
+        let networks = fixture.infer().networks.into_iter();
+        networks
+            .map(|network| network.addresses.into_values().map(|ip| ip.to_string()))
+            .map(|addresses| addresses.collect::<Vec<_>>().join(" "))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(addresses(&fixture), ["10.1.0.1", "10.2.0.1 10.2.0.2"]);
+    let prefix = "10.2.0.2/32".parse().unwrap();
+    let stated = StatedNetwork { prefix };
+    let networks = &mut fixture.inventory.networks;
+    networks.insert("management".to_owned(), stated);
+    assert_eq!(addresses(&fixture), ["10.1.0.1", "10.2.0.2"]);
+    fixture.inventory.networks.clear();
+    fixture.learns("m1", 2, mac("board", 1));
+    assert_eq!(addresses(&fixture), ["10.1.0.1", "10.2.0.2"]);
+}
+
+#[test]
+fn an_address_of_two_hosts_is_neithers() {
+    let mut fixture = two_networks();
+    fixture.learns("m1", 2, mac("n0", 1));
+    fixture.learns("m1", 3, mac("n1", 1));
+    let both = [mac("n0", 1), mac("n1", 1)].map(|mac| ArpEntry {
+        ip: "10.2.0.1".parse().unwrap(),
+        mac,
+    });
+    fixture.view("m1").arp = Some(both.to_vec());
+    let topology = fixture.infer();
+    assert!(topology.networks[1].addresses.is_empty());
+    let alarms: Vec<String> = topology.alarms.iter().map(ToString::to_string).collect();
+    let shared = "network \"m1\": address 10.2.0.1 is that of several hosts (n0, n1), so no job is recognised by \
+                  it; give each card its own";
+    assert_eq!(alarms, [shared]);
+}
