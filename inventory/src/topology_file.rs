@@ -162,20 +162,30 @@ impl TopologyFile {
     pub fn parse(file: &str, text: &str) -> Result<TopologyFile, InputFileError> {
         let written: WrittenTopology =
             yaml::read(file, text).map_err(|e| e.of_form(text, ExpectedForm::Topology))?;
-        let divided = written
-            .divided()
-            .map_err(|found| found.in_text(file, text))?;
-        divided.checked(file, text)
+        TopologyFile::checked(&written, file, text)
     }
 
-    /// The file itself, if it does not contradict itself; `file` and `text` are used only in
-    /// messages.
+    /// Reads the topology of a plan, whose cables may name ports; `file` is used only in messages.
     ///
     /// # Errors
-    /// [`InputFileError::Content`] with the contradiction.
-    pub fn checked(self, file: &str, text: &str) -> Result<TopologyFile, InputFileError> {
-        match self.contradiction() {
-            None => Ok(self),
+    /// See [`TopologyFile::parse`].
+    pub fn parse_plan(file: &str, text: &str) -> Result<TopologyFile, InputFileError> {
+        let mut plan = yaml::read(file, text)?;
+        written::drop_ports(&mut plan);
+        let written: Result<WrittenTopology, _> = serde_yaml::from_value(plan);
+        let written = written.map_err(|error| InputFileError::yaml(file, &error))?;
+        TopologyFile::checked(&written, file, text)
+    }
+
+    fn checked(
+        written: &WrittenTopology,
+        file: &str,
+        text: &str,
+    ) -> Result<TopologyFile, InputFileError> {
+        let divided = written.divided();
+        let divided = divided.map_err(|found| found.in_text(file, text))?;
+        match divided.contradiction() {
+            None => Ok(divided),
             Some(found) => Err(found.in_text(file, text)),
         }
     }

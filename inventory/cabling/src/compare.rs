@@ -5,7 +5,6 @@ use super::pairing::pair;
 use super::report::{CablingFinding, CablingReport, FindingKind};
 use super::{Cable, CableEnd, CablingPlan, fits};
 use inventory::BitsPerSec;
-use inventory::counted;
 use inventory::topology::{LinkGrade, LinkState, NodeKind, Topology};
 use petgraph::unionfind::UnionFind;
 use std::cmp::Ordering;
@@ -26,7 +25,7 @@ pub fn compare(plan: &CablingPlan, topology: &Topology) -> CablingReport {
 fn compare_named(plan: &CablingPlan, topology: &Topology) -> CablingReport {
     let CabledNetwork {
         cables: found,
-        unplanned_hosts,
+        left_out,
     } = network(plan, topology);
     let pairs = pair(&plan.cables, &found);
     let mut report = CablingReport {
@@ -60,19 +59,15 @@ fn compare_named(plan: &CablingPlan, topology: &Topology) -> CablingReport {
     rest.moved(&mut report);
     rest.missing(&mut report);
     rest.extra(&mut report);
-    if unplanned_hosts > 0 {
-        let text = format!(
-            "the plan names no host of the network; {} of hosts not compared",
-            counted(unplanned_hosts, "cable")
-        );
-        report.notes.push(CablingFinding {
+    report
+        .notes
+        .extend(left_out.into_iter().map(|text| CablingFinding {
             kind: FindingKind::Unconfirmed,
             grade: LinkGrade::Certain,
             planned: vec![],
             found: vec![],
             text,
-        });
-    }
+        }));
     report.differences.sort_by_key(|f| f.kind);
     report.notes.sort_by_key(|f| f.kind);
     report

@@ -1,8 +1,11 @@
 //! The cables of the network, in the form of a plan.
-use super::{Cable, CablingPlan};
+use super::{Cable, CableEnd, CablingPlan};
 use inventory::BitsPerSec;
+use inventory::counted;
+use inventory::evidence::Evidence;
+use inventory::networks::Network;
 use inventory::topology::{self, Link, LinkGrade, NodeKind, Topology};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// A cable of the network.
 pub(super) struct FoundCable {
@@ -13,22 +16,15 @@ pub(super) struct FoundCable {
 /// The part of the network that is compared.
 pub(super) struct CabledNetwork {
     pub(super) cables: Vec<FoundCable>,
-    /// The number of hosts whose cables are left out, because the plan names no host and lists only
-    /// trunks.
-    pub(super) unplanned_hosts: usize,
+    /// What is not compared, because the plan is about other cables.
+    pub(super) left_out: Vec<String>,
 }
 
 pub(super) fn network(plan: &CablingPlan, topology: &Topology) -> CabledNetwork {
-    let hosts: HashSet<&str> = topology.of(NodeKind::Host).collect();
     let planned: Vec<_> = plan.cables.iter().map(Cable::ends).collect();
-    let with_hosts = planned
-        .iter()
-        .flatten()
-        .any(|(node, _)| hosts.contains(node));
-    let (links, left_out): (Vec<&Link>, Vec<&Link>) = topology.links.iter().partition(|l| {
-        with_hosts || (!hosts.contains(l.a.as_str()) && !hosts.contains(l.b.as_str()))
-    });
-
+    let mut parts = PlannedParts::new(&planned, topology);
+    let mut links: Vec<&Link> = topology.links.iter().collect();
+    links.retain(|link| parts.has(link));
     let ports: HashSet<(&str, &str)> = planned.iter().flatten().copied().collect();
     let wanted = between(plan.cables.iter().map(|c| [&*c.a, &*c.b]));
     let there = between(links.iter().map(|l| [&*l.a, &*l.b]));
@@ -55,8 +51,87 @@ pub(super) fn network(plan: &CablingPlan, topology: &Topology) -> CabledNetwork 
         .collect();
     CabledNetwork {
         cables,
-        unplanned_hosts: left_out.len(),
+        left_out: parts.left_out(),
     }
+}
+
+/// The parts of the network that a plan is about.
+struct PlannedParts<'t> {
+    hosts: HashSet<&'t str>,
+    /// True if the plan names hosts. Else it lists only trunks.
+    names_hosts: bool,
+    /// The networks of which the plan names no node, by their switches.
+    unplanned: HashMap<&'t str, &'t str>,
+    /// Pairs of nodes with a planned cable.
+    pairs: HashSet<[&'t str; 2]>,
+    hosts_left_out: usize,
+    own_ports_left_out: usize,
+    networks_left_out: BTreeMap<&'t str, usize>,
+}
+
+impl<'t> PlannedParts<'t> {
+    fn new(planned: &[[CableEnd<'t>; 2]], topology: &'t Topology) -> PlannedParts<'t> {
+        let hosts: HashSet<&str> = topology.of(NodeKind::Host).collect();
+        let nodes: HashSet<&str> = planned.iter().flatten().map(|(node, _)| *node).collect();
+        let networks = topology.networks.iter();
+        let unplanned = networks.filter(|network| {
+            let mut switches = network.switches.iter();
+            !switches.any(|switch| nodes.contains(switch.as_str()))
+        });
+        let switches = |network: &'t Network| {
+            let switches = network.switches.iter();
+            switches.map(|switch| (switch.as_str(), network.name.as_str()))
+        };
+        PlannedParts {
+            names_hosts: nodes.iter().any(|node| hosts.contains(node)),
+            unplanned: unplanned.flat_map(switches).collect(),
+            pairs: planned
+                .iter()
+                .map(|ends| sorted(ends.map(|end| end.0)))
+                .collect(),
+            hosts,
+            hosts_left_out: 0,
+            own_ports_left_out: 0,
+            networks_left_out: BTreeMap::new(),
+        }
+    }
+
+    /// True if the link is to be compared. One that is not is counted.
+    fn has(&mut self, link: &'t Link) -> bool {
+        let ends = [link.a.as_str(), link.b.as_str()];
+        if is_of_own_port(link) {
+            let is_planned = self.pairs.contains(&sorted(ends));
+            self.own_ports_left_out += usize::from(!is_planned);
+            return is_planned;
+        }
+        if let Some(network) = ends.iter().find_map(|end| self.unplanned.get(end)) {
+            *self.networks_left_out.entry(network).or_default() += 1;
+            return false;
+        }
+        let is_hosts = !self.names_hosts && ends.iter().any(|end| self.hosts.contains(end));
+        self.hosts_left_out += usize::from(is_hosts);
+        !is_hosts
+    }
+
+    fn left_out(&self) -> Vec<String> {
+        let networks = self.networks_left_out.iter().map(|(network, count)| {
+            let count = counted(*count, "cable");
+            format!("the plan names no switch of network {network}; {count} not compared")
+        });
+        let hosts = (self.hosts_left_out > 0).then(|| {
+            let count = counted(self.hosts_left_out, "cable");
+            format!("the plan names no host of the network; {count} of hosts not compared")
+        });
+        let own = (self.own_ports_left_out > 0).then(|| {
+            let count = counted(self.own_ports_left_out, "cable");
+            format!("the plan does not name {count} of ports by which switches are managed")
+        });
+        networks.chain(hosts).chain(own).collect()
+    }
+}
+
+fn is_of_own_port(link: &Link) -> bool {
+    link.evidence.iter().any(Evidence::is_of_own_port)
 }
 
 /// The number of links between each two nodes.
@@ -81,7 +156,8 @@ fn whole(link: &Link) -> FoundCable {
             b: link.b.clone(),
             b_port: link.b_port.clone(),
             rate_bps: Some(link.rate_bps).filter(|_| link.rate_is_known()),
-            state: Some(link.state),
+            // It forwards nothing, and spanning tree does not block it.
+            state: Some(link.state).filter(|_| !is_of_own_port(link)),
         },
         grade: link.grade,
     }

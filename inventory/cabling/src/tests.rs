@@ -1,4 +1,5 @@
 mod any_network;
+mod several_networks;
 
 use super::*;
 use crate::export;

@@ -6,42 +6,69 @@ use inventory::sanitize::{LABEL, is_label};
 use inventory::topology::LinkState;
 use inventory::topology_file::{self, InputFileError, TopologyFile};
 use inventory::yaml::{self, PlaceStep};
-use inventory::{BitsPerSec, name_ranges, units};
+use inventory::{BitsPerSec, name_ranges};
 use serde::Deserialize;
-use std::time::Duration;
+use serde::de::IgnoredAny;
 
-/// A [`TopologyFile`] with ports.
+/// A [`TopologyFile`] with ports, as far as cables are concerned.
 #[derive(Deserialize)]
 #[serde(
     deny_unknown_fields,
     expecting = "a map with switches, hosts and links"
 )]
 struct PlanFile {
-    #[serde(deserialize_with = "ranged_keys::list")]
-    switches: Vec<String>,
-    #[serde(default, deserialize_with = "ranged_keys::list")]
-    routers: Vec<String>,
+    #[serde(rename = "switches", deserialize_with = "ranged_keys::list")]
+    _switches: Vec<String>,
+    #[serde(rename = "routers", default)]
+    _routers: IgnoredAny,
     #[serde(deserialize_with = "ranged_keys::map")]
     hosts: IndexMap<String, PlanFileHost>,
     #[serde(default)]
     links: Vec<PlanFileCable>,
-    #[serde(default, deserialize_with = "ranged_keys::groups")]
-    clusters: IndexMap<String, Vec<String>>,
+    #[serde(rename = "clusters", default)]
+    _clusters: IgnoredAny,
+    #[serde(rename = "networks", default)]
+    _networks: IgnoredAny,
+}
+
+/// A host with its only card, or with several.
+#[derive(Clone, Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a map like {switch: s0, port: swp1}")]
+struct PlanFileHost {
+    #[serde(default)]
+    switch: Option<String>,
+    /// The switch's port.
+    #[serde(default)]
+    port: String,
+    #[serde(default = "topology_file::gigabit")]
+    rate: BitsPerSec,
+    #[serde(rename = "delay", default)]
+    _delay: IgnoredAny,
+    #[serde(rename = "ranks", default)]
+    _ranks: IgnoredAny,
+    #[serde(rename = "network", default)]
+    _network: IgnoredAny,
+    #[serde(rename = "address", default)]
+    _address: IgnoredAny,
+    #[serde(default)]
+    cards: Vec<PlanFileCard>,
 }
 
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields, expecting = "a map like {switch: s0, port: swp1}")]
-struct PlanFileHost {
+struct PlanFileCard {
     switch: String,
     /// The switch's port.
     #[serde(default)]
     port: String,
     #[serde(default = "topology_file::gigabit")]
     rate: BitsPerSec,
-    #[serde(default, with = "units::duration")]
-    delay: Duration,
-    #[serde(default = "topology_file::one")]
-    ranks: u32,
+    #[serde(rename = "delay", default)]
+    _delay: IgnoredAny,
+    #[serde(rename = "network", default)]
+    _network: IgnoredAny,
+    #[serde(rename = "address", default)]
+    _address: IgnoredAny,
 }
 
 /// The ports of a range of hosts are a range, too: `n[1-8]: {switch: s0, port: "swp[1-8]"}`.
@@ -53,18 +80,26 @@ impl RangedEntry for PlanFileHost {
         let host = written.ok_or_else(|| {
             format!("host \"{name}\": expected its switch, as in {name}: {{switch: s0}}")
         })?;
-        if names.len() == 1 || host.port.is_empty() {
-            return Ok(vec![host; names.len()]);
+        let mut hosts = vec![host.clone(); names.len()];
+        if names.len() == 1 {
+            return Ok(hosts);
         }
-        let ports = name_ranges::expand(&host.port).map_err(|e| e.to_string())?;
-        let at = |port| PlanFileHost {
-            port,
-            ..host.clone()
+        let ports = |port: &str| -> Result<Vec<String>, String> {
+            if port.is_empty() {
+                return Ok(vec![String::new(); names.len()]);
+            }
+            let ports = name_ranges::expand(port).map_err(|e| e.to_string())?;
+            one_each("ports", ports, names)
         };
-        Ok(one_each("ports", ports, names)?
-            .into_iter()
-            .map(at)
-            .collect())
+        for (host, port) in hosts.iter_mut().zip(ports(&host.port)?) {
+            host.port = port;
+        }
+        for (number, card) in host.cards.iter().enumerate() {
+            for (host, port) in hosts.iter_mut().zip(ports(&card.port)?) {
+                host.cards[number].port = port;
+            }
+        }
+        Ok(hosts)
     }
 }
 
@@ -82,8 +117,10 @@ struct PlanFileCable {
     b_port: String,
     #[serde(default = "topology_file::gigabit")]
     rate: BitsPerSec,
-    #[serde(default, with = "units::duration")]
-    delay: Duration,
+    #[serde(rename = "delay", default)]
+    _delay: IgnoredAny,
+    #[serde(rename = "network", default)]
+    _network: IgnoredAny,
     #[serde(default)]
     state: Option<LinkState>,
 }
@@ -91,7 +128,7 @@ struct PlanFileCable {
 /// The cables of a plan: those of switches as listed, then those of hosts.
 pub(super) fn read(file: &str, text: &str) -> Result<Vec<PlannedCable>, InputFileError> {
     let written: PlanFile = yaml::read(file, text)?;
-    written.without_ports().checked(file, text)?;
+    TopologyFile::parse_plan(file, text)?;
     let cables = written.cables();
     let hostile = cables.iter().enumerate().find_map(|(number, cable)| {
         let ports = [&cable.a_port, &cable.b_port];
@@ -119,43 +156,19 @@ pub(super) fn line_of_cable(text: &str, number: usize) -> Option<usize> {
     let written: PlanFile = yaml::read("", text).ok()?;
     let (section, step) = match number.checked_sub(written.links.len()) {
         None => ("links", PlaceStep::Item(number)),
-        Some(host) => {
-            let (name, _) = written.hosts.get_index(host)?;
-            ("hosts", PlaceStep::Name(name))
+        Some(card) => {
+            let hosts = written.hosts.iter();
+            let mut cards = hosts.flat_map(|(name, host)| {
+                let count = host.cards.len().max(1);
+                std::iter::repeat_n(name, count)
+            });
+            ("hosts", PlaceStep::Name(cards.nth(card)?))
         }
     };
     yaml::line_of(text, &[PlaceStep::Name(section), step])
 }
 
 impl PlanFile {
-    /// The part that a plan shares with a topology file. It is checked as a topology file.
-    fn without_ports(&self) -> TopologyFile {
-        let host = |h: &PlanFileHost| topology_file::TopologyHost {
-            delay: h.delay,
-            ranks: h.ranks,
-            ..topology_file::TopologyHost::new(h.switch.clone(), h.rate)
-        };
-        let link = |l: &PlanFileCable| topology_file::TopologyCable {
-            a: l.a.clone(),
-            b: l.b.clone(),
-            rate: l.rate,
-            delay: l.delay,
-            state: l.state,
-        };
-        TopologyFile {
-            switches: self.switches.clone(),
-            routers: self.routers.clone(),
-            hosts: self
-                .hosts
-                .iter()
-                .map(|(name, h)| (name.clone(), host(h)))
-                .collect(),
-            links: self.links.iter().map(link).collect(),
-            clusters: self.clusters.clone(),
-            ..TopologyFile::default()
-        }
-    }
-
     fn cables(self) -> Vec<Cable> {
         let trunks = self.links.into_iter().map(|l| Cable {
             a: l.a,
@@ -165,14 +178,30 @@ impl PlanFile {
             rate_bps: Some(l.rate),
             state: l.state,
         });
-        let uplinks = self.hosts.into_iter().map(|(name, h)| Cable {
-            a: h.switch,
-            a_port: h.port,
-            b: name,
-            b_port: String::new(),
-            rate_bps: Some(h.rate),
-            state: None,
+        let uplinks = self.hosts.into_iter().flat_map(|(name, host)| {
+            host.all_cards().map(move |card| Cable {
+                a: card.switch,
+                a_port: card.port,
+                b: name.clone(),
+                b_port: String::new(),
+                rate_bps: Some(card.rate),
+                state: None,
+            })
         });
         trunks.chain(uplinks).collect()
+    }
+}
+
+impl PlanFileHost {
+    fn all_cards(self) -> impl Iterator<Item = PlanFileCard> {
+        let only = self.switch.map(|switch| PlanFileCard {
+            switch,
+            port: self.port,
+            rate: self.rate,
+            _delay: IgnoredAny,
+            _network: IgnoredAny,
+            _address: IgnoredAny,
+        });
+        only.into_iter().chain(self.cards)
     }
 }

@@ -14,6 +14,7 @@ use crate::{BitsPerSec, unique_keys, units};
 use indexmap::{IndexMap, IndexSet};
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
+use serde_yaml::Value;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -118,6 +119,28 @@ pub(super) struct WrittenCard {
     pub(super) delay: Duration,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) address: Option<IpAddr>,
+}
+
+/// Leaves out the ports of cables, which only plans have.
+pub(super) fn drop_ports(plan: &mut Value) {
+    let hosts = plan.get_mut("hosts").and_then(Value::as_mapping_mut);
+    for (_, host) in hosts.into_iter().flatten() {
+        drop_keys(host, &["port"]);
+        let cards = host.get_mut("cards").and_then(Value::as_sequence_mut);
+        for card in cards.into_iter().flatten() {
+            drop_keys(card, &["port"]);
+        }
+    }
+    let links = plan.get_mut("links").and_then(Value::as_sequence_mut);
+    for link in links.into_iter().flatten() {
+        drop_keys(link, &["a_port", "b_port"]);
+    }
+}
+
+fn drop_keys(entry: &mut Value, keys: &[&str]) {
+    if let Some(entry) = entry.as_mapping_mut() {
+        entry.retain(|key, _| key.as_str().is_none_or(|key| !keys.contains(&key)));
+    }
 }
 
 impl RangedEntry for WrittenHost {
