@@ -18,6 +18,13 @@ const LONGEST_COMMENT: usize = 72;
 /// Words that YAML takes for something else than a text.
 const RESERVED: [&str; 9] = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
 
+/// For a host that several switches hear.
+const SEVERAL_NETWORKS: &str = "
+# Some hosts are heard by several switches. If these are of several networks, heddle tells them apart, and
+# calls each like its root bridge. Other names go by addresses:
+#   networks: {data: {prefix: 10.1.0.0/16}, management: {prefix: 10.2.0.0/16}}
+";
+
 /// A written inventory, and its figures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InventoryDraft {
@@ -124,9 +131,12 @@ fn write_hosts(
     taken: &HashSet<&str>,
 ) -> usize {
     let (heard, cards) = found.hosts();
+    if heard.values().any(|switches| switches.len() > 1) {
+        text.push_str(SEVERAL_NETWORKS);
+    }
     let heard: BTreeMap<String, String> = heard
         .into_iter()
-        .map(|(name, switch)| (fit(&name), switch))
+        .map(|(name, switches)| (fit(&name), switches.join(", ")))
         .filter(|(name, _)| !name.is_empty())
         .collect();
     let (rows, others) = if listed.is_empty() {
@@ -292,6 +302,36 @@ mod tests {
     }
 
     const CREDENTIAL: &str = "{version: 2c, community: {file: /etc/heddle/community}}";
+
+    #[test]
+    fn a_host_that_several_switches_hear_hints_at_networks() {
+        let drafted = |hosts: [&[&str]; 2]| {
+            let [data, management] = hosts;
+            let found = FoundNeighbourhood {
+                switches: vec![
+                    switch("d0", "10.0.0.1", data),
+                    switch("m0", "10.0.0.2", management),
+                ],
+                missed: Vec::new(),
+            };
+            let draft = draft("heddle init", CREDENTIAL, &found, &ListedHosts::new());
+            read(&draft);
+            draft.text
+        };
+        let both = drafted([&["n0", "n1"], &["n0"]]);
+        for part in [
+            "n0: {}  # heard by d0, m0",
+            "n1: {}  # heard by d0\n",
+            SEVERAL_NETWORKS,
+        ] {
+            assert!(both.contains(part), "{both}");
+        }
+        assert!(!drafted([&["n0"], &["n1"]]).contains(SEVERAL_NETWORKS));
+        // What the hint shows is read as it stands.
+        let shown = SEVERAL_NETWORKS.lines().last().unwrap();
+        let text = format!("{both}{}\n", shown.trim_start_matches("#   "));
+        assert_eq!(Inventory::parse("i.yaml", &text).unwrap().networks.len(), 2);
+    }
 
     #[test]
     fn switches_and_hosts_are_read_back_under_short_names() {

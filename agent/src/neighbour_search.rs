@@ -361,17 +361,19 @@ impl ManagedNeighbour {
 }
 
 impl FoundNeighbourhood {
-    /// The hosts that switches hear, by name, with the name of the first switch that hears them.
-    /// Network cards that speak for themselves have no name, and are counted.
-    pub fn hosts(&self) -> (BTreeMap<String, String>, usize) {
-        let (mut hosts, mut cards) = (BTreeMap::new(), BTreeSet::new());
+    /// The hosts that switches hear, by name, with the names of the switches that hear them. Network cards
+    /// that speak for themselves have no name, and are counted.
+    pub fn hosts(&self) -> (BTreeMap<String, Vec<String>>, usize) {
+        let mut hosts: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let mut cards = BTreeSet::new();
         for switch in &self.switches {
             for station in switch.list.neighbours.iter().filter(|n| n.is_station()) {
                 if station.name.is_empty() {
                     cards.insert(station.chassis.clone());
                 } else {
-                    let by = || switch.list.name.clone();
-                    hosts.entry(station.name.clone()).or_insert_with(by);
+                    let by = hosts.entry(station.name.clone()).or_default();
+                    by.push(switch.list.name.clone());
+                    by.dedup();
                 }
             }
         }
@@ -490,7 +492,7 @@ mod tests {
         let (hosts, cards) = found.hosts();
         let hosts: Vec<_> = hosts
             .iter()
-            .map(|(n, s)| (n.as_str(), s.as_str()))
+            .map(|(n, s)| (n.as_str(), s[0].as_str()))
             .collect();
         assert_eq!((hosts, cards), (vec![("n0", "s0"), ("n1", "s1")], 0));
     }

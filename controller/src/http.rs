@@ -5,7 +5,7 @@
 //! | `/v1/snapshot` | a [`Snapshot`] |
 //! | `/v1/events` | server-sent events: a `snapshot` for each change, and each second |
 //! | `/v1/topology` | `discover --format json` of the contract |
-//! | `/v1/topology.svg` | the same as a picture, for the page |
+//! | `/v1/topology.svg` | the same as a picture, for the page; `?network=NAME` |
 //! | `/v1/epochs` | [`api::EpochInfo`] of every epoch kept |
 //! | `/v1/schema` | the JSON schema of all this |
 //! | `/metrics` | Prometheus text |
@@ -40,7 +40,7 @@ pub use token::{ApiTokens, BearerToken};
 use crate::metrics::{self, ControllerFigures};
 use api::Snapshot;
 use axum::body::{Body, Bytes};
-use axum::extract::{DefaultBodyLimit, State};
+use axum::extract::{DefaultBodyLimit, Query, State};
 use axum::http::{StatusCode, header};
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
@@ -50,6 +50,7 @@ use connection_limiter::{ApiConnection, ConnectionLimiter, EventViewer};
 use drawing::network::{self, NetworkView};
 use futures_util::stream;
 use nix::sys::socket::{setsockopt, sockopt};
+use serde::Deserialize;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -73,24 +74,31 @@ const SCHEMA: &str = include_str!("../../docs/api.schema.json");
 
 /// A snapshot and its event. The event is made once, for the first viewer, and all viewers share
 /// it.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct ServedSnapshot {
     /// The snapshot.
     pub snapshot: Arc<Snapshot>,
     /// Further figures of the same moment, which no viewer shows.
     pub(crate) figures: Arc<ControllerFigures>,
     event: Arc<OnceLock<Bytes>>,
-    picture: Arc<OnceLock<Bytes>>,
+    /// One for each network.
+    pictures: Arc<[OnceLock<Bytes>]>,
+}
+
+impl Default for ServedSnapshot {
+    fn default() -> ServedSnapshot {
+        ServedSnapshot::new(Snapshot::default())
+    }
 }
 
 impl ServedSnapshot {
     /// Shows a snapshot.
     pub fn new(snapshot: Snapshot) -> ServedSnapshot {
         ServedSnapshot {
+            pictures: snapshot.networks().map(|_| OnceLock::new()).collect(),
             snapshot: Arc::new(snapshot),
             figures: Arc::default(),
             event: Arc::default(),
-            picture: Arc::default(),
         }
     }
 
@@ -106,14 +114,18 @@ impl ServedSnapshot {
         event.slice(EVENT.0.len()..event.len() - EVENT.1.len())
     }
 
-    /// Its network as a picture, made once for all viewers.
-    fn picture(&self) -> Bytes {
+    /// The network of this name as a picture, made once for all viewers; the main one, if there is no name.
+    fn picture(&self, network: Option<&str>) -> Option<Bytes> {
+        let mut networks = self.snapshot.networks().zip(self.pictures.iter());
+        let ((topology, _), picture) = networks.find(|((topology, _), _)| {
+            network.is_none_or(|name| topology.own_network().is_some_and(|own| own.name == name))
+        })?;
         let make = || {
-            let view = NetworkView::new(&self.snapshot.topology).live();
-            let about = network::summary(&self.snapshot.topology);
+            let view = NetworkView::new(topology).live();
+            let about = network::summary(topology);
             network::picture(&view, "").within_page(&about).into()
         };
-        self.picture.get_or_init(make).clone()
+        Some(picture.get_or_init(make).clone())
     }
 
     /// The same as an event.
@@ -317,11 +329,22 @@ async fn topology(State(mut shown): SnapshotState) -> Response {
     as_json(&shown.fresh().await.snapshot.topology)
 }
 
-async fn picture(State(mut shown): SnapshotState) -> Response {
+/// The network that is asked for, where there are several.
+#[derive(Deserialize)]
+struct NetworkQuery {
+    network: Option<String>,
+}
+
+async fn picture(
+    State(mut shown): SnapshotState,
+    Query(NetworkQuery { network }): Query<NetworkQuery>,
+) -> Response {
     let shown = shown.fresh().await;
     // The network of a large fleet takes a tenth of a second.
-    match tokio::task::spawn_blocking(move || shown.picture()).await {
-        Ok(picture) => ([(header::CONTENT_TYPE, "image/svg+xml")], picture).into_response(),
+    let drawn = tokio::task::spawn_blocking(move || shown.picture(network.as_deref()));
+    match drawn.await {
+        Ok(Some(picture)) => ([(header::CONTENT_TYPE, "image/svg+xml")], picture).into_response(),
+        Ok(None) => (StatusCode::NOT_FOUND, "no network has this name\n").into_response(),
         Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }
 }

@@ -1,7 +1,7 @@
 //! The load of each link over the last minutes, as far as pictures of it came.
 use crate::format;
-use api::Snapshot;
-use inventory::topology::Link;
+use api::{LinkLoad, Snapshot};
+use inventory::topology::{Link, Topology};
 use inventory::{BitsPerSec, Millis};
 use std::collections::{HashMap, VecDeque};
 
@@ -14,10 +14,10 @@ const UNKNOWN: u8 = u8::MAX;
 /// A link's load in both directions, in percent of its rate: from its first end, and to it.
 type LinkReading = [u8; 2];
 
-/// The readings of all links of the newest topology.
+/// The readings of all links of the newest picture, in all its networks.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LinkPast {
-    /// The links of the newest topology: ends and ports.
+    /// The links of the newest picture, those of the shown network first: ends and ports.
     links: Vec<[String; 4]>,
     /// The oldest readings first; each has one entry a link.
     readings: VecDeque<Vec<LinkReading>>,
@@ -27,32 +27,48 @@ pub(crate) struct LinkPast {
 impl LinkPast {
     /// Takes in a picture. The last one of a second counts.
     pub(crate) fn add(&mut self, snapshot: &Snapshot) {
-        let links = &snapshot.topology.links;
-        let same = |known: &[String; 4], l: &Link| *known == ends(l).map(str::to_owned);
-        if self.links.len() != links.len() || !self.links.iter().zip(links).all(|(k, l)| same(k, l))
-        {
-            self.follow(links);
-        }
+        self.show(snapshot);
         let Millis(at) = snapshot.at;
         let second = at / SECOND;
         if second == self.second {
             self.readings.pop_back();
         }
         self.second = second;
-        let reading = |(i, link): (usize, &Link)| {
-            let load = snapshot.loads.get(i);
-            let percent = |m| percent(m, link.rate_bps);
-            load.map_or([UNKNOWN; 2], |l| [percent(l.a_to_b), percent(l.b_to_a)])
+        let percents = |(topology, loads): (&Topology, &[LinkLoad])| -> Vec<LinkReading> {
+            let loads = loads.iter().map(Some).chain(std::iter::repeat(None));
+            let links = topology.links.iter().zip(loads);
+            let of = |load: Option<BitsPerSec>, link: &Link| percent(load, link.rate_bps);
+            links
+                .map(|(link, load)| {
+                    load.map_or([UNKNOWN; 2], |l| [of(l.a_to_b, link), of(l.b_to_a, link)])
+                })
+                .collect()
         };
         self.readings
-            .push_back(links.iter().enumerate().map(reading).collect());
+            .push_back(snapshot.networks().flat_map(percents).collect());
         if self.readings.len() > KEPT {
             self.readings.pop_front();
         }
     }
 
+    /// Puts the links in the order of a picture: those of the network that it shows come first.
+    pub(crate) fn show(&mut self, snapshot: &Snapshot) {
+        let links = || snapshot.networks().flat_map(|(network, _)| &network.links);
+        let mut known = self.links.iter();
+        let is_same = links().all(|link| {
+            let known = known
+                .next()
+                .map(|known| known.each_ref().map(String::as_str));
+            known == Some(ends(link))
+        });
+        if !is_same || known.next().is_some() {
+            let links: Vec<&Link> = links().collect();
+            self.follow(&links);
+        }
+    }
+
     /// Sorts the readings anew, for another topology.
-    fn follow(&mut self, links: &[Link]) {
+    fn follow(&mut self, links: &[&Link]) {
         let known: HashMap<[&str; 4], usize> = self
             .links
             .iter()
@@ -104,7 +120,7 @@ fn percent(measured: Option<BitsPerSec>, rate: BitsPerSec) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use api::LinkLoad;
+    use api::FurtherNetwork;
     use inventory::topology::{LinkGrade, LinkState};
 
     fn picture(second: u64, loads: &[(&str, u64)]) -> Snapshot {
@@ -147,5 +163,29 @@ mod tests {
         assert_eq!(past.of(0, None, 999).len(), KEPT);
         assert_eq!(past.of(0, None, 1), [Some(2.5)]);
         assert_eq!(past.of(7, None, 1), [None]);
+    }
+
+    #[test]
+    fn each_network_has_its_past_whichever_is_shown() {
+        let mut past = LinkPast::default();
+        let both = |second: u64, loads: [u64; 2]| {
+            let mut shown = picture(second, &[("a", loads[0])]);
+            let other = picture(second, &[("b", loads[1])]);
+            shown.further.push(FurtherNetwork {
+                topology: other.topology,
+                loads: other.loads,
+            });
+            shown
+        };
+        past.add(&both(1, [10, 20]));
+        let mut turned = both(1, [10, 20]);
+        let further = &mut turned.further[0];
+        std::mem::swap(&mut turned.topology, &mut further.topology);
+        std::mem::swap(&mut turned.loads, &mut further.loads);
+        past.show(&turned);
+        assert_eq!(past.of(0, None, 9), [Some(0.2)]);
+        past.add(&both(2, [30, 40]));
+        assert_eq!(past.of(0, None, 9), [Some(0.1), Some(0.3)]);
+        assert_eq!(past.of(1, None, 9), [Some(0.2), Some(0.4)]);
     }
 }

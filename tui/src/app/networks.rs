@@ -30,14 +30,14 @@ impl App {
         let Some(name) = next.map(|network| network.name.clone()) else {
             return self.say("there is only one network", false);
         };
-        let frozen = self.frozen.as_mut().map(|frozen| &mut frozen.picture);
-        for picture in [Some(&mut self.live), frozen]
-            .into_iter()
-            .flatten()
-            .flatten()
-        {
+        let frozen = self.frozen.as_mut();
+        let frozen = frozen.map(|frozen| (frozen.picture.as_mut(), &mut frozen.past));
+        let live = (self.live.as_mut(), &mut self.past);
+        for (picture, past) in std::iter::once(live).chain(frozen) {
+            let Some(picture) = picture else { continue };
             let mut snapshot = picture.snapshot.clone();
             snapshot.show_network(&name);
+            past.show(&snapshot);
             *picture = Arc::new(IndexedSnapshot::new(snapshot, picture.received));
         }
         self.network = Some(name);

@@ -23,6 +23,9 @@ const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028
 const visible = (text) => String(text).replace(HIDDEN, "\ufffd");
 const $ = (selector) => document.querySelector(selector);
 let latest = null;
+/** The newest snapshot that was read, and the network that its viewer chose. */
+let newest = null;
+let chosen = null;
 let arrived = 0;
 let drawnAt = 0;
 let planned = false;
@@ -117,8 +120,9 @@ function plan() {
 
 function draw() {
   planned = false;
-  if (latest === null) return;
-  const snapshot = JSON.parse(latest);
+  if (latest !== null) newest = JSON.parse(latest);
+  if (newest === null) return;
+  const snapshot = newest;
   latest = null;
   $("main").hidden = false;
   $("#waiting").hidden = true;
@@ -133,13 +137,16 @@ function draw() {
   showPending(snapshot.pending);
   showAlarms(snapshot.alarms);
   showJobs(snapshot);
-  const links = snapshot.topology.links;
-  shown = { links, loads: snapshot.loads };
-  showLinks(links, snapshot.loads);
+  const all = networks(snapshot);
+  const network = all.find(({ name }) => name === chosen) || all[0];
+  showChoice(all, network);
+  const links = network.topology.links;
+  shown = { links, loads: network.loads };
+  showLinks(links, network.loads);
   showEpochs(snapshot.epochs);
   showEvents(snapshot.events);
   // A drawing takes its time: it gets what is shown when it is there.
-  showNetwork(snapshot).then(() => showLoads(shown));
+  showNetwork(network).then(() => showLoads(shown));
   drawnAt = performance.now();
 }
 
@@ -266,11 +273,42 @@ function showEvents(events) {
 
 /* The network: the controller draws it, this page colours it. */
 
+/** All networks with their names; the only one has none. */
+function networks(snapshot) {
+  return [snapshot, ...(snapshot.further || [])].map(({ topology, loads }) => {
+    const inner = new Set(topology.nodes.filter((node) => node.kind !== "host").map((node) => node.name));
+    const own = (topology.networks || []).find((network) => network.switches.some((name) => inner.has(name)));
+    return { name: own ? own.name : null, topology, loads };
+  });
+}
+
+/** A button for each of several networks. */
+function showChoice(all, { name }) {
+  const choice = $("#choice");
+  choice.hidden = all.length < 2;
+  if (choice.hidden) return choice.replaceChildren();
+  const isThere = all.length === choice.children.length && all.every((one, i) => choice.children[i].value === one.name);
+  if (!isThere) choice.replaceChildren(...all.map((one) => {
+    const button = document.createElement("button");
+    button.value = one.name;
+    button.textContent = visible(one.name);
+    button.addEventListener("click", () => choose(one.name));
+    return button;
+  }));
+  for (const button of choice.children) button.setAttribute("aria-pressed", button.value === name);
+}
+
+function choose(name) {
+  chosen = name;
+  draw();
+}
+
 const key = (...ends) => JSON.stringify(ends.map(visible));
 
-/** The drawing as it is now. */
-async function fetchDrawing() {
-  const answer = await fetch("/v1/topology.svg", { headers: headers(), cache: "no-store" });
+/** The drawing of a network as it is now. */
+async function fetchDrawing(name) {
+  const query = name === null ? "" : "?network=" + encodeURIComponent(name);
+  const answer = await fetch("/v1/topology.svg" + query, { headers: headers(), cache: "no-store" });
   const text = await answer.text();
   if (!answer.ok) throw new Error(text.trim());
   const svg = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
@@ -279,16 +317,16 @@ async function fetchDrawing() {
 }
 
 /** Fetches the drawing anew where the network is another one. Only the newest drawing counts. */
-async function showNetwork({ topology }) {
+async function showNetwork({ name, topology }) {
   const links = topology.links.map((link) => [link.a, link.a_port, link.b, link.b_port, link.rate_bps, link.state, link.grade].join("\t"));
   const nodes = topology.nodes.map((node) => `${node.name}\t${node.kind}\t${node.stale || ""}`);
-  const network = [topology.root_bridge, ...nodes, ...links].join("\n");
+  const network = [name, topology.root_bridge, ...nodes, ...links].join("\n");
   if (network === drawnNetwork || performance.now() < redrawAt) return;
   drawnNetwork = network;
   const number = ++drawing;
   const notice = $("#undrawn");
   try {
-    const svg = await fetchDrawing();
+    const svg = await fetchDrawing(name);
     if (number !== drawing) return;
     $("#network .picture").replaceChildren(document.importNode(svg, true));
     notice.hidden = true;
@@ -332,6 +370,14 @@ setInterval(() => {
   }
 }, 1000);
 document.addEventListener("visibilitychange", plan);
+document.addEventListener("keydown", (event) => {
+  // As in the terminal interface. Keys with others belong to the browser.
+  if (event.key !== "n" || event.ctrlKey || event.metaKey || event.altKey || event.target.localName === "input") return;
+  const buttons = [...$("#choice").children];
+  if (buttons.length < 2) return;
+  const at = buttons.findIndex((button) => button.getAttribute("aria-pressed") === "true");
+  choose(buttons[(at + 1) % buttons.length].value);
+});
 $("#login").addEventListener("submit", (event) => {
   event.preventDefault();
   if ($("#login button").disabled) return;

@@ -6,6 +6,7 @@ use api::{
 };
 use directory::job_record::JobRecord;
 use inventory::BitsPerSec;
+use inventory::networks::Network;
 use inventory::topology::{Link, LinkGrade, LinkState, Node, NodeKind, Topology};
 
 /// Names as nobody should choose them.
@@ -227,6 +228,71 @@ async fn follows_changes(served: &ServedApi, browser: &HeadlessBrowser) {
         let shows = format!("document.querySelector('{place}').textContent.includes('{word}')");
         browser.until(&shows).await;
     }
+}
+
+/// A data network, and one for management beside it.
+fn two_networks() -> ServedSnapshot {
+    let mut data = network(3, 2);
+    let mut management = network(1, 2);
+    management.nodes[0].name = "m0".into();
+    for link in &mut management.links {
+        link.a = "m0".into();
+    }
+    let own = |name: &str, switches: &[&str]| Network {
+        name: name.into(),
+        switches: switches.iter().map(ToString::to_string).collect(),
+        hosts: vec!["node0".into(), "node1".into()],
+        ..Network::default()
+    };
+    let names = ["leaf0", "leaf1", "leaf2"];
+    data.networks = vec![own("data", &names), own("m0", &["m0"])];
+    management.networks.clone_from(&data.networks);
+    let further = snapshot(management, 1);
+    let mut shown = Snapshot::clone(&snapshot(data, 1).snapshot);
+    shown.further.push(api::FurtherNetwork {
+        topology: further.snapshot.topology.clone(),
+        loads: further.snapshot.loads.clone(),
+    });
+    ServedSnapshot::new(shown)
+}
+
+#[tokio::test]
+async fn a_button_or_a_key_shows_the_next_of_several_networks() {
+    let served = start(None, None).await;
+    served.shown.show(snapshot(network(3, 2), 1));
+    let browser = HeadlessBrowser::start().await;
+    browser.open(&format!("http://{}/", served.address)).await;
+    browser.until(&pictured("leaf2")).await;
+    let choice = "document.querySelector('#choice')";
+    assert_eq!(browser.value(&format!("{choice}.hidden")).await, true);
+    served.shown.show(two_networks());
+    browser
+        .until(&format!("{choice}.textContent === 'datam0'"))
+        .await;
+    let links = "document.querySelector('#links').textContent";
+    assert_eq!(browser.value(&pictured("leaf2")).await, true);
+    browser
+        .value(&format!("({choice}.children[1].click(), 0)"))
+        .await;
+    for _ in 0..2 {
+        browser.until(&pictured("m0")).await;
+        browser.until(&format!("{links}.includes('60 %')")).await;
+        let others = format!("[{}, {links}.includes('leaf')]", pictured("leaf"));
+        assert_eq!(
+            browser.value(&others).await,
+            serde_json::json!([false, false])
+        );
+        // The next snapshot is of the same network.
+        served.shown.show(two_networks());
+    }
+    browser.picture("networks.png.base64").await;
+    let key = "(document.dispatchEvent(new KeyboardEvent('keydown', {key: 'n'})), 0)";
+    browser.value(key).await;
+    browser.until(&pictured("leaf2")).await;
+    let none =
+        "fetch('/v1/topology.svg?network=x').then((answer) => { window.none = answer.status; })";
+    browser.value(&format!("({none}, 0)")).await;
+    browser.until("window.none === 404").await;
 }
 
 /// Drawings that the page asks for pass `window.drawing`, which gets the answer and its number.
