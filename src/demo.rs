@@ -11,7 +11,8 @@ use std::path::PathBuf;
 /// checks every step.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The topology file of the cluster [default: four switches in a ring and twelve hosts]
+    /// The topology file of the cluster [default: four switches in a ring and twelve hosts, and
+    /// a network for management]
     #[arg(long, value_name = "FILE")]
     topology: Option<PathBuf>,
     /// The MPI library of the job
@@ -28,7 +29,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let file = match &args.topology {
         Some(path) => input_file::network(path)?,
-        None => TopologyFile::parse("demo.yaml", demo::TOPOLOGY)?,
+        None => TopologyFile::parse("demo-networks.yaml", demo::TOPOLOGY)?,
     };
     Lab::check_name(&args.name)?;
     lab::need_root()?;

@@ -14,6 +14,7 @@ use inventory::host_report::HostReport;
 use inventory::observation::{DeviceFact, Observation, ObservationSource};
 use inventory::unreadable::UnreadableFile;
 use inventory::{Topology, TopologyFile, unreadable};
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 /// Look at the network once and print its tree and its problems
@@ -162,7 +163,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
 /// The network of this name, or the main one.
 fn chosen(topology: &Topology, choice: Option<&str>) -> anyhow::Result<Topology> {
     Ok(match choice {
-        Some(name) => topology.clone().in_network(name)?,
+        Some(name) => topology.in_network(name)?,
         None => topology.clone().main_network(),
     })
 }
@@ -229,6 +230,7 @@ fn asked(
     let mut file = chosen.to_file();
     locate(&mut file, &chosen, &views);
     inventory.apply_stated_hosts(&mut file);
+    place_addresses(&mut file, &chosen);
     Ok(DiscoveredNetwork {
         descriptions: descriptions(&views, &topology),
         topology,
@@ -246,6 +248,21 @@ fn locate(file: &mut TopologyFile, topology: &Topology, views: &DeviceViews) {
             .get(name.as_str())
             .and_then(|seat| addresses.of(name, seat.1))
             .map(|(address, _)| address);
+    }
+}
+
+/// Of several networks a host's stated address is in one.
+fn place_addresses(file: &mut TopologyFile, topology: &Topology) {
+    let Some(own) = topology.own_network() else {
+        return;
+    };
+    let may_be_stated = |stated: &IpAddr| match own.prefix {
+        Some(prefix) => prefix.contains(stated),
+        None => Some(own) == topology.networks.first(),
+    };
+    for (name, host) in &mut file.hosts {
+        let found = own.addresses.get(name).copied();
+        host.address = found.or(host.address.filter(may_be_stated));
     }
 }
 

@@ -34,6 +34,8 @@ fn demo(mpi: &str) {
         out.status
     );
     for told in [
+        "beside it 1 further network",
+        "network m0, on which the switches answer: 12 hosts on 1 switch",
         "n11 moved from s3",
         "alltoall by aapc",
         "nothing forced",

@@ -161,6 +161,15 @@ pub enum AlarmKind {
     NetworkUnseen(IpNet),
     /// Several hosts of a network have this address.
     AddressShared(IpAddr, Vec<String>),
+    /// Stations of one of these networks were learned behind the host's card in the other.
+    HostBridges([String; 2]),
+    /// Probes between two other hosts met an address of the host, which has cards in several networks.
+    HostRoutes {
+        /// The address.
+        address: IpAddr,
+        /// The host that probed, and the one that it probed.
+        between: [String; 2],
+    },
     /// These nodes are on one segment, so an unmanaged bridge must join them.
     UnmanagedBridge(Vec<String>),
     /// Flows between hosts measured a trunk that the network cannot have.

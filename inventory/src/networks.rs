@@ -1,5 +1,5 @@
 //! The networks of a cluster: each has switches of its own, and a host may have a card in several.
-use crate::topology::{NodeKind, Topology};
+use crate::topology::{Link, NodeKind, Topology};
 use crate::topology_file::is_network_name;
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
@@ -88,14 +88,26 @@ impl Topology {
     ///
     /// # Errors
     /// [`UnknownNetwork`]
-    pub fn in_network(self, name: &str) -> Result<Topology, UnknownNetwork> {
+    pub fn in_network(&self, name: &str) -> Result<Topology, UnknownNetwork> {
         match self.networks.iter().find(|network| network.name == name) {
             Some(chosen) => {
-                let chosen = chosen.clone();
-                Ok(self.without_others(&chosen))
+                let others = self.others(chosen);
+                // Only what stays is copied.
+                let nodes = self.nodes.iter().filter(|node| !others.has(&node.name));
+                let links = self.links.iter().filter(|link| !others.has_end_of(link));
+                let part = Topology {
+                    nodes: nodes.cloned().collect(),
+                    links: links.cloned().collect(),
+                    clusters: self.clusters.clone(),
+                    alarms: self.alarms.clone(),
+                    root_bridge: self.root_bridge.clone(),
+                    further_root_bridges: self.further_root_bridges.clone(),
+                    networks: self.networks.clone(),
+                };
+                Ok(part.without_rest_of(&others))
             }
             None => {
-                let known = self.networks.into_iter().map(|other| other.name);
+                let known = self.networks.iter().map(|other| other.name.clone());
                 Err(UnknownNetwork::new(name, known.collect()))
             }
         }
@@ -104,9 +116,14 @@ impl Topology {
     /// The main network alone: that to which its hosts' links can bring most. The whole, if there is only
     /// one.
     #[must_use]
-    pub fn main_network(self) -> Topology {
+    pub fn main_network(mut self) -> Topology {
         match self.networks.first().cloned() {
-            Some(main) => self.without_others(&main),
+            Some(main) => {
+                let others = self.others(&main);
+                self.nodes.retain(|node| !others.has(&node.name));
+                self.links.retain(|link| !others.has_end_of(link));
+                self.without_rest_of(&others)
+            }
             None => self,
         }
     }
@@ -121,27 +138,43 @@ impl Topology {
         })
     }
 
-    fn without_others(mut self, chosen: &Network) -> Topology {
+    /// The nodes of other networks.
+    fn others(&self, chosen: &Network) -> OtherNodes {
         let members = |network: &Network| -> Vec<String> {
             let members = network.switches.iter().chain(&network.hosts);
             members.cloned().collect()
         };
-        let mut gone: HashSet<String> = self.networks.iter().flat_map(members).collect();
+        let mut others: HashSet<String> = self.networks.iter().flat_map(members).collect();
         for own in members(chosen) {
-            gone.remove(&own);
+            others.remove(&own);
         }
-        self.nodes.retain(|node| !gone.contains(&node.name));
-        self.links
-            .retain(|link| !gone.contains(&link.a) && !gone.contains(&link.b));
+        OtherNodes(others)
+    }
+
+    /// Leaves the other nodes out of clusters and root bridges.
+    fn without_rest_of(mut self, others: &OtherNodes) -> Topology {
         for cluster in &mut self.clusters {
-            cluster.hosts.retain(|host| !gone.contains(host));
+            cluster.hosts.retain(|host| !others.has(host));
         }
         self.clusters.retain(|cluster| !cluster.hosts.is_empty());
         let roots = self.root_bridge.take().into_iter();
         let roots = roots.chain(std::mem::take(&mut self.further_root_bridges));
-        let mut roots = roots.filter(|root| !gone.contains(root));
+        let mut roots = roots.filter(|root| !others.has(root));
         self.root_bridge = roots.next();
         self.further_root_bridges = roots.collect();
         self
+    }
+}
+
+/// The nodes of networks that are not chosen.
+struct OtherNodes(HashSet<String>);
+
+impl OtherNodes {
+    fn has(&self, node: &str) -> bool {
+        self.0.contains(node)
+    }
+
+    fn has_end_of(&self, link: &Link) -> bool {
+        self.has(&link.a) || self.has(&link.b)
     }
 }

@@ -18,6 +18,8 @@ pub(super) struct FurtherNetworks {
     /// The main one, if there are several.
     main: Option<Network>,
     pub(super) networks: Vec<(Network, Arc<Topology>)>,
+    /// Their trees, as last judged.
+    trees: Vec<TopologyFile>,
     doubts: Vec<(String, Vec<TreeDoubt>)>,
 }
 
@@ -30,7 +32,7 @@ impl FurtherNetworks {
         // A host alone needs no schedules.
         let with_hosts = named.filter(|network| network.hosts.len() > 1);
         let networks = with_hosts.filter_map(|network| {
-            let mut alone = all.clone().in_network(&network.name).ok()?;
+            let mut alone = all.in_network(&network.name).ok()?;
             alone.alarms.clear();
             Some((network, Arc::new(alone)))
         });
@@ -40,37 +42,40 @@ impl FurtherNetworks {
         differs
     }
 
-    /// Gives the candidate their trees.
-    pub(super) fn add_to(
+    /// Judges them, whether or not the main one has a tree.
+    pub(super) fn judge(
         &mut self,
-        candidate: &mut EpochCandidate,
         inventory: &Inventory,
         views: &DeviceViews,
         settled: Option<&PublishedNetwork>,
     ) {
         self.doubts.clear();
-        let mut further = Vec::new();
+        self.trees.clear();
         for (network, topology) in &self.networks {
             let name = &network.name;
             let before = settled.and_then(|settled| settled.key.networks.get(name));
-            match whole(inventory, views, Arc::clone(topology), before) {
+            let tree = match whole(inventory, views, Arc::clone(topology), before) {
                 Ok(found) => {
                     let mut file = TopologyFile::clone(&found.file);
                     keep_hosts(&mut file, before, inventory);
-                    further.push((network, file));
+                    Some(file)
                 }
                 Err(doubts) => {
                     self.doubts.push((name.clone(), doubts));
-                    further.extend(before.map(|before| (network, before.alone())));
+                    before.map(TopologyFile::alone)
                 }
-            }
+            };
+            self.trees.extend(tree.map(|file| TopologyFile {
+                name: Some(name.clone()),
+                prefix: network.prefix,
+                ..file
+            }));
         }
-        let named = further.into_iter().map(|(network, file)| TopologyFile {
-            name: Some(network.name.clone()),
-            prefix: network.prefix,
-            ..file
-        });
-        candidate.set_networks(self.main.as_ref(), named.collect());
+    }
+
+    /// Gives the candidate their trees.
+    pub(super) fn add_to(&self, candidate: &mut EpochCandidate) {
+        candidate.set_networks(self.main.as_ref(), self.trees.clone());
     }
 
     /// The alarms about networks that have no tree now.

@@ -137,8 +137,9 @@ impl JudgedNetwork {
         });
         let mut judgement = moved.unwrap_or_else(|| judgement::judge(now, &input, absent));
         self.news = TopologyNews::Nothing;
+        self.further.judge(inventory, views, settled);
         if let Ok(candidate) = &mut judgement.candidate {
-            self.further.add_to(candidate, inventory, views, settled);
+            self.further.add_to(candidate);
             settled.inspect(|settled| candidate.share_key(settled));
         }
         judgement

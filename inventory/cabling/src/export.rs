@@ -20,16 +20,16 @@ use std::fmt::Write;
 pub fn text(topology: &Topology) -> String {
     let mut out = String::new();
     for network in &topology.networks {
-        if let Ok(one) = topology.clone().in_network(&network.name) {
+        if let Ok(one) = topology.in_network(&network.name) {
             let gap = if out.is_empty() { "" } else { "\n" };
             let hosts = counted(network.hosts.len() as u64, "host");
             let _ = writeln!(out, "{gap}network {}: {hosts}", network.name);
-            // An epoch knows others only by name.
+            // What is read of an epoch has others only by name.
             let is_there = topology.kind(&network.switches[0]).is_some();
             out.push_str(&if is_there {
                 tree(&one)
             } else {
-                "not in this epoch\n".to_owned()
+                "not drawn here\n".to_owned()
             });
         }
     }

@@ -4,8 +4,9 @@ use crate::acceptance::known::Known;
 use crate::acceptance::unreported_members::UnreportedMembers;
 use crate::claims::ClaimEnd;
 use crate::clusters::{ClusterInput, clusters, unseen_routers};
+use crate::crossing_hosts;
 use crate::facts::{Facts, NodeIx};
-use crate::host_addresses::add_addresses;
+use crate::host_addresses::{HostPorts, add_addresses};
 use crate::network_names;
 use crate::networks::networks;
 use indexmap::IndexMap;
@@ -13,6 +14,7 @@ use inventory::BitsPerSec;
 use inventory::alarm::{Alarm, AlarmKind};
 use inventory::evidence::Evidence;
 use inventory::natural_order::{NaturalKey, natural};
+use inventory::networks::Network;
 use inventory::topology::{AggregateMember, Link, LinkGrade, LinkState, Node, NodeKind, Topology};
 use std::collections::HashSet;
 
@@ -186,12 +188,17 @@ fn in_clusters(
 ) -> Topology {
     let none = IndexMap::new();
     let stated = facts.scope.stated.map_or(&none, |i| &i.clusters);
+    let (mut networks, about_networks) = several_networks(facts, &nodes, &links, &roots);
+    alarms.extend(about_networks);
+    let routing = crossing_hosts::routing_hosts(&networks);
+    alarms.extend(crossing_hosts::routing(facts, &routing));
     let unseen = unseen_routers(
         &ClusterInput {
             nodes: &nodes,
             links: &links,
             views: facts.views,
             stated,
+            routing: &routing,
         },
         &roots,
     );
@@ -202,20 +209,16 @@ fn in_clusters(
             alarms.push(unseen.alarm);
         }
         sort(&mut nodes, &mut links);
+        networks = several_networks(facts, &nodes, &links, &roots).0;
     }
     let (clusters, contradictions) = clusters(&ClusterInput {
         nodes: &nodes,
         links: &links,
         views: facts.views,
         stated,
+        routing: &routing,
     });
     alarms.extend(contradictions);
-    let mut networks = networks(&nodes, &links, &roots);
-    if let Some(inventory) = facts.scope.stated {
-        let unseen = network_names::named(&inventory.networks, facts.views, &mut networks);
-        alarms.extend(unseen);
-    }
-    alarms.extend(add_addresses(facts, &links, &mut networks));
     alarms.sort_by_cached_key(|a| (a.subject.to_string(), a.to_string()));
     alarms.dedup();
     let mut roots = roots.into_iter();
@@ -228,6 +231,25 @@ fn in_clusters(
         root_bridge: roots.next(),
         further_root_bridges: roots.collect(),
     }
+}
+
+/// The networks with names and addresses, and alarms about them; none if there is only one.
+fn several_networks(
+    facts: &Facts<'_>,
+    nodes: &[Node],
+    links: &[Link],
+    roots: &[String],
+) -> (Vec<Network>, Vec<Alarm>) {
+    let mut networks = networks(nodes, links, roots);
+    let stated = facts.scope.stated.map(|inventory| &inventory.networks);
+    let named = stated.map(|stated| network_names::named(stated, facts.views, &mut networks));
+    let mut alarms = named.unwrap_or_default();
+    if !networks.is_empty() {
+        let ports = HostPorts::new(facts, links);
+        alarms.extend(add_addresses(facts, &ports, &mut networks));
+        alarms.extend(crossing_hosts::bridging(facts, &ports, &networks));
+    }
+    (networks, alarms)
 }
 
 fn sort(nodes: &mut [Node], links: &mut [Link]) {

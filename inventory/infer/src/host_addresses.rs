@@ -14,33 +14,43 @@ use inventory::topology::Link;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 
+/// The links of hosts, by switch.
+pub(crate) struct HostPorts<'l>(HashMap<&'l str, Vec<(NodeIx, &'l Link)>>);
+
+impl<'l> HostPorts<'l> {
+    pub(crate) fn new(facts: &Facts<'_>, links: &'l [Link]) -> HostPorts<'l> {
+        let mut ports: HashMap<&str, Vec<(NodeIx, &Link)>> = HashMap::new();
+        for link in links {
+            if let Some(host) = facts.node_named(&link.b)
+                && facts.is_host(host)
+            {
+                ports.entry(&link.a).or_default().push((host, link));
+            }
+        }
+        HostPorts(ports)
+    }
+
+    /// Those of a network.
+    pub(crate) fn of(&self, network: &Network) -> impl Iterator<Item = &(NodeIx, &'l Link)> {
+        let switches = network.switches.iter();
+        switches
+            .filter_map(|switch| self.0.get(switch.as_str()))
+            .flatten()
+    }
+}
+
 /// Gives each network the addresses of its hosts. The alarms are about addresses that two hosts have.
 pub(crate) fn add_addresses(
     facts: &Facts<'_>,
-    links: &[Link],
+    ports: &HostPorts<'_>,
     networks: &mut [Network],
 ) -> Vec<Alarm> {
-    if networks.is_empty() {
-        return Vec::new();
-    }
     let (reports, resolved) = (AddressLookup::new(facts.views), resolved(facts));
-    let mut by_switch: HashMap<&str, Vec<(NodeIx, &Link)>> = HashMap::new();
-    for link in links.iter().filter(|link| link.carries_frames()) {
-        if let Some(host) = facts.node_named(&link.b)
-            && facts.is_host(host)
-        {
-            by_switch.entry(&link.a).or_default().push((host, link));
-        }
-    }
     let mut alarms = Vec::new();
     for network in networks {
         let mut hosts: BTreeMap<IpAddr, BTreeSet<&String>> = BTreeMap::new();
-        for (host, link) in network
-            .switches
-            .iter()
-            .flat_map(|s| by_switch.get(s.as_str()))
-            .flatten()
-        {
+        let carrying = ports.of(network).filter(|(_, link)| link.carries_frames());
+        for (host, link) in carrying {
             let by_arp = || {
                 let mut all = resolved.get(&station(facts, *host, link)?)?.iter();
                 // IPv4 before IPv6, and then the lowest, as of an agent's card.
@@ -79,19 +89,30 @@ fn resolved(facts: &Facts<'_>) -> HashMap<Mac, BTreeSet<IpAddr>> {
     resolved
 }
 
+/// The stations that the switch learned at a host's port.
+pub(crate) fn stations<'f>(
+    facts: &'f Facts<'_>,
+    link: &Link,
+) -> impl Iterator<Item = Mac> + Clone + use<'f> {
+    let learned = || {
+        let device = &facts[facts.device_of(facts.node_named(&link.a)?)?];
+        let port = device
+            .ports
+            .whole(device.ports.by_exact_name(&link.a_port)?);
+        Some(device.learned.behind(port))
+    };
+    learned().into_iter().flatten()
+}
+
 /// The station that is the host's card on a link: the host's own one, or the only one at the switch's port.
-fn station(facts: &Facts<'_>, host: NodeIx, link: &Link) -> Option<Mac> {
+pub(crate) fn station(facts: &Facts<'_>, host: NodeIx, link: &Link) -> Option<Mac> {
     let named = link.b_port.parse().ok();
     if named.is_some() {
         return named;
     }
-    let device = &facts[facts.device_of(facts.node_named(&link.a)?)?];
-    let port = device
-        .ports
-        .whole(device.ports.by_exact_name(&link.a_port)?);
-    let behind = device.learned.behind(port);
     let known: BTreeSet<Mac> = facts.identity.macs_of_host(host).collect();
     let only = |mut macs: Vec<Mac>| macs.pop().filter(|_| macs.is_empty());
+    let behind = stations(facts, link);
     let own = only(behind.clone().filter(|mac| known.contains(mac)).collect());
     own.or_else(|| only(behind.collect()))
 }

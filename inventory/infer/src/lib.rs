@@ -30,6 +30,7 @@
 mod acceptance;
 mod claims;
 mod clusters;
+mod crossing_hosts;
 mod descriptions;
 mod draft;
 mod facts;

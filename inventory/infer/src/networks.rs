@@ -8,9 +8,7 @@
 use crate::claims::ClaimEnd;
 use crate::draft::DraftLink;
 use crate::facts::{Facts, NodeIx};
-use inventory::BitsPerSec;
 use inventory::evidence::Evidence;
-use inventory::natural_order::natural;
 use inventory::networks::Network;
 use inventory::topology::{Link, Node, NodeKind};
 use petgraph::unionfind::UnionFind;
@@ -93,17 +91,11 @@ pub(crate) struct SplitHosts<'p> {
 
 /// A part with hosts.
 #[derive(Default)]
-struct HostedPart<'l> {
-    hosts: HashSet<&'l str>,
+struct HostedPart {
+    /// Their nodes' numbers, in order and each once.
+    hosts: Vec<usize>,
     /// The rates of its hosts' links, together.
     rate: u64,
-}
-
-impl<'l> HostedPart<'l> {
-    fn add(&mut self, host: &'l str, BitsPerSec(rate): BitsPerSec) {
-        self.hosts.insert(host);
-        self.rate = self.rate.saturating_add(rate);
-    }
 }
 
 impl<'p> SplitHosts<'p> {
@@ -163,23 +155,26 @@ pub(crate) fn networks(nodes: &[Node], links: &[Link], roots: &[String]) -> Vec<
         .filter(|link| !link.evidence.iter().any(Evidence::is_of_own_port));
     let parts = BridgedParts::new(nodes, cables.filter_map(ends), &[]);
     let kind = |node: NodeIx| nodes[node.0 as usize].kind;
-    let mut hosted: BTreeMap<usize, HostedPart<'_>> = BTreeMap::new();
+    let mut hosted: BTreeMap<usize, HostedPart> = BTreeMap::new();
     for link in links.iter().filter(|link| link.carries_frames()) {
         if let Some([switch, host]) = ends(link)
             && kind(host) == NodeKind::Host
             && kind(switch) != NodeKind::Host
         {
             let part = hosted.entry(parts.of(switch)).or_default();
-            part.add(&link.b, link.rate_bps);
+            part.hosts.push(host.0 as usize);
+            part.rate = part.rate.saturating_add(link.rate_bps.0);
         }
+    }
+    for part in hosted.values_mut() {
+        part.hosts.sort_unstable();
+        part.hosts.dedup();
     }
     let mut networks = merged(nodes, &parts, &hosted);
     if networks.len() < 2 {
         return Vec::new();
     }
     for network in &mut networks {
-        network.hosts.sort_by_cached_key(|host| natural(host));
-        network.hosts.dedup();
         let root = network
             .switches
             .iter()
@@ -191,41 +186,48 @@ pub(crate) fn networks(nodes: &[Node], links: &[Link], roots: &[String]) -> Vec<
     networks
 }
 
-/// The parts with hosts as networks without names, the main one first, with its torn pieces.
+/// The parts with hosts as networks without names, the main one first, with its torn pieces. Nodes are in
+/// the order of their names, and so are the hosts of each network.
 fn merged(
     nodes: &[Node],
     parts: &BridgedParts,
-    hosted: &BTreeMap<usize, HostedPart<'_>>,
+    hosted: &BTreeMap<usize, HostedPart>,
 ) -> Vec<Network> {
     // A host whose card there is down makes no other network the main one.
-    let most = |(part, hosted): &(&usize, &HostedPart<'_>)| {
-        (hosted.rate, hosted.hosts.len(), Reverse(**part))
-    };
+    let most =
+        |(part, hosted): &(&usize, &HostedPart)| (hosted.rate, hosted.hosts.len(), Reverse(**part));
     let Some((main, of_main)) = hosted.iter().max_by_key(most) else {
         return Vec::new();
     };
     // Once for each part: asked again for each of its switches, this would take hosts times switches.
-    let mut networks: BTreeMap<(bool, usize), Network> = BTreeMap::new();
+    let mut networks: BTreeMap<(bool, usize), (Network, Vec<usize>)> = BTreeMap::new();
     let mut wholes: HashMap<usize, (bool, usize)> = HashMap::new();
     for (own, part) in hosted {
-        let is_torn = part.hosts.is_disjoint(&of_main.hosts);
-        let whole = if is_torn { *main } else { *own };
+        let is_of_main = |host: &usize| of_main.hosts.binary_search(host).is_ok();
+        let whole = if part.hosts.iter().any(is_of_main) {
+            *own
+        } else {
+            *main
+        };
         let whole = (whole != *main, whole);
         wholes.insert(*own, whole);
-        let hosts = part.hosts.iter().map(|host| (*host).to_owned());
-        networks.entry(whole).or_default().hosts.extend(hosts);
+        networks.entry(whole).or_default().1.extend(&part.hosts);
     }
     let switches = (0..)
         .zip(nodes)
         .filter(|(_, node)| node.kind != NodeKind::Host);
     for (number, node) in switches {
         if let Some(whole) = wholes.get(&parts.of(NodeIx(number))) {
-            networks
-                .entry(*whole)
-                .or_default()
-                .switches
-                .push(node.name.clone());
+            let (network, _) = networks.entry(*whole).or_default();
+            network.switches.push(node.name.clone());
         }
     }
-    networks.into_values().collect()
+    let named = |(mut network, mut hosts): (Network, Vec<usize>)| {
+        hosts.sort_unstable();
+        hosts.dedup();
+        let names = hosts.into_iter().map(|host| nodes[host].name.clone());
+        network.hosts = names.collect();
+        network
+    };
+    networks.into_values().map(named).collect()
 }

@@ -118,6 +118,8 @@ alarm_codes! {
     RoutedTwice "routed-twice" Warning "Routers join a link's ends by another path, too." "State the unused link as blocked.";
     NetworkUnseen "network-unseen" Warning "No address of a stated prefix is seen." "Correct the prefix, or run agents.";
     AddressShared "address-shared" Warning "Several hosts of a network have one address." "Give each card its own.";
+    HostBridges "host-bridges" Warning "A host passes frames from one network to another." "Remove the bridge between its cards.";
+    HostRoutes "host-routes" Warning "A host passes packets from one network to another." "Expect no schedules across it.";
     // The controller's work.
     NoTree "no-tree" Error "There is no whole tree to plan on; the epoch stays." "Remove the reasons that it names.";
     NoFurtherTree "no-further-tree" Warning "A further network has no whole tree." "Remove the reasons that it names.";
@@ -201,6 +203,8 @@ impl Alarm {
             AlarmKind::HostsOnPort(..) => AlarmCode::HostsOnPort,
             AlarmKind::HostsInNetwork { .. } => AlarmCode::HostsInNetwork,
             AlarmKind::NetworkUnseen(_) => AlarmCode::NetworkUnseen,
+            AlarmKind::HostBridges(_) => AlarmCode::HostBridges,
+            AlarmKind::HostRoutes { .. } => AlarmCode::HostRoutes,
             AlarmKind::AddressShared(..) => AlarmCode::AddressShared,
             AlarmKind::UnmanagedBridge(_) => AlarmCode::UnmanagedBridge,
             AlarmKind::MeasuredOtherwise { .. } => AlarmCode::MeasuredOtherwise,

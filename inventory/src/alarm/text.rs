@@ -452,6 +452,20 @@ sentences! { |about, f|
          it; give each card its own",
         short_list(hosts.iter().map(String::as_str))
     ),
+    AlarmKind::HostBridges([a, b]) => write!(
+        f,
+        "host \"{about}\": stations of one of networks {a} and {b} are learned behind its card in the \
+         other, so it bridges them; no tree has this way: look for a bridge between its cards"
+    ),
+    AlarmKind::HostRoutes {
+        address,
+        between: [from, to],
+    } => write!(
+        f,
+        "host \"{about}\": packets from \"{from}\" to \"{to}\" pass it ({address}), so it routes \
+         between networks; no tree has this way, and the probe joins and parts nothing: jobs across \
+         it go the library's way"
+    ),
 }
 
 const AMBIGUOUS: &str = "its place is ambiguous, nothing is planned on it until one remains";

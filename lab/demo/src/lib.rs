@@ -17,8 +17,8 @@ pub use cluster::BenchProgram;
 
 use inventory::{Mpi, TopologyFile};
 
-/// The default cluster of the demo: four switches in a ring and twelve hosts.
-pub const TOPOLOGY: &str = include_str!("../../topologies/demo.yaml");
+/// The default cluster of the demo: four switches in a ring and twelve hosts, and a network for management.
+pub const TOPOLOGY: &str = include_str!("../../topologies/demo-networks.yaml");
 
 /// Plays the demo in a lab of this name, either in the terminal interface or as text with every
 /// step checked. Everything is down afterwards.

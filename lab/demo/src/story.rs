@@ -176,8 +176,12 @@ pub(crate) fn begin(
     mpi: Mpi,
     bench: BenchProgram,
 ) -> anyhow::Result<DemoCluster> {
+    let beside = match file.networks.len() {
+        0 => String::new(),
+        further => format!("; beside it {}", counted(further, "further network")),
+    };
     step(&format!(
-        "emulate {}, {} between them, {}; snmpd and lldpd on each switch",
+        "emulate {}, {} between them, {}{beside}; snmpd and lldpd on each switch",
         counted(file.switches.len(), "switch"),
         counted(file.links.len(), "cable"),
         counted(file.hosts.len(), "host")
@@ -200,11 +204,16 @@ fn first_epoch(cluster: &mut DemoCluster) -> anyhow::Result<EpochInfo> {
     );
     cluster.start_controller()?;
     let mut differs = None;
+    let shared = cluster.lab.shared_dir();
     let whole = cluster.wait("an epoch with every cable and host", PATIENCE, |s| {
         let epoch = s
             .epochs
             .last()
             .filter(|epoch| epoch.hosts as usize == file.hosts.len())?;
+        let published = current_epoch(&shared).ok().flatten()?.topology;
+        if published.networks.len() < file.networks.len() {
+            return None;
+        }
         differs = check_tree(&file, &s.topology).err();
         differs
             .is_none()
@@ -214,7 +223,7 @@ fn first_epoch(cluster: &mut DemoCluster) -> anyhow::Result<EpochInfo> {
         (Err(error), Some(differs)) => return Err(error.context(differs)),
         (whole, _) => whole?,
     };
-    for line in cabling::export::text(&found).lines() {
+    for line in cabling::export::tree(&found).lines() {
         print_line(&format!("    {line}"));
     }
     let (from, to) = &epoch.bottleneck;
@@ -224,6 +233,14 @@ fn first_epoch(cluster: &mut DemoCluster) -> anyhow::Result<EpochInfo> {
         counted(epoch.hosts, "host"),
         counted(epoch.phases, "phase")
     ));
+    for network in found.networks.iter().skip(1) {
+        print_fact(&format!(
+            "network {}, on which the switches answer: {} on {}, with schedules of its own",
+            network.name,
+            counted(network.hosts.len(), "host"),
+            counted(network.switches.len(), "switch")
+        ));
+    }
     Ok(epoch)
 }
 

@@ -224,7 +224,7 @@ fn without_agents_addresses_are_those_of_arp_tables_in_each_network() {
     let mut inventory = inventory();
     inventory.hosts["n0"].address = Some("10.2.0.1".parse().unwrap());
     let addresses = |name: &str| {
-        let alone = topology.clone().in_network(name).unwrap();
+        let alone = topology.in_network(name).unwrap();
         let found = whole(&inventory, &DeviceViews::new(), alone, None).unwrap();
         ["n0", "n1"].map(|host| found.file.hosts[host].address.map(|ip| ip.to_string()))
     };

@@ -27,6 +27,7 @@ mod stated;
 mod tests;
 mod unseen_routers;
 
+use crate::crossing_hosts::RoutingHosts;
 use forest::SpanningForest;
 use indexmap::IndexMap;
 use inventory::alarm::Alarm;
@@ -50,6 +51,8 @@ pub(crate) struct ClusterInput<'a> {
     pub(crate) views: &'a DeviceViews,
     /// The operator's clusters: hosts by cluster.
     pub(crate) stated: &'a IndexMap<String, Vec<String>>,
+    /// Hosts with cards in several networks: a path through one tells nothing about either network.
+    pub(crate) routing: &'a RoutingHosts,
 }
 
 /// The clusters by name, and alarms about contradictions.

@@ -65,7 +65,11 @@ impl ProbedPairs {
                     .get(p.to.as_str())
                     .is_none_or(|known| known.contains(&p.address))
             };
-            for path in report.paths.iter().filter(fits) {
+            let is_within = |path: &&ProbedPath| {
+                let mut hops = path.hops.iter().flatten();
+                !hops.any(|hop| seen.routing.contains_key(hop))
+            };
+            for path in report.paths.iter().filter(fits).filter(is_within) {
                 if let Some(&to) = hosts.get(path.to.as_str()).filter(|to| **to != from) {
                     let pair = probes
                         .pairs

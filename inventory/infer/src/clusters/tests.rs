@@ -123,6 +123,7 @@ impl ClusterFixture {
             links: &self.links,
             views: &self.views,
             stated: &self.stated,
+            routing: &RoutingHosts::new(),
         })
     }
 

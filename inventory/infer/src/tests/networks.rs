@@ -1,6 +1,7 @@
 //! Hosts with cards in several networks, and switches' own ports.
 use super::*;
 use inventory::evidence::Evidence;
+use inventory::host_report::{HostReport, Nic, ProbedPath};
 use inventory::networks::StatedNetwork;
 
 const OPEN: StpState = StpState::Forwarding;
@@ -62,7 +63,7 @@ fn a_host_has_a_place_in_each_network() {
         networks(&topology),
         [("d1".into(), 2, 2), ("m1".into(), 1, 2)]
     );
-    let of = |name| topology.clone().in_network(name).unwrap();
+    let of = |name| topology.in_network(name).unwrap();
     let main = topology.clone().main_network();
     assert_eq!(main.tree().unwrap().hosts(), 2);
     assert_eq!(main.attachments()["n0"], ("d1", "eth0"));
@@ -280,4 +281,75 @@ fn an_address_of_two_hosts_is_neithers() {
     let shared = "network \"m1\": address 10.2.0.1 is that of several hosts (n0, n1), so no job is recognised by \
                   it; give each card its own";
     assert_eq!(alarms, [shared]);
+}
+
+/// n1 has a bridge between its cards, and says so nowhere.
+#[test]
+fn a_host_that_bridges_two_networks_is_told() {
+    let mut fixture = two_networks();
+    fixture.learns("d1", 2, host_mac("n0"));
+    fixture.learns("d2", 2, host_mac("n1"));
+    fixture.learns("m1", 2, mac("n0", 1));
+    fixture.learns("m1", 3, mac("n1", 1));
+    assert_eq!(fixture.infer().alarms, []);
+    // n0's card of the data network speaks to the management network.
+    fixture.learns("m1", 3, host_mac("n0"));
+    let topology = fixture.infer();
+    assert_eq!(networks(&topology).len(), 2);
+    let alarms: Vec<String> = topology.alarms.iter().map(ToString::to_string).collect();
+    let told = "host \"n1\": stations of one of networks d1 and m1 are learned behind its card in the other, \
+                so it bridges them; no tree has this way: look for a bridge between its cards";
+    assert!(alarms.contains(&told.to_owned()), "{alarms:?}");
+    assert_eq!(topology.main_network().tree().unwrap().hosts(), 2);
+}
+
+/// n1 routes from the management network, where n7 is, to n0's card of the data network.
+#[test]
+fn a_host_that_routes_between_two_networks_is_told_and_parts_no_network() {
+    let mut fixture = two_networks();
+    let n7 = inventory::inventory_file::InventoryHost::default();
+    fixture.inventory.hosts.insert("n7".to_owned(), n7);
+    fixture.host("n7", "m1", 4);
+    let nic = |name: &str, address: &str| Nic {
+        name: name.into(),
+        addresses: vec![(address.parse().unwrap(), 16)],
+        up: true,
+        ..Nic::default()
+    };
+    let report = |host: &str, nics: Vec<Nic>, paths: Vec<ProbedPath>| HostReport {
+        host: host.into(),
+        slots: 1,
+        nics,
+        paths,
+        ..HostReport::default()
+    };
+    let through = ProbedPath {
+        to: "n0".into(),
+        address: "10.1.0.1".parse().unwrap(),
+        hops: vec![Some("10.2.0.2".parse().unwrap())],
+        reached: true,
+        round_trip: None,
+    };
+    let both = |n: u8| {
+        vec![
+            nic("eth0", &format!("10.1.0.{n}")),
+            nic("mgmt0", &format!("10.2.0.{n}")),
+        ]
+    };
+    for (host, nics, paths) in [
+        ("n0", both(1), vec![]),
+        ("n1", both(2), vec![]),
+        ("n7", vec![nic("eth0", "10.2.0.9")], vec![through]),
+    ] {
+        let view = fixture.views.entry(host.to_owned()).or_default();
+        view.host = Some(report(host, nics, paths));
+    }
+    let topology = fixture.infer();
+    let management = topology.in_network("m1").unwrap();
+    assert_eq!(management.clusters.len(), 1, "{:?}", management.clusters);
+    let alarms: Vec<String> = topology.alarms.iter().map(ToString::to_string).collect();
+    let told = "host \"n1\": packets from \"n7\" to \"n0\" pass it (10.2.0.2), so it routes between \
+                networks; no tree has this way, and the probe joins and parts nothing: jobs across it go the \
+                library's way";
+    assert_eq!(alarms, [told]);
 }
