@@ -3,10 +3,14 @@ use anyhow::{Context, anyhow, bail};
 use cabling::CablingPlan;
 use directory::epoch::Epoch;
 use directory::reading::current_epoch;
-use inventory::TopologyFile;
 use inventory::inventory_file::Inventory;
-use inventory::topology_file::InputFileError;
+use inventory::topology_file::{InputFileError, TopologyCable};
+use inventory::tree::TreeError;
 use inventory::unreadable::UnreadableFile;
+use inventory::{TopologyFile, Tree, counted};
+use schedules::bound::bound;
+use schedules::capacities::EdgeCapacities;
+use schedules::shared_cables;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
@@ -49,13 +53,44 @@ impl PlannedTopology {
         let all = topology(&self.path)?;
         if let Some(name) = &self.network {
             let place = || format!("{}; nothing was done", self.path.display());
-            return all.in_network(name).with_context(place);
+            let chosen = all.clone().in_network(name).with_context(place)?;
+            tell_shared(&chosen, &all)?;
+            return Ok(chosen);
         }
+        tell_shared(&all, &all)?;
         if let Some(main) = all.name.as_ref().filter(|_| !all.networks.is_empty()) {
             tell_others(main, all.networks.keys());
         }
         Ok(all.alone())
     }
+}
+
+/// Says what others add to a network's cables, where they share some.
+fn tell_shared(chosen: &TopologyFile, all: &TopologyFile) -> anyhow::Result<()> {
+    let others = all.all_networks().filter(|other| other.name != chosen.name);
+    let others: Vec<&TopologyFile> = others.collect();
+    let trees: Result<Vec<Tree>, TreeError> = others.iter().map(|other| other.tree()).collect();
+    // Of parallel cables each network may use another one.
+    let is_one = |a: &str, b: &str| {
+        let joins = |l: &&TopologyCable| [&*l.a, &*l.b] == [a, b] || [&*l.a, &*l.b] == [b, a];
+        chosen.links.iter().filter(joins).count() == 1
+    };
+    let own = chosen.tree()?;
+    if let Some(shared) = shared_cables::most_loaded(&own, &trees?, is_one) {
+        let names = others.iter().filter_map(|other| other.name.clone());
+        tell!(
+            "heddle: the cable {}-{} is shared with other networks ({}): {} + {} messages, {} if all send \
+             at once, where the bound of this one alone is {}",
+            shared.ends.0,
+            shared.ends.1,
+            names.collect::<Vec<_>>().join(", "),
+            shared.own,
+            shared.others,
+            counted(shared.phases, "phase"),
+            counted(bound(&own, &EdgeCapacities::of(&own)).phases, "phase")
+        );
+    }
+    Ok(())
 }
 
 /// Says that a network is one of several.

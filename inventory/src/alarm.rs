@@ -161,6 +161,8 @@ pub enum AlarmKind {
     NetworkUnseen(IpNet),
     /// Several hosts of a network have this address.
     AddressShared(IpAddr, Vec<String>),
+    /// It shares switches and cables with these networks, which are other VLANs.
+    NetworkShares(Vec<String>),
     /// Stations of one of these networks were learned behind the host's card in the other.
     HostBridges([String; 2]),
     /// Probes between two other hosts met an address of the host, which has cards in several networks.

@@ -191,9 +191,10 @@ fn same_but_changes(a: &BridgeTable, b: &BridgeTable) -> bool {
         top_changes: _,
         ports,
         instances,
+        vlans,
     } = a;
     (*address, *root_bridge, *priority) == (b.address, b.root_bridge, b.priority)
-        && (ports, instances) == (&b.ports, &b.instances)
+        && (ports, instances, vlans) == (&b.ports, &b.instances, &b.vlans)
 }
 
 /// True if two reports of a host are the same up to counters, times and round trips. Counters

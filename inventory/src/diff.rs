@@ -393,6 +393,7 @@ mod tests {
             alarms: vec![],
             root_bridge: Some("s0".into()),
             further_root_bridges: vec![],
+            network: None,
             networks: vec![],
         }
     }

@@ -132,6 +132,7 @@ impl DifferenceScope<'_> {
             root_bridge: whole.root_bridge.clone(),
             further_root_bridges: whole.further_root_bridges.clone(),
             networks: whole.networks.clone(),
+            network: whole.network.clone(),
         }
     }
 }

@@ -265,6 +265,10 @@ pub enum Evidence {
     },
     /// The device forwards nothing through this port of its own, by which it is managed.
     OwnPort(DevicePort),
+    /// The host's card is in this VLAN, and others on the same switches are in others.
+    InVlan(u16),
+    /// The state of the link in this VLAN, where it differs from that of others.
+    StateInVlan(u16, LinkState),
     /// The number of hosts that are learned at one port.
     HostsOnPort(usize),
     /// The network that the host shares with others, where the inventory lists no switch.

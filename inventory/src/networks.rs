@@ -1,5 +1,6 @@
 //! The networks of a cluster: each has switches of its own, and a host may have a card in several.
-use crate::topology::{Link, NodeKind, Topology};
+use crate::evidence::Evidence;
+use crate::topology::{Link, LinkState, NodeKind, Topology};
 use crate::topology_file::is_network_name;
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
@@ -56,6 +57,29 @@ pub struct Network {
     /// The addresses of these cards by host, as agents and ARP tables have them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub addresses: BTreeMap<String, IpAddr>,
+    /// The VLANs of its hosts' ports, if it shares switches with another network.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub vlans: Vec<u16>,
+}
+
+impl Network {
+    /// True if a link of its switches belongs to it, and not to another network on the same switches.
+    pub fn has_link(&self, link: &Link) -> bool {
+        let mut vlans = link.evidence.iter().filter_map(|evidence| match evidence {
+            Evidence::InVlan(vlan) => Some(vlan),
+            _ => None,
+        });
+        vlans.next().is_none_or(|vlan| self.vlans.contains(vlan))
+    }
+
+    /// The state of a link in it, where VLANs on the same cable have states of their own.
+    fn state(&self, link: &Link) -> LinkState {
+        let mut states = link.evidence.iter().filter_map(|evidence| match evidence {
+            Evidence::StateInVlan(vlan, state) if self.vlans.contains(vlan) => Some(*state),
+            _ => None,
+        });
+        states.next().unwrap_or(link.state)
+    }
 }
 
 /// A name that is not that of a network.
@@ -94,7 +118,8 @@ impl Topology {
                 let others = self.others(chosen);
                 // Only what stays is copied.
                 let nodes = self.nodes.iter().filter(|node| !others.has(&node.name));
-                let links = self.links.iter().filter(|link| !others.has_end_of(link));
+                let own = |link: &&Link| !others.has_end_of(link) && chosen.has_link(link);
+                let links = self.links.iter().filter(own);
                 let part = Topology {
                     nodes: nodes.cloned().collect(),
                     links: links.cloned().collect(),
@@ -103,8 +128,9 @@ impl Topology {
                     root_bridge: self.root_bridge.clone(),
                     further_root_bridges: self.further_root_bridges.clone(),
                     networks: self.networks.clone(),
+                    network: None,
                 };
-                Ok(part.without_rest_of(&others))
+                Ok(part.without_rest_of(chosen, &others))
             }
             None => {
                 let known = self.networks.iter().map(|other| other.name.clone());
@@ -121,8 +147,9 @@ impl Topology {
             Some(main) => {
                 let others = self.others(&main);
                 self.nodes.retain(|node| !others.has(&node.name));
-                self.links.retain(|link| !others.has_end_of(link));
-                self.without_rest_of(&others)
+                self.links
+                    .retain(|link| !others.has_end_of(link) && main.has_link(link));
+                self.without_rest_of(&main, &others)
             }
             None => self,
         }
@@ -130,8 +157,11 @@ impl Topology {
 
     /// What is known of the network that this is; `None` if there is only one.
     pub fn own_network(&self) -> Option<&Network> {
-        // There may be twenty hosts a switch, and a network is asked for often.
         let mut networks = self.networks.iter();
+        if let Some(name) = &self.network {
+            return networks.find(|network| network.name == *name);
+        }
+        // There may be twenty hosts a switch, and a network is asked for often.
         networks.find(|network| {
             let mut inner = (self.nodes.iter()).filter(|node| node.kind != NodeKind::Host);
             inner.any(|node| network.switches.contains(&node.name))
@@ -151,8 +181,14 @@ impl Topology {
         OtherNodes(others)
     }
 
-    /// Leaves the other nodes out of clusters and root bridges.
-    fn without_rest_of(mut self, others: &OtherNodes) -> Topology {
+    /// Leaves the other nodes out of clusters and root bridges, and gives links their states in it.
+    fn without_rest_of(mut self, chosen: &Network, others: &OtherNodes) -> Topology {
+        self.network = Some(chosen.name.clone());
+        if !chosen.vlans.is_empty() {
+            for link in &mut self.links {
+                link.state = chosen.state(link);
+            }
+        }
         for cluster in &mut self.clusters {
             cluster.hosts.retain(|host| !others.has(host));
         }

@@ -248,6 +248,9 @@ pub struct BridgeTable {
     /// The spanning trees of single VLANs or of MSTP's instances, if the device serves them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub instances: Vec<SpanningInstance>,
+    /// dot1qPvid: the VLAN of frames without a tag, by ifIndex.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub vlans: BTreeMap<u32, u16>,
 }
 
 /// One of several spanning trees of a bridge.

@@ -36,6 +36,9 @@ pub struct Topology {
     /// The networks, the main one first, if there are several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub networks: Vec<Network>,
+    /// The name of the one network that this is, if it was taken out of several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<String>,
 }
 
 /// A switch, a host, or a node between them.
@@ -532,6 +535,7 @@ mod tests {
             root_bridge: Some("core/1".into()),
             further_root_bridges: vec![],
             networks: vec![],
+            network: None,
         };
         let file = t.to_file();
         assert_eq!(

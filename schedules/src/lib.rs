@@ -10,6 +10,7 @@
 //! | [`message`] | messages, and the waits between them |
 //! | [`capacities`] | the number of messages that each edge carries at once |
 //! | [`bound`] | lower bounds for every schedule |
+//! | [`shared_cables`] | cables that several networks share |
 //! | [`root`] | the switch above all subtrees of a schedule |
 //! | [`aapc`] | an all-to-all in contention-free phases |
 //! | [`capacity`] | the same where links carry several messages at once |
@@ -47,6 +48,7 @@ pub mod program;
 pub mod random;
 pub mod relay;
 pub mod root;
+pub mod shared_cables;
 pub mod synchronization;
 pub mod transfers;
 pub mod verify;

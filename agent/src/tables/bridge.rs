@@ -4,6 +4,7 @@ use crate::walk::WalkAnswers;
 use inventory::Mac;
 use inventory::observation::{BridgeId, BridgePort, BridgeTable, StpState};
 use snmp::Value;
+use std::collections::BTreeMap;
 
 const ADDRESS: &[u32] = &[1, 3, 6, 1, 2, 1, 17, 1, 1];
 const PRIORITY: &[u32] = &[1, 3, 6, 1, 2, 1, 17, 2, 2];
@@ -17,6 +18,10 @@ const PORT_IF_INDEX: &[u32] = &[1, 3, 6, 1, 2, 1, 17, 1, 4, 1, 2];
 pub(crate) const PORT_STATE: &[u32] = &[1, 3, 6, 1, 2, 1, 17, 2, 15, 1, 3];
 const PORT_DESIGNATED_BRIDGE: &[u32] = &[1, 3, 6, 1, 2, 1, 17, 2, 15, 1, 8];
 const PORT_DESIGNATED_PORT: &[u32] = &[1, 3, 6, 1, 2, 1, 17, 2, 15, 1, 9];
+/// Q-BRIDGE-MIB dot1qPvid (RFC 4363).
+const PORT_VLAN: &[u32] = &[1, 3, 6, 1, 2, 1, 17, 7, 1, 4, 5, 1, 1];
+/// The largest number of a VLAN (IEEE 802.1Q-2018, 9.6).
+const LARGEST_VLAN: u16 = 4094;
 
 pub(crate) const OBJECTS: TableObjects = TableObjects {
     scalars: &[ADDRESS, PRIORITY, TOP_CHANGES, DESIGNATED_ROOT],
@@ -25,6 +30,7 @@ pub(crate) const OBJECTS: TableObjects = TableObjects {
         PORT_STATE,
         PORT_DESIGNATED_BRIDGE,
         PORT_DESIGNATED_PORT,
+        PORT_VLAN,
         instances::ROOT,
         instances::PORT_STATE,
     ],
@@ -55,8 +61,20 @@ pub(crate) fn read(answers: &WalkAnswers) -> BridgeTable {
             .unwrap_or_default(),
         top_changes: number(answers.scalar(TOP_CHANGES)).unwrap_or_default(),
         instances: instances::read(answers, &ports),
+        vlans: vlans(answers, &ports),
         ports,
     }
+}
+
+/// The VLAN of frames without a tag at each port, by ifIndex.
+fn vlans(answers: &WalkAnswers, ports: &[BridgePort]) -> BTreeMap<u32, u16> {
+    let vlan = |port: &BridgePort| {
+        let vlan = number(answers.cell(PORT_VLAN, &[port.number]))?;
+        let vlan = u16::try_from(vlan).ok()?;
+        let is_one = (1..=LARGEST_VLAN).contains(&vlan);
+        is_one.then_some((port.if_index, vlan))
+    };
+    ports.iter().filter_map(vlan).collect()
 }
 
 /// dot1dStpPortState.
@@ -148,6 +166,20 @@ mod tests {
         };
         assert_eq!(told([0, 0]), [1, 2]);
         assert_eq!(told([0, 12]), [0, 12], "nobody knows which one is meant");
+    }
+
+    #[test]
+    fn reads_the_vlan_of_each_port_by_its_interface() {
+        let bridge = read(&answers(&[
+            ("1.3.6.1.2.1.17.1.4.1.2.1", Value::Integer(12)),
+            ("1.3.6.1.2.1.17.1.4.1.2.2", Value::Integer(13)),
+            ("1.3.6.1.2.1.17.1.4.1.2.3", Value::Integer(14)),
+            ("1.3.6.1.2.1.17.7.1.4.5.1.1.1", Value::Gauge32(10)),
+            ("1.3.6.1.2.1.17.7.1.4.5.1.1.2", Value::Gauge32(4095)),
+            ("1.3.6.1.2.1.17.7.1.4.5.1.1.3", Value::Gauge32(4094)),
+            ("1.3.6.1.2.1.17.7.1.4.5.1.1.9", Value::Gauge32(20)),
+        ]));
+        assert_eq!(bridge.vlans, BTreeMap::from([(12, 10), (14, 4094)]));
     }
 
     #[test]

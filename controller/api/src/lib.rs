@@ -146,7 +146,8 @@ pub struct LinkLoad {
     pub aapc_load: u64,
     /// Its rate in units of the slowest host link, at least 1.
     pub capacity: u64,
-    /// The phases that this link alone makes necessary: ceil(load / capacity).
+    /// The phases that this link alone makes necessary: ceil(load / capacity). Those of networks that share
+    /// the cable add up.
     pub phases: u64,
     /// It is a bottleneck edge.
     pub bottleneck: bool,

@@ -18,7 +18,7 @@ impl ControllerEngine {
     /// Everything a viewer needs, as of `now`.
     pub fn snapshot(&self, now: Millis) -> Snapshot {
         let (jobs, jobs_more) = self.observed.jobs.status(now);
-        Snapshot {
+        let mut snapshot = Snapshot {
             at: now,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             directory: self.options.directory.clone(),
@@ -38,7 +38,9 @@ impl ControllerEngine {
             events: self.public.lines.iter().cloned().collect(),
             alarms: self.alarms(),
             mapping: self.mapping.status(self.inventory.measuring.is_some()),
-        }
+        };
+        add_up_shared(&mut snapshot);
+        snapshot
     }
 
     /// The state in one line, for the service manager.
@@ -275,6 +277,36 @@ impl AlltoallLoads {
             LinkState::Forwarding | LinkState::Unknown => load,
         };
         Some((own, load == self.most))
+    }
+}
+
+/// Adds the phases of networks up on cables that they share.
+fn add_up_shared(snapshot: &mut Snapshot) {
+    let shares = |topology: &Topology| {
+        topology
+            .own_network()
+            .is_some_and(|own| !own.vlans.is_empty())
+    };
+    if !snapshot.networks().any(|(topology, _)| shares(topology)) {
+        return;
+    }
+    let cable = |link: &Link| [&link.a, &link.a_port, &link.b, &link.b_port].map(String::clone);
+    let mut sums: HashMap<[String; 4], u64> = HashMap::new();
+    for (topology, loads) in snapshot.networks() {
+        for (link, load) in topology.links.iter().zip(loads) {
+            *sums.entry(cable(link)).or_default() += load.phases;
+        }
+    }
+    let further = snapshot.further.iter_mut();
+    let further = further.map(|one| (&one.topology, &mut one.loads));
+    let main = (&snapshot.topology, &mut snapshot.loads);
+    for (topology, loads) in std::iter::once(main).chain(further) {
+        for (link, load) in topology.links.iter().zip(loads) {
+            // What a network does not send over, it does not load.
+            if load.phases > 0 {
+                load.phases = sums[&cable(link)];
+            }
+        }
     }
 }
 

@@ -316,6 +316,7 @@ pub(super) mod tests {
             clusters: vec![],
             alarms: vec![],
             root_bridge: Some("s0".into()),
+            network: None,
             further_root_bridges: vec![],
             networks: vec![],
         }

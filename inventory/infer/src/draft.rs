@@ -9,6 +9,7 @@ use crate::facts::{Facts, NodeIx};
 use crate::host_addresses::{HostPorts, add_addresses};
 use crate::network_names;
 use crate::networks::networks;
+use crate::vlans;
 use indexmap::IndexMap;
 use inventory::BitsPerSec;
 use inventory::alarm::{Alarm, AlarmKind};
@@ -188,7 +189,7 @@ fn in_clusters(
 ) -> Topology {
     let none = IndexMap::new();
     let stated = facts.scope.stated.map_or(&none, |i| &i.clusters);
-    let (mut networks, about_networks) = several_networks(facts, &nodes, &links, &roots);
+    let (mut networks, about_networks) = several_networks(facts, &nodes, &mut links, &roots);
     alarms.extend(about_networks);
     let routing = crossing_hosts::routing_hosts(&networks);
     alarms.extend(crossing_hosts::routing(facts, &routing));
@@ -209,7 +210,7 @@ fn in_clusters(
             alarms.push(unseen.alarm);
         }
         sort(&mut nodes, &mut links);
-        networks = several_networks(facts, &nodes, &links, &roots).0;
+        networks = several_networks(facts, &nodes, &mut links, &roots).0;
     }
     let (clusters, contradictions) = clusters(&ClusterInput {
         nodes: &nodes,
@@ -230,6 +231,7 @@ fn in_clusters(
         alarms,
         root_bridge: roots.next(),
         further_root_bridges: roots.collect(),
+        network: None,
     }
 }
 
@@ -237,14 +239,18 @@ fn in_clusters(
 fn several_networks(
     facts: &Facts<'_>,
     nodes: &[Node],
-    links: &[Link],
+    links: &mut [Link],
     roots: &[String],
 ) -> (Vec<Network>, Vec<Alarm>) {
-    let mut networks = networks(nodes, links, roots);
-    let stated = facts.scope.stated.map(|inventory| &inventory.networks);
-    let named = stated.map(|stated| network_names::named(stated, facts.views, &mut networks));
-    let mut alarms = named.unwrap_or_default();
+    let mut networks = networks(facts, nodes, links, roots);
+    vlans::mark_links(facts, &networks, links);
+    let links = &*links;
+    let mut alarms = Vec::new();
+    if let Some(inventory) = facts.scope.stated {
+        alarms = network_names::named(&inventory.networks, facts, links, &mut networks);
+    }
     if !networks.is_empty() {
+        alarms.extend(vlans::sharing(&networks));
         let ports = HostPorts::new(facts, links);
         alarms.extend(add_addresses(facts, &ports, &mut networks));
         alarms.extend(crossing_hosts::bridging(facts, &ports, &networks));

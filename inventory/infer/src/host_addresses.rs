@@ -6,6 +6,7 @@
 //! several stations are at a host's port and none is known to be the host's, it has none. Cost: one pass over
 //! ARP tables, and one over the stations at hosts' ports, only where there are several networks.
 use crate::facts::{Facts, NodeIx};
+use crate::networks::switch_port;
 use inventory::Mac;
 use inventory::address::{AddressLookup, is_reached_from_elsewhere};
 use inventory::alarm::{Alarm, AlarmKind, AlarmSubject};
@@ -31,11 +32,15 @@ impl<'l> HostPorts<'l> {
     }
 
     /// Those of a network.
-    pub(crate) fn of(&self, network: &Network) -> impl Iterator<Item = &(NodeIx, &'l Link)> {
+    pub(crate) fn of<'s>(
+        &'s self,
+        network: &'s Network,
+    ) -> impl Iterator<Item = &'s (NodeIx, &'l Link)> {
         let switches = network.switches.iter();
         switches
             .filter_map(|switch| self.0.get(switch.as_str()))
             .flatten()
+            .filter(|(_, link)| network.has_link(link))
     }
 }
 
@@ -94,14 +99,11 @@ pub(crate) fn stations<'f>(
     facts: &'f Facts<'_>,
     link: &Link,
 ) -> impl Iterator<Item = Mac> + Clone + use<'f> {
-    let learned = || {
-        let device = &facts[facts.device_of(facts.node_named(&link.a)?)?];
-        let port = device
-            .ports
-            .whole(device.ports.by_exact_name(&link.a_port)?);
-        Some(device.learned.behind(port))
-    };
-    learned().into_iter().flatten()
+    let learned = switch_port(facts, link).map(|(device, port)| {
+        let own = &facts[device];
+        own.learned.behind(own.ports.whole(port))
+    });
+    learned.into_iter().flatten()
 }
 
 /// The station that is the host's card on a link: the host's own one, or the only one at the switch's port.

@@ -45,6 +45,7 @@ mod ranking;
 mod readers;
 mod routed;
 mod states;
+mod vlans;
 mod ways;
 
 pub use descriptions::descriptions;

@@ -3,11 +3,14 @@
 //! Source: own. Input: networks, ARP tables, what agents say of hosts' cards. Guarantee: a stated name
 //! goes to the network with the most addresses of its prefix, and to one only. Cost: one pass over ARP
 //! tables and forwarding databases, only where an operator names networks.
+use crate::facts::Facts;
+use crate::host_addresses::{self, HostPorts};
 use indexmap::IndexMap;
 use inventory::Mac;
 use inventory::alarm::{Alarm, AlarmKind, AlarmSubject};
 use inventory::device_view::DeviceViews;
 use inventory::networks::{Network, StatedNetwork};
+use inventory::topology::Link;
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
@@ -15,14 +18,25 @@ use std::net::IpAddr;
 /// Names the networks, and gives an alarm for each stated one of which no address is seen.
 pub(crate) fn named(
     stated: &IndexMap<String, StatedNetwork>,
-    views: &DeviceViews,
+    facts: &Facts<'_>,
+    links: &[Link],
     networks: &mut [Network],
 ) -> Vec<Alarm> {
     if stated.is_empty() {
         return Vec::new();
     }
-    let addresses = addresses(views);
-    let stations: Vec<HashSet<Mac>> = networks.iter().map(|n| stations(views, n)).collect();
+    let addresses = addresses(facts.views);
+    let ports = HostPorts::new(facts, links);
+    let of_network = |network: &Network| match network.vlans.is_empty() {
+        true => stations(facts.views, network),
+        // Databases of shared switches have the stations of all their VLANs.
+        false => {
+            let links = ports.of(network);
+            let behind = links.flat_map(|(_, link)| host_addresses::stations(facts, link));
+            behind.collect()
+        }
+    };
+    let stations: Vec<HashSet<Mac>> = networks.iter().map(of_network).collect();
     let mut alarms = Vec::new();
     // The most addresses first: a wrong ARP row names no network.
     let mut matches = Vec::new();

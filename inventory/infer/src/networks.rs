@@ -3,17 +3,18 @@
 //!
 //! Source: own. Input: nodes and cables. Guarantee: switches that any cable may join, or any switch whose
 //! place is unknown, are of one network; so are switches that no host joins, which one host would need to
-//! be in both. A host joins no switches: a bridge between its cards makes it a switch, which it says.
+//! be in both. VLANs on the same switches are two networks if a host has a card on a port of each. A host
+//! joins no switches: a bridge between its cards makes it a switch, which it says.
 //! Cost: one pass over the cables, nearly.
 use crate::claims::ClaimEnd;
 use crate::draft::DraftLink;
-use crate::facts::{Facts, NodeIx};
+use crate::facts::{DeviceIx, DevicePortIx, Facts, NodeIx};
 use inventory::evidence::Evidence;
 use inventory::networks::Network;
 use inventory::topology::{Link, Node, NodeKind};
 use petgraph::unionfind::UnionFind;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// A device with fewer bridge ports may not tell all of them.
 pub(crate) const LEAST_BRIDGE_PORTS: usize = 2;
@@ -48,11 +49,19 @@ pub(crate) fn ends_at_own_port(facts: &Facts<'_>, [a, b]: &[ClaimEnd; 2]) -> boo
 }
 
 /// Switches between which frames may cross cables.
-pub(crate) struct BridgedParts(UnionFind<usize>);
+pub(crate) struct BridgedParts {
+    parts: UnionFind<usize>,
+    /// The parts in which a switch that was asked does not tell the VLANs of its ports.
+    untold: HashSet<usize>,
+}
+
+/// A part, and the VLAN of a host's port there; 0 if it is not known.
+pub(crate) type NetworkKey = (usize, u16);
 
 impl BridgedParts {
     /// From the ends of all cables but those of hosts and those through which nothing is forwarded.
     pub(crate) fn new(
+        facts: &Facts<'_>,
         nodes: &[Node],
         cables: impl Iterator<Item = [NodeIx; 2]>,
         unplaced: &[NodeIx],
@@ -70,20 +79,48 @@ impl BridgedParts {
                 }
             }
         }
-        BridgedParts(parts)
+        let tells = |device: DeviceIx| {
+            let mut ports = facts[device].ports.iter();
+            ports.any(|(_, port)| port.vlan.is_some())
+        };
+        let numbers = (0..).zip(nodes);
+        let devices = numbers.filter_map(|(number, node)| match node.kind {
+            NodeKind::Host => None,
+            _ => facts
+                .device_of(facts.node_named(&node.name)?)
+                .map(|device| (number, device)),
+        });
+        let silent = devices.filter(|(_, device)| !tells(*device));
+        let untold = silent.map(|(number, _)| parts.find(number)).collect();
+        BridgedParts { parts, untold }
+    }
+
+    /// The part of a switch, and the VLAN of its port at this end.
+    pub(crate) fn at(&self, facts: &Facts<'_>, end: &ClaimEnd) -> NetworkKey {
+        self.with_vlan(facts, self.of(end.node), end.device_port(facts))
+    }
+
+    fn with_vlan(&self, facts: &Facts<'_>, part: usize, port: Option<DevicePortIx>) -> NetworkKey {
+        let known = port.filter(|_| !self.untold.contains(&part));
+        let vlan = known.and_then(|(device, port)| {
+            let ports = &facts[device].ports;
+            ports[port].vlan.or(ports[ports.whole(port)].vlan)
+        });
+        (part, vlan.unwrap_or_default())
     }
 
     /// The number of a switch's part.
     pub(crate) fn of(&self, node: NodeIx) -> usize {
-        self.0.find(node.0 as usize)
+        self.parts.find(node.0 as usize)
     }
 }
 
 /// The ends of links by number, where a host has a number of its own in each part in which it has a card:
 /// no frame goes from one card to the other.
 pub(crate) struct SplitHosts<'p> {
+    facts: &'p Facts<'p>,
     parts: &'p BridgedParts,
-    cards: HashMap<(usize, usize), usize>,
+    cards: HashMap<(usize, NetworkKey), usize>,
     hosts: HashSet<usize>,
     /// The numbers so far.
     pub(crate) count: usize,
@@ -99,8 +136,13 @@ struct HostedPart {
 }
 
 impl<'p> SplitHosts<'p> {
-    pub(crate) fn new(parts: &'p BridgedParts, nodes: usize) -> SplitHosts<'p> {
+    pub(crate) fn new(
+        facts: &'p Facts<'p>,
+        parts: &'p BridgedParts,
+        nodes: usize,
+    ) -> SplitHosts<'p> {
         SplitHosts {
+            facts,
             parts,
             cards: HashMap::new(),
             hosts: HashSet::new(),
@@ -120,7 +162,7 @@ impl<'p> SplitHosts<'p> {
     }
 
     fn card(&mut self, host: usize, switch: &ClaimEnd) -> usize {
-        let part = self.parts.of(switch.node);
+        let part = self.parts.at(self.facts, switch);
         let (count, is_first) = (self.count, self.hosts.insert(host));
         let number = *self
             .cards
@@ -133,7 +175,12 @@ impl<'p> SplitHosts<'p> {
 
 /// The networks, the main one first; none if there is only one. A part is another network if a host has a
 /// card there and one in the main network: parts without a common host are torn pieces of one.
-pub(crate) fn networks(nodes: &[Node], links: &[Link], roots: &[String]) -> Vec<Network> {
+pub(crate) fn networks(
+    facts: &Facts<'_>,
+    nodes: &[Node],
+    links: &[Link],
+    roots: &[String],
+) -> Vec<Network> {
     // Most clusters have one: no host is at the far end of two links.
     let mut far_ends = HashSet::new();
     let mut carrying = links.iter().filter(|link| link.carries_frames());
@@ -153,15 +200,17 @@ pub(crate) fn networks(nodes: &[Node], links: &[Link], roots: &[String]) -> Vec<
     let cables = links
         .iter()
         .filter(|link| !link.evidence.iter().any(Evidence::is_of_own_port));
-    let parts = BridgedParts::new(nodes, cables.filter_map(ends), &[]);
+    let parts = BridgedParts::new(facts, nodes, cables.filter_map(ends), &[]);
     let kind = |node: NodeIx| nodes[node.0 as usize].kind;
-    let mut hosted: BTreeMap<usize, HostedPart> = BTreeMap::new();
+    let mut hosted: BTreeMap<NetworkKey, HostedPart> = BTreeMap::new();
     for link in links.iter().filter(|link| link.carries_frames()) {
         if let Some([switch, host]) = ends(link)
             && kind(host) == NodeKind::Host
             && kind(switch) != NodeKind::Host
         {
-            let part = hosted.entry(parts.of(switch)).or_default();
+            let port = switch_port(facts, link);
+            let key = parts.with_vlan(facts, parts.of(switch), port);
+            let part = hosted.entry(key).or_default();
             part.hosts.push(host.0 as usize);
             part.rate = part.rate.saturating_add(link.rate_bps.0);
         }
@@ -174,16 +223,29 @@ pub(crate) fn networks(nodes: &[Node], links: &[Link], roots: &[String]) -> Vec<
     if networks.len() < 2 {
         return Vec::new();
     }
-    for network in &mut networks {
-        let root = network
-            .switches
-            .iter()
-            .find(|switch| roots.contains(switch));
-        network
-            .name
-            .clone_from(root.unwrap_or(&network.switches[0]));
-    }
+    name_by_roots(&mut networks, roots);
     networks
+}
+
+/// The switch's port at a host's link.
+pub(crate) fn switch_port(facts: &Facts<'_>, link: &Link) -> Option<DevicePortIx> {
+    let device = facts.device_of(facts.node_named(&link.a)?)?;
+    let port = facts[device].ports.by_exact_name(&link.a_port)?;
+    Some((device, port))
+}
+
+/// Names each network after its root bridge, or its first switch; and after its VLAN, if it shares them.
+fn name_by_roots(networks: &mut [Network], roots: &[String]) {
+    for network in networks {
+        let mut switches = network.switches.iter();
+        let root = switches.find(|switch| roots.contains(switch));
+        let root = root.or(network.switches.first());
+        let root = root.map_or("", String::as_str);
+        network.name = match network.vlans.first() {
+            Some(vlan) => format!("{root}-vlan{vlan}"),
+            None => root.to_owned(),
+        };
+    }
 }
 
 /// The parts with hosts as networks without names, the main one first, with its torn pieces. Nodes are in
@@ -191,17 +253,18 @@ pub(crate) fn networks(nodes: &[Node], links: &[Link], roots: &[String]) -> Vec<
 fn merged(
     nodes: &[Node],
     parts: &BridgedParts,
-    hosted: &BTreeMap<usize, HostedPart>,
+    hosted: &BTreeMap<NetworkKey, HostedPart>,
 ) -> Vec<Network> {
     // A host whose card there is down makes no other network the main one.
-    let most =
-        |(part, hosted): &(&usize, &HostedPart)| (hosted.rate, hosted.hosts.len(), Reverse(**part));
+    let most = |(key, hosted): &(&NetworkKey, &HostedPart)| {
+        (hosted.rate, hosted.hosts.len(), Reverse(**key))
+    };
     let Some((main, of_main)) = hosted.iter().max_by_key(most) else {
         return Vec::new();
     };
     // Once for each part: asked again for each of its switches, this would take hosts times switches.
-    let mut networks: BTreeMap<(bool, usize), (Network, Vec<usize>)> = BTreeMap::new();
-    let mut wholes: HashMap<usize, (bool, usize)> = HashMap::new();
+    let mut networks: BTreeMap<(bool, NetworkKey), (Network, Vec<usize>)> = BTreeMap::new();
+    let mut wholes: HashMap<usize, BTreeSet<(bool, NetworkKey)>> = HashMap::new();
     for (own, part) in hosted {
         let is_of_main = |host: &usize| of_main.hosts.binary_search(host).is_ok();
         let whole = if part.hosts.iter().any(is_of_main) {
@@ -210,24 +273,31 @@ fn merged(
             *main
         };
         let whole = (whole != *main, whole);
-        wholes.insert(*own, whole);
-        networks.entry(whole).or_default().1.extend(&part.hosts);
+        wholes.entry(own.0).or_default().insert(whole);
+        let (network, hosts) = networks.entry(whole).or_default();
+        hosts.extend(&part.hosts);
+        network.vlans.extend(Some(own.1).filter(|vlan| *vlan != 0));
     }
     let switches = (0..)
         .zip(nodes)
         .filter(|(_, node)| node.kind != NodeKind::Host);
     for (number, node) in switches {
-        if let Some(whole) = wholes.get(&parts.of(NodeIx(number))) {
+        for whole in wholes.get(&parts.of(NodeIx(number))).into_iter().flatten() {
             let (network, _) = networks.entry(*whole).or_default();
             network.switches.push(node.name.clone());
         }
     }
-    let named = |(mut network, mut hosts): (Network, Vec<usize>)| {
+    let sharing = wholes.into_values().filter(|wholes| wholes.len() > 1);
+    let sharing: BTreeSet<(bool, NetworkKey)> = sharing.flatten().collect();
+    let named = |(whole, (mut network, mut hosts)): (_, (Network, Vec<usize>))| {
         hosts.sort_unstable();
         hosts.dedup();
         let names = hosts.into_iter().map(|host| nodes[host].name.clone());
         network.hosts = names.collect();
+        if !sharing.contains(&whole) {
+            network.vlans.clear();
+        }
         network
     };
-    networks.into_values().map(named).collect()
+    networks.into_iter().map(named).collect()
 }

@@ -94,7 +94,7 @@ fn is_unheard(draft: &DraftNetwork<'_>, link: &DraftLink) -> bool {
 
 /// A link carries if both ends forward, and does not if one end does not. At a host only one end
 /// can be asked, and a switch without STP forwards.
-fn combined(ends: [Option<StpState>; 2], at_edge: bool) -> LinkState {
+pub(crate) fn combined(ends: [Option<StpState>; 2], at_edge: bool) -> LinkState {
     let said: Vec<StpState> = ends.into_iter().flatten().collect();
     let blocked = said.iter().any(|s| {
         matches!(
@@ -140,7 +140,7 @@ fn only_ways(draft: &mut DraftNetwork<'_>, open: &[usize], parts: &BridgedParts)
         return;
     }
     let mut graph = UnGraph::<(), usize>::new_undirected();
-    let mut cards = SplitHosts::new(parts, draft.nodes.len());
+    let mut cards = SplitHosts::new(draft.facts, parts, draft.nodes.len());
     // No frame goes from another port of a bridge to one that takes no part in bridging.
     let is_apart = |link: &DraftLink| link.ends.iter().any(|end| is_apart(draft, end));
     let links = draft.links.iter().enumerate();
@@ -196,13 +196,13 @@ fn is_apart(draft: &DraftNetwork<'_>, end: &ClaimEnd) -> bool {
 fn bridged_parts(draft: &DraftNetwork<'_>) -> BridgedParts {
     let links = draft.links.iter().filter(|link| !link.is_at_own_port());
     let ends = links.map(|link| link.ends.each_ref().map(|end| end.node));
-    BridgedParts::new(&draft.nodes, ends, &[])
+    BridgedParts::new(draft.facts, &draft.nodes, ends, &[])
 }
 
 /// Forwarding links must form a forest, with those over which flows spread. The link within a pair of
 /// switches that act as one closes no loop.
 fn loops(draft: &mut DraftNetwork<'_>, bridged: &BridgedParts, pairs: &BTreeSet<(NodeIx, NodeIx)>) {
-    let mut cards = SplitHosts::new(bridged, draft.nodes.len());
+    let mut cards = SplitHosts::new(draft.facts, bridged, draft.nodes.len());
     let mut parts = UnionFind::new(draft.nodes.len() + draft.links.len());
     let mut closing = Vec::new();
     for link in draft.links.iter().filter(|l| l.carries_frames()) {

@@ -466,6 +466,12 @@ sentences! { |about, f|
          between networks; no tree has this way, and the probe joins and parts nothing: jobs across \
          it go the library's way"
     ),
+    AlarmKind::NetworkShares(others) => write!(
+        f,
+        "network \"{about}\": shares switches and cables with {} by VLANs; what all carry adds up \
+         there, and the schedules of each are planned as if it were alone",
+        short_list(others.iter().map(String::as_str))
+    ),
 }
 
 const AMBIGUOUS: &str = "its place is ambiguous, nothing is planned on it until one remains";

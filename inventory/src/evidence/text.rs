@@ -357,6 +357,8 @@ sentences! { |f|
         at.device
     ),
     Evidence::SideBySide(what) => write!(f, "{what}"),
+    Evidence::InVlan(vlan) => write!(f, "its port is in VLAN {vlan}"),
+    Evidence::StateInVlan(vlan, state) => write!(f, "STP: {state} in VLAN {vlan}"),
     Evidence::Routed => f.write_str("routed: no spanning tree across"),
     Evidence::RoutedElsewhere => f.write_str(
         "routed: there is another way, and nothing tells which one packets take",

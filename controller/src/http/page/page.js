@@ -275,11 +275,7 @@ function showEvents(events) {
 
 /** All networks with their names; the only one has none. */
 function networks(snapshot) {
-  return [snapshot, ...(snapshot.further || [])].map(({ topology, loads }) => {
-    const inner = new Set(topology.nodes.filter((node) => node.kind !== "host").map((node) => node.name));
-    const own = (topology.networks || []).find((network) => network.switches.some((name) => inner.has(name)));
-    return { name: own ? own.name : null, topology, loads };
-  });
+  return [snapshot, ...(snapshot.further || [])].map(({ topology, loads }) => ({ name: topology.network ?? null, topology, loads }));
 }
 
 /** A button for each of several networks. */

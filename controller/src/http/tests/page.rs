@@ -247,6 +247,7 @@ fn two_networks() -> ServedSnapshot {
     let names = ["leaf0", "leaf1", "leaf2"];
     data.networks = vec![own("data", &names), own("m0", &["m0"])];
     management.networks.clone_from(&data.networks);
+    (data.network, management.network) = (Some("data".into()), Some("m0".into()));
     let further = snapshot(management, 1);
     let mut shown = Snapshot::clone(&snapshot(data, 1).snapshot);
     shown.further.push(api::FurtherNetwork {

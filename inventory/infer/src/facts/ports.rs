@@ -29,6 +29,8 @@ pub(crate) struct PortFacts {
     pub(crate) aggregate: Option<PortIx>,
     /// Its row as a bridge port, if forwarding databases use it.
     pub(crate) bridge: Option<BridgePort>,
+    /// The VLAN of frames without a tag.
+    pub(crate) vlan: Option<u16>,
     /// The logical unit that takes part in bridging in its place, as `ge-0/0/1.0` does for
     /// `ge-0/0/1`.
     unit: Option<PortIx>,
@@ -110,6 +112,11 @@ impl PortTable {
         for row in rows() {
             let differs = bridge.is_some_and(|b| differs_by_tree(b, row));
             table.add_base_port(row, runs, differs, lists_most);
+        }
+        for (index, vlan) in bridge.iter().flat_map(|bridge| &bridge.vlans) {
+            if let Some(port) = table.by_index.get(index) {
+                table.ports[port.0 as usize].vlan = Some(*vlan);
+            }
         }
         table.join_units(interfaces);
         table.index_keys();

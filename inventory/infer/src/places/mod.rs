@@ -17,7 +17,7 @@ use crate::draft::DraftLink;
 use crate::facts::host_statements::HostStatement;
 use crate::facts::ports::PortIx;
 use crate::facts::{DeviceIx, DevicePortIx, Facts, NodeIx};
-use crate::networks::{BridgedParts, ends_at_own_port};
+use crate::networks::{BridgedParts, NetworkKey, ends_at_own_port};
 use crate::readers::host::{self, HostClaims, SilentSwitchPort};
 use crate::ways::{EndStatements, SwitchPair};
 use inventory::Mac;
@@ -70,7 +70,7 @@ pub(crate) fn place_hosts(known: &mut Known<'_>, unplaced: &[NodeIx]) -> Vec<Dra
     let parts = bridged_parts(known, unplaced);
     let named: HashMap<NodeIx, Vec<DeviceIx>> = announced
         .iter()
-        .map(|(host, seats)| (*host, heard_at(seats, &parts)))
+        .map(|(host, seats)| (*host, heard_at(facts, seats, &parts)))
         .collect();
     let search = SeatSearch {
         facts,
@@ -184,19 +184,20 @@ impl SeatSearch<'_, '_> {
     /// The seats of each network in which the host has a card of its own. All are of one where it may be
     /// the same card that is seen in two places, before and after it moved.
     fn by_network(&self, seats: Vec<HostSeat>) -> Vec<Vec<HostSeat>> {
-        let mut networks: BTreeMap<usize, Vec<HostSeat>> = BTreeMap::new();
-        let mut networks_of_card: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
+        let mut networks: BTreeMap<NetworkKey, Vec<HostSeat>> = BTreeMap::new();
+        let mut networks_of_card: BTreeMap<&str, BTreeSet<NetworkKey>> = BTreeMap::new();
         for seat in &seats {
             let card = networks_of_card.entry(&seat.host_port).or_default();
-            card.insert(self.parts.of(seat.device.into()));
+            card.insert(self.parts.at(self.facts, &seat.end()));
         }
-        let is_apart =
-            |(card, networks): (&&str, &BTreeSet<usize>)| !card.is_empty() && networks.len() == 1;
+        let is_apart = |(card, networks): (&&str, &BTreeSet<NetworkKey>)| {
+            !card.is_empty() && networks.len() == 1
+        };
         if seats.is_empty() || !networks_of_card.iter().all(is_apart) {
             return vec![seats];
         }
         for seat in seats {
-            let network = self.parts.of(seat.device.into());
+            let network = self.parts.at(self.facts, &seat.end());
             networks.entry(network).or_default().push(seat);
         }
         networks.into_values().collect()
@@ -288,12 +289,12 @@ impl SeatSearch<'_, '_> {
     }
 }
 
-/// The device that hears a host, in each part.
-fn heard_at(seats: &[HostSeat], parts: &BridgedParts) -> Vec<DeviceIx> {
+/// The device that hears a host, in each network.
+fn heard_at(facts: &Facts<'_>, seats: &[HostSeat], parts: &BridgedParts) -> Vec<DeviceIx> {
     let mut devices = BTreeMap::new();
     for seat in seats.iter().filter(|seat| !seat.trunk) {
-        let part = parts.of(seat.device.into());
-        devices.entry(part).or_insert(seat.device);
+        let network = parts.at(facts, &seat.end());
+        devices.entry(network).or_insert(seat.device);
     }
     devices.into_values().collect()
 }
@@ -304,7 +305,7 @@ fn bridged_parts(known: &Known<'_>, unplaced: &[NodeIx]) -> BridgedParts {
     let forwards = |ends| !ends_at_own_port(known.facts, ends) && !link_ends.is_routed(ends);
     let cables = known.cables.iter().filter(|cable| forwards(&cable.ends));
     let ends = cables.map(|cable| cable.ends.each_ref().map(|end| end.node));
-    BridgedParts::new(&known.nodes, ends, unplaced)
+    BridgedParts::new(known.facts, &known.nodes, ends, unplaced)
 }
 
 /// Keeps the seats that fit, or all if none fits.

@@ -3,6 +3,7 @@ use super::*;
 use inventory::evidence::Evidence;
 use inventory::host_report::{HostReport, Nic, ProbedPath};
 use inventory::networks::StatedNetwork;
+use inventory::observation::{SpanningInstance, SpanningInstanceId};
 
 const OPEN: StpState = StpState::Forwarding;
 
@@ -352,4 +353,75 @@ fn a_host_that_routes_between_two_networks_is_told_and_parts_no_network() {
                 networks; no tree has this way, and the probe joins and parts nothing: jobs across it go the \
                 library's way";
     assert_eq!(alarms, [told]);
+}
+
+/// d1 and d2 carry VLAN 10 for data and VLAN 20 for storage, and each host has a card on a port of each. Of
+/// two cables between them one is blocked in VLAN 10, and the other in VLAN 20.
+fn two_vlans() -> InferenceFixture {
+    let mut fixture = InferenceFixture::new(&["d1", "d2"], "{n0: {}, n1: {}}");
+    fixture.cable(("d1", 1, OPEN), ("d2", 1, OPEN));
+    fixture.cable(("d1", 8, OPEN), ("d2", 8, OPEN));
+    for (host, switch) in [("n0", "d1"), ("n1", "d2")] {
+        fixture.host(host, switch, 2);
+        fixture.rated(switch, 2, 25);
+        fixture.port(switch, 3, OPEN);
+        let row = LldpNeighbour {
+            port: Some(NeighbourId::Text("eth1".into())),
+            port_descr: "eth1".into(),
+            ..host_row(host)
+        };
+        fixture.hears(switch, 3, row);
+        let bridge = fixture.view(switch).bridge.as_mut().unwrap();
+        bridge.root_bridge.as_mut().unwrap().address = mac("d1", 0);
+        bridge.vlans = [(11, 1), (12, 10), (13, 20), (18, 1)].into();
+        for (vlan, blocked) in [(10, 18), (20, 11)] {
+            let state = |port| match port == blocked && switch == "d2" {
+                true => StpState::Blocking,
+                false => OPEN,
+            };
+            bridge.instances.push(SpanningInstance {
+                id: SpanningInstanceId::Vlan(vlan),
+                root_bridge: None,
+                states: [11, 12, 13, 18].map(|port| (port, state(port))).into(),
+            });
+        }
+    }
+    fixture
+}
+
+#[test]
+fn vlans_on_the_same_cables_are_networks_with_states_of_their_own() {
+    let fixture = two_vlans();
+    let topology = fixture.infer();
+    assert_eq!(
+        networks(&topology),
+        [("d1-vlan10".into(), 2, 2), ("d1-vlan20".into(), 2, 2)]
+    );
+    for (name, card, cable) in [("d1-vlan10", "eth0", "swp1"), ("d1-vlan20", "eth1", "swp8")] {
+        let one = topology.in_network(name).unwrap();
+        assert_eq!(one.own_network().unwrap().name, name);
+        assert_eq!(one.tree().unwrap().hosts(), 2);
+        assert_eq!(one.attachments()["n0"].1, card);
+        let mut trunks = one.links.iter().filter(|link| link.b == "d2");
+        let open = trunks
+            .find(|link| link.state == LinkState::Forwarding)
+            .unwrap();
+        assert_eq!(open.a_port, cable);
+    }
+    let alarms: Vec<String> = topology.alarms.iter().map(ToString::to_string).collect();
+    let shares = |a: &str, b: &str| {
+        format!(
+            "network \"d1-vlan{a}\": shares switches and cables with d1-vlan{b} by VLANs; what all carry \
+             adds up there, and the schedules of each are planned as if it were alone"
+        )
+    };
+    assert_eq!(alarms, [shares("10", "20"), shares("20", "10")]);
+    assert_eq!(topology.main_network().own_network().unwrap().vlans, [10]);
+}
+
+#[test]
+fn cards_on_ports_of_which_a_switch_tells_no_vlan_are_of_one_network() {
+    let mut fixture = two_vlans();
+    fixture.view("d2").bridge.as_mut().unwrap().vlans.clear();
+    assert_eq!(networks(&fixture.infer()), []);
 }
