@@ -261,8 +261,10 @@ fn place_addresses(file: &mut TopologyFile, topology: &Topology) {
         None => Some(own) == topology.networks.first(),
     };
     for (name, host) in &mut file.hosts {
-        let found = own.addresses.get(name).copied();
-        host.address = found.or(host.address.filter(may_be_stated));
+        let stated = host.address.filter(may_be_stated);
+        let all = own.addresses_of(name);
+        let stays = stated.filter(|stated| all.is_empty() || all.contains(stated));
+        host.address = stays.or(all.first().copied());
     }
 }
 

@@ -54,9 +54,9 @@ pub struct Network {
     pub switches: Vec<String>,
     /// The hosts with a card in it.
     pub hosts: Vec<String>,
-    /// The addresses of these cards by host, as agents and ARP tables have them.
+    /// The addresses of these cards by host, as agents and ARP tables have them, the best one first.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub addresses: BTreeMap<String, IpAddr>,
+    pub addresses: BTreeMap<String, Vec<IpAddr>>,
     /// The VLANs of its hosts' ports, if it shares switches with another network.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub vlans: Vec<u16>,
@@ -70,6 +70,11 @@ impl Network {
             _ => None,
         });
         vlans.next().is_none_or(|vlan| self.vlans.contains(vlan))
+    }
+
+    /// The addresses of a host's card.
+    pub fn addresses_of(&self, host: &str) -> &[IpAddr] {
+        self.addresses.get(host).map_or(&[], Vec::as_slice)
     }
 
     /// The state of a link in it, where VLANs on the same cable have states of their own.

@@ -170,13 +170,17 @@ fn file(
         let reported = seats.get(name.as_str());
         let reported = reported.and_then(|(_, card)| addresses.of(name, card));
         let stated = inventory.hosts.get(name).and_then(|h| h.address);
-        // The inventory comes first, then the agent, then ARP tables. The published address stays until
-        // one of them has another.
+        // The inventory comes first, then the agent, then ARP tables, of which rows come and go. The
+        // published address stays until one of them has another, and not this one.
         host.address = stated
             .filter(|stated| may_be_of(network, own, name, (*stated, reported)))
             .or(reported.map(|(address, _)| address))
-            .or_else(|| own?.addresses.get(name).copied())
-            .or_else(|| published?.address);
+            .or_else(|| {
+                let published = published.and_then(|published| published.address);
+                let all = own.map_or(&[][..], |own| own.addresses_of(name));
+                let stays = published.filter(|published| all.contains(published));
+                stays.or(all.first().copied()).or(published)
+            });
     }
     drop_strangers(&mut file, inventory);
     file
@@ -190,7 +194,7 @@ fn may_be_of(
     (stated, reported): (IpAddr, Option<(IpAddr, u8)>),
 ) -> bool {
     let prefix = own.and_then(|own| own.prefix);
-    let is_of = |network: &&Network| network.addresses.get(host) == Some(&stated);
+    let is_of = |network: &&Network| network.addresses_of(host).contains(&stated);
     match (own, prefix, reported) {
         (None, ..) => true,
         (_, Some(prefix), _) => prefix.contains(&stated),

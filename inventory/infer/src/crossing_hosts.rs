@@ -57,9 +57,8 @@ pub(crate) fn routing_hosts(networks: &[Network]) -> RoutingHosts {
     }
     let all = networks.iter().flat_map(|network| &network.addresses);
     let several = all.filter(|(host, _)| cards.get(host).is_some_and(|count| *count > 1));
-    several
-        .map(|(host, address)| (*address, host.clone()))
-        .collect()
+    let each = several.flat_map(|(host, all)| all.iter().map(move |ip| (*ip, host.clone())));
+    each.collect()
 }
 
 /// An alarm for each host whose address probes met on the way between two others.

@@ -56,21 +56,30 @@ pub(crate) fn add_addresses(
         let mut hosts: BTreeMap<IpAddr, BTreeSet<&String>> = BTreeMap::new();
         let carrying = ports.of(network).filter(|(_, link)| link.carries_frames());
         for (host, link) in carrying {
-            let by_arp = || {
-                let mut all = resolved.get(&station(facts, *host, link)?)?.iter();
-                // IPv4 before IPv6, and then the lowest, as of an agent's card.
-                all.find(|ip| network.prefix.is_none_or(|prefix| prefix.contains(*ip)))
+            // IPv4 before IPv6, and then the lowest, as of an agent's card.
+            let by_arp = || resolved.get(&station(facts, *host, link)?);
+            let is_own = |ip: &&IpAddr| network.prefix.is_none_or(|prefix| prefix.contains(*ip));
+            let own: Vec<IpAddr> = match reports.of(&link.b, &link.b_port) {
+                Some((address, _)) => vec![address],
+                None => by_arp()
+                    .into_iter()
+                    .flatten()
+                    .filter(is_own)
+                    .copied()
+                    .collect(),
             };
-            let reported = reports.of(&link.b, &link.b_port);
-            let address = reported.map(|(address, _)| address);
-            if let Some(address) = address.or_else(|| by_arp().copied()) {
+            for address in own {
                 hosts.entry(address).or_default().insert(&link.b);
             }
         }
         for (address, hosts) in hosts {
             let hosts: Vec<String> = hosts.into_iter().cloned().collect();
             match &hosts[..] {
-                [host] => _ = network.addresses.insert(host.clone(), address),
+                [host] => network
+                    .addresses
+                    .entry(host.clone())
+                    .or_default()
+                    .push(address),
                 _ => alarms.push(Alarm {
                     subject: AlarmSubject::OneNetwork(network.name.clone()),
                     kind: AlarmKind::AddressShared(address, hosts),

@@ -212,7 +212,7 @@ fn without_agents_addresses_are_those_of_arp_tables_in_each_network() {
         hosts: vec!["n0".to_owned(), "n1".to_owned()],
         addresses: addresses
             .iter()
-            .map(|(host, address)| ((*host).to_owned(), address.parse().unwrap()))
+            .map(|(host, address)| ((*host).to_owned(), vec![address.parse().unwrap()]))
             .collect(),
         ..Network::default()
     };
@@ -223,14 +223,29 @@ fn without_agents_addresses_are_those_of_arp_tables_in_each_network() {
     ];
     let mut inventory = inventory();
     inventory.hosts["n0"].address = Some("10.2.0.1".parse().unwrap());
-    let addresses = |name: &str| {
+    let addresses_of = |topology: &Topology, name: &str, published: Option<&TopologyFile>| {
         let alone = topology.in_network(name).unwrap();
-        let found = whole(&inventory, &DeviceViews::new(), alone, None).unwrap();
-        ["n0", "n1"].map(|host| found.file.hosts[host].address.map(|ip| ip.to_string()))
+        let found = whole(&inventory, &DeviceViews::new(), alone, published).unwrap();
+        let shown = |host: &str| found.file.hosts[host].address.map(|ip| ip.to_string());
+        (["n0", "n1"].map(shown), TopologyFile::clone(&found.file))
     };
+    let addresses = |name: &str| addresses_of(&topology, name, None).0;
     assert_eq!(addresses("s0"), [None, Some("10.1.0.2".to_owned())]);
     assert_eq!(
         addresses("m0"),
         management.map(|(_, ip)| Some(ip.to_owned()))
     );
+
+    // A second address of a card, or a row that aged out, changes nothing.
+    let (_, published) = addresses_of(&topology, "m0", None);
+    let mut later = topology.clone();
+    let lower = "10.2.0.0".parse().unwrap();
+    later.networks[1]
+        .addresses
+        .entry("n0".into())
+        .or_default()
+        .insert(0, lower);
+    later.networks[1].addresses.remove("n1");
+    let (stay, _) = addresses_of(&later, "m0", Some(&published));
+    assert_eq!(stay, management.map(|(_, ip)| Some(ip.to_owned())));
 }

@@ -77,7 +77,7 @@ fn topology() -> Topology {
             name: "s1".into(),
             switches: vec!["s1".into()],
             hosts: vec!["n0".into()],
-            addresses: BTreeMap::from([("n0".into(), "10.1.0.5".parse().unwrap())]),
+            addresses: BTreeMap::from([("n0".into(), vec!["10.1.0.5".parse().unwrap()])]),
             vlans: vec![10],
         }],
         network: Some("s1".into()),

@@ -251,7 +251,12 @@ fn addresses_of_hosts_come_from_arp_tables_by_the_station_at_the_port() {
     let addresses = |fixture: &InferenceFixture| {
         let networks = fixture.infer().networks.into_iter();
         networks
-            .map(|network| network.addresses.into_values().map(|ip| ip.to_string()))
+            .map(|network| {
+                network
+                    .addresses
+                    .into_values()
+                    .map(|all| all[0].to_string())
+            })
             .map(|addresses| addresses.collect::<Vec<_>>().join(" "))
             .collect::<Vec<_>>()
     };
