@@ -46,6 +46,7 @@ fn topology() -> Topology {
         (LinkState::Forwarding, LinkGrade::Certain),
         (LinkState::Blocked, LinkGrade::Inferred),
         (LinkState::Unknown, LinkGrade::Ambiguous),
+        (LinkState::Multipath, LinkGrade::Certain),
     ];
     let link = |(state, grade)| Link {
         a: "s0".into(),
