@@ -187,6 +187,16 @@ fn bound_seconds(tree: &Tree, collective: Collective, size: u32) -> f64 {
     on_the_wire / WIRE_PER_PAYLOAD
 }
 
+fn packet_rules(args: &Args) -> PacketRules {
+    PacketRules {
+        queue: args.queue,
+        shared_buffer: args.shared_buffer.unwrap_or(0),
+        least_rto_ms: args.rto,
+        is_dctcp: args.cc == CongestionControl::Dctcp,
+        step_cost_us: args.step_cost,
+    }
+}
+
 /// A run, and what ranks waited for whose call did not end.
 fn simulate(
     args: &Args,
@@ -201,13 +211,7 @@ fn simulate(
         SimulatedWay::Library(_) => Vec::new(),
     };
     let links: Vec<_> = (0..ranks).map(|rank| fabric::links(tree, rank)).collect();
-    let rules = PacketRules {
-        queue: args.queue,
-        shared_buffer: args.shared_buffer.unwrap_or(0),
-        least_rto_ms: args.rto,
-        is_dctcp: args.cc == CongestionControl::Dctcp,
-        step_cost_us: args.step_cost,
-    };
+    let rules = packet_rules(args);
     let mut network = SimulatedNetwork::new(&SimulatedFabric::of(tree)?, links.clone(), rules);
     let (mut seconds, mut counts, mut stuck) = (Vec::new(), NetworkCounts::default(), Vec::new());
     // The first call opens the windows of the connections.
