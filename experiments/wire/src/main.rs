@@ -97,6 +97,30 @@ struct WireRun {
     longest_queue: u64,
 }
 
+impl WireRun {
+    fn new(
+        size: u32,
+        way: SimulatedWay,
+        seconds: Vec<f64>,
+        bound: f64,
+        counts: &NetworkCounts,
+    ) -> WireRun {
+        let mut sorted = seconds.clone();
+        sorted.sort_by(f64::total_cmp);
+        WireRun {
+            size,
+            way: way.to_string(),
+            share: bound / sorted[sorted.len() / 2],
+            seconds,
+            bound,
+            drops: counts.drops,
+            timers: counts.timers,
+            marks: counts.marks,
+            longest_queue: counts.longest_queue,
+        }
+    }
+}
+
 #[derive(Serialize)]
 struct WireReport {
     runs: Vec<WireRun>,
@@ -249,19 +273,6 @@ fn simulate(
             break;
         }
     }
-    let mut sorted = seconds.clone();
-    sorted.sort_by(f64::total_cmp);
     let bound = bound_seconds(tree, collective, size);
-    let run = WireRun {
-        size,
-        way: way.to_string(),
-        share: bound / sorted[sorted.len() / 2],
-        seconds,
-        bound,
-        drops: counts.drops,
-        timers: counts.timers,
-        marks: counts.marks,
-        longest_queue: counts.longest_queue,
-    };
-    Ok((run, stuck))
+    Ok((WireRun::new(size, way, seconds, bound, &counts), stuck))
 }
