@@ -9,7 +9,8 @@ use crate::acceptance::known::Known;
 use crate::acceptance::unreported_members::UnreportedMembers;
 use crate::claims::ClaimEnd;
 use crate::draft::{DraftLink, DraftNetwork};
-use crate::facts::{Facts, NodeIx};
+use crate::facts::ports::PortIx;
+use crate::facts::{DevicePortIx, Facts, NodeIx};
 use inventory::evidence::{Evidence, SideBySide};
 use inventory::natural_order::natural;
 use inventory::topology::{LinkGrade, LinkState, Node, NodeKind};
@@ -92,8 +93,9 @@ impl<'a> EndStatements<'a> {
         })
     }
 
-    /// True if a port is none of the bridge ports that its device has, or its device only routes.
-    fn is_routed_port(self, end: &ClaimEnd) -> bool {
+    /// True if a device routes at an end: it only routes, or it says that it routes and the port is none of
+    /// its bridge ports, nor may be the member of one that names no members.
+    fn is_routed_end(self, end: &ClaimEnd) -> bool {
         if self.kind(end.node) == NodeKind::Router {
             return true;
         }
@@ -103,7 +105,10 @@ impl<'a> EndStatements<'a> {
             let is_bridged = [port, whole]
                 .iter()
                 .any(|port| ports[*port].bridge.is_some());
-            !is_bridged && ports.iter().any(|(_, port)| port.bridge.is_some())
+            let has_members = |own: PortIx| ports.iter().any(|(_, p)| p.aggregate == Some(own));
+            let mut bridged = ports.iter().filter(|(_, port)| port.bridge.is_some());
+            let hides_members = bridged.any(|(own, port)| !port.is_cable() && !has_members(own));
+            self.routes(end.node) && !is_bridged && !hides_members
         })
     }
 
@@ -135,9 +140,17 @@ impl<'a> EndStatements<'a> {
     }
 
     /// True if frames are routed over a cable between these ends.
-    pub(crate) fn is_routed(self, [a, b]: &[ClaimEnd; 2]) -> bool {
-        self.is_routed_port(a) && self.routes(b.node)
-            || self.is_routed_port(b) && self.routes(a.node)
+    pub(crate) fn is_routed(self, ends: &[ClaimEnd; 2]) -> bool {
+        ends.iter().all(|end| self.is_routed_end(end))
+    }
+
+    /// True if both ends are bridge ports of devices that run no spanning tree.
+    fn is_bridged_openly(self, ends: &[ClaimEnd; 2]) -> bool {
+        ends.iter().all(|end| {
+            let is_listed =
+                |(device, port): DevicePortIx| self.facts[device].ports[port].bridge.is_some();
+            end.device_port(self.facts).is_some_and(is_listed) && !self.runs_spanning_tree(end)
+        })
     }
 
     fn kind(self, node: NodeIx) -> NodeKind {
@@ -302,12 +315,13 @@ fn on_loops(draft: &DraftNetwork<'_>, links: &[usize]) -> Vec<usize> {
         .collect()
 }
 
-/// True if no frame is bridged over a link: both ends route, or nobody was learned behind either although
-/// an end learns elsewhere.
+/// True if no frame is bridged over a link: both ends route, or both bridge without a spanning tree and
+/// nobody was learned behind either although an end learns elsewhere.
 fn bridges_nothing(draft: &DraftNetwork<'_>, link: &DraftLink) -> bool {
     let ends = EndStatements::drafted(draft);
     let is_silent = link.ends.iter().all(|end| ends.learned_nobody(end));
-    is_silent && (ends.is_routed(&link.ends) || link.ends.iter().any(|end| ends.learns(end.node)))
+    let learns = link.ends.iter().any(|end| ends.learns(end.node));
+    is_silent && (ends.is_routed(&link.ends) || learns && ends.is_bridged_openly(&link.ends))
 }
 
 /// A host's cards on switches that a routed fabric joins: no frame goes from one to the other.

@@ -48,6 +48,9 @@ fn leaves_and_spines() -> InferenceFixture {
             cable(&mut net, (leaf, up), (spine, n + 1));
         }
     }
+    for leaf in LEAVES {
+        no_states(&mut net, leaf);
+    }
     net
 }
 
