@@ -11,7 +11,7 @@
 use super::known::Known;
 use crate::claims::{Claim, ClaimEnd};
 use crate::facts::device::DeviceFacts;
-use crate::facts::ports::PortIx;
+use crate::facts::ports::{PortFacts, PortIx};
 use crate::facts::{DeviceIx, DevicePortIx, Facts, NodeIx};
 use crate::learned_between::{LEAST, STALE, denies, is_foreign, stations_between};
 use crate::ranking::ClaimGrounds;
@@ -105,9 +105,30 @@ fn bridges_between(known: &Known<'_>, claim: &Claim, mute: &[DeviceIx]) -> Vec<B
             // A bridge that has the two behind different ports is on the path between them.
             let [x, y] = &claim.ends;
             let toward = [toward(known, bridge, x)?, toward(known, bridge, y)?];
-            (toward[0] != toward[1]).then_some(BridgeBetween { bridge, toward })
+            let manages = |(end, port)| is_managed_through(known, bridge, port, end);
+            let asked = |end: &ClaimEnd| known.facts.device_of(end.node).is_some();
+            let is_beside =
+                claim.ends.iter().all(asked) && claim.ends.iter().zip(toward).any(manages);
+            (toward[0] != toward[1] && !is_beside).then_some(BridgeBetween { bridge, toward })
         })
         .collect()
+}
+
+/// True if a bridge may have a device behind a port only because it carries the device's management: it
+/// learned the device alone there, and the device has a port besides those of its bridge.
+fn is_managed_through(known: &Known<'_>, bridge: DeviceIx, port: PortIx, end: &ClaimEnd) -> bool {
+    let facts = known.facts;
+    let Some(device) = facts.device_of(end.node) else {
+        return false;
+    };
+    let own = &facts[device];
+    let mut behind = facts[bridge].learned.behind(port);
+    let has_bridge = own.ports.iter().any(|(_, port)| port.bridge.is_some());
+    let is_apart = |(at, port): (PortIx, &PortFacts)| {
+        let is_plain = port.up && port.is_cable() && port.bridge.is_none();
+        is_plain && port.aggregate.is_none() && own.learned.behind(at).len() == 0
+    };
+    behind.all(|mac| own.macs.contains(&mac)) && has_bridge && own.ports.iter().any(is_apart)
 }
 
 /// The port behind which a bridge has the node of an end: by the node's own addresses, or else by
