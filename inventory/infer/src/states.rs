@@ -5,21 +5,18 @@ use crate::claims::ClaimEnd;
 use crate::draft::{DraftLink, DraftNetwork};
 use crate::facts::device::DeviceFacts;
 use crate::facts::ports::PortIx;
-use crate::facts::{DeviceIx, Facts, NodeIx};
+use crate::facts::{DeviceIx, Facts};
 use crate::networks::{BridgedParts, LEAST_BRIDGE_PORTS, SplitHosts, is_own_port};
 use crate::readers::operator;
 use crate::routed;
-use crate::ways::settle_ways;
+use crate::ways::{SwitchPair, only_joins, pair, settle_ways};
 use indexmap::IndexMap;
 use inventory::Mac;
 use inventory::alarm::{Alarm, AlarmKind, AlarmSubject};
 use inventory::evidence::Evidence;
 use inventory::observation::{BridgeId, StpState};
 use inventory::topology::{LinkGrade, LinkState, NodeKind};
-use petgraph::algo::bridges::bridges;
-use petgraph::graph::{NodeIndex, UnGraph};
 use petgraph::unionfind::UnionFind;
-use petgraph::visit::EdgeRef;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Sets the state of every link, raises alarms about loops, and returns the root bridges' names.
@@ -139,30 +136,15 @@ fn only_ways(draft: &mut DraftNetwork<'_>, open: &[usize], parts: &BridgedParts)
     if open.is_empty() {
         return;
     }
-    let mut graph = UnGraph::<(), usize>::new_undirected();
     let mut cards = SplitHosts::new(draft.facts, parts, draft.nodes.len());
     // No frame goes from another port of a bridge to one that takes no part in bridging.
     let is_apart = |link: &DraftLink| link.ends.iter().any(|end| is_apart(draft, end));
     let links = draft.links.iter().enumerate();
-    for (i, link) in links.filter(|(_, l)| l.state != LinkState::Blocked && !is_apart(l)) {
-        let ends = cards.ends(&draft.nodes, link);
-        while graph.node_count() < cards.count {
-            graph.add_node(());
-        }
-        let [a, b] = ends.map(NodeIndex::new);
-        graph.add_edge(a, b, i);
-    }
-    // Two cables in parallel are two connections. The algorithm sees edges between distinct pairs,
-    // so parallel cables are taken out.
-    let pair = |a, b| if a < b { (a, b) } else { (b, a) };
-    let mut pairs: HashMap<_, usize> = HashMap::new();
-    for edge in graph.edge_references() {
-        *pairs.entry(pair(edge.source(), edge.target())).or_default() += 1;
-    }
-    let ways: BTreeSet<usize> = bridges(&graph)
-        .filter(|e| pairs[&pair(e.source(), e.target())] == 1)
-        .map(|e| *e.weight())
+    let joins: Vec<_> = links
+        .filter(|(_, l)| l.state != LinkState::Blocked && !is_apart(l))
+        .map(|(i, link)| (cards.ends(&draft.nodes, link), i))
         .collect();
+    let ways = only_joins(&joins);
     for &i in open.iter().filter(|i| ways.contains(i)) {
         let routed = |node: usize| draft.nodes[node].kind == NodeKind::Router;
         if draft.links[i].nodes().into_iter().any(routed) {
@@ -201,14 +183,14 @@ fn bridged_parts(draft: &DraftNetwork<'_>) -> BridgedParts {
 
 /// Forwarding links must form a forest, with those over which flows spread. The link within a pair of
 /// switches that act as one closes no loop.
-fn loops(draft: &mut DraftNetwork<'_>, bridged: &BridgedParts, pairs: &BTreeSet<(NodeIx, NodeIx)>) {
+fn loops(draft: &mut DraftNetwork<'_>, bridged: &BridgedParts, pairs: &BTreeSet<SwitchPair>) {
     let mut cards = SplitHosts::new(draft.facts, bridged, draft.nodes.len());
     let mut parts = UnionFind::new(draft.nodes.len() + draft.links.len());
     let mut closing = Vec::new();
     for link in draft.links.iter().filter(|l| l.carries_frames()) {
         let [a, b] = cards.ends(&draft.nodes, link);
         let ends = link.ends.each_ref().map(|end| end.node);
-        let is_within = pairs.contains(&(ends[0].min(ends[1]), ends[0].max(ends[1])));
+        let is_within = pairs.contains(&pair(ends[0], ends[1]));
         let is_new = parts.union(a, b);
         if !is_new && !is_within && link.state == LinkState::Forwarding {
             closing.push(ends);

@@ -12,11 +12,11 @@ use crate::draft::{DraftLink, DraftNetwork};
 use crate::facts::ports::PortIx;
 use crate::facts::{DevicePortIx, Facts, NodeIx};
 use inventory::evidence::{Evidence, SideBySide};
-use inventory::natural_order::natural;
 use inventory::topology::{LinkGrade, LinkState, Node, NodeKind};
 use petgraph::algo::bridges::bridges;
 use petgraph::graph::{NodeIndex, UnGraph};
 use petgraph::unionfind::UnionFind;
+use petgraph::visit::EdgeRef;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// sysServices (RFC 3418): internet.
@@ -169,7 +169,7 @@ pub(crate) fn settle_ways(draft: &mut DraftNetwork<'_>) -> BTreeSet<SwitchPair> 
     pairs
 }
 
-fn pair(a: NodeIx, b: NodeIx) -> SwitchPair {
+pub(crate) fn pair(a: NodeIx, b: NodeIx) -> SwitchPair {
     (a.min(b), a.max(b))
 }
 
@@ -263,17 +263,17 @@ fn settle_routed(draft: &mut DraftNetwork<'_>) {
         let without_hosts = ends.filter(|node| !with_hosts.contains(node));
         above.entry(part).or_default().extend(without_hosts);
     }
+    let named = above.into_iter().map(|(part, nodes)| {
+        let names = nodes.into_iter().map(|node| draft.name(node).to_owned());
+        (part, SideBySide::Routed(names.collect()))
+    });
+    let over: HashMap<usize, SideBySide> =
+        named.filter(|(part, _)| !bridged.contains(part)).collect();
     for at in looped {
         let part = parts.find(draft.links[at].nodes()[0]);
-        if bridged.contains(&part) {
-            continue;
+        if let Some(ways) = over.get(&part) {
+            spread(&mut draft.links[at], ways.clone());
         }
-        let mut names: Vec<String> = above[&part]
-            .iter()
-            .map(|n| draft.name(*n).to_owned())
-            .collect();
-        names.sort_by_cached_key(|name| natural(name));
-        spread(&mut draft.links[at], SideBySide::Routed(names));
     }
 }
 
@@ -289,29 +289,33 @@ fn nodes_with_hosts(draft: &DraftNetwork<'_>) -> HashSet<NodeIx> {
 
 /// Those of the links without which their ends were joined still.
 fn on_loops(draft: &DraftNetwork<'_>, links: &[usize]) -> Vec<usize> {
-    let mut graph = UnGraph::<(), usize>::new_undirected();
-    for _ in &draft.nodes {
-        graph.add_node(());
-    }
-    let mut times: HashMap<[usize; 2], usize> = HashMap::new();
-    let ends = |at: usize| {
-        let mut ends = draft.links[at].nodes();
-        ends.sort_unstable();
-        ends
-    };
-    for &at in links {
-        let [a, b] = ends(at).map(NodeIndex::new);
-        graph.add_edge(a, b, at);
-        *times.entry(ends(at)).or_default() += 1;
-    }
-    let alone: HashSet<usize> = bridges(&graph)
-        .map(|edge| *edge.weight())
-        .filter(|at| times[&ends(*at)] == 1)
-        .collect();
-    links
+    let joins: Vec<_> = links
         .iter()
-        .copied()
-        .filter(|at| !alone.contains(at))
+        .map(|at| (draft.links[*at].nodes(), *at))
+        .collect();
+    let alone = only_joins(&joins);
+    let has_others = |at: &usize| !alone.contains(at);
+    links.iter().copied().filter(has_others).collect()
+}
+
+/// Those of the links, each with the numbers of its ends, that alone join what is on either side: the
+/// bridges of the graph.
+pub(crate) fn only_joins(links: &[([usize; 2], usize)]) -> BTreeSet<usize> {
+    let mut graph = UnGraph::<(), usize>::new_undirected();
+    // The algorithm sees edges between distinct pairs, and two cables in parallel are two connections.
+    let mut times: HashMap<(usize, usize), usize> = HashMap::new();
+    let pair = |[a, b]: [NodeIndex; 2]| (a.min(b).index(), a.max(b).index());
+    for (ends, at) in links {
+        let ends = ends.map(NodeIndex::new);
+        while graph.node_count() <= ends[0].max(ends[1]).index() {
+            graph.add_node(());
+        }
+        graph.add_edge(ends[0], ends[1], *at);
+        *times.entry(pair(ends)).or_default() += 1;
+    }
+    bridges(&graph)
+        .filter(|edge| times[&pair([edge.source(), edge.target()])] == 1)
+        .map(|edge| *edge.weight())
         .collect()
 }
 

@@ -19,7 +19,7 @@ use crate::facts::ports::PortIx;
 use crate::facts::{DeviceIx, DevicePortIx, Facts, NodeIx};
 use crate::networks::{BridgedParts, NetworkKey, ends_at_own_port};
 use crate::readers::host::{self, HostClaims, SilentSwitchPort};
-use crate::ways::{EndStatements, SwitchPair};
+use crate::ways::{EndStatements, SwitchPair, pair};
 use inventory::Mac;
 use inventory::alarm::{AlarmKind, HostNotFound, HostPlace};
 use inventory::evidence::{DevicePort, Evidence};
@@ -270,7 +270,7 @@ impl SeatSearch<'_, '_> {
             return false;
         };
         let [a, b] = [one, other].map(|seat| NodeIx::from(seat.device));
-        self.pairs.contains(&(a.min(b), a.max(b)))
+        self.pairs.contains(&pair(a, b))
             && one.host_port != other.host_port
             && !(one.old || other.old)
     }
