@@ -106,9 +106,7 @@ fn bridges_between(known: &Known<'_>, claim: &Claim, mute: &[DeviceIx]) -> Vec<B
             let [x, y] = &claim.ends;
             let toward = [toward(known, bridge, x)?, toward(known, bridge, y)?];
             let manages = |(end, port)| is_managed_through(known, bridge, port, end);
-            let asked = |end: &ClaimEnd| known.facts.device_of(end.node).is_some();
-            let is_beside =
-                claim.ends.iter().all(asked) && claim.ends.iter().zip(toward).any(manages);
+            let is_beside = claim.ends.iter().zip(toward).all(manages);
             (toward[0] != toward[1] && !is_beside).then_some(BridgeBetween { bridge, toward })
         })
         .collect()
