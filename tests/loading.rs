@@ -257,16 +257,27 @@ fn slurm_exports_it() {
 #[test]
 fn slurm_exports_it_to_ranks_of_the_fetched_libraries() {
     for mpi in ["intel", "intel-abi", "mpich5", "mpich5-abi", "openmpi5"] {
-        let site = SlurmSite::new();
-        let line = SlurmSite::with_idle(snippet("srun"));
-        let said = site.slurm(mpi, "", &format!("unset LD_PRELOAD\n{line}"));
-        assert_eq!(said.out.lines().count(), 73, "{mpi}: {said}");
-        assert!(!said.err.contains("heddle:"), "{mpi}: {said}");
-        let ways = site.ways();
-        let served = |way: &str| ways.iter().any(|gone| gone == way);
-        assert!(served("alltoallv aapc"), "{mpi}: {ways:?}, {said}");
-        assert!(served("allgatherv ring"), "{mpi}: {ways:?}, {said}");
+        // These libraries have time limits of their own, and a virtual machine may stop for seconds.
+        if let Err(problem) = served_under_srun(mpi) {
+            eprintln!("{mpi}, once more: {problem}");
+            served_under_srun(mpi).unwrap();
+        }
     }
+}
+
+fn served_under_srun(mpi: &str) -> Result<(), String> {
+    let site = SlurmSite::new();
+    let _share = MachinePart::Half.take();
+    let line = SlurmSite::with_idle(snippet("srun"));
+    let (success, said) = site.slurm_once(mpi, "", &format!("unset LD_PRELOAD\n{line}"));
+    let ways = site.ways();
+    let is_served = ["alltoallv aapc", "allgatherv ring"]
+        .iter()
+        .all(|way| ways.iter().any(|gone| gone == way));
+    let is_quiet = said.out.lines().count() == 73 && !said.err.contains("heddle:");
+    (success && is_served && is_quiet)
+        .then_some(())
+        .ok_or_else(|| format!("{mpi}: {ways:?}, {said}"))
 }
 
 #[test]
