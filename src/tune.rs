@@ -16,7 +16,7 @@ use directory::publishing::{self, EpochStore, PublishError};
 use directory::reading;
 use drawing::tuning_page;
 use inventory::unreadable::UnreadableFile;
-use inventory::{Bytes, Mpi, counted};
+use inventory::{Bytes, Mpi, TopologyFile, Tree, counted};
 use job::{ComparedCalls, JobLauncher};
 use selection::calibration::CallCalibration;
 use selection::decision_table::{DataCarrier, Way};
@@ -49,6 +49,9 @@ const NO_CLUSTERS: &str =
 /// hosts as your jobs use:
 ///
 ///     heddle tune --dir /srv/heddle --mpi openmpi -- mpirun -n 24 --hostfile hosts
+///
+/// Where there are several networks, this measures the main one. With --network NAME give the launcher
+/// the options with which the library sends there, too.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The shared directory [default with --lab: the lab's]
@@ -63,6 +66,9 @@ pub(crate) struct Args {
     /// The MPI library
     #[arg(long, value_parser = flags::mpi())]
     mpi: Mpi,
+    /// One of several networks, over which the library sends [default: the main one]
+    #[arg(long, value_name = "NAME")]
+    network: Option<String>,
     /// Block sizes in bytes, or with a unit as in 64k and 1M: what a rank sends to each other rank,
     /// or contributes to the allgather
     #[arg(
@@ -128,18 +134,21 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
             dir.display()
         )
     })?;
+    let network = network(args, &epoch, &dir)?;
+    let launcher = launcher.on_network(network.name.clone());
     if args.check {
         return check::run(args, &launcher, &epoch);
     }
     // Before hours of measuring, not after them.
     let report_file = args.report.as_deref().map(created).transpose()?;
     let directory = trial::TrialDirectory::new(&launcher)?;
-    let mut run = measure(args, &launcher, &epoch)?;
+    launcher.check_network()?;
+    let tree = network.tree()?;
+    let mut run = measure(args, &launcher, epoch.number, &network, &tree)?;
     run.trials = directory.of(&launcher, &epoch, &run, args.rounds)?;
-    let tree = epoch.topology.tree()?;
+    let table = TuningRuns::default().with(run.clone()).table(&tree);
     let tuning = reading::measurements(&dir).unwrap_or_default().with(run);
     let run = tuning.runs.last().context("the run just added")?;
-    let table = tuning.table(&tree);
     print(&report::text(run, &table))?;
     if let Some((path, mut file)) = report_file {
         let page = tuning_page::html(run, &table, &history::moment(run.at));
@@ -152,6 +161,21 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     publishing::write_measurements(&dir, &tuning)?;
     tell!("{}", next_epoch(&dir, tuning)?);
     Ok(CommandOutcome::Done)
+}
+
+/// The network of this name, or the main one.
+fn network(args: &Args, epoch: &Epoch, dir: &Path) -> anyhow::Result<TopologyFile> {
+    let all = TopologyFile::clone(&epoch.topology);
+    match &args.network {
+        Some(name) => all.in_network(name).with_context(|| {
+            format!(
+                "--network {name}: {}, epoch {}; nothing was measured",
+                dir.display(),
+                epoch.number
+            )
+        }),
+        None => Ok(all.alone()),
+    }
 }
 
 /// The file of the report, still empty.
@@ -167,17 +191,22 @@ fn created(path: &Path) -> anyhow::Result<(&Path, File)> {
 
 /// All launches. The kinds of launches alternate, so that other load of the hosts affects all of
 /// them.
-fn measure(args: &Args, launcher: &JobLauncher, epoch: &Epoch) -> anyhow::Result<TuningRun> {
-    let tree = epoch.topology.tree()?;
-    let mut ways = contenders(&args.ways, &epoch.topology)?;
+fn measure(
+    args: &Args,
+    launcher: &JobLauncher,
+    epoch: u64,
+    network: &TopologyFile,
+    tree: &Tree,
+) -> anyhow::Result<TuningRun> {
+    let mut ways = contenders(&args.ways, network)?;
     if args.ways.is_empty() {
         let all = ways.clone();
         let calibration = CallCalibration::shipped();
-        ways = promising(calibration, &tree, args.mpi, &args.size, ways);
+        ways = promising(calibration, tree, args.mpi, &args.size, ways);
         let left: Vec<Way> = all.into_iter().filter(|way| !ways.contains(way)).collect();
         tell_left("hopeless by the predictions of heddle predict", &left);
     }
-    let mut session = TuningSession::new(&tree, epoch.number, ways);
+    let mut session = TuningSession::new(tree, epoch, ways);
     for launch in 1..=args.launches {
         tell!(
             "launch {launch} of {}: {} in turn",
@@ -211,7 +240,9 @@ fn measure(args: &Args, launcher: &JobLauncher, epoch: &Epoch) -> anyhow::Result
             needs(*way)
         );
     }
-    Ok(session.finish(agent::now(), args.mpi)?)
+    let run = session.finish(agent::now(), args.mpi)?;
+    let network = network.name.clone();
+    Ok(TuningRun { network, ..run })
 }
 
 /// Says which ways take no more turns, and why.

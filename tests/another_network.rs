@@ -7,8 +7,10 @@ use crate::common::lab::RunningLab;
 use crate::common::machine_share::MachinePart;
 use crate::common::runtime::lib;
 use directory::job_record::JobRecord;
+use directory::reading::current_epoch;
 use inventory::{Mpi, TopologyFile};
 use lab::conditions::{JobConditions, LibraryNetwork};
+use selection::decision_table::Collective;
 use selection::shown_rates::faster_links;
 use std::fs;
 use std::process::Command;
@@ -196,4 +198,48 @@ fn a_host_that_calls_itself_otherwise_is_known_by_its_addresses() {
             ways(&dir)
         );
     }
+}
+
+/// The main network has no measurements then, and its jobs are not taken for those of the other one.
+#[test]
+fn each_network_is_tuned_by_itself() {
+    let up = RunningLab::with(MachinePart::Whole, "tuned-nets", TWO);
+    let dir = up.lab.dir().join("shared");
+    let _ = fs::remove_dir_all(&dir);
+    publish(&dir, &with_management(&up));
+    let tune = |network: &str, sends_over: &str| {
+        let include = format!("OMPI_MCA_btl_tcp_if_include={sends_over}");
+        let measuring = "tune --mpi openmpi --size 64k --ways ring --rounds 3 --seconds 0.1";
+        let launching = "-- lab mpirun --mpi openmpi --no-shim --timeout 120 --name";
+        let mut command = Command::new(HEDDLE);
+        command.args(measuring.split(' ')).arg("--dir").arg(&dir);
+        command.args(["--network", network]);
+        let mut words = launching.split(' ');
+        command.args(words.next()).arg(HEDDLE).args(words);
+        command.args([up.lab.name(), "--", "env", &include]);
+        let output = command.output().expect("heddle runs");
+        let err = String::from_utf8_lossy(&output.stderr).into_owned();
+        (output.status.success(), err)
+    };
+    let (success, err) = tune("storage", "10.78.0.0/16");
+    let line = "there is no network \"storage\"; there are data, management";
+    assert!(!success && err.contains(line), "{err}");
+    let (success, err) = tune("data", "10.78.0.0/16");
+    assert!(!success, "{err}");
+    let (success, err) = tune("management", "10.78.0.0/16");
+    assert!(success, "{err}");
+
+    let epoch = current_epoch(&dir).unwrap().unwrap();
+    assert_eq!(
+        (epoch.number, epoch.tuning.runs[0].network.as_deref()),
+        (2, Some("management"))
+    );
+    let is_untuned = |network: &str| {
+        let schedules = epoch.schedules_of(Some(network)).unwrap();
+        schedules
+            .table
+            .is_untuned(Collective::Allgather, Mpi::OpenMpi)
+    };
+    assert!(is_untuned("data") && !is_untuned("management"));
+    up.down();
 }

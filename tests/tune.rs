@@ -246,6 +246,7 @@ fn assert_agreement_holds_between(dir: &Path, mpi: &str) {
     let table = current_epoch(dir)
         .expect("readable")
         .expect("published")
+        .schedules
         .table
         .for_mpi(of);
     for collective in MEASURED {

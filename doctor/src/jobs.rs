@@ -374,7 +374,10 @@ fn place(file: &TopologyFile, host: &str) -> String {
 
 /// The decision tables for an MPI library, and the measurements and jobs behind them.
 fn table(findings: &mut JobFindings, epoch: &Epoch, mpi: Mpi, figures: &LearnedFigures) {
-    let run = epoch.tuning.runs.iter().find(|run| run.mpi == mpi);
+    let tuning = epoch
+        .tuning
+        .on_network(epoch.topology.name.as_deref(), true);
+    let run = tuning.runs.iter().find(|run| run.mpi == mpi);
     findings.note(
         &mpi.to_string(),
         &run.map_or("not measured here: heddle tune does".to_owned(), |run| {
@@ -386,7 +389,7 @@ fn table(findings: &mut JobFindings, epoch: &Epoch, mpi: Mpi, figures: &LearnedF
     }
     let mut table = epoch
         .table_with(figures)
-        .unwrap_or_else(|_| epoch.table.clone())
+        .unwrap_or_else(|_| epoch.schedules.table.clone())
         .for_mpi(mpi);
     if !has_all_addresses(&epoch.topology) {
         table = table.without_tcp();

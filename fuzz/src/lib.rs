@@ -227,7 +227,11 @@ pub fn learned(bytes: &[u8]) {
     if let Ok(figures) = LearnedFigures::from_json(bytes) {
         let place = LearnedPlace::new(&tree(), &[0, 1, 2], Mpi::Mpich);
         let timings = figures.ways().for_place(&place);
-        let table = EPOCH.table.clone().with_learned(Mpi::Mpich, &timings);
+        let table = EPOCH
+            .schedules
+            .table
+            .clone()
+            .with_learned(Mpi::Mpich, &timings);
         assert_eq!(table.check(), Ok(()));
         assert_eq!(
             LearnedFigures::from_json(figures.to_json().as_bytes()),
@@ -359,7 +363,7 @@ pub fn seeds() -> Vec<(&'static str, Vec<u8>)> {
             json::write_lg(&lg::plan(&tree(), &clusters, None)).into_bytes(),
         ),
         ("schedule", json::write_allgather(&ring).into_bytes()),
-        ("table", EPOCH.table.to_json().into_bytes()),
+        ("table", EPOCH.schedules.table.to_json().into_bytes()),
         ("topology", TOPOLOGY.as_bytes().to_vec()),
     ];
     seeds.extend(learned_seeds());

@@ -4,6 +4,7 @@ use super::job::{ComparedCalls, JobLauncher};
 use super::report::widest;
 use crate::CommandOutcome;
 use crate::output::{print, time};
+use anyhow::Context;
 use directory::epoch::Epoch;
 use inventory::Bytes;
 use selection::decision_table::DecisionTable;
@@ -15,7 +16,9 @@ pub(super) fn run(
     launcher: &JobLauncher,
     epoch: &Epoch,
 ) -> anyhow::Result<CommandOutcome> {
-    let table = epoch.table.clone().for_mpi(args.mpi);
+    let schedules = epoch.schedules_of(args.network.as_deref());
+    let schedules = schedules.context("the network that is checked")?;
+    let table = schedules.table.clone().for_mpi(args.mpi);
     let sizes: Vec<Bytes> = pairs::sizes(&args.size, &table).into_iter().collect();
     let (heading, compared) = super::compare(
         launcher,

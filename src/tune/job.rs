@@ -38,6 +38,8 @@ pub(super) struct JobLauncher<'a> {
     dir: PathBuf,
     bench: PathBuf,
     lab: Option<Lab>,
+    /// The network that is measured, if there are several.
+    network: Option<String>,
 }
 
 /// The calls of a job in which every other row bypasses the runtime.
@@ -111,7 +113,29 @@ impl<'a> JobLauncher<'a> {
             dir,
             bench: crate::bench::program(args.mpi)?,
             lab,
+            network: None,
         })
+    }
+
+    /// The same for jobs that have to follow this network.
+    pub(super) fn on_network(self, network: Option<String>) -> JobLauncher<'a> {
+        JobLauncher { network, ..self }
+    }
+
+    /// Where there are several networks: launches a short job in which no way is forced, so that its ranks
+    /// look over which one the library sends.
+    pub(super) fn check_network(&self) -> anyhow::Result<()> {
+        if self.network.is_none() {
+            return Ok(());
+        }
+        tell!("a short launch shows over which network the library sends");
+        let largest: Vec<Bytes> = self.args.size.iter().max().copied().into_iter().collect();
+        let calls = ComparedCalls {
+            sizes: &largest,
+            only: None,
+            pairs: 1,
+        };
+        self.compare(&self.dir, &calls).map(drop)
     }
 
     /// The shared directory.
@@ -178,11 +202,21 @@ impl<'a> JobLauncher<'a> {
             .iter()
             .cloned()
             .chain([format!("HEDDLE_DIR={}", dir.display()), AT_ONCE.to_owned()])
+            .chain((self.args.network.iter()).map(|name| format!("HEDDLE_NETWORK={name}")))
             .collect();
         let (introduction, series) = self.launch(true, &environment, sizes, flags)?;
         let record = record(dir, &introduction)?;
         if let Some(why) = record.aside {
             bail!("the runtime stood aside, so there is nothing to compare: {why}");
+        }
+        if let (Some(followed), Some(network)) = (record.network, &self.network)
+            && followed != *network
+        {
+            bail!(
+                "the jobs sent over network \"{followed}\", not \"{network}\"; nothing was measured: \
+                 give the launcher the options with which the library sends there, or take \
+                 --network {followed}"
+            );
         }
         let gone = record
             .calls

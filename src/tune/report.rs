@@ -233,6 +233,7 @@ mod tests {
             at: Millis(1),
             mpi: Mpi::OpenMpi,
             library: "Open MPI v4.1.4".to_owned(),
+            network: None,
             epoch: 7,
             place: MeasuredPlace::of(tree, &["n0", "n1", "n2", "n3"]).unwrap(),
             pingpong: Vec::new(),

@@ -55,7 +55,9 @@ impl TrialDirectory {
             epoch.network.clone(),
             tuning,
         )?;
-        let table = verified.epoch().table.clone().for_mpi(run.mpi);
+        let schedules = verified.epoch().schedules_of(run.network.as_deref());
+        let schedules = schedules.context("the network that was measured")?;
+        let table = schedules.table.clone().for_mpi(run.mpi);
         let calls = confirm::calls(run, &table);
         if calls.is_empty() {
             return Ok(Vec::new());

@@ -1,6 +1,6 @@
 //! The files in an epoch's folder and the manifest that lists them.
 use super::network_schedules;
-use crate::layout::{EPOCH_FORMAT, LEARNED, MANIFEST, NETWORK, NETWORKS, TABLE, TUNING, limit};
+use crate::layout::{EPOCH_FORMAT, LEARNED, MANIFEST, NETWORK, NETWORKS, TUNING, limit};
 use crate::pointer::{EpochPointer, Sha256Digest, shortened};
 use inventory::{Millis, Topology, TopologyFile};
 use selection::decision_table::DecisionTable;
@@ -258,13 +258,14 @@ impl<R: FnMut(&str, u64) -> io::Result<Vec<u8>>> EpochFolder<R> {
         network_schedules::topology(read, refuse)
     }
 
-    pub(super) fn table(&mut self) -> Result<DecisionTable, EpochError> {
-        self.parsed(TABLE, |bytes| {
+    /// The decision table of a network, in this file.
+    pub(super) fn table(&mut self, file: &str) -> Result<DecisionTable, EpochError> {
+        self.parsed(file, |bytes| {
             DecisionTable::from_json(bytes).map_err(|e| e.to_string())
         })
     }
 
-    fn lists(&self, name: &str) -> bool {
+    pub(super) fn lists(&self, name: &str) -> bool {
         self.manifest.files.iter().any(|entry| entry.name == name)
     }
 

@@ -44,7 +44,7 @@ use selection::decision_table::{DecisionTable, Mpi};
 use selection::learned::{LearnedFigures, LearnedPlace, LearnedWays};
 use selection::tuning::TuningRuns;
 use serde::Deserialize;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::Arc;
 pub use verified::VerifiedEpoch;
@@ -70,9 +70,7 @@ pub struct Epoch {
     pub schedules: NetworkSchedules,
     /// Those of the topology's further networks, in their order.
     pub further: Vec<NetworkSchedules>,
-    /// The way of a call at each block size.
-    pub table: DecisionTable,
-    /// The measurements from which the table follows.
+    /// The measurements from which the decision tables follow.
     pub tuning: TuningRuns,
     /// The figures that jobs had learned.
     pub learned: LearnedFigures,
@@ -131,15 +129,13 @@ impl Epoch {
     ) -> Result<Epoch, PlanError> {
         let WayEvidence { tuning, learned } = evidence.into();
         let topology = topology.into();
-        let tree = topology.tree()?;
-        let table = table_of_all(&tree, &tuning, &learned);
-        let schedules = NetworkSchedules::plan(&tree, &table)?;
-        let plan = |network: &TopologyFile| {
+        let plan = |network: &TopologyFile, is_main: bool| {
             let tree = network.tree()?;
-            let untuned = table_of_all(&tree, &TuningRuns::default(), &learned);
-            NetworkSchedules::plan(&tree, &untuned)
+            let tuning = tuning.on_network(network.name.as_deref(), is_main);
+            NetworkSchedules::plan(&tree, table_of_all(&tree, &tuning, &learned))
         };
-        let further = topology.networks.values().map(plan);
+        let schedules = plan(&topology, true)?;
+        let further = topology.networks.values().map(|other| plan(other, false));
         let further = further.collect::<Result<Vec<_>, PlanError>>()?;
         Ok(Epoch {
             number,
@@ -148,10 +144,19 @@ impl Epoch {
             network: network.into(),
             schedules,
             further,
-            table,
             tuning,
             learned,
         })
+    }
+
+    /// The schedules of a network; the main one's without a name.
+    pub fn schedules_of(&self, network: Option<&str>) -> Option<&NetworkSchedules> {
+        match network {
+            Some(name) if self.topology.name.as_deref() != Some(name) => {
+                self.further.get(self.topology.networks.get_index_of(name)?)
+            }
+            _ => Some(&self.schedules),
+        }
     }
 
     /// The decision table with the figures that jobs learned meanwhile on all hosts.
@@ -159,7 +164,8 @@ impl Epoch {
     /// # Errors
     /// [`TreeError`] if the topology is not a tree; that of a published epoch always is.
     pub fn table_with(&self, learned: &LearnedFigures) -> Result<DecisionTable, TreeError> {
-        Ok(table_of_all(&self.topology.tree()?, &self.tuning, learned))
+        let tuning = self.tuning.on_network(self.topology.name.as_deref(), true);
+        Ok(table_of_all(&self.topology.tree()?, &tuning, learned))
     }
 
     /// Names and contents of the files, the manifest last. `current` will hold
@@ -170,7 +176,6 @@ impl Epoch {
         let mut files = network_schedules::topology_files(&self.topology);
         let mut own = vec![(NETWORK, network)];
         own.extend(self.schedules.files());
-        own.push((TABLE, self.table.to_json().into_bytes()));
         if !self.tuning.runs.is_empty() {
             own.push((TUNING, self.tuning.to_json().into_bytes()));
         }
@@ -226,7 +231,7 @@ impl Epoch {
             let path = |file: &str| in_network(name, file);
             further.push(NetworkSchedules::open(&mut folder, tree, path)?);
         }
-        let (table, tuning, learned) = (folder.table()?, folder.tuning()?, folder.learned()?);
+        let (tuning, learned) = (folder.tuning()?, folder.learned()?);
         Ok(Epoch {
             number: pointer.number,
             at: folder.at(),
@@ -234,7 +239,6 @@ impl Epoch {
             network: network.into(),
             schedules,
             further,
-            table,
             tuning,
             learned,
         })
@@ -274,6 +278,8 @@ pub struct LeanEpoch {
     pub topology: TopologyFile,
     /// The way of a call at each block size.
     pub table: DecisionTable,
+    /// The same in further networks, by name, until one is chosen. Epochs of former versions have none.
+    pub further_tables: BTreeMap<String, DecisionTable>,
     /// The figures that jobs learned. [`crate::following::EpochFollower`] reads them beside the epoch,
     /// where they are newer than in the epoch's folder.
     pub learned: LearnedWays,
@@ -289,10 +295,19 @@ impl LeanEpoch {
         read: impl FnMut(&str, u64) -> io::Result<Vec<u8>>,
     ) -> Result<LeanEpoch, EpochError> {
         let mut folder = EpochFolder::open(pointer, read)?;
+        let topology = folder.topology()?;
+        let mut further_tables = BTreeMap::new();
+        for name in topology.networks.keys() {
+            let file = in_network(name, TABLE);
+            if folder.lists(&file) {
+                further_tables.insert(name.clone(), folder.table(&file)?);
+            }
+        }
         Ok(LeanEpoch {
             number: pointer.number,
-            topology: folder.topology()?,
-            table: folder.table()?,
+            topology,
+            table: folder.table(TABLE)?,
+            further_tables,
             learned: LearnedWays::default(),
         })
     }
@@ -307,29 +322,42 @@ impl LeanEpoch {
         }
     }
 
-    /// The same for the network of this name alone, which nobody has tuned unless it is the main one.
+    /// The same for the network of this name alone.
     ///
     /// # Errors
     /// [`NetworkChoiceError`]; the links of a published epoch always are a tree.
-    pub fn in_network(self, name: &str) -> Result<LeanEpoch, NetworkChoiceError> {
+    pub fn in_network(mut self, name: &str) -> Result<LeanEpoch, NetworkChoiceError> {
         let is_main = self.topology.name.as_deref() == Some(name);
         let topology = self.topology.in_network(name)?;
-        let table = if is_main {
-            self.table
-        } else {
-            TuningRuns::default().table(&topology.tree()?)
+        let table = match self.further_tables.remove(name) {
+            Some(table) => table,
+            None if is_main => self.table,
+            None => TuningRuns::default().table(&topology.tree()?),
         };
         Ok(LeanEpoch {
             topology,
             table,
+            further_tables: BTreeMap::new(),
             ..self
         })
+    }
+
+    /// The same for the main network alone.
+    #[must_use]
+    pub fn in_main_network(mut self) -> LeanEpoch {
+        self.topology.networks.clear();
+        self.further_tables.clear();
+        self
     }
 
     /// The bytes for a broadcast among ranks of one heddle version.
     pub fn to_bytes(&self) -> Vec<u8> {
         let topology = network_schedules::topology_files(&self.topology);
-        let parts = (self.number, topology, self.table.to_json());
+        let further = self.further_tables.iter();
+        let further: BTreeMap<&str, String> = further
+            .map(|(name, table)| (name.as_str(), table.to_json()))
+            .collect();
+        let parts = (self.number, topology, self.table.to_json(), further);
         let epoch = postcard::to_stdvec(&parts)
             .unwrap_or_else(|e| unreachable!("plain data always serializes: {e}"));
         let learned = postcard::to_stdvec(&self.learned)
@@ -358,10 +386,17 @@ impl LeanEpoch {
         }
         let (epoch, learned) =
             split_broadcast(bytes).ok_or_else(|| error("it is cut".to_owned()))?;
-        let (number, topology, table): (u64, Vec<(String, Vec<u8>)>, String) =
+        let BroadcastEpoch(number, topology, table, further) =
             read_postcard(epoch).map_err(error)?;
         let learned: LearnedWays = read_postcard(learned).map_err(error)?;
-        let table = DecisionTable::from_json(table.as_bytes()).map_err(|e| error(e.to_string()))?;
+        let read_table = |json: &str| {
+            DecisionTable::from_json(json.as_bytes()).map_err(|e| error(e.to_string()))
+        };
+        let table = read_table(&table)?;
+        let further_tables = further
+            .into_iter()
+            .map(|(name, json)| Ok((name, read_table(&json)?)))
+            .collect::<Result<_, EpochError>>()?;
         let topology: HashMap<String, Vec<u8>> = topology.into_iter().collect();
         let topology = network_schedules::topology(
             |name| Ok(topology.get(name).cloned()),
@@ -371,10 +406,21 @@ impl LeanEpoch {
             number,
             topology,
             table,
+            further_tables,
             learned,
         })
     }
 }
+
+/// The number of an epoch in a broadcast, its topology files by name, and its tables: the main network's,
+/// and those of further ones by name.
+#[derive(Deserialize)]
+struct BroadcastEpoch(
+    u64,
+    Vec<(String, Vec<u8>)>,
+    String,
+    BTreeMap<String, String>,
+);
 
 /// A network of an epoch that a job cannot follow.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -389,10 +435,14 @@ pub enum NetworkChoiceError {
 
 impl From<&Epoch> for LeanEpoch {
     fn from(epoch: &Epoch) -> LeanEpoch {
+        let further = epoch.topology.networks.keys().zip(&epoch.further);
         LeanEpoch {
             number: epoch.number,
             topology: TopologyFile::clone(&epoch.topology),
-            table: epoch.table.clone(),
+            table: epoch.schedules.table.clone(),
+            further_tables: further
+                .map(|(name, schedules)| (name.clone(), schedules.table.clone()))
+                .collect(),
             learned: LearnedWays::default(),
         }
     }

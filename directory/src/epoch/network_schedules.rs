@@ -1,15 +1,15 @@
-//! The schedules of all hosts of a network, and the files of several networks.
+//! The schedules and the decision table of all hosts of a network, and the files of several networks.
 //!
 //! ```text
 //! networks.json                    names and prefixes, the main network first
 //! networks/management/             a further network
-//!     topology.yaml    alltoall.plan    allgather.json
+//!     topology.yaml    alltoall.plan    allgather.json    table.json
 //! ```
 //!
 //! The main network's files lie in the epoch's folder itself, as if it were the only one.
 use super::files::EpochFolder;
 use super::{EpochError, MOST_PLANNED, PlanError, bound_of, plan_file};
-use crate::layout::{ALLGATHER, ALLTOALL, NETWORKS, TOPOLOGY, in_network};
+use crate::layout::{ALLGATHER, ALLTOALL, NETWORKS, TABLE, TOPOLOGY, in_network};
 use inventory::topology_file::is_network_name;
 use inventory::{TopologyFile, Tree};
 use ipnet::IpNet;
@@ -21,6 +21,7 @@ use schedules::synchronization::SyncKind;
 use schedules::synchronization::scheme::SyncScheme;
 use schedules::verify::{self, ScheduleViolation};
 use selection::decision_table::{Collective, DecisionTable, Way};
+use selection::tuning::TuningRuns;
 use serde::{Deserialize, Serialize};
 use std::io;
 
@@ -33,17 +34,19 @@ pub struct NetworkSchedules {
     pub alltoall: Option<AlltoallSchedule>,
     /// The allgather of all hosts.
     pub allgather: AllgatherSchedule,
+    /// The way of a call at each block size.
+    pub table: DecisionTable,
 }
 
 impl NetworkSchedules {
     /// Plans and verifies both collectives. The all-to-all has the first synchronization in the table; if
     /// the table has none, receivers give tokens.
-    pub(super) fn plan(tree: &Tree, table: &DecisionTable) -> Result<NetworkSchedules, PlanError> {
+    pub(super) fn plan(tree: &Tree, table: DecisionTable) -> Result<NetworkSchedules, PlanError> {
         if tree.hosts() as usize > json::MAX_RING {
             return Err(PlanError::TooLarge(tree.hosts()));
         }
         let alltoall = (tree.hosts() <= MOST_PLANNED)
-            .then(|| whole(tree, table))
+            .then(|| whole(tree, &table))
             .transpose()?;
         let allgather = allgather::plan(tree);
         verify::allgather(tree, &allgather)?;
@@ -51,6 +54,7 @@ impl NetworkSchedules {
             bound: bound_of(tree),
             alltoall,
             allgather,
+            table,
         })
     }
 
@@ -61,7 +65,10 @@ impl NetworkSchedules {
         let allgather = json::write_allgather(&self.allgather).into_bytes();
         alltoall
             .into_iter()
-            .chain([(ALLGATHER, allgather)])
+            .chain([
+                (ALLGATHER, allgather),
+                (TABLE, self.table.to_json().into_bytes()),
+            ])
             .collect()
     }
 
@@ -93,6 +100,12 @@ impl NetworkSchedules {
             bound: bound_of(&tree),
             alltoall,
             allgather,
+            table: match path(TABLE) {
+                file if file != TABLE && !folder.lists(&file) => {
+                    TuningRuns::default().table(&tree) // Written by a former version.
+                }
+                file => folder.table(&file)?,
+            },
         })
     }
 }

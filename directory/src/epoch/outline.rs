@@ -1,6 +1,7 @@
 //! An epoch without its plans, which take megabytes for a thousand hosts.
 use super::files::EpochFolder;
 use super::{EpochError, OmittedFile};
+use crate::layout::TABLE;
 use inventory::{Millis, Topology, TopologyFile};
 use selection::decision_table::DecisionTable;
 use std::io;
@@ -36,7 +37,7 @@ impl EpochOutline {
             omitted: folder.omitted().to_vec(),
             network: folder.network()?,
             topology: folder.topology()?,
-            table: folder.table()?,
+            table: folder.table(TABLE)?,
         })
     }
 }

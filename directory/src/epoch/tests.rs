@@ -143,7 +143,7 @@ fn an_outline_needs_no_pointer_and_names_what_is_altered() {
         (
             Topology::clone(&epoch.network),
             TopologyFile::clone(&epoch.topology),
-            epoch.table
+            epoch.schedules.table
         )
     );
     assert!(
@@ -282,7 +282,7 @@ fn the_table_has_what_jobs_on_all_hosts_learned_and_the_epoch_a_copy() {
     let (topology, network) = (before.topology.clone(), before.network.clone());
     let epoch = Epoch::plan(42, Millis(1), topology, network, evidence).unwrap();
     let entry = |mpi| {
-        let table = epoch.table.clone().for_mpi(mpi);
+        let table = epoch.schedules.table.clone().for_mpi(mpi);
         *table.entry(Collective::Allgather, Bytes(100)).unwrap()
     };
     assert_eq!(entry(Mpi::Mpich).grounds, DecisionGrounds::Learned);

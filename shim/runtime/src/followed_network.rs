@@ -20,16 +20,13 @@ impl FollowedNetwork {
     ///
     /// # Errors
     /// The environment names a network that the epoch does not have.
-    pub fn of(&self, mut lean: LeanEpoch) -> Result<LeanEpoch, NetworkChoiceError> {
+    pub fn of(&self, lean: LeanEpoch) -> Result<LeanEpoch, NetworkChoiceError> {
         if let Some(name) = &self.stated {
             return lean.in_network(name);
         }
         match &self.seen {
             Some(name) if lean.topology.networks.contains_key(name) => lean.in_network(name),
-            _ => {
-                lean.topology.networks.clear();
-                Ok(lean)
-            }
+            _ => Ok(lean.in_main_network()),
         }
     }
 

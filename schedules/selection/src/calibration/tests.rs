@@ -172,6 +172,7 @@ fn what_was_tuned_here_decides_here_and_not_after_other_cables() {
         at: Millis(0),
         mpi: Mpi::Mpich,
         library: String::new(),
+        network: None,
         epoch: 1,
         place: MeasuredPlace::of(&tree, &["w", "x", "y"]).unwrap(),
         pingpong: Vec::new(),

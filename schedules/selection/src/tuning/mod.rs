@@ -43,11 +43,11 @@ pub const MOST_BYTES: u64 = 1 << 20;
 /// More figures than anybody measures in one run: a limit on what is read.
 const MOST_FIGURES: usize = 4096;
 
-/// The last run for each MPI library. Empty if nobody has measured.
+/// The last run for each MPI library on each network. Empty if nobody has measured.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TuningRuns {
-    /// At most one for each library.
+    /// At most one for each library and network.
     pub runs: Vec<TuningRun>,
 }
 
@@ -61,6 +61,9 @@ pub struct TuningRun {
     pub mpi: Mpi,
     /// The version, as the library states it.
     pub library: String,
+    /// The network over which the jobs sent, if the epoch has several; without it the main one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<String>,
     /// The epoch whose schedules were measured.
     pub epoch: u64,
     /// The hosts and cables.
@@ -178,12 +181,29 @@ fn median(values: &mut [f64]) -> f64 {
 }
 
 impl TuningRuns {
-    /// The same runs, with this one in the place of the run under the same library.
+    /// The same runs, with this one in the place of the run under the same library on the same network.
     #[must_use]
     pub fn with(mut self, run: TuningRun) -> TuningRuns {
-        self.runs.retain(|other| other.mpi != run.mpi);
+        self.runs.retain(|other| other.subject() != run.subject());
         self.runs.push(run);
         self
+    }
+
+    /// The runs on a network; those without a name are on the main one.
+    #[must_use]
+    pub fn on_network(&self, name: Option<&str>, is_main: bool) -> TuningRuns {
+        let own = self.runs.iter().filter(|run| match run.network.as_deref() {
+            Some(network) => Some(network) == name,
+            None => is_main,
+        });
+        // A network that became the main one may have a run of each kind; the later one counts.
+        own.cloned().fold(TuningRuns::default(), |runs, run| {
+            let run = TuningRun {
+                network: None,
+                ..run
+            };
+            runs.with(run)
+        })
     }
 
     /// The decision table for a tree: the measurements on this tree, or on the tree before harmless
@@ -234,10 +254,11 @@ impl TuningRuns {
             serde_json::from_slice(text).map_err(|e| TuningError(e.to_string()))?;
         let mut seen = Vec::new();
         for run in &tuning.runs {
-            if seen.contains(&run.mpi) {
-                return Err(TuningError("two runs under one MPI library".to_owned()));
+            if seen.contains(&run.subject()) {
+                let problem = "two runs under one MPI library on one network";
+                return Err(TuningError(problem.to_owned()));
             }
-            seen.push(run.mpi);
+            seen.push(run.subject());
             run.check().map_err(TuningError)?;
         }
         Ok(tuning)
@@ -265,6 +286,11 @@ fn leave_to_others(entries: &[DecisionEntry], mpi: Mpi) -> Vec<DecisionEntry> {
 }
 
 impl TuningRun {
+    /// What a later run replaces.
+    fn subject(&self) -> (Mpi, Option<&str>) {
+        (self.mpi, self.network.as_deref())
+    }
+
     fn check(&self) -> Result<(), String> {
         if self.figures.len()
             + self.early.len()

@@ -278,6 +278,7 @@ impl<'a> TuningSession<'a> {
             at,
             mpi,
             library,
+            network: None,
             epoch: self.epoch,
             place,
             pingpong: self

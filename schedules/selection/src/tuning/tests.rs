@@ -39,6 +39,7 @@ fn run(ways: &[(&str, f64, f64)], sizes: &[u64]) -> TuningRun {
         at: Millis(1),
         mpi: Mpi::Mpich,
         library: "MPICH 4".into(),
+        network: None,
         epoch: 3,
         pingpong: [64, 1024, 16384, 65536]
             .map(|block| timing(block, 50e-6 + block as f64 * 8.2e-8, 1e-7))
@@ -254,6 +255,32 @@ fn a_library_that_was_not_measured_keeps_the_default() {
         2
     );
     assert_eq!(TuningRuns::from_json(both.to_json().as_bytes()), Ok(both));
+}
+
+#[test]
+fn each_network_has_its_runs_and_those_without_a_name_are_of_the_main_one() {
+    let on = |network: Option<&str>, at: u64| TuningRun {
+        network: network.map(str::to_owned),
+        at: Millis(at),
+        ..usual()
+    };
+    let all = [on(None, 1), on(Some("data"), 2), on(Some("storage"), 3)];
+    let all = all
+        .into_iter()
+        .fold(TuningRuns::default(), TuningRuns::with);
+    assert_eq!(
+        TuningRuns::from_json(all.to_json().as_bytes()),
+        Ok(all.clone())
+    );
+    let times = |network, is_main| -> Vec<u64> {
+        let own = all.on_network(network, is_main);
+        own.runs.iter().map(|run| run.at.0).collect()
+    };
+    assert_eq!(times(Some("data"), true), [2], "the later one");
+    assert_eq!(times(Some("storage"), false), [3]);
+    assert_eq!(times(Some("storage"), true), [3]);
+    assert_eq!(times(None, true), [1]);
+    assert_eq!(times(Some("other"), false), [0; 0]);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use crate::process_set_view::MOST_RANKS;
 use schedules::synchronization::SyncKind;
 use selection::learned::LearnedWays;
 use selection::tuning::TuningRuns;
+use std::collections::BTreeMap;
 
 const PAIR: &str = "switches: [a, b]\nhosts: {w: {switch: a, address: 10.0.0.1}, \
                     x: {switch: a, address: 10.0.0.2}, y: {switch: b, address: 10.0.0.3}, \
@@ -15,6 +16,7 @@ fn lean_of(text: &str) -> LeanEpoch {
     LeanEpoch {
         number: 7,
         table: TuningRuns::default().table(&topology.tree().unwrap()),
+        further_tables: BTreeMap::new(),
         learned: LearnedWays::default(),
         topology,
     }
