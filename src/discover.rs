@@ -4,6 +4,7 @@ use crate::{CommandOutcome, input_file};
 use agent::recording::{RecordingFolder, read_folder};
 use anyhow::{Context, anyhow, bail};
 use cabling::export;
+use controller::plan::stated;
 use drawing::network::{self, NetworkView};
 use infer::{descriptions, infer, infer_recorded};
 use inventory::address::AddressLookup;
@@ -171,20 +172,20 @@ fn chosen(topology: &Topology, choice: Option<&str>) -> anyhow::Result<Topology>
 /// The network of the published epoch.
 fn published(dir: &Path, choice: Option<&str>) -> anyhow::Result<DiscoveredNetwork> {
     let epoch = input_file::published(dir)?;
-    let topology = Topology::clone(&epoch.network);
-    let published = topology.networks.first();
-    if let (Some(published), Some(choice)) = (published, choice)
-        && published.name != choice
-    {
-        bail!(
-            "the published epoch is of network {}, not of {choice}",
-            published.name
-        );
-    }
+    let all = TopologyFile::clone(&epoch.topology);
+    let file = match choice {
+        Some(name) => all.in_network(name)?,
+        None => all,
+    };
+    // Only the main network is published with its evidence.
+    let topology = match file.name == epoch.topology.name {
+        true => Topology::clone(&epoch.network),
+        false => stated(&file),
+    };
     Ok(DiscoveredNetwork {
-        chosen: chosen(&topology, choice)?,
+        chosen: topology.clone().main_network(),
         topology,
-        file: TopologyFile::clone(&epoch.topology),
+        file,
         descriptions: PortDescriptions::default(),
         answered: true,
     })
