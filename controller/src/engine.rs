@@ -443,7 +443,15 @@ impl ControllerEngine {
             self.judged.take_steady(now, settled, gone_after)
         };
         let judgement = judgement.unwrap_or_else(|| self.judge(now, looking));
-        let found = judgement.candidate.as_ref().ok().cloned();
+        let found = match &judgement.candidate {
+            Ok(candidate) => Some(candidate.clone()),
+            // Before the first look there are no reasons, and no news of other networks.
+            Err(reasons) if reasons.is_empty() || self.is_patient(now) => None,
+            Err(_) => self
+                .judged
+                .further
+                .without_main(self.public.settled.as_ref()),
+        };
         let candidate = self.hold_rollback(now, found, fx);
         let missing = self.consider(now, &judgement, candidate);
         self.judged.keep(now, judgement, self.public.current());
@@ -498,6 +506,11 @@ impl ControllerEngine {
             .waiting(now, |switch| held.is_some_and(|held| held.concerns(switch)))
     }
 
+    /// True while the first epoch waits for whatever may still be found.
+    fn is_patient(&self, now: Millis) -> bool {
+        self.public.settled.is_none() && now.since(self.started) < self.options.patience
+    }
+
     /// Judges the present views. Before every switch had its first look there is nothing to judge.
     fn judge(&mut self, now: Millis, looking: bool) -> NetworkJudgement {
         if looking {
@@ -516,7 +529,7 @@ impl ControllerEngine {
             settled,
             self.options.gone_after,
         );
-        if settled.is_none() && now.since(self.started) < self.options.patience {
+        if self.is_patient(now) {
             let reasons = self.still_missing(&judgement);
             if !reasons.is_empty() {
                 judgement.candidate = Err(reasons);

@@ -1,8 +1,10 @@
 //! A lab with a network for management beside one for data, under a controller on its head node.
 use crate::common::HEDDLE;
 use crate::common::killed::KilledAtEnd;
-use crate::common::lab::RunningLab;
-use crate::common::until::{LIMIT, until_or_why};
+use crate::common::lab::{RunningLab, row};
+use crate::common::until::{LIMIT, until, until_or_why};
+use directory::reading::current_epoch;
+use inventory::TopologyFile;
 use lab::plan::CONTROL;
 use serde_json::Value;
 use std::fs;
@@ -128,5 +130,91 @@ fn switches_answer_on_the_management_network_only() {
     let kind = refused.unwrap().unwrap_err().kind();
     assert_eq!(kind, ErrorKind::ConnectionRefused);
     assert_eq!(name("10.77.254.2"), "", "its address in the data network");
+    up.down();
+}
+
+#[test]
+fn while_the_main_network_is_torn_the_other_one_gets_new_schedules() {
+    let up = RunningLab::new("torn", &fs::read_to_string(FILE).unwrap());
+    let controller = KilledAtEnd(up.start_controller("controller.log", &["--log", "warn"]));
+    let published = || current_epoch(&up.lab.shared_dir()).unwrap();
+    until_or_why("both networks are published", LIMIT, || {
+        let networks = published().map(|epoch| epoch.topology.networks.len());
+        match networks {
+            Some(1) => Ok(()),
+            other => Err(format!("{other:?} {}", up.controllers_status())),
+        }
+    });
+    up.lab.cut("d0", "d1").unwrap();
+    up.lab.cut("d0", "d2").unwrap();
+    until_or_why("the main network has no tree", LIMIT, || {
+        let status = up.controllers_status();
+        match status.contains("no complete tree") {
+            true => Ok(()),
+            false => Err(status),
+        }
+    });
+    up.lab.move_host("n3", "m0").unwrap();
+    let epoch = until("the moved card is published", || {
+        published().filter(|epoch| epoch.topology.networks["m0"].hosts["n3"].switch == "m0")
+    });
+    let switches = epoch.topology.hosts.values().map(|host| &host.switch);
+    assert_eq!(
+        switches.collect::<Vec<_>>(),
+        ["d0", "d0", "d1", "d1", "d2", "d2"],
+        "as before"
+    );
+    let status = up.controllers_status();
+    assert!(status.contains("no complete tree"), "{status}");
+    drop(controller);
+
+    // A controller that never saw the main network whole.
+    fs::remove_dir_all(up.lab.shared_dir().join("epochs")).unwrap();
+    fs::remove_file(up.lab.shared_dir().join("current")).unwrap();
+    let controller = KilledAtEnd(up.start_controller("again.log", &["--log", "warn"]));
+    let epoch = until("the other network is published", published);
+    assert_eq!(
+        (epoch.topology.name.as_deref(), epoch.topology.hosts.len()),
+        (Some("m0"), 6)
+    );
+    drop(controller);
+    up.down();
+}
+
+/// To heddle a second address of a card is what a tagged VLAN over it is.
+#[test]
+fn addresses_on_the_same_cards_are_a_network_of_their_own_where_they_are_named() {
+    let up = RunningLab::new("alias", &row(&[2, 1], "20M"));
+    let reports = up.path("reports");
+    fs::create_dir(&reports).unwrap();
+    for (number, host) in up.file.hosts.keys().enumerate().skip(1) {
+        let address = format!("10.99.0.{number}/16");
+        up.exec(host, &["ip", "address", "add", &address, "dev", "eth0"]);
+    }
+    for host in up.file.hosts.keys() {
+        let agent = ["agent", "--once", "--listen", "1s", "--format", "json"];
+        let agent = [&[HEDDLE][..], &agent, &["--name", host]].concat();
+        let report = up.exec(host, &agent);
+        fs::write(reports.join(format!("{host}.json")), report).unwrap();
+    }
+    let inventory = up.inventory(
+        "",
+        "networks: {data: {prefix: 10.77.0.0/16}, storage: {prefix: 10.99.0.0/16}}\n",
+    );
+    let more = ["--reports", reports.to_str().unwrap()];
+    until_or_why("both networks", LIMIT, || {
+        let found: Value = serde_json::from_str(&up.discover(&inventory, "json", &more)).unwrap();
+        let switches = vec!["s0", "s1"];
+        match networks(&found) == [("data", switches.clone(), 3), ("storage", switches, 2)] {
+            true => Ok(()),
+            false => Err(found.to_string()),
+        }
+    });
+    let more = [&more[..], &["--network", "storage"]].concat();
+    let storage = up.discover(&inventory, "topology", &more);
+    let storage = TopologyFile::parse("storage", &storage).unwrap();
+    let address = |host: &str| storage.hosts[host].address.unwrap().to_string();
+    assert_eq!([address("n1"), address("n2")], ["10.99.0.1", "10.99.0.2"]);
+    assert_eq!(storage.tree().unwrap().hosts(), 2);
     up.down();
 }

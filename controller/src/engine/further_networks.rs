@@ -78,6 +78,36 @@ impl FurtherNetworks {
         candidate.set_networks(self.main.as_ref(), self.trees.clone());
     }
 
+    /// Their trees while the main network has none: beside its published one, or alone where none of it is
+    /// published.
+    pub(super) fn without_main(
+        &self,
+        settled: Option<&PublishedNetwork>,
+    ) -> Option<EpochCandidate> {
+        let Some(settled) = settled else {
+            return self.alone();
+        };
+        let published = settled.key.name.as_ref()?;
+        if self.main.as_ref().map(|main| &main.name) == Some(published) {
+            let file = Arc::clone(&settled.key);
+            let mut candidate = EpochCandidate::new(Arc::clone(&settled.network), file);
+            self.add_to(&mut candidate);
+            return Some(candidate);
+        }
+        let mut names = self.trees.iter().filter_map(|tree| tree.name.as_ref());
+        names.find(|name| *name == published)?;
+        self.alone()
+    }
+
+    fn alone(&self) -> Option<EpochCandidate> {
+        let (first, others) = self.trees.split_first()?;
+        let mut networks = self.networks.iter();
+        let (network, topology) = networks.find(|(n, _)| first.name.as_ref() == Some(&n.name))?;
+        let mut candidate = EpochCandidate::new(Arc::clone(topology), first.alone());
+        candidate.set_networks(Some(network), others.to_vec());
+        Some(candidate)
+    }
+
     /// The alarms about networks that have no tree now.
     pub(super) fn alarms(&self, published: Option<&PublishedNetwork>) -> Vec<ControllerAlarm> {
         let alarm = |(name, doubts): &(String, Vec<TreeDoubt>)| ControllerAlarm::NoFurtherTree {
