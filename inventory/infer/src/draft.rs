@@ -8,7 +8,7 @@ use crate::crossing_hosts;
 use crate::facts::{Facts, NodeIx};
 use crate::host_addresses::{HostPorts, add_addresses};
 use crate::network_names;
-use crate::networks::networks;
+use crate::networks::{networks, whole};
 use crate::vlans;
 use indexmap::IndexMap;
 use inventory::BitsPerSec;
@@ -247,12 +247,19 @@ fn several_networks(
     let links = &*links;
     let mut alarms = Vec::new();
     if let Some(inventory) = facts.scope.stated {
+        if networks.is_empty() && inventory.networks.len() > 1 {
+            networks.push(whole(nodes, links, roots));
+        }
         alarms = network_names::named(&inventory.networks, facts, links, &mut networks);
     }
     if !networks.is_empty() {
-        alarms.extend(vlans::sharing(&networks));
         let ports = HostPorts::new(facts, links);
-        alarms.extend(add_addresses(facts, &ports, &mut networks));
+        let about_addresses = add_addresses(facts, &ports, &mut networks);
+        network_names::add_hosts(&mut networks);
+        if !networks.is_empty() {
+            alarms.extend(about_addresses);
+        }
+        alarms.extend(vlans::sharing(&networks));
         alarms.extend(crossing_hosts::bridging(facts, &ports, &networks));
     }
     (networks, alarms)

@@ -1,8 +1,8 @@
 //! The addresses of hosts' cards where there are several networks: an agent reports them, or a switch learned
-//! a station at the host's port and an ARP table has the station's address.
+//! a station at the host's port and an ARP table, or an agent, has the station's address.
 //!
 //! Source: own. Input: networks, links, agents' reports, forwarding databases, ARP tables. Guarantee: an
-//! address by ARP is in the stated prefix of its network; no two hosts of a network have one address; where
+//! address is in the stated prefix of its network; no two hosts of a network have one address; where
 //! several stations are at a host's port and none is known to be the host's, it has none. Cost: one pass over
 //! ARP tables, and one over the stations at hosts' ports, only where there are several networks.
 use crate::facts::{Facts, NodeIx};
@@ -50,23 +50,21 @@ pub(crate) fn add_addresses(
     ports: &HostPorts<'_>,
     networks: &mut [Network],
 ) -> Vec<Alarm> {
-    let (reports, resolved) = (AddressLookup::new(facts.views), resolved(facts));
+    let (reports, by_station) = (AddressLookup::new(facts.views), by_station(facts));
     let mut alarms = Vec::new();
     for network in networks {
         let mut hosts: BTreeMap<IpAddr, BTreeSet<&String>> = BTreeMap::new();
         let carrying = ports.of(network).filter(|(_, link)| link.carries_frames());
         for (host, link) in carrying {
-            // IPv4 before IPv6, and then the lowest, as of an agent's card.
-            let by_arp = || resolved.get(&station(facts, *host, link)?);
-            let is_own = |ip: &&IpAddr| network.prefix.is_none_or(|prefix| prefix.contains(*ip));
+            let is_own = |ip: &IpAddr| network.prefix.is_none_or(|prefix| prefix.contains(ip));
             let own: Vec<IpAddr> = match reports.of(&link.b, &link.b_port) {
-                Some((address, _)) => vec![address],
-                None => by_arp()
-                    .into_iter()
-                    .flatten()
-                    .filter(is_own)
-                    .copied()
-                    .collect(),
+                Some((address, _)) if is_own(&address) => vec![address],
+                _ => {
+                    // IPv4 before IPv6, and then the lowest, as of an agent's card.
+                    let station = station(facts, *host, link);
+                    let all = station.and_then(|mac| by_station.get(&mac)).into_iter();
+                    all.flatten().filter(|ip| is_own(ip)).copied().collect()
+                }
             };
             for address in own {
                 hosts.entry(address).or_default().insert(&link.b);
@@ -90,17 +88,25 @@ pub(crate) fn add_addresses(
     alarms
 }
 
-/// The addresses of each station, by the ARP tables of all devices.
-fn resolved(facts: &Facts<'_>) -> HashMap<Mac, BTreeSet<IpAddr>> {
-    let mut resolved: HashMap<Mac, BTreeSet<IpAddr>> = HashMap::new();
-    let rows = facts
-        .views
-        .values()
-        .flat_map(|view| view.arp.iter().flatten());
-    for row in rows.filter(|row| is_reached_from_elsewhere(&(row.ip, u8::MAX))) {
-        resolved.entry(row.mac).or_default().insert(row.ip);
+/// The addresses of each station, by the ARP tables of all devices, and by the agents of hosts.
+fn by_station(facts: &Facts<'_>) -> HashMap<Mac, BTreeSet<IpAddr>> {
+    let views = || facts.views.values();
+    let rows = views().flat_map(|view| view.arp.iter().flatten());
+    let resolved = rows.map(|row| (row.mac, (row.ip, u8::MAX)));
+    let cards = views().flat_map(|view| view.host.iter().flat_map(|report| &report.nics));
+    let reported = cards.flat_map(|card| {
+        let addresses = card.addresses.iter().copied();
+        card.mac
+            .into_iter()
+            .flat_map(move |mac| addresses.clone().map(move |own| (mac, own)))
+    });
+    let mut by_station: HashMap<Mac, BTreeSet<IpAddr>> = HashMap::new();
+    for (mac, address) in resolved.chain(reported) {
+        if is_reached_from_elsewhere(&address) {
+            by_station.entry(mac).or_default().insert(address.0);
+        }
     }
-    resolved
+    by_station
 }
 
 /// The stations that the switch learned at a host's port.

@@ -1,8 +1,9 @@
 //! The names that an operator gives networks by the prefixes of their addresses.
 //!
 //! Source: own. Input: networks, ARP tables, what agents say of hosts' cards. Guarantee: a stated name
-//! goes to the network with the most addresses of its prefix, and to one only. Cost: one pass over ARP
-//! tables and forwarding databases, only where an operator names networks.
+//! goes to the network with the most addresses of its prefix, and to one only. If that network has another
+//! name already, both are on the same cards: tagged VLANs, or several addresses of one card. Cost: one pass
+//! over ARP tables and forwarding databases, only where an operator names networks.
 use crate::facts::Facts;
 use crate::host_addresses::{self, HostPorts};
 use indexmap::IndexMap;
@@ -15,12 +16,13 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 
-/// Names the networks, and gives an alarm for each stated one of which no address is seen.
+/// Names the networks, and adds those on the cards of others, without hosts yet. Gives an alarm for each
+/// stated one of which no address is seen.
 pub(crate) fn named(
     stated: &IndexMap<String, StatedNetwork>,
     facts: &Facts<'_>,
     links: &[Link],
-    networks: &mut [Network],
+    networks: &mut Vec<Network>,
 ) -> Vec<Alarm> {
     if stated.is_empty() {
         return Vec::new();
@@ -58,7 +60,7 @@ pub(crate) fn named(
     matches.sort();
     let mut taken: HashSet<&String> = HashSet::new();
     let mut is_named = vec![false; networks.len()];
-    for (Reverse(count), number, name) in matches {
+    for &(Reverse(count), number, name) in &matches {
         if count > 0 && !is_named[number] && taken.insert(name) {
             is_named[number] = true;
             let network = &mut networks[number];
@@ -66,7 +68,30 @@ pub(crate) fn named(
             network.prefix = Some(stated[name].prefix);
         }
     }
+    for (Reverse(count), number, name) in matches {
+        // One address may be a wrong ARP row.
+        if count > 1 && taken.insert(name) {
+            networks.push(Network {
+                name: name.clone(),
+                prefix: Some(stated[name].prefix),
+                hosts: Vec::new(),
+                ..networks[number].clone()
+            });
+        }
+    }
     alarms
+}
+
+/// Gives the networks on the cards of others the hosts with an address there. Those of less than two hosts
+/// are left out; where one network is left, there are not several.
+pub(crate) fn add_hosts(networks: &mut Vec<Network>) {
+    for network in networks.iter_mut().filter(|n| n.hosts.is_empty()) {
+        network.hosts = network.addresses.keys().cloned().collect();
+    }
+    networks.retain(|network| network.hosts.len() > 1);
+    if networks.len() < 2 {
+        networks.clear();
+    }
 }
 
 /// The stations with each address, by ARP tables and agents.

@@ -227,6 +227,26 @@ pub(crate) fn networks(
     networks
 }
 
+/// The only network, as one of several that share its cards.
+pub(crate) fn whole(nodes: &[Node], links: &[Link], roots: &[String]) -> Network {
+    let carrying = links.iter().filter(|link| link.carries_frames());
+    let linked: HashSet<&str> = carrying.map(|link| link.b.as_str()).collect();
+    let (hosts, switches): (Vec<_>, Vec<_>) =
+        (nodes.iter()).partition(|node| node.kind == NodeKind::Host);
+    let hosts = hosts
+        .into_iter()
+        .filter(|host| linked.contains(host.name.as_str()));
+    let network = Network {
+        switches: switches.into_iter().map(|node| node.name.clone()).collect(),
+        hosts: hosts.map(|node| node.name.clone()).collect(),
+        ..Network::default()
+    };
+    let mut networks = [network];
+    name_by_roots(&mut networks, roots);
+    let [network] = networks;
+    network
+}
+
 /// The switch's port at a host's link.
 pub(crate) fn switch_port(facts: &Facts<'_>, link: &Link) -> Option<DevicePortIx> {
     let device = facts.device_of(facts.node_named(&link.a)?)?;

@@ -36,18 +36,18 @@ pub(crate) fn mark_links(facts: &Facts<'_>, networks: &[Network], links: &mut [L
 
 /// An alarm for each network that shares switches with others.
 pub(crate) fn sharing(networks: &[Network]) -> Vec<Alarm> {
-    let alarm = |network: &Network| {
+    let alarms = networks.iter().filter_map(|network| {
         let has_own =
             |other: &&Network| other.switches.iter().any(|s| network.switches.contains(s));
         let others = networks.iter().filter(|other| other.name != network.name);
         let others = others.filter(has_own).map(|other| other.name.clone());
-        Alarm {
+        let others: Vec<String> = others.collect();
+        (!others.is_empty()).then(|| Alarm {
             subject: AlarmSubject::OneNetwork(network.name.clone()),
-            kind: AlarmKind::NetworkShares(others.collect()),
-        }
-    };
-    let sharing = networks.iter().filter(|n| !n.vlans.is_empty());
-    sharing.map(alarm).collect()
+            kind: AlarmKind::NetworkShares(others),
+        })
+    });
+    alarms.collect()
 }
 
 fn port_vlan(facts: &Facts<'_>, link: &Link) -> Option<u16> {

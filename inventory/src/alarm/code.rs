@@ -120,7 +120,7 @@ alarm_codes! {
     AddressShared "address-shared" Warning "Several hosts of a network have one address." "Give each card its own.";
     HostBridges "host-bridges" Warning "A host passes frames from one network to another." "Remove the bridge between its cards.";
     HostRoutes "host-routes" Warning "A host passes packets from one network to another." "Expect no schedules across it.";
-    NetworkShares "network-shares" Info "Networks are VLANs on the same switches." "Expect their loads to add up.";
+    NetworkShares "network-shares" Info "Networks are on the same switches: VLANs, or addresses of one card." "Expect their loads to add up.";
     // The controller's work.
     NoTree "no-tree" Error "There is no whole tree to plan on; the epoch stays." "Remove the reasons that it names.";
     NoFurtherTree "no-further-tree" Warning "A further network has no whole tree." "Remove the reasons that it names.";

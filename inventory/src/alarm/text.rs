@@ -468,8 +468,7 @@ sentences! { |about, f|
     ),
     AlarmKind::NetworkShares(others) => write!(
         f,
-        "network \"{about}\": shares switches and cables with {} by VLANs; what all carry adds up \
-         there, and the schedules of each are planned as if it were alone",
+        "network \"{about}\": shares switches and cables with {}; what all carry adds up there, and the schedules of each are planned as if it were alone",
         short_list(others.iter().map(String::as_str))
     ),
 }

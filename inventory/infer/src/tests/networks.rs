@@ -416,7 +416,7 @@ fn vlans_on_the_same_cables_are_networks_with_states_of_their_own() {
     let alarms: Vec<String> = topology.alarms.iter().map(ToString::to_string).collect();
     let shares = |a: &str, b: &str| {
         format!(
-            "network \"d1-vlan{a}\": shares switches and cables with d1-vlan{b} by VLANs; what all carry \
+            "network \"d1-vlan{a}\": shares switches and cables with d1-vlan{b}; what all carry \
              adds up there, and the schedules of each are planned as if it were alone"
         )
     };
@@ -429,4 +429,59 @@ fn cards_on_ports_of_which_a_switch_tells_no_vlan_are_of_one_network() {
     let mut fixture = two_vlans();
     fixture.view("d2").bridge.as_mut().unwrap().vlans.clear();
     assert_eq!(networks(&fixture.infer()), []);
+}
+
+/// The agent of each host reports a tagged VLAN over the card that the switch learned.
+#[test]
+fn networks_whose_addresses_are_on_the_same_cards_are_named_by_an_operator() {
+    let mut fixture = InferenceFixture::new(&["s0"], "{n0: {}, n1: {}, n2: {}}");
+    for (number, host) in (1..).zip(["n0", "n1", "n2"]) {
+        fixture.host(host, "s0", number);
+        fixture.learns("s0", number, host_mac(host));
+        let card = |name: &str, address: &str| Nic {
+            name: name.to_owned(),
+            mac: Some(host_mac(host)),
+            addresses: vec![(address.parse().unwrap(), 16)],
+            up: true,
+            ..Nic::default()
+        };
+        let mut nics = vec![card("eth0", &format!("10.1.0.{number}"))];
+        if host != "n2" {
+            nics.push(card("eth0.20", &format!("10.2.0.{number}")));
+        }
+        let report = HostReport {
+            host: host.to_owned(),
+            nics,
+            ..HostReport::default()
+        };
+        fixture.views.entry(host.to_owned()).or_default().host = Some(report);
+    }
+    assert_eq!(infer(&fixture.inventory, &fixture.views).networks, []);
+    for (name, prefix) in [("data", "10.1.0.0/16"), ("storage", "10.2.0.0/16")] {
+        let prefix = prefix.parse().unwrap();
+        let stated = &mut fixture.inventory.networks;
+        stated.insert(name.to_owned(), StatedNetwork { prefix });
+    }
+    let topology = infer(&fixture.inventory, &fixture.views);
+    assert_eq!(
+        networks(&topology),
+        [("data".into(), 1, 3), ("storage".into(), 1, 2)]
+    );
+    let of = |name| topology.in_network(name).unwrap();
+    assert_eq!(of("data").tree().unwrap().hosts(), 3);
+    assert_eq!(of("storage").tree().unwrap().hosts(), 2);
+    let address = |n: usize| topology.networks[n].addresses_of("n1")[0].to_string();
+    assert_eq!([address(0), address(1)], ["10.1.0.2", "10.2.0.2"]);
+    let codes: Vec<_> = topology
+        .alarms
+        .iter()
+        .map(|alarm| alarm.to_string())
+        .collect();
+    assert!(
+        codes
+            .iter()
+            .all(|alarm| alarm.contains("shares switches and cables with")),
+        "{codes:?}"
+    );
+    assert_eq!(codes.len(), 2);
 }
