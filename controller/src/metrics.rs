@@ -92,6 +92,14 @@ fn alarms(out: &mut PrometheusText, s: &Snapshot, figures: &ControllerFigures) {
         let of_severity = s.alarms.iter().filter(|a| a.severity == severity);
         out_alarms.sample([name], of_severity.count());
     }
+    let mut by_code: BTreeMap<&str, usize> = BTreeMap::new();
+    for alarm in &s.alarms {
+        *by_code.entry(alarm.code.name()).or_default() += 1;
+    }
+    let out_codes = out.family(&f::ALARM_CODES);
+    for (code, count) in by_code {
+        out_codes.sample([code], count);
+    }
     let out_events = out.family(&f::EVENTS);
     for (level, name) in [
         (EventLevel::Info, "info"),

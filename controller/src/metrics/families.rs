@@ -66,6 +66,7 @@ families! {
     EPOCH_PHASES: Gauge "heddle_epoch_phases" [] "Phases of the all-to-all among all hosts", "What does this cabling cost?";
     EPOCH_STAGE: Gauge "heddle_epoch_stage_seconds" ["stage"] "Time from the first sign of the last change to the end of a stage (inferred, believed, planned, published, taken_up)", "Where did the time of the last change go?";
     ALARMS: Gauge "heddle_alarms" ["severity"] "Alarms that stand, without those that follow from others (info, warning, error)", "Must somebody look?";
+    ALARM_CODES: Gauge "heddle_alarms_by_code" ["code"] "The same by their codes (docs/alarms.md)", "What is it about?";
     EVENTS: Counter "heddle_events_total" ["level"] "Messages to operators (info, warning, error)", "Is it restless?";
     SNMP_DURATION: Histogram "heddle_snmp_request_duration_seconds" [] "Time of answered SNMP requests of sessions, to all switches, with their repetitions", "How quick are the switches?";
     SNMP_ANSWERS: Counter "heddle_snmp_answers_total" ["switch"] "Answered SNMP requests", "How much is a switch asked?";

@@ -10,9 +10,10 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 /// Some of the lines, one of each sort.
-const LINES: [&str; 19] = [
+const LINES: [&str; 20] = [
     "heddle_epoch 7",
     "heddle_alarms{severity=\"error\"} 1",
+    "heddle_alarms_by_code{code=\"no-tree\"} 1",
     "heddle_events_total{level=\"warning\"} 3",
     "heddle_switch_up{switch=\"s\\\"0\\\\\"} 1",
     "heddle_port_receive_bytes_total{switch=\"s0\",port=\"swp1\"} 18446744073709551616",
@@ -97,6 +98,7 @@ pub(super) fn snapshot() -> Snapshot {
         ..AgentStatus::default()
     };
     let alarm = api::AlarmLine {
+        code: inventory::alarm::code::AlarmCode::NoTree,
         severity: AlarmSeverity::Error,
         ..api::AlarmLine::default()
     };

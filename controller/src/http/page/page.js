@@ -203,6 +203,7 @@ function showAlarms(alarms) {
     const item = document.createElement("li");
     item.textContent = visible(alarm.text);
     item.className = alarm.severity;
+    item.title = alarm.code;
     return item;
   });
   $("#alarms ul").replaceChildren(...items);
