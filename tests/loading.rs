@@ -75,6 +75,8 @@ fn set(command: &mut Command, mpi: &str) {
         let (name, value) = setting.split_once('=').expect("a name and a value");
         command.env(format!("OMPI_MCA_{name}"), value);
     }
+    // Otherwise the other ranks wait for one that died.
+    command.env("SLURM_KILL_BAD_EXIT", "1");
     command.envs([
         ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
         ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
@@ -257,11 +259,11 @@ fn slurm_exports_it() {
 #[test]
 fn slurm_exports_it_to_ranks_of_the_fetched_libraries() {
     for mpi in ["intel", "intel-abi", "mpich5", "mpich5-abi", "openmpi5"] {
-        // These libraries have time limits of their own, and a virtual machine may stop for seconds.
-        if let Err(problem) = served_under_srun(mpi) {
-            eprintln!("{mpi}, once more: {problem}");
-            served_under_srun(mpi).unwrap();
-        }
+        // On a busy machine MPICH 5.0 dies in some MPI_Inits under Slurm's PMI-2, also without heddle: what a
+        // rank says of its addresses is longer than Slurm takes.
+        let mut tries =
+            (0..TRIES).map(|_| served_under_srun(mpi).inspect_err(|e| eprintln!("{e}")));
+        assert!(tries.any(|served| served.is_ok()), "{mpi}");
     }
 }
 

@@ -58,6 +58,16 @@ pub(crate) fn named(
         }
     }
     matches.sort();
+    name(stated, matches, networks);
+    alarms
+}
+
+/// Gives names by the number of addresses of each stated network in each of the networks.
+fn name(
+    stated: &IndexMap<String, StatedNetwork>,
+    matches: Vec<(Reverse<usize>, usize, &String)>,
+    networks: &mut Vec<Network>,
+) {
     let mut taken: HashSet<&String> = HashSet::new();
     let mut is_named = vec![false; networks.len()];
     for &(Reverse(count), number, name) in &matches {
@@ -79,7 +89,6 @@ pub(crate) fn named(
             });
         }
     }
-    alarms
 }
 
 /// Gives the networks on the cards of others the hosts with an address there. Those of less than two hosts
