@@ -16,6 +16,7 @@ use crate::synchronization::SyncKind;
 use crate::synchronization::scheme::{SyncScheme, SyncSchemeError};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
+use std::io::{self, Write};
 
 /// An all-to-all with more hosts is refused. Its 16.8 million messages make a file of some hundred
 /// megabytes.
@@ -95,6 +96,21 @@ struct AllgatherJson<Name> {
 /// If a message names a host number beyond `hosts`; planners and readers never make such a
 /// schedule.
 pub fn write_alltoall(plan: &AlltoallSchedule) -> String {
+    line(&alltoall_json(plan))
+}
+
+/// [`write_alltoall`] if [`read`] takes it.
+///
+/// # Errors
+/// [`JsonError`] for a text of more than [`MAX_BYTES`].
+///
+/// # Panics
+/// As [`write_alltoall`].
+pub fn write_readable_alltoall(plan: &AlltoallSchedule) -> Result<String, JsonError> {
+    line_within(&alltoall_json(plan), MAX_BYTES)
+}
+
+fn alltoall_json(plan: &AlltoallSchedule) -> AlltoallJson<&str> {
     let name = |h: u32| plan.hosts[h as usize].as_str();
     let ends = |m: Message| (name(m.src), name(m.dst));
     let sync = |s: &Synchronization| SyncJson {
@@ -104,7 +120,7 @@ pub fn write_alltoall(plan: &AlltoallSchedule) -> String {
         to: name(s.to),
     };
     let bound = &plan.bound;
-    line(&AlltoallJson {
+    AlltoallJson {
         collective: "alltoall",
         algorithm: plan.algorithm.name(),
         hosts: plan.hosts.iter().map(String::as_str).collect(),
@@ -121,7 +137,7 @@ pub fn write_alltoall(plan: &AlltoallSchedule) -> String {
             .collect(),
         sync: Some(plan.scheme.to_string()),
         syncs: plan.syncs.iter().map(sync).collect(),
-    })
+    }
 }
 
 /// An allgather as one line of JSON.
@@ -146,6 +162,38 @@ fn line(value: &impl Serialize) -> String {
     serde_json::to_string(value)
         .unwrap_or_else(|e| unreachable!("names and numbers always serialize: {e}"))
         + "\n"
+}
+
+/// A line of at most so many octets.
+fn line_within(value: &impl Serialize, most: u64) -> Result<String, JsonError> {
+    let mut line = LimitedText {
+        text: Vec::new(),
+        most,
+    };
+    let written = serde_json::to_writer(&mut line, value)
+        .and_then(|()| line.write_all(b"\n").map_err(serde_json::Error::io));
+    written.map_err(|_| JsonError(format!("longer than {most} octets")))?;
+    String::from_utf8(line.text).map_err(|e| JsonError(e.to_string()))
+}
+
+/// A text that refuses to grow beyond a length.
+struct LimitedText {
+    text: Vec<u8>,
+    most: u64,
+}
+
+impl Write for LimitedText {
+    fn write(&mut self, part: &[u8]) -> io::Result<usize> {
+        if (self.text.len() + part.len()) as u64 > self.most {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.text.extend_from_slice(part);
+        Ok(part.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Reads a schedule of either collective.
@@ -352,6 +400,17 @@ mod tests {
             "{\"collective\":\"allgather\",\"algorithm\":\"lr3\",\"ring\":[\"n0\",\"n2\",\"n1\"],\
              \"longest_path\":2,\"contention_free\":true}\n"
         );
+    }
+
+    #[test]
+    fn writes_nothing_that_is_too_long_to_be_read() {
+        let plan = alltoall::plan(&star(&[2, 1]), SyncKind::Receiver);
+        let text = write_alltoall(&plan);
+        assert_eq!(write_readable_alltoall(&plan), Ok(text.clone()));
+        let within = |most| line_within(&alltoall_json(&plan), most);
+        assert_eq!(within(text.len() as u64), Ok(text.clone()));
+        let refused = within(text.len() as u64 - 1).unwrap_err();
+        assert_eq!(refused.0, format!("longer than {} octets", text.len() - 1));
     }
 
     #[test]

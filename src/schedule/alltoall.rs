@@ -7,7 +7,9 @@ use crate::output::print;
 use anyhow::{Context, bail};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use inventory::{TopologyFile, Tree, counted};
-use schedules::alltoall::{AlltoallAlgorithm, AlltoallSchedule, plan_as, plan_reduced};
+use schedules::alltoall::{
+    AlltoallAlgorithm, AlltoallSchedule, MINIMAL_HOSTS, plan_as, plan_reduced,
+};
 use schedules::bound::PhaseBound;
 use schedules::lg::{self, ClusterPartition, LG, LgSchedule};
 use schedules::synchronization::dummy::dummies;
@@ -90,10 +92,16 @@ pub(super) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         plan
     };
     print(&match args.common.format {
-        ScheduleFormat::Json => json::write_alltoall(&plan),
+        ScheduleFormat::Json => json::write_readable_alltoall(&plan).with_context(|| {
+            let file = args.common.topology.path.display();
+            format!(
+                "{file}: heddle verify could not read this schedule, so it is not printed; \
+                     --sync dummy needs no tokens"
+            )
+        })?,
         ScheduleFormat::Svg => drawn::alltoall(&tree, &heading(&tree, &topology), &plan),
         ScheduleFormat::C => program::alltoall(&tree, &plan),
-        ScheduleFormat::Text => summary(&tree, &topology, &plan),
+        ScheduleFormat::Text => summary(&tree, &topology, &plan, reduction),
     })
 }
 
@@ -158,7 +166,12 @@ fn heading(tree: &Tree, topology: &TopologyFile) -> String {
     format!("all-to-all among {}", size(tree, topology))
 }
 
-fn summary(tree: &Tree, topology: &TopologyFile, plan: &AlltoallSchedule) -> String {
+fn summary(
+    tree: &Tree,
+    topology: &TopologyFile,
+    plan: &AlltoallSchedule,
+    own: SyncReduction,
+) -> String {
     let PhaseBound {
         edge: (from, to),
         load,
@@ -191,7 +204,7 @@ fn summary(tree: &Tree, topology: &TopologyFile, plan: &AlltoallSchedule) -> Str
             messages(plan.messages()),
             pace(tree, plan)
         ),
-        format!("sync          {}: {}", plan.scheme, sync(tree, plan)),
+        format!("sync          {}: {}", plan.scheme, sync(tree, plan, own)),
     ];
     if plan.algorithm == AlltoallAlgorithm::Aapc
         && AlltoallAlgorithm::faster_for(tree) == AlltoallAlgorithm::Capacity
@@ -215,8 +228,8 @@ fn pace(tree: &Tree, plan: &AlltoallSchedule) -> String {
     }
 }
 
-/// The tokens, barriers and filler messages of the scheme.
-fn sync(tree: &Tree, plan: &AlltoallSchedule) -> String {
+/// The tokens, barriers and filler messages of the scheme, of which the plan has its `own` reduction.
+fn sync(tree: &Tree, plan: &AlltoallSchedule, own: SyncReduction) -> String {
     let scheme = plan.scheme;
     let barriers = (0..plan.phases.len())
         .filter(|&phase| scheme.barrier_before(phase))
@@ -227,6 +240,9 @@ fn sync(tree: &Tree, plan: &AlltoallSchedule) -> String {
     }
     if scheme.tokens() != SyncKind::None {
         let number = |reduction| {
+            if reduction == own {
+                return plan.syncs.len();
+            }
             scheme
                 .syncs(
                     tree,
@@ -236,10 +252,14 @@ fn sync(tree: &Tree, plan: &AlltoallSchedule) -> String {
                 )
                 .len()
         };
-        let (chain, minimal) = (number(SyncReduction::Chain), number(SyncReduction::Minimal));
+        let tokens = counted(plan.syncs.len(), "token");
+        let chain = number(SyncReduction::Chain);
+        // The minimal set of more hosts takes longer than their plan.
+        let minimal = (own == SyncReduction::Minimal || tree.hosts() <= MINIMAL_HOSTS)
+            .then(|| format!(", {} minimal", number(SyncReduction::Minimal)));
         parts.push(format!(
-            "{} in this plan; {chain} chained, {minimal} minimal",
-            counted(plan.syncs.len(), "token")
+            "{tokens} in this plan; {chain} chained{}",
+            minimal.unwrap_or_default()
         ));
     }
     if scheme.mechanism() == SyncMechanism::Dummy {
