@@ -17,7 +17,7 @@ struct SmallNetwork {
     alarms: usize,
 }
 
-const NETWORKS: [SmallNetwork; 39] = [
+const NETWORKS: [SmallNetwork; 40] = [
     SmallNetwork {
         folder: "own-name-of-a-neighbour",
         cables: &[
@@ -145,6 +145,14 @@ const NETWORKS: [SmallNetwork; 39] = [
         cables: &[
             "mt-a ether1 - mt-b ether2 certain unknown",
             "mt-a ether2 - mt-b ether1 certain unknown",
+        ],
+        alarms: 0,
+    },
+    SmallNetwork {
+        folder: "cable-for-each-vlan",
+        cables: &[
+            "pv-a ge7 - pv-b ge5 inferred unknown",
+            "pv-a ge8 - pv-b ge6 inferred unknown",
         ],
         alarms: 0,
     },

@@ -239,10 +239,7 @@ mod tests {
             card("eth0", 2, &["fd00::1"]),
         ]);
         assert_eq!(AddressLookup::new(&all).of("n0", ""), None);
-        let row = FdbEntry {
-            mac: Mac([2, 0, 0, 0, 0, 2]),
-            port: 1,
-        };
+        let row = FdbEntry::new(Mac([2, 0, 0, 0, 0, 2]), 1);
         all.insert(
             "s0".into(),
             DeviceView {

@@ -337,6 +337,26 @@ pub struct FdbEntry {
     pub mac: Mac,
     /// dot1dBasePort behind which it was seen.
     pub port: u32,
+    /// dot1qFdbId of the database that says so, or the VLAN of a context, if others have the station behind
+    /// other ports; else 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub database: u32,
+}
+
+impl FdbEntry {
+    /// A row of the one database that a bridge has.
+    pub const fn new(mac: Mac, port: u32) -> FdbEntry {
+        FdbEntry {
+            mac,
+            port,
+            database: 0,
+        }
+    }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// One row of ipNetToMediaTable or ipNetToPhysicalTable.

@@ -45,7 +45,13 @@ pub(super) fn merge_contexts(contexts: &[RecordedContext]) -> MergedContexts {
         bridge
             .instances
             .extend(vlan.and_then(|vlan| tree_of(vlan, &bridge)));
-        joined.take(bridge, fdb::read(answers), i == 0);
+        let mut rows = fdb::read(answers);
+        // Without an id of its own, a context is the database of its VLAN.
+        let vlan = u32::from(vlan.unwrap_or_default());
+        rows.iter_mut()
+            .filter(|row| row.database == 0)
+            .for_each(|row| row.database = vlan);
+        joined.take(bridge, rows, i == 0);
     }
     joined.finish()
 }
@@ -154,7 +160,7 @@ impl ContextMerge {
             .collect();
         MergedContexts {
             bridge: self.bridge,
-            fdb: self.fdb.into_iter().collect(),
+            fdb: fdb::joined(self.fdb),
             torn,
         }
     }
@@ -236,10 +242,7 @@ mod tests {
                 tree(20, &[(102, Blocking), (103, Forwarding)])
             ]
         );
-        let entry = |n, port| FdbEntry {
-            mac: Mac([2, 0, 0, 0, 0, n]),
-            port,
-        };
+        let entry = |n, port| FdbEntry::new(Mac([2, 0, 0, 0, 0, n]), port);
         assert_eq!(
             fdb,
             [

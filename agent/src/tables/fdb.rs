@@ -1,6 +1,6 @@
 //! The forwarding database: BRIDGE-MIB dot1dTpFdbTable (RFC 4188) and Q-BRIDGE-MIB dot1qTpFdbTable
 //! (RFC 4363). Many devices fill only one of them, or leave columns out of one. Both are read,
-//! compared and joined.
+//! compared and joined. A row keeps the id of its database only if others have the station elsewhere.
 use super::{TableObjects, mac_of_index, number};
 use crate::walk::WalkAnswers;
 use inventory::Mac;
@@ -35,10 +35,38 @@ pub(crate) fn read(answers: &WalkAnswers) -> Vec<FdbEntry> {
             let learned =
                 number(answers.cell(status, index)).map_or(!own.contains(&mac), |s| s == LEARNED);
             let port = number(Some(value)).filter(|&p| p != 0 && learned)?;
-            Some(FdbEntry { mac, port })
+            let database = match before {
+                0 => 0,
+                _ => *index.first()?,
+            };
+            Some(FdbEntry {
+                mac,
+                port,
+                database,
+            })
         })
     });
-    rows.collect::<BTreeSet<_>>().into_iter().collect()
+    joined(rows.collect())
+}
+
+/// Each station once behind each port, but in each database if it is behind several ports.
+pub(crate) fn joined(rows: BTreeSet<FdbEntry>) -> Vec<FdbEntry> {
+    let rows: Vec<FdbEntry> = rows.into_iter().collect();
+    let mut all = Vec::with_capacity(rows.len());
+    for station in rows.chunk_by(|a, b| a.mac == b.mac) {
+        let ports = station.chunk_by(|a, b| a.port == b.port);
+        let is_in_one_place = ports.clone().count() == 1;
+        for rows in ports {
+            match rows.iter().any(|row| row.database != 0) && !is_in_one_place {
+                true => all.extend(rows.iter().filter(|row| row.database != 0)),
+                false => all.push(FdbEntry {
+                    database: 0,
+                    ..rows[0]
+                }),
+            }
+        }
+    }
+    all
 }
 
 /// The addresses that either table marks as the switch's own. If the other table omits their
@@ -75,10 +103,7 @@ mod tests {
                 Value::Integer(6),
             ),
         ]));
-        let entry = |n, port| FdbEntry {
-            mac: Mac([2, 0, 0, 0, 0, n]),
-            port,
-        };
+        let entry = |n, port| FdbEntry::new(Mac([2, 0, 0, 0, 0, n]), port);
         assert_eq!(entries, [entry(1, 4), entry(3, 6)]);
     }
 
@@ -109,11 +134,12 @@ mod tests {
                 Value::Integer(7),
             ),
         ]));
-        let entry = |n, port| FdbEntry {
+        let entry = |n, port, database| FdbEntry {
             mac: Mac([2, 0, 0, 0, 0, n]),
             port,
+            database,
         };
-        assert_eq!(entries, [entry(2, 5), entry(3, 6), entry(3, 7)]);
+        assert_eq!(entries, [entry(2, 5, 0), entry(3, 6, 10), entry(3, 7, 20)]);
     }
 
     #[test]

@@ -134,10 +134,7 @@ impl InferenceFixture {
         self.view(switch)
             .fdb
             .get_or_insert_default()
-            .push(FdbEntry {
-                mac,
-                port: 20 + u32::from(port),
-            });
+            .push(FdbEntry::new(mac, 20 + u32::from(port)));
     }
 
     fn infer(&self) -> Topology {

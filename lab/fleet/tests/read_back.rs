@@ -12,6 +12,7 @@ use inventory::{BitsPerSec, Mac};
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option;
 use proptest::prelude::*;
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -228,6 +229,21 @@ fn bridge() -> impl Strategy<Value = BridgeTable> {
         })
 }
 
+/// Rows, of which those of a station behind several ports are in databases of their own.
+fn in_databases(stations: BTreeSet<(Mac, u32)>) -> Vec<FdbEntry> {
+    let stations: Vec<(Mac, u32)> = stations.into_iter().collect();
+    let of_one = stations.chunk_by(|a, b| a.0 == b.0);
+    let rows = of_one.flat_map(|station| {
+        let is_in_one_place = station.len() == 1;
+        let numbered = station.iter().zip(10..);
+        numbered.map(move |((mac, port), id)| FdbEntry {
+            database: if is_in_one_place { 0 } else { id },
+            ..FdbEntry::new(*mac, *port)
+        })
+    });
+    rows.collect()
+}
+
 fn view() -> impl Strategy<Value = DeviceView> {
     let system = (word(), word(), 0..u32::MAX / 2, option::of(0u32..127)).prop_map(
         |(name, descr, uptime, services)| SystemGroup {
@@ -237,11 +253,7 @@ fn view() -> impl Strategy<Value = DeviceView> {
             services,
         },
     );
-    let fdb = btree_set(
-        (mac(), 1u32..100).prop_map(|(mac, port)| FdbEntry { mac, port }),
-        0..200,
-    )
-    .prop_map(|e| e.into_iter().collect());
+    let fdb = btree_set((mac(), 1u32..100), 0..200).prop_map(in_databases);
     let arp = btree_set(
         (address(), mac()).prop_map(|(ip, mac)| ArpEntry { ip, mac }),
         0..20,

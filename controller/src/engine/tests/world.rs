@@ -526,10 +526,7 @@ impl SimulatedDevice {
     }
 
     fn stations(&self) -> Vec<FdbEntry> {
-        let row = |(host, port): (&String, &u32)| FdbEntry {
-            mac: mac(host),
-            port: *port,
-        };
+        let row = |(host, port): (&String, &u32)| FdbEntry::new(mac(host), *port);
         self.learned.iter().map(row).collect()
     }
 

@@ -3,7 +3,7 @@ use super::port_names::LldpPorts;
 use super::ports::{PortIx, PortTable};
 use inventory::Mac;
 use inventory::observation::FdbEntry;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The port behind which each station is. Members of an aggregate count as the aggregate.
 #[derive(Debug, Default)]
@@ -12,6 +12,8 @@ pub(crate) struct LearnedStations {
     by_mac: Vec<(Mac, PortIx)>,
     /// In the order of ports, and of addresses at each port.
     by_port: Vec<(PortIx, Mac)>,
+    /// Stations that databases have behind different ports: the id of the database, and the one port there.
+    by_database: Vec<(u32, Mac, PortIx)>,
 }
 
 /// What the numbers of ports in a forwarding database are.
@@ -67,6 +69,17 @@ impl LearnedStations {
             let port = numbering.port(number, ports, lldp)?;
             ports[port].up.then(|| ports.whole(port))
         };
+        let mut of_one: BTreeMap<(u32, Mac), BTreeSet<PortIx>> = BTreeMap::new();
+        for row in rows.iter().filter(|row| row.database != 0) {
+            if let Some(port) = living(row.port) {
+                let ports = of_one.entry((row.database, row.mac)).or_default();
+                ports.insert(port);
+            }
+        }
+        let of_one = of_one.into_iter().filter(|(_, ports)| ports.len() == 1);
+        let by_database = of_one
+            .flat_map(|((database, mac), ports)| ports.into_iter().map(move |p| (database, mac, p)))
+            .collect();
         let mut rows: Vec<(Mac, PortIx)> = rows
             .iter()
             .filter(|row| !row.mac.names_nobody())
@@ -86,7 +99,13 @@ impl LearnedStations {
         LearnedStations {
             by_mac: kept,
             by_port,
+            by_database,
         }
+    }
+
+    /// Stations that databases have behind different ports: the id of the database, and the port there.
+    pub(crate) fn by_database(&self) -> impl Iterator<Item = (u32, Mac, PortIx)> + '_ {
+        self.by_database.iter().copied()
     }
 
     /// The port behind which a station is.

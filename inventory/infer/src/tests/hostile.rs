@@ -78,10 +78,7 @@ fn bridge() -> BridgeTable {
 
 /// A device whose every table is as long as it can be.
 fn absurd() -> DeviceView {
-    let learned = |n: u32| FdbEntry {
-        mac: address(n),
-        port: n % 100,
-    };
+    let learned = |n: u32| FdbEntry::new(address(n), n % 100);
     DeviceView {
         seen: Some(Millis(1)),
         interfaces: Some(interfaces()),

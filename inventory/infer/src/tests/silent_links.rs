@@ -94,12 +94,7 @@ impl BridgeTruth {
         let bridges = (0..self.managed.len())
             .filter(|b| learns_bridges && *b != bridge)
             .map(|b| (address(b), PortOccupant::Bridge(b)));
-        let row = |(mac, far)| {
-            Some(FdbEntry {
-                mac,
-                port: self.toward(bridge, far)?,
-            })
-        };
+        let row = |(mac, far)| Some(FdbEntry::new(mac, self.toward(bridge, far)?));
         DeviceView {
             seen: Some(Millis(1)),
             interfaces: Some((1..=count).map(interface).collect()),
@@ -314,10 +309,7 @@ fn addresses_next_to_the_bridges_are_its_ports() {
             .fdb
             .as_mut()
             .unwrap()
-            .push(FdbEntry {
-                mac: Mac([a, c, d, e, f, 1]),
-                port,
-            });
+            .push(FdbEntry::new(Mac([a, c, d, e, f, 1]), port));
     }
     assert_eq!(found(&infer_recorded(&views)), truth.neighbours());
 }

@@ -243,14 +243,18 @@ fn state(state: StpState) -> u32 {
     }
 }
 
-/// dot1dTpFdbTable has one row for each station. Further ports of it go into dot1qTpFdbTable, as
-/// learned in other VLANs.
+/// dot1dTpFdbTable has one row for each station. Rows of other databases go into dot1qTpFdbTable, and so do
+/// further ports of a station, as learned in other VLANs.
 fn fdb(entries: &[FdbEntry], rows: &mut MibRows) {
     const LEARNED: u32 = 3;
     let mut times = OccurrenceCounter::default();
     for entry in entries {
         let mac = entry.mac.0.map(u32::from);
-        let (table, index): (&[u32], _) = match times.count(entry.mac) {
+        let database = match entry.database {
+            0 => times.count(entry.mac),
+            id => id - 1,
+        };
+        let (table, index): (&[u32], _) = match database {
             0 => (&[4, 3, 1], mac.to_vec()),
             vlan => (&[7, 1, 2, 2, 1], [&[vlan + 1], &mac[..]].concat()),
         };

@@ -76,7 +76,7 @@ fn plug(
         .map(|p| p.number);
     if let Some(rows) = &mut view.fdb {
         rows.retain(|r| r.mac != mac);
-        rows.extend(base.map(|port| FdbEntry { mac, port }));
+        rows.extend(base.map(|port| FdbEntry::new(mac, port)));
     }
     if let Some(lldp) = &mut view.lldp {
         lldp.neighbours

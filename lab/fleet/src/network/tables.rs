@@ -380,10 +380,7 @@ pub(super) fn fdb(
     learned
         .iter()
         .filter(|(station, _)| station.0 != number)
-        .map(|(station, exit)| FdbEntry {
-            mac: station_address(wiring, *station),
-            port: port(exit),
-        })
+        .map(|(station, exit)| FdbEntry::new(station_address(wiring, *station), port(exit)))
         .collect()
 }
 

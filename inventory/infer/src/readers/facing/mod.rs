@@ -10,6 +10,7 @@
 //! others, which are few; cables with all. Deviations: ports face each other by the bridges' own
 //! addresses if these are learned, which is rare; otherwise by at least [`LEAST`] stations on each
 //! side, where the papers take one. One row in [`STALE`] may contradict.
+mod apart;
 mod counts;
 mod relations;
 
@@ -28,17 +29,17 @@ const RICH: usize = 10;
 
 /// Pairs of open ports that face each other.
 pub(crate) fn propose(facts: &Facts<'_>, known: &Known<'_>) -> Vec<SegmentPair> {
+    let open = OpenPorts::new(known);
+    let mut pairs = apart::propose(facts, known, &open);
     let islands = DeviceIslands::new(known);
     let lands = lands(facts, &islands);
     let has_rows = |land: &&Vec<DeviceIx>| land.iter().any(|d| !facts[*d].learned.is_empty());
     // Rows can be many. If known cables join all devices, they add nothing.
     if lands.iter().filter(has_rows).count() < 2 {
-        return vec![];
+        return pairs;
     }
-    let open = OpenPorts::new(known);
     let rows = IslandRows::new(facts, &islands, lands);
     let others = rows.inner_first();
-    let mut pairs = Vec::new();
     for (&(a, b), relation) in rows.relations() {
         let faces = [(a, relation.exits.0), (b, relation.exits.1)];
         let ends = faces.map(|(_, exit)| end_at(&islands, rows.exit(exit)));
