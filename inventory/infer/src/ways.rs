@@ -10,7 +10,7 @@ use crate::acceptance::unreported_members::UnreportedMembers;
 use crate::claims::ClaimEnd;
 use crate::draft::{DraftLink, DraftNetwork};
 use crate::facts::ports::PortIx;
-use crate::facts::{DevicePortIx, Facts, NodeIx};
+use crate::facts::{DeviceIx, DevicePortIx, Facts, NodeIx};
 use inventory::evidence::{Evidence, SideBySide};
 use inventory::topology::{LinkGrade, LinkState, Node, NodeKind};
 use petgraph::algo::bridges::bridges;
@@ -19,8 +19,8 @@ use petgraph::unionfind::UnionFind;
 use petgraph::visit::EdgeRef;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-/// sysServices (RFC 3418): internet.
-const ROUTES: u32 = 0x04;
+/// So many hosts on both of two switches show that these act as one: one alone may be moving.
+const LEAST_BONDED: usize = 2;
 
 /// Two switches that act as one, the lower number first.
 pub(crate) type SwitchPair = (NodeIx, NodeIx);
@@ -50,10 +50,12 @@ impl<'a> EndStatements<'a> {
         }
     }
 
-    /// The switches at the other ends of one aggregate's members, and those that share a bridge identifier.
+    /// The switches at the other ends of one aggregate's members, those that share a bridge identifier, and
+    /// those that have the same hosts at ports of their own. `hosts`: those that are heard, and the ports.
     pub(crate) fn switch_pairs<'e>(
         self,
         cables: impl Iterator<Item = &'e [ClaimEnd; 2]>,
+        hosts: impl Iterator<Item = (NodeIx, DevicePortIx)>,
     ) -> BTreeSet<SwitchPair> {
         let facts = self.facts;
         let mut beyond: BTreeMap<_, BTreeSet<NodeIx>> = BTreeMap::new();
@@ -82,7 +84,38 @@ impl<'a> EndStatements<'a> {
             [a, b] => Some(pair(*a, *b)),
             _ => None,
         })
+        .chain(self.with_common_hosts(hosts))
         .collect()
+    }
+
+    /// Two switches that learned the same addresses of hosts where they hear these: of two bridges that do not
+    /// act as one, one would have the hosts behind the other.
+    fn with_common_hosts(
+        self,
+        hosts: impl Iterator<Item = (NodeIx, DevicePortIx)>,
+    ) -> impl Iterator<Item = SwitchPair> {
+        let facts = self.facts;
+        let mut seats: BTreeMap<NodeIx, BTreeSet<DevicePortIx>> = BTreeMap::new();
+        for (host, at) in hosts {
+            let whole = self.unreported.whole(facts, at);
+            seats.entry(host).or_default().insert(whole);
+        }
+        let mut times: BTreeMap<SwitchPair, usize> = BTreeMap::new();
+        for (host, seats) in &seats {
+            let [(a, p), (b, q)] = seats.iter().collect::<Vec<_>>()[..] else {
+                continue;
+            };
+            let mut macs = facts.identity.macs_of_host(*host);
+            let is_at = |device: &DeviceIx, port: &PortIx, mac| {
+                facts[*device].learned.port_of(mac) == Some(*port)
+            };
+            if a != b && macs.any(|mac| is_at(a, p, mac) && is_at(b, q, mac)) {
+                let both = pair(NodeIx::from(*a), NodeIx::from(*b));
+                *times.entry(both).or_default() += 1;
+            }
+        }
+        let often = times.into_iter().filter(|(_, n)| *n >= LEAST_BONDED);
+        often.map(|(pair, _)| pair)
     }
 
     fn runs_spanning_tree(self, end: &ClaimEnd) -> bool {
@@ -115,12 +148,7 @@ impl<'a> EndStatements<'a> {
     /// True if a node says that it routes.
     fn routes(self, node: NodeIx) -> bool {
         let own = self.facts.device_of(node);
-        let own = own.map(|device| &self.facts[device]);
-        let says = own.is_some_and(|own| {
-            let capable = own.capabilities.is_some_and(|able| able.router);
-            capable || own.services.is_some_and(|services| services & ROUTES != 0)
-        });
-        says || self.kind(node) == NodeKind::Router
+        own.is_some_and(|device| self.facts[device].routes()) || self.kind(node) == NodeKind::Router
     }
 
     fn learns(self, node: NodeIx) -> bool {
@@ -135,13 +163,27 @@ impl<'a> EndStatements<'a> {
         })
     }
 
+    /// The ends of a link, that of a host last.
+    fn switch_first(self, link: &DraftLink) -> [&ClaimEnd; 2] {
+        let [a, b] = &link.ends;
+        match self.is_inner(a) {
+            true => [a, b],
+            false => [b, a],
+        }
+    }
+
     fn is_inner(self, end: &ClaimEnd) -> bool {
         self.kind(end.node) != NodeKind::Host
     }
 
-    /// True if frames are routed over a cable between these ends.
+    /// True if frames are routed over a cable between these ends. The port of a node that cannot be asked is
+    /// not seen, so its word counts there only beside that of the other end.
     pub(crate) fn is_routed(self, ends: &[ClaimEnd; 2]) -> bool {
-        ends.iter().all(|end| self.is_routed_end(end))
+        let by_word = |end: &&ClaimEnd| self.facts.is_said_to_route(end.node);
+        ends.iter().filter(by_word).count() < 2
+            && ends
+                .iter()
+                .all(|end| by_word(&end) || self.is_routed_end(end))
     }
 
     /// True if both ends are bridge ports of devices that run no spanning tree.
@@ -161,7 +203,13 @@ impl<'a> EndStatements<'a> {
 /// Settles the links that are ways beside others. Gives the pairs of switches that act as one.
 pub(crate) fn settle_ways(draft: &mut DraftNetwork<'_>) -> BTreeSet<SwitchPair> {
     let sure = draft.links.iter().filter(|link| is_sure(link));
-    let pairs = EndStatements::drafted(draft).switch_pairs(sure.map(|link| &link.ends));
+    let ends = EndStatements::drafted(draft);
+    let hosts = draft.links.iter().filter_map(|link| {
+        let [switch, host] = ends.switch_first(link);
+        let is_seat = !ends.is_inner(host) && is_sure(link);
+        Some((host.node, switch.device_port(draft.facts)?)).filter(|_| is_seat)
+    });
+    let pairs = ends.switch_pairs(sure.map(|link| &link.ends), hosts);
     settle_pairs(draft, &pairs);
     settle_members(draft);
     settle_routed(draft);
@@ -232,10 +280,10 @@ fn settle_members(draft: &mut DraftNetwork<'_>) {
 /// Links on loops in which no spanning tree runs and nothing is bridged are ways beside each other. What
 /// only one of a loop's links says is not enough: all must say so.
 fn settle_routed(draft: &mut DraftNetwork<'_>) {
-    let links = 0..draft.links.len();
-    let open: Vec<usize> = links
+    let open: Vec<usize> = (0..draft.links.len())
         .filter(|at| is_open(draft, &draft.links[*at]))
         .collect();
+    let open = without_peers(draft, open);
     let looped = on_loops(draft, &open);
     let on_loop: HashSet<usize> = looped.iter().copied().collect();
     for at in open.into_iter().filter(|at| !on_loop.contains(at)) {
@@ -275,6 +323,39 @@ fn settle_routed(draft: &mut DraftNetwork<'_>) {
             spread(&mut draft.links[at], ways.clone());
         }
     }
+}
+
+/// Without the links between two switches that have hosts in common, or all their neighbours: such a link may
+/// join a pair that acts as one, and carry what has no other way.
+fn without_peers(draft: &DraftNetwork<'_>, open: Vec<usize>) -> Vec<usize> {
+    let statements = EndStatements::drafted(draft);
+    let mut hosts: HashMap<NodeIx, BTreeSet<NodeIx>> = HashMap::new();
+    for link in draft.links.iter().filter(|link| is_sure(link)) {
+        let [switch, host] = statements.switch_first(link);
+        if !statements.is_inner(host) {
+            hosts.entry(switch.node).or_default().insert(host.node);
+        }
+    }
+    let mut beside: HashMap<NodeIx, BTreeSet<NodeIx>> = HashMap::new();
+    for at in &open {
+        let [a, b] = draft.links[*at].ends.each_ref().map(|end| end.node);
+        beside.entry(a).or_default().insert(b);
+        beside.entry(b).or_default().insert(a);
+    }
+    let may_be_peers = |at: &usize| {
+        let [a, b] = draft.links[*at].ends.each_ref().map(|end| end.node);
+        let share = |hosts: [Option<&BTreeSet<NodeIx>>; 2]| match hosts {
+            [Some(one), Some(other)] => !one.is_disjoint(other),
+            _ => false,
+        };
+        let others = |own: &NodeIx, far: NodeIx| {
+            let all = beside[own].iter().copied();
+            all.filter(move |node| *node != far)
+        };
+        let are_twins = others(&a, b).next().is_some() && others(&a, b).eq(others(&b, a));
+        are_twins || share([hosts.get(&a), hosts.get(&b)])
+    };
+    open.into_iter().filter(|at| !may_be_peers(at)).collect()
 }
 
 fn nodes_with_hosts(draft: &DraftNetwork<'_>) -> HashSet<NodeIx> {

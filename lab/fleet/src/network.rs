@@ -9,6 +9,7 @@
 //! and path costs, forwarding databases follow from the conversations that passed each bridge, and
 //! LLDP frames go as far as bridges let them.
 mod beside;
+mod fabric;
 mod habit;
 mod neighbours;
 mod oddities;
@@ -26,6 +27,7 @@ mod wiring;
 #[cfg(test)]
 mod tests;
 
+pub use fabric::FabricShape;
 pub use options::{NetworkOptions, NetworkShape, OddityShares};
 pub use situation::NetworkSituation;
 pub use tables::InterfaceLayers;
@@ -90,23 +92,38 @@ pub enum LinkVoice {
 /// Generates a network. The same options and seed give the same network.
 pub fn generate(options: &NetworkOptions, seed: u64) -> GeneratedNetwork {
     let mut rng = Rng::with_seed(seed);
+    if let Some(shape) = options.fabric {
+        return fabric::generate(shape, options, &mut rng);
+    }
     let wiring = wiring::wiring(options, &mut rng);
     let span = spanning_tree::SpanningTreeState::new(&wiring, options.spanning_tree);
     let learned = traffic::learned(&wiring, &span, options, &mut rng);
-    let mut heard = neighbours::heard(&wiring, &span);
+    let heard = neighbours::heard(&wiring, &span);
     let voices = statements::voices(&wiring, &span, &learned, &heard);
-    let inventory = statements::inventory(&wiring, options, &mut rng);
-    let (views, layers) = statements::views(&wiring, &span, &learned, &mut heard, &mut rng);
+    generated(&wiring, &span, (&learned, heard), voices, options, &mut rng)
+}
+
+/// The network of these cables, in which devices learned and heard this.
+fn generated(
+    wiring: &wiring::NetworkWiring,
+    span: &spanning_tree::SpanningTreeState,
+    (learned, mut heard): (&traffic::LearnedRows, neighbours::HeardFrames),
+    voices: Vec<LinkVoice>,
+    options: &NetworkOptions,
+    rng: &mut Rng,
+) -> GeneratedNetwork {
+    let inventory = statements::inventory(wiring, options, rng);
+    let (views, layers) = statements::views(wiring, span, learned, &mut heard, rng);
     let silent =
         |n: &&wiring::WiredNode| n.role == wiring::NodeRole::Switch && n.listed && !n.asked;
     GeneratedNetwork {
-        truth: statements::truth(&wiring, &span),
+        truth: statements::truth(wiring, span),
         inventory,
         views,
         layers,
-        nodes: statements::nodes(&wiring),
+        nodes: statements::nodes(wiring),
         voices,
-        networks: statements::networks(&wiring),
+        networks: statements::networks(wiring),
         silent: wiring
             .nodes
             .iter()

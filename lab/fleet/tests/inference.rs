@@ -34,11 +34,11 @@ use std::fmt::Write;
 use std::thread;
 use verdict::InferenceVerdict;
 
-/// The number of clusters with one network, and of those with several.
-const CLUSTERS: [u64; 2] = if cfg!(debug_assertions) {
-    [68, 6]
+/// The number of clusters with one network, of those with several, and of fabrics.
+const CLUSTERS: [u64; 3] = if cfg!(debug_assertions) {
+    [68, 6, 20]
 } else {
-    [1_000, 100]
+    [1_000, 100, 500]
 };
 
 /// Situation, whether some bridges are not asked, whether it is inferred from recordings alone.
@@ -82,10 +82,13 @@ fn verdicts(all: &[NetworkSituation], seed: u64) -> [(VerdictKey, InferenceVerdi
     })
 }
 
-fn judged(clusters: [u64; 2]) -> BTreeMap<VerdictKey, InferenceVerdict> {
+fn judged(clusters: [u64; 3]) -> BTreeMap<VerdictKey, InferenceVerdict> {
     let workers = 2;
-    let situations: [&[NetworkSituation]; 2] =
-        [&NetworkSituation::OF_ONE, &NetworkSituation::OF_SEVERAL];
+    let situations: [&[NetworkSituation]; 3] = [
+        &NetworkSituation::OF_ONE,
+        &NetworkSituation::OF_SEVERAL,
+        &NetworkSituation::OF_FABRICS,
+    ];
     let numbered = situations.into_iter().zip(clusters);
     let seeds: Vec<(&[NetworkSituation], u64)> = numbered
         .flat_map(|(all, clusters)| (0..clusters).map(move |seed| (all, seed)))
@@ -141,7 +144,7 @@ fn table(sums: &BTreeMap<VerdictKey, InferenceVerdict>) -> String {
 fn the_figures_hold_by_situation() {
     let more = std::env::var("HEDDLE_VERDICT_NETWORKS").ok();
     let more: Option<u64> = more.map(|n| n.parse().expect("a number of networks"));
-    let sums = judged(more.map_or(CLUSTERS, |n| [n, n / 10]));
+    let sums = judged(more.map_or(CLUSTERS, |n| [n, n / 10, n / 2]));
     let mut text = table(&sums);
     if let Ok(file) = std::env::var("HEDDLE_VERDICTS") {
         text += &limits::rows(&sums);

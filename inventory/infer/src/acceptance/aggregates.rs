@@ -5,6 +5,7 @@ use super::known::Known;
 use crate::claims::{Claim, EndPort};
 use crate::facts::ports::PortIx;
 use crate::facts::{DeviceIx, DevicePortIx, NodeIx};
+use crate::networks::ends_at_own_port;
 use inventory::evidence::Evidence;
 use inventory::natural_order::natural;
 use inventory::observation::InterfaceKind;
@@ -99,6 +100,7 @@ pub(super) fn find_unreported(known: &mut Known<'_>) {
     // Of the ends of a cable spanning tree blocks one only (IEEE 802.1D-2004, 17.3): the other is
     // designated. Where both block, neither takes part.
     let mut idle = BTreeSet::new();
+    let mut apart = BTreeSet::new();
     for claim in &known.cables {
         let ends = claim
             .ends
@@ -110,6 +112,9 @@ pub(super) fn find_unreported(known: &mut Known<'_>) {
         {
             idle.extend([a, b]);
         }
+        if ends_at_own_port(known.facts, &claim.ends) {
+            apart.extend(ends.into_iter().flatten());
+        }
         for (near, far) in [(0, 1), (1, 0)].map(|(i, j)| (&claim.ends[i], &claim.ends[j])) {
             if let Some((device, port)) = near.device_port(known.facts) {
                 let ports = cables.entry(device).or_default();
@@ -118,7 +123,7 @@ pub(super) fn find_unreported(known: &mut Known<'_>) {
         }
     }
     for (device, cables) in cables {
-        let found = UnreportedAggregates::new(known, device, &cables, &idle);
+        let found = UnreportedAggregates::new(known, device, &cables, [&idle, &apart]);
         let (members, unclear) = found.members();
         for (member, aggregate) in members {
             known.unreported.add((device, member), aggregate);
@@ -134,6 +139,8 @@ struct UnreportedAggregates<'k, 'f> {
     device: DeviceIx,
     /// The ports that no forwarding database uses, although their cables are known, by neighbour.
     hidden: BTreeMap<NodeIx, Vec<PortIx>>,
+    /// Those through which the device may be managed.
+    apart: BTreeSet<PortIx>,
     /// The ports that databases use and LLDP does not know.
     open: Vec<PortIx>,
 }
@@ -143,7 +150,7 @@ impl<'k, 'f> UnreportedAggregates<'k, 'f> {
         known: &'k Known<'f>,
         device: DeviceIx,
         cables: &PortsByNeighbour,
-        idle: &BTreeSet<DevicePortIx>,
+        [idle, apart]: [&BTreeSet<DevicePortIx>; 2],
     ) -> UnreportedAggregates<'k, 'f> {
         let own = &known.facts[device];
         let rows = own.neighbours.iter().map(|row| row.port);
@@ -190,6 +197,11 @@ impl<'k, 'f> UnreportedAggregates<'k, 'f> {
             known,
             device,
             hidden,
+            apart: apart
+                .iter()
+                .filter(|at| at.0 == device)
+                .map(|at| at.1)
+                .collect(),
             open,
         }
     }
@@ -200,6 +212,12 @@ impl<'k, 'f> UnreportedAggregates<'k, 'f> {
             return (vec![], vec![]);
         }
         let (mut members, mut unclear) = (Vec::new(), Vec::new());
+        if let Some((all, aggregate)) = self.at_a_pair() {
+            return (
+                all.into_iter().map(|port| (port, aggregate)).collect(),
+                unclear,
+            );
+        }
         for &aggregate in &self.open {
             match self.neighbour_of(aggregate) {
                 Some(far) => {
@@ -212,12 +230,33 @@ impl<'k, 'f> UnreportedAggregates<'k, 'f> {
         (members, unclear)
     }
 
+    /// The members of the only aggregate, if they lead to two switches that act as one: its rate is that of
+    /// all together.
+    fn at_a_pair(&self) -> Option<(Vec<PortIx>, PortIx)> {
+        let [aggregate] = self.open[..] else {
+            return None;
+        };
+        let own = &self.known.facts[self.device];
+        let is_plain = |port: &PortIx| !self.apart.contains(port);
+        let plain = self
+            .hidden
+            .values()
+            .filter(|ports| ports.iter().any(is_plain));
+        let all: Vec<PortIx> = plain.clone().flatten().copied().filter(is_plain).collect();
+        let rate = self.rate(aggregate);
+        let is_whole = plain.count() == 2 && rate.is_some() && rate == self.total(&all);
+        // Links over which a switch routes are no bridge ports, either.
+        (is_whole && !own.routes()).then_some((all, aggregate))
+    }
+
     /// The node at the other end of an aggregate.
     fn neighbour_of(&self, aggregate: PortIx) -> Option<NodeIx> {
         let rate = self.rate(aggregate);
         let only = self.open.len() == 1;
+        let is_plain = |ports: &[PortIx]| !ports.iter().all(|port| self.apart.contains(port));
+        let plain = self.hidden.values().filter(|ports| is_plain(ports)).count();
         let fits = |ports: &[PortIx]| {
-            only && self.hidden.len() == 1 || rate.is_some() && rate == self.total(ports)
+            only && plain == 1 && is_plain(ports) || rate.is_some() && rate == self.total(ports)
         };
         let mut fitting = self.hidden.iter().filter(|(_, ports)| fits(ports));
         let far = fitting.next().filter(|_| fitting.next().is_none());

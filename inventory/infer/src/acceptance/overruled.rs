@@ -26,6 +26,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 /// A port with more stations than this is hardly one neighbour's: a telephone has one host behind it.
 const MOST_AT_EDGE: usize = 3;
 
+/// So many stations do not pass a bridge without leaving a row, however soon it forgets them.
+const MOST_FORGOTTEN: usize = 5;
+
 /// A longer database is not compared, station by station, with those of all bridges.
 const MOST_ROWS: usize = 4096;
 
@@ -106,8 +109,9 @@ fn bridges_between(known: &Known<'_>, claim: &Claim, mute: &[DeviceIx]) -> Vec<B
             let [x, y] = &claim.ends;
             let toward = [toward(known, bridge, x)?, toward(known, bridge, y)?];
             let manages = |(end, port)| is_managed_through(known, bridge, port, end);
-            let is_beside = claim.ends.iter().zip(toward).all(manages);
-            (toward[0] != toward[1] && !is_beside).then_some(BridgeBetween { bridge, toward })
+            let is_apart = toward[0] != toward[1] && !claim.ends.iter().zip(toward).all(manages);
+            let is_between = is_apart && !is_passed_by(known, bridge, claim);
+            is_between.then_some(BridgeBetween { bridge, toward })
         })
         .collect()
 }
@@ -127,6 +131,31 @@ fn is_managed_through(known: &Known<'_>, bridge: DeviceIx, port: PortIx, end: &C
         is_plain && port.aggregate.is_none() && own.learned.behind(at).len() == 0
     };
     behind.all(|mac| own.macs.contains(&mac)) && has_bridge && own.ports.iter().any(is_apart)
+}
+
+/// True if frames of many stations went from one end to the other, and a bridge learned none of them. Between
+/// the two it would have.
+fn is_passed_by(known: &Known<'_>, bridge: DeviceIx, claim: &Claim) -> bool {
+    let facts = known.facts;
+    let ends = claim.ends.each_ref().map(|end| end.device_port(facts));
+    let [Some((a, p)), Some((b, q))] = ends.map(|end| end.map(|at| known.whole(at))) else {
+        return false;
+    };
+    let (here, there) = (&facts[a].learned, &facts[b].learned);
+    if here.len().max(there.len()) > MOST_ROWS {
+        return false;
+    }
+    let passed = here
+        .shared(there)
+        .filter(|(_, x, y)| (*x == p) != (*y == q));
+    let mut count = 0;
+    for (mac, _, _) in passed.filter(|(mac, _, _)| is_foreign(facts, [a, b], *mac)) {
+        if facts[bridge].learned.port_of(mac).is_some() {
+            return false;
+        }
+        count += 1;
+    }
+    count > MOST_FORGOTTEN
 }
 
 /// The port behind which a bridge has the node of an end: by the node's own addresses, or else by

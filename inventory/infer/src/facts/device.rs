@@ -18,6 +18,9 @@ use std::collections::{BTreeSet, HashMap};
 /// The most ports of a bridge for which addresses near its own are assumed.
 const MOST_PORTS: u32 = 128;
 
+/// sysServices (RFC 3418): internet.
+const ROUTES: u32 = 0x04;
+
 /// A device that answered at some time.
 #[derive(Debug)]
 pub(crate) struct DeviceFacts {
@@ -171,6 +174,12 @@ impl DeviceFacts {
     /// A port by the names of the device and of the port.
     pub(crate) fn place(&self, port: PortIx) -> DevicePort {
         DevicePort::new(&self.name, &self.ports[port].name)
+    }
+
+    /// True if it says that it routes.
+    pub(crate) fn routes(&self) -> bool {
+        let is_capable = self.capabilities.is_some_and(|able| able.router);
+        is_capable || self.services.is_some_and(|services| services & ROUTES != 0)
     }
 
     /// True if it states a chassis id or address of its own, by which others can know it.

@@ -37,7 +37,7 @@ use inventory::inventory_file::{Inventory, InventoryHost};
 use inventory::mapped_place::MappedPlaces;
 use inventory::topology::{Node, NodeKind};
 use ports::PortIx;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::{Index, Range};
 use std::sync::Arc;
 use unlisted::{SharedName, UnlistedNames};
@@ -114,6 +114,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) identity: NodeDirectory,
     /// The neighbour that each row of each device names.
     named: Vec<Vec<Option<NamedNeighbour>>>,
+    /// Nodes of which neighbours hear that they route.
+    said_to_route: HashSet<NodeIx>,
     pub(crate) alarms: Vec<Alarm>,
 }
 
@@ -143,6 +145,7 @@ impl<'a> Facts<'a> {
             host_statements: HashMap::new(),
             identity: NodeDirectory::default(),
             named: Vec::new(),
+            said_to_route: HashSet::new(),
             alarms: Vec::new(),
         };
         facts.add_listed_nodes();
@@ -313,6 +316,11 @@ impl<'a> Facts<'a> {
     /// True for a host of the inventory.
     pub(crate) fn is_host(&self, node: NodeIx) -> bool {
         self.hosts.contains(&node.0)
+    }
+
+    /// True for a node that cannot be asked and of which neighbours hear that it routes.
+    pub(crate) fn is_said_to_route(&self, node: NodeIx) -> bool {
+        self.device_of(node).is_none() && self.said_to_route.contains(&node)
     }
 
     /// True for a switch that the inventory lists, or that was recorded.

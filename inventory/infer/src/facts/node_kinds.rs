@@ -3,7 +3,7 @@
 use super::{DeviceIx, Facts};
 use inventory::observation::SystemCapabilities;
 use inventory::topology::NodeKind;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// sysServices (RFC 3418): datalink or subnetwork, internet, applications.
 const BRIDGES: u32 = 0x02;
@@ -16,7 +16,13 @@ const MOST_CARDS: usize = 4;
 
 pub(super) fn settle_kinds(facts: &mut Facts<'_>) {
     let mut said: HashMap<DeviceIx, SystemCapabilities> = HashMap::new();
+    let mut routing = HashSet::new();
     for statement in facts.statements() {
+        let able = statement.row.row.capabilities;
+        routing.extend(
+            able.filter(|able| able.router)
+                .map(|_| statement.names.node),
+        );
         let named = facts.device_of(statement.names.node);
         if let (Some(c), Some(device)) = (statement.row.row.capabilities, named) {
             let all = said.entry(device).or_default();
@@ -24,6 +30,7 @@ pub(super) fn settle_kinds(facts: &mut Facts<'_>) {
             all.router |= c.router;
         }
     }
+    facts.said_to_route = routing;
     let by_tables = facts.scope.policy.kinds_by_tables;
     let kinds: Vec<NodeKind> = facts
         .devices()

@@ -24,6 +24,7 @@ use inventory::Mac;
 use inventory::alarm::{AlarmKind, HostNotFound, HostPlace};
 use inventory::evidence::{DevicePort, Evidence};
 use inventory::natural_order::natural;
+use inventory::observation::InterfaceKind;
 use inventory::topology::{LinkGrade, LinkState};
 use inventory::topology_file::plain_name;
 use learned_hosts::LearnedHosts;
@@ -55,6 +56,10 @@ struct SeatSearch<'i, 'f> {
     parts: BridgedParts,
     /// Switches that act as one.
     pairs: BTreeSet<SwitchPair>,
+    /// Switches with a known cable between them.
+    joined: BTreeSet<SwitchPair>,
+    /// True if no switch may be anywhere.
+    all_placed: bool,
 }
 
 /// The links of all hosts of the inventory to their seats, with an alarm for each host whose seat is
@@ -72,13 +77,25 @@ pub(crate) fn place_hosts(known: &mut Known<'_>, unplaced: &[NodeIx]) -> Vec<Dra
         .iter()
         .map(|(host, seats)| (*host, heard_at(facts, seats, &parts)))
         .collect();
+    let heard = known.hosts_heard.iter();
     let search = SeatSearch {
         facts,
         trunks,
         occupants: PortOccupants::new(facts),
         edges: LearnedHosts::new(facts, &islands, &named, unplaced),
         parts,
-        pairs: EndStatements::known(known).switch_pairs(known.cables.iter().map(|c| &c.ends)),
+        all_placed: unplaced.is_empty(),
+        joined: known
+            .cables
+            .iter()
+            .map(|cable| pair(cable.ends[0].node, cable.ends[1].node))
+            .collect(),
+        pairs: EndStatements::known(known).switch_pairs(
+            known.cables.iter().map(|cable| &cable.ends),
+            heard
+                .flat_map(|(at, hosts)| hosts.iter().map(move |host| (*host, *at)))
+                .chain(alone(facts)),
+        ),
     };
     let mut links = Vec::new();
     let mut seated = LinksByPort::new();
@@ -242,7 +259,11 @@ impl SeatSearch<'_, '_> {
         }
         let has_a_seat_each = seats.len() == networks || self.are_at_pair(&seats);
         let is_in_trunk = seats.iter().any(|seat| seat.trunk);
-        let alone = has_a_seat_each && !is_in_trunk && behind.is_empty();
+        let has_cards = self.all_placed && have_cards(&seats);
+        if has_cards && !has_a_seat_each {
+            alarm_ambiguous(known, host, &seats, &behind);
+        }
+        let alone = (has_a_seat_each || has_cards) && !is_in_trunk && behind.is_empty();
         match (seats.len(), alone) {
             (0, _) => match confirmation::link_to_silent_switch(facts, host, &silent) {
                 Some(link) => links.push(link),
@@ -264,15 +285,29 @@ impl SeatSearch<'_, '_> {
         }
     }
 
-    /// True if a host has one card on each of two switches that act as one.
+    /// True if a host has one card on each of two switches that act as one, heard or learned at each.
     fn are_at_pair(&self, seats: &[HostSeat]) -> bool {
         let [one, other] = seats else {
             return false;
         };
         let [a, b] = [one, other].map(|seat| NodeIx::from(seat.device));
-        self.pairs.contains(&pair(a, b))
-            && one.host_port != other.host_port
-            && !(one.old || other.old)
+        // Behind an aggregate of which no member is known may be the other switch.
+        let is_seen = |seat: &HostSeat| {
+            let ports = &self.facts[seat.device].ports;
+            let is_known = |port: PortIx| {
+                let is_one = ports[port].kind != InterfaceKind::Aggregate;
+                is_one || ports.iter().any(|(_, p)| p.aggregate == Some(port))
+            };
+            seat.port.index().is_some_and(is_known) && self.joined.contains(&pair(a, b))
+        };
+        let are_learned = |seats: [&HostSeat; 2]| {
+            let is_learned = |seat: &HostSeat| seat.host_port.is_empty() && !seat.own;
+            seats
+                .into_iter()
+                .all(|seat| is_learned(seat) && is_seen(seat))
+        };
+        let are_cards = one.host_port != other.host_port || are_learned([one, other]);
+        self.pairs.contains(&pair(a, b)) && are_cards && !(one.old || other.old)
     }
 
     fn alarm_nowhere(&self, known: &mut Known<'_>, host: NodeIx, macs: &BTreeSet<Mac>) {
@@ -289,12 +324,37 @@ impl SeatSearch<'_, '_> {
     }
 }
 
-/// The device that hears a host, in each network.
+/// The hosts that are learned alone at ports.
+fn alone(facts: &Facts<'_>) -> impl Iterator<Item = (NodeIx, DevicePortIx)> {
+    facts.devices().flat_map(move |(device, own)| {
+        own.learned
+            .ports()
+            .filter_map(move |(port, rows)| match rows {
+                [(_, mac)] => {
+                    let owner = facts.identity.owner_of(*mac)?;
+                    facts.is_host(owner).then_some((owner, (device, port)))
+                }
+                _ => None,
+            })
+    })
+}
+
+/// True if switches hear cards of their own at all these places: the host has a cable to each.
+fn have_cards(seats: &[HostSeat]) -> bool {
+    let cards: BTreeSet<&str> = seats.iter().map(|seat| seat.host_port.as_str()).collect();
+    let is_heard = |seat: &HostSeat| {
+        seat.grade == LinkGrade::Certain && !seat.old && !seat.own && !seat.host_port.is_empty()
+    };
+    cards.len() == seats.len() && seats.len() > 1 && seats.iter().all(is_heard)
+}
+
+/// The device that hears each card of a host, in each network.
 fn heard_at(facts: &Facts<'_>, seats: &[HostSeat], parts: &BridgedParts) -> Vec<DeviceIx> {
     let mut devices = BTreeMap::new();
     for seat in seats.iter().filter(|seat| !seat.trunk) {
         let network = parts.at(facts, &seat.end());
-        devices.entry(network).or_insert(seat.device);
+        let card = (network, seat.host_port.as_str());
+        devices.entry(card).or_insert(seat.device);
     }
     devices.into_values().collect()
 }
@@ -346,6 +406,16 @@ fn hidden(known: &mut Known<'_>, host: NodeIx, behind: Vec<DraftLink>) -> Vec<Dr
     behind
 }
 
+fn alarm_ambiguous(known: &mut Known<'_>, host: NodeIx, seats: &[HostSeat], behind: &[DraftLink]) {
+    let facts = known.facts;
+    let at = seats.iter().map(|s| HostPlace::At(s.place(facts)));
+    let mut places: Vec<HostPlace> = at.collect();
+    let name = |l: &DraftLink| known.name(l.ends[0].node).to_owned();
+    places.extend(behind.iter().map(|l| HostPlace::Behind(name(l))));
+    places.sort_by_cached_key(|p| natural(&p.to_string()));
+    known.alarm(host, AlarmKind::HostAmbiguous(places));
+}
+
 fn contradiction(
     known: &mut Known<'_>,
     host: NodeIx,
@@ -353,14 +423,7 @@ fn contradiction(
     behind: Vec<DraftLink>,
 ) -> Vec<DraftLink> {
     let facts = known.facts;
-    let mut places: Vec<HostPlace> = seats
-        .iter()
-        .map(|s| HostPlace::At(s.place(facts)))
-        .collect();
-    let name = |l: &DraftLink| known.name(l.ends[0].node).to_owned();
-    places.extend(behind.iter().map(|l| HostPlace::Behind(name(l))));
-    places.sort_by_cached_key(|p| natural(&p.to_string()));
-    known.alarm(host, AlarmKind::HostAmbiguous(places));
+    alarm_ambiguous(known, host, &seats, &behind);
     let seats = seats
         .into_iter()
         .map(|s| s.link(facts, host, LinkGrade::Ambiguous));

@@ -122,7 +122,7 @@ fn foreign_designated(known: &Known<'_>) -> Vec<(DeviceIx, PortIx, Mac)> {
     let open = OpenPorts::new(known);
     let own: HashSet<Mac> = facts
         .devices()
-        .flat_map(|(_, d)| d.macs.iter().copied())
+        .flat_map(|(_, d)| d.macs.iter().chain(&d.common_ids).copied())
         .collect();
     let foreign = |device: DeviceIx, row: &BridgePort| {
         let named = row.designated_bridge.filter(|_| takes_part(row))?.address;

@@ -33,6 +33,22 @@ pub(super) struct DeviceHabit {
     pub(super) resolves: bool,
     /// The number of its VLAN interfaces.
     pub(super) vlans: u32,
+    /// It serves no BRIDGE-MIB.
+    pub(super) bridgeless: bool,
+    pub(super) routing: RoutingReport,
+    /// Its table of bridge ports has those through which it routes, too.
+    pub(super) lists_routed: bool,
+}
+
+/// How a switch tells that it routes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RoutingReport {
+    /// It does not say so.
+    Nothing,
+    /// By sysServices, and by the capabilities in its LLDP frames.
+    Told,
+    /// By sysServices alone.
+    Services,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,6 +86,8 @@ pub(super) enum AggregateReport {
     Tree,
     /// Logical units above ports and aggregates, layered by ifStackTable.
     Units,
+    /// The table of interfaces has no aggregate, and bridge ports are the members.
+    Unlisted,
 }
 
 /// How a device tells of its spanning tree.
@@ -100,6 +118,9 @@ impl Default for DeviceHabit {
             served: Some(1.0),
             resolves: false,
             vlans: 0,
+            bridgeless: false,
+            routing: RoutingReport::Nothing,
+            lists_routed: false,
         }
     }
 }

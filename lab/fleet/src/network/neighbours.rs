@@ -1,4 +1,5 @@
 //! The LLDP and CDP rows of every device, from the frames that reach it.
+use super::habit::RoutingReport;
 use super::spanning_tree::SpanningTreeState;
 use super::tables::{if_index, own_address, port_name, tunnel_index};
 use super::wiring::{NetworkWiring, NodeRole, NodeSocket, WiredNode};
@@ -187,7 +188,7 @@ fn local_number(node: &WiredNode, port: u32) -> u32 {
 fn capabilities(node: &WiredNode) -> SystemCapabilities {
     SystemCapabilities {
         bridge: node.bridges() && node.role != NodeRole::Phone,
-        router: node.role == NodeRole::Router,
+        router: node.role == NodeRole::Router || node.habit.routing == RoutingReport::Told,
     }
 }
 

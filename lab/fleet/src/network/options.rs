@@ -1,4 +1,5 @@
 //! The size of a generated network, its shape, and its defects.
+use super::fabric::FabricShape;
 use fastrand::Rng;
 
 /// The size of a network and its defects. Shares are from 0 to 1.
@@ -54,6 +55,8 @@ pub struct NetworkOptions {
     pub habits: bool,
     /// Its oddities.
     pub odd: OddityShares,
+    /// The kind of fabric that it is; then the size and the shape above do not count.
+    pub fabric: Option<FabricShape>,
 }
 
 /// The shape of the tree of switches.
@@ -96,6 +99,7 @@ impl NetworkOptions {
             moved: 0.0,
             habits: false,
             odd: OddityShares::default(),
+            fabric: None,
         }
     }
 
@@ -133,6 +137,7 @@ impl NetworkOptions {
             moved: 0.1,
             habits: true,
             odd: OddityShares::default(),
+            fabric: None,
         }
     }
 }

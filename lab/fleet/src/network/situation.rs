@@ -1,4 +1,5 @@
 //! The situations of real networks in which inference goes wrong.
+use super::fabric::FabricShape;
 use super::options::{NetworkOptions, OddityShares};
 use fastrand::Rng;
 use std::fmt;
@@ -44,6 +45,16 @@ pub enum NetworkSituation {
     Mixed,
     /// A network for management, one for storage, or both beside the main one.
     SeveralNetworks,
+    /// Leaves and spines that route; some with spanning tree instead.
+    LeafSpine,
+    /// Spines that act as one.
+    PairedSpines,
+    /// Leaves that act as one, with hosts on both.
+    PairedLeaves,
+    /// Aggregates in each cable between switches, and tables that leave them out.
+    Trunks,
+    /// Hosts with a card on each leaf.
+    Rails,
 }
 
 impl NetworkSituation {
@@ -72,10 +83,20 @@ impl NetworkSituation {
     /// Every situation of a cluster that has several networks.
     pub const OF_SEVERAL: [NetworkSituation; 1] = [NetworkSituation::SeveralNetworks];
 
+    /// Every fabric with more than one path.
+    pub const OF_FABRICS: [NetworkSituation; 5] = [
+        NetworkSituation::LeafSpine,
+        NetworkSituation::PairedSpines,
+        NetworkSituation::PairedLeaves,
+        NetworkSituation::Trunks,
+        NetworkSituation::Rails,
+    ];
+
     /// Every situation.
     pub fn all() -> impl Iterator<Item = NetworkSituation> {
         let several = NetworkSituation::OF_SEVERAL;
-        NetworkSituation::OF_ONE.into_iter().chain(several)
+        let all = NetworkSituation::OF_ONE.into_iter().chain(several);
+        all.chain(NetworkSituation::OF_FABRICS)
     }
 
     /// The options of a network of this class. `unasked`: up to three of its bridges, at least one,
@@ -141,6 +162,11 @@ impl NetworkSituation {
                 // Switches are not managed through the main network, where they can be otherwise.
                 all.in_band = !odd.management;
             }
+            S::LeafSpine => all.fabric = Some(FabricShape::LeafSpine),
+            S::PairedSpines => all.fabric = Some(FabricShape::PairedSpines),
+            S::PairedLeaves => all.fabric = Some(FabricShape::PairedLeaves),
+            S::Trunks => all.fabric = Some(FabricShape::Trunks),
+            S::Rails => all.fabric = Some(FabricShape::Rails),
         }
     }
 }
@@ -195,6 +221,11 @@ impl fmt::Display for NetworkSituation {
             NetworkSituation::VirtualBridges => "virtual-bridges",
             NetworkSituation::Mixed => "mixed",
             NetworkSituation::SeveralNetworks => "several-networks",
+            NetworkSituation::LeafSpine => "leaf-spine",
+            NetworkSituation::PairedSpines => "paired-spines",
+            NetworkSituation::PairedLeaves => "paired-leaves",
+            NetworkSituation::Trunks => "trunks",
+            NetworkSituation::Rails => "rails",
         })
     }
 }

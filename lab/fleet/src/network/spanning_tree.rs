@@ -41,6 +41,16 @@ impl SpanningTreeState {
         span
     }
 
+    /// The state of bridges that act as one in pairs: all forward.
+    pub(super) fn of_pairs(roots: Vec<Option<usize>>, designated: Vec<Vec<NodeSocket>>) -> Self {
+        SpanningTreeState {
+            root: roots.first().copied().flatten(),
+            roots,
+            forwards: designated.iter().map(|own| vec![true; own.len()]).collect(),
+            designated,
+        }
+    }
+
     pub(super) fn forwards(&self, (node, socket): NodeSocket) -> bool {
         self.forwards[node][socket]
     }
@@ -117,7 +127,9 @@ impl SpanningTreeState {
 pub(super) fn id(wiring: &NetworkWiring, node: usize) -> BridgeId {
     BridgeId {
         priority: wiring.nodes[node].priority,
-        address: wiring.nodes[node].address,
+        address: wiring.nodes[node]
+            .pair_address
+            .unwrap_or(wiring.nodes[node].address),
     }
 }
 

@@ -1,5 +1,6 @@
 //! A generated network in the types of `inventory`: the truth, the operator's inventory, and the
 //! view of each device that is asked.
+use super::habit::RoutingReport;
 use super::neighbours::{self, HeardFrames};
 use super::options::NetworkOptions;
 use super::spanning_tree::SpanningTreeState;
@@ -51,6 +52,8 @@ fn link(wiring: &NetworkWiring, span: &SpanningTreeState, cable: usize) -> Link 
         b_port: port_name(&wiring.nodes[b.0], *y),
     };
     let members: Vec<AggregateMember> = ports(a).zip(ports(b)).map(member).collect();
+    let mut ends = plug.ends.iter();
+    let in_aggregate = ends.any(|(n, s)| wiring.nodes[*n].sockets[*s].aggregate.is_some());
     // Through the port by which a switch is managed it forwards nothing.
     let is_own = |(node, socket): NodeSocket| {
         let node = &wiring.nodes[node];
@@ -61,8 +64,12 @@ fn link(wiring: &NetworkWiring, span: &SpanningTreeState, cable: usize) -> Link 
         a_port: socket_name(wiring, a),
         b: wiring.nodes[b.0].name.clone(),
         b_port: socket_name(wiring, b),
-        members: if plug.width > 1 { members } else { vec![] },
-        rate_bps: BitsPerSec(plug.rate.0 * plug.width as u64),
+        members: if plug.width > 1 || in_aggregate {
+            members
+        } else {
+            vec![]
+        },
+        rate_bps: BitsPerSec(plug.whole_rate()),
         state: match plug.ends.into_iter().find(|end| is_own(*end)) {
             None if span.carries(wiring, cable) => LinkState::Forwarding,
             // Nobody can see that a port of a device that is not asked is its own.
@@ -137,7 +144,7 @@ pub(super) fn views(
     let mut all_layers = BTreeMap::new();
     for (number, node) in wiring.nodes.iter().enumerate().filter(|(_, n)| n.asked) {
         let (interfaces, layers) = tables::interfaces(wiring, number);
-        let bridges = node.role == NodeRole::Switch;
+        let bridges = node.role == NodeRole::Switch && !node.habit.bridgeless;
         let mut rows = tables::fdb(wiring, number, &learned[number]);
         rng.shuffle(&mut rows);
         let view = DeviceView {
@@ -146,7 +153,7 @@ pub(super) fn views(
                 name: node.called.clone(),
                 descr: "generated".to_owned(),
                 uptime: 100,
-                services: Some(services(node.role)),
+                services: Some(services(node)),
             }),
             interfaces: Some(interfaces),
             lldp: Some(heard.take(number, node)),
@@ -165,9 +172,10 @@ pub(super) fn views(
 }
 
 /// sysServices (RFC 3418): a bridge, a router, or a host with applications.
-fn services(role: NodeRole) -> u32 {
-    match role {
+fn services(node: &WiredNode) -> u32 {
+    match node.role {
         NodeRole::Router => 4,
+        NodeRole::Switch if node.habit.routing != RoutingReport::Nothing => 6,
         NodeRole::Host => 72,
         _ => 2,
     }

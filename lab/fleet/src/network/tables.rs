@@ -104,7 +104,7 @@ fn switch_ports(wiring: &NetworkWiring, node: &WiredNode, all: &mut InterfaceLis
         let unit = habit.unit(row.index);
         all.add_with_unit(InterfaceKind::Cable, row, unit);
     }
-    for socket in &node.sockets {
+    for (number, socket) in node.sockets.iter().enumerate() {
         let cable = &wiring.cables[socket.cable];
         let aggregate = socket
             .aggregate
@@ -115,13 +115,16 @@ fn switch_ports(wiring: &NetworkWiring, node: &WiredNode, all: &mut InterfaceLis
             let unit = habit.unit(row.index);
             all.add_with_unit(InterfaceKind::Cable, row, unit);
         }
-        if let Some(a) = socket.aggregate {
+        let leads = node.leads_aggregate(number) && habit.aggregates != AggregateReport::Unlisted;
+        if let Some(a) = socket.aggregate.filter(|_| leads) {
+            let members = node.sockets.iter().filter(|s| s.aggregate == Some(a));
+            let rates = members.map(|s| wiring.cables[s.cable].whole_rate());
             let row = InterfaceRow {
                 index: habit.aggregate_index(a),
                 name: habit.aggregate_name(a),
                 descr: habit.aggregate_name(a),
                 mac: mac(socket.ports[0]),
-                rate: Some(BitsPerSec(cable.rate.0 * cable.width as u64)),
+                rate: Some(BitsPerSec(rates.sum())),
                 up: true,
                 ..InterfaceRow::default()
             };
@@ -284,22 +287,70 @@ pub(super) fn bridge(
     number: usize,
 ) -> BridgeTable {
     let node = &wiring.nodes[number];
-    let habit = &node.habit;
     let own = spanning_tree::id(wiring, number);
     let root = span.roots[number];
-    let report = match (habit.tree, root) {
+    let report = match (node.habit.tree, root) {
         (TreeReport::Served, None) => TreeReport::Nothing,
         // A device that takes part in spanning tree does not call its ports disabled.
         (TreeReport::Disabled, Some(_)) => TreeReport::Served,
         (report, _) => report,
     };
-    let tree = ReportedTree { report, own };
-    let designated_here = |base: u32| (own, 0x8000 | (base & 0xfff) as u16);
+    let mut ports = bridge_ports(wiring, span, number, ReportedTree { report, own });
+    ports.sort_by_key(|p| p.number);
+    let root = match report {
+        TreeReport::Served => root.map(|n| spanning_tree::id(wiring, n)),
+        TreeReport::Nothing => None,
+        TreeReport::Disabled => Some(own),
+    };
+    BridgeTable {
+        address: Some(node.address),
+        root_bridge: root,
+        priority: node.priority,
+        top_changes: 1,
+        ports,
+        ..BridgeTable::default()
+    }
+}
+
+fn bridge_ports(
+    wiring: &NetworkWiring,
+    span: &SpanningTreeState,
+    number: usize,
+    tree: ReportedTree,
+) -> Vec<BridgePort> {
+    let node = &wiring.nodes[number];
+    let habit = &node.habit;
+    let designated_here = |base: u32| (tree.own, 0x8000 | (base & 0xfff) as u16);
     let index = |plain: u32| habit.unit(plain).unwrap_or(plain);
+    let untold = ReportedTree {
+        report: TreeReport::Nothing,
+        ..tree
+    };
     let mut ports = Vec::new();
-    let bridged = (0..node.sockets.len()).filter(|socket| !node.sockets[*socket].apart);
-    for socket in bridged {
+    let unlisted = habit.aggregates == AggregateReport::Unlisted;
+    let is_listed = |s: &usize| {
+        (unlisted || node.leads_aggregate(*s)) && (!node.sockets[*s].apart || habit.lists_routed)
+    };
+    for socket in (0..node.sockets.len()).filter(is_listed) {
         let end = (number, socket);
+        if unlisted && node.sockets[socket].aggregate.is_some() {
+            let members = node.sockets[socket].ports.iter();
+            let member = |p: &u32| {
+                let base = habit.base(*p);
+                untold.port(
+                    base,
+                    habit.index(*p),
+                    StpState::Disabled,
+                    designated_here(base),
+                )
+            };
+            ports.extend(members.map(member));
+            continue;
+        }
+        let tree = match node.sockets[socket].apart {
+            true => untold,
+            false => tree,
+        };
         ports.push(socket_port(wiring, span, end, tree));
         if node.sockets[socket].aggregate.is_some() && habit.aggregates == AggregateReport::Tree {
             for &p in &node.sockets[socket].ports {
@@ -318,20 +369,7 @@ pub(super) fn bridge(
         let base = habit.base(n);
         ports.push(tree.port(base, index(habit.index(n)), state, designated_here(base)));
     }
-    ports.sort_by_key(|p| p.number);
-    let root = match report {
-        TreeReport::Served => root.map(|n| spanning_tree::id(wiring, n)),
-        TreeReport::Nothing => None,
-        TreeReport::Disabled => Some(own),
-    };
-    BridgeTable {
-        address: Some(node.address),
-        root_bridge: root,
-        priority: node.priority,
-        top_changes: 1,
-        ports,
-        ..BridgeTable::default()
-    }
+    ports
 }
 
 /// The bridge port of a socket: its port, or its aggregate.

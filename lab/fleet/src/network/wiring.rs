@@ -63,6 +63,8 @@ pub(super) struct WiredNode {
     pub(super) address: Mac,
     /// The address that it announces, if that is not its own.
     pub(super) chassis: Option<Mac>,
+    /// The address in its bridge identifier, if it acts as one with another switch.
+    pub(super) pair_address: Option<Mac>,
     pub(super) habit: DeviceHabit,
     /// Nodes to which it has a tunnel.
     pub(super) tunnels: Vec<usize>,
@@ -127,7 +129,21 @@ impl NetworkWiring {
     }
 }
 
+impl WiredCable {
+    /// The rate of its cables together, in bits a second.
+    pub(super) fn whole_rate(&self) -> u64 {
+        self.rate.0 * self.width as u64
+    }
+}
+
 impl WiredNode {
+    /// True unless an earlier socket belongs to the same aggregate.
+    pub(super) fn leads_aggregate(&self, socket: usize) -> bool {
+        let aggregate = self.sockets[socket].aggregate;
+        let mut earlier = self.sockets[..socket].iter();
+        aggregate.is_none() || !earlier.any(|s| s.aggregate == aggregate)
+    }
+
     /// True if frames pass through it.
     pub(super) fn bridges(&self) -> bool {
         match self.role {
@@ -181,6 +197,7 @@ pub(super) fn node(name: String, role: NodeRole, kind: u8, number: usize) -> Wir
         priority: 0x8000,
         address: Mac([2, kind, a, b, c, d]),
         chassis: None,
+        pair_address: None,
         habit: DeviceHabit::default(),
         tunnels: vec![],
         stale: vec![],
@@ -311,7 +328,7 @@ pub(super) fn unmanaged(
 }
 
 /// Numbers the ports of cables, and the aggregates.
-fn number_ports(wiring: &mut NetworkWiring, options: &NetworkOptions, rng: &mut Rng) {
+pub(super) fn number_ports(wiring: &mut NetworkWiring, options: &NetworkOptions, rng: &mut Rng) {
     for node in &mut wiring.nodes {
         let used: usize = node.sockets.iter().map(|s| s.ports.len()).sum();
         let switch = node.role == NodeRole::Switch;

@@ -37,6 +37,7 @@ pub(crate) fn judge(
     let mut verdict = InferenceVerdict::default();
     let mut recalled: HashMap<usize, LinkGrade> = HashMap::new();
     let mut times: HashMap<usize, usize> = HashMap::new();
+    let mut spread: BTreeSet<usize> = BTreeSet::new();
     let mut hosts: BTreeMap<&str, (bool, LinkGrade)> = BTreeMap::new();
     for link in &found.links {
         let judgement = judge_link(&truth, &nodes, link);
@@ -46,7 +47,11 @@ pub(crate) fn judge(
             let best = recalled.entry(number).or_insert(link.grade);
             *best = (*best).min(link.grade);
             *times.entry(number).or_default() += 1;
-            verdict.check_state(link, network.truth.links[number].state);
+            let is_way = link.state == LinkState::Multipath;
+            if link.carries_frames() && (is_way || !link.members.is_empty()) {
+                spread.insert(number);
+            }
+            verdict.check_state(link, &network.truth.links[number]);
         }
         for end in [&link.a, &link.b] {
             if let Some(FoundNode::Named(host)) = nodes.get(end.as_str()) {
@@ -57,6 +62,9 @@ pub(crate) fn judge(
     }
     for (number, link) in network.truth.links.iter().enumerate() {
         if truth.counts(number, recorded) {
+            let is_aggregate = link.state == LinkState::Forwarding && link.members.len() > 1;
+            let is_spread = link.state == LinkState::Multipath || is_aggregate;
+            verdict.count_spread(link, is_spread.then(|| spread.contains(&number)));
             verdict.count_recall(link, network.voices[number], recalled.get(&number).copied());
         }
     }
@@ -245,6 +253,16 @@ impl InferenceVerdict {
         }
     }
 
+    /// Counts a link over which flows spread, found as one or not.
+    fn count_spread(&mut self, link: &Link, found: Option<bool>) {
+        self.spread[0] += usize::from(found.is_some());
+        self.spread[1] += usize::from(found == Some(true));
+        if found == Some(false) {
+            let ends = format!("{} {} - {} {}", link.a, link.a_port, link.b, link.b_port);
+            self.errors.push((VerdictError::MissedSpread, ends));
+        }
+    }
+
     fn add_found(&mut self, link: &Link, right: bool) {
         let text = format!(
             "{} {} - {} {}: {:?}",
@@ -265,7 +283,15 @@ impl InferenceVerdict {
         }
     }
 
-    fn check_state(&mut self, link: &Link, real: LinkState) {
+    fn check_state(&mut self, link: &Link, truth: &Link) {
+        // A member that was found alone is one of the ways of its aggregate. Where the other ways are not
+        // seen, one of them is seen to carry frames, no more.
+        let is_member = link.members.is_empty() && truth.members.len() > 1;
+        let real = match (truth.state, link.state) {
+            (LinkState::Forwarding, LinkState::Multipath) if is_member => LinkState::Multipath,
+            (LinkState::Multipath, LinkState::Forwarding) => LinkState::Forwarding,
+            (real, _) => real,
+        };
         let states = [link.state, real];
         if link.grade == LinkGrade::Ambiguous
             || states[0] == states[1]

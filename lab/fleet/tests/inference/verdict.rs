@@ -15,6 +15,8 @@ pub(crate) enum VerdictError {
     MissedSpoken,
     /// Not found as certain or inferred, though databases tell it.
     MissedLearned,
+    /// Flows spread over it, which was not found.
+    MissedSpread,
     /// Switches of two networks were found as one of several networks.
     MixedNetworks,
     /// A network beside the main one was not found as one, though hosts speak LLDP in both.
@@ -69,6 +71,8 @@ pub(crate) struct InferenceVerdict {
     /// True aggregates that were found as several links.
     pub split_aggregates: usize,
     pub hosts: HostTally,
+    /// The observable links over which flows spread in truth, and those found to carry frames.
+    pub spread: [usize; 2],
     /// The networks beside the main one that hosts tell by LLDP, and those found as such.
     pub told_networks: usize,
     pub found_networks: usize,
@@ -97,6 +101,7 @@ impl InferenceVerdict {
         self.ambiguous += other.ambiguous;
         self.false_ambiguous += other.false_ambiguous;
         self.split_aggregates += other.split_aggregates;
+        self.spread = [0, 1].map(|n| self.spread[n] + other.spread[n]);
         self.told_networks += other.told_networks;
         self.found_networks += other.found_networks;
         self.hosts.right += other.hosts.right;
@@ -123,9 +128,9 @@ impl InferenceVerdict {
     pub(crate) fn head() -> String {
         "| situation | asked | networks | true cables | certain | of them false | wrong state | \
          inferred | of them false | wrong state | ambiguous (false) | recall where spoken | recall \
-         from databases | split aggregates | hosts right/wrong/ambiguous/unplaced | networks beside \
+         from databases | split aggregates | hosts right/wrong/ambiguous/unplaced | spread found | networks beside \
          found |\n\
-         |---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
+         |---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
             .to_owned()
     }
 }
@@ -143,7 +148,7 @@ impl fmt::Display for InferenceVerdict {
         let hosts = self.hosts;
         write!(
             f,
-            "{} | {} | {} | {} | {} | {} | {} ({:.1} %) | {} | {} ({}) | {} | {} | {} | {}/{}/{}/{} | {} |",
+            "{} | {} | {} | {} | {} | {} | {} ({:.1} %) | {} | {} ({}) | {} | {} | {} | {}/{}/{}/{} | {} | {} |",
             self.networks,
             self.true_links,
             self.certain,
@@ -162,6 +167,10 @@ impl fmt::Display for InferenceVerdict {
             hosts.wrong,
             hosts.ambiguous,
             hosts.unplaced,
+            match self.spread {
+                [0, _] => "-".to_owned(),
+                [all, found] => format!("{found} of {all}"),
+            },
             match self.told_networks {
                 0 => "-".to_owned(),
                 told => format!("{} of {told}", self.found_networks),
