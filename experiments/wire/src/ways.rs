@@ -53,7 +53,7 @@ impl SimulatedWay {
             }
         } else if name == "default" {
             let host_of: Vec<u32> = (0..tree.hosts()).collect();
-            let table = DecisionTable::unmeasured(tree, &host_of, Duration::ZERO);
+            let table = DecisionTable::unmeasured(tree, &host_of, Duration::ZERO, None);
             table.choose(collective, size)
         } else {
             name.parse::<Way>()

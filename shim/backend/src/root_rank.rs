@@ -259,10 +259,12 @@ impl RootRank {
                 let followed = self.network.of(lean);
                 followed.map_err(|e| format!("HEDDLE_NETWORK: {e}"))
             })
-            .and_then(|lean| match ProcessSetView::of(&lean, &self.hosts) {
-                Err(problem) if !problem.is_news() => Err(String::new()),
-                view => view.map(|view| (lean, view)).map_err(|e| e.to_string()),
-            });
+            .and_then(
+                |lean| match ProcessSetView::of(&lean, &self.hosts, mpi().routines) {
+                    Err(problem) if !problem.is_news() => Err(String::new()),
+                    view => view.map(|view| (lean, view)).map_err(|e| e.to_string()),
+                },
+            );
         match found {
             Ok((lean, view)) => {
                 let lean = lean.restricted_to(&view.place(mpi().routines)).to_bytes();

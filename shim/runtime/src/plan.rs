@@ -58,9 +58,9 @@ impl UnplannedEpoch {
         force: ForcedWays,
         learns: bool,
     ) -> Result<UnplannedEpoch, FollowError> {
-        let view = ProcessSetView::of(&lean, hosts)?;
+        let view = ProcessSetView::of(&lean, hosts, mpi)?;
         let unmeasured = if view.has_all_addresses() {
-            DecisionTable::unmeasured(&view.hosts, &view.host_of, view.delay)
+            DecisionTable::unmeasured(&view.hosts, &view.host_of, view.delay, Some(mpi))
         } else {
             DecisionTable::default()
         };

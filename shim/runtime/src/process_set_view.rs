@@ -100,11 +100,15 @@ impl FollowError {
 }
 
 impl ProcessSetView {
-    /// The view of a process set whose rank `r` runs on `hosts[r]`.
+    /// The view of a process set whose rank `r` runs on `hosts[r]` under `mpi`.
     ///
     /// # Errors
     /// [`FollowError`], the same on every rank.
-    pub fn of(lean: &LeanEpoch, hosts: &[RankHost]) -> Result<ProcessSetView, FollowError> {
+    pub fn of(
+        lean: &LeanEpoch,
+        hosts: &[RankHost],
+        mpi: MpiRoutines,
+    ) -> Result<ProcessSetView, FollowError> {
         if hosts.len() > MOST_RANKS {
             return Err(FollowError::TooMany(hosts.len()));
         }
@@ -122,7 +126,7 @@ impl ProcessSetView {
         Ok(ProcessSetView {
             epoch,
             network: lean.topology.name.clone(),
-            alltoall_time: AlltoallTime::of(&hosts, &host_of, delay),
+            alltoall_time: AlltoallTime::of(&hosts, &host_of, delay, Some(mpi)),
             delay,
             gains_by_rings: hosts.hosts() == leaves.hosts() && rings::gain(&hosts).is_some(),
             faster: 1.0,

@@ -2,19 +2,18 @@
 //! measured.
 //!
 //! Source: the payload bound ([`schedules::bound`]); the routines of the libraries (Thakur,
-//! Rabenseifner, Gropp 2005, section 4.4); the rest are the quantities below. Input: the tree of the
-//! hosts, the host of each rank, the delay of the cables. Guarantee: every rank comes to the same
-//! nanosecond, because all is counted in integers. The library is given the faster one of its two
-//! routines, as nobody knows which of them it takes. Cost: O(nodes + ranks log ranks). Deviations:
-//! another job's part of a link is not counted.
+//! Rabenseifner, Gropp 2005, section 4.4), and which of them each library takes
+//! ([`LibraryRoutine::chosen`]; of an unknown library the faster one); the rest are the quantities below.
+//! Input: the tree of the hosts, the host of each rank, the delay of the cables, the library. Guarantee:
+//! every rank comes to the same nanosecond, because all is counted in integers. Cost: O(nodes + ranks log
+//! ranks). Deviations: another job's part of a link is not counted.
 //!
 //! | quantity | value | source |
 //! |---|---|---|
 //! | [`FRAME`] | 90 octets | preamble, headers and gap of a frame: IEEE 802.3 clause 4, RFC 7323 |
 //! | [`SEGMENT`] | 1,448 octets | payload of a full frame: the same |
 //! | [`HEADER`] | 40 octets | before a message, by a library or by heddle |
-//! | [`SHORT`] | 256 octets | blocks that both libraries pass on (`MPIR_CVAR_ALLTOALL_SHORT_MSG_SIZE`) |
-//! | [`LONG`] | 1,024 octets | blocks that none passes on (`coll_tuned_decision_fixed.c` of Open MPI 4.1) |
+//! | [`SHORT`], [`LONG`] | 256, 1,024 octets | blocks that both libraries pass on, and that none does: the same rules |
 //! | [`QUEUE`] | 128 KiB | the queue of a port: heddle's lab, and many small switches |
 //! | [`MEET`] | an eighth | of the octets for a host, those that come while others do, in heddle's lab |
 //! | [`FIRST`] | 28,960 octets | what a connection sends in two round trips: RFC 6928 |
@@ -26,9 +25,10 @@ mod overflow;
 
 pub(crate) use overflow::smallest_overflowing_block;
 
-use crate::decision_table::{DataCarrier, Way};
+use crate::calibration::LibraryRoutine;
+use crate::decision_table::{Collective, DataCarrier, Way};
 use inventory::tree::{NodeNumber, Tree};
-use inventory::{BitsPerSec, Bytes};
+use inventory::{BitsPerSec, Bytes, Mpi, MpiRoutines};
 use schedules::bound;
 use schedules::synchronization::SyncKind;
 use schedules::synchronization::scheme::SyncScheme;
@@ -105,6 +105,8 @@ pub struct AlltoallTime {
     /// Steps of the phases, one after the other.
     phases: u64,
     ranks: u64,
+    /// The library, if its routines are known.
+    library: Option<Mpi>,
     /// Messages that a rank sends and receives, if one goes for each pair of hosts.
     bundles: u64,
     /// Blocks that the ranks of one host send and receive.
@@ -149,9 +151,14 @@ impl AlltoallTime {
             .map_or(Way::Native, |(_, way)| way)
     }
 
-    /// Of a process set whose rank `r` runs on host `host_of[r]`, and whose cables delay a frame by
-    /// `delay` together; `None` where nothing crosses a cable.
-    pub fn of(hosts: &Tree, host_of: &[NodeNumber], delay: Duration) -> Option<AlltoallTime> {
+    /// Of a process set whose rank `r` runs on host `host_of[r]` under a library, and whose cables delay a
+    /// frame by `delay` together; `None` where nothing crosses a cable.
+    pub fn of(
+        hosts: &Tree,
+        host_of: &[NodeNumber],
+        delay: Duration,
+        library: Option<MpiRoutines>,
+    ) -> Option<AlltoallTime> {
         let mut ranks = vec![0; hosts.hosts() as usize];
         host_of.iter().for_each(|&host| ranks[host as usize] += 1);
         let used: Vec<u32> = ranks.iter().map(|&ranks| ranks.min(1)).collect();
@@ -172,6 +179,7 @@ impl AlltoallTime {
             held: OctetWindow::of(hosts, host_of).largest_block,
             phases,
             ranks: all,
+            library: library.and_then(MpiRoutines::measured),
             bundles: 2 * (most - 1) + 2 * u64::div_ceil(other_hosts, most),
             of_host: most * (all - most.min(all)),
             delay: delay.as_nanos().try_into().unwrap_or(u64::MAX),
@@ -221,15 +229,18 @@ impl AlltoallTime {
         self.by_routine(block, self.at_once(block))
     }
 
-    /// Short blocks are passed on, and long ones sent at once. Of those between nobody knows which routine
-    /// the library takes: the faster one.
+    /// Short blocks are passed on, and long ones sent at once. Where nobody knows which routine the library
+    /// takes: the faster one.
     fn by_routine(&self, block: Bytes, at_once: u64) -> u64 {
-        if block <= SHORT {
-            self.passed_on(block)
-        } else if block < LONG {
-            self.passed_on(block).min(at_once)
-        } else {
-            at_once
+        let ranks = u32::try_from(self.ranks).unwrap_or(u32::MAX);
+        let chosen = |mpi| {
+            LibraryRoutine::chosen(mpi, Collective::Alltoall, ranks, block) == LibraryRoutine::Bruck
+        };
+        match self.library.map(chosen) {
+            Some(true) => self.passed_on(block),
+            None if block <= SHORT => self.passed_on(block),
+            None if block < LONG => self.passed_on(block).min(at_once),
+            Some(false) | None => at_once,
         }
     }
 

@@ -8,7 +8,7 @@
 use super::{Collective, DataCarrier, DecisionEntry, DecisionGrounds, DecisionTable, Way};
 use crate::call_time::{AlltoallTime, smallest_overflowing_block};
 use inventory::tree::NodeNumber;
-use inventory::{Bytes, Tree};
+use inventory::{Bytes, MpiRoutines, Tree};
 use schedules::aapc::in_runs;
 use schedules::allgather::rings;
 use schedules::alltoall::AlltoallAlgorithm;
@@ -121,13 +121,18 @@ impl OverflowingCall {
 
 impl DecisionTable {
     /// The table for a process set whose rank `r` runs on host `host_of[r]` of a network on which
-    /// nobody has measured, and whose cables delay a frame by `delay` together.
-    pub fn unmeasured(hosts: &Tree, host_of: &[NodeNumber], delay: Duration) -> DecisionTable {
+    /// nobody has measured, under a library, and whose cables delay a frame by `delay` together.
+    pub fn unmeasured(
+        hosts: &Tree,
+        host_of: &[NodeNumber],
+        delay: Duration,
+        library: Option<MpiRoutines>,
+    ) -> DecisionTable {
         let mut ranks = vec![0; hosts.hosts() as usize];
         host_of.iter().for_each(|&host| ranks[host as usize] += 1);
         let shares_hosts = ranks.iter().any(|&ranks| ranks > 1);
         let alltoall = if shares_hosts {
-            AlltoallTime::of(hosts, host_of, delay).map(|time| fastest_ways(&time))
+            AlltoallTime::of(hosts, host_of, delay, library).map(|time| fastest_ways(&time))
         } else {
             bound::alltoall_bottleneck(hosts, &ranks)
                 .map(|bottleneck| ways_of_phases(hosts, host_of, bottleneck, delay))

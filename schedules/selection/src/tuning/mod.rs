@@ -214,7 +214,7 @@ impl TuningRuns {
             .flat_map(|host| std::iter::repeat_n(host, tree.ranks(host) as usize))
             .collect();
         // A process set knows the delays of its cables, and computes these entries again.
-        let mut table = DecisionTable::unmeasured(tree, &host_of, Duration::ZERO);
+        let mut table = DecisionTable::unmeasured(tree, &host_of, Duration::ZERO, None);
         for run in &self.runs {
             let ground = ranges::RunGrounds::of(run, tree);
             for collective in MEASURED {

@@ -353,9 +353,10 @@ fn a_host_is_known_by_its_addresses_first_and_then_by_its_names() {
         host(&["ib-y", "node3", "y.cluster.example"], &["10.99.0.3"]),
         host(&["z"], &[]),
     ];
-    let view = ProcessSetView::of(&lean("100M"), &hosts).unwrap();
+    let view = ProcessSetView::of(&lean("100M"), &hosts, inventory::Mpi::Mpich.into()).unwrap();
     assert_eq!(view.hosts_of_ranks(), ["w", "x", "y", "z"]);
     let stranger = [host(&["ib-w", "w2"], &["10.99.0.1"])];
-    let refused = ProcessSetView::of(&lean("100M"), &stranger).unwrap_err();
+    let refused =
+        ProcessSetView::of(&lean("100M"), &stranger, inventory::Mpi::Mpich.into()).unwrap_err();
     assert!(refused.to_string().contains("ib-w"), "{refused}");
 }

@@ -43,6 +43,7 @@ fn table(hosts: &Tree) -> DecisionTable {
         hosts,
         &(0..hosts.hosts()).collect::<Vec<_>>(),
         Duration::ZERO,
+        None,
     )
 }
 
@@ -137,7 +138,7 @@ fn large_reductions_go_along_a_ring_of_one_rank_a_host() {
     let block = Collective::ReduceScatterBlock;
     assert_eq!(from(&slow, block), LEAST_RELAYED.0 / 16);
     let shared: Vec<u32> = (0..16).map(|rank| rank / 4).collect();
-    let shared = DecisionTable::unmeasured(&chain(1, 4, 20), &shared, Duration::ZERO);
+    let shared = DecisionTable::unmeasured(&chain(1, 4, 20), &shared, Duration::ZERO, None);
     for collective in [Collective::Allreduce, Collective::Bcast] {
         assert_eq!(shared.choose(collective, LEAST_RELAYED), Way::Relay);
         let smaller = Bytes(LEAST_RELAYED.0 - 1);
@@ -150,7 +151,7 @@ fn large_reductions_go_along_a_ring_of_one_rank_a_host() {
 #[test]
 fn many_ranks_on_few_hosts_are_not_many_hosts() {
     let four_each: Vec<u32> = (0..16).map(|rank| rank / 4).collect();
-    let several = DecisionTable::unmeasured(&chain(1, 4, 20), &four_each, Duration::ZERO);
+    let several = DecisionTable::unmeasured(&chain(1, 4, 20), &four_each, Duration::ZERO, None);
     assert_eq!(
         several.choose(Collective::Alltoall, Bytes(8 << 10)),
         Way::Native
@@ -162,7 +163,8 @@ fn many_ranks_on_few_hosts_are_not_many_hosts() {
 fn over_long_cables_blocks_have_to_last_longer() {
     let sites = tree(6, 3, 20, &[[0, 1]], 10);
     let ranks: Vec<u32> = (0..6).collect();
-    let table = |delay| DecisionTable::unmeasured(&sites, &ranks, Duration::from_millis(delay));
+    let table =
+        |delay| DecisionTable::unmeasured(&sites, &ranks, Duration::from_millis(delay), None);
     let from = |delay| {
         (
             table(delay).entries(Collective::Alltoall)[1].from,
@@ -185,7 +187,7 @@ fn over_a_long_cable_hosts_take_turns_where_queues_overflow() {
     let sites = tree(16, 8, 10, &[[0, 1]], 10);
     let ranks: Vec<u32> = (0..16).collect();
     let from = |delay| {
-        let table = DecisionTable::unmeasured(&sites, &ranks, Duration::from_millis(delay));
+        let table = DecisionTable::unmeasured(&sites, &ranks, Duration::from_millis(delay), None);
         table.entries(Collective::Alltoall)[1].from.0
     };
     assert!((2049..=4096).contains(&from(10)), "{}", from(10));
@@ -212,7 +214,8 @@ fn the_order_of_ranks_decides_from_where_the_ring_pays() {
     let hosts = chain(4, 4, 20);
     let scattered: Vec<u32> = (0..16).map(|rank| rank % 4 * 4 + rank / 4).collect();
     let from = |host_of: &[u32]| {
-        DecisionTable::unmeasured(&hosts, host_of, Duration::ZERO).entries(Collective::Allgather)[1]
+        DecisionTable::unmeasured(&hosts, host_of, Duration::ZERO, None)
+            .entries(Collective::Allgather)[1]
             .from
     };
     assert!(from(&scattered) > from(&(0..16).collect::<Vec<_>>()));
@@ -262,7 +265,7 @@ proptest! {
 #[test]
 fn between_slow_trunks_allgathers_go_around_several_rings() {
     let ways = |tree: &Tree, host_of: &[NodeNumber]| {
-        let table = DecisionTable::unmeasured(tree, host_of, Duration::ZERO);
+        let table = DecisionTable::unmeasured(tree, host_of, Duration::ZERO, None);
         [Collective::Allgather, Collective::Allgatherv].map(|c| table.choose(c, Bytes(1 << 20)))
     };
     let one_each: Vec<NodeNumber> = (0..16).collect();
@@ -274,7 +277,7 @@ fn between_slow_trunks_allgathers_go_around_several_rings() {
     let two_each: Vec<NodeNumber> = (0..16).flat_map(|host| [host; 2]).collect();
     assert_eq!(ways(&around(10), &two_each), [ring; 2]);
     let entries = |trunk| {
-        let table = DecisionTable::unmeasured(&around(trunk), &one_each, Duration::ZERO);
+        let table = DecisionTable::unmeasured(&around(trunk), &one_each, Duration::ZERO, None);
         assert_eq!(table.check(), Ok(()));
         let entries = table.entries(Collective::Allgather).iter();
         entries
@@ -310,7 +313,7 @@ fn times_choose_mostly_as_the_sizes_do_that_were_measured() {
     let alike = |tree: &Tree| {
         let table = table(tree);
         let host_of: Vec<u32> = (0..tree.hosts()).collect();
-        let time = AlltoallTime::of(tree, &host_of, Duration::ZERO).unwrap();
+        let time = AlltoallTime::of(tree, &host_of, Duration::ZERO, None).unwrap();
         let blocks = (9..22).map(|power| Bytes(1 << power));
         let is_alike = |block: &Bytes| {
             table.choose(Collective::Alltoall, *block) == time.fastest(*block, |_| true)
