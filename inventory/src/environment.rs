@@ -74,8 +74,9 @@ pub const VARIABLES: &[KnownVariable] = &[
     variable(
         Jobs,
         "HEDDLE_REDUCE",
-        "`off`: reductions are the library's own, so that floating-point sums are its own to the \
-         last digit",
+        "`reproducible`: floating-point sums and products, and a program's own operations, are the \
+         library's own, to the last digit; `fast`: sums and products change to the faster way at any \
+         call; `off`: all reductions are the library's own (learning.md)",
     ),
     variable(
         Jobs,

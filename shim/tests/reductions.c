@@ -153,6 +153,9 @@ static void floating_point(void)
 	for (int i = 0; i < n; i++)
 		a[i] = 1.0 / (rank + 1 + i % 1000);
 	MPI_Allreduce(a, b, n, MPI_DOUBLE, MPI_SUM, comm);
+#ifdef DIGITS
+	told("allreduce", "digits of the sum", "double", n);
+#endif
 	for (int i = 0; i < n; i++) {
 		double truth = 0;
 		for (int r = 0; r < size; r++)

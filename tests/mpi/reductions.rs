@@ -34,6 +34,38 @@ fn results_are_the_same_bytes_and_floating_point_near_the_truth() {
     }
 }
 
+#[test]
+fn who_wants_it_keeps_the_librarys_last_digits() {
+    for mpi in BOTH {
+        let program = compiled("reductions.c", mpi, &["-lm", "-DDIGITS"]);
+        let bare = TestJob::bare(mpi, 5).run(&program, &[]).out;
+        let with = |reduce: &str| {
+            let dir = shared(TREE);
+            let job = TestJob::new(mpi, 5).dir(dir.path());
+            let job = job.env(RELAYED.0, RELAYED.1).env("HEDDLE_REDUCE", reduce);
+            (job.run(&program, &[]).out, calls(dir.path()))
+        };
+        let (said, served) = with("reproducible");
+        assert_eq!(said, bare, "{mpi}");
+        // Whole numbers go along the ring, sums of others and an application's own operations do not.
+        for way in ["relay", "native"] {
+            assert!(
+                served[&format!("allreduce {way}")] > 20,
+                "{mpi}: {served:?}"
+            );
+        }
+        for reduce in ["", "fast"] {
+            let (said, served) = with(reduce);
+            let differ: Vec<&str> = (said.lines().zip(bare.lines()))
+                .filter_map(|(said, bare)| (said != bare).then_some(said))
+                .collect();
+            assert!(!differ.is_empty(), "{mpi}, {reduce}: {served:?}");
+            let is_sum = |line: &&str| line.contains("digits of the sum");
+            assert!(differ.iter().all(is_sum), "{mpi}, {reduce}: {differ:?}");
+        }
+    }
+}
+
 /// The table decides: small calls are not even recorded. Where hosts have several ranks, one rank of each
 /// goes around the ring.
 #[test]

@@ -1,6 +1,7 @@
 //! The epoch that a process set follows, planned or not yet.
 use runtime::plan::{FollowedEpoch, UnplannedEpoch};
 use runtime::process_set_view::ProcessSetView;
+use runtime::settings::ReductionOrder;
 use selection::decision_table::{Collective, Way};
 use selection::learning::CandidateWay;
 
@@ -69,6 +70,15 @@ impl FollowState {
             FollowState::Nothing => Way::Native,
             FollowState::Unplanned(prospect) => prospect.likely_way(collective, block),
             FollowState::Planned(follow) => follow.way(collective, block, 0),
+        }
+    }
+
+    /// What may change the order in which reductions combine.
+    pub(crate) fn reductions(&self) -> ReductionOrder {
+        match self {
+            FollowState::Nothing => ReductionOrder::Librarys,
+            FollowState::Unplanned(prospect) => prospect.reductions(),
+            FollowState::Planned(follow) => follow.reductions(),
         }
     }
 

@@ -179,7 +179,10 @@ pub(crate) struct MpiHandles {
     pub(crate) comm_world: MPI_Comm,
     pub(crate) group_null: MPI_Group,
     pub(crate) op_null: MPI_Op,
+    pub(crate) op_band: MPI_Op,
     pub(crate) op_min: MPI_Op,
+    pub(crate) op_prod: MPI_Op,
+    pub(crate) op_sum: MPI_Op,
     /// The operations of reductions.
     #[cfg(open_mpi)]
     pub(crate) ops: [MPI_Op; 12],
@@ -221,7 +224,10 @@ impl MpiHandles {
             comm_world: MPI_Comm(address(c"ompi_mpi_comm_world")?.cast()),
             group_null: MPI_Group(address(c"ompi_mpi_group_null")?.cast()),
             op_null: MPI_Op(address(c"ompi_mpi_op_null")?.cast()),
+            op_band: op(c"ompi_mpi_op_band")?,
             op_min: op(c"ompi_mpi_op_min")?,
+            op_prod: op(c"ompi_mpi_op_prod")?,
+            op_sum: op(c"ompi_mpi_op_sum")?,
             request_null: MPI_Request(address(c"ompi_request_null")?.cast()),
             errors_are_fatal: MPI_Errhandler(address(c"ompi_mpi_errors_are_fatal")?.cast()),
             errors_return: MPI_Errhandler(address(c"ompi_mpi_errors_return")?.cast()),
@@ -240,7 +246,10 @@ impl MpiHandles {
             static HEDDLE_COMM_WORLD: MPI_Comm;
             static HEDDLE_GROUP_NULL: MPI_Group;
             static HEDDLE_OP_NULL: MPI_Op;
+            static HEDDLE_OP_BAND: MPI_Op;
             static HEDDLE_OP_MIN: MPI_Op;
+            static HEDDLE_OP_PROD: MPI_Op;
+            static HEDDLE_OP_SUM: MPI_Op;
             static HEDDLE_REQUEST_NULL: MPI_Request;
             static HEDDLE_ERRORS_ARE_FATAL: MPI_Errhandler;
             #[cfg(not(standard_abi))]
@@ -258,7 +267,10 @@ impl MpiHandles {
                 comm_world: HEDDLE_COMM_WORLD,
                 group_null: HEDDLE_GROUP_NULL,
                 op_null: HEDDLE_OP_NULL,
+                op_band: HEDDLE_OP_BAND,
                 op_min: HEDDLE_OP_MIN,
+                op_prod: HEDDLE_OP_PROD,
+                op_sum: HEDDLE_OP_SUM,
                 request_null: HEDDLE_REQUEST_NULL,
                 errors_are_fatal: HEDDLE_ERRORS_ARE_FATAL,
                 #[cfg(not(standard_abi))]

@@ -36,6 +36,7 @@ use runtime::call_forecast::NOT_SERVED;
 use runtime::look_allowance;
 use runtime::plan::FollowedEpoch;
 use runtime::rank_host::RankHost;
+use runtime::settings::ReductionOrder;
 use runtime::watchdog;
 use selection::decision_table::{Collective, DataCarrier, Way};
 use selection::learning::CallClass;
@@ -286,11 +287,11 @@ impl ProcessSet {
         if block == 0 || !fits || !is_common {
             return Ok((Way::Native, None));
         }
-        // The last digits of a reduction depend on its way.
-        let is_steady = matches!(call.role, CallRole::Reduction(_));
-        if is_steady {
-            let goes =
-                self.followed.may_differ(collective, block) && relayed::may_go(call, within)?;
+        let order = relayed::order(call, self.followed.reductions());
+        if matches!(call.role, CallRole::Reduction(_)) {
+            let goes = order != ReductionOrder::Librarys
+                && self.followed.may_differ(collective, block)
+                && relayed::may_go(call, within)?;
             if !goes {
                 return Ok((Way::Native, None));
             }
@@ -299,10 +300,11 @@ impl ProcessSet {
         // A way that is refused leaves the others: there are fewer each time.
         loop {
             let candidates = || self.followed.candidates(collective, block, is_even);
-            let learned = self.learning.way(class, candidates);
-            if is_steady {
-                self.learning.keep_steady(class);
-            }
+            let learned = if order == ReductionOrder::Steady {
+                self.learning.steady_way(class, candidates)
+            } else {
+                self.learning.way(class, candidates)
+            };
             let Some(way) = learned else {
                 return Ok((self.decided_way(within, collective, block)?, None));
             };

@@ -45,6 +45,15 @@ pub(crate) fn takes(op: MPI_Op, datatype: MPI_Datatype) -> bool {
     takes
 }
 
+/// True if the result is the same in whatever order ranks combine: of an operation that the library
+/// defines, but for sums and products of what are no whole numbers. The library itself says what those
+/// are: it combines their bits (MPI-4.1, 6.9.2).
+pub(crate) fn is_exact(op: MPI_Op, datatype: MPI_Datatype) -> bool {
+    let handle = &mpi().handle;
+    let rounds = op == handle.op_sum || op == handle.op_prod;
+    is_predefined(op) && (!rounds || takes(handle.op_band, datatype))
+}
+
 /// True if an operation of the application may be carried out in any order.
 pub(crate) fn commutes(op: MPI_Op) -> bool {
     let mut commutes = 0;

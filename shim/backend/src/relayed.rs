@@ -11,7 +11,7 @@ use crate::mpi::mpi;
 use crate::mpi_result::{MpiErrorCode, MpiResult, check};
 use crate::octets::{self, octets_of};
 use crate::reduce_op;
-use runtime::settings::{ForcedWays, RuntimeSettings};
+use runtime::settings::{ForcedWays, ReductionOrder, RuntimeSettings};
 use runtime::tcp::TcpMesh;
 use runtime::tcp::relay::{RelayMemory, chunk_room};
 use schedules::relay::{RankRelay, RelayCollective, share};
@@ -52,6 +52,28 @@ pub(crate) fn may_go(call: &CollectiveCall, within: &CallComm) -> MpiResult<bool
         return Ok(reduce_op::takes(op, datatype));
     }
     within.holds_on_all_ranks(reduce_op::commutes(op) && datatype::lies_as_sent(datatype))
+}
+
+/// What may change the order of this call, where a setting says it of those whose last digits depend on
+/// it. Asked by each rank for itself, with the same answer: operations that the library defines are the
+/// same on all of them.
+pub(crate) fn order(call: &CollectiveCall, setting: ReductionOrder) -> ReductionOrder {
+    match (call.role, setting) {
+        (CallRole::Reduction(op), ReductionOrder::Steady | ReductionOrder::Reproducible)
+            if !reduce_op::is_exact(op, call.receive.datatype()) =>
+        {
+            if setting == ReductionOrder::Steady {
+                setting
+            } else {
+                ReductionOrder::Librarys
+            }
+        }
+        (CallRole::Reduction(op), ReductionOrder::Fast) if !reduce_op::is_predefined(op) => {
+            ReductionOrder::Steady
+        }
+        (CallRole::Reduction(_), ReductionOrder::Librarys) => setting,
+        _ => ReductionOrder::Fast,
+    }
 }
 
 /// A ring, its connections, and the place of this rank in both.

@@ -50,9 +50,19 @@ impl SetLearning {
         self.learner.way(class, candidates)
     }
 
-    /// The results of a class's calls depend on their way: it changes only where it has to.
-    pub(crate) fn keep_steady(&mut self, class: CallClass) {
-        self.learner.keep_steady(class);
+    /// The same where the results of the call depend on its way: from now on it changes only where it has
+    /// to.
+    pub(crate) fn steady_way(
+        &mut self,
+        class: CallClass,
+        candidates: impl FnOnce() -> Vec<CandidateWay>,
+    ) -> Option<Way> {
+        let way = self.learner.steady_way(class, candidates);
+        if self.learner.is_between_rows(class) {
+            // Those of a trial that ended with this call.
+            self.rows.remove(&class);
+        }
+        way
     }
 
     /// True if the next call of a class goes a way that is only tried.

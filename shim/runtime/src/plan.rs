@@ -11,7 +11,7 @@ mod tests;
 use crate::host_leaders::HostLeaders;
 use crate::process_set_view::{FollowError, ProcessSetView};
 use crate::rank_host::RankHost;
-use crate::settings::ForcedWays;
+use crate::settings::{ForcedWays, ReductionOrder};
 use directory::epoch::LeanEpoch;
 use inventory::{Bytes, MpiRoutines, TopologyFile, counted};
 use planned_ways::PlannedWays;
@@ -102,6 +102,11 @@ impl UnplannedEpoch {
     /// True if the way of a collective's calls is forced.
     pub fn is_forced(&self, collective: Collective) -> bool {
         !self.force.ways(collective).is_empty()
+    }
+
+    /// What may change the order in which reductions combine.
+    pub fn reductions(&self) -> ReductionOrder {
+        self.force.reductions
     }
 
     /// The way of a call with blocks of this size, as far as it is known before planning.
@@ -355,6 +360,11 @@ impl FollowedEpoch {
             Way::Relay => !self.ring.is_empty(),
             Way::Aapc { .. } | Way::Ring { .. } | Way::Rings => !self.parts(way).is_empty(),
         }
+    }
+
+    /// As [`UnplannedEpoch::reductions`].
+    pub fn reductions(&self) -> ReductionOrder {
+        self.force.reductions
     }
 
     /// As [`UnplannedEpoch::is_forced`].

@@ -38,9 +38,43 @@ pub struct RuntimeSettings {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct ForcedWays {
     ways: BTreeMap<Collective, Vec<Way>>,
-    /// `HEDDLE_REDUCE=off`: reductions are the library's own, so that their results are, to the
-    /// last digit.
-    own_reductions: bool,
+    /// `HEDDLE_REDUCE`.
+    pub reductions: ReductionOrder,
+}
+
+/// `HEDDLE_REDUCE`: what may change the order in which reductions combine, and with it the last digits of
+/// those that are not exact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub enum ReductionOrder {
+    /// Those that are not exact go each way once when they begin, and then one way for good.
+    #[default]
+    Steady,
+    /// `reproducible`: those that are not exact are the library's own.
+    Reproducible,
+    /// `fast`: all may change their way whenever another one is faster.
+    Fast,
+    /// `off`: all are the library's own.
+    Librarys,
+}
+
+impl ReductionOrder {
+    /// Reads the variable, and says what it did not understand. Who misspells it minds the digits, and gets
+    /// the order that surely is the library's.
+    fn read(var: impl Fn(&str) -> Option<String>, problem: &mut Option<String>) -> ReductionOrder {
+        let text = var("HEDDLE_REDUCE").unwrap_or_default();
+        match text.as_str() {
+            "" => ReductionOrder::Steady,
+            "reproducible" => ReductionOrder::Reproducible,
+            "fast" => ReductionOrder::Fast,
+            "off" => ReductionOrder::Librarys,
+            _ => {
+                *problem = Some(format!(
+                    "HEDDLE_REDUCE={text}: expected reproducible, fast or off; reductions are the library's own"
+                ));
+                ReductionOrder::Librarys
+            }
+        }
+    }
 }
 
 /// `HEDDLE_PATIENCE`, in seconds: how long a communicator's ranks wait for each other at its first
@@ -113,7 +147,7 @@ impl RuntimeSettings {
                 "HEDDLE_DSCP={class}: expected a class of 0 to 63, or off; nothing is marked"
             ));
         }
-        force.own_reductions = var("HEDDLE_REDUCE").is_some_and(|v| v == "off");
+        force.reductions = ReductionOrder::read(&var, &mut problem);
         let dir = var("HEDDLE_DIR")
             .filter(|v| !v.is_empty())
             .map(PathBuf::from);
@@ -204,7 +238,7 @@ impl ForcedWays {
             collective.traffic(),
             CollectiveTraffic::Combine | CollectiveTraffic::CombineForEach
         );
-        if self.own_reductions && combines {
+        if self.reductions == ReductionOrder::Librarys && combines {
             &[Way::Native]
         } else {
             self.ways.get(&collective).map_or(&[], Vec::as_slice)
@@ -352,6 +386,18 @@ mod tests {
         assert_eq!(off.ways(Collective::Bcast), [Way::Relay]);
         assert_eq!(off.ways(Collective::Alltoall), []);
         assert!(!env(&[("HEDDLE_REDUCE", "off")]).is_any());
+        for (text, reductions, is_wrong) in [
+            ("", ReductionOrder::Steady, false),
+            ("reproducible", ReductionOrder::Reproducible, false),
+            ("fast", ReductionOrder::Fast, false),
+            ("of", ReductionOrder::Librarys, true),
+        ] {
+            let var = |name: &str| (name == "HEDDLE_REDUCE").then(|| text.to_owned());
+            let (settings, problem) = RuntimeSettings::read(var);
+            assert_eq!(settings.force.reductions, reductions, "{text}");
+            let told = problem.is_some_and(|problem| problem.contains("expected reproducible"));
+            assert_eq!(told, is_wrong, "{text}");
+        }
     }
 
     #[test]

@@ -100,11 +100,23 @@ impl CallLearner {
         Some(way)
     }
 
-    /// Calls of a class are compared when their question opens, and never tried otherwise.
-    pub fn keep_steady(&mut self, class: CallClass) {
-        if let Some(question) = self.questions.get_mut(&class) {
-            question.keep_steady();
-        }
+    /// The same where the results of the call depend on its way: from now on ways are compared when the
+    /// question opens, and never tried otherwise.
+    pub fn steady_way(
+        &mut self,
+        class: CallClass,
+        candidates: impl FnOnce() -> Vec<CandidateWay>,
+    ) -> Option<Way> {
+        self.way(class, candidates)?;
+        let question = self.questions.get_mut(&class)?;
+        question.keep_steady();
+        Some(question.way())
+    }
+
+    /// True if no call of the row under way has ended.
+    pub fn is_between_rows(&self, class: CallClass) -> bool {
+        self.question(class)
+            .is_none_or(WayQuestion::is_between_rows)
     }
 
     /// The question of a class.

@@ -109,9 +109,19 @@ impl WayQuestion {
     }
 
     /// From now on ways are compared when the question opens, and never tried otherwise: the results of
-    /// these calls depend on the way in their last digits.
+    /// these calls depend on the way in their last digits. A trial under way, of calls before them whose
+    /// results do not, ends.
     pub(super) fn keep_steady(&mut self) {
+        let is_opening = self.ways[self.fastest].mean().is_none() || !self.opening.is_empty();
+        if !self.is_steady && !is_opening && self.is_trying() {
+            self.row = TimedRow::first(self.fastest);
+        }
         self.is_steady = true;
+    }
+
+    /// True if no call of the row under way has ended.
+    pub(super) fn is_between_rows(&self) -> bool {
+        self.row.done.calls == 0
     }
 
     /// The number of the library's own routine.

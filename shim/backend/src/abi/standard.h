@@ -20,7 +20,10 @@ typedef struct {
 #define MPI_ABI_VERSION 1
 
 #define MPI_OP_NULL ((MPI_Op)0x20)
+#define MPI_SUM ((MPI_Op)0x21)
 #define MPI_MIN ((MPI_Op)0x22)
+#define MPI_PROD ((MPI_Op)0x24)
+#define MPI_BAND ((MPI_Op)0x28)
 #define MPI_COMM_NULL ((MPI_Comm)0x100)
 #define MPI_COMM_WORLD ((MPI_Comm)0x101)
 #define MPI_COMM_SELF ((MPI_Comm)0x102)

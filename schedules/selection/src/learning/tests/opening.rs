@@ -76,8 +76,7 @@ fn calls_that_are_kept_steady_change_their_way_only_when_the_question_opens() {
     let (mut gone, mut row) = (Vec::new(), Duration::ZERO);
     for _ in 0..500 {
         let all = || vec![candidate(tcp, 1.0, false), candidate(native, 1.3, false)];
-        let way = learner.way(class, all);
-        learner.keep_steady(class);
+        let way = learner.steady_way(class, all);
         gone.extend(way);
         let took = if way == Some(tcp) { 100 } else { 130 };
         let counted = learner.count(class, 1 << 20).unwrap();
@@ -88,4 +87,32 @@ fn calls_that_are_kept_steady_change_their_way_only_when_the_question_opens() {
     }
     assert_eq!(gone.iter().position(|&way| way == native), Some(0));
     assert_eq!(gone.iter().filter(|&&way| way == native).count(), 1);
+}
+
+/// Calls of exact and of other operations share a class.
+#[test]
+fn calls_that_are_kept_steady_end_a_trial_of_others() {
+    let [native, tcp, mpi] = ways();
+    let class = CallClass::of(Collective::Allreduce, 1 << 20);
+    let mut learner = CallLearner::default();
+    let all = || {
+        let known = |way, expected| candidate(way, expected, true);
+        vec![known(tcp, 1.0), known(native, 1.3), known(mpi, 1.1)]
+    };
+    let mut call = |is_steady: bool| {
+        let way = if is_steady {
+            learner.steady_way(class, all)
+        } else {
+            learner.way(class, all)
+        };
+        let counted = learner.count(class, 1 << 20).unwrap();
+        if counted.ends_row {
+            learner.end_row(class, Duration::from_millis(1), Duration::ZERO);
+        }
+        way.unwrap()
+    };
+    let tried = (0..100_000).find(|_| call(false) != tcp);
+    assert!(tried.is_some());
+    let steady: Vec<Way> = (0..10_000).map(|_| call(true)).collect();
+    assert!(steady.iter().all(|way| *way == steady[0]), "{steady:?}");
 }
