@@ -300,12 +300,19 @@ fn mean(blocks: impl Iterator<Item = u64>) -> u64 {
     }
 }
 
-/// Sizes in an octet, four classes to each power of two.
+/// Sizes in an octet, four classes as wide as each other from each power of two on. In integers: logarithms
+/// of two hosts with different libraries may differ.
 fn size_class(block: u64) -> u8 {
     match block {
         0 => 0,
         NOT_SERVED => u8::MAX,
-        _ => 1 + ((block as f64).log2() * 4.0) as u8,
+        _ => {
+            let power = block.ilog2();
+            let quarter = (u128::from(block) * 4 >> power) as u8 - 4;
+            (power as u8 * 4 + quarter)
+                .saturating_add(1)
+                .min(u8::MAX - 1)
+        }
     }
 }
 
@@ -313,7 +320,8 @@ fn size_of_class(class: u8) -> u64 {
     match class {
         0 => 0,
         u8::MAX => NOT_SERVED,
-        _ => (f64::from(class - 1) / 4.0 + 0.125).exp2() as u64,
+        // The middle one.
+        _ => ((9 + 2 * u128::from((class - 1) % 4)) << ((class - 1) / 4) >> 3) as u64,
     }
 }
 

@@ -4,7 +4,7 @@
 //! costs no more than learning may.
 use crate::call_time::AlltoallTime;
 use crate::decision_table::{
-    Collective, DataCarrier, DecisionEntry, DecisionGrounds, DecisionTable, Way,
+    Collective, CollectiveTraffic, DataCarrier, DecisionEntry, DecisionGrounds, DecisionTable, Way,
 };
 use crate::learned::{LearnedTiming, size_class};
 use inventory::Bytes;
@@ -109,12 +109,13 @@ fn by_size(
     }
     let sync = SyncKind::Receiver.into();
     let planned = |over| [Way::Aapc { sync, over }, Way::Ring { over }];
+    let is_gathered = collective.traffic() == CollectiveTraffic::Gather;
     let below = below_tcp(grounds.table, alike, block);
     if let Some(below) = below.filter(|below| grounds.has_addresses && can_win(block, *below)) {
         let expected = over_tcp(alike, below);
         planned(DataCarrier::Tcp)
             .into_iter()
-            .chain([Way::Relay])
+            .chain((grounds.shares_hosts || !is_gathered).then_some(Way::Relay))
             .chain(grounds.has_slow_trunks.then_some(Way::Rings))
             .for_each(|way| add(way, expected));
     }
@@ -290,7 +291,14 @@ fn over_tcp(collective: Collective, below: f64) -> f64 {
     } else {
         1.0
     };
-    least + 0.15 * below.log2().max(0.0)
+    least + 0.15 * doublings(below)
+}
+
+/// How often one is doubled up to such a multiple, in part the last time. No logarithm: those of two hosts
+/// with different libraries may differ, and all ranks have to say the same.
+fn doublings(multiple: f64) -> f64 {
+    let whole = (multiple as u64).max(1).ilog2();
+    (f64::from(whole) + multiple / (1u64 << whole) as f64 - 1.0).max(0.0)
 }
 
 /// False where the steps of a schedule are hopeless with blocks so far below those of TCP.
