@@ -18,6 +18,8 @@ pub enum RelayCollective {
     Allreduce,
     /// Each rank has all parts; they are combined, and each rank gets its own.
     ReduceScatter,
+    /// Each rank has the part of its number, and each gets all of them.
+    Gather,
     /// One rank has the only part, number 0, and each rank gets it.
     Broadcast {
         /// The rank that has it.
@@ -37,7 +39,7 @@ pub enum PartTreatment {
 /// A part that comes from the previous rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RelayedPart {
-    /// The number of the part. In reductions there is a part for each rank, numbered as the rank.
+    /// The number of the part. Except in broadcasts there is a part for each rank, numbered as the rank.
     pub part: u32,
     /// The step of the rank.
     pub treatment: PartTreatment,
@@ -87,12 +89,14 @@ pub fn share(ring: &[u32], position: usize, collective: RelayCollective) -> Rank
                 sent_on: usize::from(!begins && next != root),
             }
         }
-        RelayCollective::Allreduce | RelayCollective::ReduceScatter => {
-            let combined = (0..ranks - 1).map(|step| (step, PartTreatment::Combine));
-            let kept = match collective {
-                RelayCollective::Allreduce => ranks - 1..2 * (ranks - 1),
-                _ => 0..0,
+        RelayCollective::Allreduce | RelayCollective::ReduceScatter | RelayCollective::Gather => {
+            let (combines, keeps) = (0..ranks - 1, ranks - 1..2 * (ranks - 1));
+            let (combined, kept, first) = match collective {
+                RelayCollective::Gather => (0..0, keeps, ring[position]),
+                RelayCollective::ReduceScatter => (combines, 0..0, previous),
+                _ => (combines, keeps, previous),
             };
+            let combined = combined.map(|step| (step, PartTreatment::Combine));
             // The own part comes as the last of those that are combined, and is whole then.
             let incoming: Vec<RelayedPart> = combined
                 .chain(kept.map(|step| (step, PartTreatment::Keep)))
@@ -104,7 +108,7 @@ pub fn share(ring: &[u32], position: usize, collective: RelayCollective) -> Rank
             RankRelay {
                 previous,
                 next,
-                first: Some(previous),
+                first: Some(first),
                 sent_on: incoming.len() - 1,
                 incoming,
             }
@@ -157,6 +161,13 @@ mod tests {
         assert!(broken(RelayCollective::Allreduce, &|r| {
             r[0].incoming[3].treatment = PartTreatment::Combine
         }));
+        for breaks in [
+            |r: &mut Vec<RankRelay>| r[1].first = Some(3),
+            |r: &mut Vec<RankRelay>| r[2].sent_on -= 1,
+            |r: &mut Vec<RankRelay>| r[2].incoming.swap(0, 1),
+        ] {
+            assert!(broken(RelayCollective::Gather, &breaks));
+        }
         let broadcast = RelayCollective::Broadcast { root: 1 };
         assert!(broken(broadcast, &|r| r[0].first = Some(0)));
         assert!(broken(broadcast, &|r| r[3].sent_on = 0));
@@ -172,6 +183,7 @@ mod tests {
             for collective in [
                 RelayCollective::Allreduce,
                 RelayCollective::ReduceScatter,
+                RelayCollective::Gather,
                 RelayCollective::Broadcast { root: root.index(ring.len()) as u32 },
             ] {
                 let relays = shares(&ring, collective);

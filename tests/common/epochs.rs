@@ -27,6 +27,7 @@ pub(crate) const SEVERAL_RINGS: (&str, &str) = ("HEDDLE_FORCE", "aapc,rings,tcp"
 pub(crate) const WINDOWED: (&str, &str) = ("HEDDLE_TURNS", "aapc window tcp,ring tcp");
 /// One message for each pair of hosts.
 pub(crate) const BUNDLED: (&str, &str) = ("HEDDLE_FORCE", "bundled,ring");
+pub(crate) const BY_LEADERS: (&str, &str) = ("HEDDLE_FORCE", "bundled,relay");
 
 /// [`TREE`] with trunks slower than hosts.
 pub(crate) fn slow_trunks() -> String {

@@ -1,5 +1,5 @@
 //! Calls give the same bytes, errors and ends as with the MPI library alone.
-use crate::common::epochs::{BUNDLED, FORCED, OVER_TCP, SEVERAL_RINGS, TREE, WINDOWED};
+use crate::common::epochs::{BUNDLED, BY_LEADERS, FORCED, OVER_TCP, SEVERAL_RINGS, TREE, WINDOWED};
 use crate::common::epochs::{records, shared, slow_trunks, ways};
 use crate::common::job::{BOTH, TestJob, compiled};
 use crate::common::runtime::lib;
@@ -19,6 +19,7 @@ fn every_datatype_gives_the_same_bytes() {
             (2, 1, WINDOWED),
             (16, 3, WINDOWED),
             (16, 3, BUNDLED),
+            (16, 3, BY_LEADERS),
         ] {
             same_bytes("datatypes.c", mpi, ranks, per_host, forced);
         }
@@ -120,6 +121,7 @@ fn a_rank_with_too_little_room_ends_the_job_or_hears_of_it_and_nobody_hangs() {
         .map(|collective| (collective, FORCED));
         let others = [
             ("alltoall", BUNDLED),
+            ("allgather", BY_LEADERS),
             ("alltoallv", OVER_TCP),
             ("alltoallw", OVER_TCP),
         ];
@@ -127,7 +129,11 @@ fn a_rank_with_too_little_room_ends_the_job_or_hears_of_it_and_nobody_hangs() {
             let dir = shared(TREE);
             let job = || {
                 TestJob::new(mpi, 3)
-                    .per_host(if forced == BUNDLED { 2 } else { 1 })
+                    .per_host(if [BUNDLED, BY_LEADERS].contains(&forced) {
+                        2
+                    } else {
+                        1
+                    })
                     .dir(dir.path())
                     .env(forced.0, forced.1)
             };

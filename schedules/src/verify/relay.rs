@@ -37,16 +37,23 @@ pub fn relay(
     let held = play(ring, collective, relays)?;
     let everybody: PartOrigins = ring.iter().copied().collect();
     for &rank in ring {
-        let (parts, whole): (Vec<u32>, PartOrigins) = match collective {
-            RelayCollective::Allreduce => (ring.to_vec(), everybody.clone()),
-            RelayCollective::ReduceScatter => (vec![rank], everybody.clone()),
-            RelayCollective::Broadcast { root } => (vec![0], [root].into()),
+        let parts = match collective {
+            RelayCollective::Allreduce | RelayCollective::Gather => ring.to_vec(),
+            RelayCollective::ReduceScatter => vec![rank],
+            RelayCollective::Broadcast { .. } => vec![0],
+        };
+        let whole = |part: u32| match collective {
+            RelayCollective::Gather => [part].into(),
+            RelayCollective::Broadcast { root } => [root].into(),
+            _ => everybody.clone(),
         };
         if let Some(part) = parts
             .iter()
-            .find(|&&p| held.get(&(rank, p)) != Some(&whole))
+            .find(|&&p| held.get(&(rank, p)) != Some(&whole(p)))
         {
-            return wrong(format!("part {part} of rank {rank} is not from all ranks"));
+            return wrong(format!(
+                "part {part} of rank {rank} is not from the ranks that have it"
+            ));
         }
     }
     Ok(())
@@ -58,20 +65,21 @@ fn play(
     collective: RelayCollective,
     relays: &[RankRelay],
 ) -> Result<HashMap<(u32, u32), PartOrigins>, RelayViolation> {
-    let own = |rank: u32| -> PartOrigins {
+    let own = |rank: u32, part: u32| -> PartOrigins {
         match collective {
             RelayCollective::Broadcast { root } if root != rank => PartOrigins::new(),
+            RelayCollective::Gather if part != rank => PartOrigins::new(),
             _ => [rank].into(),
         }
     };
     let mut held: HashMap<(u32, u32), PartOrigins> = HashMap::new();
     for &rank in ring {
         for &part in ring {
-            held.insert((rank, part), own(rank));
+            held.insert((rank, part), own(rank, part));
         }
     }
     // By position: what has been sent to the next rank, and how many parts have come.
-    let first = |r: &RankRelay, rank| r.first.map(|part| (part, own(rank)));
+    let first = |r: &RankRelay, rank| r.first.map(|part| (part, own(rank, part)));
     let mut sent: Vec<Vec<(u32, PartOrigins)>> = (ring.iter().zip(relays))
         .map(|(&rank, r)| first(r, rank).into_iter().collect())
         .collect();

@@ -24,7 +24,7 @@
 //! | [`octets`] | blocks as octets, whatever their datatypes are |
 //! | [`mesh_state`] | the same over the runtime's own TCP connections |
 //! | [`relayed`], [`reduce_op`] | reductions and broadcasts along the ring |
-//! | [`relayed_by_leaders`] | the same where hosts have several ranks |
+//! | [`relayed_by_leaders`], [`gathered_by_leaders`] | the same, and small allgathers, where hosts have several ranks |
 //! | [`device`] | buffers in the memory of a GPU |
 //! | [`aligned_room`] | memory in which elements of any datatype may lie |
 //! | [`location`] | where this library lies |
@@ -45,6 +45,7 @@ mod elements;
 mod entries;
 mod error_handlers;
 mod follow_state;
+mod gathered_by_leaders;
 mod length_forecasts;
 mod length_plans;
 mod library_check;

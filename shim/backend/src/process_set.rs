@@ -343,7 +343,7 @@ impl ProcessSet {
         };
         let mut way = follow.way(collective, block, self.row.count(collective, block));
         if way.carrier() == Some(DataCarrier::Tcp) {
-            if follow.may_connect(collective) && self.connects(within, collective, block)? {
+            if follow.may_connect(collective) && self.connects(within, collective, way, block)? {
                 return Ok(way);
             }
             let FollowState::Planned(follow) = &self.followed else {
@@ -376,7 +376,7 @@ impl ProcessSet {
             _ => return Ok(false),
         }
         if way.carrier() == Some(DataCarrier::Tcp) {
-            self.connects(within, collective, block)
+            self.connects(within, collective, way, block)
         } else {
             self.messages.up(within)
         }

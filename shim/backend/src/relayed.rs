@@ -202,6 +202,25 @@ pub(crate) unsafe fn allreduce(
     relay(call, within, ring.mesh, &share, memory)
 }
 
+/// Each on the ring has its own one of the `parts` of `work`, and gets all of them.
+pub(crate) fn gather(
+    call: &CollectiveCall,
+    within: &CallComm,
+    ring: &mut RelayRing,
+    parts: &[Range<usize>],
+    work: &mut [u8],
+) -> MpiResult<()> {
+    let memory = RelayMemory {
+        work,
+        own: None,
+        parts,
+        element: 1,
+        aside: &mut [],
+    };
+    let share = share_of(ring.ring, ring.me, RelayCollective::Gather)?;
+    relay(call, within, ring.mesh, &share, memory)
+}
+
 /// # Safety
 /// As the MPI standard says of the call's arguments.
 unsafe fn reduce_scatter_block(

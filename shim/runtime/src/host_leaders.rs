@@ -1,6 +1,8 @@
 //! One rank a host, where hosts have several: these alone send reductions and broadcasts over the
 //! network, so that each octet crosses a host's link once in each direction.
 
+use std::ops::Range;
+
 /// The leaders of a process set: the lowest rank of each host. A leader's number is its place among
 /// them, in ascending order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +52,29 @@ impl HostLeaders {
         self.number.get(rank as usize).copied().unwrap_or_default()
     }
 
+    /// All ranks, host after host in the order of their leaders, those of a host in ascending order.
+    pub fn by_host(&self) -> Vec<u32> {
+        let mut ranks: Vec<u32> = (0..self.number.len() as u32).collect();
+        ranks.sort_by_key(|&rank| self.number(rank));
+        ranks
+    }
+
+    /// The places of each host's blocks, by its leader's number, if all ranks' blocks of so many octets lie
+    /// in that order.
+    pub fn parts(&self, block: usize) -> Vec<Range<usize>> {
+        let mut parts: Vec<Range<usize>> = Vec::with_capacity(self.ranks.len());
+        for leader in 0..self.ranks.len() as u32 {
+            let ranks = self
+                .number
+                .iter()
+                .filter(|&&number| number == leader)
+                .count();
+            let begin = parts.last().map_or(0, |part| part.end);
+            parts.push(begin..begin + ranks * block);
+        }
+        parts
+    }
+
     /// True if this rank leads.
     pub fn leads(&self, rank: u32) -> bool {
         self.ranks.binary_search(&rank).is_ok()
@@ -67,6 +92,8 @@ mod tests {
         assert_eq!(leaders.ring(), [2, 0, 1]);
         let numbers: Vec<u32> = (0..6).map(|rank| leaders.number(rank)).collect();
         assert_eq!(numbers, [0, 1, 0, 1, 2, 2]);
+        assert_eq!(leaders.by_host(), [0, 2, 1, 3, 4, 5]);
+        assert_eq!(leaders.parts(10), [0..20, 20..40, 40..60]);
         let leads: Vec<u32> = (0..6).filter(|&rank| leaders.leads(rank)).collect();
         assert_eq!(leads, leaders.ranks());
     }

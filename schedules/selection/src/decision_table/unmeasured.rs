@@ -8,7 +8,7 @@
 use super::{Collective, DataCarrier, DecisionEntry, DecisionGrounds, DecisionTable, Way};
 use crate::call_time::{AlltoallTime, smallest_overflowing_block};
 use inventory::tree::NodeNumber;
-use inventory::{Bytes, MpiRoutines, Tree};
+use inventory::{Bytes, Mpi, MpiRoutines, Tree};
 use schedules::aapc::in_runs;
 use schedules::allgather::rings;
 use schedules::alltoall::AlltoallAlgorithm;
@@ -17,6 +17,7 @@ use schedules::synchronization::SyncKind;
 use schedules::synchronization::scheme::SyncScheme;
 use schedules::window::OctetWindow;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::time::Duration;
 
 /// A call that overflows the queue of a switch port, with steps that are long beside their cost.
@@ -91,6 +92,19 @@ pub const LEAST_RELAYED: Bytes = Bytes(256 << 10);
 const IN_RINGS: (Bytes, Duration) = (Bytes(16 << 10), Duration::from_millis(27));
 /// The time of a step of the ring beside that of its block.
 const RING_STEP: Duration = Duration::from_micros(300);
+/// The quantities of an allgather by leaders, from heddle's lab: 8 hosts of 4 and 8 ranks on two cores. A
+/// step of a ring takes so long where hosts have several ranks.
+const SHARED_STEP: Duration = Duration::from_micros(550);
+/// What each rank adds while a library gathers the blocks of hosts, and spreads those of all: with 8 B a
+/// call took 13 ms under Open MPI and 2.7 ms under MPICH among 32 ranks, 8 ms under MPICH among 64. Of an
+/// unknown library the larger one.
+const ON_HOST: Duration = Duration::from_micros(250);
+const ON_HOST_OF_MPICH: Duration = Duration::from_micros(100);
+/// Copying an octet to all ranks. Beside a ring of all ranks blocks of 512 B took 0.6 with 8 ranks a host
+/// and 0.95 with 4, 2 kB 1.0 and 1.05.
+const COPIED: Duration = Duration::from_nanos(130);
+/// With 8 ranks a host 8 B took 1.2 of the library's time, 64 B 0.6.
+const LEAST_BY_LEADERS: Bytes = Bytes(64);
 /// A block has to last so many times as long as its token is on its way over a long cable.
 const TOKENS: u32 = 10;
 /// Where one host after the other sends over a long cable, each turn takes so many times the cable's
@@ -137,10 +151,17 @@ impl DecisionTable {
             bound::alltoall_bottleneck(hosts, &ranks)
                 .map(|bottleneck| ways_of_phases(hosts, host_of, bottleneck, delay))
         };
-        let allgather = bound::allgather_bottleneck(hosts, &ranks)
-            .map(|bottleneck| ways_around(hosts, host_of, bottleneck, delay));
-        let allgather = entries(allgather.unwrap_or_default());
         let used = ranks.iter().filter(|&&ranks| ranks > 0).count() as u64;
+        let around = bound::allgather_bottleneck(hosts, &ranks)
+            .map(|bottleneck| ways_around(hosts, host_of, bottleneck, delay));
+        let around = around.unwrap_or_default();
+        let by_leaders = bound::allgather_bottleneck(hosts, &ranks)
+            .filter(|_| shares_hosts)
+            .and_then(|bottleneck| {
+                let link = (bottleneck, delay);
+                sizes_of_leaders(hosts, host_of, link, (used, library))
+            });
+        let allgather = entries(after_leaders(by_leaders, &around));
         let part = smallest_part(hosts, &ranks, used, delay);
         let whole = part.map(|part| Bytes(part.0 * used));
         // Where hosts have several ranks, a leader cannot keep the blocks of its host apart.
@@ -152,7 +173,7 @@ impl DecisionTable {
             .with_entries(Collective::ReduceScatterBlock, relayed(part))
             .with_entries(Collective::Bcast, relayed(whole))
             .with_entries(Collective::Alltoall, entries(alltoall))
-            .with_entries(Collective::Allgatherv, allgather.clone())
+            .with_entries(Collective::Allgatherv, entries(around))
             .with_entries(Collective::Allgather, allgather)
     }
 
@@ -210,6 +231,41 @@ fn ways_around(
     let around = Some(around).filter(|_| one < several);
     let several = (one.max(several), Way::Rings);
     around.into_iter().chain([several]).collect()
+}
+
+/// The blocks with which an allgather goes along a ring of one rank a host: from the first size on that
+/// saves more beside the library's routine than its steps cost, up to the one from which copying all blocks
+/// on each host costs more than the steps of a ring of all ranks.
+fn sizes_of_leaders(
+    hosts: &Tree,
+    host_of: &[NodeNumber],
+    (bottleneck, delay): (BottleneckLoad, Duration),
+    (used, library): (u64, Option<MpiRoutines>),
+) -> Option<Range<Bytes>> {
+    let ranks = host_of.len() as u64;
+    let longer = doubling_seconds(hosts, host_of) - bottleneck.seconds(Bytes(1));
+    let steps = |ranks: u64| SHARED_STEP.as_secs_f64() * ranks.saturating_sub(1) as f64;
+    let of_rank = match library.and_then(MpiRoutines::measured) {
+        Some(Mpi::Mpich) => ON_HOST_OF_MPICH,
+        Some(Mpi::OpenMpi) | None => ON_HOST,
+    };
+    let on_host = of_rank.as_secs_f64() * ranks as f64;
+    let cost = steps(used) + on_host + 2.0 * delay.as_secs_f64();
+    let saved = steps(ranks) - steps(used) - on_host;
+    let start = Bytes((cost / longer).ceil() as u64).max(LEAST_BY_LEADERS);
+    let end = Bytes((saved / (COPIED.as_secs_f64() * ranks as f64)) as u64);
+    (longer > 0.0 && start < end).then_some(start..end)
+}
+
+/// These sizes by leaders, and the others as without them.
+fn after_leaders(sizes: Option<Range<Bytes>>, around: &[(Bytes, Way)]) -> Vec<(Bytes, Way)> {
+    let Some(sizes) = sizes else {
+        return around.to_vec();
+    };
+    let after = around.iter().map(|&(from, way)| (from.max(sizes.end), way));
+    std::iter::once((sizes.start, Way::Relay))
+        .chain(after)
+        .collect()
 }
 
 /// The library's own routine, and other ways from these sizes on.

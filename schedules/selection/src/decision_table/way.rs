@@ -31,7 +31,8 @@ pub enum Way {
         #[serde(default)]
         over: DataCarrier,
     },
-    /// Reductions and broadcasts along the same ring, over TCP ([`schedules::relay`]).
+    /// Reductions and broadcasts along the same ring, over TCP ([`schedules::relay`]); where hosts have
+    /// several ranks, allgathers, too, with one rank a host on the ring.
     Relay,
     /// The rings of [`schedules::allgather::rings`], over TCP: between slow trunks.
     Rings,
@@ -90,12 +91,14 @@ impl Way {
             // A rank that passes on a block knows its size only if all blocks have the same size.
             Way::Lg | Way::Bundled => collective == Collective::Alltoall,
             Way::Ring { .. } | Way::Rings => collective.traffic() == CollectiveTraffic::Gather,
-            Way::Relay => matches!(
-                collective.traffic(),
+            // One rank a host relays blocks of all, whose size it knows only if all are equal.
+            Way::Relay => match collective.traffic() {
+                CollectiveTraffic::Exchange => false,
+                CollectiveTraffic::Gather => collective == Collective::Allgather,
                 CollectiveTraffic::Combine
-                    | CollectiveTraffic::CombineForEach
-                    | CollectiveTraffic::Spread
-            ),
+                | CollectiveTraffic::CombineForEach
+                | CollectiveTraffic::Spread => true,
+            },
         }
     }
 }

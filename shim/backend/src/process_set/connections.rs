@@ -7,18 +7,19 @@ use crate::mesh_state::MeshMembers;
 use crate::mpi_result::MpiResult;
 use crate::private_comm::PrivateCommState;
 use crate::relayed::RelayRing;
-use crate::{relayed, relayed_by_leaders};
+use crate::{gathered_by_leaders, relayed, relayed_by_leaders};
 use runtime::host_leaders::HostLeaders;
 use runtime::plan::FollowedEpoch;
 use runtime::watchdog;
-use selection::decision_table::Collective;
+use selection::decision_table::{Collective, Way};
 
 /// A call over TCP needs a packed copy, if its type has gaps.
 const MOST_OVER_TCP: u64 = 1 << 30;
 
-/// The leaders of hosts, if they alone carry the calls of this collective over the network.
-fn leaders_of(collective: Collective, follow: &FollowedEpoch) -> Option<&HostLeaders> {
-    let is_led = matches!(collective, Collective::Allreduce | Collective::Bcast);
+/// The leaders of hosts, if they alone carry the calls of this collective over the network that go this
+/// way.
+fn leaders_of(collective: Collective, way: Way, follow: &FollowedEpoch) -> Option<&HostLeaders> {
+    let is_led = way == Way::Relay && collective != Collective::ReduceScatterBlock;
     follow.leaders().filter(|_| is_led)
 }
 
@@ -29,6 +30,7 @@ impl ProcessSet {
         &mut self,
         within: &CallComm,
         collective: Collective,
+        way: Way,
         block: u64,
     ) -> MpiResult<bool> {
         let FollowState::Planned(follow) = &self.followed else {
@@ -38,7 +40,10 @@ impl ProcessSet {
         if block > MOST_OVER_TCP {
             return Ok(false);
         }
-        let Some(leaders) = leaders_of(collective, follow) else {
+        let Some(leaders) = leaders_of(collective, way, follow) else {
+            if way == Way::Relay && collective == Collective::Allgather {
+                return Ok(false);
+            }
             return self
                 .wires
                 .ensure_connected(within, follow, MeshMembers::All);
@@ -82,9 +87,19 @@ impl ProcessSet {
             return Ok(false);
         };
         let (me, room) = (self.rank, &mut self.room);
+        let together = || {
+            let block = call.received()?.octets(0) as u64;
+            Ok(block.saturating_mul(within.size as u64))
+        };
+        if call.collective == Collective::Allgather && together()? > MOST_OVER_TCP {
+            return Ok(false);
+        }
         // SAFETY: passed on to the caller.
         unsafe {
-            match (leaders_of(call.collective, follow), &self.on_host) {
+            match (
+                leaders_of(call.collective, Way::Relay, follow),
+                &self.on_host,
+            ) {
                 (Some(leaders), PrivateCommState::Over(on_host)) => {
                     let mesh = self.leader_wires.mesh();
                     let ring = mesh.map(|mesh| RelayRing {
@@ -93,7 +108,11 @@ impl ProcessSet {
                         me: leaders.number(me),
                         room,
                     });
-                    relayed_by_leaders::carry_out(call, within, leaders, on_host, ring)?;
+                    if call.collective == Collective::Allgather {
+                        gathered_by_leaders::carry_out(call, within, leaders, on_host, ring)?;
+                    } else {
+                        relayed_by_leaders::carry_out(call, within, leaders, on_host, ring)?;
+                    }
                 }
                 (None, _) if let Some(mesh) = self.wires.mesh() => {
                     let ring = follow.ring();

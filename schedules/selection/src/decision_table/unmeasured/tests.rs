@@ -295,6 +295,28 @@ fn between_slow_trunks_allgathers_go_around_several_rings() {
 /// With a rank a host the sizes were measured one by one, so they stay. The times that decide where hosts
 /// have several ranks say mostly the same.
 #[test]
+fn small_allgathers_go_by_leaders_where_hosts_have_several_ranks() {
+    let ways = |each: u32, collective| {
+        let host_of: Vec<u32> = (0..8 * each).map(|rank| rank / each).collect();
+        let table = DecisionTable::unmeasured(&chain(4, 2, 20), &host_of, Duration::ZERO, None);
+        let entries = table.entries(collective).iter();
+        entries.map(|entry| entry.way).collect::<Vec<_>>()
+    };
+    let ring = Way::Ring {
+        over: DataCarrier::Tcp,
+    };
+    for each in [4, 8] {
+        let found = ways(each, Collective::Allgather);
+        assert_eq!(found, [Way::Native, Way::Relay, ring], "{each}");
+        assert_eq!(ways(each, Collective::Allgatherv), [Way::Native, ring]);
+    }
+    // The steps that are saved take less than what happens on each host.
+    for each in [1, 2] {
+        assert!(!ways(each, Collective::Allgather).contains(&Way::Relay));
+    }
+}
+
+#[test]
 fn times_choose_mostly_as_the_sizes_do_that_were_measured() {
     let trees = [
         chain(1, 16, 20),

@@ -1,0 +1,78 @@
+//! Allgathers of small blocks where hosts have several ranks: the MPI library gathers the blocks of a
+//! host, one rank of each host goes around the ring with them, and the library spreads them all. So a
+//! call has as many steps over the network as there are hosts, and not as ranks.
+//!
+//! If the ring fails, a leader tells the ranks of its host in the octet behind the blocks.
+use crate::call::CollectiveCall;
+use crate::call_comm::CallComm;
+use crate::elements::MpiElements;
+use crate::mpi_result::{MpiErrorCode, MpiResult};
+use crate::octets::{self, octets_of};
+use crate::pending_collective::PendingCollective;
+use crate::private_comm::PrivateComm;
+use crate::relayed::{self, RelayRing};
+use runtime::host_leaders::HostLeaders;
+use std::ffi::c_int;
+
+/// The rank of a leader among those of its host: it is the lowest.
+const LEADER: c_int = 0;
+
+/// `on_host` has the ranks of this host; `ring` is the leaders', for a leader.
+///
+/// # Safety
+/// As the MPI standard says of the call's arguments.
+pub(crate) unsafe fn carry_out(
+    call: &CollectiveCall,
+    within: &CallComm,
+    leaders: &HostLeaders,
+    on_host: &PrivateComm,
+    ring: Option<RelayRing>,
+) -> MpiResult<()> {
+    let blocks = call.received()?;
+    let (block, order) = (blocks.octets(0), leaders.by_host());
+    let mut own = octets::room(block)?;
+    // Whatever goes wrong here, the others wait for this rank.
+    // SAFETY: passed on to the caller.
+    let packed = own_block(call, within).and_then(|from| unsafe { from.copy(octets_of(&mut own)) });
+    let number = leaders.number(within.rank as u32);
+    let parts = leaders.parts(block);
+    let here = on_host.quietly(|| {
+        let ranks = parts[number as usize].len() / block.max(1);
+        PendingCollective::gather_all(on_host, ranks, own)?.octets()
+    });
+    let mut all = octets::room(order.len() * block + 1)?;
+    let between = match (ring, here) {
+        (None, here) => here.map(drop),
+        (Some(ring), Err(failed)) => {
+            // The other leaders wait for what is not going to come.
+            ring.mesh.close();
+            Err(failed)
+        }
+        (Some(mut ring), Ok(here)) => {
+            all[parts[number as usize].clone()].copy_from_slice(&here);
+            relayed::gather(call, within, &mut ring, &parts, &mut all)
+        }
+    };
+    let failed = all.len() - 1;
+    all[failed] = u8::from(between.is_err());
+    // SAFETY: the octets outlive the call.
+    let spread = on_host.quietly(|| unsafe { on_host.broadcast(octets_of(&mut all), LEADER) });
+    packed.and(between).and(spread)?;
+    if all[failed] != 0 {
+        return Err(MpiErrorCode::other());
+    }
+    for (&rank, octets) in order.iter().zip(all.chunks_mut(block.max(1))) {
+        // SAFETY: passed on to the caller.
+        unsafe { octets_of(octets).copy(blocks.of_rank(rank)) }?;
+    }
+    Ok(())
+}
+
+/// The block of this rank.
+fn own_block(call: &CollectiveCall, within: &CallComm) -> MpiResult<MpiElements> {
+    Ok(if call.in_place() {
+        call.received()?.of_rank(within.rank as u32)
+    } else {
+        call.sent()?.of_rank(0)
+    })
+}
