@@ -294,16 +294,23 @@ fn between_slow_trunks_allgathers_go_around_several_rings() {
 
 /// With a rank a host the sizes were measured one by one, so they stay. The times that decide where hosts
 /// have several ranks say mostly the same.
+/// As docs/tuning.md says.
 #[test]
 fn small_allgathers_go_by_leaders_where_hosts_have_several_ranks() {
-    let ways = |each: u32, collective| {
+    let entries = |each: u32, library: Option<Mpi>, collective| {
         let host_of: Vec<u32> = (0..8 * each).map(|rank| rank / each).collect();
-        let table = DecisionTable::unmeasured(&chain(4, 2, 20), &host_of, Duration::ZERO, None);
+        let library = library.map(Mpi::into);
+        let table = DecisionTable::unmeasured(&chain(4, 2, 20), &host_of, Duration::ZERO, library);
         let entries = table.entries(collective).iter();
-        entries.map(|entry| entry.way).collect::<Vec<_>>()
+        let each = entries.map(|entry| (entry.from.0, entry.way));
+        each.collect::<Vec<_>>()
     };
     let ring = Way::Ring {
         over: DataCarrier::Tcp,
+    };
+    let ways = |each, collective| {
+        let entries = entries(each, None, collective).into_iter();
+        entries.map(|(_, way)| way).collect::<Vec<_>>()
     };
     for each in [4, 8] {
         let found = ways(each, Collective::Allgather);
@@ -313,6 +320,11 @@ fn small_allgathers_go_by_leaders_where_hosts_have_several_ranks() {
     // The steps that are saved take less than what happens on each host.
     for each in [1, 2] {
         assert!(!ways(each, Collective::Allgather).contains(&Way::Relay));
+    }
+    for (library, end) in [(None, 1700..1800), (Some(Mpi::Mpich), 2900..3000)] {
+        let entries = entries(8, library, Collective::Allgather);
+        assert_eq!(entries[1], (64, Way::Relay));
+        assert!(end.contains(&entries[2].0), "{entries:?}");
     }
 }
 
