@@ -243,7 +243,7 @@ fn call_all(
     let mesh = door.connect(number, doors, &MeshSecret(secret), patience, || {
         within.progress()
     });
-    let mesh = mesh.map_err(|e| {
+    let mut mesh = mesh.map_err(|e| {
         WAITED_IN_VAIN.fetch_or(e.kind() == ErrorKind::TimedOut, Ordering::Relaxed);
         ConnectProblem {
             text: e.to_string(),

@@ -27,7 +27,7 @@ pub enum ArrivedBlocks {
 }
 
 /// The header of a block, or nothing.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockHeader {
     octets: [u8; HEADER],
     length: usize,

@@ -14,6 +14,7 @@
 //! | [`shell`] | what moves the octets |
 //! | [`call`] | both together: a call, event by event |
 //! | [`links`] | the links to another rank, and how early a token for it is given |
+//! | [`sent_log`] | what is sent again when a connection was made anew |
 //! | [`send_window`] | the octets that may be under way |
 //! | [`stream_pace`] | what follows from the rates on the way to a rank |
 pub mod call;
@@ -21,6 +22,7 @@ pub mod exchange;
 pub mod framing;
 pub mod links;
 pub mod send_window;
+pub mod sent_log;
 pub mod shell;
 pub mod stream_pace;
 pub mod streams;

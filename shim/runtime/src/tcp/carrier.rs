@@ -1,6 +1,8 @@
 //! A part of a schedule over TCP. What goes where and when, the core decides; this moves the octets
 //! between sockets and the memory of the blocks.
 use super::MeshError;
+use super::library::CallLibrary;
+use super::link::{SentMemory, SentOctets};
 use super::mesh::{MeshToken, ReadyPeer, TcpMesh, fastest};
 use crate::exchange::{CarrierEvent, TransferCarrier, TransferPiece, carry_out};
 use schedules::message::Message;
@@ -17,7 +19,7 @@ impl TcpMesh {
     /// Carries out this rank's part of a schedule that all ranks share: sends `outgoing[rank]`,
     /// this rank's block for each other one, and fills `incoming[rank]` from it. Where blocks
     /// stream around a ring, this rank's own lies in `incoming`, too. Blocks may differ in length,
-    /// except where ranks pass on blocks that are not for them. `progress` is called while nothing
+    /// except where ranks pass on blocks that are not for them. `library` moves on while nothing
     /// comes.
     ///
     /// # Errors
@@ -28,10 +30,10 @@ impl TcpMesh {
         part: &RankPart,
         outgoing: &[&[u8]],
         incoming: &mut [&mut [u8]],
-        progress: &mut dyn FnMut() -> bool,
+        library: &mut dyn CallLibrary,
     ) -> Result<(), MeshError> {
         let bare = BlockFraming::Bare;
-        self.carry_out_as(bare, part, outgoing, incoming, progress)
+        self.carry_out_as(bare, part, outgoing, incoming, library)
             .map(|_| ())
     }
 
@@ -47,9 +49,9 @@ impl TcpMesh {
         part: &RankPart,
         outgoing: &[&[u8]],
         incoming: &mut [&mut [u8]],
-        progress: &mut dyn FnMut() -> bool,
+        library: &mut dyn CallLibrary,
     ) -> Result<ArrivedBlocks, MeshError> {
-        self.carry_out_as(BlockFraming::Framed, part, outgoing, incoming, progress)
+        self.carry_out_as(BlockFraming::Framed, part, outgoing, incoming, library)
     }
 
     fn carry_out_as(
@@ -58,7 +60,7 @@ impl TcpMesh {
         part: &RankPart,
         outgoing: &[&[u8]],
         incoming: &mut [&mut [u8]],
-        progress: &mut dyn FnMut() -> bool,
+        library: &mut dyn CallLibrary,
     ) -> Result<ArrivedBlocks, MeshError> {
         let call = if part.streams {
             "allgather over tcp"
@@ -85,22 +87,26 @@ impl TcpMesh {
         self.take_at_most(&yielding, Some(2 * streams.chunk()));
         let mut carrier = MeshCarrier {
             octets: MeshOctets {
-                length: streams.passed_on_length(),
                 mesh: self,
-                part,
-                outgoing,
-                incoming,
-                aside: HashMap::new(),
+                memory: BlockMemory {
+                    length: streams.passed_on_length(),
+                    part,
+                    outgoing,
+                    incoming,
+                    aside: HashMap::new(),
+                },
             },
             streams,
             began: Instant::now(),
-            progress,
+            library,
         };
         let outcome = carry_out(part, &mut carrier, window(part), &call);
         let arrived = carrier.streams.arrived();
+        let MeshOctets { mesh, memory } = &mut carrier.octets;
         if outcome.is_err() {
-            self.close();
+            mesh.close();
         } else {
+            mesh.end_call(memory);
             self.take_at_most(&yielding, None);
         }
         outcome.map(|()| arrived)
@@ -162,6 +168,11 @@ impl TcpMesh {
 /// The sockets, and the memory of the blocks.
 struct MeshOctets<'a, 'o, 'i> {
     mesh: &'a mut TcpMesh,
+    memory: BlockMemory<'a, 'o, 'i>,
+}
+
+/// Where the blocks of a call lie.
+struct BlockMemory<'a, 'o, 'i> {
     part: &'a RankPart,
     /// Octets of a block that is passed on.
     length: usize,
@@ -171,19 +182,41 @@ struct MeshOctets<'a, 'o, 'i> {
     aside: HashMap<Message, Vec<u8>>,
 }
 
+impl BlockMemory<'_, '_, '_> {
+    /// A block that goes.
+    fn of(&self, block: OutgoingBlock) -> &[u8] {
+        match block {
+            OutgoingBlock { block, .. } if self.part.streams => self.incoming[block.src as usize],
+            OutgoingBlock {
+                block,
+                origin: BlockOrigin::Own,
+            } => self.outgoing[block.dst as usize],
+            OutgoingBlock { block, .. } => self.aside.get(&block).map_or(&[], Vec::as_slice),
+        }
+    }
+}
+
+impl SentMemory for BlockMemory<'_, '_, '_> {
+    fn pieces<'m>(&'m self, source: &'m SentOctets) -> [&'m [u8]; 2] {
+        match source {
+            SentOctets::Block(block, header) => [header, self.of(*block)],
+            SentOctets::Relayed { .. } => [&[], &[]],
+        }
+    }
+}
+
 impl WireShell for MeshOctets<'_, '_, '_> {
     type Failure = MeshError;
 
     fn read(&mut self, rank: u32, place: IncomingPlace<'_>) -> Result<usize, MeshError> {
-        let MeshOctets {
-            mesh,
+        let BlockMemory {
             part,
             length,
             incoming,
             aside,
             ..
-        } = self;
-        let peer = mesh.peer(rank)?;
+        } = &mut self.memory;
+        let peer = self.mesh.peer(rank)?;
         match place {
             IncomingPlace::Header(octets) => peer.receive(rank, octets),
             IncomingPlace::Nowhere(octets) => peer.discard(rank, octets),
@@ -205,16 +238,10 @@ impl WireShell for MeshOctets<'_, '_, '_> {
             there,
             after,
         } = octets;
-        let memory: &[u8] = match block {
-            OutgoingBlock { block, .. } if self.part.streams => self.incoming[block.src as usize],
-            OutgoingBlock {
-                block,
-                origin: BlockOrigin::Own,
-            } => self.outgoing[block.dst as usize],
-            OutgoingBlock { block, .. } => self.aside.get(&block).map_or(&[], Vec::as_slice),
-        };
+        let memory = &self.memory.of(block)[..there];
+        let source = SentOctets::Block(block, header);
         let peer = self.mesh.peer(rank)?;
-        peer.send(rank, [&header, &memory[..there]], after)
+        peer.send(rank, source, [&header, memory], after)
     }
 
     fn has_mostly_gone(&mut self, rank: u32) -> Result<bool, MeshError> {
@@ -258,7 +285,7 @@ struct MeshCarrier<'a, 'o, 'i> {
     octets: MeshOctets<'a, 'o, 'i>,
     streams: CallStreams<'a>,
     began: Instant,
-    progress: &'a mut dyn FnMut() -> bool,
+    library: &'a mut dyn CallLibrary,
 }
 
 impl MeshCarrier<'_, '_, '_> {
@@ -272,7 +299,7 @@ impl MeshCarrier<'_, '_, '_> {
         ready: &mut Vec<ReadyPeer>,
         tokens: &mut Vec<MeshToken>,
     ) -> Result<(), MeshError> {
-        while !self.octets.mesh.wait(ready, tokens, self.progress)? {
+        while !self.octets.mesh.wait(ready, tokens, self.library)? {
             self.streams.look_for_short_blocks(&mut self.octets)?;
             self.look_for_crowds();
             if !self.streams.events().is_empty() {
@@ -340,8 +367,10 @@ impl TransferCarrier for MeshCarrier<'_, '_, '_> {
                     self.streams.take(rank, &mut self.octets)?;
                 }
             }
+            let MeshOctets { mesh, memory } = &mut self.octets;
+            mesh.send_again(memory)?;
             for token in self.streams.expected() {
-                if self.octets.mesh.peer(token.peer)?.ended {
+                if mesh.peer(token.peer)?.ended {
                     return Err(MeshError::ended(token.peer));
                 }
             }
@@ -358,4 +387,4 @@ impl TransferCarrier for MeshCarrier<'_, '_, '_> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -1,18 +1,23 @@
 //! The first octets of a connection: the caller's rank, and the proof that it belongs to this job.
-//! A caller of another byte order is refused.
+//! A caller of another byte order is refused. Who makes a connection anew says how many octets have
+//! come to it, and is told the same, in eight octets.
 //!
 //! | octets | what |
 //! |---|---|
 //! | 8 | `heddle` and the version of this protocol, in two octets of the caller's byte order |
 //! | 4 | the caller's rank |
+//! | 4 | 1 if the connection is made anew, else 0 |
+//! | 8 | the octets that have come to the caller |
 //! | 32 | the communicator's secret |
 use std::fmt;
 
 /// Octets of a greeting.
-pub const LENGTH: usize = 44;
+pub const LENGTH: usize = 56;
 
 const NAME: &[u8; 6] = b"heddle";
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
+/// The octets before the secret.
+const OPEN: usize = 24;
 
 /// A number known to the ranks of one communicator and to no stranger; exchanged through MPI.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -24,26 +29,44 @@ impl fmt::Debug for MeshSecret {
     }
 }
 
-/// The greeting of `rank`.
-pub fn write(rank: u32, secret: &MeshSecret) -> [u8; LENGTH] {
+/// What a rank says first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MeshGreeting {
+    /// Who calls.
+    pub rank: u32,
+    /// Where the connection stood before and goes on: the octets that have come to the caller.
+    pub goes_on: Option<u64>,
+}
+
+/// The octets of a greeting.
+pub fn write(greeting: MeshGreeting, secret: &MeshSecret) -> [u8; LENGTH] {
     let mut octets = [0; LENGTH];
     octets[..6].copy_from_slice(NAME);
     octets[6..8].copy_from_slice(&VERSION.to_ne_bytes());
-    octets[8..12].copy_from_slice(&rank.to_ne_bytes());
-    octets[12..].copy_from_slice(&secret.0);
+    octets[8..12].copy_from_slice(&greeting.rank.to_ne_bytes());
+    octets[12..16].copy_from_slice(&u32::from(greeting.goes_on.is_some()).to_ne_bytes());
+    octets[16..OPEN].copy_from_slice(&greeting.goes_on.unwrap_or(0).to_ne_bytes());
+    octets[OPEN..].copy_from_slice(&secret.0);
     octets
 }
 
-/// The rank that calls; `None` for a stranger.
-pub fn read(octets: &[u8; LENGTH], secret: &MeshSecret) -> Option<u32> {
+/// What the rank that calls says; `None` for a stranger.
+pub fn read(octets: &[u8; LENGTH], secret: &MeshSecret) -> Option<MeshGreeting> {
     // Every octet is looked at, so that the time it takes says nothing of the secret.
-    let different = octets[12..]
+    let different = octets[OPEN..]
         .iter()
         .zip(&secret.0)
         .fold(0, |all, (a, b)| all | (a ^ b));
     let known = octets[..6] == *NAME && octets[6..8] == VERSION.to_ne_bytes() && different == 0;
-    let rank = u32::from_ne_bytes([octets[8], octets[9], octets[10], octets[11]]);
-    known.then_some(rank)
+    let number = |at: usize| octets[at..].first_chunk().copied().map(u32::from_ne_bytes);
+    let came = octets[16..].first_chunk().copied().map(u64::from_ne_bytes);
+    let goes_on = match number(12)? {
+        0 => None,
+        1 => Some(came?),
+        2.. => return None,
+    };
+    let rank = number(8)?;
+    known.then_some(MeshGreeting { rank, goes_on })
 }
 
 #[cfg(test)]
@@ -54,13 +77,23 @@ mod tests {
 
     #[test]
     fn a_member_is_known_by_rank() {
-        assert_eq!(read(&write(70_000, &SECRET), &SECRET), Some(70_000));
+        for goes_on in [None, Some(0), Some(u64::MAX)] {
+            let greeting = MeshGreeting {
+                rank: 70_000,
+                goes_on,
+            };
+            assert_eq!(read(&write(greeting, &SECRET), &SECRET), Some(greeting));
+        }
     }
 
     #[test]
     fn strangers_are_refused_whatever_octet_is_wrong() {
-        for at in (0..8).chain(12..LENGTH) {
-            let mut octets = write(3, &SECRET);
+        let greeting = MeshGreeting {
+            rank: 3,
+            goes_on: None,
+        };
+        for at in (0..8).chain(13..16).chain(OPEN..LENGTH) {
+            let mut octets = write(greeting, &SECRET);
             octets[at] ^= 1;
             assert_eq!(read(&octets, &SECRET), None, "octet {at}");
         }

@@ -3,12 +3,15 @@
 //! never queues behind what is long.
 use super::MeshError;
 use super::arrival_meter::ArrivalMeter;
-use super::mesh_listener::UNKNOWN;
+use super::door::{DOOR, UNKNOWN};
+use super::library::CallLibrary;
+use super::link::{LinkEnded, MeshLink, SentMemory};
+use super::mending::MeshMending;
 use super::peer::MeshPeer;
 use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags, EpollTimeout};
 use schedules::transfers::part::SyncToken;
-use std::io::{self, ErrorKind, Read};
-use std::time::Duration;
+use std::io::{self, ErrorKind};
+use std::time::{Duration, Instant};
 use wire::links::{PeerLinks, payload_rate};
 use wire::stream_pace::StreamPace;
 
@@ -17,8 +20,7 @@ pub(super) const FLAGS: EpollFlags = EpollFlags::EPOLLIN
     .union(EpollFlags::EPOLLOUT)
     .union(EpollFlags::EPOLLRDHUP)
     .union(EpollFlags::EPOLLET);
-/// A rank for which nothing comes calls its `progress` after so long, for the MPI library must move
-/// on meanwhile; each time it waits twice as long until the next, up to the longest, as each call
+/// A rank for which nothing comes lets the MPI library move on after so long; each time it waits twice as long until the next, up to the longest, as each call
 /// takes the processor from who could send.
 pub(super) const NAP: Duration = Duration::from_millis(1);
 const LONGEST_NAP: Duration = Duration::from_millis(16);
@@ -54,10 +56,18 @@ pub(super) fn fastest(peers: &[Option<MeshPeer>]) -> f64 {
 #[derive(Debug)]
 pub struct TcpMesh {
     pub(super) peers: Vec<Option<MeshPeer>>,
-    epoll: Epoll,
+    pub(super) epoll: Epoll,
+    pub(super) mending: MeshMending,
+    /// Ranks that may lack octets that were sent before a connection was made anew.
+    pub(super) behind: Vec<u32>,
+    /// When the call under way began.
+    pub(super) began: Instant,
+    /// Connections whose octets the MPI library carries, and ranks from which it has brought tokens.
+    pub(super) over_library: usize,
+    pub(super) tokens_wait: Vec<u32>,
     /// Calls made over these connections: the same number on every rank within a call.
     calls: u32,
-    /// This rank waits so long before it calls `progress`.
+    /// This rank waits so long before it lets the library move on.
     nap: Duration,
     /// Tokens of calls that this rank has not begun: their givers were faster.
     early: Vec<MeshToken>,
@@ -106,10 +116,15 @@ pub(super) enum ReadyPeer {
 
 impl TcpMesh {
     /// Connections that stand, by rank, and what tells of them.
-    pub(super) fn new(peers: Vec<Option<MeshPeer>>, epoll: Epoll) -> TcpMesh {
+    pub(super) fn new(peers: Vec<Option<MeshPeer>>, epoll: Epoll, mending: MeshMending) -> TcpMesh {
         TcpMesh {
             peers,
             epoll,
+            mending,
+            behind: Vec::new(),
+            began: Instant::now(),
+            over_library: 0,
+            tokens_wait: Vec::new(),
             calls: 0,
             nap: NAP,
             early: Vec::new(),
@@ -123,14 +138,51 @@ impl TcpMesh {
     /// Closes every connection, so that each rank that waits for this one hears of the failure,
     /// too.
     pub fn close(&mut self) {
+        self.end_connections();
         self.peers.iter_mut().for_each(|peer| *peer = None);
         self.is_closed = true;
+    }
+
+    fn end_connections(&self) {
+        for peer in self.peers.iter().flatten() {
+            peer.out.end();
+            peer.back.end();
+        }
+    }
+
+    /// The call is over, and its memory is the application's again.
+    pub(super) fn end_call(&mut self, memory: &dyn SentMemory) {
+        self.end_asking();
+        for peer in self.peers.iter_mut().flatten() {
+            peer.out.keep(memory);
+        }
+    }
+
+    /// Sends what was sent before connections were made anew, as far as there is room.
+    pub(super) fn send_again(&mut self, memory: &dyn SentMemory) -> Result<(), MeshError> {
+        let mut behind = std::mem::take(&mut self.behind);
+        for &rank in &behind {
+            let sent = self.peer(rank)?.out.flush(memory);
+            sent.map_err(|LinkEnded| MeshError::ended(rank))?;
+        }
+        behind.retain(|&rank| self.peer(rank).is_ok_and(|peer| peer.out.sent.is_behind()));
+        self.behind = behind;
+        Ok(())
+    }
+
+    /// Lets epoll tell of what happens at a connection that was made anew.
+    pub(super) fn register(&self, rank: u32, is_back: bool) -> io::Result<()> {
+        let peer = self.peers.get(rank as usize).and_then(Option::as_ref);
+        let link = peer.map(|peer| if is_back { &peer.back } else { &peer.out });
+        let event = EpollEvent::new(FLAGS, u64::from(rank) << 1 | u64::from(is_back));
+        let stream = link.and_then(MeshLink::stream);
+        Ok(stream.map_or(Ok(()), |stream| self.epoll.add(stream, event))?)
     }
 
     /// Descriptors that the connections of a rank among so many take, those while they are made
     /// included.
     pub fn descriptors(ranks: u32) -> u64 {
-        2 * u64::from(ranks.saturating_sub(1)) + UNKNOWN as u64 + 3
+        2 * u64::from(ranks.saturating_sub(1)) + UNKNOWN as u64 + 4
     }
 
     /// The number of ranks.
@@ -176,8 +228,8 @@ impl TcpMesh {
     }
 
     /// Marks tokens and acknowledgements with this class for switches that look at it; 0: with none.
-    pub fn mark(&self, class: u8) {
-        let peers = self.peers.iter().flatten();
+    pub fn mark(&mut self, class: u8) {
+        let peers = self.peers.iter_mut().flatten();
         peers
             .filter(|_| class > 0)
             .for_each(|peer| peer.mark(class));
@@ -212,6 +264,7 @@ impl TcpMesh {
     pub(super) fn begin(&mut self) -> Vec<MeshToken> {
         self.calls = self.calls.wrapping_add(1);
         self.nap = NAP;
+        self.began = Instant::now();
         let (now, later) = std::mem::take(&mut self.early)
             .into_iter()
             .partition(|t| t.call == self.calls);
@@ -242,8 +295,8 @@ impl TcpMesh {
     pub(super) fn give(&mut self, rank: u32, id: u32) -> Result<(), MeshError> {
         let call = self.calls;
         let peer = self.peer(rank)?;
-        peer.unsent.extend(call.to_ne_bytes());
-        peer.unsent.extend(id.to_ne_bytes());
+        peer.back.push(&call.to_ne_bytes());
+        peer.back.push(&id.to_ne_bytes());
         peer.flush(rank)
     }
 
@@ -255,16 +308,13 @@ impl TcpMesh {
     /// Tells all ranks that this one has abandoned its turns in this call. Who has ended need not hear it.
     pub(super) fn tell_of_crowds(&mut self) {
         for rank in 0..self.peers.len() as u32 {
-            let told = self.give(rank, WITHOUT_TURNS);
-            if let (Err(_), Some(Some(peer))) = (told, self.peers.get_mut(rank as usize)) {
-                peer.unsent.clear();
-            }
+            let _ = self.give(rank, WITHOUT_TURNS);
         }
     }
 
     /// True if every token has gone.
     pub(super) fn is_flushed(&self) -> bool {
-        self.peers.iter().flatten().all(|p| p.unsent.is_empty())
+        self.peers.iter().flatten().all(MeshPeer::is_flushed)
     }
 
     /// True if all but a few of the octets for a rank have gone on the wire; if not, it will be
@@ -276,10 +326,11 @@ impl TcpMesh {
         // The kernel looks anew, and will tell when there is room.
         let mut event = EpollEvent::new(FLAGS, u64::from(rank) << 1);
         let TcpMesh { epoll, peers, .. } = self;
-        if let Some(Some(peer)) = peers.get(rank as usize) {
-            epoll
-                .modify(&peer.out, &mut event)
-                .map_err(io::Error::from)?;
+        if let Some(stream) = peers
+            .get(rank as usize)
+            .and_then(|p| p.as_ref()?.out.stream())
+        {
+            epoll.modify(stream, &mut event).map_err(io::Error::from)?;
         }
         Ok(false)
     }
@@ -287,22 +338,30 @@ impl TcpMesh {
     /// The number of segments that this rank's kernel sent again to a rank, ever.
     pub(super) fn sent_again(&self, rank: u32) -> Option<u32> {
         let peer = self.peers.get(rank as usize)?.as_ref()?;
-        super::socket::sent_again(&peer.out).ok()
+        super::socket::sent_again(peer.out.stream()?).ok()
     }
 
     /// Waits until something can go on, and takes tokens. When nothing happens for a while, it
-    /// calls `progress` and gives false; where `progress` says no, waiting ends.
+    /// lets the library move on and gives false; where the library fails, waiting ends.
     pub(super) fn wait(
         &mut self,
         ready: &mut Vec<ReadyPeer>,
         tokens: &mut Vec<MeshToken>,
-        progress: &mut dyn FnMut() -> bool,
+        library: &mut dyn CallLibrary,
     ) -> Result<bool, MeshError> {
-        if self.happens(self.nap, ready, tokens)? {
+        let nap = if self.over_library > 0 { NAP } else { self.nap };
+        let mut happened = self.happens(nap, ready, tokens)?;
+        if !happened || self.over_library > 0 {
+            happened |= self.use_library(library, ready)?;
+            for rank in std::mem::take(&mut self.tokens_wait) {
+                self.take_tokens(rank, tokens)?;
+            }
+        }
+        if happened {
             return Ok(true);
         }
         self.nap = (self.nap * 2).min(LONGEST_NAP);
-        if progress() {
+        if library.progress() {
             return Ok(false);
         }
         Err(MeshError::Wait(io::Error::new(
@@ -331,6 +390,10 @@ impl TcpMesh {
         let mut events = [EpollEvent::empty(); 64];
         let happened = wait(&self.epoll, &mut events, nap)?;
         for event in happened {
+            if event.data() == DOOR {
+                self.mending.knocked = true;
+                continue;
+            }
             let rank = (event.data() >> 1) as u32;
             let flags = event.events();
             let is_back = event.data() & 1 == 1;
@@ -359,10 +422,15 @@ impl TcpMesh {
                 }
             }
         }
-        Ok(!happened.is_empty())
+        self.mend(happened.is_empty(), ready, tokens)?;
+        Ok(!happened.is_empty() || !ready.is_empty() || !tokens.is_empty())
     }
 
-    fn take_tokens(&mut self, rank: u32, tokens: &mut Vec<MeshToken>) -> Result<(), MeshError> {
+    pub(super) fn take_tokens(
+        &mut self,
+        rank: u32,
+        tokens: &mut Vec<MeshToken>,
+    ) -> Result<(), MeshError> {
         let (calls, without_turns) = (self.calls, self.without_turns);
         let is_unawaited =
             |call| without_turns.is_some_and(|last| last.wrapping_sub(call) <= MOST_AHEAD);
@@ -371,14 +439,12 @@ impl TcpMesh {
         let mut octets = [0; 512];
         loop {
             match peer.out.read(&mut octets) {
-                Ok(0) => {
+                Err(LinkEnded) => {
                     peer.ended = true;
                     break;
                 }
+                Ok(0) => break,
                 Ok(n) => peer.partial.extend(&octets[..n]),
-                Err(e) if e.kind() == ErrorKind::WouldBlock => break,
-                Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                Err(cause) => return Err(MeshError::Lost { rank, cause }),
             }
         }
         let whole = peer.partial.len() / 8 * 8;
@@ -407,5 +473,11 @@ impl TcpMesh {
         peer.partial.drain(..whole);
         self.early.extend(early);
         Ok(())
+    }
+}
+
+impl Drop for TcpMesh {
+    fn drop(&mut self) {
+        self.end_connections();
     }
 }

@@ -1,30 +1,25 @@
 //! Making the connections between all ranks of a communicator: each calls every other one, and is
 //! called by every other one.
-use super::greeting::{self, LENGTH, MeshSecret};
+use super::door::{MeshDoor, is_not_yet};
+use super::greeting::{self, LENGTH, MeshGreeting, MeshSecret};
+use super::mending::MeshMending;
 use super::mesh::{FLAGS, NAP, TcpMesh, wait};
 use super::peer::MeshPeer;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 use nix::sys::socket::{Backlog, listen};
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
-/// Callers that have not greeted yet, beside as many as there are ranks; more are turned away, so
-/// that strangers cannot fill the house.
-pub(super) const UNKNOWN: usize = 64;
 /// How long a machine may take to answer a call: its kernel does, however busy its processes are.
 const ANSWER: Duration = Duration::from_secs(4);
 /// A call that is not answered by then got lost, or crosses long cables: it is made again, and then after
 /// twice the time. The kernel waits for a second (RFC 6298, 2.1), and a job with it.
-const REDIAL: Duration = Duration::from_millis(100);
+pub(super) const REDIAL: Duration = Duration::from_millis(100);
 /// Where none of several machines has answered by then, none will: not so many first calls get lost.
 const FIRST_ANSWER: Duration = Duration::from_millis(300);
 const SEVERAL: usize = 3;
-/// The number by which epoll knows the listening socket and callers. This rank's own calls have the
-/// number of the rank that they call.
-const DOOR: u64 = u64::MAX;
-
 /// A listening socket, before anybody knows of it.
 #[derive(Debug)]
 pub struct MeshListener {
@@ -73,7 +68,7 @@ impl MeshListener {
             // Events are handled before the clock is read: this process may have stood still.
             making.step()?;
             if making.is_complete() {
-                return making.finish();
+                return making.finish(patience);
             }
             let waited = began.elapsed();
             let answer = if making.is_alone() {
@@ -103,21 +98,13 @@ struct OutgoingConnection {
     answer: Duration,
 }
 
-/// Somebody who calls and has not said who it is.
-struct IncomingConnection {
-    stream: TcpStream,
-    heard: [u8; LENGTH],
-    length: usize,
-}
-
 struct MeshSetup {
-    listener: TcpListener,
+    door: MeshDoor,
     me: u32,
     doors: Vec<SocketAddr>,
     secret: MeshSecret,
     greeting: [u8; LENGTH],
     calling: Vec<Option<OutgoingConnection>>,
-    callers: Vec<IncomingConnection>,
     called: Vec<Option<TcpStream>>,
     epoll: Epoll,
 }
@@ -130,7 +117,8 @@ impl MeshSetup {
         secret: &MeshSecret,
     ) -> io::Result<MeshSetup> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
-        epoll.add(&listener, EpollEvent::new(EpollFlags::EPOLLIN, DOOR))?;
+        let door = MeshDoor::new(listener, doors.len());
+        door.open(&epoll)?;
         let mut calling = Vec::with_capacity(doors.len());
         for (rank, door) in (0..).zip(doors) {
             let is_own = rank == u64::from(me);
@@ -139,13 +127,18 @@ impl MeshSetup {
         }
         let called = doors.iter().map(|_| None).collect();
         Ok(MeshSetup {
-            listener,
+            door,
             me,
             doors: doors.to_vec(),
             secret: *secret,
-            greeting: greeting::write(me, secret),
+            greeting: greeting::write(
+                MeshGreeting {
+                    rank: me,
+                    goes_on: None,
+                },
+                secret,
+            ),
             calling,
-            callers: Vec::new(),
             called,
             epoll,
         })
@@ -199,29 +192,12 @@ impl MeshSetup {
             }
         }
         self.redial()?;
-        loop {
-            match self.listener.accept() {
-                Ok((stream, _)) if self.callers.len() < self.called.len() + UNKNOWN => {
-                    stream.set_nonblocking(true)?;
-                    self.epoll
-                        .add(&stream, EpollEvent::new(EpollFlags::EPOLLIN, DOOR))?;
-                    self.callers.push(IncomingConnection {
-                        stream,
-                        heard: [0; LENGTH],
-                        length: 0,
-                    });
-                }
-                Ok(_) => {} // Hung up on: a rank would have been heard by now.
-                Err(e) if e.kind() == ErrorKind::WouldBlock => break,
-                Err(e)
-                    if matches!(
-                        e.kind(),
-                        ErrorKind::ConnectionAborted | ErrorKind::Interrupted
-                    ) => {}
-                Err(e) => return Err(e),
+        for (stream, greeting) in self.door.hear(&self.epoll, &self.secret)? {
+            let called = self.called.get_mut(greeting.rank as usize);
+            if let Some(free @ None) = called.filter(|_| greeting.rank != self.me) {
+                *free = Some(stream);
             }
         }
-        self.listen();
         // A peer that hangs up before it has called will not call. A call that was refused has
         // said so above, when it was to be greeted.
         let ended = EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLHUP | EpollFlags::EPOLLERR;
@@ -251,35 +227,7 @@ impl MeshSetup {
         Ok(())
     }
 
-    /// Hears callers out; strangers are hung up on.
-    fn listen(&mut self) {
-        let mut at = 0;
-        while let Some(caller) = self.callers.get_mut(at) {
-            match caller.stream.read(&mut caller.heard[caller.length..]) {
-                Ok(n @ 1..) => caller.length += n,
-                Err(e) if is_not_yet(&e) => {
-                    at += 1;
-                    continue;
-                }
-                Ok(0) | Err(_) => {
-                    self.callers.swap_remove(at);
-                    continue;
-                }
-            }
-            if caller.length == LENGTH {
-                let caller = self.callers.swap_remove(at);
-                let _ = self.epoll.delete(&caller.stream); // Its events are Mesh's from now on.
-                let rank =
-                    greeting::read(&caller.heard, &self.secret).filter(|rank| *rank != self.me);
-                if let Some(free @ None) = rank.and_then(|rank| self.called.get_mut(rank as usize))
-                {
-                    *free = Some(caller.stream);
-                }
-            }
-        }
-    }
-
-    fn finish(self) -> io::Result<TcpMesh> {
+    fn finish(self, patience: Duration) -> io::Result<TcpMesh> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         let mut peers = Vec::with_capacity(self.called.len());
         for (rank, ends) in (0u64..).zip(self.calling.into_iter().zip(self.called)) {
@@ -291,7 +239,9 @@ impl MeshSetup {
             epoll.add(&back, EpollEvent::new(FLAGS, rank << 1 | 1))?;
             peers.push(Some(MeshPeer::new(out, back)?));
         }
-        Ok(TcpMesh::new(peers, epoll))
+        self.door.open(&epoll)?;
+        let mending = MeshMending::new(self.me, self.doors, self.secret, self.door, patience);
+        Ok(TcpMesh::new(peers, epoll, mending))
     }
 }
 
@@ -311,7 +261,7 @@ impl OutgoingConnection {
 }
 
 /// Begins a connection without waiting for it.
-fn dial(door: &SocketAddr) -> io::Result<TcpStream> {
+pub(super) fn dial(door: &SocketAddr) -> io::Result<TcpStream> {
     use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrStorage, connect, socket};
     let family = if door.is_ipv4() {
         AddressFamily::Inet
@@ -328,13 +278,6 @@ fn dial(door: &SocketAddr) -> io::Result<TcpStream> {
         Ok(()) | Err(nix::Error::EINPROGRESS) => Ok(TcpStream::from(fd)),
         Err(e) => Err(e.into()),
     }
-}
-
-fn is_not_yet(e: &io::Error) -> bool {
-    matches!(
-        e.kind(),
-        ErrorKind::WouldBlock | ErrorKind::Interrupted | ErrorKind::NotConnected
-    )
 }
 
 #[cfg(test)]

@@ -16,6 +16,10 @@
 //! | [`mesh_listener`] | making the connections |
 //! | [`mesh`] | connections between all ranks |
 //! | `peer` | the two connections with one rank, and when the kernel wakes this one |
+//! | [`library`] | what goes over the MPI library where a connection cannot be made anew |
+//! | `link` | one end of a connection: what was sent and may not have come |
+//! | `mending` | connections that broke, made anew; peers that are silent, asked |
+//! | `door` | where other ranks call this one |
 //! | [`descriptors`] | whether the process may open as many sockets |
 //! | `arrival_meter` | how fast blocks come from each rank |
 //! | `carrier` | a rank's part of any schedule: the octets of its blocks, as the core wants them |
@@ -24,7 +28,11 @@
 mod arrival_meter;
 mod carrier;
 pub mod descriptors;
+mod door;
 pub mod greeting;
+pub mod library;
+mod link;
+mod mending;
 pub mod mesh;
 pub mod mesh_listener;
 mod peer;

@@ -1,11 +1,13 @@
 //! Another rank, by both connections with it. The kernel wakes this rank only for what lets it go
 //! on: for a chunk that has come whole, not for each of its frames, and for a block that has gone,
 //! not for each bit of room.
+use super::link::{LinkEnded, MeshLink, SentMemory, SentOctets};
 use super::{MeshError, socket};
 use inventory::BitsPerSec;
-use std::io::{self, ErrorKind, IoSlice, Read, Write};
+use std::io;
 use std::net::TcpStream;
 use wire::links::PeerLinks;
+use wire::sent_log::LostOctets;
 use wire::stream_pace::StreamPace;
 
 /// Octets that come before this rank is woken for them, at most. More would save little and leave
@@ -22,11 +24,9 @@ const GONE: usize = 8 * 1024;
 #[derive(Debug)]
 pub(super) struct MeshPeer {
     /// This rank called: its blocks go out here, and tokens come back.
-    pub(super) out: TcpStream,
+    pub(super) out: MeshLink,
     /// The other rank called: its blocks come in here, and tokens go back.
-    pub(super) back: TcpStream,
-    /// Octets of tokens that found the connection full.
-    pub(super) unsent: Vec<u8>,
+    pub(super) back: MeshLink,
     /// Octets of a token whose rest has not come.
     pub(super) partial: Vec<u8>,
     /// It gives no more tokens: it has ended, which a rank may as soon as its own part of the last
@@ -37,6 +37,17 @@ pub(super) struct MeshPeer {
     /// it wakes this rank.
     room: usize,
     awaited: usize,
+    /// The class of tokens and acknowledgements.
+    class: u8,
+}
+
+/// Tokens lie in no call's memory.
+struct NoMemory;
+
+impl SentMemory for NoMemory {
+    fn pieces<'m>(&'m self, _: &'m SentOctets) -> [&'m [u8]; 2] {
+        [&[], &[]]
+    }
 }
 
 impl MeshPeer {
@@ -44,51 +55,77 @@ impl MeshPeer {
         socket::sends_blocks(&out)?;
         socket::sends_tokens(&back)?;
         Ok(MeshPeer {
-            out,
-            back,
-            unsent: Vec::new(),
+            out: MeshLink::new(out),
+            back: MeshLink::new(back),
             partial: Vec::new(),
             ended: false,
             links: PeerLinks::default(),
             room: usize::MAX,
             awaited: 1,
+            class: 0,
         })
+    }
+
+    /// The connection that this rank makes was made anew; the other one waits for the octet of this
+    /// number.
+    pub(super) fn out_goes_on(&mut self, out: TcpStream, number: u64) -> Result<(), LostOctets> {
+        // A kernel that refuses an option is slower, and no less right.
+        let _ = socket::sends_blocks(&out);
+        if let Some(rate) = self.links.pace.and_then(StreamPace::of_timers) {
+            let _ = socket::pace(&out, rate);
+        }
+        self.room = usize::MAX;
+        self.out.goes_on(out, number)
+    }
+
+    /// The same for the one that the other rank makes.
+    pub(super) fn back_goes_on(&mut self, back: TcpStream, number: u64) -> Result<(), LostOctets> {
+        let _ = socket::sends_tokens(&back);
+        if self.class > 0 {
+            let _ = socket::mark(&back, self.class);
+        }
+        self.awaited = 1;
+        self.back.goes_on(back, number)
     }
 
     /// Sends blocks as these links allow; `None`: as fast as it goes.
     pub(super) fn pace(&mut self, wanted: Option<StreamPace>) -> io::Result<()> {
         let timers = |pace: Option<StreamPace>| pace.and_then(StreamPace::of_timers);
         if timers(self.links.pace) != timers(wanted) {
-            socket::pace(&self.out, timers(wanted).unwrap_or(BitsPerSec(u64::MAX)))?;
+            let rate = timers(wanted).unwrap_or(BitsPerSec(u64::MAX));
+            self.out
+                .stream()
+                .map_or(Ok(()), |out| socket::pace(out, rate))?;
         }
         self.links.pace = wanted;
         Ok(())
     }
 
     /// Marks tokens and acknowledgements for switches.
-    pub(super) fn mark(&self, class: u8) {
+    pub(super) fn mark(&mut self, class: u8) {
+        self.class = class;
         // A kernel that refuses is slower, and no less right.
-        let _ = socket::mark(&self.back, class);
+        let _ = self.back.stream().map(|back| socket::mark(back, class));
     }
 
     /// Lets the kernel acknowledge every second segment of what comes next, also after a pause. By
     /// itself it then acknowledges each of the first sixteen: acknowledgements of a block fill a
     /// link for a twentieth of the block's time instead of a thirtieth.
     pub(super) fn acknowledge_seldom(&self) -> Result<(), MeshError> {
-        Ok(socket::acknowledge_seldom(&self.back)?)
+        let back = self.back.stream();
+        Ok(back.map_or(Ok(()), socket::acknowledge_seldom)?)
     }
 
     /// Sends tokens that found no room before.
     pub(super) fn flush(&mut self, rank: u32) -> Result<(), MeshError> {
-        while !self.unsent.is_empty() {
-            match self.back.write(&self.unsent) {
-                Ok(n) => drop(self.unsent.drain(..n)),
-                Err(e) if e.kind() == ErrorKind::WouldBlock => break,
-                Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                Err(cause) => return Err(MeshError::Lost { rank, cause }),
-            }
-        }
-        Ok(())
+        let flushed = self.back.flush(&NoMemory);
+        flushed.map_err(|LinkEnded| MeshError::ended(rank))
+    }
+
+    /// True if every token has gone, or goes as soon as the connection is made anew.
+    pub(super) fn is_flushed(&self) -> bool {
+        let waits = self.back.sent.is_behind() || self.back.unsent() > 0;
+        self.back.broken().is_some() || !waits
     }
 
     /// Sends what fits now of both pieces, one behind the other, after so many octets of them;
@@ -96,28 +133,15 @@ impl MeshPeer {
     pub(super) fn send(
         &mut self,
         rank: u32,
+        source: SentOctets,
         pieces: [&[u8]; 2],
         after: usize,
     ) -> Result<usize, MeshError> {
-        let [first, second] = pieces;
-        let whole = first.len() + second.len() - after;
-        let mut sent = 0;
-        if whole > 0 {
+        if pieces[0].len() + pieces[1].len() > after {
             self.room(AHEAD)?;
         }
-        while sent < whole {
-            let at = after + sent;
-            let first_rest = &first[at.min(first.len())..];
-            let second_rest = &second[at.saturating_sub(first.len())..];
-            let slices = [IoSlice::new(first_rest), IoSlice::new(second_rest)];
-            match self.out.write_vectored(&slices) {
-                Ok(n) => sent += n,
-                Err(e) if e.kind() == ErrorKind::WouldBlock => break,
-                Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                Err(cause) => return Err(MeshError::Lost { rank, cause }),
-            }
-        }
-        Ok(sent)
+        let sent = self.out.send(source, pieces, after);
+        sent.map_err(|LinkEnded| MeshError::ended(rank))
     }
 
     /// True if all but a few of the octets that were written have gone on the wire.
@@ -125,30 +149,42 @@ impl MeshPeer {
         // Room is told of when half of it is free.
         let gone = self.links.pace.map_or(GONE, |pace| pace.few(GONE));
         self.room(2 * gone)?;
-        Ok(socket::unsent(&self.out)? <= gone)
+        let has_gone = |out| Ok(socket::unsent(out)? <= gone);
+        let is_behind = self.out.sent.is_behind();
+        if self.out.is_over_library() {
+            return Ok(!is_behind && self.out.unsent() == 0);
+        }
+        self.out
+            .stream()
+            .filter(|_| !is_behind)
+            .map_or(Ok(false), has_gone)
     }
 
     /// Acknowledges what this rank has taken now, not a while later: the peer waits for it.
     pub(super) fn acknowledge_now(&self) {
         // A kernel that refuses is slower, and no less right.
-        let _ = socket::acknowledge_now(&self.back);
+        let _ = self.back.stream().map(socket::acknowledge_now);
     }
 
     /// Lets the peer have few octets under way, or as many as it likes again.
     pub(super) fn take_at_most(&self, octets: Option<usize>) {
         // A kernel that refuses is slower, and no less right.
-        let _ = socket::take_at_most(&self.back, octets);
+        let back = self.back.stream();
+        let _ = back.map(|back| socket::take_at_most(back, octets));
     }
 
     /// Octets that were written and have not come, as far as is known.
     pub(super) fn under_way(&self) -> io::Result<usize> {
-        socket::under_way(&self.out)
+        let lost = || Ok(self.out.sent.len() + self.out.unsent());
+        self.out.stream().map_or_else(lost, socket::under_way)
     }
 
     fn room(&mut self, octets: usize) -> io::Result<()> {
         if self.room != octets {
-            socket::unsent_at_most(&self.out, octets)?;
-            self.room = octets;
+            if let Some(out) = self.out.stream() {
+                socket::unsent_at_most(out, octets)?;
+                self.room = octets;
+            }
         }
         Ok(())
     }
@@ -158,11 +194,9 @@ impl MeshPeer {
         let mut received = 0;
         while received < octets.len() {
             match self.back.read(&mut octets[received..]) {
-                Ok(0) => return Err(MeshError::ended(rank)),
+                Ok(0) => break,
                 Ok(n) => received += n,
-                Err(e) if e.kind() == ErrorKind::WouldBlock => break,
-                Err(e) if e.kind() == ErrorKind::Interrupted => {}
-                Err(cause) => return Err(MeshError::Lost { rank, cause }),
+                Err(LinkEnded) => return Err(MeshError::ended(rank)),
             }
         }
         Ok(received)
@@ -192,8 +226,10 @@ impl MeshPeer {
         };
         let octets = octets.clamp(1, chunk);
         if self.awaited != octets {
-            socket::wake_at(&self.back, octets)?;
-            self.awaited = octets;
+            if let Some(back) = self.back.stream() {
+                socket::wake_at(back, octets)?;
+                self.awaited = octets;
+            }
         }
         Ok(())
     }
@@ -203,6 +239,7 @@ impl MeshPeer {
 mod tests {
     use super::*;
     use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+    use std::io::{Read, Write};
     use std::net::TcpListener;
     use std::os::fd::AsFd;
     use std::time::{Duration, Instant};
@@ -220,6 +257,8 @@ mod tests {
         (MeshPeer::new(out, back).unwrap(), receives, sends)
     }
 
+    const SOURCE: SentOctets = SentOctets::Relayed { is_own: true };
+
     fn is_ready(stream: &TcpStream, what: PollFlags, within: u16) -> bool {
         poll(
             &mut [PollFd::new(stream.as_fd(), what)],
@@ -234,14 +273,26 @@ mod tests {
         let (mut peer, _, mut sends) = peer();
         peer.wake_at(10_000).unwrap();
         sends.write_all(&[1; 9_999]).unwrap();
-        assert!(!is_ready(&peer.back, PollFlags::POLLIN, 50));
+        assert!(!is_ready(
+            peer.back.stream().unwrap(),
+            PollFlags::POLLIN,
+            50
+        ));
         sends.write_all(&[1]).unwrap();
-        assert!(is_ready(&peer.back, PollFlags::POLLIN, 20_000));
+        assert!(is_ready(
+            peer.back.stream().unwrap(),
+            PollFlags::POLLIN,
+            20_000
+        ));
         peer.wake_at(20_000).unwrap();
-        assert!(!is_ready(&peer.back, PollFlags::POLLIN, 50));
+        assert!(!is_ready(
+            peer.back.stream().unwrap(),
+            PollFlags::POLLIN,
+            50
+        ));
         drop(sends);
         assert!(
-            is_ready(&peer.back, PollFlags::POLLIN, 20_000),
+            is_ready(peer.back.stream().unwrap(), PollFlags::POLLIN, 20_000),
             "the end of a connection is told of at once"
         );
     }
@@ -252,11 +303,17 @@ mod tests {
             getsockopt,
             sockopt::{Ipv4Tos, Priority},
         };
-        let (peer, _receives, _sends) = peer();
+        let (mut peer, _receives, _sends) = peer();
         peer.mark(46);
-        assert_eq!(getsockopt(&peer.back, Ipv4Tos).unwrap(), 46 << 2);
-        assert_eq!(getsockopt(&peer.back, Priority).unwrap(), 6);
-        assert_eq!(getsockopt(&peer.out, Ipv4Tos).unwrap(), 0);
+        assert_eq!(
+            getsockopt(peer.back.stream().unwrap(), Ipv4Tos).unwrap(),
+            46 << 2
+        );
+        assert_eq!(
+            getsockopt(peer.back.stream().unwrap(), Priority).unwrap(),
+            6
+        );
+        assert_eq!(getsockopt(peer.out.stream().unwrap(), Ipv4Tos).unwrap(), 0);
     }
 
     #[test]
@@ -265,8 +322,8 @@ mod tests {
         let mut sent = 0;
         // Until neither end's buffers hold more: that no more fits is believed after a moment, as
         // the kernel moves octets on meanwhile.
-        while is_ready(&peer.out, PollFlags::POLLOUT, 200) {
-            sent += peer.send(0, [&[], &[7; 65_536]], 0).unwrap();
+        while is_ready(peer.out.stream().unwrap(), PollFlags::POLLOUT, 200) {
+            sent += peer.send(0, SOURCE, [&[], &[7; 65_536]], 0).unwrap();
         }
         assert!(!peer.is_mostly_sent().unwrap());
         let mut read = 0;
@@ -275,7 +332,11 @@ mod tests {
             read += receives.read(&mut vec![0; 65_536]).unwrap();
         }
         assert_eq!(read, sent);
-        assert!(is_ready(&peer.out, PollFlags::POLLOUT, 20_000));
+        assert!(is_ready(
+            peer.out.stream().unwrap(),
+            PollFlags::POLLOUT,
+            20_000
+        ));
         assert!(peer.is_mostly_sent().unwrap());
     }
 }

@@ -2,6 +2,8 @@
 //! the rank's first part, and then what came from the previous rank, combined or kept, a chunk at a
 //! time. Both ends know all lengths, so the stream needs no frames and no tokens.
 use super::MeshError;
+use super::library::CallLibrary;
+use super::link::{SentMemory, SentOctets};
 use super::mesh::TcpMesh;
 use crate::watchdog;
 use schedules::relay::{PartTreatment, RankRelay};
@@ -41,7 +43,7 @@ pub fn chunk_room(element: usize) -> usize {
 }
 
 impl TcpMesh {
-    /// Carries out this rank's share of a collective along the ring. `progress` is called while
+    /// Carries out this rank's share of a collective along the ring. `library` moves on while
     /// nothing comes; `call` is the name of the collective for the watchdog.
     ///
     /// # Errors
@@ -52,16 +54,29 @@ impl TcpMesh {
         share: &RankRelay,
         memory: RelayMemory,
         combine: CombineParts,
-        progress: &mut dyn FnMut() -> bool,
+        library: &mut dyn CallLibrary,
         call: &dyn fmt::Display,
     ) -> Result<(), MeshError> {
         // Nobody gives tokens in this call.
         self.begin();
-        let outcome = RelayRun::new(self, share, memory, combine).run(progress, call);
+        let mut run = RelayRun::new(self, share, memory, combine);
+        let outcome = run.run(library, call);
         if outcome.is_err() {
-            self.close();
+            run.mesh.close();
+        } else {
+            run.mesh.end_call(&run.memory);
         }
         outcome
+    }
+}
+
+impl SentMemory for RelayMemory<'_> {
+    // A chunk is overwritten by what is made of it at the next rank: it has come there.
+    fn pieces<'m>(&'m self, source: &'m SentOctets) -> [&'m [u8]; 2] {
+        match (source, self.own) {
+            (SentOctets::Relayed { is_own: true }, Some(own)) => [own, &[]],
+            _ => [self.work, &[]],
+        }
     }
 }
 
@@ -118,7 +133,7 @@ impl<'a, 'm> RelayRun<'a, 'm> {
 
     fn run(
         &mut self,
-        progress: &mut dyn FnMut() -> bool,
+        library: &mut dyn CallLibrary,
         call: &dyn fmt::Display,
     ) -> Result<(), MeshError> {
         let (mut ready, mut tokens) = (Vec::new(), Vec::new());
@@ -133,7 +148,7 @@ impl<'a, 'm> RelayRun<'a, 'm> {
             }
             watchdog::begin_wait(|| self.waits_for(call));
             ready.clear();
-            self.mesh.wait(&mut ready, &mut tokens, progress)?;
+            self.mesh.wait(&mut ready, &mut tokens, library)?;
         }
     }
 
@@ -190,6 +205,7 @@ impl<'a, 'm> RelayRun<'a, 'm> {
 
     /// Sends what is here, as far as the connection allows.
     fn send_on(&mut self) -> Result<(), MeshError> {
+        self.mesh.send_again(&self.memory)?;
         let before = usize::from(self.share.first.is_some());
         while self.going.parts < self.parts_sent() {
             // The part that is sent, where it lies, and how much of it may go.
@@ -208,13 +224,12 @@ impl<'a, 'm> RelayRun<'a, 'm> {
             let range = self.memory.parts[part as usize].clone();
             let there = there.min(range.len());
             if there > self.going.octets {
-                let octets = range.start + self.going.octets..range.start + there;
-                let from: &[u8] = match self.memory.own {
-                    Some(own) if is_own => own,
-                    _ => self.memory.work,
-                };
                 let rank = self.share.next;
-                self.going.octets += self.mesh.peer(rank)?.send(rank, [&from[octets], &[]], 0)?;
+                let source = SentOctets::Relayed { is_own };
+                let [memory, _] = self.memory.pieces(&source);
+                let octets = [&memory[..range.start + there], &[]];
+                let after = range.start + self.going.octets;
+                self.going.octets += self.mesh.peer(rank)?.send(rank, source, octets, after)?;
             }
             if self.going.octets < range.len() {
                 return Ok(());

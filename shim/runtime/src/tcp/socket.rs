@@ -8,6 +8,7 @@ use std::ffi::c_int;
 use std::io;
 use std::net::TcpStream;
 use std::os::fd::AsRawFd;
+use std::time::Duration;
 use wire::links::payload_rate;
 
 /// `SIOCOUTQNSD` of linux/sockios.h, which libc does not name.
@@ -66,8 +67,42 @@ fn count(stream: &TcpStream, what: libc::Ioctl) -> io::Result<usize> {
     }
 }
 
+/// Lets the connection end, when it is closed, with a reset: what is under way is lost, and the other
+/// end takes it for no orderly end.
+pub(super) fn reset(stream: &TcpStream) {
+    let at_once = libc::linger {
+        l_onoff: 1,
+        l_linger: 0,
+    };
+    // A kernel that refuses ends it in order, and the job fails as it would have.
+    let _ = set(stream, libc::SOL_SOCKET, libc::SO_LINGER, at_once);
+}
+
 /// Segments that were sent again on this connection, ever.
 pub(super) fn sent_again(stream: &TcpStream) -> io::Result<u32> {
+    Ok(info(stream)?.tcpi_total_retrans)
+}
+
+/// The time since something came from the other end, be it an acknowledgement only.
+pub(super) fn silent_for(stream: &TcpStream) -> io::Result<Duration> {
+    let info = info(stream)?;
+    let since = info.tcpi_last_ack_recv.min(info.tcpi_last_data_recv);
+    Ok(Duration::from_millis(u64::from(since)))
+}
+
+/// Lets the kernel ask an other end that is silent for so long, in whole seconds, and again each time
+/// after as long; `None`: not at all.
+pub(super) fn ask_if_silent(stream: &TcpStream, after: Option<Duration>) -> io::Result<()> {
+    let on = c_int::from(after.is_some());
+    if let Some(after) = after {
+        let seconds = after.as_secs().max(1) as c_int;
+        set(stream, libc::IPPROTO_TCP, libc::TCP_KEEPIDLE, seconds)?;
+        set(stream, libc::IPPROTO_TCP, libc::TCP_KEEPINTVL, seconds)?;
+    }
+    set(stream, libc::SOL_SOCKET, libc::SO_KEEPALIVE, on)
+}
+
+fn info(stream: &TcpStream) -> io::Result<libc::tcp_info> {
     // SAFETY: plain numbers, of which all zeros is a value.
     let mut info: libc::tcp_info = unsafe { std::mem::zeroed() };
     let mut length = size_of::<libc::tcp_info>() as libc::socklen_t;
@@ -83,7 +118,7 @@ pub(super) fn sent_again(stream: &TcpStream) -> io::Result<u32> {
         )
     };
     if code == 0 {
-        Ok(info.tcpi_total_retrans)
+        Ok(info)
     } else {
         Err(io::Error::last_os_error())
     }

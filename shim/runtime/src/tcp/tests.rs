@@ -1,5 +1,5 @@
 //! Ranks are threads, connected over loopback.
-use super::greeting::{self, MeshSecret};
+use super::greeting::{self, MeshGreeting, MeshSecret};
 use super::{MeshError, MeshListener, TcpMesh};
 use nix::sys::socket::{Backlog, listen};
 use std::io::{Read, Write};
@@ -62,7 +62,13 @@ fn strangers_are_hung_up_on_and_disturb_nobody() {
         .map(|_| TcpStream::connect(doors[0]).unwrap())
         .collect();
     strangers[0]
-        .write_all(&greeting::write(1, &MeshSecret([1; 32])))
+        .write_all(&greeting::write(
+            MeshGreeting {
+                rank: 1,
+                goes_on: None,
+            },
+            &MeshSecret([1; 32]),
+        ))
         .unwrap();
     strangers[1].write_all(b"GET / HTTP/1.1\r\n").unwrap();
     let mut mesh = std::thread::scope(|scope| {

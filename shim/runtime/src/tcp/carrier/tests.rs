@@ -20,7 +20,7 @@ fn tree() -> Tree {
 }
 
 /// A call with blocks of `length(from, to)` octets; around a ring `to` is the sender, too.
-fn exchange(
+pub(in crate::tcp) fn exchange(
     mesh: &mut TcpMesh,
     part: &RankPart,
     call: usize,
@@ -71,8 +71,8 @@ fn rings() -> TransferSchedule {
     allgather::rings::plan(&tree).unwrap().schedule
 }
 
-#[test]
-fn schedules_of_every_shape_follow_each_other_without_a_pause() {
+/// One schedule of each shape.
+pub(in crate::tcp) fn shapes() -> Vec<TransferSchedule> {
     let tree = tree();
     let planned = |sync| TransferSchedule::try_from(&alltoall::plan(&tree, sync)).unwrap();
     let cluster = |name: &str, hosts: Vec<u32>| HostCluster {
@@ -84,7 +84,7 @@ fn schedules_of_every_shape_follow_each_other_without_a_pause() {
         vec![cluster("a", vec![0, 1, 2]), cluster("b", vec![3, 4])],
     )
     .unwrap();
-    let shapes = [
+    vec![
         planned(SyncKind::Receiver),
         TransferSchedule::from(&allgather::plan(&tree)),
         TransferSchedule::around(&[3, 0, 4, 2, 1]),
@@ -92,7 +92,12 @@ fn schedules_of_every_shape_follow_each_other_without_a_pause() {
         planned(SyncKind::Sender),
         TransferSchedule::from(&lg::plan(&tree, &clusters, None)),
         planned(SyncKind::None),
-    ];
+    ]
+}
+
+#[test]
+fn schedules_of_every_shape_follow_each_other_without_a_pause() {
+    let shapes = shapes();
     ranks(5, |me, mut mesh| {
         let pace = |mega| StreamPace {
             slowest: BitsPerSec::mega(mega),

@@ -1,0 +1,341 @@
+//! Making connections anew that broke: the rank that made one calls again, and both go on where the
+//! other's count stands.
+//!
+//! A peer that is silent for a while in a call is asked by its kernel; who does not answer, or
+//! answers where nothing gets through, has a broken connection, too.
+use super::MeshError;
+use super::door::{DOOR, MeshDoor, is_not_yet};
+use super::greeting::{self, LENGTH, MeshGreeting, MeshSecret};
+use super::mesh::{MeshToken, ReadyPeer, TcpMesh};
+use super::mesh_listener::{REDIAL, dial};
+use super::socket;
+use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags};
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+use wire::sent_log::LostOctets;
+
+/// In a call that lasts longer, silent peers are asked, each so often; a large job asks less often.
+const ASK_AFTER: Duration = Duration::from_secs(1);
+const ASKED_IN_A_SECOND: u64 = 64;
+/// A peer that has not answered so many times is not there.
+const UNANSWERED: u32 = 4;
+/// How often it is looked for peers that have not answered.
+const LOOK: Duration = Duration::from_millis(250);
+/// How often it is looked for broken connections while others keep this rank busy.
+const MEND: Duration = Duration::from_millis(20);
+/// A call that fails is made again after so long at most.
+const LONGEST_REDIAL: Duration = Duration::from_secs(2);
+
+/// What it takes to make connections anew.
+#[derive(Debug)]
+pub(super) struct MeshMending {
+    pub(super) me: u32,
+    addresses: Vec<SocketAddr>,
+    secret: MeshSecret,
+    door: MeshDoor,
+    /// How long a connection may be broken.
+    pub(super) patience: Duration,
+    calls: Vec<RepeatedCall>,
+    /// Somebody is at the door, or answers.
+    pub(super) knocked: bool,
+    mended: Instant,
+    /// When this call began to ask silent peers, and when it was looked for answers.
+    asks_since: Option<Instant>,
+    looked: Instant,
+}
+
+/// A connection that this rank makes again.
+#[derive(Debug)]
+struct RepeatedCall {
+    rank: u32,
+    /// `None`: the last try has failed.
+    stream: Option<TcpStream>,
+    greeting: [u8; LENGTH],
+    said: usize,
+    /// The answer: how many octets have come to the other end.
+    heard: [u8; 8],
+    length: usize,
+    dialled: Instant,
+    /// It is made again after so long.
+    answer: Duration,
+    /// The machine is there, and nobody listens.
+    is_refused: bool,
+}
+
+impl MeshMending {
+    pub(super) fn new(
+        me: u32,
+        addresses: Vec<SocketAddr>,
+        secret: MeshSecret,
+        door: MeshDoor,
+        patience: Duration,
+    ) -> MeshMending {
+        MeshMending {
+            me,
+            addresses,
+            secret,
+            door,
+            patience,
+            calls: Vec::new(),
+            knocked: false,
+            mended: Instant::now(),
+            asks_since: None,
+            looked: Instant::now(),
+        }
+    }
+
+    /// True if it is time to mend connections.
+    fn is_due(&mut self, now: Instant, nothing_happens: bool) -> bool {
+        let is_due = nothing_happens || self.knocked || now - self.mended >= MEND;
+        if is_due {
+            (self.knocked, self.mended) = (false, now);
+        }
+        is_due
+    }
+
+    /// Calls a rank again; it is told how many octets have come from it.
+    fn call(&mut self, rank: u32, came: u64) {
+        let greeting = MeshGreeting {
+            rank: self.me,
+            goes_on: Some(came),
+        };
+        self.calls.push(RepeatedCall {
+            rank,
+            stream: None,
+            greeting: greeting::write(greeting, &self.secret),
+            said: 0,
+            heard: [0; 8],
+            length: 0,
+            dialled: Instant::now(),
+            answer: Duration::ZERO,
+            is_refused: false,
+        });
+    }
+
+    /// True if nobody listens where this rank calls that one.
+    pub(super) fn is_refused(&self, rank: u32) -> bool {
+        let mut calls = self.calls.iter();
+        calls.any(|call| call.rank == rank && call.is_refused)
+    }
+
+    /// The MPI library carries what the connection with a rank would.
+    pub(super) fn stop_calling(&mut self, rank: u32) {
+        self.calls.retain(|call| call.rank != rank);
+    }
+
+    /// Goes on with the calls; those that were answered, each with the octets that have come to its
+    /// other end.
+    fn answered(&mut self, epoll: &Epoll) -> Vec<(u32, TcpStream, u64)> {
+        let (addresses, mut answered) = (&self.addresses, Vec::new());
+        self.calls.retain_mut(|call| {
+            let Some(address) = addresses.get(call.rank as usize) else {
+                return false;
+            };
+            if let Err(problem) = call.go_on(address, epoll) {
+                call.is_refused = problem.kind() == io::ErrorKind::ConnectionRefused;
+                call.give_up();
+            }
+            let stream = call.stream.take_if(|_| call.length == call.heard.len());
+            let came = u64::from_ne_bytes(call.heard);
+            let is_waiting = stream.is_none();
+            answered.extend(stream.map(|stream| (call.rank, stream, came)));
+            is_waiting
+        });
+        answered
+    }
+}
+
+impl RepeatedCall {
+    /// This try has failed, or is too late.
+    fn give_up(&mut self) {
+        if let Some(stream) = self.stream.take() {
+            // Where it stands at the other end it must not look like the connection's end.
+            socket::reset(&stream);
+        }
+        self.dialled = Instant::now();
+    }
+
+    fn go_on(&mut self, address: &SocketAddr, epoll: &Epoll) -> io::Result<()> {
+        let waited = self.dialled.elapsed();
+        if self.stream.is_none() {
+            if waited >= self.answer {
+                self.dial(address, epoll)?;
+            }
+            return Ok(());
+        }
+        let (is_answered, is_late) = (self.said > 0, waited >= self.answer);
+        let Some(stream) = &mut self.stream else {
+            return Ok(());
+        };
+        if !is_answered && is_late
+            || is_answered && socket::silent_for(stream)? > ASK_AFTER * UNANSWERED
+        {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        if self.said < LENGTH {
+            match stream.write(&self.greeting[self.said..]) {
+                Ok(n) => self.said += n,
+                Err(e) if is_not_yet(&e) => return Ok(()),
+                Err(e) => return Err(e),
+            }
+        }
+        match stream.read(&mut self.heard[self.length..]) {
+            Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(n) => {
+                self.length += n;
+                Ok(())
+            }
+            Err(e) if is_not_yet(&e) => Ok(()),
+            Err(e) => Err(e),
+        }
+    }
+
+    fn dial(&mut self, address: &SocketAddr, epoll: &Epoll) -> io::Result<()> {
+        (self.said, self.length, self.dialled) = (0, 0, Instant::now());
+        self.answer = (self.answer * 2).clamp(REDIAL, LONGEST_REDIAL);
+        let stream = dial(address)?;
+        socket::ask_if_silent(&stream, Some(ASK_AFTER))?;
+        let flags = EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT | EpollFlags::EPOLLRDHUP;
+        epoll.add(&stream, EpollEvent::new(flags | EpollFlags::EPOLLET, DOOR))?;
+        self.stream = Some(stream);
+        Ok(())
+    }
+}
+
+impl TcpMesh {
+    /// Mends connections, if it is time to. What has come before they broke, and what comes on those
+    /// that were made anew, is told of.
+    pub(super) fn mend(
+        &mut self,
+        nothing_happens: bool,
+        ready: &mut Vec<ReadyPeer>,
+        tokens: &mut Vec<MeshToken>,
+    ) -> Result<(), MeshError> {
+        let now = Instant::now();
+        if !self.mending.is_due(now, nothing_happens) {
+            return Ok(());
+        }
+        self.look_for_silence(now)?;
+        for (stream, greeting) in self.mending.door.hear(&self.epoll, &self.mending.secret)? {
+            // Who calls for the first time now is a stranger who knows the secret, or late by far.
+            if let Some(number) = greeting.goes_on {
+                self.called_again(greeting.rank, stream, number)?;
+                ready.push(ReadyPeer::Readable(greeting.rank));
+            }
+        }
+        self.call_again(ready, tokens)?;
+        for (rank, stream, number) in self.mending.answered(&self.epoll) {
+            self.goes_on(rank, stream, number)?;
+            self.behind.push(rank);
+            ready.push(ReadyPeer::Writable(rank));
+        }
+        Ok(())
+    }
+
+    /// Looks for broken connections: this rank calls again where it has called, and waits where it
+    /// was called.
+    fn call_again(
+        &mut self,
+        ready: &mut Vec<ReadyPeer>,
+        tokens: &mut Vec<MeshToken>,
+    ) -> Result<(), MeshError> {
+        for rank in 0..self.peers.len() as u32 {
+            let Some(peer) = &self.peers[rank as usize] else {
+                continue;
+            };
+            if peer.back.broken().is_some() {
+                ready.push(ReadyPeer::Readable(rank));
+            }
+            let is_calling = self.mending.calls.iter().any(|call| call.rank == rank);
+            if peer.out.broken().is_some() && !peer.out.asks_library() && !is_calling {
+                self.take_tokens(rank, tokens)?;
+                let came = self.peer(rank)?.out.came();
+                self.mending.call(rank, came);
+            }
+        }
+        Ok(())
+    }
+
+    /// A rank has called again, to which this one has sent this number of octets that it has.
+    fn called_again(
+        &mut self,
+        rank: u32,
+        mut stream: TcpStream,
+        number: u64,
+    ) -> Result<(), MeshError> {
+        let peer = self.peer(rank)?;
+        if peer.back.asks_library() {
+            return Ok(());
+        }
+        peer.back.breaks(io::ErrorKind::ConnectionAborted.into());
+        // A new connection has room for eight octets.
+        if stream.write(&peer.back.came().to_ne_bytes()).is_err() {
+            return Ok(());
+        }
+        let goes_on = peer.back_goes_on(stream, number);
+        goes_on.map_err(|LostOctets| forgotten(rank))?;
+        peer.flush(rank)?;
+        Ok(self.register(rank, true)?)
+    }
+
+    /// A rank has answered.
+    fn goes_on(&mut self, rank: u32, stream: TcpStream, number: u64) -> Result<(), MeshError> {
+        let _ = self.epoll.delete(&stream);
+        let goes_on = self.peer(rank)?.out_goes_on(stream, number);
+        goes_on.map_err(|LostOctets| forgotten(rank))?;
+        Ok(self.register(rank, false)?)
+    }
+
+    /// In a call that lasts, asks those who are silent, and looks for those who do not answer.
+    fn look_for_silence(&mut self, now: Instant) -> Result<(), MeshError> {
+        let often = ASK_AFTER.max(Duration::from_secs(
+            u64::from(self.ranks()) / ASKED_IN_A_SECOND,
+        ));
+        if now - self.began < ASK_AFTER || now - self.mending.looked < LOOK {
+            return Ok(());
+        }
+        self.mending.looked = now;
+        let is_new = self.mending.asks_since.is_none();
+        let since = *self.mending.asks_since.get_or_insert(now);
+        let patience = often * UNANSWERED;
+        for peer in self.peers.iter_mut().flatten() {
+            for link in [&mut peer.out, &mut peer.back] {
+                let Some(stream) = link.stream() else {
+                    continue;
+                };
+                if is_new {
+                    socket::ask_if_silent(stream, Some(often))?;
+                } else if now - since >= patience && socket::silent_for(stream)? >= patience {
+                    link.breaks(io::Error::new(
+                        io::ErrorKind::TimedOut,
+                        format!("nothing came for {} s", patience.as_secs_f64()),
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The call is over: nobody is asked until the next one lasts.
+    pub(super) fn end_asking(&mut self) {
+        if self.mending.asks_since.take().is_some() {
+            for peer in self.peers.iter().flatten() {
+                let streams = [peer.out.stream(), peer.back.stream()];
+                // A kernel that goes on asking disturbs nobody much.
+                let asked = streams.into_iter().flatten();
+                asked.for_each(|stream| drop(socket::ask_if_silent(stream, None)));
+            }
+        }
+    }
+}
+
+fn forgotten(rank: u32) -> MeshError {
+    MeshError::Nonsense {
+        rank,
+        problem: "it was made anew at octets that nobody has any more",
+    }
+}
+
+#[cfg(test)]
+mod tests;
