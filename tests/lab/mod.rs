@@ -4,6 +4,7 @@ mod building;
 mod commands;
 mod conditions;
 mod fabric;
+mod lost_connections;
 mod mpirun;
 mod names;
 mod network;

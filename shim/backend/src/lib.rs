@@ -50,6 +50,7 @@ mod length_forecasts;
 mod length_plans;
 mod library_check;
 mod location;
+mod lost_messages;
 mod meeting;
 mod member_check;
 mod mesh_state;

@@ -2,14 +2,18 @@
 //! ranks.
 use crate::call::CollectiveCall;
 use crate::call_comm::CallComm;
+use crate::lost_messages::LostMessages;
 use crate::mpi_result::{MpiErrorCode, MpiResult};
 use crate::octets::{self, ReceiveBlocks};
+use crate::private_comm::PrivateCommState;
 use crate::root_rank::is_first_of_the_job;
 use inventory::counted;
 use runtime::plan::FollowedEpoch;
 use runtime::rank_host::octets_of;
 use runtime::tcp::ArrivedBlocks;
 use runtime::tcp::greeting::MeshSecret;
+use runtime::tcp::keeper::KeptMesh;
+use runtime::tcp::messages::MeshMessages;
 use runtime::tcp::{MeshError, MeshListener, TcpMesh, descriptors};
 use runtime::{settings, stderr};
 use schedules::transfers::part::RankPart;
@@ -30,7 +34,7 @@ static WAITED_IN_VAIN: AtomicBool = AtomicBool::new(false);
 pub(crate) enum MeshState {
     #[default]
     Untried,
-    Up(TcpMesh),
+    Up(KeptMesh),
     /// They stand between others.
     Apart,
     /// Some rank could not; nobody tries again.
@@ -78,6 +82,7 @@ impl MeshState {
         within: &CallComm,
         follow: &FollowedEpoch,
         members: MeshMembers,
+        messages: &mut PrivateCommState,
     ) -> MpiResult<bool> {
         if let MeshState::Untried = self {
             let rank = within.rank as u32;
@@ -87,8 +92,17 @@ impl MeshState {
             if !everybody {
                 report(within, follow, problem)?;
             }
+            if everybody {
+                messages.up_if_spare(within)?;
+            }
             *self = match mesh.filter(|_| everybody) {
-                Some(mesh) => MeshState::Up(mesh),
+                Some(mut mesh) => {
+                    let twin = messages.existing();
+                    mesh.carry_by(twin.map(|twin| -> Box<dyn MeshMessages> {
+                        Box::new(LostMessages::new(twin, members))
+                    }));
+                    MeshState::Up(KeptMesh::new(mesh))
+                }
                 None if everybody => MeshState::Apart,
                 None => MeshState::Refused,
             };
@@ -99,15 +113,22 @@ impl MeshState {
 
     pub(crate) fn mesh(&mut self) -> Option<&mut TcpMesh> {
         if let MeshState::Up(mesh) = self {
-            Some(mesh)
+            mesh.get()
         } else {
             None
         }
     }
 
+    /// No call is under way: connections that break are mended meanwhile.
+    pub(crate) fn rest(&mut self) {
+        if let MeshState::Up(mesh) = self {
+            mesh.rest();
+        }
+    }
+
     /// Sends at the rates of this epoch's links.
     pub(crate) fn pace(&mut self, rank: u32, follow: &FollowedEpoch, members: MeshMembers) {
-        if let MeshState::Up(mesh) = self {
+        if let Some(mesh) = self.mesh() {
             // A kernel that refuses sends faster than need be: nothing is lost but evenness.
             let _ = mesh.pace(|other| follow.view.pace(rank, members.rank(other)));
             mesh.know_frame_times(|other| follow.view.frame_time(rank, members.rank(other)));

@@ -37,6 +37,11 @@ impl PrivateComm {
         MADE.load(Ordering::Relaxed) < MOST
     }
 
+    /// The communicator, for as long as this is not freed.
+    pub(crate) fn handle(&self) -> MPI_Comm {
+        self.comm
+    }
+
     /// Of all ranks with the same part, in their order. Splits, not duplicates: duplicating would run
     /// the application's attribute callbacks. Collective.
     fn of(within: &CallComm, part: c_int) -> MpiResult<PrivateComm> {

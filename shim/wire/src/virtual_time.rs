@@ -1,8 +1,10 @@
 //! Calls in virtual time: connections take any number of octets at a time, and what is under way
-//! takes any time, so that data, tokens and ranks overtake each other as they like.
+//! takes any time, so that data, tokens and ranks overtake each other as they like. Connections break
+//! at any octet, and go on where the count of the other end stands.
 use crate::call::{WireCall, WireEvent};
-use crate::framing::BlockFraming;
+use crate::framing::{BlockFraming, BlockHeader};
 use crate::links::PeerLinks;
+use crate::sent_log::{OctetsAgain, SentLog};
 use crate::shell::{IncomingPlace, OutgoingOctets, WireShell};
 use crate::stream_pace::StreamPace;
 use crate::streams::WireSetting;
@@ -17,6 +19,7 @@ use schedules::transfers::part::{self, RankPart, SyncToken};
 use schedules::{allgather, alltoall};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::ops::Range;
 use std::time::Duration;
 
 /// Octets on a connection.
@@ -66,6 +69,12 @@ struct VirtualConnection {
     wake_at: usize,
     /// The sender wants to know when few are under way.
     is_awaited: bool,
+    /// What was sent, and how much of it has come.
+    sent: SentLog<(Message, BlockHeader)>,
+    octets: u64,
+    /// The tokens that were sent, and how many of them have come.
+    tokens: Vec<u32>,
+    taken: usize,
 }
 
 #[derive(Debug)]
@@ -86,6 +95,8 @@ struct VirtualNetwork {
     seed: u64,
     /// Octets that came of each block at its receiver.
     filled: HashMap<(u32, Message), usize>,
+    /// A connection breaks at one event in so many; 0: never.
+    breaks: u64,
 }
 
 /// A connection takes so many octets at most.
@@ -120,27 +131,100 @@ impl VirtualNetwork {
 
     /// The next arrival: who is told, and what.
     fn next(&mut self) -> Option<(u32, Option<WireEvent>)> {
-        let Reverse((at, number, connection)) = self.due.pop()?;
-        self.now = at;
+        if self.breaks > 0 && self.chance(self.breaks) == 0 {
+            let (from, to) = (
+                self.chance(self.ranks.into()),
+                self.chance(self.ranks.into()),
+            );
+            self.break_one(from as u32, to as u32);
+        }
+        let (arrival, connection) = loop {
+            let Reverse((at, number, connection)) = self.due.pop()?;
+            self.now = at;
+            if let Some(arrival) = self.arrivals.remove(&number) {
+                break (arrival, connection);
+            }
+        };
         let (from, to) = (
             connection as u32 / self.ranks,
             connection as u32 % self.ranks,
         );
-        let arrival = self.arrivals.remove(&number)?;
+        let connection = &mut self.connections[connection];
         match arrival {
             VirtualArrival::Token(id) => {
+                connection.taken += 1;
                 let token = SyncToken { peer: from, id };
                 Some((to, Some(WireEvent::Token(token))))
             }
             VirtualArrival::Octets(segment) => {
-                let connection = &mut self.connections[connection];
                 connection.under_way -= segment.len();
+                connection.octets += segment.len() as u64;
                 connection.came.push_back(segment);
                 let there: usize = connection.came.iter().map(OctetSegment::len).sum();
                 let is_woken = there >= connection.wake_at.min(ROOM / 2);
                 Some((to, is_woken.then_some(WireEvent::Readable(from))))
             }
         }
+    }
+
+    /// The connection that this rank made with that one breaks: what is under way on it is lost, data
+    /// and the tokens against it. It is made anew at once.
+    fn break_one(&mut self, from: u32, to: u32) {
+        let (data, tokens) = (self.at(from, to), self.at(to, from));
+        for Reverse((_, number, at)) in &self.due {
+            let is_lost = self
+                .arrivals
+                .get(number)
+                .is_some_and(|arrival| match arrival {
+                    VirtualArrival::Octets(_) => *at == data,
+                    VirtualArrival::Token(_) => *at == tokens,
+                });
+            if is_lost {
+                self.arrivals.remove(number);
+            }
+        }
+        let connection = &mut self.connections[data];
+        connection.under_way = 0;
+        let (octets, sent) = (connection.octets, &mut connection.sent);
+        assert_eq!(sent.go_on_at(octets), Ok(()));
+        let mut again = Vec::new();
+        while let Some(OctetsAgain::In(&source, place)) = sent.next() {
+            sent.wrote(place.len());
+            again.push((source, place));
+        }
+        for ((block, header), place) in again {
+            self.send(data, block, header, place);
+        }
+        let VirtualConnection {
+            tokens: given,
+            taken,
+            ..
+        } = &self.connections[tokens];
+        for id in given[*taken..].to_vec() {
+            self.put(tokens, VirtualArrival::Token(id));
+        }
+    }
+
+    /// Lets octets of a header and the block behind it go, in segments.
+    fn send(&mut self, at: usize, block: Message, header: BlockHeader, mut place: Range<usize>) {
+        if place.start < header.len() {
+            let end = place.end.min(header.len());
+            let octets = header[place.start..end].to_vec();
+            place.start = end;
+            self.go(at, OctetSegment::Header(octets));
+        }
+        while !place.is_empty() {
+            let length = place.len().min(1 + self.chance(20_000) as usize);
+            let from = place.start - header.len();
+            let to = from + length;
+            self.go(at, OctetSegment::Block { block, from, to });
+            place.start += length;
+        }
+    }
+
+    fn go(&mut self, at: usize, segment: OctetSegment) {
+        self.connections[at].under_way += segment.len();
+        self.put(at, VirtualArrival::Octets(segment));
     }
 
     /// Senders that wait for room.
@@ -216,32 +300,16 @@ impl WireShell for VirtualShell<'_> {
         let at = self.network.at(self.me, rank);
         let free = ROOM - self.network.connections[at].under_way.min(ROOM);
         let whole = octets.header.len() + octets.there - octets.after;
-        let mut may = whole
-            .min(free)
-            .min(1 + self.network.chance(ROOM as u64) as usize);
-        let sent = may;
-        let mut after = octets.after;
-        if let Some(rest) = octets.header.get(after..).filter(|rest| !rest.is_empty()) {
-            let part = rest[..rest.len().min(may)].to_vec();
-            may -= part.len();
-            after += part.len();
-            self.send(at, OctetSegment::Header(part));
+        let room = 1 + self.network.chance(ROOM as u64) as usize;
+        let sent = whole.min(free).min(room);
+        let place = octets.after..octets.after + sent;
+        let block = octets.block.block;
+        let connection = &mut self.network.connections[at];
+        if connection.under_way % 2 == 0 {
+            connection.sent.came_but(connection.under_way);
         }
-        while may > 0 {
-            let length = may.min(1 + self.network.chance(20_000) as usize);
-            let from = after - octets.header.len();
-            let block = octets.block.block;
-            self.send(
-                at,
-                OctetSegment::Block {
-                    block,
-                    from,
-                    to: from + length,
-                },
-            );
-            after += length;
-            may -= length;
-        }
+        connection.sent.sent((block, octets.header), place.clone());
+        self.network.send(at, block, octets.header, place);
         self.network.connections[at].is_awaited |= sent < whole;
         Ok(sent)
     }
@@ -266,19 +334,13 @@ impl WireShell for VirtualShell<'_> {
 
     fn give(&mut self, token: SyncToken) -> Result<(), String> {
         let at = self.network.at(self.me, token.peer);
+        self.network.connections[at].tokens.push(token.id);
         self.network.put(at, VirtualArrival::Token(token.id));
         Ok(())
     }
 
     fn nonsense(&self, rank: u32, problem: &'static str) -> String {
         format!("rank {rank}: {problem}")
-    }
-}
-
-impl VirtualShell<'_> {
-    fn send(&mut self, at: usize, segment: OctetSegment) {
-        self.network.connections[at].under_way += segment.len();
-        self.network.put(at, VirtualArrival::Octets(segment));
     }
 }
 
@@ -294,6 +356,7 @@ impl VirtualNetwork {
             now: 0,
             seed: seed | 1,
             filled: HashMap::new(),
+            breaks: 0,
         }
     }
 
@@ -316,7 +379,7 @@ fn carry_out(
     parts: &[RankPart],
     framing: BlockFraming,
     length: impl Fn(u32, u32) -> usize,
-    seed: u64,
+    (seed, breaks): (u64, u64),
 ) -> Result<HashMap<(u32, Message), usize>, String> {
     let ranks = parts.len() as u32;
     let rate = BitsPerSec::mega(1 << (seed % 17));
@@ -340,6 +403,7 @@ fn carry_out(
         .map(|(me, part)| WireCall::new(part, setting(me)))
         .collect();
     let mut network = VirtualNetwork::new(ranks, seed);
+    network.breaks = breaks;
     for me in 0..ranks {
         network.hand(&mut calls, me, Some(WireEvent::Begun))?;
     }
@@ -424,6 +488,7 @@ proptest! {
         scheme in prop::sample::select(vec!["none", "sender", "receiver", "credit", "credit(3)"]),
         is_framed in any::<bool>(),
         has_window in any::<bool>(),
+        breaks in prop::sample::select(vec![0u64, 3, 30, 300]),
         seed in any::<u64>(),
     ) {
         let (tree, scheme) = (tree(&switches, &hosts), scheme.parse::<SyncScheme>().unwrap());
@@ -438,7 +503,7 @@ proptest! {
         if scheme.mechanism() == SyncMechanism::Credit {
             parts.iter_mut().for_each(|part| part.lead = Some(Bytes(seed % 100_000)));
         }
-        let filled = carry_out(&parts, framing, length, seed);
+        let filled = carry_out(&parts, framing, length, (seed, breaks));
         all_came(&filled.map_err(TestCaseError::fail)?, schedule.hosts(), length);
     }
 
@@ -446,12 +511,13 @@ proptest! {
     fn every_allgather_ends_and_every_block_comes_once(
         switches in prop::collection::vec(0..8usize, 0..5),
         hosts in prop::collection::vec(0..8usize, 2..9),
+        breaks in prop::sample::select(vec![0u64, 3, 30, 300]),
         seed in any::<u64>(),
     ) {
         let tree = tree(&switches, &hosts);
         let schedule = TransferSchedule::from(&allgather::plan(&tree));
         let length = |from: u32, _: u32| (u64::from(from + 1) * (seed % 60_000)) as usize;
-        let filled = carry_out(&parts(&schedule, None), BlockFraming::Bare, length, seed);
+        let filled = carry_out(&parts(&schedule, None), BlockFraming::Bare, length, (seed, breaks));
         all_came(&filled.map_err(TestCaseError::fail)?, schedule.hosts(), length);
     }
 }

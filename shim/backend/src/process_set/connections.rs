@@ -44,15 +44,18 @@ impl ProcessSet {
             if way == Way::Relay && collective == Collective::Allgather {
                 return Ok(false);
             }
-            return self
-                .wires
-                .ensure_connected(within, follow, MeshMembers::All);
+            return self.wires.ensure_connected(
+                within,
+                follow,
+                MeshMembers::All,
+                &mut self.messages,
+            );
         };
         let members = MeshMembers::These(leaders.ranks());
         let host = leaders.number(self.rank) as i32;
         Ok(self
             .leader_wires
-            .ensure_connected(within, follow, members)?
+            .ensure_connected(within, follow, members, &mut self.messages)?
             && self.on_host.up_in_parts(within, host)?)
     }
 

@@ -1,7 +1,6 @@
 //! A part of a schedule over TCP. What goes where and when, the core decides; this moves the octets
 //! between sockets and the memory of the blocks.
 use super::MeshError;
-use super::library::CallLibrary;
 use super::link::{SentMemory, SentOctets};
 use super::mesh::{MeshToken, ReadyPeer, TcpMesh, fastest};
 use crate::exchange::{CarrierEvent, TransferCarrier, TransferPiece, carry_out};
@@ -19,7 +18,7 @@ impl TcpMesh {
     /// Carries out this rank's part of a schedule that all ranks share: sends `outgoing[rank]`,
     /// this rank's block for each other one, and fills `incoming[rank]` from it. Where blocks
     /// stream around a ring, this rank's own lies in `incoming`, too. Blocks may differ in length,
-    /// except where ranks pass on blocks that are not for them. `library` moves on while nothing
+    /// except where ranks pass on blocks that are not for them. `progress` is called while nothing
     /// comes.
     ///
     /// # Errors
@@ -30,10 +29,10 @@ impl TcpMesh {
         part: &RankPart,
         outgoing: &[&[u8]],
         incoming: &mut [&mut [u8]],
-        library: &mut dyn CallLibrary,
+        progress: &mut dyn FnMut() -> bool,
     ) -> Result<(), MeshError> {
         let bare = BlockFraming::Bare;
-        self.carry_out_as(bare, part, outgoing, incoming, library)
+        self.carry_out_as(bare, part, outgoing, incoming, progress)
             .map(|_| ())
     }
 
@@ -49,9 +48,9 @@ impl TcpMesh {
         part: &RankPart,
         outgoing: &[&[u8]],
         incoming: &mut [&mut [u8]],
-        library: &mut dyn CallLibrary,
+        progress: &mut dyn FnMut() -> bool,
     ) -> Result<ArrivedBlocks, MeshError> {
-        self.carry_out_as(BlockFraming::Framed, part, outgoing, incoming, library)
+        self.carry_out_as(BlockFraming::Framed, part, outgoing, incoming, progress)
     }
 
     fn carry_out_as(
@@ -60,7 +59,7 @@ impl TcpMesh {
         part: &RankPart,
         outgoing: &[&[u8]],
         incoming: &mut [&mut [u8]],
-        library: &mut dyn CallLibrary,
+        progress: &mut dyn FnMut() -> bool,
     ) -> Result<ArrivedBlocks, MeshError> {
         let call = if part.streams {
             "allgather over tcp"
@@ -98,7 +97,7 @@ impl TcpMesh {
             },
             streams,
             began: Instant::now(),
-            library,
+            progress,
         };
         let outcome = carry_out(part, &mut carrier, window(part), &call);
         let arrived = carrier.streams.arrived();
@@ -285,7 +284,7 @@ struct MeshCarrier<'a, 'o, 'i> {
     octets: MeshOctets<'a, 'o, 'i>,
     streams: CallStreams<'a>,
     began: Instant,
-    library: &'a mut dyn CallLibrary,
+    progress: &'a mut dyn FnMut() -> bool,
 }
 
 impl MeshCarrier<'_, '_, '_> {
@@ -299,7 +298,7 @@ impl MeshCarrier<'_, '_, '_> {
         ready: &mut Vec<ReadyPeer>,
         tokens: &mut Vec<MeshToken>,
     ) -> Result<(), MeshError> {
-        while !self.octets.mesh.wait(ready, tokens, self.library)? {
+        while !self.octets.mesh.wait(ready, tokens, self.progress)? {
             self.streams.look_for_short_blocks(&mut self.octets)?;
             self.look_for_crowds();
             if !self.streams.events().is_empty() {

@@ -46,6 +46,13 @@ impl MeshDoor {
         Ok(epoll.add(&self.listener, EpollEvent::new(EpollFlags::EPOLLIN, DOOR))?)
     }
 
+    /// Lets this epoll tell of callers once each.
+    pub(super) fn watch_by(&self, epoll: &Epoll) {
+        let flags = EpollFlags::EPOLLIN | EpollFlags::EPOLLET;
+        // Where the kernel refuses, callers wait for a call.
+        let _ = epoll.add(&self.listener, EpollEvent::new(flags, DOOR));
+    }
+
     /// Lets callers in; those who have said by now that they are ranks of this job, and are no
     /// events of this epoll any more. Strangers are hung up on.
     pub(super) fn hear(

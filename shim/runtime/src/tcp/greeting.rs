@@ -6,8 +6,8 @@
 //! |---|---|
 //! | 8 | `heddle` and the version of this protocol, in two octets of the caller's byte order |
 //! | 4 | the caller's rank |
-//! | 4 | 1 if the connection is made anew, else 0 |
-//! | 8 | the octets that have come to the caller |
+//! | 4 | 0: a first call; 1: a connection is made anew; 2: the other rank is to make its own anew |
+//! | 8 | for 1: the octets that have come to the caller |
 //! | 32 | the communicator's secret |
 use std::fmt;
 
@@ -34,8 +34,19 @@ impl fmt::Debug for MeshSecret {
 pub struct MeshGreeting {
     /// Who calls.
     pub rank: u32,
-    /// Where the connection stood before and goes on: the octets that have come to the caller.
-    pub goes_on: Option<u64>,
+    /// What for.
+    pub wish: MeshWish,
+}
+
+/// What a rank wants that calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MeshWish {
+    /// The first connection.
+    Begin,
+    /// It is made anew; so many octets have come to the caller.
+    GoOn(u64),
+    /// The connection that the other rank makes is broken: it is to make it anew.
+    CallMe,
 }
 
 /// The octets of a greeting.
@@ -44,8 +55,13 @@ pub fn write(greeting: MeshGreeting, secret: &MeshSecret) -> [u8; LENGTH] {
     octets[..6].copy_from_slice(NAME);
     octets[6..8].copy_from_slice(&VERSION.to_ne_bytes());
     octets[8..12].copy_from_slice(&greeting.rank.to_ne_bytes());
-    octets[12..16].copy_from_slice(&u32::from(greeting.goes_on.is_some()).to_ne_bytes());
-    octets[16..OPEN].copy_from_slice(&greeting.goes_on.unwrap_or(0).to_ne_bytes());
+    let (wish, came) = match greeting.wish {
+        MeshWish::Begin => (0u32, 0),
+        MeshWish::GoOn(came) => (1, came),
+        MeshWish::CallMe => (2, 0),
+    };
+    octets[12..16].copy_from_slice(&wish.to_ne_bytes());
+    octets[16..OPEN].copy_from_slice(&came.to_ne_bytes());
     octets[OPEN..].copy_from_slice(&secret.0);
     octets
 }
@@ -60,13 +76,14 @@ pub fn read(octets: &[u8; LENGTH], secret: &MeshSecret) -> Option<MeshGreeting> 
     let known = octets[..6] == *NAME && octets[6..8] == VERSION.to_ne_bytes() && different == 0;
     let number = |at: usize| octets[at..].first_chunk().copied().map(u32::from_ne_bytes);
     let came = octets[16..].first_chunk().copied().map(u64::from_ne_bytes);
-    let goes_on = match number(12)? {
-        0 => None,
-        1 => Some(came?),
-        2.. => return None,
+    let wish = match number(12)? {
+        0 => MeshWish::Begin,
+        1 => MeshWish::GoOn(came?),
+        2 => MeshWish::CallMe,
+        3.. => return None,
     };
     let rank = number(8)?;
-    known.then_some(MeshGreeting { rank, goes_on })
+    known.then_some(MeshGreeting { rank, wish })
 }
 
 #[cfg(test)]
@@ -77,11 +94,14 @@ mod tests {
 
     #[test]
     fn a_member_is_known_by_rank() {
-        for goes_on in [None, Some(0), Some(u64::MAX)] {
-            let greeting = MeshGreeting {
-                rank: 70_000,
-                goes_on,
-            };
+        let wishes = [
+            MeshWish::Begin,
+            MeshWish::GoOn(0),
+            MeshWish::GoOn(u64::MAX),
+            MeshWish::CallMe,
+        ];
+        for wish in wishes {
+            let greeting = MeshGreeting { rank: 70_000, wish };
             assert_eq!(read(&write(greeting, &SECRET), &SECRET), Some(greeting));
         }
     }
@@ -90,7 +110,7 @@ mod tests {
     fn strangers_are_refused_whatever_octet_is_wrong() {
         let greeting = MeshGreeting {
             rank: 3,
-            goes_on: None,
+            wish: MeshWish::Begin,
         };
         for at in (0..8).chain(13..16).chain(OPEN..LENGTH) {
             let mut octets = write(greeting, &SECRET);

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::net::TcpStream;
 use std::ops::Range;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use wire::framing::BlockHeader;
 use wire::sent_log::{LostOctets, OctetsAgain, SentLog};
 
@@ -28,6 +28,15 @@ pub(super) trait SentMemory {
     fn pieces<'m>(&'m self, source: &'m SentOctets) -> [&'m [u8]; 2];
 }
 
+/// Of tokens, and between calls: what is sent was copied.
+pub(super) struct NoMemory;
+
+impl SentMemory for NoMemory {
+    fn pieces<'m>(&'m self, _: &'m SentOctets) -> [&'m [u8]; 2] {
+        [&[], &[]]
+    }
+}
+
 /// The other end has closed its end: it has nothing more to say, and nothing more to hear.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct LinkEnded;
@@ -39,7 +48,21 @@ pub(super) struct LinkBreak {
     pub(super) cause: io::Error,
     /// Octets that had come by then.
     came: u64,
+    /// When it was made anew, and the times that it was since the first break.
+    anew: Option<Instant>,
+    times: u32,
 }
+
+impl LinkBreak {
+    /// True if it was made anew and fell silent again: perhaps small packets alone get through.
+    pub(super) fn is_again(&self) -> bool {
+        self.times > 0 && self.cause.kind() == ErrorKind::TimedOut
+    }
+}
+
+/// A connection that is reset sooner after it was made anew has not stood; one that falls silent, sooner
+/// than that.
+const STANDS: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(20)];
 
 /// Whether the MPI library carries what the connection cannot.
 #[derive(Debug, PartialEq, Eq)]
@@ -238,11 +261,16 @@ impl MeshLink {
         socket::reset(&stream);
         // It may break again before an octet has come: the time counts from the first break.
         let came = self.came;
-        let again = self.broken.take().filter(|last| last.came == came);
+        let stands = STANDS[usize::from(cause.kind() == ErrorKind::TimedOut)];
+        let stood = |last: &LinkBreak| last.anew.is_none_or(|anew| anew.elapsed() >= stands);
+        let last = self.broken.take();
+        let again = last.filter(|last| last.came == came && !stood(last));
         self.broken = Some(again.unwrap_or(LinkBreak {
             since: Instant::now(),
             cause,
             came,
+            anew: None,
+            times: 0,
         }));
     }
 
@@ -251,6 +279,10 @@ impl MeshLink {
         self.breaks(io::ErrorKind::ConnectionAborted.into());
         self.sent.go_on_at(number)?;
         self.stream = Some(stream);
+        if let Some(broken) = &mut self.broken {
+            broken.anew = Some(Instant::now());
+            broken.times += 1;
+        }
         Ok(())
     }
 

@@ -5,7 +5,8 @@
 //! answers where nothing gets through, has a broken connection, too.
 use super::MeshError;
 use super::door::{DOOR, MeshDoor, is_not_yet};
-use super::greeting::{self, LENGTH, MeshGreeting, MeshSecret};
+use super::greeting::{self, LENGTH, MeshGreeting, MeshSecret, MeshWish};
+use super::link::NoMemory;
 use super::mesh::{MeshToken, ReadyPeer, TcpMesh};
 use super::mesh_listener::{REDIAL, dial};
 use super::socket;
@@ -27,13 +28,20 @@ const MEND: Duration = Duration::from_millis(20);
 /// A call that fails is made again after so long at most.
 const LONGEST_REDIAL: Duration = Duration::from_secs(2);
 
+/// A rank that does not call again in time is told to, each time after so long.
+const INVITE: Duration = Duration::from_millis(500);
+const INVITED: Duration = Duration::from_secs(2);
+/// Where a connection that was made anew breaks at once again, perhaps only small packets get through:
+/// IPv4 forwards these everywhere (RFC 1122, 3.3.3).
+const SMALL_SEGMENT: usize = 536;
+
 /// What it takes to make connections anew.
 #[derive(Debug)]
 pub(super) struct MeshMending {
     pub(super) me: u32,
     addresses: Vec<SocketAddr>,
     secret: MeshSecret,
-    door: MeshDoor,
+    pub(super) door: MeshDoor,
     /// How long a connection may be broken.
     pub(super) patience: Duration,
     calls: Vec<RepeatedCall>,
@@ -61,6 +69,9 @@ struct RepeatedCall {
     answer: Duration,
     /// The machine is there, and nobody listens.
     is_refused: bool,
+    segment: Option<usize>,
+    /// It is only told to call itself, and does not answer.
+    is_invited: bool,
 }
 
 impl MeshMending {
@@ -94,11 +105,16 @@ impl MeshMending {
         is_due
     }
 
-    /// Calls a rank again; it is told how many octets have come from it.
-    fn call(&mut self, rank: u32, came: u64) {
+    /// Calls a rank again, unless it is being called for the same.
+    fn call(&mut self, rank: u32, wish: MeshWish, again: bool) {
+        let is_invited = wish == MeshWish::CallMe;
+        let mut calls = self.calls.iter();
+        if calls.any(|call| call.rank == rank && call.is_invited == is_invited) {
+            return;
+        }
         let greeting = MeshGreeting {
             rank: self.me,
-            goes_on: Some(came),
+            wish,
         };
         self.calls.push(RepeatedCall {
             rank,
@@ -110,6 +126,8 @@ impl MeshMending {
             dialled: Instant::now(),
             answer: Duration::ZERO,
             is_refused: false,
+            segment: again.then_some(SMALL_SEGMENT),
+            is_invited,
         });
     }
 
@@ -124,11 +142,21 @@ impl MeshMending {
         self.calls.retain(|call| call.rank != rank);
     }
 
+    /// A rank has called: it need not be told to.
+    fn has_called(&mut self, rank: u32) {
+        self.calls
+            .retain(|call| call.rank != rank || !call.is_invited);
+    }
+
     /// Goes on with the calls; those that were answered, each with the octets that have come to its
     /// other end.
     fn answered(&mut self, epoll: &Epoll) -> Vec<(u32, TcpStream, u64)> {
         let (addresses, mut answered) = (&self.addresses, Vec::new());
         self.calls.retain_mut(|call| {
+            if call.is_invited && call.said == LENGTH {
+                call.stream = None;
+                return call.dialled.elapsed() < INVITED;
+            }
             let Some(address) = addresses.get(call.rank as usize) else {
                 return false;
             };
@@ -194,7 +222,7 @@ impl RepeatedCall {
     fn dial(&mut self, address: &SocketAddr, epoll: &Epoll) -> io::Result<()> {
         (self.said, self.length, self.dialled) = (0, 0, Instant::now());
         self.answer = (self.answer * 2).clamp(REDIAL, LONGEST_REDIAL);
-        let stream = dial(address)?;
+        let stream = dial(address, self.segment)?;
         socket::ask_if_silent(&stream, Some(ASK_AFTER))?;
         let flags = EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT | EpollFlags::EPOLLRDHUP;
         epoll.add(&stream, EpollEvent::new(flags | EpollFlags::EPOLLET, DOOR))?;
@@ -218,10 +246,17 @@ impl TcpMesh {
         }
         self.look_for_silence(now)?;
         for (stream, greeting) in self.mending.door.hear(&self.epoll, &self.mending.secret)? {
-            // Who calls for the first time now is a stranger who knows the secret, or late by far.
-            if let Some(number) = greeting.goes_on {
-                self.called_again(greeting.rank, stream, number)?;
-                ready.push(ReadyPeer::Readable(greeting.rank));
+            match greeting.wish {
+                // A rank calls for the first time once.
+                MeshWish::Begin => {}
+                MeshWish::GoOn(number) => {
+                    self.called_again(greeting.rank, stream, number)?;
+                    ready.push(ReadyPeer::Readable(greeting.rank));
+                }
+                MeshWish::CallMe => {
+                    let out = &mut self.peer(greeting.rank)?.out;
+                    out.breaks(io::ErrorKind::ConnectionAborted.into());
+                }
             }
         }
         self.call_again(ready, tokens)?;
@@ -244,14 +279,18 @@ impl TcpMesh {
             let Some(peer) = &self.peers[rank as usize] else {
                 continue;
             };
-            if peer.back.broken().is_some() {
+            if let Some(broken) = peer.back.broken() {
                 ready.push(ReadyPeer::Readable(rank));
+                if broken.since.elapsed() >= INVITE && !peer.back.asks_library() {
+                    self.mending.call(rank, MeshWish::CallMe, false);
+                }
             }
-            let is_calling = self.mending.calls.iter().any(|call| call.rank == rank);
-            if peer.out.broken().is_some() && !peer.out.asks_library() && !is_calling {
+            let out = &peer.out;
+            if let Some(broken) = out.broken().filter(|_| !out.asks_library()) {
+                let again = broken.is_again();
                 self.take_tokens(rank, tokens)?;
                 let came = self.peer(rank)?.out.came();
-                self.mending.call(rank, came);
+                self.mending.call(rank, MeshWish::GoOn(came), again);
             }
         }
         Ok(())
@@ -264,6 +303,7 @@ impl TcpMesh {
         mut stream: TcpStream,
         number: u64,
     ) -> Result<(), MeshError> {
+        self.mending.has_called(rank);
         let peer = self.peer(rank)?;
         if peer.back.asks_library() {
             return Ok(());
@@ -315,6 +355,25 @@ impl TcpMesh {
             }
         }
         Ok(())
+    }
+
+    /// Mends connections while no call is under way; true if there is more to do.
+    pub(super) fn mend_between_calls(&mut self) -> bool {
+        // Tokens of calls to come are kept, and blocks are looked for when a call begins.
+        let (mut ready, mut tokens) = (Vec::new(), Vec::new());
+        if self.mend(true, &mut ready, &mut tokens).is_err() {
+            // The next call finds what is wrong.
+            return false;
+        }
+        let mut is_busy = !self.mending.calls.is_empty();
+        for peer in self.peers.iter_mut().flatten() {
+            let links = [&mut peer.out, &mut peer.back];
+            for link in links {
+                let flushed = link.flush(&NoMemory);
+                is_busy |= flushed.is_ok() && link.sent.is_behind() || link.broken().is_some();
+            }
+        }
+        is_busy
     }
 
     /// The call is over: nobody is asked until the next one lasts.

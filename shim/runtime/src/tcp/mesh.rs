@@ -4,13 +4,14 @@
 use super::MeshError;
 use super::arrival_meter::ArrivalMeter;
 use super::door::{DOOR, UNKNOWN};
-use super::library::CallLibrary;
 use super::link::{LinkEnded, MeshLink, SentMemory};
 use super::mending::MeshMending;
+use super::messages::MeshMessages;
 use super::peer::MeshPeer;
 use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags, EpollTimeout};
 use schedules::transfers::part::SyncToken;
 use std::io::{self, ErrorKind};
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 use wire::links::{PeerLinks, payload_rate};
 use wire::stream_pace::StreamPace;
@@ -20,7 +21,8 @@ pub(super) const FLAGS: EpollFlags = EpollFlags::EPOLLIN
     .union(EpollFlags::EPOLLOUT)
     .union(EpollFlags::EPOLLRDHUP)
     .union(EpollFlags::EPOLLET);
-/// A rank for which nothing comes lets the MPI library move on after so long; each time it waits twice as long until the next, up to the longest, as each call
+/// A rank for which nothing comes calls its `progress` after so long, for the MPI library must
+/// move on meanwhile; each time it waits twice as long until the next, up to the longest, as each call
 /// takes the processor from who could send.
 pub(super) const NAP: Duration = Duration::from_millis(1);
 const LONGEST_NAP: Duration = Duration::from_millis(16);
@@ -65,9 +67,11 @@ pub struct TcpMesh {
     /// Connections whose octets the MPI library carries, and ranks from which it has brought tokens.
     pub(super) over_library: usize,
     pub(super) tokens_wait: Vec<u32>,
+    pub(super) messages: Option<Box<dyn MeshMessages>>,
+    watched_by: Option<&'static Epoll>,
     /// Calls made over these connections: the same number on every rank within a call.
     calls: u32,
-    /// This rank waits so long before it lets the library move on.
+    /// This rank waits so long before it calls `progress`.
     nap: Duration,
     /// Tokens of calls that this rank has not begun: their givers were faster.
     early: Vec<MeshToken>,
@@ -125,6 +129,8 @@ impl TcpMesh {
             began: Instant::now(),
             over_library: 0,
             tokens_wait: Vec::new(),
+            messages: None,
+            watched_by: None,
             calls: 0,
             nap: NAP,
             early: Vec::new(),
@@ -175,8 +181,32 @@ impl TcpMesh {
         let peer = self.peers.get(rank as usize).and_then(Option::as_ref);
         let link = peer.map(|peer| if is_back { &peer.back } else { &peer.out });
         let event = EpollEvent::new(FLAGS, u64::from(rank) << 1 | u64::from(is_back));
-        let stream = link.and_then(MeshLink::stream);
-        Ok(stream.map_or(Ok(()), |stream| self.epoll.add(stream, event))?)
+        let Some(stream) = link.and_then(MeshLink::stream) else {
+            return Ok(());
+        };
+        self.watch(stream);
+        Ok(self.epoll.add(stream, event)?)
+    }
+
+    /// Breaks and callers are told of here, too.
+    pub(super) fn watch_by(&mut self, epoll: &'static Epoll) {
+        self.watched_by = Some(epoll);
+        self.mending.door.watch_by(epoll);
+        for peer in self.peers.iter().flatten() {
+            let streams = [peer.out.stream(), peer.back.stream()];
+            streams
+                .into_iter()
+                .flatten()
+                .for_each(|stream| self.watch(stream));
+        }
+    }
+
+    fn watch(&self, stream: &TcpStream) {
+        let flags = EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLET;
+        // Errors are always told of. Where the kernel refuses, calls mend it.
+        let _ = self
+            .watched_by
+            .map(|epoll| epoll.add(stream, EpollEvent::new(flags, 0)));
     }
 
     /// Descriptors that the connections of a rank among so many take, those while they are made
@@ -201,6 +231,11 @@ impl TcpMesh {
             peer.pace(rate(rank))?;
         }
         Ok(())
+    }
+
+    /// What connections that get lost cannot carry goes by these.
+    pub fn carry_by(&mut self, messages: Option<Box<dyn MeshMessages>>) {
+        self.messages = messages;
     }
 
     /// Calls have shown that links may take so many times as long as their published rates say.
@@ -342,17 +377,17 @@ impl TcpMesh {
     }
 
     /// Waits until something can go on, and takes tokens. When nothing happens for a while, it
-    /// lets the library move on and gives false; where the library fails, waiting ends.
+    /// calls `progress` and gives false; where `progress` says no, waiting ends.
     pub(super) fn wait(
         &mut self,
         ready: &mut Vec<ReadyPeer>,
         tokens: &mut Vec<MeshToken>,
-        library: &mut dyn CallLibrary,
+        progress: &mut dyn FnMut() -> bool,
     ) -> Result<bool, MeshError> {
         let nap = if self.over_library > 0 { NAP } else { self.nap };
         let mut happened = self.happens(nap, ready, tokens)?;
         if !happened || self.over_library > 0 {
-            happened |= self.use_library(library, ready)?;
+            happened |= self.use_messages(ready)?;
             for rank in std::mem::take(&mut self.tokens_wait) {
                 self.take_tokens(rank, tokens)?;
             }
@@ -361,7 +396,7 @@ impl TcpMesh {
             return Ok(true);
         }
         self.nap = (self.nap * 2).min(LONGEST_NAP);
-        if library.progress() {
+        if progress() {
             return Ok(false);
         }
         Err(MeshError::Wait(io::Error::new(

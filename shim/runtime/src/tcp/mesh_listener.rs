@@ -1,7 +1,7 @@
 //! Making the connections between all ranks of a communicator: each calls every other one, and is
 //! called by every other one.
 use super::door::{MeshDoor, is_not_yet};
-use super::greeting::{self, LENGTH, MeshGreeting, MeshSecret};
+use super::greeting::{self, LENGTH, MeshGreeting, MeshSecret, MeshWish};
 use super::mending::MeshMending;
 use super::mesh::{FLAGS, NAP, TcpMesh, wait};
 use super::peer::MeshPeer;
@@ -134,7 +134,7 @@ impl MeshSetup {
             greeting: greeting::write(
                 MeshGreeting {
                     rank: me,
-                    goes_on: None,
+                    wish: MeshWish::Begin,
                 },
                 secret,
             ),
@@ -193,8 +193,9 @@ impl MeshSetup {
         }
         self.redial()?;
         for (stream, greeting) in self.door.hear(&self.epoll, &self.secret)? {
+            let is_first = greeting.wish == MeshWish::Begin && greeting.rank != self.me;
             let called = self.called.get_mut(greeting.rank as usize);
-            if let Some(free @ None) = called.filter(|_| greeting.rank != self.me) {
+            if let Some(free @ None) = called.filter(|_| is_first) {
                 *free = Some(stream);
             }
         }
@@ -248,7 +249,7 @@ impl MeshSetup {
 impl OutgoingConnection {
     /// Calls a rank, and has epoll tell of it by its number.
     fn dial(epoll: &Epoll, rank: u64, door: &SocketAddr, answer: Duration) -> io::Result<Self> {
-        let stream = dial(door)?;
+        let stream = dial(door, None)?;
         let flags = EpollFlags::EPOLLOUT | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLET;
         epoll.add(&stream, EpollEvent::new(flags, rank))?;
         Ok(OutgoingConnection {
@@ -260,8 +261,8 @@ impl OutgoingConnection {
     }
 }
 
-/// Begins a connection without waiting for it.
-pub(super) fn dial(door: &SocketAddr) -> io::Result<TcpStream> {
+/// Begins a connection without waiting for it, with segments of so many octets at most.
+pub(super) fn dial(door: &SocketAddr, segment: Option<usize>) -> io::Result<TcpStream> {
     use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrStorage, connect, socket};
     let family = if door.is_ipv4() {
         AddressFamily::Inet
@@ -274,8 +275,12 @@ pub(super) fn dial(door: &SocketAddr) -> io::Result<TcpStream> {
         SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK,
         None,
     )?;
-    match connect(fd.as_raw_fd(), &SockaddrStorage::from(*door)) {
-        Ok(()) | Err(nix::Error::EINPROGRESS) => Ok(TcpStream::from(fd)),
+    let stream = TcpStream::from(fd);
+    if let Some(segment) = segment {
+        super::socket::segments_of(&stream, segment)?;
+    }
+    match connect(stream.as_raw_fd(), &SockaddrStorage::from(*door)) {
+        Ok(()) | Err(nix::Error::EINPROGRESS) => Ok(stream),
         Err(e) => Err(e.into()),
     }
 }

@@ -16,8 +16,9 @@
 //! | [`mesh_listener`] | making the connections |
 //! | [`mesh`] | connections between all ranks |
 //! | `peer` | the two connections with one rank, and when the kernel wakes this one |
-//! | [`library`] | what goes over the MPI library where a connection cannot be made anew |
 //! | `link` | one end of a connection: what was sent and may not have come |
+//! | [`messages`] | what goes over the MPI library where a connection cannot be made anew |
+//! | [`keeper`] | a thread that mends connections between calls |
 //! | `mending` | connections that broke, made anew; peers that are silent, asked |
 //! | `door` | where other ranks call this one |
 //! | [`descriptors`] | whether the process may open as many sockets |
@@ -30,11 +31,12 @@ mod carrier;
 pub mod descriptors;
 mod door;
 pub mod greeting;
-pub mod library;
+pub mod keeper;
 mod link;
 mod mending;
 pub mod mesh;
 pub mod mesh_listener;
+pub mod messages;
 mod peer;
 pub mod relay;
 mod socket;

@@ -1,7 +1,7 @@
 //! Another rank, by both connections with it. The kernel wakes this rank only for what lets it go
 //! on: for a chunk that has come whole, not for each of its frames, and for a block that has gone,
 //! not for each bit of room.
-use super::link::{LinkEnded, MeshLink, SentMemory, SentOctets};
+use super::link::{LinkEnded, MeshLink, NoMemory, SentOctets};
 use super::{MeshError, socket};
 use inventory::BitsPerSec;
 use std::io;
@@ -39,15 +39,6 @@ pub(super) struct MeshPeer {
     awaited: usize,
     /// The class of tokens and acknowledgements.
     class: u8,
-}
-
-/// Tokens lie in no call's memory.
-struct NoMemory;
-
-impl SentMemory for NoMemory {
-    fn pieces<'m>(&'m self, _: &'m SentOctets) -> [&'m [u8]; 2] {
-        [&[], &[]]
-    }
 }
 
 impl MeshPeer {

@@ -2,7 +2,6 @@
 //! the rank's first part, and then what came from the previous rank, combined or kept, a chunk at a
 //! time. Both ends know all lengths, so the stream needs no frames and no tokens.
 use super::MeshError;
-use super::library::CallLibrary;
 use super::link::{SentMemory, SentOctets};
 use super::mesh::TcpMesh;
 use crate::watchdog;
@@ -43,7 +42,7 @@ pub fn chunk_room(element: usize) -> usize {
 }
 
 impl TcpMesh {
-    /// Carries out this rank's share of a collective along the ring. `library` moves on while
+    /// Carries out this rank's share of a collective along the ring. `progress` is called while
     /// nothing comes; `call` is the name of the collective for the watchdog.
     ///
     /// # Errors
@@ -54,13 +53,13 @@ impl TcpMesh {
         share: &RankRelay,
         memory: RelayMemory,
         combine: CombineParts,
-        library: &mut dyn CallLibrary,
+        progress: &mut dyn FnMut() -> bool,
         call: &dyn fmt::Display,
     ) -> Result<(), MeshError> {
         // Nobody gives tokens in this call.
         self.begin();
         let mut run = RelayRun::new(self, share, memory, combine);
-        let outcome = run.run(library, call);
+        let outcome = run.run(progress, call);
         if outcome.is_err() {
             run.mesh.close();
         } else {
@@ -133,7 +132,7 @@ impl<'a, 'm> RelayRun<'a, 'm> {
 
     fn run(
         &mut self,
-        library: &mut dyn CallLibrary,
+        progress: &mut dyn FnMut() -> bool,
         call: &dyn fmt::Display,
     ) -> Result<(), MeshError> {
         let (mut ready, mut tokens) = (Vec::new(), Vec::new());
@@ -148,7 +147,7 @@ impl<'a, 'm> RelayRun<'a, 'm> {
             }
             watchdog::begin_wait(|| self.waits_for(call));
             ready.clear();
-            self.mesh.wait(&mut ready, &mut tokens, library)?;
+            self.mesh.wait(&mut ready, &mut tokens, progress)?;
         }
     }
 

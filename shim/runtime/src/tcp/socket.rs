@@ -67,6 +67,11 @@ fn count(stream: &TcpStream, what: libc::Ioctl) -> io::Result<usize> {
     }
 }
 
+/// Lets the connection to be made send segments of so many octets at most.
+pub(super) fn segments_of(stream: &TcpStream, octets: usize) -> io::Result<()> {
+    set(stream, libc::IPPROTO_TCP, libc::TCP_MAXSEG, octets as c_int)
+}
+
 /// Lets the connection end, when it is closed, with a reset: what is under way is lost, and the other
 /// end takes it for no orderly end.
 pub(super) fn reset(stream: &TcpStream) {

@@ -1,5 +1,5 @@
 //! Ranks are threads, connected over loopback.
-use super::greeting::{self, MeshGreeting, MeshSecret};
+use super::greeting::{self, MeshGreeting, MeshSecret, MeshWish};
 use super::{MeshError, MeshListener, TcpMesh};
 use nix::sys::socket::{Backlog, listen};
 use std::io::{Read, Write};
@@ -65,7 +65,7 @@ fn strangers_are_hung_up_on_and_disturb_nobody() {
         .write_all(&greeting::write(
             MeshGreeting {
                 rank: 1,
-                goes_on: None,
+                wish: MeshWish::Begin,
             },
             &MeshSecret([1; 32]),
         ))

@@ -1,9 +1,11 @@
 use super::super::carrier::tests::{exchange, shapes};
 use super::super::tests::{block, ranks};
 use super::*;
+use crate::tcp::keeper::KeptMesh;
 use crate::tcp::relay::{RelayMemory, chunk_room};
 use schedules::relay::{RelayCollective, share};
 use schedules::transfers::part::{self, RankPart};
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A rank that has ended goes on to answer others until all have.
@@ -111,5 +113,26 @@ fn a_connection_that_breaks_between_calls_costs_no_octet() {
             exchange(&mut mesh, &part, call, |_, _| 30_000).unwrap();
         }
         stay(&mut mesh, &ended);
+    });
+}
+
+/// The last octets of a call get lost when the other rank has them and has gone on to something else.
+#[test]
+fn a_rank_that_is_in_no_call_answers() {
+    let shapes = shapes();
+    let all_are_done = Barrier::new(5);
+    ranks(5, |me, mesh| {
+        let part = part::of(&shapes[0], me);
+        let mut kept = KeptMesh::new(mesh);
+        for call in 0..10usize {
+            let mesh = kept.get().unwrap();
+            let before = mesh.peer((me + 1) % 5).unwrap();
+            before.out.breaks_after = Some(30_000);
+            exchange(mesh, &part, call, |_, _| 30_000).unwrap();
+            kept.rest();
+            all_are_done.wait();
+        }
+        let peers = kept.get().unwrap().peers.iter().flatten();
+        assert_eq!(peers.filter(|peer| peer.out.has_broken()).count(), 1);
     });
 }

@@ -4,44 +4,26 @@
 //! The rank that made a connection gives it up; the other one answers with the octets that have
 //! come, and both go on from there. The connection stays given up.
 use super::MeshError;
+use super::link::MeshLink;
 use super::mesh::{ReadyPeer, TcpMesh};
 use crate::stderr;
-use std::io;
 use std::time::Duration;
+use std::{fmt, io};
 
 /// The longest message.
 pub const LONGEST: usize = HEADER + 16 * 1024;
-/// Octets of a header: who sends, the kind, a number.
-const HEADER: usize = 16;
+/// Octets of a header: who sends, the kind, a number, how many octets follow.
+const HEADER: usize = 20;
 /// A machine that refuses calls has nobody there, or a firewall that lets nobody through.
 const REFUSED: Duration = Duration::from_secs(5);
 
-/// What a call needs of the MPI library while it waits for connections.
-pub trait CallLibrary {
-    /// Lets the library move on; false if it has failed.
-    fn progress(&mut self) -> bool;
+/// Messages of the MPI library between the ranks of connections.
+pub trait MeshMessages: fmt::Debug + Send {
+    /// Sends a message to a rank, if the library takes one more now.
+    fn post(&mut self, rank: u32, message: &[u8]) -> bool;
 
-    /// True if it takes messages.
-    fn carries(&self) -> bool {
-        false
-    }
-
-    /// Sends a message to a rank, if it takes one more now.
-    fn post(&mut self, _rank: u32, _message: &[u8]) -> bool {
-        false
-    }
-
-    /// The next message that has come, if there is one.
-    fn next(&mut self) -> Option<Vec<u8>> {
-        None
-    }
-}
-
-/// A library that only moves on.
-impl<P: FnMut() -> bool> CallLibrary for P {
-    fn progress(&mut self) -> bool {
-        self()
-    }
+    /// The next message that has come, if there is one; what is behind it has no meaning.
+    fn next(&mut self) -> Option<Vec<u8>>;
 }
 
 /// What a message says. A connection has a rank that made it, the caller, and one that it called.
@@ -67,51 +49,70 @@ impl MessageKind {
     }
 }
 
-fn header(me: u32, kind: MessageKind, number: u64) -> Vec<u8> {
-    let mut octets = me.to_ne_bytes().to_vec();
-    octets.extend((kind as u32).to_ne_bytes());
-    octets.extend(number.to_ne_bytes());
-    octets
+fn message(me: u32, kind: MessageKind, number: u64, octets: &[u8]) -> Vec<u8> {
+    let mut message = me.to_ne_bytes().to_vec();
+    message.extend((kind as u32).to_ne_bytes());
+    message.extend(number.to_ne_bytes());
+    message.extend((octets.len() as u32).to_ne_bytes());
+    message.extend(octets);
+    message
 }
 
 fn read(message: &[u8]) -> Option<(u32, MessageKind, u64, &[u8])> {
     let (rank, rest) = message.split_first_chunk()?;
     let (kind, rest) = rest.split_first_chunk()?;
-    let (number, octets) = rest.split_first_chunk()?;
+    let (number, rest) = rest.split_first_chunk()?;
+    let (length, rest) = rest.split_first_chunk()?;
     let kind = MessageKind::of(u32::from_ne_bytes(*kind))?;
-    Some((
-        u32::from_ne_bytes(*rank),
-        kind,
-        u64::from_ne_bytes(*number),
-        octets,
-    ))
+    let octets = rest.get(..u32::from_ne_bytes(*length) as usize)?;
+    let (rank, number) = (u32::from_ne_bytes(*rank), u64::from_ne_bytes(*number));
+    Some((rank, kind, number, octets))
 }
 
 impl TcpMesh {
-    /// Gives up connections that could not be made anew in time, and moves what goes over the library
+    /// Gives up connections that could not be made anew in time, and moves what goes by messages
     /// instead. True if something has come or gone.
-    pub(super) fn use_library(
+    pub(super) fn use_messages(&mut self, ready: &mut Vec<ReadyPeer>) -> Result<bool, MeshError> {
+        let late = self.late();
+        let Some(mut messages) = self.messages.take() else {
+            return late
+                .first()
+                .map_or(Ok(false), |&(rank, is_back)| Err(self.lost(rank, is_back)));
+        };
+        let moved = self.move_messages(&late, &mut *messages, ready);
+        self.messages = Some(messages);
+        moved
+    }
+
+    fn move_messages(
         &mut self,
-        library: &mut dyn CallLibrary,
+        late: &[(u32, bool)],
+        messages: &mut dyn MeshMessages,
         ready: &mut Vec<ReadyPeer>,
     ) -> Result<bool, MeshError> {
-        for (rank, is_back) in self.late() {
-            self.give_up(rank, is_back, library)?;
-        }
-        if !library.carries() {
-            return Ok(false);
+        for &(rank, is_back) in late {
+            self.give_up(rank, is_back, messages)?;
         }
         let mut moved = false;
-        while let Some(message) = library.next() {
+        while let Some(message) = messages.next() {
             moved = true;
-            self.take_message(&message, library, ready)?;
+            self.take_message(&message, messages, ready)?;
         }
         if self.over_library > 0 {
             for rank in 0..self.ranks() {
-                moved |= self.post_octets(rank, library, ready);
+                moved |= self.post_octets(rank, messages, ready);
             }
         }
         Ok(moved)
+    }
+
+    fn lost(&self, rank: u32, is_back: bool) -> MeshError {
+        let peer = self.peers.get(rank as usize).and_then(Option::as_ref);
+        let link = peer.map(|peer| if is_back { &peer.back } else { &peer.out });
+        let broken = link.and_then(MeshLink::broken);
+        let why = broken.map_or_else(String::new, |broken| broken.cause.to_string());
+        let cause = io::Error::other(format!("{why}; it could not be made anew in time"));
+        MeshError::Lost { rank, cause }
     }
 
     /// Connections that have been broken for too long, those that others made marked.
@@ -142,7 +143,7 @@ impl TcpMesh {
         &mut self,
         rank: u32,
         is_back: bool,
-        library: &mut dyn CallLibrary,
+        messages: &mut dyn MeshMessages,
     ) -> Result<(), MeshError> {
         let me = self.mending.me;
         let peer = self.peer(rank)?;
@@ -151,13 +152,6 @@ impl TcpMesh {
         } else {
             &mut peer.out
         };
-        if !library.carries() {
-            let why = link
-                .broken()
-                .map_or_else(String::new, |broken| broken.cause.to_string());
-            let cause = io::Error::other(format!("{why}; it could not be made anew"));
-            return Err(MeshError::Lost { rank, cause });
-        }
         if link.asks_library() {
             return Ok(());
         }
@@ -166,7 +160,7 @@ impl TcpMesh {
         } else {
             MessageKind::GivenUp
         };
-        if library.post(rank, &header(me, kind, link.came())) {
+        if messages.post(rank, &message(me, kind, link.came(), &[])) {
             link.ask_library();
             if !is_back {
                 self.mending.stop_calling(rank);
@@ -177,32 +171,30 @@ impl TcpMesh {
 
     fn take_message(
         &mut self,
-        message: &[u8],
-        library: &mut dyn CallLibrary,
+        came: &[u8],
+        messages: &mut dyn MeshMessages,
         ready: &mut Vec<ReadyPeer>,
     ) -> Result<(), MeshError> {
         let nonsense = |rank| MeshError::Nonsense {
             rank,
             problem: "a message that no rank sends came over the library",
         };
-        let (rank, kind, number, octets) = read(message).ok_or_else(|| nonsense(u32::MAX))?;
+        let (rank, kind, number, octets) = read(came).ok_or_else(|| nonsense(u32::MAX))?;
         let me = self.mending.me;
         let peer = self.peer(rank)?;
         match kind {
             MessageKind::AskToGiveUp => {
                 if !peer.out.is_over_library() {
                     peer.out.breaks(io::ErrorKind::ConnectionAborted.into());
-                    self.give_up(rank, false, library)?;
+                    self.give_up(rank, false, messages)?;
                 }
                 return Ok(());
             }
             MessageKind::GivenUp => {
                 peer.back.breaks(io::ErrorKind::ConnectionAborted.into());
-                let answer = header(me, MessageKind::Agreed, peer.back.came());
-                while !library.post(rank, &answer) {
-                    if !library.progress() {
-                        return Err(nonsense(rank));
-                    }
+                let answer = message(me, MessageKind::Agreed, peer.back.came(), &[]);
+                while !messages.post(rank, &answer) {
+                    std::thread::yield_now();
                 }
                 let goes_on = peer.back.goes_over_library(number);
                 goes_on.map_err(|_| nonsense(rank))?;
@@ -242,7 +234,7 @@ impl TcpMesh {
     fn post_octets(
         &mut self,
         rank: u32,
-        library: &mut dyn CallLibrary,
+        messages: &mut dyn MeshMessages,
         ready: &mut Vec<ReadyPeer>,
     ) -> bool {
         let me = self.mending.me;
@@ -256,9 +248,7 @@ impl TcpMesh {
         ];
         for (link, kind) in ends {
             while let Some((number, octets)) = link.waiting(LONGEST - HEADER) {
-                let mut message = header(me, kind, number);
-                message.extend(&octets);
-                if !library.post(rank, &message) {
+                if !messages.post(rank, &message(me, kind, number, &octets)) {
                     break;
                 }
                 link.went(octets.len());
