@@ -86,7 +86,8 @@ pub const VARIABLES: &[KnownVariable] = &[
     variable(
         Jobs,
         "HEDDLE_PATIENCE",
-        "seconds for which ranks wait for each other before a communicator stands aside; 120 unless set",
+        "seconds for which ranks wait for each other before a communicator stands aside, and for a lost \
+         connection before MPI messages replace it; 120 unless set",
     ),
     variable(
         Jobs,

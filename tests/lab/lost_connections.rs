@@ -1,6 +1,6 @@
 //! Connections that get lost under a job: the job ends in its time, with every byte right. The MPI
 //! library is on the other network, so that only heddle's connections are hit.
-use crate::common::epochs::{AT_ONCE, publish};
+use crate::common::epochs::{AT_ONCE, publish, ways};
 use crate::common::job::{BOTH, TestJobOutput, compiled};
 use crate::common::lab::{RunningLab, row};
 use crate::common::machine_share::MachinePart;
@@ -13,14 +13,17 @@ use std::time::{Duration, Instant};
 
 const HOSTS: [&str; 4] = ["n0", "n1", "n2", "n3"];
 const WAYS: (&str, &str) = ("HEDDLE_FORCE", "aapc,ring,relay,tcp");
-/// The job's own time.
-const SECONDS: f64 = 8.0;
+const TABLE: &str =
+    "add table ip lost; add chain ip lost in { type filter hook input priority 0; }";
+
+type MakeTrouble = fn(&RunningLab, usize) -> usize;
 
 /// What happens to the connections of a job.
 struct Trouble {
     name: &'static str,
-    /// Makes it, again and again.
-    make: fn(&RunningLab, usize),
+    /// Makes it for the time of this number; gives the connections that it hit.
+    make: MakeTrouble,
+    times: usize,
     pause: Duration,
     /// No call may take longer, in seconds.
     longest: f64,
@@ -39,20 +42,34 @@ impl RunningLab {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
-    /// A rule of a host about what comes from the data network.
+    /// A rule of a host about what comes from the data network, instead of the last one.
     fn rule(&self, host: &str, rule: &str) {
-        let table = "add table ip lost; add chain ip lost in { type filter hook input priority 0; }";
-        let rule = format!("{table}; add rule ip lost in iifname eth0 {rule}");
+        let rule =
+            format!("{TABLE}; flush chain ip lost in; add rule ip lost in iifname eth0 {rule}");
         self.on(host, &["nft", &rule]);
+    }
+
+    /// The connections of a host in the data network: address and port of both ends.
+    fn connections(&self, host: &str) -> Vec<[String; 4]> {
+        let filter = ["state", "established", "dst", "10.77.0.0/16"];
+        let said = self.on(host, &[&["ss", "-Htn"], &filter[..]].concat());
+        let ends = |line: &str| {
+            let mut words = line.split_whitespace().skip(2);
+            let (own, other) = (
+                words.next()?.split_once(':')?,
+                words.next()?.split_once(':')?,
+            );
+            Some([own.0, own.1, other.0, other.1].map(str::to_owned))
+        };
+        said.lines().filter_map(ends).collect()
     }
 
     /// The job under this MPI, which makes the file after its first calls and ends when it is gone.
     fn steady(&self, mpi: &str, library: Mpi, trouble: &Trouble, file: &str) -> Child {
         let program = compiled("steady.c", mpi, &[]);
-        let seconds = "100".to_owned();
-        let words = [program.to_str().unwrap(), &seconds, file];
+        let words = [program.to_str().unwrap(), "100", file];
         let job = MpiJob {
-            timeout: Some(Duration::from_secs(60)),
+            timeout: Some(Duration::from_secs(90)),
             conditions: JobConditions {
                 network: LibraryNetwork::Management,
                 ..JobConditions::default()
@@ -68,62 +85,196 @@ impl RunningLab {
 
     /// Lets a job run with this trouble.
     fn goes_through(&self, mpi: &str, library: Mpi, trouble: &Trouble) {
+        let name = format!("{}, {mpi}", trouble.name);
         let file = self.path("steady");
-        let job = self.steady(mpi, library, trouble, file.to_str().unwrap());
+        let mut job = self.steady(mpi, library, trouble, file.to_str().unwrap());
         let began = Instant::now();
-        while !file.exists() {
-            assert!(began.elapsed() < Duration::from_secs(30), "no call ended");
+        while !file.exists() && began.elapsed() < Duration::from_secs(30) {
             std::thread::sleep(Duration::from_millis(20));
         }
-        let began = Instant::now();
-        let mut number = 0;
-        while began.elapsed() < Duration::from_secs_f64(SECONDS) {
-            (trouble.make)(self, number);
-            number += 1;
+        let mut hit = 0;
+        for number in 0..trouble.times {
+            if job.try_wait().unwrap().is_some() {
+                break;
+            }
+            hit += (trouble.make)(self, number);
             std::thread::sleep(trouble.pause);
         }
-        fs::remove_file(&file).unwrap();
-        let name = format!("{}, {mpi}", trouble.name);
+        let _ = fs::remove_file(&file);
         let output = TestJobOutput::new(&job.wait_with_output().unwrap(), &name);
-        println!("{name}: {} {:?}", output.out, output.heddle);
+        println!(
+            "{name}: {} connections hit, {} {:?}",
+            hit, output.out, output.heddle
+        );
         let (_, longest) = output.out.split_once("the longest ").unwrap();
         let (longest, wrong) = longest.split_once(" s, ").unwrap();
         assert_eq!(wrong.trim(), "0 wrong", "{name}");
-        assert!(longest.parse::<f64>().unwrap() <= trouble.longest, "{name}: {}", output.out);
+        assert!(hit > 0, "{name}");
+        assert!(
+            longest.parse::<f64>().unwrap() <= trouble.longest,
+            "{name}: {}",
+            output.out
+        );
         if let Some(said) = trouble.said {
-            assert!(output.heddle.iter().any(|line| line.contains(said)), "{:?}", output.heddle);
+            let lines = &output.heddle;
+            assert!(
+                lines.iter().any(|line| line.contains(said)),
+                "{name}: {lines:?}"
+            );
         }
         for host in HOSTS {
-            let _ = self.lab.exec(host, ["nft", "delete table ip lost"]).output();
+            let _ = self
+                .lab
+                .exec(host, ["nft", "delete table ip lost"])
+                .output();
         }
     }
 
-    fn jobs_go_through(&self, troubles: &[Trouble]) {
-        let topology = fs::read_to_string(self.lab.dir().join("topology.yaml")).unwrap();
-        publish(&self.lab.dir().join("shared"), &topology);
+    fn jobs_go_through(test: &str, troubles: &[Trouble]) {
+        let up = RunningLab::with(MachinePart::Half, test, &row(&[2, 2], "40M"));
+        let topology = fs::read_to_string(up.lab.dir().join("topology.yaml")).unwrap();
+        let shared = up.lab.dir().join("shared");
+        publish(&shared, &topology);
         for trouble in troubles {
             for (mpi, library) in BOTH.into_iter().zip([Mpi::OpenMpi, Mpi::Mpich]) {
-                self.goes_through(mpi, library, trouble);
+                up.goes_through(mpi, library, trouble);
             }
         }
+        let ways = ways(&shared);
+        for way in ["alltoall aapc tcp", "allgather ring tcp", "allreduce relay"] {
+            assert!(ways.iter().any(|taken| taken.starts_with(way)), "{ways:?}");
+        }
+        up.down();
     }
 }
 
-/// All connections of a host in the data network are reset, of one host after the other.
-fn reset(up: &RunningLab, number: usize) {
-    up.on(HOSTS[number % 4], &["ss", "-K", "-tn", "dst", "10.77.0.0/16"]);
+/// The kernel of one host after the other resets its connections: both ends are told.
+fn reset(up: &RunningLab, number: usize) -> usize {
+    let killed = up.on(
+        HOSTS[number % 4],
+        &["ss", "-HK", "-tn", "dst", "10.77.0.0/16"],
+    );
+    killed.matches("ESTAB").count()
+}
+
+/// A firewall answers all packets of another host for a while, calls included: one end is told.
+fn reject(up: &RunningLab, number: usize) -> usize {
+    let (host, other) = (HOSTS[number % 4], HOSTS[(number + 1) % 4]);
+    let rule = format!(
+        "ip saddr {} meta l4proto tcp reject with tcp reset",
+        up.address(other)
+    );
+    up.rule(host, &rule);
+    std::thread::sleep(Duration::from_millis(150));
+    up.on(host, &["nft", "flush chain ip lost in"]);
+    1
 }
 
 #[test]
 fn a_job_goes_on_when_its_connections_are_reset() {
-    let up = RunningLab::with(MachinePart::Half, "reset", &row(&[2, 2], "40M"));
-    up.jobs_go_through(&[Trouble {
-        name: "reset",
-        make: reset,
+    let troubles = [
+        ("reset", reset as MakeTrouble),
+        ("reject", reject as MakeTrouble),
+    ];
+    let troubles = troubles.map(|(name, make)| Trouble {
+        name,
+        make,
+        times: 20,
         pause: Duration::from_millis(300),
         longest: 5.0,
         settings: &[],
         said: None,
-    }]);
-    up.down();
+    });
+    RunningLab::jobs_go_through("reset", &troubles);
+}
+
+/// A packet filter forgets the connections of a host that stand, and drops their packets; new ones pass.
+fn forget(up: &RunningLab, number: usize) -> usize {
+    let host = HOSTS[number % 4];
+    let connections = up.connections(host);
+    let tuple = |[_, own, address, port]: &[String; 4]| format!("{address} . {port} . {own}");
+    let tuples: Vec<String> = connections.iter().map(tuple).collect();
+    let tuples = tuples.join(", ");
+    up.rule(
+        host,
+        &format!("ip saddr . tcp sport . tcp dport {{ {tuples} }} drop"),
+    );
+    connections.len()
+}
+
+/// Long packets to a host get lost.
+fn swallow(up: &RunningLab, _: usize) -> usize {
+    up.rule("n2", "ip length > 900 drop");
+    up.connections("n2").len()
+}
+
+#[test]
+fn a_job_goes_on_when_a_packet_filter_drops_its_connections() {
+    RunningLab::jobs_go_through(
+        "silent",
+        &[
+            Trouble {
+                name: "forgotten",
+                make: forget,
+                times: 2,
+                pause: Duration::from_secs(8),
+                longest: 8.0,
+                settings: &[],
+                said: None,
+            },
+            Trouble {
+                name: "long packets lost",
+                make: swallow,
+                times: 1,
+                pause: Duration::from_secs(18),
+                longest: 14.0,
+                settings: &[],
+                said: None,
+            },
+        ],
+    );
+}
+
+/// Nothing of another host comes any more.
+fn part(up: &RunningLab, _: usize) -> usize {
+    up.rule("n0", &format!("ip saddr {} drop", up.address("n3")));
+    up.connections("n0").len()
+}
+
+#[test]
+fn what_cannot_be_made_anew_goes_over_the_library() {
+    RunningLab::jobs_go_through(
+        "parted",
+        &[Trouble {
+            name: "parted",
+            make: part,
+            times: 1,
+            pause: Duration::from_secs(20),
+            longest: 12.0,
+            settings: &[("HEDDLE_PATIENCE", "3")],
+            said: Some("goes over the MPI library from now on"),
+        }],
+    );
+}
+
+/// One packet in ten that comes to any host is lost.
+fn lose(up: &RunningLab, _: usize) -> usize {
+    HOSTS.map(|host| up.rule(host, "numgen random mod 10 == 0 drop"));
+    up.connections("n0").len()
+}
+
+#[test]
+fn a_job_goes_on_where_packets_get_lost() {
+    RunningLab::jobs_go_through(
+        "lossy",
+        &[Trouble {
+            name: "lossy",
+            make: lose,
+            times: 1,
+            pause: Duration::from_secs(10),
+            longest: 30.0,
+            settings: &[],
+            said: None,
+        }],
+    );
 }

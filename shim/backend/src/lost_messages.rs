@@ -6,6 +6,7 @@ use crate::mpi_result::{MpiResult, check};
 use crate::private_comm::PrivateComm;
 use runtime::tcp::messages::{LONGEST, MeshMessages};
 use std::ffi::c_int;
+use std::io;
 
 unsafe extern "C" {
     safe static HEDDLE_ANY_SOURCE: c_int;
@@ -104,9 +105,14 @@ impl LostMessages {
 }
 
 impl MeshMessages for LostMessages {
-    fn post(&mut self, rank: u32, message: &[u8]) -> bool {
+    fn post(&mut self, rank: u32, message: &[u8]) -> io::Result<bool> {
         self.look();
-        self.posted.len() < MOST && self.send(rank, message).is_ok()
+        if self.posted.len() == MOST {
+            return Ok(false);
+        }
+        let sent = self.send(rank, message);
+        sent.map_err(|_| io::Error::other("the MPI library refuses a message"))?;
+        Ok(true)
     }
 
     fn next(&mut self) -> Option<Vec<u8>> {

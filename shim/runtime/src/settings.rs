@@ -79,7 +79,7 @@ impl ReductionOrder {
 
 /// `HEDDLE_PATIENCE`, in seconds: how long a communicator's ranks wait for each other at its first
 /// collective before the library's own routines run on it, and how long they wait for each other's
-/// connections before MPI carries the blocks.
+/// connections, at first or when one was lost, before MPI carries the blocks.
 pub fn patience(var: impl Fn(&str) -> Option<String>) -> Duration {
     let seconds = var("HEDDLE_PATIENCE")
         .and_then(|v| v.parse().ok())

@@ -195,12 +195,8 @@ impl VirtualNetwork {
         for ((block, header), place) in again {
             self.send(data, block, header, place);
         }
-        let VirtualConnection {
-            tokens: given,
-            taken,
-            ..
-        } = &self.connections[tokens];
-        for id in given[*taken..].to_vec() {
+        for number in self.connections[tokens].taken..self.connections[tokens].tokens.len() {
+            let id = self.connections[tokens].tokens[number];
             self.put(tokens, VirtualArrival::Token(id));
         }
     }
@@ -305,7 +301,7 @@ impl WireShell for VirtualShell<'_> {
         let place = octets.after..octets.after + sent;
         let block = octets.block.block;
         let connection = &mut self.network.connections[at];
-        if connection.under_way % 2 == 0 {
+        if connection.under_way.is_multiple_of(2) {
             connection.sent.came_but(connection.under_way);
         }
         connection.sent.sent((block, octets.header), place.clone());

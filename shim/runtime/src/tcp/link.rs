@@ -82,6 +82,8 @@ pub(super) struct MeshLink {
     came: u64,
     /// Octets that came on connections that broke, and that nobody has taken.
     aside: VecDeque<u8>,
+    /// Some did lately.
+    is_news: bool,
     /// The last break; the first one of those between which nothing has come.
     broken: Option<LinkBreak>,
     library: LibraryUse,
@@ -97,6 +99,7 @@ impl MeshLink {
             sent: SentLog::default(),
             came: 0,
             aside: VecDeque::new(),
+            is_news: false,
             broken: None,
             library: LibraryUse::None,
             #[cfg(test)]
@@ -113,6 +116,11 @@ impl MeshLink {
     pub(super) fn broken(&self) -> Option<&LinkBreak> {
         let is_broken = self.stream.is_none() && !self.is_over_library();
         self.broken.as_ref().filter(|_| is_broken)
+    }
+
+    /// True, once, if the connection broke and octets were put aside that nobody has taken yet.
+    pub(super) fn has_put_aside(&mut self) -> bool {
+        std::mem::take(&mut self.is_news)
     }
 
     #[cfg(test)]
@@ -253,6 +261,7 @@ impl MeshLink {
                 Ok(n @ 1..) => {
                     self.aside.extend(&octets[..n]);
                     self.came += n as u64;
+                    self.is_news = true;
                 }
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
                 Ok(0) | Err(_) => break,

@@ -6,7 +6,7 @@
 use super::MeshError;
 use super::door::{DOOR, MeshDoor, is_not_yet};
 use super::greeting::{self, LENGTH, MeshGreeting, MeshSecret, MeshWish};
-use super::link::NoMemory;
+use super::link::{LinkBreak, NoMemory};
 use super::mesh::{MeshToken, ReadyPeer, TcpMesh};
 use super::mesh_listener::{REDIAL, dial};
 use super::socket;
@@ -39,12 +39,15 @@ const SMALL_SEGMENT: usize = 536;
 #[derive(Debug)]
 pub(super) struct MeshMending {
     pub(super) me: u32,
-    addresses: Vec<SocketAddr>,
+    pub(super) addresses: Vec<SocketAddr>,
     secret: MeshSecret,
-    pub(super) door: MeshDoor,
+    /// `None`: a call has failed, and nothing is mended.
+    pub(super) door: Option<MeshDoor>,
     /// How long a connection may be broken.
     pub(super) patience: Duration,
     calls: Vec<RepeatedCall>,
+    /// Some connection is broken.
+    pub(super) is_troubled: bool,
     /// Somebody is at the door, or answers.
     pub(super) knocked: bool,
     mended: Instant,
@@ -86,9 +89,10 @@ impl MeshMending {
             me,
             addresses,
             secret,
-            door,
+            door: Some(door),
             patience,
             calls: Vec::new(),
+            is_troubled: false,
             knocked: false,
             mended: Instant::now(),
             asks_since: None,
@@ -131,21 +135,27 @@ impl MeshMending {
         });
     }
 
+    /// How often a silent peer is asked.
+    fn often(&self) -> Duration {
+        let ranks = self.addresses.len() as u64;
+        ASK_AFTER.max(Duration::from_secs(ranks / ASKED_IN_A_SECOND))
+    }
+
+    /// The same while silent peers are asked at all.
+    fn asked(&self) -> Option<Duration> {
+        self.asks_since.map(|_| self.often())
+    }
+
     /// True if nobody listens where this rank calls that one.
     pub(super) fn is_refused(&self, rank: u32) -> bool {
         let mut calls = self.calls.iter();
         calls.any(|call| call.rank == rank && call.is_refused)
     }
 
-    /// The MPI library carries what the connection with a rank would.
-    pub(super) fn stop_calling(&mut self, rank: u32) {
-        self.calls.retain(|call| call.rank != rank);
-    }
-
-    /// A rank has called: it need not be told to.
-    fn has_called(&mut self, rank: u32) {
+    /// A rank need not be called any more, or be told to call.
+    pub(super) fn stop_calling(&mut self, rank: u32, is_invited: bool) {
         self.calls
-            .retain(|call| call.rank != rank || !call.is_invited);
+            .retain(|call| call.rank != rank || call.is_invited != is_invited);
     }
 
     /// Goes on with the calls; those that were answered, each with the octets that have come to its
@@ -245,7 +255,10 @@ impl TcpMesh {
             return Ok(());
         }
         self.look_for_silence(now)?;
-        for (stream, greeting) in self.mending.door.hear(&self.epoll, &self.mending.secret)? {
+        let Some(door) = &mut self.mending.door else {
+            return Ok(());
+        };
+        for (stream, greeting) in door.hear(&self.epoll, &self.mending.secret)? {
             match greeting.wish {
                 // A rank calls for the first time once.
                 MeshWish::Begin => {}
@@ -275,15 +288,19 @@ impl TcpMesh {
         ready: &mut Vec<ReadyPeer>,
         tokens: &mut Vec<MeshToken>,
     ) -> Result<(), MeshError> {
+        self.mending.is_troubled = false;
         for rank in 0..self.peers.len() as u32 {
-            let Some(peer) = &self.peers[rank as usize] else {
+            let Some(peer) = &mut self.peers[rank as usize] else {
                 continue;
             };
-            if let Some(broken) = peer.back.broken() {
+            if peer.back.has_put_aside() {
                 ready.push(ReadyPeer::Readable(rank));
-                if broken.since.elapsed() >= INVITE && !peer.back.asks_library() {
-                    self.mending.call(rank, MeshWish::CallMe, false);
-                }
+            }
+            let links = [&peer.out, &peer.back];
+            self.mending.is_troubled |= links.iter().any(|link| link.broken().is_some());
+            let is_late = |broken: &LinkBreak| broken.since.elapsed() >= INVITE;
+            if peer.back.broken().is_some_and(is_late) && !peer.back.asks_library() {
+                self.mending.call(rank, MeshWish::CallMe, false);
             }
             let out = &peer.out;
             if let Some(broken) = out.broken().filter(|_| !out.asks_library()) {
@@ -303,25 +320,31 @@ impl TcpMesh {
         mut stream: TcpStream,
         number: u64,
     ) -> Result<(), MeshError> {
-        self.mending.has_called(rank);
+        self.mending.stop_calling(rank, true);
+        let asked = self.mending.asked();
         let peer = self.peer(rank)?;
         if peer.back.asks_library() {
             return Ok(());
         }
         peer.back.breaks(io::ErrorKind::ConnectionAborted.into());
+        let came = peer.back.came();
         // A new connection has room for eight octets.
-        if stream.write(&peer.back.came().to_ne_bytes()).is_err() {
+        if stream.write(&came.to_ne_bytes()).is_err() {
             return Ok(());
         }
         let goes_on = peer.back_goes_on(stream, number);
         goes_on.map_err(|LostOctets| forgotten(rank))?;
         peer.flush(rank)?;
+        if let Some(stream) = peer.back.stream() {
+            socket::ask_if_silent(stream, asked)?;
+        }
         Ok(self.register(rank, true)?)
     }
 
     /// A rank has answered.
     fn goes_on(&mut self, rank: u32, stream: TcpStream, number: u64) -> Result<(), MeshError> {
         let _ = self.epoll.delete(&stream);
+        socket::ask_if_silent(&stream, self.mending.asked())?;
         let goes_on = self.peer(rank)?.out_goes_on(stream, number);
         goes_on.map_err(|LostOctets| forgotten(rank))?;
         Ok(self.register(rank, false)?)
@@ -329,9 +352,7 @@ impl TcpMesh {
 
     /// In a call that lasts, asks those who are silent, and looks for those who do not answer.
     fn look_for_silence(&mut self, now: Instant) -> Result<(), MeshError> {
-        let often = ASK_AFTER.max(Duration::from_secs(
-            u64::from(self.ranks()) / ASKED_IN_A_SECOND,
-        ));
+        let often = self.mending.often();
         if now - self.began < ASK_AFTER || now - self.mending.looked < LOOK {
             return Ok(());
         }
@@ -397,4 +418,4 @@ fn forgotten(rank: u32) -> MeshError {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -146,6 +146,7 @@ impl TcpMesh {
     pub fn close(&mut self) {
         self.end_connections();
         self.peers.iter_mut().for_each(|peer| *peer = None);
+        self.mending.door = None;
         self.is_closed = true;
     }
 
@@ -191,7 +192,9 @@ impl TcpMesh {
     /// Breaks and callers are told of here, too.
     pub(super) fn watch_by(&mut self, epoll: &'static Epoll) {
         self.watched_by = Some(epoll);
-        self.mending.door.watch_by(epoll);
+        if let Some(door) = &self.mending.door {
+            door.watch_by(epoll);
+        }
         for peer in self.peers.iter().flatten() {
             let streams = [peer.out.stream(), peer.back.stream()];
             streams
@@ -384,20 +387,19 @@ impl TcpMesh {
         tokens: &mut Vec<MeshToken>,
         progress: &mut dyn FnMut() -> bool,
     ) -> Result<bool, MeshError> {
-        let nap = if self.over_library > 0 { NAP } else { self.nap };
+        let is_troubled = self.over_library > 0 || self.mending.is_troubled;
+        let nap = if is_troubled { NAP } else { self.nap };
         let mut happened = self.happens(nap, ready, tokens)?;
-        if !happened || self.over_library > 0 {
-            happened |= self.use_messages(ready)?;
-            for rank in std::mem::take(&mut self.tokens_wait) {
-                self.take_tokens(rank, tokens)?;
-            }
-        }
-        if happened {
+        if is_troubled || !happened {
+            happened |= self.serve_messages(ready, tokens)?;
+        } else {
             return Ok(true);
         }
-        self.nap = (self.nap * 2).min(LONGEST_NAP);
+        if !happened {
+            self.nap = (self.nap * 2).min(LONGEST_NAP);
+        }
         if progress() {
-            return Ok(false);
+            return Ok(happened);
         }
         Err(MeshError::Wait(io::Error::new(
             ErrorKind::Interrupted,
@@ -412,7 +414,21 @@ impl TcpMesh {
         ready: &mut Vec<ReadyPeer>,
         tokens: &mut Vec<MeshToken>,
     ) -> Result<(), MeshError> {
-        self.happens(NAP, ready, tokens).map(drop)
+        self.happens(NAP, ready, tokens)?;
+        self.serve_messages(ready, tokens).map(drop)
+    }
+
+    /// Moves what goes by messages; true if something has come or gone.
+    fn serve_messages(
+        &mut self,
+        ready: &mut Vec<ReadyPeer>,
+        tokens: &mut Vec<MeshToken>,
+    ) -> Result<bool, MeshError> {
+        let moved = self.use_messages(ready)?;
+        for rank in std::mem::take(&mut self.tokens_wait) {
+            self.take_tokens(rank, tokens)?;
+        }
+        Ok(moved)
     }
 
     /// Waits so long for something to happen; true if it did.

@@ -19,8 +19,11 @@ const REFUSED: Duration = Duration::from_secs(5);
 
 /// Messages of the MPI library between the ranks of connections.
 pub trait MeshMessages: fmt::Debug + Send {
-    /// Sends a message to a rank, if the library takes one more now.
-    fn post(&mut self, rank: u32, message: &[u8]) -> bool;
+    /// Sends a message to a rank; false if the library takes none now.
+    ///
+    /// # Errors
+    /// The library refuses.
+    fn post(&mut self, rank: u32, message: &[u8]) -> io::Result<bool>;
 
     /// The next message that has come, if there is one; what is behind it has no meaning.
     fn next(&mut self) -> Option<Vec<u8>>;
@@ -56,6 +59,15 @@ fn message(me: u32, kind: MessageKind, number: u64, octets: &[u8]) -> Vec<u8> {
     message.extend((octets.len() as u32).to_ne_bytes());
     message.extend(octets);
     message
+}
+
+/// Sends a message of few octets.
+fn tell(messages: &mut dyn MeshMessages, rank: u32, message: &[u8]) -> Result<(), MeshError> {
+    let refused = |cause| MeshError::Lost { rank, cause };
+    while !messages.post(rank, message).map_err(refused)? {
+        std::thread::yield_now();
+    }
+    Ok(())
 }
 
 fn read(message: &[u8]) -> Option<(u32, MessageKind, u64, &[u8])> {
@@ -100,7 +112,7 @@ impl TcpMesh {
         }
         if self.over_library > 0 {
             for rank in 0..self.ranks() {
-                moved |= self.post_octets(rank, messages, ready);
+                moved |= self.post_octets(rank, messages, ready)?;
             }
         }
         Ok(moved)
@@ -160,12 +172,9 @@ impl TcpMesh {
         } else {
             MessageKind::GivenUp
         };
-        if messages.post(rank, &message(me, kind, link.came(), &[])) {
-            link.ask_library();
-            if !is_back {
-                self.mending.stop_calling(rank);
-            }
-        }
+        tell(messages, rank, &message(me, kind, link.came(), &[]))?;
+        link.ask_library();
+        self.mending.stop_calling(rank, is_back);
         Ok(())
     }
 
@@ -193,9 +202,7 @@ impl TcpMesh {
             MessageKind::GivenUp => {
                 peer.back.breaks(io::ErrorKind::ConnectionAborted.into());
                 let answer = message(me, MessageKind::Agreed, peer.back.came(), &[]);
-                while !messages.post(rank, &answer) {
-                    std::thread::yield_now();
-                }
+                tell(messages, rank, &answer)?;
                 let goes_on = peer.back.goes_over_library(number);
                 goes_on.map_err(|_| nonsense(rank))?;
                 peer.flush(rank)?;
@@ -203,8 +210,8 @@ impl TcpMesh {
             MessageKind::Agreed => {
                 let goes_on = peer.out.goes_over_library(number);
                 goes_on.map_err(|_| nonsense(rank))?;
-                self.mending.stop_calling(rank);
                 self.behind.push(rank);
+                self.tokens_wait.push(rank);
             }
             MessageKind::OfCaller => {
                 peer.back
@@ -236,10 +243,10 @@ impl TcpMesh {
         rank: u32,
         messages: &mut dyn MeshMessages,
         ready: &mut Vec<ReadyPeer>,
-    ) -> bool {
+    ) -> Result<bool, MeshError> {
         let me = self.mending.me;
         let Ok(peer) = self.peer(rank) else {
-            return false;
+            return Ok(false);
         };
         let mut went = false;
         let ends = [
@@ -248,7 +255,9 @@ impl TcpMesh {
         ];
         for (link, kind) in ends {
             while let Some((number, octets)) = link.waiting(LONGEST - HEADER) {
-                if !messages.post(rank, &message(me, kind, number, &octets)) {
+                let message = message(me, kind, number, &octets);
+                let posted = messages.post(rank, &message);
+                if !posted.map_err(|cause| MeshError::Lost { rank, cause })? {
                     break;
                 }
                 link.went(octets.len());
@@ -258,6 +267,9 @@ impl TcpMesh {
         if went {
             ready.push(ReadyPeer::Writable(rank));
         }
-        went
+        Ok(went)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -171,11 +171,11 @@ impl MeshPeer {
     }
 
     fn room(&mut self, octets: usize) -> io::Result<()> {
-        if self.room != octets {
-            if let Some(out) = self.out.stream() {
-                socket::unsent_at_most(out, octets)?;
-                self.room = octets;
-            }
+        if self.room != octets
+            && let Some(out) = self.out.stream()
+        {
+            socket::unsent_at_most(out, octets)?;
+            self.room = octets;
         }
         Ok(())
     }
@@ -216,11 +216,11 @@ impl MeshPeer {
             CHUNK
         };
         let octets = octets.clamp(1, chunk);
-        if self.awaited != octets {
-            if let Some(back) = self.back.stream() {
-                socket::wake_at(back, octets)?;
-                self.awaited = octets;
-            }
+        if self.awaited != octets
+            && let Some(back) = self.back.stream()
+        {
+            socket::wake_at(back, octets)?;
+            self.awaited = octets;
         }
         Ok(())
     }

@@ -88,11 +88,17 @@ pub(super) fn sent_again(stream: &TcpStream) -> io::Result<u32> {
     Ok(info(stream)?.tcpi_total_retrans)
 }
 
-/// The time since something came from the other end, be it an acknowledgement only.
+/// How long the other end has left questions unanswered. Where it has no room, it is asked rarely, and
+/// is there.
 pub(super) fn silent_for(stream: &TcpStream) -> io::Result<Duration> {
     let info = info(stream)?;
     let since = info.tcpi_last_ack_recv.min(info.tcpi_last_data_recv);
-    Ok(Duration::from_millis(u64::from(since)))
+    let is_asked = info.tcpi_retransmits.max(info.tcpi_probes) >= 2;
+    Ok(Duration::from_millis(if is_asked {
+        since.into()
+    } else {
+        0
+    }))
 }
 
 /// Lets the kernel ask an other end that is silent for so long, in whole seconds, and again each time

@@ -9,7 +9,7 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A rank that has ended goes on to answer others until all have.
-fn stay(mesh: &mut TcpMesh, ended: &AtomicUsize) {
+pub(in crate::tcp) fn stay(mesh: &mut TcpMesh, ended: &AtomicUsize) {
     ended.fetch_add(1, Ordering::SeqCst);
     while ended.load(Ordering::SeqCst) < mesh.ranks() as usize {
         let (mut ready, mut tokens) = (Vec::new(), Vec::new());
@@ -134,5 +134,29 @@ fn a_rank_that_is_in_no_call_answers() {
         }
         let peers = kept.get().unwrap().peers.iter().flatten();
         assert_eq!(peers.filter(|peer| peer.out.has_broken()).count(), 1);
+    });
+}
+
+/// A rank that comes late has no room for what the others send meanwhile, and is there.
+#[test]
+fn a_late_rank_is_waited_for() {
+    let shapes = shapes();
+    let ended = AtomicUsize::new(0);
+    ranks(5, |me, mut mesh| {
+        if me == 2 {
+            std::thread::sleep(Duration::from_secs(9));
+        }
+        exchange(&mut mesh, &part::of(&shapes[6], me), 0, |_, _| 6_000_000).unwrap();
+        stay(&mut mesh, &ended);
+        let links = mesh
+            .peers
+            .iter()
+            .flatten()
+            .flat_map(|peer| [&peer.out, &peer.back]);
+        assert_eq!(
+            links.filter(|link| link.has_broken()).count(),
+            0,
+            "rank {me}"
+        );
     });
 }
