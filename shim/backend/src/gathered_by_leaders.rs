@@ -45,7 +45,7 @@ pub(crate) unsafe fn carry_out(
         (None, here) => here.map(drop),
         (Some(ring), Err(failed)) => {
             // The other leaders wait for what is not going to come.
-            ring.mesh.close();
+            ring.mesh.lock().close();
             Err(failed)
         }
         (Some(mut ring), Ok(here)) => {

@@ -111,24 +111,18 @@ impl MeshState {
         Ok(matches!(self, MeshState::Up(_) | MeshState::Apart))
     }
 
-    pub(crate) fn mesh(&mut self) -> Option<&mut TcpMesh> {
+    pub(crate) fn mesh(&self) -> Option<&KeptMesh> {
         if let MeshState::Up(mesh) = self {
-            mesh.get()
+            Some(mesh)
         } else {
             None
-        }
-    }
-
-    /// No call is under way: connections that break are mended meanwhile.
-    pub(crate) fn rest(&mut self) {
-        if let MeshState::Up(mesh) = self {
-            mesh.rest();
         }
     }
 
     /// Sends at the rates of this epoch's links.
     pub(crate) fn pace(&mut self, rank: u32, follow: &FollowedEpoch, members: MeshMembers) {
         if let Some(mesh) = self.mesh() {
+            let mut mesh = mesh.lock();
             // A kernel that refuses sends faster than need be: nothing is lost but evenness.
             let _ = mesh.pace(|other| follow.view.pace(rank, members.rank(other)));
             mesh.know_frame_times(|other| follow.view.frame_time(rank, members.rank(other)));
@@ -294,7 +288,7 @@ fn read(octets: &[u8]) -> Option<SocketAddr> {
 pub(crate) unsafe fn alltoall(
     call: &CollectiveCall,
     within: &CallComm,
-    mesh: &mut TcpMesh,
+    mesh: &KeptMesh,
     parts: &[RankPart],
 ) -> MpiResult<()> {
     let mut began = false;
@@ -309,7 +303,7 @@ pub(crate) unsafe fn alltoall(
     };
     if !began {
         // The others wait for blocks that are not going to come.
-        mesh.close();
+        mesh.lock().close();
     }
     outcome
 }
@@ -317,7 +311,7 @@ pub(crate) unsafe fn alltoall(
 fn exchange(
     call: &CollectiveCall,
     within: &CallComm,
-    mesh: &mut TcpMesh,
+    mesh: &KeptMesh,
     part: &RankPart,
     sends: &[&[u8]],
     receives: &mut [&mut [u8]],
@@ -327,13 +321,15 @@ fn exchange(
     if !call.collective.has_own_lengths() && !sends.iter().zip(&*receives).all(equal) {
         // Blocks of two lengths cannot both match those of the other ranks. Without frames the ranks
         // would wait for each other, or take octets of this call for those of the next.
-        mesh.close();
+        mesh.lock().close();
         return Err(MpiErrorCode::truncated());
     }
     let arrived = if call.collective.has_own_lengths() {
-        mesh.carry_out_framed(part, sends, receives, progress)
+        mesh.lock()
+            .carry_out_framed(part, sends, receives, progress)
     } else {
-        mesh.carry_out(part, sends, receives, progress)
+        mesh.lock()
+            .carry_out(part, sends, receives, progress)
             .map(|()| ArrivedBlocks::Whole)
     };
     match arrived {
@@ -348,7 +344,7 @@ fn exchange(
 pub(crate) unsafe fn allgather(
     call: &CollectiveCall,
     within: &CallComm,
-    mesh: &mut TcpMesh,
+    mesh: &KeptMesh,
     parts: &[RankPart],
 ) -> MpiResult<()> {
     let me = within.rank as u32;
@@ -365,9 +361,10 @@ pub(crate) unsafe fn allgather(
     // SAFETY: the application leaves the buffer alone during the call, and its blocks do not
     // overlap.
     let mut blocks = unsafe { places.blocks() };
-    let outcome = parts
-        .iter()
-        .try_for_each(|part| mesh.carry_out(part, &[], &mut blocks, &mut || within.progress()));
+    let outcome = parts.iter().try_for_each(|part| {
+        mesh.lock()
+            .carry_out(part, &[], &mut blocks, &mut || within.progress())
+    });
     outcome.map_err(|broken| failed(&broken))?;
     // SAFETY: passed on to the caller.
     unsafe { places.unpack(me) }

@@ -141,8 +141,6 @@ impl ProcessSet {
         // SAFETY: passed on to the caller.
         let code = unsafe { self.serve_one(call, within, amount) };
         self.passing.allow_work(self.pace.room());
-        self.wires.rest();
-        self.leader_wires.rest();
         code
     }
 

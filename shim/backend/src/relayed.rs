@@ -12,7 +12,7 @@ use crate::mpi_result::{MpiErrorCode, MpiResult, check};
 use crate::octets::{self, octets_of};
 use crate::reduce_op;
 use runtime::settings::{ForcedWays, ReductionOrder, RuntimeSettings};
-use runtime::tcp::TcpMesh;
+use runtime::tcp::keeper::KeptMesh;
 use runtime::tcp::relay::{RelayMemory, chunk_room};
 use schedules::relay::{RankRelay, RelayCollective, share};
 use selection::decision_table::{Collective, LEAST_RELAYED, Way};
@@ -79,7 +79,7 @@ pub(crate) fn order(call: &CollectiveCall, setting: ReductionOrder) -> Reduction
 /// A ring, its connections, and the place of this rank in both.
 pub(crate) struct RelayRing<'a> {
     /// The connections of those on the ring.
-    pub(crate) mesh: &'a mut TcpMesh,
+    pub(crate) mesh: &'a KeptMesh,
     /// The numbers by which the mesh knows them, in the order of the ring.
     pub(crate) ring: &'a [u32],
     /// This rank's number.
@@ -263,7 +263,7 @@ fn share_of(ring: &[u32], me: u32, collective: RelayCollective) -> MpiResult<Ran
 fn relay(
     call: &CollectiveCall,
     within: &CallComm,
-    mesh: &mut TcpMesh,
+    mesh: &KeptMesh,
     share: &RankRelay,
     memory: RelayMemory,
 ) -> MpiResult<()> {
@@ -282,13 +282,14 @@ fn relay(
         outcome = outcome.and(check(code));
     };
     let name = format!("rank {} in {} over tcp", within.rank, call.collective);
-    mesh.relay(
-        share,
-        memory,
-        &mut combine,
-        &mut || within.progress(),
-        &name,
-    )
-    .map_err(|broken| failed(&broken))?;
+    mesh.lock()
+        .relay(
+            share,
+            memory,
+            &mut combine,
+            &mut || within.progress(),
+            &name,
+        )
+        .map_err(|broken| failed(&broken))?;
     outcome
 }

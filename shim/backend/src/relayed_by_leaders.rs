@@ -45,7 +45,7 @@ pub(crate) unsafe fn carry_out(
     let between = ring.as_mut().map_or(Ok(()), |ring| {
         if here.is_err() {
             // The other leaders wait for what is not going to come.
-            ring.mesh.close();
+            ring.mesh.lock().close();
             return here;
         }
         // SAFETY: passed on to the caller.

@@ -3,7 +3,7 @@
 use crate::call_comm::CallComm;
 use crate::mpi_result::MpiResult;
 use runtime::arrival_watch::ArrivalWatch;
-use runtime::tcp::TcpMesh;
+use runtime::tcp::keeper::KeptMesh;
 use selection::watched::{self, BlockArrivals};
 use std::time::Instant;
 
@@ -17,22 +17,23 @@ impl SetWatch {
     }
 
     /// Rank 0's word whether the ranks tell now.
-    pub(crate) fn is_due(&self, ranks: usize, mesh: Option<&TcpMesh>) -> bool {
+    pub(crate) fn is_due(&self, ranks: usize, mesh: Option<&KeptMesh>) -> bool {
         let (Some(watch), Some(mesh)) = (&self.0, mesh) else {
             return false;
         };
-        ranks <= watched::MOST_RANKS && watch.is_over(Instant::now(), mesh.metered_calls())
+        ranks <= watched::MOST_RANKS && watch.is_over(Instant::now(), mesh.lock().metered_calls())
     }
 
     /// Gathers what the ranks tell; on rank 0 all of it, if any is known. Collective.
     pub(crate) fn gather(
         &mut self,
         within: &CallComm,
-        mesh: Option<&mut TcpMesh>,
+        mesh: Option<&KeptMesh>,
     ) -> MpiResult<Option<BlockArrivals>> {
         let began = Instant::now();
         let ranks = within.size as usize;
-        let shares = mesh.map(TcpMesh::take_arrivals).unwrap_or_default();
+        let shares = mesh.map(|mesh| mesh.lock().take_arrivals());
+        let shares = shares.unwrap_or_default();
         let mut own: Vec<u8> = shares.into_iter().map(BlockArrivals::level).collect();
         own.resize(ranks, BlockArrivals::level(None));
         let all = within.gather_all(&own)?;
@@ -46,8 +47,8 @@ impl SetWatch {
     }
 
     /// Another tree is followed: what came before says nothing of it.
-    pub(crate) fn forget(&mut self, mesh: Option<&mut TcpMesh>) {
-        mesh.map(TcpMesh::take_arrivals);
+    pub(crate) fn forget(&mut self, mesh: Option<&KeptMesh>) {
+        mesh.map(|mesh| mesh.lock().take_arrivals());
         if let Some(watch) = &mut self.0 {
             watch.forget();
         }

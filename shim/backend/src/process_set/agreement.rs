@@ -88,7 +88,7 @@ impl ProcessSet {
             let body = word.to_bytes();
             header[..4].copy_from_slice(&(body.len() as u32).to_le_bytes());
             header[4..8].copy_from_slice(&next.to_le_bytes());
-            let mesh = self.wires.mesh().map(|mesh| &*mesh);
+            let mesh = self.wires.mesh();
             let reports = body.is_empty() && self.watch.is_due(self.hosts.len(), mesh);
             header[8] = u8::from(reports);
             self.agreement.body = body;

@@ -70,9 +70,9 @@ impl ProcessSet {
 
     /// Ends them all: whoever waits for something from this rank hears of it.
     pub(super) fn close_connections(&mut self) {
-        for wires in [&mut self.wires, &mut self.leader_wires] {
+        for wires in [&self.wires, &self.leader_wires] {
             if let Some(mesh) = wires.mesh() {
-                mesh.close();
+                mesh.lock().close();
             }
         }
     }

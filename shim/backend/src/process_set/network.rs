@@ -155,7 +155,7 @@ impl ProcessSet {
         let is_faster = view.learn_rates(collective, Bytes(block), times);
         let patience = view.patience();
         if let Some(mesh) = self.wires.mesh() {
-            mesh.be_patient(patience);
+            mesh.lock().be_patient(patience);
         }
         if !is_faster {
             return;

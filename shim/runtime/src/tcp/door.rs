@@ -53,6 +53,11 @@ impl MeshDoor {
         let _ = epoll.add(&self.listener, EpollEvent::new(flags, DOOR));
     }
 
+    /// True if somebody has called and not said who it is.
+    pub(super) fn has_callers(&self) -> bool {
+        !self.callers.is_empty()
+    }
+
     /// Lets callers in; those who have said by now that they are ranks of this job, and are no
     /// events of this epoll any more. Strangers are hung up on.
     pub(super) fn hear(

@@ -5,8 +5,7 @@ use super::TcpMesh;
 use super::mesh::wait;
 use crate::signals;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent};
-use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError, Weak};
 use std::thread;
 use std::time::Duration;
 
@@ -15,48 +14,38 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// and after so long otherwise: it need not, as it is woken.
 const LONG: Duration = Duration::from_secs(3600);
 
-type MeshCell = Mutex<Option<Box<TcpMesh>>>;
-
-/// The connections of a rank: those of a call while one is under way, else the thread's.
-pub struct KeptMesh {
-    cell: Arc<MeshCell>,
-    here: Option<Box<TcpMesh>>,
-}
-
-impl fmt::Debug for KeptMesh {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("KeptMesh").field(&self.here).finish()
-    }
-}
+/// The connections of a rank: a call's while one is under way, else the thread's.
+#[derive(Debug)]
+pub struct KeptMesh(Arc<Mutex<TcpMesh>>);
 
 impl KeptMesh {
     /// Connections that stand.
     pub fn new(mut mesh: TcpMesh) -> KeptMesh {
-        let cell = Arc::new(MeshCell::default());
         // Without the thread they are mended in calls only.
-        if let Some(keeper) = MeshKeeper::of_this_process() {
+        let keeper = MeshKeeper::of_this_process();
+        if let Some(keeper) = keeper {
             mesh.watch_by(&keeper.epoll);
-            keeper.cells().push(Arc::downgrade(&cell));
         }
-        KeptMesh {
-            cell,
-            here: Some(Box::new(mesh)),
+        let mesh = Arc::new(Mutex::new(mesh));
+        if let Some(keeper) = keeper {
+            lock(&keeper.meshes).push(Arc::downgrade(&mesh));
         }
+        KeptMesh(mesh)
     }
 
-    /// The connections, for a call.
-    pub fn get(&mut self) -> Option<&mut TcpMesh> {
-        if self.here.is_none() {
-            self.here = lock(&self.cell).take();
-        }
-        self.here.as_deref_mut()
+    /// The connections, for a call. A rank that waits for others in any other way must not have them:
+    /// they may wait for what got lost on these.
+    pub fn lock(&self) -> MutexGuard<'_, TcpMesh> {
+        lock(&self.0)
     }
+}
 
-    /// No call is under way.
-    pub fn rest(&mut self) {
-        if let Some(mesh) = self.here.take() {
-            *lock(&self.cell) = Some(mesh);
-        }
+impl Drop for KeptMesh {
+    fn drop(&mut self) {
+        // The thread may have them for a moment more, and must not call the MPI library.
+        let mut mesh = self.lock();
+        mesh.close();
+        mesh.carry_by(None);
     }
 }
 
@@ -67,7 +56,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 struct MeshKeeper {
     /// Tells of breaks and callers.
     epoll: Epoll,
-    cells: Mutex<Vec<Weak<MeshCell>>>,
+    meshes: Mutex<Vec<Weak<Mutex<TcpMesh>>>>,
 }
 
 impl MeshKeeper {
@@ -77,7 +66,7 @@ impl MeshKeeper {
         let keeper = KEEPER.get_or_init(|| {
             Some(MeshKeeper {
                 epoll: Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).ok()?,
-                cells: Mutex::default(),
+                meshes: Mutex::default(),
             })
         });
         let keeper = keeper.as_ref()?;
@@ -86,10 +75,6 @@ impl MeshKeeper {
             signals::with_signals_blocked(|| thread.spawn(|| keeper.run())).is_ok()
         });
         runs.then_some(keeper)
-    }
-
-    fn cells(&self) -> MutexGuard<'_, Vec<Weak<MeshCell>>> {
-        lock(&self.cells)
     }
 
     fn run(&self) {
@@ -107,14 +92,15 @@ impl MeshKeeper {
     /// Mends the connections of those who are in no call. True if there is more to do.
     fn mend(&self) -> bool {
         let mut is_busy = false;
-        self.cells().retain(|cell| {
-            let Some(cell) = cell.upgrade() else {
+        lock(&self.meshes).retain(|mesh| {
+            let Some(mesh) = mesh.upgrade() else {
                 return false;
             };
-            is_busy |= match lock(&cell).as_mut() {
-                Some(mesh) => mesh.mend_between_calls(),
+            is_busy |= match mesh.try_lock() {
+                Ok(mut mesh) => mesh.mend_between_calls(),
+                Err(TryLockError::Poisoned(mesh)) => mesh.into_inner().mend_between_calls(),
                 // A call mends them, and may end before it has.
-                None => true,
+                Err(TryLockError::WouldBlock) => true,
             };
             true
         });

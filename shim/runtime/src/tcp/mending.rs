@@ -20,7 +20,7 @@ use wire::sent_log::LostOctets;
 const ASK_AFTER: Duration = Duration::from_secs(1);
 const ASKED_IN_A_SECOND: u64 = 64;
 /// A peer that has not answered so many times is not there.
-const UNANSWERED: u32 = 4;
+const UNANSWERED: u8 = 4;
 /// How often it is looked for peers that have not answered.
 const LOOK: Duration = Duration::from_millis(250);
 /// How often it is looked for broken connections while others keep this rank busy.
@@ -51,8 +51,8 @@ pub(super) struct MeshMending {
     /// Somebody is at the door, or answers.
     pub(super) knocked: bool,
     mended: Instant,
-    /// When this call began to ask silent peers, and when it was looked for answers.
-    asks_since: Option<Instant>,
+    /// Silent peers are asked, and when it was looked for answers.
+    asks: bool,
     looked: Instant,
 }
 
@@ -95,7 +95,7 @@ impl MeshMending {
             is_troubled: false,
             knocked: false,
             mended: Instant::now(),
-            asks_since: None,
+            asks: false,
             looked: Instant::now(),
         }
     }
@@ -143,7 +143,7 @@ impl MeshMending {
 
     /// The same while silent peers are asked at all.
     fn asked(&self) -> Option<Duration> {
-        self.asks_since.map(|_| self.often())
+        self.asks.then(|| self.often())
     }
 
     /// True if nobody listens where this rank calls that one.
@@ -206,9 +206,7 @@ impl RepeatedCall {
         let Some(stream) = &mut self.stream else {
             return Ok(());
         };
-        if !is_answered && is_late
-            || is_answered && socket::silent_for(stream)? > ASK_AFTER * UNANSWERED
-        {
+        if !is_answered && is_late || is_answered && socket::is_silent(stream, UNANSWERED)? {
             return Err(io::ErrorKind::TimedOut.into());
         }
         if self.said < LENGTH {
@@ -357,9 +355,7 @@ impl TcpMesh {
             return Ok(());
         }
         self.mending.looked = now;
-        let is_new = self.mending.asks_since.is_none();
-        let since = *self.mending.asks_since.get_or_insert(now);
-        let patience = often * UNANSWERED;
+        let is_new = !std::mem::replace(&mut self.mending.asks, true);
         for peer in self.peers.iter_mut().flatten() {
             for link in [&mut peer.out, &mut peer.back] {
                 let Some(stream) = link.stream() else {
@@ -367,10 +363,11 @@ impl TcpMesh {
                 };
                 if is_new {
                     socket::ask_if_silent(stream, Some(often))?;
-                } else if now - since >= patience && socket::silent_for(stream)? >= patience {
+                }
+                if socket::is_silent(stream, UNANSWERED)? {
                     link.breaks(io::Error::new(
                         io::ErrorKind::TimedOut,
-                        format!("nothing came for {} s", patience.as_secs_f64()),
+                        "its other end is silent",
                     ));
                 }
             }
@@ -386,7 +383,9 @@ impl TcpMesh {
             // The next call finds what is wrong.
             return false;
         }
-        let mut is_busy = !self.mending.calls.is_empty();
+        let door = self.mending.door.as_ref();
+        let has_callers = door.is_some_and(MeshDoor::has_callers);
+        let mut is_busy = has_callers || !self.mending.calls.is_empty();
         for peer in self.peers.iter_mut().flatten() {
             let links = [&mut peer.out, &mut peer.back];
             for link in links {
@@ -399,7 +398,7 @@ impl TcpMesh {
 
     /// The call is over: nobody is asked until the next one lasts.
     pub(super) fn end_asking(&mut self) {
-        if self.mending.asks_since.take().is_some() {
+        if std::mem::take(&mut self.mending.asks) {
             for peer in self.peers.iter().flatten() {
                 let streams = [peer.out.stream(), peer.back.stream()];
                 // A kernel that goes on asking disturbs nobody much.

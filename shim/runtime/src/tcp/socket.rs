@@ -14,6 +14,10 @@ use wire::links::payload_rate;
 /// `SIOCOUTQNSD` of linux/sockios.h, which libc does not name.
 const SIOCOUTQNSD: libc::Ioctl = 0x894B;
 
+/// Octets that were sent again so often, without an answer for so many milliseconds, are lost.
+const SENT_AGAIN: u8 = 3;
+const LOST: u32 = 1500;
+
 /// The queue that tokens and acknowledgements go to before data: the highest priority that needs no
 /// capability (socket(7)).
 const URGENT: c_int = 6;
@@ -88,17 +92,13 @@ pub(super) fn sent_again(stream: &TcpStream) -> io::Result<u32> {
     Ok(info(stream)?.tcpi_total_retrans)
 }
 
-/// How long the other end has left questions unanswered. Where it has no room, it is asked rarely, and
-/// is there.
-pub(super) fn silent_for(stream: &TcpStream) -> io::Result<Duration> {
+/// True if the other end has left so many questions of the kernel unanswered, or octets that were sent
+/// several times. Where it has no room, it is asked rarely, and is there.
+pub(super) fn is_silent(stream: &TcpStream, probes: u8) -> io::Result<bool> {
     let info = info(stream)?;
     let since = info.tcpi_last_ack_recv.min(info.tcpi_last_data_recv);
-    let is_asked = info.tcpi_retransmits.max(info.tcpi_probes) >= 2;
-    Ok(Duration::from_millis(if is_asked {
-        since.into()
-    } else {
-        0
-    }))
+    let is_lost = info.tcpi_retransmits >= SENT_AGAIN && since >= LOST;
+    Ok(is_lost || info.tcpi_probes >= probes)
 }
 
 /// Lets the kernel ask an other end that is silent for so long, in whole seconds, and again each time

@@ -123,16 +123,17 @@ fn a_rank_that_is_in_no_call_answers() {
     let all_are_done = Barrier::new(5);
     ranks(5, |me, mesh| {
         let part = part::of(&shapes[0], me);
-        let mut kept = KeptMesh::new(mesh);
+        let kept = KeptMesh::new(mesh);
         for call in 0..10usize {
-            let mesh = kept.get().unwrap();
+            let mut mesh = kept.lock();
             let before = mesh.peer((me + 1) % 5).unwrap();
             before.out.breaks_after = Some(30_000);
-            exchange(mesh, &part, call, |_, _| 30_000).unwrap();
-            kept.rest();
+            exchange(&mut mesh, &part, call, |_, _| 30_000).unwrap();
+            drop(mesh);
             all_are_done.wait();
         }
-        let peers = kept.get().unwrap().peers.iter().flatten();
+        let mesh = kept.lock();
+        let peers = mesh.peers.iter().flatten();
         assert_eq!(peers.filter(|peer| peer.out.has_broken()).count(), 1);
     });
 }
