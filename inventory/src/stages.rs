@@ -12,6 +12,7 @@
 //! neighbour on the level below are one stage.
 use crate::BitsPerSec;
 use crate::name_ranges::fold;
+use crate::tree::members::NamedMembers;
 use crate::tree::{Tree, TreeCable, TreeError};
 use petgraph::unionfind::UnionFind;
 use std::cmp::Reverse;
@@ -68,16 +69,18 @@ impl<'a> StagedNetwork<'a> {
         }
         let mut cables: Vec<TreeCable<'_>> = Vec::new();
         let mut stage_edges: HashMap<[&str; 2], usize> = HashMap::new();
+        let mut members: BTreeMap<usize, NamedMembers<'_>> = BTreeMap::new();
         for cable in &self.cables {
             let (a, b) = (node(cable.a), node(cable.b));
             let ends = if a < b { [a, b] } else { [b, a] };
             let is_at_pair = self.pairs.iter().any(|(pair, _)| ends.contains(pair));
             let is_way = cable.is_way || is_at_pair;
-            match stage_edges.get(&ends) {
+            let at = match stage_edges.get(&ends) {
                 _ if a == b => continue,
                 Some(&edge) if is_way => {
                     let sum = cables[edge].rate.0.saturating_add(cable.rate.0);
                     cables[edge].rate = BitsPerSec(sum);
+                    edge
                 }
                 _ => {
                     if is_way {
@@ -85,10 +88,25 @@ impl<'a> StagedNetwork<'a> {
                     }
                     let rate = cable.rate;
                     cables.push(TreeCable { a, b, rate });
+                    cables.len() - 1
                 }
+            };
+            if is_way || a != cable.a || b != cable.b {
+                let nodes = [cables[at].a, cables[at].b];
+                let boxes = if nodes == [a, b] {
+                    [cable.a, cable.b]
+                } else {
+                    [cable.b, cable.a]
+                };
+                let named = members.entry(at).or_insert_with(|| NamedMembers {
+                    nodes,
+                    cables: Vec::new(),
+                });
+                named.cables.push((boxes, cable.rate));
             }
         }
-        Tree::new(&self.hosts, &switches, &cables)
+        let members: Vec<NamedMembers<'_>> = members.into_values().collect();
+        Ok(Tree::new(&self.hosts, &switches, &cables)?.with_members(&members))
     }
 
     /// The name of its stage for each switch that is in one with others.

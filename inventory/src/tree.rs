@@ -4,7 +4,10 @@
 //! Nodes are numbered: hosts `0..hosts()` in the given order, then switches. A *directed edge* is
 //! `2v` from node `v` up to its parent, `2v + 1` down from the parent to `v`. All planners and
 //! verifiers work on these numbers.
+pub mod members;
+
 use crate::BitsPerSec;
+use members::TreeMembers;
 use std::collections::HashMap;
 
 /// A node number: a host below [`Tree::hosts`], otherwise a switch.
@@ -26,6 +29,7 @@ pub struct Tree {
     /// Parents before children.
     order: Vec<u32>,
     root: u32,
+    members: TreeMembers,
 }
 
 /// The reason that a set of cables is not a tree.
@@ -143,6 +147,7 @@ impl Tree {
             order: Vec::with_capacity(n),
             root,
             names,
+            members: TreeMembers::default(),
         };
         tree.depth[root as usize] = 0;
         let mut stack = vec![root];
@@ -306,7 +311,7 @@ impl Tree {
     pub fn hang_from(&self, root: NodeNumber) -> Tree {
         let near = self.neighbours();
         match Tree::grow(self.names.clone(), self.ranks.clone(), &near, root) {
-            Ok(tree) => tree,
+            Ok(tree) => tree.with_members(&self.named_members()),
             Err(_) => unreachable!("a tree stays a tree under another root"),
         }
     }
@@ -403,7 +408,12 @@ impl Tree {
             }));
         }
         let named: Vec<(&str, u32)> = ranks.iter().map(|(name, _)| (name.as_str(), 1)).collect();
-        Tree::new(&named, &switches, &cables)
+        let mut members = tree.named_members();
+        for edge in &mut members {
+            let node = |named: &str| (0..tree.hosts).find(|&v| tree.name(v) == named);
+            edge.nodes = edge.nodes.map(|named| node(named).map_or(named, &name));
+        }
+        Ok(Tree::new(&named, &switches, &cables)?.with_members(&members))
     }
 
     /// [`Tree::restrict`] by number; `hosts` holds each host once.
@@ -442,6 +452,7 @@ impl Tree {
             .map(|&v| if v == top { NONE } else { above(v) })
             .collect();
         Tree {
+            members: self.members.kept(&old, top),
             names: old
                 .iter()
                 .map(|&v| self.names[v as usize].clone())

@@ -2,6 +2,7 @@
 use crate::bound::{PhaseBound, bound};
 use crate::capacities::EdgeCapacities;
 use crate::message::{Message, Synchronization};
+use crate::stages::{self, MessagePaths, PathNumber};
 use crate::synchronization::SyncReduction;
 use crate::synchronization::scheme::SyncScheme;
 use crate::{aapc, capacity, phase_order};
@@ -60,8 +61,11 @@ fn with_syncs(
     reduction: SyncReduction,
 ) -> AlltoallSchedule {
     let capacities = algorithm.capacities(tree);
-    let syncs = scheme.syncs(tree, &capacities, &phases, reduction);
+    let paths = stages::choose(tree, &capacities, &phases).unwrap_or_default();
+    let on_links = MessagePaths::new(tree, &paths);
+    let syncs = scheme.syncs_on(&on_links, &capacities, &phases, reduction);
     AlltoallSchedule {
+        paths,
         algorithm,
         hosts: tree.host_names().to_vec(),
         bound: bound(tree, &capacities),
@@ -166,6 +170,9 @@ pub struct AlltoallSchedule {
     pub scheme: SyncScheme,
     /// The tokens of the scheme.
     pub syncs: Vec<Synchronization>,
+    /// By message, in the order of phases: the cables that it takes where several lie side by side.
+    /// Empty if the network has none such, or flows cannot be told which to take.
+    pub paths: Vec<PathNumber>,
 }
 
 impl AlltoallSchedule {
@@ -185,6 +192,7 @@ impl AlltoallSchedule {
             phases: Vec::new(),
             scheme: scheme.into(),
             syncs: Vec::new(),
+            paths: Vec::new(),
         }
     }
 
@@ -192,7 +200,8 @@ impl AlltoallSchedule {
     /// ([`crate::phase_order`]). It is unchanged where the scheme has blocks of phases or no
     /// tokens.
     pub fn reordered(self, tree: &Tree, reduction: SyncReduction) -> AlltoallSchedule {
-        if self.scheme != self.scheme.tokens().into() || self.syncs.is_empty() {
+        let is_fixed = self.syncs.is_empty() || !self.paths.is_empty();
+        if self.scheme != self.scheme.tokens().into() || is_fixed {
             return self;
         }
         let capacities = self.algorithm.capacities(tree);

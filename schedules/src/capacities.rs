@@ -21,6 +21,7 @@
 //! few phases cannot be cut finer, the unit is the candidate that comes closest.
 use crate::bound::loads;
 use inventory::BitsPerSec;
+use inventory::tree::members::MemberCable;
 use inventory::tree::{EdgeNumber, NodeNumber, Tree};
 
 /// The slowest edge has at most this width, in messages.
@@ -51,9 +52,15 @@ impl EdgeCapacities {
         let unit = common(tree)
             .or_else(|| fitting(&critical(tree)))
             .unwrap_or_else(|| slowest(tree));
-        let width = |v| {
-            tree.parent(v)
-                .map_or(0, |_| (tree.rate(v).0 / unit.max(1)).max(1))
+        let units = |rate: BitsPerSec| rate.0 / unit.max(1);
+        let width = |v| match tree.member_cables(v) {
+            _ if tree.parent(v).is_none() => 0,
+            [] => units(tree.rate(v)).max(1),
+            cables => cables
+                .iter()
+                .map(|cable| units(cable.rate))
+                .sum::<u64>()
+                .max(1),
         };
         EdgeCapacities {
             widths: (0..tree.nodes()).map(width).collect(),
@@ -65,6 +72,11 @@ impl EdgeCapacities {
     /// least 1.
     pub fn width(&self, edge: EdgeNumber) -> u64 {
         self.widths[edge as usize / 2]
+    }
+
+    /// The messages that one of the cables of an edge carries at once.
+    pub fn cable_width(&self, edge: EdgeNumber, cable: MemberCable) -> u64 {
+        self.width(edge).min(cable.rate.0 / self.rate.0.max(1))
     }
 
     /// The rate of a message on every edge it uses; zero where there is no cable.
@@ -132,7 +144,12 @@ fn common(tree: &Tree) -> Option<u64> {
     let rates = || {
         (0..tree.nodes())
             .filter(|&v| loads[2 * v as usize] > 0)
-            .map(|v| tree.rate(v).0.max(1))
+            .flat_map(|v| {
+                let alone = tree.member_cables(v).is_empty().then(|| tree.rate(v));
+                let cables = tree.member_cables(v).iter().map(|cable| cable.rate);
+                alone.into_iter().chain(cables)
+            })
+            .map(|rate| rate.0.max(1))
     };
     let unit = rates().reduce(gcd)?;
     rates()

@@ -12,6 +12,7 @@ use crate::alltoall::{AlltoallSchedule, UnknownAlltoallAlgorithm};
 use crate::bound::PhaseBound;
 use crate::lg::{LG, LgSchedule};
 use crate::message::{Message, Synchronization};
+use crate::stages::PathNumber;
 use crate::synchronization::SyncKind;
 use crate::synchronization::scheme::{SyncScheme, SyncSchemeError};
 use serde::{Deserialize, Serialize};
@@ -60,6 +61,9 @@ struct AlltoallJson<Name> {
     #[serde(default)]
     sync: Option<String>,
     syncs: Vec<SyncJson<Name>>,
+    /// By message: the number of its path over cables that lie side by side.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    paths: Vec<PathNumber>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -137,6 +141,7 @@ fn alltoall_json(plan: &AlltoallSchedule) -> AlltoallJson<&str> {
             .collect(),
         sync: Some(plan.scheme.to_string()),
         syncs: plan.syncs.iter().map(sync).collect(),
+        paths: plan.paths.clone(),
     }
 }
 
@@ -281,6 +286,7 @@ pub fn read_alltoall(text: &[u8]) -> Result<AlltoallSchedule, JsonError> {
         phases,
         scheme,
         syncs,
+        paths: json.paths,
     })
 }
 

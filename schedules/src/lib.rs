@@ -11,6 +11,7 @@
 //! | [`capacities`] | the number of messages that each edge carries at once |
 //! | [`bound`] | lower bounds for every schedule |
 //! | [`shared_cables`] | cables that several networks share |
+//! | [`stages`] | the cables and boxes side by side that messages take |
 //! | [`root`] | the switch above all subtrees of a schedule |
 //! | [`aapc`] | an all-to-all in contention-free phases |
 //! | [`capacity`] | the same where links carry several messages at once |
@@ -49,6 +50,7 @@ pub mod random;
 pub mod relay;
 pub mod root;
 pub mod shared_cables;
+pub mod stages;
 pub mod synchronization;
 pub mod transfers;
 pub mod verify;

@@ -132,6 +132,7 @@ pub(super) fn in_file_order(plan: AlltoallSchedule) -> AlltoallSchedule {
     AlltoallSchedule {
         phases: by_phase(count, &messages),
         syncs: by_phase(count, &syncs).concat(),
+        paths: Vec::new(),
         ..plan
     }
 }
@@ -263,6 +264,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<AlltoallSchedule, String> {
         phases,
         scheme,
         syncs,
+        paths: Vec::new(),
     })
 }
 

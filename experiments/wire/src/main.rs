@@ -17,7 +17,7 @@ use selection::decision_table::Collective;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use ways::SimulatedWay;
+use ways::{PlannedParts, SimulatedWay};
 use wire::call::WireCall;
 use wire::framing::BlockFraming;
 use wire::streams::WireSetting;
@@ -43,8 +43,10 @@ struct Args {
     /// alltoall or allgather
     #[arg(long, default_value = "alltoall")]
     collective: String,
-    /// default, credit (as many messages ahead as the queues hold), a way of heddle's such as "aapc tcp", linear, pairwise or throttled:K; several, divided
-    /// by commas, come beside each other
+    /// default, credit (as many messages ahead as the queues hold), a way of heddle's such as "aapc tcp",
+    /// linear, pairwise or throttled:K; several, divided by commas, come beside each other. Where flows
+    /// spread over links side by side, connections are opened so that each message takes the link that is
+    /// planned; "credit by hash" and the like leave it to the hash
     #[arg(long, value_delimiter = ',', default_value = "default")]
     way: Vec<String>,
     /// Octets that a port of a switch queues
@@ -56,6 +58,9 @@ struct Args {
     /// The least retransmission timer, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 200.0)]
     rto: f64,
+    /// The ports from which connections are opened, by chance
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
     /// The congestion control
     #[arg(long, default_value = "cubic")]
     cc: CongestionControl,
@@ -80,6 +85,13 @@ enum CongestionControl {
 enum OutputFormat {
     Text,
     Json,
+}
+
+/// The network, and the tree of it with and without the ways that lie side by side.
+struct WireNetwork {
+    fabric: SimulatedFabric,
+    tree: Tree,
+    merged: Tree,
 }
 
 /// One size by one way.
@@ -141,7 +153,13 @@ fn main() -> ExitCode {
 fn run(args: &Args) -> anyhow::Result<bool> {
     let name = args.topology.display().to_string();
     let text = std::fs::read_to_string(&args.topology).with_context(|| name.clone())?;
-    let (_, tree) = TopologyFile::parse_tree(&name, &text)?;
+    let (file, tree) = TopologyFile::parse_tree(&name, &text)?;
+    let network = WireNetwork {
+        fabric: SimulatedFabric::of(&file)?,
+        merged: tree.clone().with_members(&[]),
+        tree,
+    };
+    let tree = &network.tree;
     ensure!(
         tree.hosts() > 1,
         "{name}: a single host sends nothing; give two or more"
@@ -160,8 +178,8 @@ fn run(args: &Args) -> anyhow::Result<bool> {
     for &size in &args.size {
         for way in &args.way {
             let way =
-                SimulatedWay::named(way, &tree, collective, Bytes(size.into()), port_queue(args))?;
-            let (run, stuck) = simulate(args, &tree, collective, size, way)?;
+                SimulatedWay::named(way, tree, collective, Bytes(size.into()), port_queue(args))?;
+            let (run, stuck) = simulate(args, &network, collective, size, way)?;
             for line in stuck.iter().take(8) {
                 eprintln!("wire: {way}, {size} octets: not over: {line}");
             }
@@ -224,19 +242,30 @@ fn packet_rules(args: &Args) -> PacketRules {
 /// A run, and what ranks waited for whose call did not end.
 fn simulate(
     args: &Args,
-    tree: &Tree,
+    network: &WireNetwork,
     collective: Collective,
     size: u32,
     way: SimulatedWay,
 ) -> anyhow::Result<(WireRun, Vec<String>)> {
+    let WireNetwork {
+        fabric,
+        tree,
+        merged,
+    } = network;
     let ranks = tree.hosts();
-    let parts = match way {
-        SimulatedWay::Own(way) => ways::parts(tree, way, collective, port_queue(args))?,
-        SimulatedWay::Library(_) => Vec::new(),
+    let planned = match way {
+        SimulatedWay::Own(way) => ways::planned(tree, way, collective, port_queue(args))?,
+        SimulatedWay::ByHash(way) => ways::planned(merged, way, collective, port_queue(args))?,
+        SimulatedWay::Library(_) => PlannedParts::default(),
+    };
+    let parts = &planned.parts;
+    let ports = match &planned.alltoall {
+        Some(plan) if !plan.paths.is_empty() => fabric.ports_of(tree, plan, args.seed)?,
+        _ => fabric.any_ports(args.seed),
     };
     let links: Vec<_> = (0..ranks).map(|rank| fabric::links(tree, rank)).collect();
     let rules = packet_rules(args);
-    let mut network = SimulatedNetwork::new(&SimulatedFabric::of(tree)?, links.clone(), rules);
+    let mut network = SimulatedNetwork::new(fabric, &ports, links.clone(), rules);
     let (mut seconds, mut counts, mut stuck) = (Vec::new(), NetworkCounts::default(), Vec::new());
     // The first call opens the windows of the connections.
     for call in 0..=args.calls {
@@ -247,7 +276,7 @@ fn simulate(
                 size,
                 collective == Collective::Allgather,
             )),
-            SimulatedWay::Own(_) => {
+            SimulatedWay::Own(_) | SimulatedWay::ByHash(_) => {
                 let setting = WireSetting {
                     call,
                     framing: BlockFraming::Bare,

@@ -17,7 +17,6 @@ static const uint32_t SEGMENT = 1448, SOCKET_BUFFER = 4 << 20, TOKEN = 8;
 static const uint32_t AHEAD = 128 << 10;
 /* Marks begin at this queue, or at half a port's. */
 static const uint32_t MARKING = 100000;
-static const uint16_t PORT = 5000;
 
 struct Connection {
   Ptr<Socket> caller, callee;
@@ -31,7 +30,8 @@ struct Connection {
 struct Network {
   NetworkSetting setting;
   std::vector<NetworkLink> links;
-  std::vector<uint32_t> routes;
+  std::vector<uint32_t> routes, link_of;
+  std::vector<uint16_t> caller_port;
   std::vector<Ptr<NetDevice>> out;    // by link: the device that sends over it
   std::vector<std::vector<uint32_t>> ports;  // by switch: its links
   std::map<Ptr<NetDevice>, uint32_t> at_switch;
@@ -85,12 +85,30 @@ struct Network {
   }
 };
 
+uint32_t network_hash(uint32_t at, uint32_t from, uint32_t to, uint16_t from_port, uint16_t to_port) {
+  // splitmix64
+  uint64_t h = ((uint64_t)at << 32 | from) * 0x9e3779b97f4a7c15u + ((uint64_t)to << 32 | (uint32_t)from_port << 16 | to_port);
+  h = (h ^ h >> 30) * 0xbf58476d1ce4e5b9u;
+  h = (h ^ h >> 27) * 0x94d049bb133111ebu;
+  return (uint32_t)((h ^ h >> 31) >> 32);
+}
+
 // A switch sends a packet on, or drops it.
 static void Forward(Network *net, Ptr<NetDevice> device, Ptr<const Packet> packet, uint16_t, const Address &, const Address &, NetDevice::PacketType) {
   Ipv4Header header;
   packet->PeekHeader(header);
   uint32_t host = (header.GetDestination().Get() & 0xffffff) - 1, at = net->at_switch[device];
-  uint32_t link = net->routes[at * net->setting.hosts + host], queued = net->queued(link), limit = net->setting.queue;
+  const uint32_t *routes = &net->routes[at * net->setting.hosts + host], *links = &net->link_of[routes[0]];
+  uint32_t link = links[0];
+  if (routes[1] - routes[0] > 1) {
+    Ptr<Packet> inner = packet->Copy();
+    TcpHeader tcp;
+    inner->RemoveHeader(header);
+    inner->PeekHeader(tcp);
+    uint32_t from = (header.GetSource().Get() & 0xffffff) - 1;
+    link = links[network_hash(at, from, host, tcp.GetSourcePort(), tcp.GetDestinationPort()) % (routes[1] - routes[0])];
+  }
+  uint32_t queued = net->queued(link), limit = net->setting.queue;
   if (net->setting.shared_buffer > 0) {
     // Dynamic thresholds (Choudhury, Hahne 1998), alpha 1: a port may hold as much as is free.
     uint64_t used = 0;
@@ -161,7 +179,7 @@ static void Connect(Network *net, NodeContainer &nodes) {
   TypeId tcp = TypeId::LookupByName("ns3::TcpSocketFactory");
   for (uint32_t to = 0; to < hosts; to++) {
     Ptr<Socket> door = Socket::CreateSocket(nodes.Get(to), tcp);
-    door->Bind(InetSocketAddress(Ipv4Address::GetAny(), PORT));
+    door->Bind(InetSocketAddress(Ipv4Address::GetAny(), NETWORK_PORT));
     door->Listen();
     door->SetAcceptCallback(MakeNullCallback<bool, Ptr<Socket>, const Address &>(), Callback<void, Ptr<Socket>, const Address &>([net, to](Ptr<Socket> s, const Address &caller) {
       uint32_t from = (InetSocketAddress::ConvertFrom(caller).GetIpv4().Get() & 0xffffff) - 1;
@@ -173,11 +191,12 @@ static void Connect(Network *net, NodeContainer &nodes) {
   for (uint32_t from = 0; from < hosts; from++) for (uint32_t to = 0; to < hosts; to++) {
     if (from == to) continue;
     Ptr<Socket> s = Socket::CreateSocket(nodes.Get(from), tcp);
+    s->Bind(InetSocketAddress(Ipv4Address(0x0a000001 + from), net->caller_port[from * hosts + to]));
     net->between(from, to).caller = s;
     s->SetRecvCallback(Callback<void, Ptr<Socket>>([net, from, to](Ptr<Socket>) { net->read_tokens(from, to); }));
     s->SetSendCallback(Callback<void, Ptr<Socket>, uint32_t>([net, from, to](Ptr<Socket>, uint32_t) { net->acknowledged(from, to); }));
     s->TraceConnectWithoutContext("CongState", Callback<void, TcpSocketState::TcpCongState_t, TcpSocketState::TcpCongState_t>([net](TcpSocketState::TcpCongState_t, TcpSocketState::TcpCongState_t now) { if (now == TcpSocketState::CA_LOSS) net->counts.timers++; }));
-    Simulator::Schedule(MicroSeconds(20 * ++number), [s, to]() { s->Connect(InetSocketAddress(Ipv4Address(0x0a000001 + to), PORT)); });
+    Simulator::Schedule(MicroSeconds(20 * ++number), [s, to]() { s->Connect(InetSocketAddress(Ipv4Address(0x0a000001 + to), NETWORK_PORT)); });
   }
   Simulator::Stop(MicroSeconds(20 * number) + Seconds(0.5));
   Simulator::Run();
@@ -187,7 +206,9 @@ Network *network_new(const NetworkSetting *setting) {
   Network *net = new Network;
   net->setting = *setting;
   net->links.assign(setting->link, setting->link + setting->links);
-  net->routes.assign(setting->route, setting->route + setting->switches * setting->hosts);
+  net->routes.assign(setting->route, setting->route + setting->switches * setting->hosts + 1);
+  net->link_of.assign(setting->link_of, setting->link_of + net->routes.back());
+  net->caller_port.assign(setting->port, setting->port + setting->hosts * setting->hosts);
   net->out.resize(setting->links);
   net->ports.resize(setting->switches);
   net->connections.resize(setting->hosts * setting->hosts);

@@ -12,7 +12,9 @@ struct NetworkLink { uint32_t from, to; double bits_per_s, delay_s; };
 struct NetworkSetting {
   uint32_t hosts, switches, links;
   const struct NetworkLink *link;     /* directed; link 2k + 1 is the reverse of 2k */
-  const uint32_t *route;              /* [switch][host]: the link to it */
+  const uint32_t *route;              /* [switch][host]: the first of its links to it in `link_of`; one more */
+  const uint32_t *link_of;            /* flows spread over several by a hash of addresses and ports */
+  const uint16_t *port;               /* [from][to]: the port from which the connection is opened */
   uint32_t queue;                     /* octets of a port */
   uint32_t shared_buffer;             /* octets of a switch; 0: each port has its own */
   double least_rto_ms;
@@ -25,6 +27,11 @@ struct NetworkSetting {
 enum NetworkEventKind { EVENT_BEGUN, EVENT_READABLE, EVENT_WRITABLE, EVENT_TOKEN, EVENT_IDLE };
 struct NetworkEvent { uint32_t kind, peer, id; };
 struct NetworkCounts { uint64_t drops, marks, timers, longest_queue; };
+
+/* The port to which connections are opened. */
+#define NETWORK_PORT 5000
+/* By which a switch spreads flows. */
+uint32_t network_hash(uint32_t at, uint32_t from, uint32_t to, uint16_t from_port, uint16_t to_port);
 
 struct Network;
 struct Network *network_new(const struct NetworkSetting *);

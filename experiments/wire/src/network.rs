@@ -23,6 +23,8 @@ struct NetworkSetting {
     links: u32,
     link: *const FabricLink,
     route: *const u32,
+    link_of: *const u32,
+    port: *const u16,
     queue: u32,
     shared_buffer: u32,
     least_rto_ms: f64,
@@ -54,6 +56,7 @@ const EVENT_BEGUN: u32 = 0;
 const EVENT_IDLE: u32 = 4;
 
 unsafe extern "C" {
+    fn network_hash(at: u32, from: u32, to: u32, from_port: u16, to_port: u16) -> u32;
     fn network_new(setting: *const NetworkSetting) -> *mut c_void;
     fn network_free(network: *mut c_void);
     fn network_now_ns(network: *mut c_void) -> u64;
@@ -68,6 +71,15 @@ unsafe extern "C" {
     fn network_wake_at(network: *mut c_void, from: u32, to: u32, octets: u32);
     fn network_give(network: *mut c_void, from: u32, to: u32, id: u32);
     fn network_counts(network: *mut c_void) -> NetworkCounts;
+}
+
+/// The port to which connections are opened: `NETWORK_PORT` of network.h.
+const DOOR: u16 = 5000;
+
+/// By which a switch spreads the packets of a connection from this port.
+pub(crate) fn spread(at: u32, [from, to]: [u32; 2], port: u16) -> u32 {
+    // SAFETY: it computes with these numbers alone.
+    unsafe { network_hash(at, from, to, port, DOOR) }
 }
 
 /// How the network treats packets and ranks.
@@ -130,6 +142,7 @@ extern "C" fn wake(context: *mut c_void, rank: u32) {
 impl<'p> SimulatedNetwork<'p> {
     pub(crate) fn new(
         fabric: &SimulatedFabric,
+        ports: &[u16],
         links: Vec<Vec<PeerLinks>>,
         rules: PacketRules,
     ) -> Box<SimulatedNetwork<'p>> {
@@ -148,6 +161,8 @@ impl<'p> SimulatedNetwork<'p> {
             links: fabric.links.len() as u32,
             link: fabric.links.as_ptr(),
             route: fabric.routes.as_ptr(),
+            link_of: fabric.link_of.as_ptr(),
+            port: ports.as_ptr(),
             queue: rules.queue,
             shared_buffer: rules.shared_buffer,
             least_rto_ms: rules.least_rto_ms,

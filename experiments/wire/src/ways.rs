@@ -3,7 +3,7 @@ use crate::library::LibraryPattern;
 use anyhow::{Context, bail, ensure};
 use inventory::Bytes;
 use inventory::tree::Tree;
-use schedules::alltoall::AlltoallAlgorithm;
+use schedules::alltoall::{AlltoallAlgorithm, AlltoallSchedule};
 use schedules::synchronization::credit::LaneCredit;
 use schedules::synchronization::scheme::{SyncMechanism, SyncScheme};
 use schedules::transfers::TransferSchedule;
@@ -18,10 +18,15 @@ use std::time::Duration;
 const SCATTERED: Bytes = Bytes(32 << 10);
 const AT_ONCE: u32 = 32;
 
+/// The end of the name of a way that does not choose links.
+const BY_HASH: &str = "by hash";
+
 /// A way of heddle's, or a library's pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SimulatedWay {
     Own(Way),
+    /// Planned as if links side by side were one, over which a hash spreads flows.
+    ByHash(Way),
     Library(LibraryPattern),
 }
 
@@ -29,6 +34,7 @@ impl fmt::Display for SimulatedWay {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             SimulatedWay::Own(way) => way.fmt(f),
+            SimulatedWay::ByHash(way) => f.pad(&format!("{way} {BY_HASH}")),
             SimulatedWay::Library(pattern) => pattern.fmt(f),
         }
     }
@@ -43,6 +49,14 @@ impl SimulatedWay {
         size: Bytes,
         queue: Bytes,
     ) -> anyhow::Result<SimulatedWay> {
+        if let Some(own) = name.strip_suffix(BY_HASH) {
+            let merged = tree.clone().with_members(&[]);
+            let way = SimulatedWay::named(own.trim_end(), &merged, collective, size, queue)?;
+            return Ok(match way {
+                SimulatedWay::Own(way) => SimulatedWay::ByHash(way),
+                other => other,
+            });
+        }
         if let Ok(pattern) = name.parse() {
             return Ok(SimulatedWay::Library(pattern));
         }
@@ -75,18 +89,25 @@ fn lane_credit(tree: &Tree, queue: Bytes) -> LaneCredit {
     LaneCredit::of(tree, &capacities, queue)
 }
 
+/// The parts of all ranks, and the plan of an all-to-all.
+#[derive(Debug, Default)]
+pub(crate) struct PlannedParts {
+    pub(crate) parts: Vec<RankPart>,
+    pub(crate) alltoall: Option<AlltoallSchedule>,
+}
+
 /// The parts of all ranks, verified.
-pub(crate) fn parts(
+pub(crate) fn planned(
     tree: &Tree,
     way: Way,
     collective: Collective,
     queue: Bytes,
-) -> anyhow::Result<Vec<RankPart>> {
+) -> anyhow::Result<PlannedParts> {
     ensure!(
         way.serves(collective),
         "way \"{way}\" does not serve {collective}; see heddle schedule"
     );
-    let mut lead = None;
+    let (mut lead, mut alltoall) = (None, None);
     let (schedule, window) = match way {
         Way::Aapc { sync, .. } => {
             let plan = alltoall::plan(tree, sync);
@@ -100,6 +121,7 @@ pub(crate) fn parts(
             if sync.mechanism() == SyncMechanism::Credit {
                 lead = Some(lane_credit(tree, queue).0);
             }
+            alltoall = Some(plan);
             (schedule, window(tree, sync)?)
         }
         Way::Ring { .. } => {
@@ -121,7 +143,10 @@ pub(crate) fn parts(
         lead,
         ..part::of(&schedule, rank)
     };
-    Ok((0..tree.hosts()).map(part).collect())
+    Ok(PlannedParts {
+        parts: (0..tree.hosts()).map(part).collect(),
+        alltoall,
+    })
 }
 
 /// The octets that a rank may have under way.

@@ -13,6 +13,7 @@ use super::messages::PhaseMessages;
 use super::reduction::TokenOrder;
 use super::scheme::SyncScheme;
 use crate::capacities::EdgeCapacities;
+use crate::stages::{LinkNumber, MessagePaths};
 use inventory::Bytes;
 use inventory::tree::{EdgeNumber, Tree};
 use std::collections::VecDeque;
@@ -53,7 +54,9 @@ impl LaneCredit {
         let least = (0..tree.edges())
             .filter_map(|edge| {
                 let excess = 1.0 - 1.0 / feeders(tree, edge)?.max(1.0);
-                let lanes = capacities.width(edge) as f64;
+                let cables = tree.member_cables(edge / 2).iter();
+                let widths = cables.map(|cable| capacities.cable_width(edge, *cable));
+                let lanes = widths.max().unwrap_or(capacities.width(edge)) as f64;
                 Some(FIRST_MESSAGES * queue.0 as f64 / (lanes * excess))
             })
             .fold(wanted, f64::min);
@@ -81,22 +84,25 @@ fn feeders(tree: &Tree, edge: EdgeNumber) -> Option<f64> {
 
 /// The users of a port follow each other in as many lanes as may be under way, in turn.
 pub(super) fn orders(
-    tree: &Tree,
+    paths: &MessagePaths<'_>,
     capacities: &EdgeCapacities,
     messages: &PhaseMessages,
     credit: u32,
 ) -> Vec<TokenOrder> {
-    let mut users: Vec<VecDeque<u32>> = vec![VecDeque::new(); tree.edges() as usize];
+    let mut users: Vec<VecDeque<u32>> = vec![VecDeque::new(); paths.links()];
+    let room: Vec<u64> = (0..paths.links() as LinkNumber)
+        .map(|link| match paths.is_port(link) {
+            true => paths.width(link, capacities) * u64::from(credit),
+            // A host queues in its own memory.
+            false => u64::MAX,
+        })
+        .collect();
     let (mut orders, mut found) = (Vec::new(), Vec::new());
     for (number, m) in (0u32..).zip(&messages.all) {
-        tree.path(m.src, m.dst, |edge| {
-            if tree.ends(edge).is_none_or(|(from, _)| tree.is_host(from)) {
-                // A host queues in its own memory.
-                return;
-            }
-            let users = &mut users[edge as usize];
+        paths.visit(number, *m, |link| {
+            let users = &mut users[link as usize];
             users.push_back(number);
-            if users.len() as u64 > capacities.width(edge) * u64::from(credit) {
+            if users.len() as u64 > room[link as usize] {
                 found.extend(users.pop_front());
             }
         });

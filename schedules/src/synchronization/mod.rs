@@ -29,6 +29,7 @@ mod tests;
 
 use crate::capacities::EdgeCapacities;
 use crate::message::{Message, Synchronization};
+use crate::stages::MessagePaths;
 use edge_lanes::MessageOrder;
 use inventory::tree::Tree;
 use messages::PhaseMessages;
@@ -154,14 +155,14 @@ fn between(
 /// The tokens with which receivers let so many messages be under way on each lane of a link
 /// ([`credit`]).
 fn ahead(
-    tree: &Tree,
+    paths: &MessagePaths<'_>,
     capacities: &EdgeCapacities,
     phases: &[Vec<Message>],
     credit: u32,
 ) -> Vec<Synchronization> {
     let messages = PhaseMessages::of(phases);
     let receiver = |after: u32| messages.all[after as usize].dst;
-    credit::orders(tree, capacities, &messages, credit)
+    credit::orders(paths, capacities, &messages, credit)
         .into_iter()
         .map(|(after, before)| messages.synchronization(after, before, receiver(after)))
         .collect()

@@ -5,6 +5,7 @@
 use super::{SyncKind, SyncReduction, ahead, between};
 use crate::capacities::EdgeCapacities;
 use crate::message::{Message, Synchronization};
+use crate::stages::MessagePaths;
 use inventory::Tree;
 use std::fmt;
 use std::num::NonZeroU32;
@@ -242,9 +243,22 @@ impl SyncScheme {
         phases: &[Vec<Message>],
         reduction: SyncReduction,
     ) -> Vec<Synchronization> {
+        let paths = MessagePaths::new(tree, &[]);
+        self.syncs_on(&paths, capacities, phases, reduction)
+    }
+
+    /// [`SyncScheme::syncs`] of messages that take these paths. Only credit counts by link.
+    pub(crate) fn syncs_on(
+        self,
+        paths: &MessagePaths<'_>,
+        capacities: &EdgeCapacities,
+        phases: &[Vec<Message>],
+        reduction: SyncReduction,
+    ) -> Vec<Synchronization> {
         if self.mechanism == SyncMechanism::Credit {
-            return ahead(tree, capacities, phases, self.block());
+            return ahead(paths, capacities, phases, self.block());
         }
+        let tree = paths.tree();
         let block = |phase: u32| phase / self.block;
         let within = self.mechanism != self.tokens().into();
         between(

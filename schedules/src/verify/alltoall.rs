@@ -7,6 +7,7 @@ use crate::alltoall::{AlltoallAlgorithm, AlltoallSchedule};
 use crate::bound::PhaseBound;
 use crate::capacities::EdgeCapacities;
 use crate::message::Message;
+use crate::stages::{LinkNumber, MessagePaths};
 use crate::transfers::{PairNumbers, TransferSchedule};
 use inventory::tree::{EdgeNumber, Tree};
 
@@ -24,7 +25,8 @@ pub fn alltoall(tree: &Tree, plan: &AlltoallSchedule) -> Result<(), ScheduleViol
     if let Some(idle) = plan.phases.iter().position(Vec::is_empty) {
         return Err(ScheduleViolation::Empty(idle));
     }
-    no_contention(&names, &schedule, &capacities)?;
+    let paths = paths_are_whole(&names, plan, &schedule)?;
+    no_contention(&names, &paths, &schedule, &capacities)?;
     as_short_as_can_be(&names, plan, &capacities)?;
     synchronization::kept(&names, plan, &schedule, &pairs, &capacities)
 }
@@ -66,34 +68,61 @@ fn every_pair_once(
     }
 }
 
+/// The paths of the messages, each of which must have one if any has.
+fn paths_are_whole<'a>(
+    names: &NodeNames<'a>,
+    plan: &'a AlltoallSchedule,
+    schedule: &TransferSchedule,
+) -> Result<MessagePaths<'a>, ScheduleViolation> {
+    let paths = MessagePaths::new(names.0, &plan.paths);
+    let count = schedule.ends().len();
+    let broken = match plan.paths.len() {
+        0 => None,
+        length if length != count => Some(length.min(count)),
+        _ => {
+            let mut messages = schedule.ends().iter().zip(0..);
+            messages.position(|(&m, number)| !paths.is_whole(number, m))
+        }
+    };
+    match broken.map(|at| at.min(count.saturating_sub(1))) {
+        Some(at) => Err(ScheduleViolation::Path {
+            phase: schedule
+                .phase_of()
+                .get(at)
+                .map_or(0, |&phase| phase as usize),
+            message: names.of(schedule.ends()[at]),
+        }),
+        None => Ok(paths),
+    }
+}
+
 fn no_contention(
     names: &NodeNames<'_>,
+    paths: &MessagePaths<'_>,
     schedule: &TransferSchedule,
     capacities: &EdgeCapacities,
 ) -> Result<(), ScheduleViolation> {
-    let tree = names.0;
-    let widths: Vec<u64> = (0..tree.edges())
-        .map(|edge| capacities.width(edge))
-        .collect();
-    // By edge: the phase of its latest use, and the number of its users in that phase.
-    let mut users = vec![(NOWHERE, 0u32); tree.edges() as usize];
+    let links = 0..paths.links() as LinkNumber;
+    let widths: Vec<u64> = links.map(|link| paths.width(link, capacities)).collect();
+    // By link: the phase of its latest use, and the number of its users in that phase.
+    let mut users = vec![(NOWHERE, 0u32); paths.links()];
     let messages = schedule.ends().iter().zip(schedule.phase_of());
     for ((&m, &phase), position) in messages.zip(0..) {
         let mut collision = None;
-        tree.path(m.src, m.dst, |edge| {
-            let (latest, count) = users[edge as usize];
+        paths.visit(position as u32, m, |link| {
+            let (latest, count) = users[link as usize];
             let count = if latest == phase { count + 1 } else { 1 };
-            users[edge as usize] = (phase, count);
-            if u64::from(count) > widths[edge as usize] {
-                collision = Some(edge);
+            users[link as usize] = (phase, count);
+            if u64::from(count) > widths[link as usize] {
+                collision = Some(link);
             }
         });
-        if let Some(edge) = collision {
+        if let Some(link) = collision {
             return Err(ScheduleViolation::Contention {
-                edge: names.edge(edge),
+                edge: names.link(paths, link),
                 phase: phase as usize,
-                width: widths[edge as usize],
-                first: names.of(former_user(tree, schedule, edge, position)),
+                width: widths[link as usize],
+                first: names.of(former_user(paths, schedule, link, position)),
                 second: names.of(m),
             });
         }
@@ -103,18 +132,19 @@ fn no_contention(
 
 /// The last message before this position that uses the edge; the message itself if none does.
 fn former_user(
-    tree: &Tree,
+    paths: &MessagePaths<'_>,
     schedule: &TransferSchedule,
-    edge: EdgeNumber,
+    link: LinkNumber,
     position: usize,
 ) -> Message {
-    let uses = |m: &&Message| {
+    let uses = |&number: &usize| {
         let mut uses = false;
-        tree.path(m.src, m.dst, |on_path| uses |= on_path == edge);
+        let m = schedule.ends()[number];
+        paths.visit(number as u32, m, |on_path| uses |= on_path == link);
         uses
     };
-    let (before, rest) = schedule.ends().split_at(position);
-    before.iter().rev().find(uses).copied().unwrap_or(rest[0])
+    let before = (0..position).rev().find(uses);
+    schedule.ends()[before.unwrap_or(position)]
 }
 
 /// Compares the load of the edges with the schedule. Every pair is known to come once, so an edge

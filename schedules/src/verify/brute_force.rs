@@ -284,6 +284,7 @@ fn plans([unit, hung, wide]: [&Tree; 3], scheme: SyncScheme, chain: bool) -> [Al
         phases,
         scheme,
         syncs,
+        paths: Vec::new(),
     };
     [narrow, hung, wide]
 }

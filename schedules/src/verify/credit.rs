@@ -7,18 +7,19 @@
 //! O(messages * path length * chains). Deviations: none.
 use super::{NodeNames, ScheduleViolation};
 use crate::capacities::EdgeCapacities;
+use crate::stages::{LinkNumber, MessagePaths};
 use crate::transfers::{TransferSchedule, TransferWait};
 use std::collections::VecDeque;
 
 /// Checks the tokens of `waits`, which allow `credit` messages on each lane.
 pub(super) fn kept(
     names: &NodeNames<'_>,
+    paths: &MessagePaths<'_>,
     schedule: &TransferSchedule,
     waits: &[TransferWait],
     capacities: &EdgeCapacities,
     credit: u32,
 ) -> Result<(), ScheduleViolation> {
-    let tree = names.0;
     let mut by_message = vec![Vec::new(); schedule.ends().len()];
     for wait in waits {
         // A sender has sent long before its message is over.
@@ -26,34 +27,41 @@ pub(super) fn kept(
             by_message[wait.before as usize].push(wait.after);
         }
     }
-    // By edge: the last message of each chain, the oldest first.
-    let mut chains: Vec<VecDeque<u32>> = vec![VecDeque::new(); tree.edges() as usize];
+    // By link: the last message of each chain, the oldest first.
+    let mut chains: Vec<VecDeque<u32>> = vec![VecDeque::new(); paths.links()];
+    let room = |link: LinkNumber| paths.width(link, capacities) * u64::from(credit);
+    let room: Vec<u64> = (0..paths.links() as LinkNumber)
+        .map(|link| {
+            if paths.is_port(link) {
+                room(link)
+            } else {
+                u64::MAX
+            }
+        })
+        .collect();
     for (number, m) in (0u32..).zip(schedule.ends()) {
         let mut crowded = None;
-        tree.path(m.src, m.dst, |edge| {
-            if tree.ends(edge).is_none_or(|(from, _)| tree.is_host(from)) {
+        paths.visit(number, *m, |link| {
+            let (chains, most) = (&mut chains[link as usize], room[link as usize]);
+            if most == u64::MAX {
                 return;
             }
-            let (chains, most) = (
-                &mut chains[edge as usize],
-                capacities.width(edge) * u64::from(credit),
-            );
             let awaited = &by_message[number as usize];
             match chains.iter().position(|last| awaited.contains(last)) {
                 Some(at) => drop(chains.remove(at)),
                 None if (chains.len() as u64) < most => {}
-                None => crowded = crowded.or(chains.front().map(|&first| (edge, first, most))),
+                None => crowded = crowded.or(chains.front().map(|&first| (link, first, most))),
             }
             chains.push_back(number);
         });
-        if let Some((edge, first, most)) = crowded {
+        if let Some((link, first, most)) = crowded {
             let of = |number: u32| {
                 let phase = schedule.phase_of()[number as usize] as usize;
                 (names.of(schedule.ends()[number as usize]), phase)
             };
             let ((first, first_phase), (second, second_phase)) = (of(first), of(number));
             return Err(ScheduleViolation::Crowded {
-                edge: names.edge(edge),
+                edge: names.link(paths, link),
                 width: most as u32,
                 first,
                 first_phase,

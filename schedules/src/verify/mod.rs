@@ -27,6 +27,7 @@ mod violation;
 mod window;
 
 use crate::message::Message;
+use crate::stages::{LinkNumber, MessagePaths};
 use inventory::tree::{EdgeNumber, Tree};
 
 pub use allgather::allgather;
@@ -61,6 +62,24 @@ impl NodeNames<'_> {
         NamedEdge {
             from: name(ends.map(|e| e.0)),
             to: name(ends.map(|e| e.1)),
+        }
+    }
+
+    /// A link by its boxes, where cables lie side by side.
+    fn link(&self, paths: &MessagePaths<'_>, link: LinkNumber) -> NamedEdge {
+        let (edge, place) = paths.edge(link);
+        match self.0.member_cables(edge / 2).get(place) {
+            Some(cable) if paths.are_chosen() => {
+                let [below, above] =
+                    [cable.below, cable.above].map(|at| self.0.box_name(at).into());
+                let (from, to) = if edge.is_multiple_of(2) {
+                    (below, above)
+                } else {
+                    (above, below)
+                };
+                NamedEdge { from, to }
+            }
+            _ => self.edge(edge),
         }
     }
 

@@ -21,6 +21,7 @@ use super::{NodeNames, ScheduleViolation, credit};
 use crate::alltoall::AlltoallSchedule;
 use crate::capacities::EdgeCapacities;
 use crate::message::Synchronization;
+use crate::stages::MessagePaths;
 use crate::synchronization::SyncKind;
 use crate::synchronization::scheme::{SyncMechanism, SyncScheme};
 use crate::transfers::{PairNumbers, TransferSchedule, TransferWait};
@@ -59,7 +60,9 @@ pub(super) fn kept(
         .filter(|&phase| plan.scheme.barrier_before(phase))
         .collect();
     if plan.scheme.mechanism() == SyncMechanism::Credit {
-        credit::kept(names, schedule, &waits, capacities, plan.scheme.block())
+        let paths = MessagePaths::new(names.0, &plan.paths);
+        let credit = plan.scheme.block();
+        credit::kept(names, &paths, schedule, &waits, capacities, credit)
     } else if plan.scheme.keeps_all_apart() {
         widths_are_kept(names, schedule, &waits, &meetings, capacities)
     } else {

@@ -100,6 +100,16 @@ pub enum ScheduleViolation {
         /// The other message.
         second: NamedMessage,
     },
+    /// A message has no path over the cables that lie side by side.
+    #[error(
+        "phase {phase}: message {message} has no path: it enters a box and leaves another, or takes a cable that is not there"
+    )]
+    Path {
+        /// The phase.
+        phase: usize,
+        /// The message.
+        message: NamedMessage,
+    },
     /// The schedule is free of collisions but too long.
     #[error("{phases} phases: the load of the bottleneck edge {edge} asks for {bound}")]
     Phases {

@@ -32,6 +32,7 @@ fn plan(
         phases,
         scheme: kind.into(),
         syncs,
+        paths: Vec::new(),
     }
 }
 

@@ -1,0 +1,337 @@
+//! Which of the cables and boxes side by side each message of a phase takes.
+//!
+//! Source: König, Über Graphen und ihre Anwendung auf Determinantentheorie und Mengenlehre, 1916: what
+//! enters and leaves a stage of equal ways is a bipartite multigraph, whose edges get as many colours as
+//! its largest degree. Input: phases in which no edge has more messages than its cables carry together.
+//! Guarantee: if there is a choice, no cable has more messages in a phase than it carries, and each
+//! message leaves a box that it enters. There is one wherever all ways of a stage of one level carry the
+//! same, and where there are several cables between two boxes only; elsewhere messages that find no
+//! room push others aside, for a while. Cost: that of the colouring, for each message. Deviations: none.
+use super::{EdgesOfPath, LinkNumber, MessagePaths, PathEdge, PathNumber, meets};
+use crate::capacities::EdgeCapacities;
+use crate::capacity::colour::EdgeColouring;
+use crate::message::Message;
+use crate::random::SplitMix64;
+use inventory::tree::members::{BoxNumber, MemberCable};
+use inventory::tree::{NodeNumber, Tree};
+use std::collections::{BTreeSet, HashMap};
+
+/// So many times as many messages as a phase has are pushed aside, at most.
+const PUSHES: usize = 64;
+/// More ways through stages that are several levels high are not looked at.
+const MOST_WAYS: usize = 4096;
+
+/// The path of each message, in the order of phases; none if some phase finds no room, and if nothing
+/// lies side by side.
+pub fn choose(
+    tree: &Tree,
+    capacities: &EdgeCapacities,
+    phases: &[Vec<Message>],
+) -> Option<Vec<PathNumber>> {
+    if !tree.has_members() {
+        return None;
+    }
+    let mut chooser = StageChooser::new(tree, capacities);
+    let mut paths = Vec::with_capacity(phases.iter().map(Vec::len).sum());
+    for (number, phase) in phases.iter().enumerate() {
+        paths.extend(chooser.phase(number, phase)?);
+    }
+    Some(paths)
+}
+
+/// The part of a message's path between two boxes that no other stands beside.
+#[derive(Debug, Clone, Copy)]
+struct StagePart {
+    message: usize,
+    from: usize,
+    to: usize,
+}
+
+struct StageChooser<'a> {
+    tree: &'a Tree,
+    capacities: &'a EdgeCapacities,
+    /// By node: true if it has several boxes.
+    is_stage: Vec<bool>,
+    /// By node whose ways are all equal: the boxes, each so often as it carries messages at once.
+    equal: HashMap<NodeNumber, Vec<BoxNumber>>,
+    /// The ways through stages that are several levels high, by their first and last edge.
+    ways: HashMap<[u32; 2], Vec<Vec<u32>>>,
+    /// By cable and direction: the messages of this phase.
+    used: Vec<u32>,
+    widths: Vec<u32>,
+    first: Vec<u32>,
+}
+
+impl<'a> StageChooser<'a> {
+    fn new(tree: &'a Tree, capacities: &'a EdgeCapacities) -> StageChooser<'a> {
+        let paths = MessagePaths::new(tree, &[0]);
+        let links = 0..paths.links() as LinkNumber;
+        let widths: Vec<u32> = links
+            .map(|link| paths.width(link, capacities) as u32)
+            .collect();
+        let mut boxes: Vec<BTreeSet<BoxNumber>> = vec![BTreeSet::new(); tree.nodes() as usize];
+        for (node, parent) in (0..tree.nodes()).filter_map(|v| Some((v, tree.parent(v)?))) {
+            for cable in tree.member_cables(node) {
+                boxes[node as usize].insert(cable.below);
+                boxes[parent as usize].insert(cable.above);
+            }
+        }
+        let mut chooser = StageChooser {
+            tree,
+            capacities,
+            is_stage: boxes.iter().map(|boxes| boxes.len() > 1).collect(),
+            equal: HashMap::new(),
+            ways: HashMap::new(),
+            used: vec![0; widths.len()],
+            widths,
+            first: paths.first,
+        };
+        chooser.equal = (0..tree.nodes())
+            .filter(|&node| chooser.is_stage[node as usize])
+            .filter_map(|node| Some((node, chooser.equal_ways(node)?)))
+            .collect();
+        chooser
+    }
+
+    /// The boxes of a stage, each as often as every edge to it can carry messages to the box; in turn.
+    fn equal_ways(&self, stage: NodeNumber) -> Option<Vec<BoxNumber>> {
+        let below = (0..self.tree.nodes()).filter(|&v| self.tree.parent(v) == Some(stage));
+        let edges = below.map(|v| (v, true)).chain([(stage, false)]);
+        let mut found: Option<Vec<BoxNumber>> = None;
+        for (node, is_below) in edges.filter(|&(v, _)| self.tree.parent(v).is_some()) {
+            let other = if is_below {
+                Some(node)
+            } else {
+                self.tree.parent(node)
+            };
+            let at = |cable: &MemberCable| if is_below { cable.above } else { cable.below };
+            if other.is_none_or(|other| self.is_stage[other as usize]) {
+                return None;
+            }
+            let mut slots: Vec<(u64, BoxNumber)> = Vec::new();
+            let mut taken: HashMap<BoxNumber, u64> = HashMap::new();
+            for cable in self.tree.member_cables(node) {
+                for _ in 0..self.capacities.cable_width(2 * node, *cable) {
+                    let round = taken.entry(at(cable)).or_default();
+                    slots.push((*round, at(cable)));
+                    *round += 1;
+                }
+            }
+            slots.sort_unstable();
+            let boxes: Vec<BoxNumber> = slots.into_iter().map(|(_, at)| at).collect();
+            match &found {
+                Some(others) if *others != boxes => return None,
+                _ => found = Some(boxes),
+            }
+        }
+        found
+    }
+
+    fn link(&self, edge: &PathEdge) -> usize {
+        2 * (self.first[edge.edge as usize / 2] + edge.place) as usize + edge.edge as usize % 2
+    }
+
+    /// The paths of a phase's messages.
+    fn phase(&mut self, number: usize, messages: &[Message]) -> Option<Vec<PathNumber>> {
+        self.used.fill(0);
+        let mut paths: Vec<EdgesOfPath> = Vec::with_capacity(messages.len());
+        let mut coloured: HashMap<NodeNumber, Vec<StagePart>> = HashMap::new();
+        let mut pushed = Vec::new();
+        for (message, m) in messages.iter().enumerate() {
+            let path = EdgesOfPath::new(self.tree, *m);
+            paths.push(path);
+            for part in self.parts(message, &paths[message].edges) {
+                match self.stage_of(&paths[message].edges[part.from..part.to]) {
+                    Some(stage) => coloured.entry(stage).or_default().push(part),
+                    None => pushed.push(part),
+                }
+            }
+        }
+        for (stage, parts) in coloured {
+            self.colour(number, stage, &parts, &mut paths)?;
+        }
+        self.push_aside(number, &pushed, &mut paths)?;
+        Some(paths.iter().map(EdgesOfPath::number).collect())
+    }
+
+    /// The parts of a path in which there is a choice.
+    fn parts(&self, message: usize, edges: &[PathEdge]) -> Vec<StagePart> {
+        let (mut parts, mut from) = (Vec::new(), 0);
+        for (at, edge) in edges.iter().enumerate() {
+            let end = self.tree.ends(edge.edge).map(|(_, end)| end);
+            let goes_on = end.is_some_and(|end| self.is_stage[end as usize]);
+            if goes_on && at + 1 < edges.len() {
+                continue;
+            }
+            if edges[from..=at].iter().any(|edge| edge.cables > 1) {
+                let to = at + 1;
+                parts.push(StagePart { message, from, to });
+            }
+            from = at + 1;
+        }
+        parts
+    }
+
+    /// The stage of equal ways that these edges enter and leave.
+    fn stage_of(&self, edges: &[PathEdge]) -> Option<NodeNumber> {
+        let [entry, _] = edges else {
+            return None;
+        };
+        let (_, stage) = self.tree.ends(entry.edge)?;
+        self.equal.contains_key(&stage).then_some(stage)
+    }
+
+    fn colour(
+        &mut self,
+        phase: usize,
+        stage: NodeNumber,
+        parts: &[StagePart],
+        paths: &mut [EdgesOfPath],
+    ) -> Option<()> {
+        let slots = self.equal[&stage].clone();
+        let mut place: HashMap<u32, usize> = HashMap::new();
+        let mut ends = Vec::with_capacity(parts.len());
+        let mut degrees: Vec<[usize; 2]> = Vec::new();
+        for part in parts {
+            let edges = &paths[part.message].edges;
+            let both = [edges[part.from].edge, edges[part.from + 1].edge].map(|edge| {
+                let next = place.len();
+                *place.entry(edge / 2).or_insert(next)
+            });
+            degrees.resize(place.len(), [0; 2]);
+            degrees[both[0]][0] += 1;
+            degrees[both[1]][1] += 1;
+            ends.push(both);
+        }
+        if degrees.iter().flatten().any(|&degree| degree > slots.len()) {
+            return None;
+        }
+        let mut colours = EdgeColouring::new(place.len(), place.len(), slots.len());
+        let mut waiting: HashMap<[usize; 2], Vec<StagePart>> = HashMap::new();
+        for (&[left, right], part) in ends.iter().zip(parts) {
+            colours.add(left, right);
+            waiting.entry([left, right]).or_default().push(*part);
+        }
+        for left in 0..place.len() {
+            for colour in 0..slots.len() {
+                let Some(right) = colours.right_of(left, colour) else {
+                    continue;
+                };
+                let part = waiting.get_mut(&[left, right]).and_then(Vec::pop)?;
+                let at = slots[(colour + phase) % slots.len()];
+                for edge in &mut paths[part.message].edges[part.from..part.to] {
+                    self.take_cable_to(at, edge)?;
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// Takes a cable of this edge to a box, the least used one.
+    fn take_cable_to(&mut self, at: BoxNumber, edge: &mut PathEdge) -> Option<()> {
+        let cables = self.tree.member_cables(edge.edge / 2).iter().zip(0u32..);
+        let to_box = cables.filter(|(cable, _)| cable.above == at || cable.below == at);
+        let room = |place: u32| {
+            let link = self.link(&PathEdge { place, ..*edge });
+            self.widths[link].saturating_sub(self.used[link])
+        };
+        let (_, place) = to_box.max_by_key(|&(_, place)| (room(place), !place))?;
+        if room(place) == 0 {
+            return None;
+        }
+        edge.place = place;
+        let link = self.link(edge);
+        self.used[link] += 1;
+        Some(())
+    }
+
+    /// Gives each part the way with the most room. Where there is none, another has to go elsewhere.
+    fn push_aside(
+        &mut self,
+        phase: usize,
+        parts: &[StagePart],
+        paths: &mut [EdgesOfPath],
+    ) -> Option<()> {
+        let mut random = SplitMix64::new(phase as u64);
+        let mut users: HashMap<usize, Vec<StagePart>> = HashMap::new();
+        let mut waiting: Vec<StagePart> = parts.to_vec();
+        let mut left = PUSHES * parts.len();
+        while let Some(part) = waiting.pop() {
+            left = left.checked_sub(1)?;
+            let edges = &paths[part.message].edges[part.from..part.to];
+            let ways = self.ways(edges);
+            let over = |way: &[u32]| -> u32 {
+                let links = edges.iter().zip(way);
+                let links = links.map(|(edge, &place)| self.link(&PathEdge { place, ..*edge }));
+                links
+                    .map(|link| (self.used[link] + 1).saturating_sub(self.widths[link]))
+                    .sum()
+            };
+            let least = ways.iter().map(|way| over(way)).min()?;
+            let best: Vec<&Vec<u32>> = ways.iter().filter(|way| over(way) == least).collect();
+            let way = best[random.below_wide(best.len() as u64) as usize].clone();
+            for (at, place) in (part.from..part.to).zip(way) {
+                paths[part.message].edges[at].place = place;
+                let link = self.link(&paths[part.message].edges[at]);
+                if self.used[link] >= self.widths[link] {
+                    let others = users.get_mut(&link).filter(|others| !others.is_empty())?;
+                    let other = others[random.below_wide(others.len() as u64) as usize];
+                    self.leave(other, &paths[other.message].edges, &mut users);
+                    waiting.push(other);
+                }
+                self.used[link] += 1;
+                users.entry(link).or_default().push(part);
+            }
+        }
+        Some(())
+    }
+
+    fn leave(
+        &mut self,
+        part: StagePart,
+        edges: &[PathEdge],
+        users: &mut HashMap<usize, Vec<StagePart>>,
+    ) {
+        for edge in &edges[part.from..part.to] {
+            let link = self.link(edge);
+            let Some(there) = users.get_mut(&link) else {
+                continue;
+            };
+            if let Some(at) = there.iter().position(|other| other.message == part.message) {
+                there.swap_remove(at);
+                self.used[link] -= 1;
+            }
+        }
+    }
+
+    /// The places of cables that lead over these edges.
+    fn ways(&mut self, edges: &[PathEdge]) -> Vec<Vec<u32>> {
+        let key = [edges[0].edge, edges[edges.len() - 1].edge];
+        if let Some(ways) = self.ways.get(&key) {
+            return ways.clone();
+        }
+        let mut ways: Vec<Vec<u32>> = vec![Vec::new()];
+        for (at, edge) in edges.iter().enumerate() {
+            let mut longer = Vec::new();
+            for way in &ways {
+                for place in 0..edge.cables {
+                    let next = PathEdge { place, ..*edge };
+                    let fits = at == 0 || {
+                        let place = way[at - 1];
+                        let before = PathEdge {
+                            place,
+                            ..edges[at - 1]
+                        };
+                        meets(self.tree, &before, &next)
+                    };
+                    if fits && self.widths[self.link(&next)] > 0 && longer.len() < MOST_WAYS {
+                        longer.push([way.as_slice(), &[place]].concat());
+                    }
+                }
+            }
+            ways = longer;
+        }
+        self.ways.insert(key, ways.clone());
+        ways
+    }
+}

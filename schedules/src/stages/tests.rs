@@ -1,0 +1,201 @@
+use super::MessagePaths;
+use crate::alltoall::{self, AlltoallSchedule};
+use crate::json;
+use crate::message::Message;
+use crate::synchronization::SyncReduction;
+use crate::synchronization::scheme::SyncScheme;
+use crate::test_trees::topology;
+use crate::verify;
+use inventory::{BitsPerSec, Tree};
+use std::fmt::Write;
+use std::num::NonZeroU32;
+#[cfg(not(debug_assertions))]
+use std::time::Duration;
+use std::time::Instant;
+
+/// Leaves with hosts of 10G, and spines with so many cables of a rate to each leaf.
+fn leaf_spine(leaves: u32, hosts: u32, spines: u32, uplink: &str) -> Tree {
+    let names = |name: &str, count: u32| -> String {
+        let names: Vec<String> = (0..count).map(|at| format!("{name}{at}")).collect();
+        names.join(", ")
+    };
+    let mut text = format!("switches: [{}]\n", names("leaf", leaves));
+    let _ = writeln!(text, "routers: [{}]\nhosts:", names("spine", spines));
+    for host in 0..leaves * hosts {
+        let _ = writeln!(
+            text,
+            "  n{host}: {{switch: leaf{}, rate: 10G}}",
+            host / hosts
+        );
+    }
+    text.push_str("links:\n");
+    for (leaf, spine) in (0..leaves).flat_map(|leaf| (0..spines).map(move |spine| (leaf, spine))) {
+        let _ = writeln!(
+            text,
+            "  - {{a: leaf{leaf}, b: spine{spine}, rate: {uplink}, state: multipath}}"
+        );
+    }
+    topology(&text)
+}
+
+/// The plan with a credit of one message a lane.
+fn planned(tree: &Tree) -> AlltoallSchedule {
+    alltoall::plan(tree, SyncScheme::credit(NonZeroU32::MIN))
+}
+
+/// Two switches with hosts of 10G, and cables of these rates side by side.
+fn aggregate(hosts: u32, cables: &[&str]) -> Tree {
+    let mut text = "switches: [s0, s1]\nhosts:\n".to_owned();
+    for host in 0..2 * hosts {
+        let _ = writeln!(text, "  n{host}: {{switch: s{}, rate: 10G}}", host / hosts);
+    }
+    text.push_str("links:\n");
+    for rate in cables {
+        let _ = writeln!(text, "  - {{a: s0, b: s1, rate: {rate}, state: multipath}}");
+    }
+    topology(&text)
+}
+
+#[test]
+fn all_ways_of_a_stage_carry_messages_in_each_phase() {
+    let tree = leaf_spine(4, 8, 4, "10G");
+    let plan = planned(&tree);
+    assert_eq!((plan.paths.len(), plan.phases.len()), (32 * 31, 48));
+    assert_eq!(verify::alltoall(&tree, &plan), Ok(()));
+    // Four spines of a message each: with all four messages of a leaf in each phase, each has one.
+    let paths = MessagePaths::new(&tree, &plan.paths);
+    let mut carried = vec![0; paths.links()];
+    for (m, number) in plan.phases.iter().flatten().zip(0..) {
+        paths.visit(number, *m, |link| carried[link as usize] += 1);
+    }
+    let from_leaf = |link: &u32| tree.member_cables(paths.edge(*link).0 / 2).len() > 1;
+    let on_ways: Vec<u32> = (0..paths.links() as u32).filter(from_leaf).collect();
+    assert_eq!(on_ways.len(), 2 * 4 * 4);
+    assert!(on_ways.iter().all(|&link| carried[link as usize] == 48));
+}
+
+#[test]
+fn cables_of_any_rate_carry_what_they_can() {
+    for cables in [
+        &["10G"; 4][..],
+        &["10G", "20G"],
+        &["25G", "25G"],
+        &["10G", "15G", "5G"],
+    ] {
+        let tree = aggregate(8, cables);
+        let plan = planned(&tree);
+        assert_eq!(plan.paths.len(), 16 * 15, "{cables:?}");
+        assert_eq!(verify::alltoall(&tree, &plan), Ok(()), "{cables:?}");
+    }
+}
+
+#[test]
+fn unequal_spines_and_stages_several_levels_high_have_paths() {
+    let unequal = leaf_spine(4, 4, 2, "10G");
+    let mut members = unequal.named_members();
+    for edge in &mut members {
+        edge.cables[0].1 = BitsPerSec(2 * edge.cables[0].1.0);
+    }
+    let unequal = unequal.clone().with_members(&members);
+    let plan = planned(&unequal);
+    assert_eq!(verify::alltoall(&unequal, &plan), Ok(()));
+    assert_eq!(plan.paths.len(), 16 * 15);
+
+    let mut text =
+        "switches: [a1, a2, b1, b2]\nrouters: [pa1, pa2, pb1, pb2, c1, c2, c3, c4]\nhosts:\n"
+            .to_owned();
+    for (leaf, host) in ["a1", "a2", "b1", "b2"]
+        .iter()
+        .flat_map(|leaf| (0..4).map(move |h| (leaf, h)))
+    {
+        let _ = writeln!(text, "  {leaf}n{host}: {{switch: {leaf}, rate: 10G}}");
+    }
+    text.push_str("links:\n");
+    let mut link = |a: String, b: String| {
+        let _ = writeln!(text, "  - {{a: {a}, b: {b}, rate: 10G, state: multipath}}");
+    };
+    for (pod, at) in ["a", "b"].iter().flat_map(|pod| [1, 2].map(|at| (pod, at))) {
+        (1..=2).for_each(|leaf| link(format!("{pod}{leaf}"), format!("p{pod}{at}")));
+        (1..=2).for_each(|core| link(format!("p{pod}{at}"), format!("c{}", 2 * (at - 1) + core)));
+    }
+    let pods = topology(&text);
+    let plan = planned(&pods);
+    assert_eq!(verify::alltoall(&pods, &plan), Ok(()));
+    assert_eq!(plan.paths.len(), 16 * 15);
+}
+
+#[test]
+fn the_verifier_refuses_paths_that_collide_or_are_none() {
+    let tree = leaf_spine(4, 8, 4, "10G");
+    let plan = planned(&tree);
+    let refused = |paths: Vec<u32>| {
+        let plan = AlltoallSchedule {
+            paths,
+            ..plan.clone()
+        };
+        verify::alltoall(&tree, &plan).unwrap_err().to_string()
+    };
+    let crosses = |&(m, _): &(&Message, usize)| m.src / 8 != m.dst / 8;
+    let numbered = || plan.phases[0].iter().zip(0..);
+    let mut crossing = numbered().filter(crosses);
+    let (first, at) = crossing.next().unwrap();
+    let (_, other) = crossing.find(|(m, _)| m.src / 8 == first.src / 8).unwrap();
+    let mut paths = plan.paths.clone();
+    paths[other] = paths[at];
+    let collides = refused(paths);
+    assert!(
+        collides.contains("collide") && collides.contains("leaf"),
+        "{collides}"
+    );
+    assert!(
+        collides.contains("spine") && !collides.contains("spine["),
+        "{collides}"
+    );
+    // One spine on the way up, another one down; and a cable that is not there.
+    for wrong in [4, 16] {
+        let mut paths = plan.paths.clone();
+        paths[at] = if wrong == 4 {
+            (paths[at] + 4) % 16
+        } else {
+            paths[at] + wrong
+        };
+        let broken = refused(paths);
+        assert!(broken.contains("has no path"), "{broken}");
+    }
+    assert!(refused(plan.paths[1..].to_vec()).contains("has no path"));
+    let no_tokens = AlltoallSchedule {
+        syncs: Vec::new(),
+        ..plan.clone()
+    };
+    assert!(verify::alltoall(&tree, &no_tokens).is_err());
+}
+
+#[test]
+fn a_plan_keeps_its_paths_in_json() {
+    let tree = leaf_spine(2, 3, 2, "10G");
+    let plan = planned(&tree);
+    assert!(!plan.paths.is_empty());
+    let read = json::read_alltoall(json::write_alltoall(&plan).as_bytes());
+    assert_eq!(read, Ok(plan));
+}
+
+#[test]
+fn a_large_fabric_is_planned_and_verified_in_time() {
+    let tree = leaf_spine(32, 32, 16, "20G");
+    let began = Instant::now();
+    let plan = alltoall::plan_reduced(
+        &tree,
+        SyncScheme::credit(NonZeroU32::MIN),
+        SyncReduction::Chain,
+    );
+    let planned = began.elapsed();
+    assert_eq!(verify::alltoall(&tree, &plan), Ok(()));
+    let all = began.elapsed();
+    assert_eq!(plan.paths.len(), 1024 * 1023);
+    println!("planned in {planned:?}, verified in {:?}", all - planned);
+    #[cfg(not(debug_assertions))]
+    assert!(
+        all < Duration::from_secs(5),
+        "{all:?}: a second on an idle machine"
+    );
+}
