@@ -130,12 +130,15 @@ impl<'a> JobLauncher<'a> {
         }
         tell!("a short launch shows over which network the library sends");
         let largest: Vec<Bytes> = self.args.size.iter().max().copied().into_iter().collect();
-        let calls = ComparedCalls {
-            sizes: &largest,
-            only: None,
-            pairs: 1,
-        };
-        self.compare(&self.dir, &calls).map(drop)
+        let calls = ["--collective=both", "--at-least=4"];
+        self.with_runtime(&self.dir, &[], &largest, &calls)
+            .map(drop)
+    }
+
+    /// The statement that spares ranks that look: where ways are forced, nobody looks.
+    fn stated_network(&self) -> impl Iterator<Item = String> {
+        let network = self.network.iter();
+        network.map(|name| format!("HEDDLE_NETWORK={name}"))
     }
 
     /// The shared directory.
@@ -157,9 +160,10 @@ impl<'a> JobLauncher<'a> {
         );
         let seconds = if is_first { 0.0 } else { self.args.seconds };
         let turns = format!("HEDDLE_TURNS={}", names.join(","));
+        let environment: Vec<String> = self.stated_network().chain([turns]).collect();
         self.with_runtime(
             &self.dir,
-            &[turns],
+            &environment,
             &self.args.size,
             &["--collective=all", &rows, &format!("--seconds={seconds}")],
         )
@@ -188,7 +192,8 @@ impl<'a> JobLauncher<'a> {
             flags.push("--until-clear".to_owned());
         }
         let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
-        self.with_runtime(dir, &[], calls.sizes, &flags)
+        let environment: Vec<String> = self.stated_network().collect();
+        self.with_runtime(dir, &environment, calls.sizes, &flags)
     }
 
     fn with_runtime(
@@ -202,7 +207,6 @@ impl<'a> JobLauncher<'a> {
             .iter()
             .cloned()
             .chain([format!("HEDDLE_DIR={}", dir.display()), AT_ONCE.to_owned()])
-            .chain((self.args.network.iter()).map(|name| format!("HEDDLE_NETWORK={name}")))
             .collect();
         let (introduction, series) = self.launch(true, &environment, sizes, flags)?;
         let record = record(dir, &introduction)?;
@@ -213,7 +217,7 @@ impl<'a> JobLauncher<'a> {
             && followed != *network
         {
             bail!(
-                "the jobs sent over network \"{followed}\", not \"{network}\"; nothing was measured: \
+                "the library sends over network \"{followed}\", not \"{network}\"; nothing was measured: \
                  give the launcher the options with which the library sends there, or take \
                  --network {followed}"
             );

@@ -259,7 +259,9 @@ fn what_cannot_be_made_anew_goes_over_the_library() {
 
 /// One packet in ten that comes to any host is lost.
 fn lose(up: &RunningLab, _: usize) -> usize {
-    HOSTS.map(|host| up.rule(host, "numgen random mod 10 == 0 drop"));
+    for host in HOSTS {
+        up.rule(host, "numgen random mod 10 == 0 drop");
+    }
     up.connections("n0").len()
 }
 
