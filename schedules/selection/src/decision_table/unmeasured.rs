@@ -103,8 +103,9 @@ const ON_HOST_OF_MPICH: Duration = Duration::from_micros(100);
 /// Copying an octet to all ranks. Beside a ring of all ranks blocks of 512 B took 0.6 with 8 ranks a host
 /// and 0.95 with 4, 2 kB 1.0 and 1.05.
 const COPIED: Duration = Duration::from_nanos(130);
-/// With 8 ranks a host 8 B took 1.2 of the library's time, 64 B 0.6.
+/// With 8 ranks a host 8 B took 1.2 of the library's time, 64 B 0.6. Fewer than 4 were not tried.
 const LEAST_BY_LEADERS: Bytes = Bytes(64);
+const LEAST_RANKS_A_HOST: u64 = 4;
 /// A block has to last so many times as long as its token is on its way over a long cable.
 const TOKENS: u32 = 10;
 /// Where one host after the other sends over a long cable, each turn takes so many times the cable's
@@ -254,7 +255,8 @@ fn sizes_of_leaders(
     let saved = steps(ranks) - steps(used) - on_host;
     let start = Bytes((cost / longer).ceil() as u64).max(LEAST_BY_LEADERS);
     let end = Bytes((saved / (COPIED.as_secs_f64() * ranks as f64)) as u64);
-    (longer > 0.0 && start < end).then_some(start..end)
+    let is_known = ranks >= LEAST_RANKS_A_HOST * used;
+    (is_known && longer > 0.0 && start < end).then_some(start..end)
 }
 
 /// These sizes by leaders, and the others as without them.
