@@ -311,7 +311,7 @@ impl Tree {
     pub fn hang_from(&self, root: NodeNumber) -> Tree {
         let near = self.neighbours();
         match Tree::grow(self.names.clone(), self.ranks.clone(), &near, root) {
-            Ok(tree) => tree.with_members(&self.named_members()),
+            Ok(tree) => tree.with_members(&self.members_named(|v| self.name(v))),
             Err(_) => unreachable!("a tree stays a tree under another root"),
         }
     }
@@ -408,11 +408,7 @@ impl Tree {
             }));
         }
         let named: Vec<(&str, u32)> = ranks.iter().map(|(name, _)| (name.as_str(), 1)).collect();
-        let mut members = tree.named_members();
-        for edge in &mut members {
-            let node = |named: &str| (0..tree.hosts).find(|&v| tree.name(v) == named);
-            edge.nodes = edge.nodes.map(|named| node(named).map_or(named, &name));
-        }
+        let members = tree.members_named(name);
         Ok(Tree::new(&named, &switches, &cables)?.with_members(&members))
     }
 
@@ -446,6 +442,7 @@ impl Tree {
             }
             order.push(new[v as usize]);
         }
+        let name = |&v: &NodeNumber| self.names[v as usize].clone();
         let above = |v: NodeNumber| new[self.parent[v as usize] as usize];
         let parent = old
             .iter()
@@ -453,10 +450,7 @@ impl Tree {
             .collect();
         Tree {
             members: self.members.kept(&old, top),
-            names: old
-                .iter()
-                .map(|&v| self.names[v as usize].clone())
-                .collect(),
+            names: old.iter().map(name).collect(),
             hosts: total,
             ranks: hosts.iter().map(|&h| self.ranks[h as usize]).collect(),
             rate: old

@@ -5,9 +5,11 @@
 use criterion::{Criterion, criterion_group, criterion_main};
 use inventory::{TopologyFile, Tree};
 use schedules::capacities::EdgeCapacities;
-use schedules::capacity;
+use schedules::synchronization::scheme::SyncScheme;
+use schedules::{alltoall, capacity, stages, verify};
 use std::fmt::Write;
 use std::hint::black_box;
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 /// Tiers of switches under a core. Each entry gives the number of switches under every switch of
@@ -34,6 +36,56 @@ fn tiers(tiers: &[(usize, &str)], hosts: usize, rate: &str) -> Tree {
     }
     writeln!(text, "links: [{}]", links.join(", ")).unwrap();
     TopologyFile::parse("bench", &text).unwrap().tree().unwrap()
+}
+
+/// Leaves with so many hosts of 10G each, and a way of 20G from each leaf to each spine.
+fn fabric(leaves: usize, hosts: usize, spines: usize) -> Tree {
+    let names = |kind: &str, count: usize| -> String {
+        let names: Vec<String> = (0..count).map(|at| format!("{kind}{at}")).collect();
+        names.join(", ")
+    };
+    let mut text = format!(
+        "switches: [{}]\nrouters: [{}]\nhosts:\n",
+        names("leaf", leaves),
+        names("spine", spines)
+    );
+    for host in 0..leaves * hosts {
+        writeln!(
+            text,
+            "  n{host}: {{switch: leaf{}, rate: 10G}}",
+            host / hosts
+        )
+        .unwrap();
+    }
+    text.push_str("links:\n");
+    for way in 0..leaves * spines {
+        let (leaf, spine) = (way / spines, way % spines);
+        let ends = format!("a: leaf{leaf}, b: spine{spine}");
+        writeln!(text, "  - {{{ends}, rate: 20G, state: multipath}}").unwrap();
+    }
+    TopologyFile::parse("bench", &text).unwrap().tree().unwrap()
+}
+
+/// Target: planned and verified in a second.
+fn ways(c: &mut Criterion) {
+    let mut group = c.benchmark_group("ways");
+    group
+        .sample_size(10)
+        .measurement_time(Duration::from_secs(5))
+        .warm_up_time(Duration::from_millis(500));
+    let tree = fabric(32, 32, 16);
+    let capacities = EdgeCapacities::of(&tree);
+    let phases = capacity::phases(&tree, &capacities);
+    group.bench_function("32x32, 16 spines, chosen for given phases", |b| {
+        b.iter(|| stages::choose(black_box(&tree), &capacities, &phases));
+    });
+    let plan = || alltoall::plan(black_box(&tree), SyncScheme::credit(NonZeroU32::MIN));
+    group.bench_function("32x32, 16 spines, planned by credit", |b| b.iter(plan));
+    let planned = plan();
+    assert!(!planned.paths.is_empty());
+    group.bench_function("32x32, 16 spines, verified", |b| {
+        b.iter(|| verify::alltoall(&tree, black_box(&planned)).unwrap());
+    });
 }
 
 fn plans(c: &mut Criterion) {
@@ -77,5 +129,5 @@ fn plans(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, plans);
+criterion_group!(benches, plans, ways);
 criterion_main!(benches);

@@ -13,11 +13,12 @@ use inventory::{Bytes, TopologyFile};
 use library::LibraryCall;
 use network::{NetworkCounts, PacketRules, RankProgram, SimulatedNetwork};
 use schedules::bound::{self, WIRE_PER_PAYLOAD};
+use schedules::transfers::part::RankPart;
 use selection::decision_table::Collective;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use ways::{PlannedParts, SimulatedWay};
+use ways::SimulatedWay;
 use wire::call::WireCall;
 use wire::framing::BlockFraming;
 use wire::streams::WireSetting;
@@ -239,6 +240,26 @@ fn packet_rules(args: &Args) -> PacketRules {
     }
 }
 
+/// The parts of all ranks by this way, and the ports from which connections are opened.
+fn planned(
+    args: &Args,
+    network: &WireNetwork,
+    collective: Collective,
+    way: SimulatedWay,
+) -> anyhow::Result<(Vec<RankPart>, Vec<u16>)> {
+    let (own, tree) = match way {
+        SimulatedWay::Own(way) => (way, &network.tree),
+        SimulatedWay::ByHash(way) => (way, &network.merged),
+        SimulatedWay::Library(_) => return Ok((Vec::new(), network.fabric.any_ports(args.seed))),
+    };
+    let planned = ways::planned(tree, own, collective, port_queue(args))?;
+    let ports = match &planned.alltoall {
+        Some(plan) if !plan.paths.is_empty() => network.fabric.ports_of(tree, plan, args.seed)?,
+        _ => network.fabric.any_ports(args.seed),
+    };
+    Ok((planned.parts, ports))
+}
+
 /// A run, and what ranks waited for whose call did not end.
 fn simulate(
     args: &Args,
@@ -247,22 +268,9 @@ fn simulate(
     size: u32,
     way: SimulatedWay,
 ) -> anyhow::Result<(WireRun, Vec<String>)> {
-    let WireNetwork {
-        fabric,
-        tree,
-        merged,
-    } = network;
+    let WireNetwork { fabric, tree, .. } = network;
     let ranks = tree.hosts();
-    let planned = match way {
-        SimulatedWay::Own(way) => ways::planned(tree, way, collective, port_queue(args))?,
-        SimulatedWay::ByHash(way) => ways::planned(merged, way, collective, port_queue(args))?,
-        SimulatedWay::Library(_) => PlannedParts::default(),
-    };
-    let parts = &planned.parts;
-    let ports = match &planned.alltoall {
-        Some(plan) if !plan.paths.is_empty() => fabric.ports_of(tree, plan, args.seed)?,
-        _ => fabric.any_ports(args.seed),
-    };
+    let (parts, ports) = planned(args, network, collective, way)?;
     let links: Vec<_> = (0..ranks).map(|rank| fabric::links(tree, rank)).collect();
     let rules = packet_rules(args);
     let mut network = SimulatedNetwork::new(fabric, &ports, links.clone(), rules);

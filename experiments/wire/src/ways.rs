@@ -91,7 +91,7 @@ fn lane_credit(tree: &Tree, queue: Bytes) -> LaneCredit {
 
 /// The parts of all ranks, and the plan of an all-to-all.
 #[derive(Debug, Default)]
-pub(crate) struct PlannedParts {
+pub(crate) struct WireParts {
     pub(crate) parts: Vec<RankPart>,
     pub(crate) alltoall: Option<AlltoallSchedule>,
 }
@@ -102,7 +102,7 @@ pub(crate) fn planned(
     way: Way,
     collective: Collective,
     queue: Bytes,
-) -> anyhow::Result<PlannedParts> {
+) -> anyhow::Result<WireParts> {
     ensure!(
         way.serves(collective),
         "way \"{way}\" does not serve {collective}; see heddle schedule"
@@ -143,7 +143,7 @@ pub(crate) fn planned(
         lead,
         ..part::of(&schedule, rank)
     };
-    Ok(PlannedParts {
+    Ok(WireParts {
         parts: (0..tree.hosts()).map(part).collect(),
         alltoall,
     })

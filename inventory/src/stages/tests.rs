@@ -131,3 +131,49 @@ fn what_spreads_over_nothing_stays_a_loop_or_a_tree() {
         Err(TreeError::NoHost)
     ));
 }
+
+/// The cables side by side as `box-box rate`, in order.
+fn members(tree: &Tree) -> Vec<String> {
+    let cables = tree.members_named(|node| tree.name(node)).into_iter();
+    let mut found: Vec<String> = cables
+        .flat_map(|edge| edge.cables)
+        .map(|(mut boxes, rate)| {
+            boxes.sort_unstable();
+            format!("{}-{} {}", boxes[0], boxes[1], rate.0)
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn cables_side_by_side_stay_known_however_the_tree_is_cut_and_turned() {
+    let text = "n0-l1 1, n1-l2 1, n2-l3 1, l1=s1 4, l1=s2 2, l2=s1 4, l2=s2 2, l3=s1 4, l3=s2 2";
+    let tree = network(text).tree().unwrap();
+    let all = [
+        "l1-s1 4", "l1-s2 2", "l2-s1 4", "l2-s2 2", "l3-s1 4", "l3-s2 2",
+    ];
+    assert_eq!(members(&tree), all);
+    assert!(tree.has_members() && !tree.clone().with_members(&[]).has_members());
+    for node in 0..tree.nodes() {
+        assert_eq!(members(&tree.hang_from(node)), all);
+    }
+    // A switch that becomes the root has no cable to a parent left.
+    let some = tree.restrict(&["n2", "n0"]).unwrap();
+    assert_eq!(members(&some), [&all[..2], &all[4..]].concat());
+    let ranks = [("r0", 0), ("r1", 2), ("r2", 2)].map(|(name, host)| (name.to_owned(), host));
+    assert_eq!(members(&tree.with_ranks(&ranks).unwrap()), members(&some));
+    // A host with two cards, and a pair that is one switch.
+    let bonded = network("n0=p1 1, n0=p2 1, n1=p1 1, n1=p2 1")
+        .tree()
+        .unwrap();
+    let ranks = [("r0", 0), ("r1", 0), ("r2", 1)].map(|(name, host)| (name.to_owned(), host));
+    assert_eq!(
+        members(&bonded),
+        ["n0-p1 1", "n0-p2 1", "n1-p1 1", "n1-p2 1"]
+    );
+    assert_eq!(
+        members(&bonded.with_ranks(&ranks).unwrap()),
+        members(&bonded)
+    );
+}

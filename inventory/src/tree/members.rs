@@ -110,13 +110,16 @@ impl Tree {
         self
     }
 
-    /// All cables that lie side by side.
-    pub fn named_members(&self) -> Vec<NamedMembers<'_>> {
+    /// All cables that lie side by side, by names that nodes have or get.
+    pub fn members_named<'n>(
+        &'n self,
+        name: impl Fn(NodeNumber) -> &'n str,
+    ) -> Vec<NamedMembers<'n>> {
         let with_any = (0..self.nodes()).filter(|&v| !self.member_cables(v).is_empty());
         let named = |v: NodeNumber| {
             let cable = |m: &MemberCable| ([m.below, m.above].map(|at| self.box_name(at)), m.rate);
             Some(NamedMembers {
-                nodes: [self.name(v), self.name(self.parent(v)?)],
+                nodes: [name(v), name(self.parent(v)?)],
                 cables: self.member_cables(v).iter().map(cable).collect(),
             })
         };

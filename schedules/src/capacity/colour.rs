@@ -47,6 +47,22 @@ impl EdgeColouring {
             self.swap_along(r, at_l, at_r);
             at_l
         });
+        self.give(l, r, colour);
+    }
+
+    /// Adds an edge, of this colour if both of its vertices miss it.
+    pub(crate) fn add_with(&mut self, left: usize, right: usize, colour: usize) -> bool {
+        let (l, r) = (left, self.left + right);
+        let misses =
+            |v: usize| self.missing[v * self.words + colour / 64] >> (colour % 64) & 1 == 1;
+        let is_free = misses(l) && misses(r);
+        if is_free {
+            self.give(l, r, colour);
+        }
+        is_free
+    }
+
+    fn give(&mut self, l: usize, r: usize, colour: usize) {
         self.neighbour[l * self.colours + colour] = r as u32;
         self.neighbour[r * self.colours + colour] = l as u32;
         self.flip(l, colour);

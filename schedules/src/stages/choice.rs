@@ -14,7 +14,7 @@ use crate::message::Message;
 use crate::random::SplitMix64;
 use inventory::tree::members::{BoxNumber, MemberCable};
 use inventory::tree::{NodeNumber, Tree};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// So many times as many messages as a phase has are pushed aside, at most.
 const PUSHES: usize = 64;
@@ -56,6 +56,9 @@ struct StageChooser<'a> {
     equal: HashMap<NodeNumber, Vec<BoxNumber>>,
     /// The ways through stages that are several levels high, by their first and last edge.
     ways: HashMap<[u32; 2], Vec<Vec<u32>>>,
+    /// By the edges over which messages enter and leave a stage: their ways in the phase before. What stays
+    /// where it was waits for one former message only.
+    before: HashMap<[NodeNumber; 2], Vec<usize>>,
     /// By cable and direction: the messages of this phase.
     used: Vec<u32>,
     widths: Vec<u32>,
@@ -82,6 +85,7 @@ impl<'a> StageChooser<'a> {
             is_stage: boxes.iter().map(|boxes| boxes.len() > 1).collect(),
             equal: HashMap::new(),
             ways: HashMap::new(),
+            before: HashMap::new(),
             used: vec![0; widths.len()],
             widths,
             first: paths.first,
@@ -135,7 +139,7 @@ impl<'a> StageChooser<'a> {
     fn phase(&mut self, number: usize, messages: &[Message]) -> Option<Vec<PathNumber>> {
         self.used.fill(0);
         let mut paths: Vec<EdgesOfPath> = Vec::with_capacity(messages.len());
-        let mut coloured: HashMap<NodeNumber, Vec<StagePart>> = HashMap::new();
+        let mut coloured: BTreeMap<NodeNumber, Vec<StagePart>> = BTreeMap::new();
         let mut pushed = Vec::new();
         for (message, m) in messages.iter().enumerate() {
             let path = EdgesOfPath::new(self.tree, *m);
@@ -148,7 +152,7 @@ impl<'a> StageChooser<'a> {
             }
         }
         for (stage, parts) in coloured {
-            self.colour(number, stage, &parts, &mut paths)?;
+            self.colour(stage, &parts, &mut paths)?;
         }
         self.push_aside(number, &pushed, &mut paths)?;
         Some(paths.iter().map(EdgesOfPath::number).collect())
@@ -183,42 +187,52 @@ impl<'a> StageChooser<'a> {
 
     fn colour(
         &mut self,
-        phase: usize,
         stage: NodeNumber,
         parts: &[StagePart],
         paths: &mut [EdgesOfPath],
     ) -> Option<()> {
         let slots = self.equal[&stage].clone();
-        let mut place: HashMap<u32, usize> = HashMap::new();
-        let mut ends = Vec::with_capacity(parts.len());
-        let mut degrees: Vec<[usize; 2]> = Vec::new();
+        let mut place: HashMap<NodeNumber, usize> = HashMap::new();
+        let mut waiting: BTreeMap<[NodeNumber; 2], Vec<StagePart>> = BTreeMap::new();
+        let mut degrees: HashMap<(NodeNumber, usize), usize> = HashMap::new();
         for part in parts {
             let edges = &paths[part.message].edges;
-            let both = [edges[part.from].edge, edges[part.from + 1].edge].map(|edge| {
+            let ends = [edges[part.from].edge / 2, edges[part.from + 1].edge / 2];
+            for (end, side) in ends.into_iter().zip(0..) {
                 let next = place.len();
-                *place.entry(edge / 2).or_insert(next)
-            });
-            degrees.resize(place.len(), [0; 2]);
-            degrees[both[0]][0] += 1;
-            degrees[both[1]][1] += 1;
-            ends.push(both);
+                place.entry(end).or_insert(next);
+                *degrees.entry((end, side)).or_default() += 1;
+            }
+            waiting.entry(ends).or_default().push(*part);
         }
-        if degrees.iter().flatten().any(|&degree| degree > slots.len()) {
+        if degrees.values().any(|&degree| degree > slots.len()) {
             return None;
         }
         let mut colours = EdgeColouring::new(place.len(), place.len(), slots.len());
-        let mut waiting: HashMap<[usize; 2], Vec<StagePart>> = HashMap::new();
-        for (&[left, right], part) in ends.iter().zip(parts) {
-            colours.add(left, right);
-            waiting.entry([left, right]).or_default().push(*part);
+        let mut rest = Vec::new();
+        for (ends, parts) in &waiting {
+            let [left, right] = ends.map(|end| place[&end]);
+            let before = self.before.get(ends).map_or(&[][..], Vec::as_slice);
+            let mut before = before.iter();
+            for _ in parts {
+                if !before.any(|&colour| colours.add_with(left, right, colour)) {
+                    rest.push([left, right]);
+                }
+            }
         }
+        rest.into_iter()
+            .for_each(|[left, right]| colours.add(left, right));
+        let node: HashMap<usize, NodeNumber> =
+            place.iter().map(|(&node, &at)| (at, node)).collect();
+        self.before.retain(|ends, _| !waiting.contains_key(ends));
         for left in 0..place.len() {
-            for colour in 0..slots.len() {
+            for (colour, &at) in slots.iter().enumerate() {
                 let Some(right) = colours.right_of(left, colour) else {
                     continue;
                 };
-                let part = waiting.get_mut(&[left, right]).and_then(Vec::pop)?;
-                let at = slots[(colour + phase) % slots.len()];
+                let ends = [node[&left], node[&right]];
+                let part = waiting.get_mut(&ends).and_then(Vec::pop)?;
+                self.before.entry(ends).or_default().push(colour);
                 for edge in &mut paths[part.message].edges[part.from..part.to] {
                     self.take_cable_to(at, edge)?;
                 }

@@ -2,16 +2,12 @@ use super::MessagePaths;
 use crate::alltoall::{self, AlltoallSchedule};
 use crate::json;
 use crate::message::Message;
-use crate::synchronization::SyncReduction;
 use crate::synchronization::scheme::SyncScheme;
 use crate::test_trees::topology;
 use crate::verify;
 use inventory::{BitsPerSec, Tree};
 use std::fmt::Write;
 use std::num::NonZeroU32;
-#[cfg(not(debug_assertions))]
-use std::time::Duration;
-use std::time::Instant;
 
 /// Leaves with hosts of 10G, and spines with so many cables of a rate to each leaf.
 fn leaf_spine(leaves: u32, hosts: u32, spines: u32, uplink: &str) -> Tree {
@@ -92,7 +88,7 @@ fn cables_of_any_rate_carry_what_they_can() {
 #[test]
 fn unequal_spines_and_stages_several_levels_high_have_paths() {
     let unequal = leaf_spine(4, 4, 2, "10G");
-    let mut members = unequal.named_members();
+    let mut members = unequal.members_named(|node| unequal.name(node));
     for edge in &mut members {
         edge.cables[0].1 = BitsPerSec(2 * edge.cables[0].1.0);
     }
@@ -177,25 +173,4 @@ fn a_plan_keeps_its_paths_in_json() {
     assert!(!plan.paths.is_empty());
     let read = json::read_alltoall(json::write_alltoall(&plan).as_bytes());
     assert_eq!(read, Ok(plan));
-}
-
-#[test]
-fn a_large_fabric_is_planned_and_verified_in_time() {
-    let tree = leaf_spine(32, 32, 16, "20G");
-    let began = Instant::now();
-    let plan = alltoall::plan_reduced(
-        &tree,
-        SyncScheme::credit(NonZeroU32::MIN),
-        SyncReduction::Chain,
-    );
-    let planned = began.elapsed();
-    assert_eq!(verify::alltoall(&tree, &plan), Ok(()));
-    let all = began.elapsed();
-    assert_eq!(plan.paths.len(), 1024 * 1023);
-    println!("planned in {planned:?}, verified in {:?}", all - planned);
-    #[cfg(not(debug_assertions))]
-    assert!(
-        all < Duration::from_secs(5),
-        "{all:?}: a second on an idle machine"
-    );
 }

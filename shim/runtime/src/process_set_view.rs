@@ -114,7 +114,8 @@ impl ProcessSetView {
         }
         let epoch = lean.number;
         let tree = |error| FollowError::Tree { epoch, error };
-        let whole = lean.topology.tree().map_err(tree)?;
+        // Connections take whichever way the hash of their ports gives.
+        let whole = lean.topology.tree().map_err(tree)?.with_members(&[]);
         let members = members(&whole, &lean.topology, hosts).map_err(tree)?;
         if let [(only, _)] = members.as_slice() {
             return Err(FollowError::OneHost(only.clone()));
