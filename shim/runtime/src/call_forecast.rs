@@ -308,7 +308,7 @@ fn size_class(block: u64) -> u8 {
         NOT_SERVED => u8::MAX,
         _ => {
             let power = block.ilog2();
-            let quarter = (u128::from(block) * 4 >> power) as u8 - 4;
+            let quarter = ((u128::from(block) * 4) >> power) as u8 - 4;
             (power as u8 * 4 + quarter)
                 .saturating_add(1)
                 .min(u8::MAX - 1)
