@@ -12,7 +12,7 @@
 //! neighbour on the level below are one stage.
 use crate::BitsPerSec;
 use crate::name_ranges::fold;
-use crate::tree::members::NamedMembers;
+use crate::tree::parallel_cables::NamedMembers;
 use crate::tree::{Tree, TreeCable, TreeError};
 use petgraph::unionfind::UnionFind;
 use std::cmp::Reverse;

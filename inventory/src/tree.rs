@@ -4,10 +4,10 @@
 //! Nodes are numbered: hosts `0..hosts()` in the given order, then switches. A *directed edge* is
 //! `2v` from node `v` up to its parent, `2v + 1` down from the parent to `v`. All planners and
 //! verifiers work on these numbers.
-pub mod members;
+pub mod parallel_cables;
 
 use crate::BitsPerSec;
-use members::TreeMembers;
+use parallel_cables::TreeMembers;
 use std::collections::HashMap;
 
 /// A node number: a host below [`Tree::hosts`], otherwise a switch.

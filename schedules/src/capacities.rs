@@ -21,7 +21,7 @@
 //! few phases cannot be cut finer, the unit is the candidate that comes closest.
 use crate::bound::loads;
 use inventory::BitsPerSec;
-use inventory::tree::members::MemberCable;
+use inventory::tree::parallel_cables::MemberCable;
 use inventory::tree::{EdgeNumber, NodeNumber, Tree};
 
 /// The slowest edge has at most this width, in messages.

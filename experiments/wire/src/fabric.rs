@@ -211,7 +211,7 @@ impl SimulatedFabric {
                     ([from, to].map(|node| tree.name(node)), 0)
                 }
                 Some(cable) => {
-                    let same = |other: &&inventory::tree::members::MemberCable| {
+                    let same = |other: &&inventory::tree::parallel_cables::MemberCable| {
                         [other.below, other.above] == [cable.below, cable.above]
                     };
                     let ends = if is_up {

@@ -12,7 +12,7 @@ use crate::capacities::EdgeCapacities;
 use crate::capacity::colour::EdgeColouring;
 use crate::message::Message;
 use crate::random::SplitMix64;
-use inventory::tree::members::{BoxNumber, MemberCable};
+use inventory::tree::parallel_cables::{BoxNumber, MemberCable};
 use inventory::tree::{NodeNumber, Tree};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
