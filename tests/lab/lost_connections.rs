@@ -12,7 +12,7 @@ use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 const HOSTS: [&str; 4] = ["n0", "n1", "n2", "n3"];
-const WAYS: (&str, &str) = ("HEDDLE_FORCE", "aapc,ring,relay,tcp");
+const WAYS: (&str, &str) = ("HEDDLE_FORCE", "aapc,relay,ring,tcp");
 const TABLE: &str =
     "add table ip lost; add chain ip lost in { type filter hook input priority 0; }";
 

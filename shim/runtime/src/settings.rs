@@ -174,7 +174,8 @@ impl RuntimeSettings {
 
 impl ForcedWays {
     /// `aapc` is a way of MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw, `lg` and `bundled` are of
-    /// MPI_Alltoall, `ring` and, with `tcp`, `rings` of MPI_Allgather and MPI_Allgatherv, `relay` of reductions and MPI_Bcast,
+    /// MPI_Alltoall, `ring` and, with `tcp`, `rings` of MPI_Allgather and MPI_Allgatherv, `relay` of reductions, MPI_Bcast and
+    /// MPI_Allgather,
     /// `native` of all; several are given with commas.
     /// With `tcp` among them, these ways go over the runtime's own connections.
     pub(crate) fn parse(text: &str) -> Option<ForcedWays> {
