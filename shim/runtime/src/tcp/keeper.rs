@@ -11,8 +11,8 @@ use std::time::Duration;
 
 /// The thread looks again after so long while something is to be mended,
 const PAUSE: Duration = Duration::from_millis(20);
-/// and after so long otherwise: it need not, as it is woken.
-const LONG: Duration = Duration::from_secs(3600);
+/// and after so long otherwise: it is woken when a connection breaks, but not when octets get lost.
+const SELDOM: Duration = Duration::from_secs(1);
 
 /// The connections of a rank: a call's while one is under way, else the thread's.
 #[derive(Debug)]
@@ -81,11 +81,9 @@ impl MeshKeeper {
         let mut events = [EpollEvent::empty(); 64];
         let mut is_busy = false;
         loop {
-            let happened = wait(&self.epoll, &mut events, if is_busy { PAUSE } else { LONG });
-            is_busy |= happened.is_ok_and(|events| !events.is_empty());
-            if is_busy {
-                is_busy = self.mend();
-            }
+            // An error leaves it to the calls.
+            let pause = if is_busy { PAUSE } else { SELDOM };
+            is_busy = wait(&self.epoll, &mut events, pause).is_ok() && self.mend();
         }
     }
 

@@ -379,6 +379,7 @@ impl TcpMesh {
     pub(super) fn mend_between_calls(&mut self) -> bool {
         // Tokens of calls to come are kept, and blocks are looked for when a call begins.
         let (mut ready, mut tokens) = (Vec::new(), Vec::new());
+        self.look_for_losses();
         if self.mend(true, &mut ready, &mut tokens).is_err() {
             // The next call finds what is wrong.
             return false;
@@ -394,6 +395,22 @@ impl TcpMesh {
             }
         }
         is_busy
+    }
+
+    /// Between calls nobody is asked. But what was sent may be sent in vain.
+    fn look_for_losses(&mut self) {
+        self.mending.looked = Instant::now();
+        for peer in self.peers.iter_mut().flatten() {
+            for link in [&mut peer.out, &mut peer.back] {
+                let awaited = link.stream().filter(|_| !link.sent.is_empty());
+                // If the kernel does not say, the next call finds out.
+                if awaited.is_some_and(|stream| socket::is_silent(stream, u8::MAX).unwrap_or(false))
+                {
+                    let problem = "what was sent does not come";
+                    link.breaks(io::Error::new(io::ErrorKind::TimedOut, problem));
+                }
+            }
+        }
     }
 
     /// The call is over: nobody is asked until the next one lasts.

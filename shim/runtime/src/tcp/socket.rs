@@ -16,6 +16,8 @@ const SIOCOUTQNSD: libc::Ioctl = 0x894B;
 
 /// Octets that were sent again so often, without an answer for so many milliseconds, are lost.
 const SENT_AGAIN: u8 = 3;
+/// Octets that the kernel sent so often again, at intervals from 0.2 s on that double, do not come.
+const SENT_IN_VAIN: u8 = 4;
 const LOST: u32 = 1500;
 
 /// The queue that tokens and acknowledgements go to before data: the highest priority that needs no
@@ -97,7 +99,9 @@ pub(super) fn sent_again(stream: &TcpStream) -> io::Result<u32> {
 pub(super) fn is_silent(stream: &TcpStream, probes: u8) -> io::Result<bool> {
     let info = info(stream)?;
     let since = info.tcpi_last_ack_recv.min(info.tcpi_last_data_recv);
-    let is_lost = info.tcpi_retransmits >= SENT_AGAIN && since >= LOST;
+    // Where only long packets get lost, what the other end asks still comes.
+    let is_lost = info.tcpi_retransmits >= SENT_AGAIN && since >= LOST
+        || info.tcpi_retransmits >= SENT_IN_VAIN;
     Ok(is_lost || info.tcpi_probes >= probes)
 }
 
