@@ -94,10 +94,13 @@ fn name(
 /// Gives the networks on the cards of others the hosts with an address there. Those of less than two hosts
 /// are left out; where one network is left, there are not several.
 pub(crate) fn add_hosts(networks: &mut Vec<Network>) {
-    for network in networks.iter_mut().filter(|n| n.hosts.is_empty()) {
-        network.hosts = network.addresses.keys().cloned().collect();
-    }
-    networks.retain(|network| network.hosts.len() > 1);
+    networks.retain_mut(|network| {
+        let has_own_cards = !network.hosts.is_empty();
+        if !has_own_cards {
+            network.hosts = network.addresses.keys().cloned().collect();
+        }
+        has_own_cards || network.hosts.len() > 1
+    });
     if networks.len() < 2 {
         networks.clear();
     }
