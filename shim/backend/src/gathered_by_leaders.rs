@@ -11,11 +11,8 @@ use crate::octets::{self, octets_of};
 use crate::pending_collective::PendingCollective;
 use crate::private_comm::PrivateComm;
 use crate::relayed::{self, RelayRing};
+use crate::relayed_by_leaders::LEADER;
 use runtime::host_leaders::HostLeaders;
-use std::ffi::c_int;
-
-/// The rank of a leader among those of its host: it is the lowest.
-const LEADER: c_int = 0;
 
 /// `on_host` has the ranks of this host; `ring` is the leaders', for a leader.
 ///

@@ -14,7 +14,7 @@ use runtime::host_leaders::HostLeaders;
 use std::ffi::c_int;
 
 /// The rank of a leader among those of its host: it is the lowest.
-const LEADER: c_int = 0;
+pub(crate) const LEADER: c_int = 0;
 
 /// `on_host` has the ranks of this host; `ring` is the leaders', for a leader.
 ///
