@@ -71,7 +71,7 @@ test-packages:
 	CLEAN_ROOT=$(abspath $(TARGET)/clean-root) $(CARGO) test --locked --test all packages:: -- --nocapture
 
 test-many:
-	$(CARGO) test --locked --release -p inventory -p infer -p fleet -p cabling -p mapping -p schedules -p selection
+	$(CARGO) test --locked --release -p inventory -p infer -p fleet -p cabling -p mapping -p schedules -p policy -p simulation -p forecast
 
 stress:
 	@scripts/need-root "make stress"

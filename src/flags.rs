@@ -2,7 +2,7 @@
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use inventory::Mpi;
 use inventory::name_ranges;
-use selection::decision_table::Collective;
+use policy::decision_table::Collective;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 

@@ -166,7 +166,7 @@ fn publish(dir: &Path, store: &EpochStore, wanted: EpochOutline) -> anyhow::Resu
     let EpochOutline {
         topology, network, ..
     } = wanted;
-    let evidence = WayEvidence { tuning, learned };
+    let evidence = WayEvidence::new(tuning, learned, forecast::tuning::table);
     let number = store.next()?;
     let epoch = VerifiedEpoch::plan(number, agent::now(), topology, network, evidence)?;
     store.publish(&epoch)?;

@@ -7,12 +7,12 @@ use crate::output::{TextFormat, print, time};
 use crate::schedule::tree_of;
 use crate::{CommandOutcome, flags};
 use anyhow::Context;
+use forecast::predict::{self, AlgorithmComparison};
 use inventory::{Bytes, Mpi, Tree, counted};
 use schedules::lg::ClusterPartition;
 use schedules::synchronization::scheme::SyncMechanism;
-use selection::predict::{self, AlgorithmComparison};
-use selection::simulate::SimulationModel;
 use serde_json::json;
+use simulation::SimulationModel;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 

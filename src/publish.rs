@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         );
     } else {
         let number = store.next()?;
-        let evidence = WayEvidence { tuning, learned };
+        let evidence = WayEvidence::new(tuning, learned, forecast::tuning::table);
         let verified =
             VerifiedEpoch::plan(number, agent::now(), file.clone(), stated(&file), evidence)
                 .with_context(|| name.clone())?;

@@ -10,20 +10,21 @@ use crate::{CommandOutcome, flags};
 use anyhow::{Context, ensure};
 use controller::history;
 use controller::publish::KEEP;
-use directory::epoch::Epoch;
-use directory::epoch::VerifiedEpoch;
+use directory::epoch::{Epoch, VerifiedEpoch, WayEvidence};
 use directory::publishing::{self, EpochStore, PublishError};
 use directory::reading;
 use drawing::tuning_page;
+use forecast::calibration::CallCalibration;
+use forecast::tuning::pairs::CallPairs;
+use forecast::tuning::session::{LaunchedJob, TuningSession, contenders, promising};
+use forecast::tuning::{self, algorithms};
 use inventory::unreadable::UnreadableFile;
 use inventory::{Bytes, Mpi, TopologyFile, Tree, counted};
 use job::{ComparedCalls, JobLauncher};
-use selection::calibration::CallCalibration;
-use selection::decision_table::{DataCarrier, Way};
-use selection::tuning::comparison::TunedComparison;
-use selection::tuning::pairs::CallPairs;
-use selection::tuning::session::{LaunchedJob, TuningSession, contenders, promising};
-use selection::tuning::{TuningRun, TuningRuns, algorithms};
+use policy::decision_table::{DataCarrier, Way};
+use policy::learned::LearnedFigures;
+use policy::measurements::comparison::TunedComparison;
+use policy::measurements::{TuningRun, TuningRuns};
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -146,7 +147,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let tree = network.tree()?;
     let mut run = measure(args, &launcher, epoch.number, &network, &tree)?;
     run.trials = directory.of(&launcher, &epoch, &run, args.rounds)?;
-    let table = TuningRuns::default().with(run.clone()).table(&tree);
+    let table = tuning::table(&TuningRuns::default().with(run.clone()), &tree);
     let tuning = reading::measurements(&dir).unwrap_or_default().with(run);
     let run = tuning.runs.last().context("the run just added")?;
     print(&report::text(run, &table))?;
@@ -321,6 +322,11 @@ fn compare(
 
 /// Makes an epoch of the measurements, or leaves that to a running controller. Gives a line that
 /// says which.
+/// Measurements alone.
+fn measured(tuning: TuningRuns) -> WayEvidence {
+    WayEvidence::new(tuning, LearnedFigures::default(), tuning::table)
+}
+
 fn next_epoch(dir: &Path, tuning: TuningRuns) -> anyhow::Result<String> {
     let store = match EpochStore::open(dir, KEEP) {
         Err(PublishError::Locked { holder, .. }) => {
@@ -336,7 +342,7 @@ fn next_epoch(dir: &Path, tuning: TuningRuns) -> anyhow::Result<String> {
         agent::now(),
         current.topology,
         current.network,
-        tuning,
+        measured(tuning),
     )?;
     let pointer = store.publish(&verified)?;
     Ok(format!(

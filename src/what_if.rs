@@ -6,12 +6,12 @@ use crate::predict::ways::calibration;
 use anyhow::Context;
 use controller::plan::stated;
 use drawing::network::{NetworkMoment, compared as side_by_side};
-use inventory::{BitsPerSec, Bytes, TopologyFile, counted, name_ranges};
-use selection::calibration::CalibratedTime;
-use selection::what_if::{
+use forecast::calibration::CalibratedTime;
+use forecast::what_if::{
     CablingAdvice, CablingChange, NetworkOutlook, OverTcpOutlook, advice, matches_spanning_tree,
     outlook,
 };
+use inventory::{BitsPerSec, Bytes, TopologyFile, counted, name_ranges};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::path::PathBuf;

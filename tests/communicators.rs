@@ -5,7 +5,7 @@ use crate::common::epochs::{BUNDLED, FORCED, OVER_TCP, TREE, records, shared, wa
 use crate::common::job::{BOTH, TestJob, compiled};
 use crate::common::runtime::lib;
 use crate::common::same_bytes::same_bytes;
-use selection::decision_table::Way;
+use policy::decision_table::Way;
 use std::path::Path;
 
 /// Placements of ranks: the ranks of a host far from each other, and one host with most of the

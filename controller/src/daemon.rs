@@ -51,9 +51,9 @@ use measurements::MeasurementWatcher;
 use measuring::{MappedWriter, MeasuringProgress};
 pub use memory::give_memory_back;
 use pace::TickPace;
+use policy::learned::LearnedFigures;
 use poller::SwitchPollers;
 use process::{DaemonSignals, all_files, log_api};
-use selection::learned::LearnedFigures;
 use stall::StallNotice;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -458,7 +458,7 @@ impl ControllerDaemon {
             let reading = spawn_blocking(move || measurements_for_next(&dir).0);
             let tuning = stall.wait(&events, reading).await.unwrap_or_default();
             let plan = spawn_blocking(move || {
-                let evidence = WayEvidence { tuning, learned };
+                let evidence = WayEvidence::new(tuning, learned, forecast::tuning::table);
                 VerifiedEpoch::plan(number, at, file, network, evidence)
                     .map(Box::new)
                     .map_err(|e| e.to_string())

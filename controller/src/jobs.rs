@@ -210,8 +210,8 @@ fn point(at: Millis, before: &[CallTotal], record: &JobRecord) -> Option<JobPoin
 pub(crate) mod tests {
     use super::*;
     use directory::job_record::RecordedName;
-    use selection::decision_table::{Collective, Mpi};
-    use selection::learned::RankLayout;
+    use policy::decision_table::{Collective, Mpi};
+    use policy::learned::RankLayout;
 
     pub(crate) fn record(id: &str, epoch: u64, calls: u64, seconds: f64) -> JobRecord {
         let call = CallTotal {

@@ -13,7 +13,7 @@ use inventory::device_view::same_but_moments;
 use inventory::host_report::HostReport;
 use inventory::observation::{DeviceFact, DevicePulse};
 use inventory::{Millis, sanitize, unreadable};
-use selection::learned::RankLayout;
+use policy::learned::RankLayout;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};

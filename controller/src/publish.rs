@@ -1,8 +1,8 @@
 //! Rules for publishing: the number of epochs kept, and the evidence for the ways in the next one.
 use directory::epoch::Epoch;
 use directory::reading::{current_epoch, learned, measurements};
-use selection::learned::LearnedFigures;
-use selection::tuning::TuningRuns;
+use policy::learned::LearnedFigures;
+use policy::measurements::TuningRuns;
 use std::io;
 use std::path::Path;
 

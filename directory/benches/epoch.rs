@@ -5,11 +5,10 @@
 //! tree, both collectives as they are published, the verifier, the bytes of all files with their
 //! digests.
 use criterion::{Criterion, criterion_group, criterion_main};
-use directory::epoch::Epoch;
+use directory::epoch::{Epoch, WayEvidence};
 use directory::pointer::EpochPointer;
 use inventory::{Millis, Topology, TopologyFile};
 use schedules::allgather;
-use selection::tuning::TuningRuns;
 use std::fmt::Write;
 use std::hint::black_box;
 use std::time::Duration;
@@ -42,7 +41,7 @@ fn epochs(c: &mut Criterion) {
             Millis(1),
             topology.clone(),
             Topology::default(),
-            TuningRuns::default(),
+            WayEvidence::default(),
         )
         .unwrap()
     };

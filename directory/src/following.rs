@@ -9,7 +9,7 @@ use crate::layout::{CURRENT, LEARNED, limit};
 use crate::pointer::EpochPointer;
 use crate::reading::{learned, reader};
 use inventory::unreadable;
-use selection::learned::LearnedWays;
+use policy::learned::LearnedWays;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -143,13 +143,12 @@ impl LearnedFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::epoch::Epoch;
+    use crate::epoch::{Epoch, WayEvidence};
     use crate::publishing::EpochStore;
     use inventory::{Bytes, Millis, Topology, TopologyFile};
-    use selection::decision_table::{Collective, Mpi};
-    use selection::learned::figures::JobLesson;
-    use selection::learned::{LearnedFigures, LearnedPlace, LearnedTiming, RecordedTiming};
-    use selection::tuning::TuningRuns;
+    use policy::decision_table::{Collective, Mpi};
+    use policy::learned::figures::JobLesson;
+    use policy::learned::{LearnedFigures, LearnedPlace, LearnedTiming, RecordedTiming};
     use std::fs;
 
     const TREE: &str = "switches: [s]\nhosts: {a: {switch: s}, b: {switch: s}}\n";
@@ -162,7 +161,7 @@ mod tests {
             Millis(0),
             topology,
             Topology::default(),
-            TuningRuns::default(),
+            WayEvidence::default(),
         )
         .unwrap();
         let files = epoch.files();

@@ -1,6 +1,6 @@
 //! The names of files and folders in the shared directory, and the longest length of each file.
-use selection::learned::figures;
-use selection::tuning;
+use policy::learned::figures;
+use policy::measurements;
 
 /// The version of an epoch's files. Another one means that older readers cannot use them.
 pub const EPOCH_FORMAT: u32 = 1;
@@ -49,7 +49,7 @@ const LIMITS: [(&str, u64); 12] = [
     (ALLTOALL, 256 << 20),
     (ALLGATHER, 8 << 20),
     (TABLE, 256 << 10),
-    (TUNING, tuning::MOST_BYTES),
+    (TUNING, measurements::MOST_BYTES),
     (LEARNED, figures::MOST_BYTES),
     (MAPPED, 4 << 20),
     (ROLLBACK, 256),

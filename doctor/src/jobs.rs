@@ -7,10 +7,10 @@ use directory::job_record::{JobRecord, reading};
 use directory::reading::{current_epoch, learned};
 use inventory::unreadable::UnreadableFile;
 use inventory::{TopologyFile, counted};
+use policy::decision_table::{Collective, DecisionEntry, Mpi};
+use policy::learned::LearnedFigures;
+use policy::measurements::TuningRun;
 use schedules::lg::ClusterPartition;
-use selection::decision_table::{Collective, DecisionEntry, Mpi};
-use selection::learned::LearnedFigures;
-use selection::tuning::TuningRun;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -388,7 +388,7 @@ fn table(findings: &mut JobFindings, epoch: &Epoch, mpi: Mpi, figures: &LearnedF
         findings.note("", &jobs);
     }
     let mut table = epoch
-        .table_with(figures)
+        .table_with(figures, forecast::tuning::table)
         .unwrap_or_else(|_| epoch.schedules.table.clone())
         .for_mpi(mpi);
     if !has_all_addresses(&epoch.topology) {
@@ -428,7 +428,7 @@ fn measured(epoch: &Epoch, run: &TuningRun) -> String {
     let grounds = epoch
         .topology
         .tree()
-        .map(|tree| run.grounds(&tree).to_string())
+        .map(|tree| forecast::tuning::grounds(run, &tree).to_string())
         .unwrap_or_default();
     format!(
         "{grounds}: {}, {}, epoch {}, {}",
@@ -444,7 +444,7 @@ mod tests {
     use super::*;
     use directory::epoch::WayEvidence;
     use inventory::{Millis, Topology};
-    use selection::decision_table::DataCarrier;
+    use policy::decision_table::DataCarrier;
 
     /// The findings about four slow hosts, of which the last has this setting, too.
     fn found(setting: &str) -> JobFindings {

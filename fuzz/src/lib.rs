@@ -3,21 +3,21 @@
 //!
 //! The fuzz targets call these functions. The tests of `directory` (directory/tests/readers.rs)
 //! call them, too, with slightly mutated valid inputs.
-use directory::epoch::{Epoch, LeanEpoch};
+use directory::epoch::{Epoch, LeanEpoch, WayEvidence};
 use directory::job_record::{JobRecord, reading};
 use directory::pointer::EpochPointer;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use inventory::{Bytes, Millis, Topology, TopologyFile, Tree};
+use policy::decision_table::{Collective, DecisionTable, Mpi, Way};
+use policy::learned::figures::JobLesson;
+use policy::learned::{LearnedFigures, LearnedPlace, LearnedTiming, RecordedTiming};
+use policy::measurements::TuningRuns;
 use schedules::alltoall::AlltoallSchedule;
 use schedules::json::{self, Schedule};
 use schedules::lg::{self, ClusterPartition};
 use schedules::{allgather, verify};
-use selection::decision_table::{Collective, DecisionTable, Mpi, Way};
-use selection::learned::figures::JobLesson;
-use selection::learned::{LearnedFigures, LearnedPlace, LearnedTiming, RecordedTiming};
-use selection::tuning::TuningRuns;
-use selection::watched::{BlockArrivals, judge};
+use simulation::watched::{BlockArrivals, judge};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::LazyLock;
@@ -50,7 +50,7 @@ static EPOCH: LazyLock<Epoch> = LazyLock::new(|| {
         Millis(1),
         topology,
         Topology::default(),
-        TuningRuns::default(),
+        WayEvidence::default(),
     )
     .expect("a tree")
 });
@@ -208,7 +208,7 @@ fn tree() -> Tree {
 /// A decision table, or the measurements from which one follows.
 pub fn table(bytes: &[u8]) {
     if let Ok(tuning) = TuningRuns::from_json(bytes) {
-        assert_eq!(tuning.table(&tree()).check(), Ok(()));
+        assert_eq!(forecast::tuning::table(&tuning, &tree()).check(), Ok(()));
         assert_eq!(
             TuningRuns::from_json(tuning.to_json().as_bytes()),
             Ok(tuning)
@@ -331,7 +331,7 @@ pub fn topology(bytes: &[u8]) {
                 Millis(1),
                 file,
                 Topology::default(),
-                TuningRuns::default(),
+                WayEvidence::default(),
             )
             .expect("the verifier passes what is planned");
         }

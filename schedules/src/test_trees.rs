@@ -1,4 +1,4 @@
-//! Trees for the tests of this crate, of `selection` and of `directory`.
+//! Trees for the tests of this crate, of `policy`, `simulation`, `forecast` and of `directory`.
 use inventory::{TopologyFile, Tree};
 use proptest::prelude::*;
 use std::fmt::Write;

@@ -6,10 +6,10 @@ use crate::CommandOutcome;
 use crate::output::{print, time};
 use anyhow::Context;
 use directory::epoch::Epoch;
+use forecast::tuning::pairs::{self, PromiseCheck};
 use inventory::Bytes;
-use selection::decision_table::DecisionTable;
-use selection::tuning::comparison::{ComparisonVerdict, MARGIN, TunedComparison};
-use selection::tuning::pairs::{self, PromiseCheck};
+use policy::decision_table::DecisionTable;
+use policy::measurements::comparison::{ComparisonVerdict, MARGIN, TunedComparison};
 
 pub(super) fn run(
     args: &Args,
@@ -101,7 +101,7 @@ fn word(verdict: ComparisonVerdict) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use selection::decision_table::Collective;
+    use policy::decision_table::Collective;
 
     fn compared(ratio: f64) -> TunedComparison {
         let pairs: Vec<(f64, f64)> = (1..6)

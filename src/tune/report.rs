@@ -1,9 +1,10 @@
 //! The report of `heddle tune`: measurements and decisions, for people.
 use crate::output::time;
+use forecast::tuning::algorithms;
 use inventory::counted;
-use selection::decision_table::{Collective, DecisionEntry, DecisionTable, Way};
-use selection::noise;
-use selection::tuning::{CallTiming, MEASURED, TuningRun, algorithms};
+use policy::decision_table::{Collective, DecisionEntry, DecisionTable, Way};
+use policy::measurements::{CallTiming, MEASURED, TuningRun};
+use policy::noise;
 use std::fmt::Write as _;
 
 /// The medians at each size, the table, and better choices among the library's own algorithms.
@@ -173,9 +174,9 @@ mod tests {
     use super::*;
     use inventory::Mpi;
     use inventory::{Bytes, Millis, TopologyFile};
-    use selection::tuning::comparison::TunedComparison;
-    use selection::tuning::confirm::WayTrial;
-    use selection::tuning::{LibraryTiming, MeasuredPlace, TuningRuns, WayTiming};
+    use policy::measurements::WayTrial;
+    use policy::measurements::comparison::TunedComparison;
+    use policy::measurements::{LibraryTiming, MeasuredPlace, TuningRuns, WayTiming};
 
     const SIZES: [u64; 3] = [1 << 10, 16 << 10, 256 << 10];
 
@@ -266,7 +267,7 @@ mod tests {
                     n1: {switch: s0}, n2: {switch: s1}, n3: {switch: s1}}";
         let tree = TopologyFile::parse("t", file).unwrap().tree().unwrap();
         let tuning = TuningRuns::default().with(run(&tree));
-        let found = text(&tuning.runs[0], &tuning.table(&tree));
+        let found = text(&tuning.runs[0], &forecast::tuning::table(&tuning, &tree));
         let golden = include_str!("../../tests/golden/tune/report.txt");
         assert!(
             found == golden,
@@ -281,7 +282,11 @@ mod tests {
         let tree = TopologyFile::parse("t", file).unwrap().tree().unwrap();
         let mut tuning = TuningRuns::default().with(run(&tree));
         tuning.runs[0].library = "Open MPI <script>".to_owned();
-        let page = drawing::tuning_page::html(&tuning.runs[0], &tuning.table(&tree), "2026-01-01");
+        let page = drawing::tuning_page::html(
+            &tuning.runs[0],
+            &forecast::tuning::table(&tuning, &tree),
+            "2026-01-01",
+        );
         if let Some(path) = std::env::var_os("TUNING_PAGE") {
             std::fs::write(path, &page).unwrap();
         }

@@ -4,9 +4,9 @@ use super::job::{ComparedCalls, JobLauncher};
 use anyhow::Context;
 use directory::epoch::{Epoch, VerifiedEpoch};
 use directory::publishing::EpochStore;
+use forecast::tuning::confirm;
 use inventory::Bytes;
-use selection::tuning::confirm::{self, WayTrial};
-use selection::tuning::{TuningRun, TuningRuns};
+use policy::measurements::{TuningRun, TuningRuns, WayTrial};
 use std::path::PathBuf;
 
 /// The largest number of pairs of calls for each round of turns; it takes fewer as soon as it is
@@ -53,7 +53,7 @@ impl TrialDirectory {
             agent::now(),
             epoch.topology.clone(),
             epoch.network.clone(),
-            tuning,
+            super::measured(tuning),
         )?;
         let schedules = verified.epoch().schedules_of(run.network.as_deref());
         let schedules = schedules.context("the network that was measured")?;

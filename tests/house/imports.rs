@@ -8,7 +8,8 @@ const BACKEND: &[&str] = &[
     "presence",
     "runtime",
     "schedules",
-    "selection",
+    "policy",
+    "simulation",
     "inventory",
     "directory",
 ];
@@ -20,14 +21,19 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("cabling", &["inventory"]),
     ("mapping", &[]),
     ("schedules", &["inventory"]),
-    ("selection", &["inventory", "schedules"]),
-    ("trace", &["inventory", "schedules", "selection"]),
-    ("drawing", &["inventory", "schedules", "selection", "trace"]),
-    ("directory", &["inventory", "schedules", "selection"]),
+    ("policy", &["inventory", "schedules"]),
+    ("simulation", &["inventory", "schedules"]),
+    (
+        "forecast",
+        &["inventory", "schedules", "policy", "simulation"],
+    ),
+    ("trace", &["inventory", "schedules", "policy"]),
+    ("drawing", &["inventory", "schedules", "policy", "trace"]),
+    ("directory", &["inventory", "schedules", "policy"]),
     ("tls", &["inventory"]),
     ("flows", &["inventory", "mapping"]),
     ("agent", &["inventory", "flows", "tls"]),
-    ("api", &["inventory", "directory", "selection"]),
+    ("api", &["inventory", "directory", "policy"]),
     (
         "controller",
         &[
@@ -35,7 +41,9 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "inventory",
             "infer",
             "schedules",
-            "selection",
+            "policy",
+            "simulation",
+            "forecast",
             "drawing",
             "agent",
             "directory",
@@ -43,10 +51,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "mapping",
         ],
     ),
-    (
-        "tui",
-        &["api", "inventory", "selection", "directory", "tls"],
-    ),
+    ("tui", &["api", "inventory", "policy", "directory", "tls"]),
     ("lab", &["inventory"]),
     ("idle", &[]),
     ("fleet", &["inventory"]),
@@ -56,7 +61,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "api",
             "inventory",
             "cabling",
-            "selection",
+            "policy",
             "directory",
             "controller",
             "lab",
@@ -67,7 +72,8 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         &[
             "inventory",
             "schedules",
-            "selection",
+            "policy",
+            "forecast",
             "directory",
             "controller",
         ],
@@ -80,7 +86,8 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         "runtime",
         &[
             "schedules",
-            "selection",
+            "policy",
+            "simulation",
             "trace",
             "inventory",
             "directory",
@@ -95,7 +102,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("map", &["flows", "inventory", "mapping"]),
     (
         "experiments",
-        &["drawing", "inventory", "schedules", "selection"],
+        &["drawing", "inventory", "schedules", "policy", "forecast"],
     ),
     (
         "heddle",
@@ -104,7 +111,9 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "infer",
             "cabling",
             "schedules",
-            "selection",
+            "policy",
+            "simulation",
+            "forecast",
             "trace",
             "drawing",
             "agent",
@@ -173,44 +182,59 @@ fn crates_import_only_what_the_table_allows() {
     }
 }
 
+/// The packages that a package depends on, at any depth.
+fn reached(metadata: &cargo_metadata::Metadata, package: &str) -> BTreeSet<String> {
+    let resolve = metadata.resolve.as_ref().expect("a resolved graph");
+    let members = metadata.workspace_packages();
+    let start = members.iter().find(|p| p.name == package).expect(package);
+    let (mut seen, mut todo) = (BTreeSet::new(), vec![&start.id]);
+    while let Some(id) = todo.pop() {
+        let node = resolve.nodes.iter().find(|n| n.id == *id).expect("a node");
+        for dep in node
+            .deps
+            .iter()
+            .filter(|d| d.dep_kinds.iter().any(|k| k.kind == DependencyKind::Normal))
+        {
+            if seen.insert(metadata[&dep.pkg].name.to_string()) {
+                todo.push(&dep.pkg);
+            }
+        }
+    }
+    seen
+}
+
 #[test]
 fn pure_crates_cannot_reach_io() {
     let metadata = metadata();
-    let resolve = metadata.resolve.as_ref().expect("a resolved graph");
-    let name = |id: &cargo_metadata::PackageId| metadata[id].name.to_string();
     for pure in [
         "inventory",
         "infer",
         "cabling",
         "mapping",
         "schedules",
-        "selection",
+        "policy",
+        "simulation",
+        "forecast",
         "trace",
         "drawing",
         "wire",
     ] {
-        let start = metadata
-            .workspace_packages()
-            .into_iter()
-            .find(|p| p.name == pure)
-            .expect(pure)
-            .id
-            .clone();
-        let (mut seen, mut todo) = (BTreeSet::new(), vec![start]);
-        while let Some(id) = todo.pop() {
-            let node = resolve.nodes.iter().find(|n| n.id == id).expect("a node");
-            for dep in node
-                .deps
-                .iter()
-                .filter(|d| d.dep_kinds.iter().any(|k| k.kind == DependencyKind::Normal))
-            {
-                if seen.insert(dep.pkg.clone()) {
-                    todo.push(dep.pkg.clone());
-                }
-            }
-        }
-        let reached: BTreeSet<String> = seen.iter().map(name).collect();
+        let reached = reached(&metadata, pure);
         let bad: Vec<&&str> = NO_IO.iter().filter(|n| reached.contains(**n)).collect();
         assert!(bad.is_empty(), "{pure} is pure, yet reaches {bad:?}");
+    }
+}
+
+/// The library that jobs preload, and what reads and writes for it, stay small.
+#[test]
+fn no_job_preloads_forecasts() {
+    let metadata = metadata();
+    for preloaded in ["runtime", "helper", "openmpi", "mpich", "abi"] {
+        let reached = reached(&metadata, preloaded);
+        assert!(reached.contains("policy"), "{preloaded} decides by policy");
+        assert!(
+            !reached.contains("forecast"),
+            "{preloaded} is preloaded, yet reaches forecast"
+        );
     }
 }

@@ -4,7 +4,7 @@ use crate::common::epochs::{records, shared, slow_trunks, ways};
 use crate::common::job::{BOTH, TestJob, compiled};
 use crate::common::runtime::lib;
 use crate::common::same_bytes::{same_bytes, same_bytes_on};
-use selection::decision_table::Way;
+use policy::decision_table::Way;
 
 #[test]
 fn every_datatype_gives_the_same_bytes() {

@@ -2,7 +2,7 @@
 use directory::job_record::JobRecord;
 use inventory::Millis;
 use inventory::{Mpi, MpiRoutines};
-use selection::learned::RankLayout;
+use policy::learned::RankLayout;
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;

@@ -4,7 +4,7 @@
 use api::{JobPoint, JobStatus, Snapshot};
 use directory::job_record::{BoundShare, CallTotal, JobRecord, RecordedName};
 use inventory::Millis;
-use selection::decision_table::Collective;
+use policy::decision_table::Collective;
 use std::collections::HashMap;
 
 /// The readings that are kept for each collective.

@@ -70,8 +70,8 @@ fn digest(record: &JobRecord) -> u64 {
 mod tests {
     use super::*;
     use crate::jobs::tests::record;
-    use selection::decision_table::{Collective, Way};
-    use selection::learned::{LearnedTiming, RecordedTiming};
+    use policy::decision_table::{Collective, Way};
+    use policy::learned::{LearnedTiming, RecordedTiming};
 
     fn taught(id: &str, user: &str, mean_ns: u64) -> JobRecord {
         let timing = LearnedTiming {

@@ -3,7 +3,7 @@ use super::stall::StallNotice;
 use crate::engine::{ControllerEvent, StalledWork, TroubleArea};
 use directory::layout::TUNING;
 use directory::reading;
-use selection::tuning::TuningRuns;
+use policy::measurements::TuningRuns;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use tokio::sync::mpsc::Sender;
@@ -83,7 +83,7 @@ impl MeasurementWatcher {
 }
 
 fn what(tuning: &TuningRuns) -> String {
-    let of = |run: &selection::tuning::TuningRun| {
+    let of = |run: &policy::measurements::TuningRun| {
         format!("measured {} with {} ranks", run.mpi, run.place.hosts.len())
     };
     match tuning.runs.iter().map(of).collect::<Vec<_>>() {

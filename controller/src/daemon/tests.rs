@@ -1,7 +1,6 @@
 //! The daemon's plans and failures. There are no switches.
 use super::*;
 use inventory::{Millis, Topology, TopologyFile};
-use selection::tuning::TuningRuns;
 
 fn daemon(dir: &Path) -> ControllerDaemon {
     let text = "switches: {s0: {address: 127.0.0.1}}\nsnmp: \
@@ -58,7 +57,7 @@ fn planned(ticket: u64) -> FinishedWork {
                 Millis(5),
                 file,
                 Topology::default(),
-                TuningRuns::default(),
+                WayEvidence::default(),
             )
             .unwrap(),
         )),

@@ -8,7 +8,7 @@ use inventory::alarm::AlarmSubject;
 use inventory::alarm::causes::{AlarmCause, AlarmOrigin, CausalAlarm};
 use inventory::alarm::code::AlarmCode;
 use inventory::{Mac, Millis};
-use selection::watched::SuspectedMove;
+use simulation::watched::SuspectedMove;
 use std::fmt;
 use std::time::Duration;
 

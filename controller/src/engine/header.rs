@@ -10,7 +10,7 @@ use inventory::device_view::DeviceViews;
 use inventory::inventory_file::Inventory;
 use inventory::mapped_place::MappedPlaces;
 use inventory::units::milliseconds;
-use selection::learned::LearnedFigures;
+use policy::learned::LearnedFigures;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::net::IpAddr;

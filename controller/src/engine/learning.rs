@@ -7,10 +7,10 @@
 use super::{ControllerEffect, ControllerEngine, TroubleArea};
 use directory::job_record::JobRecord;
 use inventory::{Bytes, Millis, TopologyFile, Tree};
+use policy::decision_table::Collective;
+use policy::learned::figures::{JobLesson, LessonNews, job_digest};
+use policy::learned::{LearnedFigures, LearnedPlace, LearnedTiming, RecordedTiming};
 use schedules::bound;
-use selection::decision_table::Collective;
-use selection::learned::figures::{JobLesson, LessonNews, job_digest};
-use selection::learned::{LearnedFigures, LearnedPlace, LearnedTiming, RecordedTiming};
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -5,8 +5,8 @@
 use super::alarms::ControllerAlarm;
 use directory::job_record::JobRecord;
 use inventory::{Millis, Tree};
-use selection::learned::place::host_numbers;
-use selection::shown_rates::{FasterLink, RecordedFastCall, and_more, faster_links};
+use policy::learned::place::host_numbers;
+use policy::shown_rates::{FasterLink, RecordedFastCall, and_more, faster_links};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::time::Duration;

@@ -3,9 +3,9 @@ use super::network_schedules;
 use crate::layout::{EPOCH_FORMAT, LEARNED, MANIFEST, NETWORK, NETWORKS, TUNING, limit};
 use crate::pointer::{EpochPointer, Sha256Digest, shortened};
 use inventory::{Millis, Topology, TopologyFile};
-use selection::decision_table::DecisionTable;
-use selection::learned::LearnedFigures;
-use selection::tuning::TuningRuns;
+use policy::decision_table::DecisionTable;
+use policy::learned::LearnedFigures;
+use policy::measurements::TuningRuns;
 use serde::{Deserialize, Serialize};
 use std::io;
 

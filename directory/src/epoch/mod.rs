@@ -36,13 +36,13 @@ use inventory::tree::TreeError;
 use inventory::{Millis, Topology, TopologyFile, Tree};
 pub use network_schedules::NetworkSchedules;
 pub use outline::EpochOutline;
+use policy::decision_table::{DecisionTable, Mpi};
+use policy::learned::{LearnedFigures, LearnedPlace, LearnedWays};
+use policy::measurements::TuningRuns;
 use schedules::alltoall::AlltoallAlgorithm;
 use schedules::bound::{self, PhaseBound};
 use schedules::json;
 use schedules::verify::ScheduleViolation;
-use selection::decision_table::{DecisionTable, Mpi};
-use selection::learned::{LearnedFigures, LearnedPlace, LearnedWays};
-use selection::tuning::TuningRuns;
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -76,21 +76,40 @@ pub struct Epoch {
     pub learned: LearnedFigures,
 }
 
+/// The decision table for a tree that follows from measurements: `forecast::tuning::table`, which jobs do
+/// not preload.
+pub type TableOfRuns = fn(&TuningRuns, &Tree) -> DecisionTable;
+
 /// The evidence for the ways in an epoch's decision table.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone)]
 pub struct WayEvidence {
-    /// The measurements of `heddle tune`.
-    pub tuning: TuningRuns,
-    /// The figures that jobs learned.
-    pub learned: LearnedFigures,
+    tuning: TuningRuns,
+    learned: LearnedFigures,
+    table: TableOfRuns,
 }
 
-impl From<TuningRuns> for WayEvidence {
-    fn from(tuning: TuningRuns) -> WayEvidence {
+/// Nobody has measured, and no job has learned.
+impl Default for WayEvidence {
+    fn default() -> WayEvidence {
+        WayEvidence::learned(LearnedFigures::default())
+    }
+}
+
+impl WayEvidence {
+    /// Measurements, with the table that follows from them, and the figures that jobs learned.
+    pub fn new(tuning: TuningRuns, learned: LearnedFigures, table: TableOfRuns) -> WayEvidence {
         WayEvidence {
             tuning,
-            ..WayEvidence::default()
+            learned,
+            table,
         }
+    }
+
+    /// Nobody has measured.
+    pub fn learned(learned: LearnedFigures) -> WayEvidence {
+        WayEvidence::new(TuningRuns::default(), learned, |_, tree| {
+            DecisionTable::of_all_hosts(tree)
+        })
     }
 }
 
@@ -125,14 +144,18 @@ impl Epoch {
         at: Millis,
         topology: impl Into<Arc<TopologyFile>>,
         network: impl Into<Arc<Topology>>,
-        evidence: impl Into<WayEvidence>,
+        evidence: WayEvidence,
     ) -> Result<Epoch, PlanError> {
-        let WayEvidence { tuning, learned } = evidence.into();
+        let WayEvidence {
+            tuning,
+            learned,
+            table,
+        } = evidence;
         let topology = topology.into();
         let plan = |network: &TopologyFile, is_main: bool| {
             let tree = network.tree()?;
             let tuning = tuning.on_network(network.name.as_deref(), is_main);
-            NetworkSchedules::plan(&tree, table_of_all(&tree, &tuning, &learned))
+            NetworkSchedules::plan(&tree, table_of_all(&tree, table(&tuning, &tree), &learned))
         };
         let schedules = plan(&topology, true)?;
         let further = topology.networks.values().map(|other| plan(other, false));
@@ -159,13 +182,19 @@ impl Epoch {
         }
     }
 
-    /// The decision table with the figures that jobs learned meanwhile on all hosts.
+    /// The decision table that follows from the measurements and the figures that jobs learned meanwhile on
+    /// all hosts.
     ///
     /// # Errors
     /// [`TreeError`] if the topology is not a tree; that of a published epoch always is.
-    pub fn table_with(&self, learned: &LearnedFigures) -> Result<DecisionTable, TreeError> {
+    pub fn table_with(
+        &self,
+        learned: &LearnedFigures,
+        table: TableOfRuns,
+    ) -> Result<DecisionTable, TreeError> {
         let tuning = self.tuning.on_network(self.topology.name.as_deref(), true);
-        Ok(table_of_all(&self.topology.tree()?, &tuning, learned))
+        let tree = self.topology.tree()?;
+        Ok(table_of_all(&tree, table(&tuning, &tree), learned))
     }
 
     /// Names and contents of the files, the manifest last. `current` will hold
@@ -247,8 +276,7 @@ impl Epoch {
 
 /// The decision table, with what jobs on all hosts learned about collectives that nobody tuned.
 /// Process sets compute such entries for their own place.
-fn table_of_all(tree: &Tree, tuning: &TuningRuns, learned: &LearnedFigures) -> DecisionTable {
-    let mut table = tuning.table(tree);
+fn table_of_all(tree: &Tree, mut table: DecisionTable, learned: &LearnedFigures) -> DecisionTable {
     let host_of: Vec<u32> = (0..tree.hosts())
         .flat_map(|host| std::iter::repeat_n(host, tree.ranks(host) as usize))
         .collect();
@@ -332,7 +360,7 @@ impl LeanEpoch {
         let table = match self.further_tables.remove(name) {
             Some(table) => table,
             None if is_main => self.table,
-            None => TuningRuns::default().table(&topology.tree()?),
+            None => DecisionTable::of_all_hosts(&topology.tree()?),
         };
         Ok(LeanEpoch {
             topology,

@@ -13,6 +13,7 @@ use crate::layout::{ALLGATHER, ALLTOALL, NETWORKS, TABLE, TOPOLOGY, in_network};
 use inventory::topology_file::is_network_name;
 use inventory::{TopologyFile, Tree};
 use ipnet::IpNet;
+use policy::decision_table::{Collective, DecisionTable, Way};
 use schedules::allgather::{self, AllgatherSchedule};
 use schedules::alltoall::{self, AlltoallSchedule};
 use schedules::bound::PhaseBound;
@@ -20,8 +21,6 @@ use schedules::json;
 use schedules::synchronization::SyncKind;
 use schedules::synchronization::scheme::SyncScheme;
 use schedules::verify::{self, ScheduleViolation};
-use selection::decision_table::{Collective, DecisionTable, Way};
-use selection::tuning::TuningRuns;
 use serde::{Deserialize, Serialize};
 use std::io;
 
@@ -102,7 +101,7 @@ impl NetworkSchedules {
             allgather,
             table: match path(TABLE) {
                 file if file != TABLE && !folder.lists(&file) => {
-                    TuningRuns::default().table(&tree) // Written by a former version.
+                    DecisionTable::of_all_hosts(&tree) // Written by a former version.
                 }
                 file => folder.table(&file)?,
             },

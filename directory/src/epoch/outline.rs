@@ -3,7 +3,7 @@ use super::files::EpochFolder;
 use super::{EpochError, OmittedFile};
 use crate::layout::TABLE;
 use inventory::{Millis, Topology, TopologyFile};
-use selection::decision_table::DecisionTable;
+use policy::decision_table::DecisionTable;
 use std::io;
 
 /// The parts of an epoch that the history shows.

@@ -3,11 +3,11 @@ use super::*;
 use crate::layout::MANIFEST;
 use crate::test_trees::{any_tree_text, star_text};
 use inventory::Bytes;
+use policy::decision_table::{Collective, DecisionGrounds, Mpi};
+use policy::learned::figures::JobLesson;
+use policy::learned::{LearnedTiming, RecordedTiming};
 use proptest::prelude::*;
 use proptest::sample::Index;
-use selection::decision_table::{Collective, DecisionGrounds, Mpi};
-use selection::learned::figures::JobLesson;
-use selection::learned::{LearnedTiming, RecordedTiming};
 use std::collections::HashMap;
 
 type EpochFiles = HashMap<String, Vec<u8>>;
@@ -19,7 +19,7 @@ fn epoch(text: &str) -> Epoch {
         Millis(1_700_000_000_000),
         topology,
         Topology::default(),
-        TuningRuns::default(),
+        WayEvidence::default(),
     )
     .unwrap()
 }
@@ -275,10 +275,7 @@ fn the_table_has_what_jobs_on_all_hosts_learned_and_the_epoch_a_copy() {
     };
     let mut learned = LearnedFigures::default();
     learned.merge(&place, lesson);
-    let evidence = WayEvidence {
-        learned,
-        ..WayEvidence::default()
-    };
+    let evidence = WayEvidence::learned(learned);
     let (topology, network) = (before.topology.clone(), before.network.clone());
     let epoch = Epoch::plan(42, Millis(1), topology, network, evidence).unwrap();
     let entry = |mpi| {
@@ -305,7 +302,7 @@ fn refuses_what_is_no_tree() {
         Millis(0),
         apart,
         Topology::default(),
-        TuningRuns::default(),
+        WayEvidence::default(),
     )
     .unwrap_err();
     assert!(error.to_string().contains("two parts"));

@@ -19,7 +19,7 @@ impl VerifiedEpoch {
         at: Millis,
         file: impl Into<Arc<TopologyFile>>,
         network: impl Into<Arc<Topology>>,
-        evidence: impl Into<WayEvidence>,
+        evidence: WayEvidence,
     ) -> Result<VerifiedEpoch, PlanError> {
         Epoch::plan(number, at, file, network, evidence).map(VerifiedEpoch)
     }

@@ -6,10 +6,10 @@ pub mod reading;
 pub mod writing;
 
 use inventory::{Millis, MpiRoutines};
-use selection::decision_table::{Collective, Way};
-use selection::learned::{RankLayout, RecordedTiming};
-pub use selection::recorded_name::RecordedName;
-use selection::shown_rates::RecordedFastCall;
+use policy::decision_table::{Collective, Way};
+use policy::learned::{RankLayout, RecordedTiming};
+pub use policy::recorded_name::RecordedName;
+use policy::shown_rates::RecordedFastCall;
 use serde::{Deserialize, Serialize};
 use std::mem::size_of;
 
@@ -74,7 +74,7 @@ pub struct WatchedWindow {
     /// Its number, from 1 on. A job tells of each window for as long as it is the last one.
     pub number: u64,
     /// For each rank what came from each rank: a character a pair, as
-    /// [`selection::watched::BlockArrivals`] reads it.
+    /// [`simulation::watched::BlockArrivals`] reads it.
     pub arrivals: Vec<String>,
 }
 
@@ -184,7 +184,7 @@ impl WatchedWindow {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use selection::decision_table::DataCarrier;
+    use policy::decision_table::DataCarrier;
 
     #[test]
     fn what_another_version_named_is_read_and_written_as_it_stands() {

@@ -25,8 +25,8 @@ use durable::{make_dir, sync_dir, write_folder};
 pub(crate) use durable::{remove, replace};
 use inventory::mapped_place::MappedPlaces;
 use nix::fcntl::Flock;
-use selection::learned::LearnedFigures;
-use selection::tuning::TuningRuns;
+use policy::learned::LearnedFigures;
+use policy::measurements::TuningRuns;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -285,6 +285,7 @@ pub fn write_measurements(dir: &Path, tuning: &TuningRuns) -> Result<(), Publish
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::epoch::WayEvidence;
     use crate::reading::current_epoch;
     use inventory::{Millis, Topology, TopologyFile};
     use std::os::unix::fs::PermissionsExt;
@@ -358,7 +359,7 @@ mod tests {
             Millis(5),
             file,
             Topology::default(),
-            TuningRuns::default(),
+            WayEvidence::default(),
         )
         .unwrap();
         let pointer = EpochStore::open(dir.path(), KEEP)

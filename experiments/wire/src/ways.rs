@@ -3,6 +3,7 @@ use crate::library::LibraryPattern;
 use anyhow::{Context, bail, ensure};
 use inventory::Bytes;
 use inventory::tree::Tree;
+use policy::decision_table::{Collective, DataCarrier, DecisionTable, Way};
 use schedules::alltoall::{AlltoallAlgorithm, AlltoallSchedule};
 use schedules::synchronization::credit::LaneCredit;
 use schedules::synchronization::scheme::{SyncMechanism, SyncScheme};
@@ -10,7 +11,6 @@ use schedules::transfers::TransferSchedule;
 use schedules::transfers::part::{self, RankPart};
 use schedules::window::OctetWindow;
 use schedules::{allgather, alltoall, verify};
-use selection::decision_table::{Collective, DataCarrier, DecisionTable, Way};
 use std::fmt;
 use std::time::Duration;
 

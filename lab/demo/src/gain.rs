@@ -1,7 +1,7 @@
 //! The gain: the same job with the library's own routines and with heddle, measured here.
 use api::JobStatus;
 use inventory::counted;
-use selection::decision_table::Collective;
+use policy::decision_table::Collective;
 use std::time::Duration;
 
 /// The time of a job's calls, on average over all of them.

@@ -7,7 +7,7 @@ use api::{EpochInfo, JobStatus, Snapshot};
 use directory::reading::current_epoch;
 use inventory::topology::{LinkState, NodeKind};
 use inventory::{Mpi, Topology, TopologyFile, counted};
-use selection::decision_table::Way;
+use policy::decision_table::Way;
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 

@@ -194,8 +194,8 @@ impl TimeScale {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use policy::decision_table::{Collective, DataCarrier, Way};
     use schedules::synchronization::SyncKind;
-    use selection::decision_table::{Collective, DataCarrier, Way};
     use trace::file::{CallKind, RankTrace, TraceHeader, TracedNetwork};
     use trace::step::TimedStep;
 

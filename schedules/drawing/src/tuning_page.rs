@@ -4,9 +4,9 @@ use crate::chart::{self, AxisLabel, AxisScale, AxisUnit, ChartLine, ChartPanel, 
 use crate::palette;
 use crate::svg::escaped;
 use inventory::{Bytes, counted};
-use selection::decision_table::{Collective, DecisionTable, Way};
-use selection::noise;
-use selection::tuning::{CallTiming, MEASURED, TuningRun};
+use policy::decision_table::{Collective, DecisionTable, Way};
+use policy::measurements::{CallTiming, MEASURED, TuningRun};
+use policy::noise;
 use std::fmt::Write as _;
 
 /// The page. `at` is the time of the run, for people.

@@ -6,7 +6,7 @@
 use crate::file::CallKind;
 use crate::job::{JobNetwork, TracedCall};
 use crate::step::{RankStep, TimedStep, TracedPiece, TracedToken};
-use selection::decision_table::Way;
+use policy::decision_table::Way;
 use std::collections::HashMap;
 use std::time::Duration;
 

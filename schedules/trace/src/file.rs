@@ -7,7 +7,7 @@
 //! and refuses what no rank writes.
 use crate::step::{STEP_OCTETS, TimedStep};
 use inventory::TopologyFile;
-use selection::decision_table::{Collective, Way};
+use policy::decision_table::{Collective, Way};
 use serde::{Deserialize, Serialize};
 
 const MAGIC: &[u8] = b"heddle trace 1\n";

@@ -3,9 +3,9 @@ use crate::file::{CallKind, ClockBounds, RankTrace, TraceFileError, TraceHeader,
 use crate::job::{JobTraceError, TracedJob};
 use crate::step::{RankStep, STEP_OCTETS, TimedStep, TracedPiece, TracedToken};
 use crate::{chrome, report};
+use policy::decision_table::{Collective, DataCarrier, Way};
 use proptest::prelude::*;
 use schedules::synchronization::SyncKind;
-use selection::decision_table::{Collective, DataCarrier, Way};
 use std::time::Duration;
 
 const NETWORK: &str = "switches: [s0]\nhosts: {a: {switch: s0, rate: 8M}, b: {switch: s0, rate: 8M}, \

@@ -1,5 +1,5 @@
 //! Calls of one kind, counted alike on all ranks.
-use selection::decision_table::Collective;
+use policy::decision_table::Collective;
 
 /// Calls of one kind, one after the other: the same on all ranks, so that ways can be taken in
 /// turn.

@@ -5,7 +5,7 @@ use crate::call::{BlockCounts, CallBuffer, CallRole, CollectiveCall};
 use crate::mpi::mpi;
 use crate::mpi_result::{MpiErrorCode, MpiResult, check};
 use crate::serve;
-use selection::decision_table::Collective;
+use policy::decision_table::Collective;
 use std::ffi::{c_int, c_void};
 
 pub(crate) type MutAddress = *mut c_void;

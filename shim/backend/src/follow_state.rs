@@ -1,9 +1,9 @@
 //! The epoch that a process set follows, planned or not yet.
+use policy::decision_table::{Collective, Way};
+use policy::learning::CandidateWay;
 use runtime::plan::{FollowedEpoch, UnplannedEpoch};
 use runtime::process_set_view::ProcessSetView;
 use runtime::settings::ReductionOrder;
-use selection::decision_table::{Collective, Way};
-use selection::learning::CandidateWay;
 
 /// The epoch that the process set follows.
 #[derive(Debug, Default)]

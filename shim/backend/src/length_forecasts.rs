@@ -4,8 +4,8 @@ use crate::call_comm::CallComm;
 use crate::mpi_result::MpiResult;
 use crate::pending_collective::PendingCollective;
 use crate::private_comm::PrivateComm;
+use policy::decision_table::{Collective, Way};
 use runtime::call_forecast::{CallForecast, CallSize, NOT_SERVED, OwnCall};
-use selection::decision_table::{Collective, Way};
 
 /// A process set's forecasts, of one collective each.
 #[derive(Debug, Default)]

@@ -1,10 +1,10 @@
 //! Plans for the lengths of calls: those that repeat themselves are planned for once.
 use crate::call_comm::CallComm;
 use crate::mpi_result::MpiResult;
+use policy::decision_table::Collective;
 use runtime::call_forecast::CallPlace;
 use runtime::plan::FollowedEpoch;
 use schedules::transfers::part::RankPart;
-use selection::decision_table::Collective;
 
 /// The plans of a process set under one epoch, by collective and place.
 #[derive(Debug, Default)]

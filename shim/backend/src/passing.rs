@@ -11,9 +11,9 @@ use crate::call::CollectiveCall;
 use crate::datatype;
 use crate::process_set::{self, ProcessSet, threads_call_at_once};
 use passes::{CallWords, PassTable, PassedCollective};
+use policy::decision_table::Collective;
+use policy::learning::CallClass;
 use runtime::watchdog;
-use selection::decision_table::Collective;
-use selection::learning::CallClass;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 

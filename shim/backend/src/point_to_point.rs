@@ -12,11 +12,11 @@ use crate::mpi_result::{MpiErrorCode, MpiResult};
 use crate::octets::{self, room};
 use crate::private_comm::PrivateComm;
 use crate::requests::PendingRequests;
+use policy::decision_table::Way;
 use runtime::exchange::{self, CarrierEvent, ExchangeWindow, TransferCarrier, TransferPiece};
 use runtime::plan::FollowedEpoch;
 use schedules::transfers::part::SyncToken;
 use schedules::transfers::part::{BlockOrigin, OutgoingTransfer, RankPart};
-use selection::decision_table::Way;
 use std::ffi::c_int;
 
 /// Enough receives that a block never waits for its own; more would make each wait look at more.

@@ -4,7 +4,7 @@ use crate::call::{BlockCounts, CallBuffer, CallRole, CollectiveCall};
 use crate::entries::{ConstAddress, MutAddress, int, narrowed};
 use crate::mpi::mpi;
 use crate::{relayed, serve};
-use selection::decision_table::Collective;
+use policy::decision_table::Collective;
 use std::ffi::c_int;
 
 /// Defines a reduction whose ranks all get something, in both forms.

@@ -11,11 +11,11 @@ use crate::mpi::mpi;
 use crate::mpi_result::{MpiErrorCode, MpiResult, check};
 use crate::octets::{self, octets_of};
 use crate::reduce_op;
+use policy::decision_table::{Collective, LEAST_RELAYED, Way};
 use runtime::settings::{ForcedWays, ReductionOrder, RuntimeSettings};
 use runtime::tcp::keeper::KeptMesh;
 use runtime::tcp::relay::{RelayMemory, chunk_room};
 use schedules::relay::{RankRelay, RelayCollective, share};
-use selection::decision_table::{Collective, LEAST_RELAYED, Way};
 use std::ops::Range;
 use std::sync::OnceLock;
 

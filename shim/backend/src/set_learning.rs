@@ -6,10 +6,10 @@
 //! when the last one left.
 use crate::call_comm::CallComm;
 use crate::mpi_result::MpiResult;
+use policy::decision_table::Way;
+use policy::learned::LearnedPlace;
+use policy::learning::{CallClass, CallLearner, CandidateWay, WayQuestion};
 use runtime::watchdog;
-use selection::decision_table::Way;
-use selection::learned::LearnedPlace;
-use selection::learning::{CallClass, CallLearner, CandidateWay, WayQuestion};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 

@@ -3,10 +3,10 @@ use crate::call_comm::CallComm;
 use crate::location::beside_this_library;
 use crate::mpi_result::MpiResult;
 use inventory::TopologyFile;
+use policy::decision_table::{Collective, Way};
 use runtime::rank_host::RankHost;
 use runtime::tracing::recorder::{TraceOrder, TraceRecorder};
 use runtime::tracing::{self, clock};
-use selection::decision_table::{Collective, Way};
 use std::time::Duration;
 
 /// The recorder, if there is one.

@@ -4,7 +4,7 @@ use crate::call_comm::CallComm;
 use crate::mpi_result::MpiResult;
 use runtime::arrival_watch::ArrivalWatch;
 use runtime::tcp::keeper::KeptMesh;
-use selection::watched::{self, BlockArrivals};
+use simulation::watched::{self, BlockArrivals};
 use std::time::Instant;
 
 /// The watch of rank 0; empty on other ranks.

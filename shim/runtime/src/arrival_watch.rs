@@ -1,7 +1,7 @@
 //! Rank 0's share in the watch over moved cables: when the ranks tell how fast blocks came, and what
 //! the last windows say together.
 use crate::process_set_view::ProcessSetView;
-use selection::watched::{BlockArrivals, SuspicionRow, TreeSuspicion, judge};
+use simulation::watched::{BlockArrivals, SuspicionRow, TreeSuspicion, judge};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 

@@ -48,9 +48,8 @@ impl FollowedNetwork {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use directory::epoch::Epoch;
+    use directory::epoch::{Epoch, WayEvidence};
     use inventory::{Millis, Topology, TopologyFile};
-    use selection::tuning::TuningRuns;
 
     const TWO: &str = "\
 switches: [d0, m0]
@@ -61,8 +60,14 @@ networks: {data: {prefix: 10.1.0.0/16}, management: {prefix: 10.2.0.0/16}}
 
     fn lean() -> LeanEpoch {
         let file = TopologyFile::parse("t", TWO).unwrap();
-        let runs = TuningRuns::default();
-        let epoch = Epoch::plan(1, Millis(0), file, Topology::default(), runs).unwrap();
+        let epoch = Epoch::plan(
+            1,
+            Millis(0),
+            file,
+            Topology::default(),
+            WayEvidence::default(),
+        )
+        .unwrap();
         LeanEpoch::from(&epoch)
     }
 

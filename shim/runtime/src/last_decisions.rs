@@ -1,6 +1,6 @@
 //! Which way each kind of call went last, so that `HEDDLE_VERBOSE=2` tells of a decision when it is
 //! new or another one, and only then.
-use selection::decision_table::{Collective, Way};
+use policy::decision_table::{Collective, Way};
 use std::collections::BTreeMap;
 
 /// A program that calls with ever new sizes is told of these many of them.

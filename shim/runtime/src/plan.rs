@@ -15,14 +15,14 @@ use crate::settings::{ForcedWays, ReductionOrder};
 use directory::epoch::LeanEpoch;
 use inventory::{Bytes, MpiRoutines, TopologyFile, counted};
 use planned_ways::PlannedWays;
+use policy::decision_table::{Collective, DataCarrier, DecisionTable, Way};
+use policy::learned::{LearnedPlace, LearnedTiming};
+use policy::learning::{self, CandidateGrounds, CandidateWay};
 use schedules::bundled;
 use schedules::synchronization::SyncKind;
 use schedules::synchronization::scheme::SyncScheme;
 use schedules::transfers::TransferSchedule;
 use schedules::transfers::part::RankPart;
-use selection::decision_table::{Collective, DataCarrier, DecisionTable, Way};
-use selection::learned::{LearnedPlace, LearnedTiming};
-use selection::learning::{self, CandidateGrounds, CandidateWay};
 use std::sync::OnceLock;
 use std::time::Duration;
 

@@ -3,9 +3,9 @@
 //! is looked at ([`crate::communicator_work`]), and how long others are waited for.
 use inventory::Bytes;
 use inventory::topology_file::is_network_name;
+use policy::decision_table::{Collective, CollectiveTraffic, DataCarrier, UnknownWay, Way};
+use policy::measurements::{row, turn};
 use schedules::synchronization::SyncKind;
-use selection::decision_table::{Collective, CollectiveTraffic, DataCarrier, UnknownWay, Way};
-use selection::tuning::{row, turn};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;

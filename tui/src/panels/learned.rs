@@ -2,9 +2,9 @@
 use super::{PanelView, detail};
 use crate::format;
 use directory::job_record::JobRecord;
+use policy::decision_table::Way;
+use policy::learned::RecordedTiming;
 use ratatui::text::Line;
-use selection::decision_table::Way;
-use selection::learned::RecordedTiming;
 
 /// For each collective and size class: the fastest way, and its time beside that of the library's
 /// own routine.

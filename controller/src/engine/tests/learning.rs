@@ -3,9 +3,9 @@ use super::*;
 use crate::journal::{Journal, MAX_BYTES, replay};
 use directory::job_record::JobRecord;
 use inventory::Bytes;
-use selection::decision_table::{Collective, Way};
-use selection::learned::{LearnedFigures, LearnedPlace, LearnedTiming, RankLayout, RecordedTiming};
-use selection::shown_rates::FastCall;
+use policy::decision_table::{Collective, Way};
+use policy::learned::{LearnedFigures, LearnedPlace, LearnedTiming, RankLayout, RecordedTiming};
+use policy::shown_rates::FastCall;
 
 /// The record of a job on n0 and n1 that learned about an all-to-all, in milliseconds. A rank a host.
 fn taught(id: &str, user: &str, ways: &[(&str, u64)]) -> JobRecord {

@@ -1,8 +1,8 @@
 //! Windows of jobs: judged, told of when they persist, forgotten with the network.
 use super::*;
 use directory::job_record::{JobRecord, WatchedWindow};
-use selection::learned::RankLayout;
-use selection::watched::{SuspectedMove, TreeSuspicion};
+use policy::learned::RankLayout;
+use simulation::watched::{SuspectedMove, TreeSuspicion};
 
 fn suspicion(to: &str) -> TreeSuspicion {
     let best = SuspectedMove::Host {

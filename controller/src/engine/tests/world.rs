@@ -1,12 +1,11 @@
 //! A network that answers the engine's effects, in virtual time.
 use crate::engine::*;
-use directory::epoch::VerifiedEpoch;
+use directory::epoch::{VerifiedEpoch, WayEvidence};
 use inventory::BitsPerSec;
 use inventory::Mac;
 use inventory::mapped_place::MappedPlaces;
 use inventory::observation::*;
-use selection::learned::LearnedFigures;
-use selection::tuning::TuningRuns;
+use policy::learned::LearnedFigures;
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
 /// A port of a switch.
@@ -368,7 +367,7 @@ impl SimulatedCluster {
             order.at,
             order.file.clone(),
             order.network.clone(),
-            TuningRuns::default(),
+            WayEvidence::default(),
         ) {
             Ok(plan) => {
                 let bound = &plan.epoch().schedules.bound;

@@ -19,8 +19,8 @@ use inventory::topology::{
     AggregateMember, Cluster, Link, LinkGrade, LinkState, Node, NodeKind, Topology,
 };
 use inventory::{BitsPerSec, Bytes, Mac};
-use selection::learned::{LearnedTiming, RankLayout};
-use selection::recorded_name::RecordedName;
+use policy::learned::{LearnedTiming, RankLayout};
+use policy::recorded_name::RecordedName;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 

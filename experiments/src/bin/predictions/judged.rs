@@ -1,5 +1,5 @@
 //! The measured calls with what was predicted for them, and how far the predictions are off.
-use selection::calibration::{BenchCell, CallCalibration, shipped_cells};
+use forecast::calibration::{BenchCell, CallCalibration, shipped_cells};
 use std::collections::BTreeMap;
 
 /// A measured call, and two predictions of it.

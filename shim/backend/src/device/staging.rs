@@ -11,8 +11,8 @@ use super::staged_side::{BufferUse, SideArrays, StagedSide};
 use crate::call::{CallBuffer, CallRole, CollectiveCall};
 use crate::call_comm::CallComm;
 use crate::mpi_result::{MpiErrorCode, MpiResult};
+use policy::decision_table::CollectiveTraffic;
 use runtime::stderr;
-use selection::decision_table::CollectiveTraffic;
 use std::ops::Range;
 
 /// The room for copies that the calls of a process set have.

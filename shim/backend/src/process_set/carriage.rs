@@ -7,7 +7,7 @@ use crate::mpi::SUCCESS;
 use crate::mpi_result::MpiResult;
 use crate::private_comm::PrivateCommState;
 use crate::{mesh_state, point_to_point};
-use selection::decision_table::{DataCarrier, Way};
+use policy::decision_table::{DataCarrier, Way};
 
 impl ProcessSet {
     /// # Safety

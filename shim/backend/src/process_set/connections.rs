@@ -8,10 +8,10 @@ use crate::mpi_result::MpiResult;
 use crate::private_comm::PrivateCommState;
 use crate::relayed::RelayRing;
 use crate::{gathered_by_leaders, relayed, relayed_by_leaders};
+use policy::decision_table::{Collective, Way};
 use runtime::host_leaders::HostLeaders;
 use runtime::plan::FollowedEpoch;
 use runtime::watchdog;
-use selection::decision_table::{Collective, Way};
 
 /// A call over TCP needs a packed copy, if its type has gaps.
 const MOST_OVER_TCP: u64 = 1 << 30;

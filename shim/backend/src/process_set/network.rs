@@ -5,11 +5,11 @@ use crate::call_comm::CallComm;
 use crate::follow_state::FollowState;
 use crate::mpi_result::MpiResult;
 use inventory::Bytes;
+use policy::decision_table::Collective;
+use policy::learning::CallClass;
 use runtime::agreement_pace::AgreementPace;
 use runtime::network_evidence::{self, NetworkVerdict, REPORT, RankEvidence};
 use runtime::watchdog;
-use selection::decision_table::Collective;
-use selection::learning::CallClass;
 use std::time::Duration;
 
 /// Octets of each rank that go to all others where that is all that shows which network they cross. More

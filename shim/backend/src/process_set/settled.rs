@@ -3,10 +3,10 @@
 use super::ProcessSet;
 use crate::call::{CallAmount, CallRole, CollectiveCall};
 use crate::passing::PassingKind;
+use policy::decision_table::{Collective, Way};
+use policy::learning::CallClass;
 use runtime::agreement_pace;
 use runtime::watchdog;
-use selection::decision_table::{Collective, Way};
-use selection::learning::CallClass;
 
 /// True if all calls with blocks of this size are as this one. One in place is served up to another
 /// size than others.

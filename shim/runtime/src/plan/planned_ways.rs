@@ -5,6 +5,7 @@ use crate::clusters;
 use crate::process_set_view::{FollowError, ProcessSetView};
 use crate::settings::ForcedWays;
 use inventory::{Bytes, TopologyFile};
+use policy::decision_table::{DataCarrier, DecisionTable, Way};
 use schedules::alltoall::AlltoallAlgorithm;
 use schedules::synchronization::SyncKind;
 use schedules::synchronization::credit::LaneCredit;
@@ -14,7 +15,6 @@ use schedules::transfers::part::{self, RankPart};
 use schedules::verify::{self, ScheduleViolation};
 use schedules::window::{OctetWindow, PORT_QUEUE};
 use schedules::{allgather, alltoall, bundled, lg};
-use selection::decision_table::{DataCarrier, DecisionTable, Way};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// The ways planned so far, and a digest of their schedules.

@@ -2,9 +2,8 @@ mod lg;
 
 use super::*;
 use crate::process_set_view::MOST_RANKS;
+use policy::learned::LearnedWays;
 use schedules::synchronization::SyncKind;
-use selection::learned::LearnedWays;
-use selection::tuning::TuningRuns;
 use std::collections::BTreeMap;
 
 const PAIR: &str = "switches: [a, b]\nhosts: {w: {switch: a, address: 10.0.0.1}, \
@@ -15,7 +14,7 @@ fn lean_of(text: &str) -> LeanEpoch {
     let topology = TopologyFile::parse("pair.yaml", text).unwrap();
     LeanEpoch {
         number: 7,
-        table: TuningRuns::default().table(&topology.tree().unwrap()),
+        table: DecisionTable::of_all_hosts(&topology.tree().unwrap()),
         further_tables: BTreeMap::new(),
         learned: LearnedWays::default(),
         topology,

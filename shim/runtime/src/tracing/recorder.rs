@@ -2,7 +2,7 @@
 use super::clock;
 use crate::helper::delivery;
 use inventory::TopologyFile;
-use selection::decision_table::{Collective, Way};
+use policy::decision_table::{Collective, Way};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

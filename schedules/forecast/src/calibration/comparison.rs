@@ -1,0 +1,92 @@
+//! The ways of a call under each library, fastest first.
+use super::{CalibratedTime, CallCalibration, TimedRoutine};
+use inventory::tree::Tree;
+use inventory::{Bytes, Mpi};
+use policy::decision_table::{Collective, CollectiveTraffic, DataCarrier, Way};
+use schedules::bound;
+use schedules::synchronization::SyncKind;
+use std::fmt;
+
+/// The predicted time of a way.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WayPrediction {
+    /// The way.
+    pub way: Way,
+    /// The routine that carries it out.
+    pub routine: TimedRoutine,
+    /// Its time.
+    pub time: CalibratedTime,
+}
+
+impl fmt::Display for WayPrediction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.routine {
+            TimedRoutine::Library(_, library) => f.pad(&format!("its own routine, {library}")),
+            _ => self.way.fmt(f),
+        }
+    }
+}
+
+/// The ways of a call under a library.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WayComparison {
+    /// The library.
+    pub mpi: Mpi,
+    /// The collective.
+    pub collective: Collective,
+    /// Octets that a rank sends to each other rank (all-to-all) or contributes (allgather).
+    pub block: Bytes,
+    /// Lower bound in seconds, as in [`crate::predict::AlgorithmComparison`].
+    pub bound: f64,
+    /// Fastest first; empty where nothing is sent.
+    pub ways: Vec<WayPrediction>,
+}
+
+impl WayComparison {
+    /// The predictions for a tree with one rank on each leaf.
+    pub fn of(
+        calibration: &CallCalibration,
+        tree: &Tree,
+        mpi: Mpi,
+        collective: Collective,
+        block: Bytes,
+    ) -> WayComparison {
+        let prediction = |way: Way| {
+            Some(WayPrediction {
+                way,
+                routine: TimedRoutine::of(way, mpi, collective, tree.hosts(), block)?,
+                time: calibration.time(tree, (way, mpi), collective, block)?,
+            })
+        };
+        let mut ways: Vec<WayPrediction> = calibrated_ways(collective)
+            .into_iter()
+            .filter_map(prediction)
+            .collect();
+        ways.sort_by(|a, b| a.time.seconds.total_cmp(&b.time.seconds));
+        let bound = if collective.traffic() == CollectiveTraffic::Exchange {
+            bound::payload_bound_seconds(tree, block)
+        } else {
+            bound::allgather_bound_seconds(tree, block)
+        };
+        WayComparison {
+            mpi,
+            collective,
+            block,
+            bound,
+            ways,
+        }
+    }
+}
+
+/// The ways of which calls were measured.
+pub fn calibrated_ways(collective: Collective) -> [Way; 3] {
+    let over = |over| {
+        if collective.traffic() == CollectiveTraffic::Exchange {
+            let sync = SyncKind::Receiver.into();
+            Way::Aapc { sync, over }
+        } else {
+            Way::Ring { over }
+        }
+    };
+    [Way::Native, over(DataCarrier::Mpi), over(DataCarrier::Tcp)]
+}

@@ -1,0 +1,58 @@
+//! The routine that serves a call: heddle's, or the library's own.
+use inventory::{Bytes, Mpi};
+use policy::decision_table::{Collective, DataCarrier, Way};
+use policy::library_routine::LibraryRoutine;
+use schedules::synchronization::SyncKind;
+
+/// The routine of a call, as far as its time depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TimedRoutine {
+    /// A routine of the library.
+    Library(Mpi, LibraryRoutine),
+    /// heddle's phases or ring over the library's messages.
+    OverMpi(Mpi),
+    /// heddle's phases or ring over TCP.
+    OverTcp,
+}
+
+impl TimedRoutine {
+    /// The routine of a call that goes a way; `None` for ways that nobody measured.
+    pub fn of(
+        way: Way,
+        mpi: Mpi,
+        collective: Collective,
+        ranks: u32,
+        block: Bytes,
+    ) -> Option<TimedRoutine> {
+        let over = |carrier| match carrier {
+            DataCarrier::Mpi => TimedRoutine::OverMpi(mpi),
+            DataCarrier::Tcp => TimedRoutine::OverTcp,
+        };
+        match way {
+            Way::Native => Some(TimedRoutine::Library(
+                mpi,
+                LibraryRoutine::chosen(mpi, collective, ranks, block),
+            )),
+            Way::Aapc {
+                sync,
+                over: carrier,
+            } => (sync == SyncKind::Receiver.into()).then(|| over(carrier)),
+            Way::Ring { over: carrier } => Some(over(carrier)),
+            Way::Lg | Way::Bundled | Way::Relay | Way::Rings => None,
+        }
+        .filter(|_| way.serves(collective))
+    }
+
+    /// Whether another routine stands for this one, the best substitute first: the same algorithm
+    /// of another library, then any of the same kind.
+    pub(super) fn substitutes() -> [fn(TimedRoutine, TimedRoutine) -> bool; 3] {
+        let same_algorithm = |one, other| match (one, other) {
+            (TimedRoutine::Library(_, one), TimedRoutine::Library(_, other)) => one == other,
+            _ => false,
+        };
+        let same_kind = |one: TimedRoutine, other: TimedRoutine| {
+            std::mem::discriminant(&one) == std::mem::discriminant(&other)
+        };
+        [|one, other| one == other, same_algorithm, same_kind]
+    }
+}

@@ -1,0 +1,269 @@
+//! The sizes at which each way is taken, from the figures of a run.
+use super::model::ContentionModel;
+use inventory::Bytes;
+use inventory::tree::Tree;
+use policy::decision_table::{Collective, DataCarrier, DecisionEntry, DecisionGrounds, Way};
+use policy::measurements::{CallTiming, MeasuredPlace, TuningRun};
+use schedules::synchronization::scheme::SyncScheme;
+
+/// Number of parts into which the model divides the range between two sizes.
+const STEPS: u32 = 8;
+
+/// The value of a run on a tree.
+pub(super) struct RunGrounds {
+    pub(super) grounds: DecisionGrounds,
+    /// The run's ranks on that tree; `None` if fewer than two of their hosts are left.
+    place: Option<MeasuredPlace>,
+}
+
+impl RunGrounds {
+    pub(super) fn of(run: &TuningRun, tree: &Tree) -> RunGrounds {
+        let known: Vec<&String> = run
+            .place
+            .hosts
+            .iter()
+            .filter(|host| tree.host(host).is_some())
+            .collect();
+        let place = MeasuredPlace::of(tree, &known)
+            .ok()
+            .filter(|place| place.hosts.iter().any(|host| *host != place.hosts[0]));
+        let grounds = match &place {
+            Some(place) if place.is_same(&run.place) => DecisionGrounds::Measured,
+            Some(place) if place.has_same_bounds(&run.place) => DecisionGrounds::Kept,
+            _ => DecisionGrounds::Stale,
+        };
+        RunGrounds { grounds, place }
+    }
+}
+
+/// The entries of a collective, from the smallest measured size on. Below that size, and without
+/// entries, the library's own routine runs.
+pub(super) fn entries(
+    run: &TuningRun,
+    collective: Collective,
+    ground: &RunGrounds,
+) -> Vec<DecisionEntry> {
+    let sizes = run.sizes(collective);
+    let model = ground
+        .place
+        .as_ref()
+        .and_then(|place| ContentionModel::fit(run, collective, place).ok());
+    let choice = WayChoice {
+        run,
+        collective,
+        model,
+    };
+    let mut ranges = DecisionRanges(Vec::new());
+    for (at, &size) in sizes.iter().enumerate() {
+        let next = sizes.get(at + 1).copied();
+        if ground.grounds == DecisionGrounds::Stale {
+            choice.predicted(size, next, &mut ranges);
+        } else {
+            choice.measured(size, next, ground.grounds, &mut ranges);
+        }
+    }
+    ranges.0
+}
+
+struct WayChoice<'a> {
+    run: &'a TuningRun,
+    collective: Collective,
+    model: Option<ContentionModel>,
+}
+
+impl WayChoice<'_> {
+    /// The entries that the measurements give, at `size` and from there to `next`.
+    fn measured(
+        &self,
+        size: Bytes,
+        next: Option<Bytes>,
+        grounds: DecisionGrounds,
+        ranges: &mut DecisionRanges,
+    ) {
+        let here = self.best(size);
+        ranges.add(size, here, grounds);
+        let Some(next) = next else { return };
+        if let Some(way) = self.at_both(size, next) {
+            return ranges.add(Bytes(size.0 + 1), way, grounds);
+        }
+        let there = self.best(next);
+        if here == Way::Native && there == Way::Native {
+            return;
+        }
+        let Some(model) = &self.model else {
+            return ranges.add(Bytes(size.0 + 1), Way::Native, DecisionGrounds::Elsewhere);
+        };
+        let best = |point: u32| match point {
+            0 => here,
+            STEPS => there,
+            _ => model.best(&[here, there], between(size, next, point)),
+        };
+        let gains = |way: Way, point: u32| match point {
+            0 => self.gains(way, size),
+            STEPS => self.gains(way, next),
+            _ => way != Way::Native && model.best(&[way], between(size, next, point)) == way,
+        };
+        for point in 0..STEPS {
+            let from = if point == 0 {
+                Bytes(size.0 + 1)
+            } else {
+                between(size, next, point)
+            };
+            ranges.add(
+                from,
+                throughout([point, point + 1], best, gains),
+                DecisionGrounds::Modelled,
+            );
+        }
+    }
+
+    /// The entries that the model gives, from `size` to `next`.
+    fn predicted(&self, size: Bytes, next: Option<Bytes>, ranges: &mut DecisionRanges) {
+        let ways = self.ways();
+        let among = |ways: &[Way], block| {
+            self.model
+                .as_ref()
+                .map_or(Way::Native, |model| model.best(ways, block))
+        };
+        let Some(next) = next else {
+            return ranges.add(size, among(&ways, size), DecisionGrounds::Stale);
+        };
+        for point in 0..STEPS {
+            let ends = [between(size, next, point), between(size, next, point + 1)];
+            let gains = |way, block| way != Way::Native && among(&[way], block) == way;
+            ranges.add(
+                ends[0],
+                throughout(ends, |block| among(&ways, block), gains),
+                DecisionGrounds::Stale,
+            );
+        }
+    }
+
+    fn ways(&self) -> Vec<Way> {
+        let mut ways: Vec<Way> = self
+            .run
+            .figures
+            .iter()
+            .filter(|f| f.collective == self.collective)
+            .map(|f| f.way)
+            .collect();
+        ways.sort_by_key(|&way| simplicity(way));
+        ways.dedup();
+        ways
+    }
+
+    fn timing(&self, way: Way, block: Bytes) -> Option<&CallTiming> {
+        self.run.timing(self.collective, way, block)
+    }
+
+    /// True if the way was measured to be faster than the library's own routine by more than the
+    /// noise.
+    fn gains(&self, way: Way, block: Bytes) -> bool {
+        let native = self.timing(Way::Native, block);
+        self.timing(way, block)
+            .zip(native)
+            .is_some_and(|(own, native)| own.is_faster_than(native))
+    }
+
+    /// A way that gains at both sizes, and so is taken between them. That is the way taken at one
+    /// of the sizes, if it gains at both; otherwise the way with the largest gain at its worse
+    /// size.
+    fn at_both(&self, size: Bytes, next: Bytes) -> Option<Way> {
+        let both = |way: &Way| [size, next].iter().all(|&block| self.gains(*way, block));
+        let share = |way: Way, block| {
+            let seconds = |way| {
+                self.timing(way, block)
+                    .map_or(f64::INFINITY, CallTiming::seconds)
+            };
+            seconds(way) / seconds(Way::Native)
+        };
+        let most = |way: &Way| share(*way, size).max(share(*way, next));
+        let taken = [self.best(size), self.best(next)].into_iter().find(both);
+        taken.or_else(|| {
+            self.ways()
+                .into_iter()
+                .filter(both)
+                .min_by(|a, b| most(a).total_cmp(&most(b)))
+        })
+    }
+
+    /// The simplest of the ways that gain and that the fastest one does not beat by more than the
+    /// noise.
+    fn best(&self, block: Bytes) -> Way {
+        let gaining: Vec<Way> = self
+            .ways()
+            .into_iter()
+            .filter(|&way| self.gains(way, block))
+            .collect();
+        let timing = |way: Way| self.timing(way, block);
+        let fastest = gaining
+            .iter()
+            .filter_map(|&way| timing(way))
+            .min_by_key(|timing| timing.median_ns);
+        let as_fast = |way: &&Way| {
+            timing(**way)
+                .zip(fastest)
+                .is_some_and(|(own, fastest)| !fastest.is_faster_than(own))
+        };
+        gaining.iter().find(as_fast).copied().unwrap_or(Way::Native)
+    }
+}
+
+/// The best way at either end that gains at both ends; otherwise the library's own.
+fn throughout<At: Copy>(
+    ends: [At; 2],
+    best: impl Fn(At) -> Way,
+    gains: impl Fn(Way, At) -> bool,
+) -> Way {
+    ends.into_iter()
+        .map(best)
+        .find(|&way| ends.iter().all(|&end| gains(way, end)))
+        .unwrap_or(Way::Native)
+}
+
+/// The way's needs, for sorting: first its own connections, then copies on the way, then tokens.
+fn simplicity(way: Way) -> (Option<DataCarrier>, bool, Option<SyncScheme>) {
+    let sync = if let Way::Aapc { sync, .. } = way {
+        Some(sync)
+    } else {
+        None
+    };
+    (way.carrier(), way == Way::Bundled, sync)
+}
+
+/// The size at `point` of [`STEPS`] equal factors.
+fn between(size: Bytes, next: Bytes, point: u32) -> Bytes {
+    let factor = next.0.max(1) as f64 / size.0.max(1) as f64;
+    match point {
+        0 => size,
+        STEPS => next,
+        _ => Bytes(
+            (size.0.max(1) as f64 * factor.powf(f64::from(point) / f64::from(STEPS))).round()
+                as u64,
+        ),
+    }
+}
+
+/// Entries in ascending order, each with another way or other grounds than the one before.
+pub(super) struct DecisionRanges(pub(super) Vec<DecisionEntry>);
+
+impl DecisionRanges {
+    pub(super) fn add(&mut self, from: Bytes, way: Way, grounds: DecisionGrounds) {
+        let from = Bytes(from.0.max(1)); // From 0 on every table begins with the library's own.
+        if self.0.last().is_some_and(|last| last.from >= from) {
+            self.0.pop();
+        }
+        if self
+            .0
+            .last()
+            .is_none_or(|last| last.way != way || last.grounds != grounds)
+        {
+            self.0.push(DecisionEntry {
+                from,
+                way,
+                mpi: None,
+                grounds,
+            });
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! The choice of the way that a call goes. Pure, and part of the library that jobs preload.
+//!
+//! ```text
+//! Tree, hosts of ranks --unmeasured--> DecisionTable --with_learned--> Way of a call
+//! times of calls --CallLearner--> Way of the next one
+//! ```
+//!
+//! | module | one idea |
+//! |---|---|
+//! | [`call_time`] | the time of an all-to-all by each way, before anybody has measured |
+//! | [`decision_table`] | the way at each block size |
+//! | [`learned`] | the figures that jobs learned while they ran |
+//! | [`learning`] | the ways of calls, learned while a job runs |
+//! | [`library_routine`] | the algorithm that a library chooses |
+//! | [`measurements`] | the file of `heddle tune` |
+//! | [`noise`] | the error of a difference of two measured figures |
+//! | [`recorded_name`] | names that another version of heddle may have written |
+//! | [`shown_rates`] | the links that a call showed to be faster than published |
+pub mod call_time;
+pub mod decision_table;
+pub mod learned;
+pub mod learning;
+pub mod library_routine;
+pub mod measurements;
+pub mod noise;
+pub mod recorded_name;
+pub mod shown_rates;
+
+#[cfg(test)]
+#[allow(dead_code, reason = "the tests of schedules use all of it")]
+#[path = "../../src/test_trees.rs"]
+mod test_trees;
