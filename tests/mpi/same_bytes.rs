@@ -1,5 +1,7 @@
 //! Calls give the same bytes, errors and ends as with the MPI library alone.
-use crate::common::epochs::{BUNDLED, BY_LEADERS, FORCED, OVER_TCP, SEVERAL_RINGS, TREE, WINDOWED};
+use crate::common::epochs::{
+    BUNDLED, BY_LEADERS, CREDITED, FORCED, OVER_TCP, SEVERAL_RINGS, TREE, WINDOWED,
+};
 use crate::common::epochs::{records, shared, slow_trunks, ways};
 use crate::common::job::{BOTH, TestJob, compiled};
 use crate::common::runtime::lib;
@@ -18,6 +20,8 @@ fn every_datatype_gives_the_same_bytes() {
             (16, 3, OVER_TCP),
             (2, 1, WINDOWED),
             (16, 3, WINDOWED),
+            (8, 1, CREDITED),
+            (16, 3, CREDITED),
             (16, 3, BUNDLED),
             (16, 3, BY_LEADERS),
         ] {

@@ -55,6 +55,34 @@ fn the_table_decides_by_block_size() {
     }
 }
 
+/// Blocks that overflow a queue and are short beside waking a process, over links of 1 Gbit/s.
+#[test]
+fn short_blocks_that_overflow_a_queue_go_by_credit() {
+    for mpi in BOTH {
+        let dir = shared(TREE);
+        let bench = lib().join(format!("bench-{mpi}"));
+        let flags = "--collective alltoall --size 8000,17000,30000,60000 --iterations 20 --check";
+        let flags: Vec<&str> = flags.split(' ').collect();
+        let said = TestJob::new(mpi, 8)
+            .dir(dir.path())
+            .env(AT_ONCE.0, AT_ONCE.1)
+            .env("HEDDLE_LEARN", "off")
+            .run(&bench, &flags);
+        let checked = said.out.matches("every byte checked").count();
+        assert_eq!(checked, 4, "{}", said.out);
+        assert_eq!(
+            ways(dir.path()),
+            [
+                "alltoall aapc credit tcp",
+                "alltoall aapc credit(2) tcp",
+                "alltoall aapc tcp",
+                "alltoall native"
+            ],
+            "{mpi}"
+        );
+    }
+}
+
 /// Checks the job record of the test above: the ways by block size, their times, and the job
 /// itself.
 fn assert_recorded_ways(record: &JobRecord, mpi: &str) {

@@ -29,7 +29,7 @@ use std::time::Duration;
 /// Messages of several blocks are copied, and MPI counts them by `int`: where they could have more
 /// octets, the call goes another way.
 const MOST_TOGETHER: u64 = 1 << 30;
-/// A plan takes about so long for each pair of ranks (docs/figures.md).
+/// A plan takes about so long for each pair of ranks and each synchronization (docs/figures.md).
 const PLANNED_PAIR: Duration = Duration::from_nanos(200);
 /// A connection to another rank takes about so long.
 const CONNECTION: Duration = Duration::from_micros(300);
@@ -157,7 +157,9 @@ impl UnplannedEpoch {
     /// The time that the ranks need to plan and to connect, about.
     pub fn setup(&self) -> Duration {
         let ranks = self.view.host_of.len() as u32;
-        PLANNED_PAIR * ranks.saturating_mul(ranks) + CONNECTION * ranks
+        let ways: Vec<Way> = ways(&self.table, &self.force).collect();
+        let plans = schemes(&ways).len().max(1) as u32;
+        PLANNED_PAIR * ranks.saturating_mul(ranks).saturating_mul(plans) + CONNECTION * ranks
     }
 
     /// Why a call goes the library's way, in a few words.

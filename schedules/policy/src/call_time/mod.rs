@@ -229,6 +229,11 @@ impl AlltoallTime {
         self.by_routine(block, self.at_once(block))
     }
 
+    /// The library's own routine while a segment waits for a timer, as a multiple of the time without.
+    pub fn slowed_by_a_timer(&self, block: Bytes) -> f64 {
+        1.0 + TIMER as f64 / self.without_loss(block).max(1) as f64
+    }
+
     /// Short blocks are passed on, and long ones sent at once. Where nobody knows which routine the library
     /// takes: the faster one.
     fn by_routine(&self, block: Bytes, at_once: u64) -> u64 {

@@ -5,8 +5,11 @@
 //! again. It costs some processor time a step. So it is taken from the size on from which the gain
 //! is larger than the cost, for the links and the ranks of the process set. The figures are from
 //! heddle's own emulated clusters: docs/figures.md.
+mod credit;
+
 use super::{Collective, DataCarrier, DecisionEntry, DecisionGrounds, DecisionTable, Way};
 use crate::call_time::{AlltoallTime, smallest_overflowing_block};
+use credit::ShortBlocks;
 use inventory::tree::NodeNumber;
 use inventory::{Bytes, Mpi, MpiRoutines, Tree};
 use schedules::aapc::in_runs;
@@ -150,7 +153,7 @@ impl DecisionTable {
             AlltoallTime::of(hosts, host_of, delay, library).map(|time| fastest_ways(&time))
         } else {
             bound::alltoall_bottleneck(hosts, &ranks)
-                .map(|bottleneck| ways_of_phases(hosts, host_of, bottleneck, delay))
+                .map(|bottleneck| ways_of_one_rank_a_host(hosts, host_of, bottleneck, delay))
         };
         let used = ranks.iter().filter(|&&ranks| ranks > 0).count() as u64;
         let around = bound::allgather_bottleneck(hosts, &ranks)
@@ -293,20 +296,35 @@ fn entries(ways: impl IntoIterator<Item = (Bytes, Way)>) -> Vec<DecisionEntry> {
         .collect()
 }
 
+/// The ways of an all-to-all where each host has one rank, each with the smallest block that goes it.
+fn ways_of_one_rank_a_host(
+    hosts: &Tree,
+    host_of: &[NodeNumber],
+    bottleneck: BottleneckLoad,
+    delay: Duration,
+) -> Vec<(Bytes, Way)> {
+    let overflowing = smallest_overflowing_block(hosts, host_of);
+    let ways = ways_of_phases(hosts, host_of, bottleneck, (delay, overflowing));
+    let short = overflowing.and_then(|first| ShortBlocks::of(hosts, first, delay));
+    match short {
+        Some(short) => short.in_place_of_native(&ways),
+        None => ways,
+    }
+}
+
 /// The ways of an all-to-all by phases, each with the smallest block with which it pays. Where the
 /// library overflows a queue, that is a window, as long as queues mostly hold it; then tokens.
 fn ways_of_phases(
     hosts: &Tree,
     host_of: &[NodeNumber],
     bottleneck: BottleneckLoad,
-    delay: Duration,
+    (delay, overflowing): (Duration, Option<Bytes>),
 ) -> Vec<(Bytes, Way)> {
     let way = |sync| Way::Aapc {
         sync,
         over: DataCarrier::Tcp,
     };
     let receiver = way(SyncKind::Receiver.into());
-    let overflowing = smallest_overflowing_block(hosts, host_of);
     if let Some(overflowing) = overflowing.filter(|_| goes_in_runs(hosts, host_of)) {
         let longer = longer_for_turns(hosts, bottleneck, delay);
         let lasting = ALLTOALL_IN_RUNS.smallest_block(hosts, bottleneck, longer);

@@ -4,12 +4,12 @@
 //! costs no more than learning may.
 use crate::call_time::AlltoallTime;
 use crate::decision_table::{
-    Collective, CollectiveTraffic, DataCarrier, DecisionEntry, DecisionGrounds, DecisionTable, Way,
+    Collective, CollectiveTraffic, DataCarrier, DecisionGrounds, DecisionTable, Way,
 };
 use crate::learned::{LearnedTiming, size_class};
 use inventory::Bytes;
 use schedules::synchronization::SyncKind;
-use schedules::synchronization::scheme::SyncScheme;
+use schedules::synchronization::scheme::SyncMechanism;
 
 /// A way that calls may go.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -169,8 +169,8 @@ fn is_dear(grounds: CandidateGrounds, alike: Collective, first: Way, block: Byte
     time.is_some_and(|time| time.is_dear(first, block))
 }
 
-/// The way of the table. A window holds blocks of one size; of even ones the largest may have twice
-/// the mean, and where that does not fit, tokens keep them apart.
+/// The way of the table. A window and credit hold blocks of one size; of even ones the largest may have
+/// twice the mean, and where that does not fit, tokens keep them apart.
 fn first_way(
     grounds: CandidateGrounds,
     collective: Collective,
@@ -188,15 +188,19 @@ fn first_way(
         time.map_or(Way::Native, |time| time.fastest(block, over_tcp))
     };
     let (usual, of_largest) = (way(block), way(Bytes(block.0.saturating_mul(2))));
-    match (usual, of_largest) {
-        (Way::Aapc { sync, over }, other)
-            if collective.has_own_lengths() && sync == SyncScheme::WINDOW && other != usual =>
-        {
-            Way::Aapc {
-                sync: SyncKind::Receiver.into(),
-                over,
-            }
-        }
+    let mechanism = |way| match way {
+        Way::Aapc { sync, .. } => Some(sync.mechanism()),
+        _ => None,
+    };
+    if !collective.has_own_lengths() || usual == of_largest {
+        return usual;
+    }
+    match (mechanism(usual), mechanism(of_largest)) {
+        (Some(SyncMechanism::Credit), Some(SyncMechanism::Credit)) => of_largest,
+        (Some(SyncMechanism::Credit | SyncMechanism::Window), _) => Way::Aapc {
+            sync: SyncKind::Receiver.into(),
+            over: DataCarrier::Tcp,
+        },
         _ => usual,
     }
 }
@@ -223,17 +227,20 @@ fn library(
     is_in_doubt: bool,
 ) -> f64 {
     let (near, doubtful) = IN_DOUBT;
-    let tokens = |entry: &DecisionEntry| match entry.way {
-        Way::Aapc { sync, .. } => sync != SyncScheme::WINDOW,
-        _ => false,
-    };
     let entry = grounds.table.entry(collective, block);
-    let is_near =
-        |entry: &DecisionEntry| tokens(entry) && block.0 < entry.from.0.saturating_mul(near);
-    if is_in_doubt || entry.is_some_and(is_near) {
-        doubtful
-    } else {
-        LIBRARY
+    let mechanism = entry.and_then(|entry| match entry.way {
+        Way::Aapc { sync, .. } => Some(sync.mechanism()),
+        _ => None,
+    });
+    let is_near = entry.is_some_and(|entry| block.0 < entry.from.0.saturating_mul(near));
+    match mechanism {
+        // Its queues overflow, and a call is short beside a timer.
+        Some(SyncMechanism::Credit) if !is_in_doubt => grounds
+            .time
+            .map_or(LIBRARY, |time| LIBRARY.max(time.slowed_by_a_timer(block))),
+        None | Some(SyncMechanism::Window) if !is_in_doubt => LIBRARY,
+        _ if is_in_doubt || is_near => doubtful,
+        _ => LIBRARY,
     }
 }
 

@@ -1,0 +1,97 @@
+//! Short blocks of an all-to-all with which the library's own routine overflows the queue of a switch
+//! port: they go by credit ([`schedules::synchronization::credit`]), and longer ones with tokens.
+//!
+//! A lost segment of a short block waits for a timer of 200 ms. On fast links that is more than a hundred
+//! calls take: in ns-3 at 10 Gbit/s the libraries' patterns came to 0.00 to 0.06 of the bound there, and
+//! credit to 0.72 to 0.88 (docs/figures.md).
+use super::super::{DataCarrier, Way};
+use inventory::{Bytes, Tree};
+use schedules::alltoall::AlltoallAlgorithm;
+use schedules::bound::{self, BottleneckLoad};
+use schedules::synchronization::SyncKind;
+use schedules::synchronization::credit::{LaneCredit, ROUND_TRIP};
+use schedules::synchronization::scheme::SyncScheme;
+use schedules::window::PORT_QUEUE;
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+/// With tokens a phase takes two wakings beside its block, 90 us at 1 and 10 Gbit/s; by credit a block
+/// takes about a fifth longer than with tokens that cost nothing. So blocks of 4 * 90 us take as long.
+const BY_CREDIT: Duration = Duration::from_micros(360);
+/// Longer blocks go as [`super::ways_of_phases`] says.
+const SHORT: Duration = Duration::from_micros(1100);
+/// Process sets have plans for so many messages ahead, and for half as many, and so on.
+const MOST_AHEAD: u64 = 64;
+
+/// The sizes of short blocks that overflow a queue.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ShortBlocks {
+    first: Bytes,
+    /// From this size on with tokens.
+    with_tokens: Bytes,
+    end: Bytes,
+    credit: LaneCredit,
+}
+
+impl ShortBlocks {
+    /// Those of these hosts, where the library overflows a queue from a size on; none where a token takes
+    /// longer than the credit reckons with.
+    pub(super) fn of(hosts: &Tree, overflowing: Bytes, delay: Duration) -> Option<ShortBlocks> {
+        let rate = bound::slowest_host_link(hosts)?;
+        let octet = BottleneckLoad { blocks: 1, rate }.seconds(Bytes(1));
+        let lasting = |time: Duration| Bytes((time.as_secs_f64() / octet) as u64);
+        let capacities = AlltoallAlgorithm::faster_for(hosts).capacities(hosts);
+        let short = ShortBlocks {
+            first: overflowing,
+            with_tokens: lasting(BY_CREDIT).max(overflowing),
+            end: lasting(SHORT),
+            credit: LaneCredit::of(hosts, &capacities, PORT_QUEUE),
+        };
+        Some(short).filter(|short| short.first < short.end && 2 * delay <= ROUND_TRIP)
+    }
+
+    /// These ways, each with the smallest block that goes it, but for short blocks that go the library's.
+    pub(super) fn in_place_of_native(self, ways: &[(Bytes, Way)]) -> Vec<(Bytes, Way)> {
+        let starts = std::iter::once((Bytes(0), Way::Native)).chain(ways.iter().copied());
+        let ends = ways.iter().map(|&(from, _)| from).chain([Bytes(u64::MAX)]);
+        let mut all = Vec::new();
+        for ((from, way), end) in starts.zip(ends) {
+            let (first, last) = (from.max(self.first), end.min(self.end));
+            if way != Way::Native || first >= last {
+                all.push((from, way));
+                continue;
+            }
+            all.extend((from < first).then_some((from, way)));
+            all.extend(self.ways(first, last));
+            all.extend((last < end).then_some((last, way)));
+        }
+        // A table begins with the library's own routine anyway.
+        all.retain(|&(from, _)| from > Bytes(0));
+        all
+    }
+
+    /// The ways of these blocks, each with the smallest that goes it.
+    fn ways(self, first: Bytes, last: Bytes) -> Vec<(Bytes, Way)> {
+        // Up to these sizes the credit holds 1, 2, 4, … messages.
+        let held =
+            (0..=MOST_AHEAD.ilog2()).map(|halvings| Bytes((self.credit.0.0 >> halvings) + 1));
+        let mut starts: Vec<Bytes> = held.chain([first, self.with_tokens]).collect();
+        starts.retain(|start| (first..last).contains(start));
+        starts.sort_unstable();
+        let mut ways: Vec<(Bytes, Way)> = starts
+            .into_iter()
+            .map(|start| (start, self.way(start)))
+            .collect();
+        ways.dedup_by_key(|(_, way)| *way);
+        ways
+    }
+
+    fn way(self, block: Bytes) -> Way {
+        let ahead = (self.credit.0.0 / block.0.max(1)).clamp(1, MOST_AHEAD);
+        let by_credit = NonZeroU32::new(1 << ahead.ilog2()).filter(|_| block < self.with_tokens);
+        Way::Aapc {
+            sync: by_credit.map_or(SyncKind::Receiver.into(), SyncScheme::credit),
+            over: DataCarrier::Tcp,
+        }
+    }
+}
