@@ -21,18 +21,13 @@ use forecast::tuning::{self, algorithms};
 use inventory::unreadable::UnreadableFile;
 use inventory::{Bytes, Mpi, TopologyFile, Tree, counted};
 use job::{ComparedCalls, JobLauncher};
-use policy::decision_table::{DataCarrier, Way};
+use policy::decision_table::Way;
 use policy::learned::LearnedFigures;
 use policy::measurements::comparison::TunedComparison;
 use policy::measurements::{TuningRun, TuningRuns};
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-
-const NO_TCP: &str =
-    ": hosts need addresses in the inventory or topology, and must reach each other at them";
-const NO_CLUSTERS: &str =
-    ": each host needs a cluster in the inventory or topology, and the job needs hosts of two";
 
 /// Measure which way is fastest at which block size, for the next epoch
 ///
@@ -238,7 +233,7 @@ fn measure(
     for way in session.not_gone() {
         tell!(
             "{way}: no call can go this way here, so the table leaves it out{}",
-            needs(*way)
+            way.row().needs(*way)
         );
     }
     let run = session.finish(agent::now(), args.mpi)?;
@@ -274,15 +269,6 @@ fn force(
         }
     }
     Ok(())
-}
-
-/// The reason why no call can go a way.
-fn needs(way: Way) -> &'static str {
-    match (way, way.carrier()) {
-        (Way::Lg, _) => NO_CLUSTERS,
-        (_, Some(DataCarrier::Tcp)) => NO_TCP,
-        _ => "",
-    }
 }
 
 /// Launches jobs that follow a shared directory, in which every other row of calls bypasses the

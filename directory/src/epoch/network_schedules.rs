@@ -13,7 +13,7 @@ use crate::layout::{ALLGATHER, ALLTOALL, NETWORKS, TABLE, TOPOLOGY, in_network};
 use inventory::topology_file::is_network_name;
 use inventory::{TopologyFile, Tree};
 use ipnet::IpNet;
-use policy::decision_table::{Collective, DecisionTable, Way};
+use policy::decision_table::{Collective, DecisionTable};
 use schedules::allgather::{self, AllgatherSchedule};
 use schedules::alltoall::{self, AlltoallSchedule};
 use schedules::bound::PhaseBound;
@@ -114,13 +114,7 @@ fn whole(tree: &Tree, table: &DecisionTable) -> Result<AlltoallSchedule, Schedul
     let sync = table
         .entries(Collective::Alltoall)
         .iter()
-        .find_map(|entry| {
-            if let Way::Aapc { sync, .. } = entry.way {
-                Some(sync)
-            } else {
-                None
-            }
-        });
+        .find_map(|entry| entry.way.sync());
     let plan = plan_file::in_file_order(alltoall::plan(
         tree,
         sync.map_or(SyncKind::Receiver, SyncScheme::tokens),

@@ -4,11 +4,10 @@ mod collective;
 mod learned;
 mod table_form;
 mod unmeasured;
-mod way;
 
+pub use crate::ways::{DataCarrier, UnknownWay, Way};
 pub use collective::{Collective, CollectiveTraffic, UnknownCollective};
 pub use unmeasured::LEAST_RELAYED;
-pub use way::{DataCarrier, UnknownWay, Way};
 
 use inventory::Bytes;
 pub use inventory::mpi::{Mpi, UnknownMpi};
@@ -324,7 +323,7 @@ fn check(collective: Collective, entries: &[DecisionEntry]) -> Result<(), Decisi
 }
 
 /// The names of things of which one is expected: `native, aapc or ring`.
-fn alternatives(things: impl IntoIterator<Item = impl fmt::Display>) -> String {
+pub(crate) fn alternatives(things: impl IntoIterator<Item = impl fmt::Display>) -> String {
     let names: Vec<String> = things.into_iter().map(|thing| thing.to_string()).collect();
     match names.split_last() {
         Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")),

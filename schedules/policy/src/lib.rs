@@ -16,6 +16,7 @@
 //! | [`noise`] | the error of a difference of two measured figures |
 //! | [`recorded_name`] | names that another version of heddle may have written |
 //! | [`shown_rates`] | the links that a call showed to be faster than published |
+//! | [`ways`] | the ways, one file each |
 pub mod call_time;
 pub mod decision_table;
 pub mod learned;
@@ -25,6 +26,7 @@ pub mod measurements;
 pub mod noise;
 pub mod recorded_name;
 pub mod shown_rates;
+pub mod ways;
 
 #[cfg(test)]
 #[allow(dead_code, reason = "the tests of schedules use all of it")]

@@ -12,7 +12,7 @@ use crate::mpi_result::{MpiErrorCode, MpiResult};
 use crate::octets::{self, room};
 use crate::private_comm::PrivateComm;
 use crate::requests::PendingRequests;
-use policy::decision_table::Way;
+use policy::ways::{MessageForm, Way};
 use runtime::exchange::{self, CarrierEvent, ExchangeWindow, TransferCarrier, TransferPiece};
 use runtime::plan::FollowedEpoch;
 use schedules::transfers::part::SyncToken;
@@ -47,12 +47,13 @@ pub(crate) unsafe fn carry_out(
     let parts = follow.parts(way);
     // SAFETY: passed on to the caller.
     unsafe {
-        match way {
-            Way::Aapc { .. } => alltoall(call, within, twin, parts),
-            Way::Lg => passed_on(call, within, twin, parts, 1, block),
-            Way::Bundled => passed_on(call, within, twin, parts, usize::MAX, block),
-            Way::Ring { .. } => allgather(call, twin, parts),
-            Way::Relay | Way::Rings | Way::Native => Ok(()),
+        match way.form() {
+            MessageForm::Blocks => alltoall(call, within, twin, parts),
+            MessageForm::Bundles { at_once } => {
+                passed_on(call, within, twin, parts, at_once, block)
+            }
+            MessageForm::Gathered => allgather(call, twin, parts),
+            MessageForm::Relayed | MessageForm::Library => Ok(()),
         }
     }
 }

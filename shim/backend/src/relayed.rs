@@ -11,7 +11,8 @@ use crate::mpi::mpi;
 use crate::mpi_result::{MpiErrorCode, MpiResult, check};
 use crate::octets::{self, octets_of};
 use crate::reduce_op;
-use policy::decision_table::{Collective, LEAST_RELAYED, Way};
+use policy::decision_table::{Collective, LEAST_RELAYED};
+use policy::ways::MessageForm;
 use runtime::settings::{ForcedWays, ReductionOrder, RuntimeSettings};
 use runtime::tcp::keeper::KeptMesh;
 use runtime::tcp::relay::{RelayMemory, chunk_room};
@@ -27,7 +28,10 @@ pub(crate) fn is_too_small(call: &CollectiveCall) -> bool {
         let var = |name: &str| std::env::var(name).ok();
         RuntimeSettings::read(var).0.force
     });
-    let is_forced = forced.ways(call.collective).contains(&Way::Relay);
+    let is_forced = forced
+        .ways(call.collective)
+        .iter()
+        .any(|way| way.form() == MessageForm::Relayed);
     let least = if call.collective == Collective::ReduceScatterBlock {
         // There are as many blocks as ranks.
         LEAST_RELAYED.0 / runtime::process_set_view::MOST_RANKS as u64

@@ -22,7 +22,6 @@
 //! | [`followed_network`] | which of an epoch's networks is followed |
 //! | [`network_evidence`] | whether the library's messages cross the published tree |
 //! | [`host_leaders`] | one rank a host, where hosts have several |
-//! | `clusters` | which of its ranks form a cluster, for LG |
 //! | [`exchange`] | one rank's part of a schedule, carried out over any carrier |
 //! | [`agreement_pace`] | how many calls until the ranks agree again |
 //! | [`record`] | the job record rank 0 writes |
@@ -36,7 +35,6 @@
 pub mod agreement_pace;
 pub mod arrival_watch;
 pub mod call_forecast;
-mod clusters;
 pub mod communicator_work;
 pub mod directive;
 pub mod exchange;

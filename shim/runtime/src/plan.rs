@@ -4,7 +4,6 @@
 //! make sure of it. They plan when a call first may go another way than the library's: a
 //! [`UnplannedEpoch`] tells that from the decision table alone.
 mod by_lengths;
-mod planned_ways;
 #[cfg(test)]
 mod tests;
 
@@ -14,21 +13,16 @@ use crate::rank_host::RankHost;
 use crate::settings::{ForcedWays, ReductionOrder};
 use directory::epoch::LeanEpoch;
 use inventory::{Bytes, MpiRoutines, TopologyFile, counted};
-use planned_ways::PlannedWays;
 use policy::decision_table::{Collective, DataCarrier, DecisionTable, Way};
 use policy::learned::{LearnedPlace, LearnedTiming};
 use policy::learning::{self, CandidateGrounds, CandidateWay};
-use schedules::bundled;
-use schedules::synchronization::SyncKind;
-use schedules::synchronization::scheme::SyncScheme;
+use policy::ways::{HostTraits, PlannedPart, PlanningSet, WAYS};
 use schedules::transfers::TransferSchedule;
 use schedules::transfers::part::RankPart;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// Messages of several blocks are copied, and MPI counts them by `int`: where they could have more
-/// octets, the call goes another way.
-const MOST_TOGETHER: u64 = 1 << 30;
 /// A plan takes about so long for each pair of ranks and each synchronization (docs/figures.md).
 const PLANNED_PAIR: Duration = Duration::from_nanos(200);
 /// A connection to another rank takes about so long.
@@ -157,8 +151,9 @@ impl UnplannedEpoch {
     /// The time that the ranks need to plan and to connect, about.
     pub fn setup(&self) -> Duration {
         let ranks = self.view.host_of.len() as u32;
-        let ways: Vec<Way> = ways(&self.table, &self.force).collect();
-        let plans = schemes(&ways).len().max(1) as u32;
+        let tried = self.learned.is_some().then_some(self.view.traits);
+        let ways = ways(&self.table, &self.force, tried).into_iter();
+        let plans = ways.filter(|way| way.sync().is_some()).count() as u32;
         PLANNED_PAIR * ranks.saturating_mul(ranks).saturating_mul(plans) + CONNECTION * ranks
     }
 
@@ -194,8 +189,7 @@ fn candidates(
             table,
             learned,
             has_addresses: view.has_all_addresses(),
-            shares_hosts: shares_hosts(view),
-            has_slow_trunks: view.gains_by_rings,
+            hosts: view.traits,
             is_even,
             time: view.alltoall_time.as_ref(),
         };
@@ -229,10 +223,8 @@ pub struct FollowedEpoch {
     table: DecisionTable,
     force: ForcedWays,
     learned: Option<Vec<LearnedTiming>>,
-    /// By way, over MPI: this rank's part, in as many as the schedule's barriers divide it into.
-    /// Only the ways that the table or the forced way can ask for; LG only where the ranks span
-    /// clusters.
-    parts: Vec<(Way, Vec<RankPart>)>,
+    /// By way, over MPI where it has a choice: those that a call may go.
+    planned: Vec<(Way, PlannedPart)>,
     ring: Vec<u32>,
     leaders: Option<HostLeaders>,
     digest: u64,
@@ -250,33 +242,32 @@ impl FollowedEpoch {
             force,
             learned,
         } = prospect;
-        let mut planned = PlannedWays::new(&view, rank, &table, &force);
-        let ring = planned.add_ring()?;
-        let mut phases = 0;
-        let tried = learned.as_ref().map(|_| tried_ways(&view));
-        let ways: Vec<Way> = ways(&table, &force)
-            .chain(tried.into_iter().flatten())
-            .collect();
-        for sync in schemes(&ways) {
-            phases = planned.add_aapc(sync)?;
+        let mut digest = DefaultHasher::new();
+        (view.epoch, &force, &table).hash(&mut digest);
+        let wrong = |violation| FollowError::Wrong {
+            epoch: view.epoch,
+            violation: Box::new(violation),
+        };
+        let trees = (&view.hosts, &view.leaves);
+        let set = PlanningSet::new(rank, trees, &view.host_of, &topology).map_err(wrong)?;
+        let mut planned: Vec<(Way, PlannedPart)> = Vec::new();
+        for way in ways(&table, &force, learned.is_some().then_some(view.traits)) {
+            let part = way.row().plan(way, &set).map_err(wrong)?;
+            part.digest.hash(&mut digest);
+            planned.push((way, part));
         }
-        if ways.contains(&Way::Bundled) {
-            planned.add_bundled();
-        }
-        if ways.contains(&Way::Rings) {
-            planned.add_rings()?;
-        }
+        let phases = planned.iter().map(|(_, part)| part.phases).max();
         let mut summary = format!(
             "epoch {}, {} on {}, {}",
             view.epoch,
             counted(view.leaves.hosts(), "rank"),
             counted(view.hosts.hosts(), "host"),
-            counted(phases, "phase")
+            counted(phases.unwrap_or(0), "phase")
         );
-        if ways.contains(&Way::Lg) {
-            summary += &planned.add_lg(&topology)?;
+        for note in planned.iter().filter_map(|(_, part)| part.note.as_ref()) {
+            summary += &format!("; {note}");
         }
-        let (parts, digest) = planned.finish();
+        let ring = set.ring().ring.clone();
         Ok(FollowedEpoch {
             leaders: HostLeaders::of(&ring, &view.host_of),
             view,
@@ -284,9 +275,9 @@ impl FollowedEpoch {
             table,
             force,
             learned,
-            parts,
+            planned,
             ring,
-            digest,
+            digest: digest.finish() | 1,
             phases: OnceLock::new(),
         })
     }
@@ -320,14 +311,11 @@ impl FollowedEpoch {
         })
     }
 
-    /// The way, or one ring where a table of other hosts says several: these may have no slow trunk.
+    /// The way, or the one in its place where these hosts cannot go it at all.
     fn instead(&self, way: Way) -> Way {
-        if way == Way::Rings && self.parts(way).is_empty() {
-            let over = DataCarrier::Tcp;
-            Way::Ring { over }
-        } else {
-            way
-        }
+        let lacks = |way: &Way| self.planned(*way).is_none_or(|part| part.parts.is_none());
+        let other = way.row().instead().filter(|_| lacks(&way));
+        other.unwrap_or(way)
     }
 
     /// As [`UnplannedEpoch::candidates`].
@@ -349,19 +337,15 @@ impl FollowedEpoch {
 
     /// True if this communicator can go a way with blocks of this size, connections or not.
     pub fn can(&self, way: Way, block: u64) -> bool {
-        let together = |blocks: u64| block.saturating_mul(blocks) <= MOST_TOGETHER;
-        match way {
-            Way::Lg => {
-                self.parts(way).iter().any(|part| part.phases > 0)
-                    && together(self.view.host_of.len() as u64)
-            }
-            Way::Bundled => {
-                !self.parts(way).is_empty() && together(bundled::most_blocks(&self.view.host_of))
-            }
-            Way::Native => true,
-            Way::Relay => !self.ring.is_empty(),
-            Way::Aapc { .. } | Way::Ring { .. } | Way::Rings => !self.parts(way).is_empty(),
-        }
+        let holds = |part: &PlannedPart| part.holds(Bytes(block));
+        way == Way::Native || self.planned(way).is_some_and(holds)
+    }
+
+    /// A way as it is planned; `None` where [`FollowedEpoch::way`] never says so.
+    fn planned(&self, way: Way) -> Option<&PlannedPart> {
+        let way = way.with_carrier(DataCarrier::Mpi);
+        let planned = self.planned.iter().find(|(known, _)| *known == way);
+        planned.map(|(_, part)| part)
     }
 
     /// As [`UnplannedEpoch::reductions`].
@@ -423,57 +407,28 @@ impl FollowedEpoch {
     /// This rank's part of a way's schedule, in as many as its barriers divide it into; none where
     /// [`FollowedEpoch::way`] never says so.
     pub fn parts(&self, way: Way) -> &[RankPart] {
-        let way = way.with_carrier(DataCarrier::Mpi);
-        self.parts
-            .iter()
-            .find(|(known, _)| *known == way)
-            .map_or(&[], |(_, parts)| parts)
+        let parts = self.planned(way).and_then(|part| part.parts.as_ref());
+        parts.map_or(&[], Vec::as_slice)
     }
 }
 
-/// The ways that the table, or the forced way, can ask for.
-fn ways<'a>(table: &'a DecisionTable, force: &'a ForcedWays) -> impl Iterator<Item = Way> + 'a {
-    Collective::ALL.into_iter().flat_map(|collective| {
+/// The ways to plan, over MPI where they have a choice: those that the table, or the forced way, can ask for,
+/// those that go in their place, and those that a job that learns may try, on hosts as these.
+fn ways(table: &DecisionTable, force: &ForcedWays, tried: Option<HostTraits>) -> Vec<Way> {
+    let asked = Collective::ALL.into_iter().flat_map(|collective| {
         let forced = force.ways(collective).iter().copied();
         forced.chain(table.entries(collective).iter().map(|entry| entry.way))
-    })
-}
-
-/// Ways that a job that learns may try, beside those of the table.
-fn tried_ways(view: &ProcessSetView) -> impl Iterator<Item = Way> + use<> {
-    let aapc = Way::Aapc {
-        sync: SyncKind::Receiver.into(),
-        over: DataCarrier::Mpi,
-    };
-    let window = Way::Aapc {
-        sync: SyncScheme::WINDOW,
-        over: DataCarrier::Tcp,
-    };
-    let timed = shares_hosts(view).then_some([Way::Bundled, window]);
-    let rings = view.gains_by_rings.then_some(Way::Rings);
-    std::iter::once(aapc)
-        .chain(timed.into_iter().flatten())
-        .chain(rings)
-}
-
-/// True if some host has several ranks.
-fn shares_hosts(view: &ProcessSetView) -> bool {
-    view.hosts.hosts() < view.leaves.hosts()
-}
-
-/// Their synchronizations.
-fn schemes(ways: &[Way]) -> Vec<SyncScheme> {
-    let mut schemes: Vec<SyncScheme> = ways
-        .iter()
-        .filter_map(|&way| {
-            if let Way::Aapc { sync, .. } = way {
-                Some(sync)
-            } else {
-                None
-            }
-        })
-        .collect();
-    schemes.sort_unstable();
-    schemes.dedup();
-    schemes
+    });
+    let rows = || WAYS.iter().map(|row| row.usual());
+    let is_tried = |way: &Way| tried.is_some_and(|hosts| way.row().is_tried(hosts));
+    let asked: Vec<Way> = asked.chain(rows().filter(is_tried)).collect();
+    let instead = asked.iter().filter_map(|way| way.row().instead());
+    let mut ways: Vec<Way> = Vec::new();
+    for way in asked.iter().copied().chain(instead) {
+        let way = way.with_carrier(DataCarrier::Mpi);
+        if !ways.contains(&way) {
+            ways.push(way);
+        }
+    }
+    ways
 }

@@ -8,7 +8,7 @@ use policy::call_time::AlltoallTime;
 use policy::decision_table::{Collective, CollectiveTraffic};
 use policy::learned::LearnedPlace;
 use policy::shown_rates::{FastCall, FasterLink, TOO_FAST, and_more, faster_links};
-use schedules::allgather::rings;
+use policy::ways::HostTraits;
 use schedules::bound;
 use schedules::verify::ScheduleViolation;
 use std::collections::{HashMap, HashSet};
@@ -57,8 +57,8 @@ pub struct ProcessSetView {
     fastest_call: Option<FastCall>,
     /// The same the other way: they may take so many times as long, by the call that shows the least.
     slower: Option<f64>,
-    /// True if allgathers gain by several rings: some trunks are slow, and each host has one rank.
-    pub(crate) gains_by_rings: bool,
+    /// What its hosts have that makes ways worth a try.
+    pub(crate) traits: HostTraits,
     /// The expected times of its all-to-alls.
     pub(crate) alltoall_time: Option<AlltoallTime>,
 }
@@ -129,7 +129,7 @@ impl ProcessSetView {
             network: lean.topology.name.clone(),
             alltoall_time: AlltoallTime::of(&hosts, &host_of, delay, Some(mpi)),
             delay,
-            gains_by_rings: hosts.hosts() == leaves.hosts() && rings::gain(&hosts).is_some(),
+            traits: HostTraits::of(&hosts, &host_of),
             faster: 1.0,
             fastest_call: None,
             slower: None,

@@ -5,7 +5,6 @@ use inventory::Bytes;
 use inventory::topology_file::is_network_name;
 use policy::decision_table::{Collective, CollectiveTraffic, DataCarrier, UnknownWay, Way};
 use policy::measurements::{row, turn};
-use schedules::synchronization::SyncKind;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -173,11 +172,8 @@ impl RuntimeSettings {
 }
 
 impl ForcedWays {
-    /// `aapc` is a way of MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw, `lg` and `bundled` are of
-    /// MPI_Alltoall, `ring` and, with `tcp`, `rings` of MPI_Allgather and MPI_Allgatherv, `relay` of reductions, MPI_Bcast and
-    /// MPI_Allgather,
-    /// `native` of all; several are given with commas.
-    /// With `tcp` among them, these ways go over the runtime's own connections.
+    /// Ways by their names ([`policy::ways`]), several with commas. With `tcp` among them, these ways go over
+    /// the runtime's own connections.
     pub(crate) fn parse(text: &str) -> Option<ForcedWays> {
         let mut force = ForcedWays::default();
         let over = if text.split(',').any(|name| name == "tcp") {
@@ -185,21 +181,11 @@ impl ForcedWays {
         } else {
             DataCarrier::Mpi
         };
-        for name in text.split(',').filter(|name| !name.is_empty()) {
-            match name {
-                "aapc" => force.takes(Way::Aapc {
-                    sync: SyncKind::Receiver.into(),
-                    over,
-                }),
-                "lg" => force.takes(Way::Lg),
-                "bundled" => force.takes(Way::Bundled),
-                "ring" => force.takes(Way::Ring { over }),
-                "tcp" => {}
-                "rings" if over == DataCarrier::Tcp => force.takes(Way::Rings),
-                "relay" => force.takes(Way::Relay),
-                "native" => force.takes(Way::Native),
-                _ => return None,
-            }
+        let names = text
+            .split(',')
+            .filter(|name| !name.is_empty() && *name != "tcp");
+        for name in names {
+            force.takes(Way::named(name, over)?);
         }
         Some(force)
     }

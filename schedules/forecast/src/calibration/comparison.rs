@@ -2,9 +2,9 @@
 use super::{CalibratedTime, CallCalibration, TimedRoutine};
 use inventory::tree::Tree;
 use inventory::{Bytes, Mpi};
-use policy::decision_table::{Collective, CollectiveTraffic, DataCarrier, Way};
+use policy::decision_table::{Collective, CollectiveTraffic};
+use policy::ways::{DataCarrier, WAYS, Way};
 use schedules::bound;
-use schedules::synchronization::SyncKind;
 use std::fmt;
 
 /// The predicted time of a way.
@@ -79,14 +79,14 @@ impl WayComparison {
 }
 
 /// The ways of which calls were measured.
-pub fn calibrated_ways(collective: Collective) -> [Way; 3] {
-    let over = |over| {
-        if collective.traffic() == CollectiveTraffic::Exchange {
-            let sync = SyncKind::Receiver.into();
-            Way::Aapc { sync, over }
-        } else {
-            Way::Ring { over }
-        }
-    };
-    [Way::Native, over(DataCarrier::Mpi), over(DataCarrier::Tcp)]
+pub fn calibrated_ways(collective: Collective) -> Vec<Way> {
+    let over = [DataCarrier::Mpi, DataCarrier::Tcp];
+    let ways = WAYS
+        .iter()
+        .flat_map(|row| over.map(|over| row.usual().with_carrier(over)));
+    let mut ways: Vec<Way> = ways
+        .filter(|&way| way.row().is_calibrated(way) && way.serves(collective))
+        .collect();
+    ways.dedup();
+    ways
 }

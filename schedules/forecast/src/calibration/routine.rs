@@ -2,7 +2,6 @@
 use inventory::{Bytes, Mpi};
 use policy::decision_table::{Collective, DataCarrier, Way};
 use policy::library_routine::LibraryRoutine;
-use schedules::synchronization::SyncKind;
 
 /// The routine of a call, as far as its time depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -24,23 +23,15 @@ impl TimedRoutine {
         ranks: u32,
         block: Bytes,
     ) -> Option<TimedRoutine> {
-        let over = |carrier| match carrier {
-            DataCarrier::Mpi => TimedRoutine::OverMpi(mpi),
-            DataCarrier::Tcp => TimedRoutine::OverTcp,
-        };
-        match way {
-            Way::Native => Some(TimedRoutine::Library(
-                mpi,
-                LibraryRoutine::chosen(mpi, collective, ranks, block),
-            )),
-            Way::Aapc {
-                sync,
-                over: carrier,
-            } => (sync == SyncKind::Receiver.into()).then(|| over(carrier)),
-            Way::Ring { over: carrier } => Some(over(carrier)),
-            Way::Lg | Way::Bundled | Way::Relay | Way::Rings => None,
-        }
-        .filter(|_| way.serves(collective))
+        let is_known = way.row().is_calibrated(way) && way.serves(collective);
+        is_known.then(|| match way.carrier() {
+            None => {
+                let chosen = LibraryRoutine::chosen(mpi, collective, ranks, block);
+                TimedRoutine::Library(mpi, chosen)
+            }
+            Some(DataCarrier::Mpi) => TimedRoutine::OverMpi(mpi),
+            Some(DataCarrier::Tcp) => TimedRoutine::OverTcp,
+        })
     }
 
     /// Whether another routine stands for this one, the best substitute first: the same algorithm

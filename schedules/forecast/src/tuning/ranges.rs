@@ -223,12 +223,7 @@ fn throughout<At: Copy>(
 
 /// The way's needs, for sorting: first its own connections, then copies on the way, then tokens.
 fn simplicity(way: Way) -> (Option<DataCarrier>, bool, Option<SyncScheme>) {
-    let sync = if let Way::Aapc { sync, .. } = way {
-        Some(sync)
-    } else {
-        None
-    };
-    (way.carrier(), way == Way::Bundled, sync)
+    (way.carrier(), way.row().copies(), way.sync())
 }
 
 /// The size at `point` of [`STEPS`] equal factors.

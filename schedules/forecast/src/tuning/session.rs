@@ -10,47 +10,21 @@ use super::{TimedCalls, halving};
 use crate::calibration::CallCalibration;
 use inventory::tree::{Tree, TreeError};
 use inventory::{Bytes, Millis, TopologyFile};
-use policy::decision_table::{Collective, DataCarrier, Mpi, Way};
+use policy::decision_table::{Collective, Mpi};
 use policy::measurements::{CallTiming, LibraryTiming, MEASURED, MeasuredPlace, TuningRun};
-use schedules::allgather::rings;
-use schedules::lg::ClusterPartition;
-use schedules::synchronization::SyncKind;
-use schedules::synchronization::scheme::SyncScheme;
+use policy::ways::{WAYS, Way};
 use std::collections::BTreeMap;
 
 /// The ways that take turns first: the library's own and the requested ones. If none is requested,
-/// all that may be the fastest. Synchronizations for blocks of phases (aapc-2007, Table 5) are not
-/// among them: in no measurement did one gain more than the noise over tokens for every phase.
+/// all that may be the fastest.
 ///
 /// # Errors
 /// [`TreeError`] if the file's links are not a tree.
 pub fn contenders(asked: &[Way], topology: &TopologyFile) -> Result<Vec<Way>, TreeError> {
     let mut ways = vec![Way::Native];
     if asked.is_empty() {
-        let schemes = SyncScheme::table_5(&[])
-            .into_iter()
-            .chain([SyncScheme::WINDOW]);
-        let aapc = schemes.flat_map(|sync| {
-            [DataCarrier::Mpi, DataCarrier::Tcp].map(|over| Way::Aapc { sync, over })
-        });
-        ways.extend(aapc.filter(|way| way.serves(Collective::Alltoall)));
-        ways.extend([
-            Way::Bundled,
-            Way::Ring {
-                over: DataCarrier::Mpi,
-            },
-            Way::Ring {
-                over: DataCarrier::Tcp,
-            },
-        ]);
         let tree = topology.tree()?;
-        ways.extend(rings::gain(&tree).map(|_| Way::Rings));
-        let clusters = ClusterPartition::of(&tree, topology);
-        ways.extend(
-            clusters
-                .is_ok_and(|clusters| clusters.list().len() > 1)
-                .then_some(Way::Lg),
-        );
+        ways.extend(WAYS.iter().flat_map(|row| row.contenders(&tree, topology)));
     }
     ways.extend(asked.iter().filter(|way| **way != Way::Native));
     Ok(ways)
@@ -68,14 +42,7 @@ pub fn promising(
 ) -> Vec<Way> {
     // The least and the most time that a prediction leaves possible.
     let range = |way: Way, collective: Collective, block: Bytes| {
-        let standard = match way {
-            Way::Aapc { over, .. } => Way::Aapc {
-                sync: SyncKind::Receiver.into(),
-                over,
-            },
-            other => other,
-        };
-        let time = calibration.time(tree, (standard, mpi), collective, block)?;
+        let time = calibration.time(tree, (way.with_usual_sync(), mpi), collective, block)?;
         let off = 1.0 + time.error?;
         Some((time.seconds / off, time.seconds * off))
     };
@@ -298,6 +265,7 @@ impl<'a> TuningSession<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use policy::ways::DataCarrier;
 
     const FILE: &str =
         "switches: [s0]\nhosts: {n0: {switch: s0}, n1: {switch: s0}, n2: {switch: s0}}";

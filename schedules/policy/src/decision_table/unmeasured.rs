@@ -7,13 +7,13 @@
 //! heddle's own emulated clusters: docs/figures.md.
 mod credit;
 
-use super::{Collective, DataCarrier, DecisionEntry, DecisionGrounds, DecisionTable, Way};
+use super::{Collective, DecisionEntry, DecisionGrounds, DecisionTable};
 use crate::call_time::{AlltoallTime, smallest_overflowing_block};
+use crate::ways::{DataCarrier, HostTraits, Way};
 use credit::ShortBlocks;
 use inventory::tree::NodeNumber;
 use inventory::{Bytes, Mpi, MpiRoutines, Tree};
 use schedules::aapc::in_runs;
-use schedules::allgather::rings;
 use schedules::alltoall::AlltoallAlgorithm;
 use schedules::bound::{self, BottleneckLoad, WIRE_PER_PAYLOAD};
 use schedules::synchronization::SyncKind;
@@ -233,7 +233,7 @@ fn ways_around(
     let over = DataCarrier::Tcp;
     let one = smallest_of_ring(hosts, host_of, bottleneck, delay);
     let around = (one, Way::Ring { over });
-    if host_of.len() != hosts.hosts() as usize || rings::gain(hosts).is_none() {
+    if !HostTraits::of(hosts, host_of).have_slow_trunks {
         return vec![around];
     }
     let (least, lasting) = IN_RINGS;

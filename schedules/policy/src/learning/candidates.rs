@@ -2,14 +2,13 @@
 //!
 //! The expected time decides only how early a way is tried: after so many calls that one row of it
 //! costs no more than learning may.
-use crate::call_time::AlltoallTime;
-use crate::decision_table::{
-    Collective, CollectiveTraffic, DataCarrier, DecisionGrounds, DecisionTable, Way,
-};
+use crate::call_time::{self, AlltoallTime};
+use crate::decision_table::{Collective, DecisionEntry, DecisionGrounds, DecisionTable};
 use crate::learned::{LearnedTiming, size_class};
+use crate::ways::{DataCarrier, HostTraits, MessageForm, WAYS, Way};
 use inventory::Bytes;
 use schedules::synchronization::SyncKind;
-use schedules::synchronization::scheme::SyncMechanism;
+use schedules::synchronization::scheme::SyncScheme;
 
 /// A way that calls may go.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -31,10 +30,8 @@ pub struct CandidateGrounds<'a> {
     pub learned: &'a [LearnedTiming],
     /// True if each rank's address is known, so that calls can go over TCP.
     pub has_addresses: bool,
-    /// True if some host has several ranks.
-    pub shares_hosts: bool,
-    /// True if several rings are planned for allgathers.
-    pub has_slow_trunks: bool,
+    /// What its hosts have.
+    pub hosts: HostTraits,
     /// True if no block is far larger than the mean.
     pub is_even: bool,
     /// The expected times of all-to-alls, where something crosses a cable.
@@ -104,20 +101,18 @@ fn by_size(
     let mut add = |way: Way, expected: f64| others.push((way, expected));
     if first != Way::Native {
         // Even blocks go as equal ones do.
-        let is_in_doubt = alike.has_own_lengths() || first == Way::Relay;
+        let is_in_doubt = alike.has_own_lengths() || first.form() == MessageForm::Relayed;
         add(Way::Native, library(grounds, alike, block, is_in_doubt));
     }
-    let sync = SyncKind::Receiver.into();
-    let planned = |over| [Way::Aapc { sync, over }, Way::Ring { over }];
-    let is_gathered = collective.traffic() == CollectiveTraffic::Gather;
+    let tried = |over| {
+        let rows = WAYS.iter();
+        let rows = rows.filter(move |row| row.is_tried_by_size(over, collective, grounds.hosts));
+        rows.map(move |row| row.usual().with_carrier(over))
+    };
     let below = below_tcp(grounds.table, alike, block);
     if let Some(below) = below.filter(|below| grounds.has_addresses && can_win(block, *below)) {
         let expected = over_tcp(alike, below);
-        planned(DataCarrier::Tcp)
-            .into_iter()
-            .chain((grounds.shares_hosts || !is_gathered).then_some(Way::Relay))
-            .chain(grounds.has_slow_trunks.then_some(Way::Rings))
-            .for_each(|way| add(way, expected));
+        tried(DataCarrier::Tcp).for_each(|way| add(way, expected));
     }
     // Of forecast lengths some may be too long for a message.
     if can_win(block, below.unwrap_or(1.0)) && !collective.has_own_lengths() {
@@ -128,9 +123,7 @@ fn by_size(
         } else {
             LIBRARY
         };
-        planned(DataCarrier::Mpi)
-            .into_iter()
-            .for_each(|way| add(way, expected));
+        tried(DataCarrier::Mpi).for_each(|way| add(way, expected));
     }
     others
 }
@@ -143,20 +136,18 @@ fn by_time(
     (alike, first): (Collective, Way),
     block: Bytes,
 ) -> Option<Vec<(Way, f64)>> {
-    let is_timed = grounds.shares_hosts && alike == Collective::Alltoall;
+    let is_timed = grounds.hosts.have_several_ranks && alike == Collective::Alltoall;
     let time = grounds.time.filter(|_| is_timed)?;
     let usual = time.nanoseconds(first, block)?.max(1) as f64;
-    let beside = |way| Some((way, time.nanoseconds(way, block)? as f64 / usual));
+    let beside = |nanoseconds| nanoseconds as f64 / usual;
     let can = |way: &Way| grounds.has_addresses || way.carrier() != Some(DataCarrier::Tcp);
-    let ways = AlltoallTime::ways().into_iter().filter(can);
-    let mut others: Vec<(Way, f64)> = ways.filter_map(beside).collect();
+    let ways = time.timed(block).filter(|(way, _)| can(way));
+    let mut others: Vec<(Way, f64)> = ways.map(|(way, time)| (way, beside(time))).collect();
     // Of forecast lengths some may be too long for a message.
     if !collective.has_own_lengths() {
-        let sync = SyncKind::Receiver.into();
-        let tokens = |over| Way::Aapc { sync, over };
-        let expected =
-            beside(tokens(DataCarrier::Tcp)).map_or(HOPELESS, |(_, tcp)| tcp * BY_MESSAGES);
-        others.push((tokens(DataCarrier::Mpi), expected));
+        let tcp = call_time::phases(SyncKind::Receiver);
+        let expected = time.nanoseconds(tcp, block).map_or(HOPELESS, beside) * BY_MESSAGES;
+        others.push((tcp.with_carrier(DataCarrier::Mpi), expected));
     }
     others.retain(|&(way, expected)| way == Way::Native || expected < HOPELESS);
     Some(others)
@@ -169,8 +160,7 @@ fn is_dear(grounds: CandidateGrounds, alike: Collective, first: Way, block: Byte
     time.is_some_and(|time| time.is_dear(first, block))
 }
 
-/// The way of the table. A window and credit hold blocks of one size; of even ones the largest may have
-/// twice the mean, and where that does not fit, tokens keep them apart.
+/// The way of the table. Of even blocks the largest may have twice the mean.
 fn first_way(
     grounds: CandidateGrounds,
     collective: Collective,
@@ -188,21 +178,12 @@ fn first_way(
         time.map_or(Way::Native, |time| time.fastest(block, over_tcp))
     };
     let (usual, of_largest) = (way(block), way(Bytes(block.0.saturating_mul(2))));
-    let mechanism = |way| match way {
-        Way::Aapc { sync, .. } => Some(sync.mechanism()),
-        _ => None,
-    };
-    if !collective.has_own_lengths() || usual == of_largest {
-        return usual;
-    }
-    match (mechanism(usual), mechanism(of_largest)) {
-        (Some(SyncMechanism::Credit), Some(SyncMechanism::Credit)) => of_largest,
-        (Some(SyncMechanism::Credit | SyncMechanism::Window), _) => Way::Aapc {
-            sync: SyncKind::Receiver.into(),
-            over: DataCarrier::Tcp,
-        },
-        _ => usual,
-    }
+    let may_be_longer = collective.has_own_lengths() && of_largest != usual;
+    let longer = usual
+        .row()
+        .with_longer_blocks(of_largest)
+        .filter(|_| may_be_longer);
+    longer.unwrap_or(usual)
 }
 
 /// The collective whose entries say how calls go: blocks of about one length go as equal ones, where
@@ -228,19 +209,19 @@ fn library(
 ) -> f64 {
     let (near, doubtful) = IN_DOUBT;
     let entry = grounds.table.entry(collective, block);
-    let mechanism = entry.and_then(|entry| match entry.way {
-        Way::Aapc { sync, .. } => Some(sync.mechanism()),
-        _ => None,
-    });
-    let is_near = entry.is_some_and(|entry| block.0 < entry.from.0.saturating_mul(near));
-    match mechanism {
-        // Its queues overflow, and a call is short beside a timer.
-        Some(SyncMechanism::Credit) if !is_in_doubt => grounds
-            .time
-            .map_or(LIBRARY, |time| LIBRARY.max(time.slowed_by_a_timer(block))),
-        None | Some(SyncMechanism::Window) if !is_in_doubt => LIBRARY,
-        _ if is_in_doubt || is_near => doubtful,
-        _ => LIBRARY,
+    let avoids_timers = entry.is_some_and(|entry| entry.way.row().avoids_timers());
+    let tokens = |entry: &DecisionEntry| {
+        let sync = entry.way.sync();
+        sync.is_some_and(|sync| sync != SyncScheme::WINDOW)
+    };
+    let is_near =
+        |entry: &DecisionEntry| tokens(entry) && block.0 < entry.from.0.saturating_mul(near);
+    if let Some(time) = grounds.time.filter(|_| avoids_timers && !is_in_doubt) {
+        time.slowed_by_a_timer(block).max(LIBRARY)
+    } else if is_in_doubt || entry.is_some_and(is_near) {
+        doubtful
+    } else {
+        LIBRARY
     }
 }
 

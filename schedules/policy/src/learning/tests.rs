@@ -4,10 +4,15 @@ mod opening;
 
 use super::*;
 use crate::decision_table::{DataCarrier, DecisionEntry, DecisionGrounds, DecisionTable};
+use crate::ways::HostTraits;
 use schedules::synchronization::SyncKind;
 use schedules::synchronization::scheme::SyncScheme;
 
 const BLOCK: u64 = 4096;
+const ONE_RANK_A_HOST: HostTraits = HostTraits {
+    have_several_ranks: false,
+    have_slow_trunks: false,
+};
 
 fn ways() -> [Way; 3] {
     let (sync, over) = (SyncKind::Receiver.into(), DataCarrier::Tcp);
@@ -197,8 +202,7 @@ fn measured_sizes_and_small_blocks_ask_nothing() {
         table: &table,
         learned: &[],
         has_addresses: true,
-        shares_hosts: false,
-        has_slow_trunks: false,
+        hosts: ONE_RANK_A_HOST,
         is_even: false,
         time: None,
     };
@@ -223,8 +227,7 @@ fn what_is_expected_of_tcp_grows_with_the_distance_from_its_sizes() {
         table: &table,
         learned: &[],
         has_addresses: true,
-        shares_hosts: false,
-        has_slow_trunks: false,
+        hosts: ONE_RANK_A_HOST,
         is_even: false,
         time: None,
     };
@@ -261,8 +264,7 @@ fn even_blocks_begin_as_equal_ones_do_and_unequal_ones_as_the_library_does() {
             table,
             learned: &[],
             has_addresses: true,
-            shares_hosts: false,
-            has_slow_trunks: false,
+            hosts: ONE_RANK_A_HOST,
             is_even,
             time: None,
         };
@@ -311,8 +313,7 @@ fn broadcasts_go_along_the_ring_or_as_the_library_does() {
         table: &table,
         learned: &[],
         has_addresses: true,
-        shares_hosts: false,
-        has_slow_trunks: false,
+        hosts: ONE_RANK_A_HOST,
         is_even: false,
         time: None,
     };
@@ -342,8 +343,7 @@ fn far_below_the_sizes_of_tcp_no_schedule_is_tried() {
         table: &table,
         learned: &[],
         has_addresses: true,
-        shares_hosts: false,
-        has_slow_trunks: false,
+        hosts: ONE_RANK_A_HOST,
         is_even: false,
         time: None,
     };

@@ -7,7 +7,7 @@ use crate::mpi::SUCCESS;
 use crate::mpi_result::MpiResult;
 use crate::private_comm::PrivateCommState;
 use crate::{mesh_state, point_to_point};
-use policy::decision_table::{DataCarrier, Way};
+use policy::ways::{DataCarrier, MessageForm, Way};
 
 impl ProcessSet {
     /// # Safety
@@ -56,7 +56,7 @@ impl ProcessSet {
         way: Way,
         amount: CallAmount,
     ) -> MpiResult<bool> {
-        if way == Way::Relay {
+        if way.form() == MessageForm::Relayed {
             // SAFETY: passed on to the caller.
             return unsafe { self.relay(call, within) };
         }
@@ -82,8 +82,8 @@ impl ProcessSet {
         };
         // SAFETY: passed on to the caller.
         unsafe {
-            match (way, mesh, &self.messages) {
-                (Way::Ring { .. } | Way::Rings, Some(mesh), _) => {
+            match (way.form(), mesh, &self.messages) {
+                (MessageForm::Gathered, Some(mesh), _) => {
                     mesh_state::allgather(call, within, mesh, follow.parts(way))?
                 }
                 (_, Some(mesh), _) => {

@@ -8,7 +8,8 @@ use crate::mpi_result::MpiResult;
 use crate::private_comm::PrivateCommState;
 use crate::relayed::RelayRing;
 use crate::{gathered_by_leaders, relayed, relayed_by_leaders};
-use policy::decision_table::{Collective, Way};
+use policy::decision_table::Collective;
+use policy::ways::{MessageForm, Way};
 use runtime::host_leaders::HostLeaders;
 use runtime::plan::FollowedEpoch;
 use runtime::watchdog;
@@ -19,7 +20,7 @@ const MOST_OVER_TCP: u64 = 1 << 30;
 /// The leaders of hosts, if they alone carry the calls of this collective over the network that go this
 /// way.
 fn leaders_of(collective: Collective, way: Way, follow: &FollowedEpoch) -> Option<&HostLeaders> {
-    let is_led = way == Way::Relay && collective != Collective::ReduceScatterBlock;
+    let is_led = way.form() == MessageForm::Relayed && collective != Collective::ReduceScatterBlock;
     follow.leaders().filter(|_| is_led)
 }
 
@@ -41,7 +42,7 @@ impl ProcessSet {
             return Ok(false);
         }
         let Some(leaders) = leaders_of(collective, way, follow) else {
-            if way == Way::Relay && collective == Collective::Allgather {
+            if way.form() == MessageForm::Relayed && collective == Collective::Allgather {
                 return Ok(false);
             }
             return self.wires.ensure_connected(

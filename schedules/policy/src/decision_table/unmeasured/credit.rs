@@ -4,7 +4,7 @@
 //! A lost segment of a short block waits for a timer of 200 ms. On fast links that is more than a hundred
 //! calls take: in ns-3 at 10 Gbit/s the libraries' patterns came to 0.00 to 0.06 of the bound there, and
 //! credit to 0.72 to 0.88 (docs/figures.md).
-use super::super::{DataCarrier, Way};
+use crate::ways::{DataCarrier, Way};
 use inventory::{Bytes, Tree};
 use schedules::alltoall::AlltoallAlgorithm;
 use schedules::bound::{self, BottleneckLoad};

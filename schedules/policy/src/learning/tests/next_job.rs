@@ -43,8 +43,7 @@ fn job(
         table: &table.for_mpi(Mpi::Mpich),
         learned,
         has_addresses: true,
-        shares_hosts: false,
-        has_slow_trunks: false,
+        hosts: ONE_RANK_A_HOST,
         is_even: false,
         time: None,
     };

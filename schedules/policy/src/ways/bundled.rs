@@ -1,0 +1,94 @@
+//! One message for each pair of hosts.
+use super::{CallWay, DataCarrier, HostTraits, MessageForm, PlannedPart, PlanningSet, Way};
+use crate::call_time::{
+    AlltoallTime, COPIED, FIRST, LinkTraffic, MESSAGE, TIMER, WAKE, lasting, times, wire,
+};
+use crate::decision_table::Collective;
+use inventory::tree::Tree;
+use inventory::{Bytes, TopologyFile};
+use schedules::synchronization::SyncKind;
+use schedules::verify::ScheduleViolation;
+use schedules::{alltoall, bundled};
+
+pub(super) struct HostBundles;
+
+impl CallWay for HostBundles {
+    fn usual(&self) -> Way {
+        Way::Bundled
+    }
+
+    fn name(&self) -> &'static str {
+        "bundled"
+    }
+
+    fn carriers(&self) -> &'static [DataCarrier] {
+        &[DataCarrier::Mpi]
+    }
+
+    /// A rank that passes on a block knows its size only if all blocks have the same size.
+    fn serves(&self, _: Way, collective: Collective) -> bool {
+        collective == Collective::Alltoall
+    }
+
+    fn form(&self) -> MessageForm {
+        MessageForm::Bundles {
+            at_once: usize::MAX,
+        }
+    }
+
+    fn plan(&self, _: Way, set: &PlanningSet<'_>) -> Result<PlannedPart, ScheduleViolation> {
+        let phases = alltoall::plan(set.hosts, SyncKind::None).phases;
+        let part = bundled::part(set.host_of, &phases, set.rank);
+        let planned = PlannedPart {
+            together: bundled::most_blocks(set.host_of),
+            ..PlannedPart::of(vec![part])
+        };
+        Ok(planned.with_digest(phases))
+    }
+
+    fn nanoseconds(&self, time: &AlltoallTime, _: Way, block: Bytes) -> Option<u64> {
+        Some(nanoseconds(time, block))
+    }
+
+    fn is_tried(&self, hosts: HostTraits) -> bool {
+        hosts.have_several_ranks
+    }
+
+    fn contenders(&self, _: &Tree, _: &TopologyFile) -> Vec<Way> {
+        vec![Way::Bundled]
+    }
+
+    fn copies(&self) -> bool {
+        true
+    }
+}
+
+/// Bundles are few, and do not take turns: so many times as long takes the link of a host that is the
+/// slowest one, and a trunk that many share.
+const UNORDERED: (u64, u64) = (3, 2);
+const UNORDERED_OVER_TRUNKS: (u64, u64) = (5, 4);
+
+/// The ranks of a host give blocks to leaders, these exchange them, and give them on. Half of the
+/// calls wait for a timer if bundles are lost that are longer than what connections send at first,
+/// and too short to be sent again at once.
+fn nanoseconds(time: &AlltoallTime, block: Bytes) -> u64 {
+    let bundle = |link: &LinkTraffic| block.0.saturating_mul(link.blocks) / link.host_pairs;
+    let sent = time.longest(|link| {
+        let octets = wire(bundle(link)).saturating_mul(link.host_pairs);
+        times(
+            octets,
+            if link.is_of_host {
+                UNORDERED
+            } else {
+                UNORDERED_OVER_TRUNKS
+            },
+        )
+    });
+    let longest = time.links.iter().map(bundle).max().unwrap_or(0);
+    let is_lost = longest > FIRST && time.overflowing.is_some_and(|least| block >= least);
+    let lost = if is_lost { TIMER / 2 } else { 0 };
+    // Out of the sender's memory and into the receiver's, before and after.
+    let copied = lasting(block.0.saturating_mul(4 * time.of_host), COPIED);
+    let steps = 3 * 2 * WAKE + MESSAGE * time.bundles + time.delay;
+    sent.saturating_add(copied).saturating_add(steps + lost)
+}

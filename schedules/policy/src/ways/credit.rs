@@ -1,0 +1,62 @@
+//! The phases of an all-to-all over TCP, with tokens that receivers give ahead
+//! ([`schedules::synchronization::credit`]).
+use super::{CallWay, DataCarrier, MessageForm, PlannedPart, PlanningSet, Way, aapc};
+use crate::call_time;
+use crate::decision_table::{Collective, CollectiveTraffic};
+use schedules::alltoall::AlltoallAlgorithm;
+use schedules::synchronization::SyncKind;
+use schedules::synchronization::credit::LaneCredit;
+use schedules::synchronization::scheme::{SyncMechanism, SyncScheme};
+use schedules::verify::ScheduleViolation;
+use schedules::window::PORT_QUEUE;
+use std::num::NonZeroU32;
+
+pub(super) struct CreditedPhases;
+
+impl CallWay for CreditedPhases {
+    fn usual(&self) -> Way {
+        call_time::phases(SyncScheme::credit(NonZeroU32::MIN))
+    }
+
+    fn is(&self, way: Way) -> bool {
+        way.sync()
+            .is_some_and(|sync| sync.mechanism() == SyncMechanism::Credit)
+    }
+
+    fn name(&self) -> &'static str {
+        aapc::NAME
+    }
+
+    fn carriers(&self) -> &'static [DataCarrier] {
+        &[DataCarrier::Tcp]
+    }
+
+    /// Only TCP says what has come.
+    fn serves(&self, way: Way, collective: Collective) -> bool {
+        way.carrier() == Some(DataCarrier::Tcp)
+            && collective.traffic() == CollectiveTraffic::Exchange
+    }
+
+    fn form(&self) -> MessageForm {
+        MessageForm::Blocks
+    }
+
+    fn plan(&self, way: Way, set: &PlanningSet<'_>) -> Result<PlannedPart, ScheduleViolation> {
+        let sync = way.sync().unwrap_or(SyncKind::Receiver.into());
+        let capacities = AlltoallAlgorithm::faster_for(set.leaves).capacities(set.leaves);
+        let LaneCredit(octets) = LaneCredit::of(set.leaves, &capacities, PORT_QUEUE);
+        // A receiver gives tokens when so many octets of a block are still to come.
+        aapc::planned(sync, set, |part| part.lead = Some(octets))
+    }
+
+    /// Credit counts messages of one size: of longer ones fewer are under way.
+    fn with_longer_blocks(&self, longer: Way) -> Option<Way> {
+        let tokens = call_time::phases(SyncKind::Receiver);
+        Some(if self.is(longer) { longer } else { tokens })
+    }
+
+    /// Queues overflow there, and a call is short beside a timer.
+    fn avoids_timers(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,103 @@
+//! What ways are planned for, and what comes of it.
+use inventory::tree::{NodeNumber, Tree};
+use inventory::{Bytes, TopologyFile};
+use schedules::allgather::{self, AllgatherSchedule};
+use schedules::transfers::TransferSchedule;
+use schedules::transfers::part::{self, RankPart};
+use schedules::verify::{self, ScheduleViolation};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// A process set for one of whose ranks ways are planned.
+#[derive(Debug)]
+pub struct PlanningSet<'a> {
+    /// The rank.
+    pub rank: u32,
+    /// The tree of the hosts alone.
+    pub hosts: &'a Tree,
+    /// The same with rank `r` as leaf number `r`.
+    pub leaves: &'a Tree,
+    /// The host of each rank.
+    pub host_of: &'a [NodeNumber],
+    /// The network.
+    pub topology: &'a TopologyFile,
+    /// The ring of all ranks.
+    ring: AllgatherSchedule,
+}
+
+impl<'a> PlanningSet<'a> {
+    /// The set, with the ring that several ways go along.
+    ///
+    /// # Errors
+    /// The mistake of the planner.
+    pub fn new(
+        rank: u32,
+        (hosts, leaves): (&'a Tree, &'a Tree),
+        host_of: &'a [NodeNumber],
+        topology: &'a TopologyFile,
+    ) -> Result<PlanningSet<'a>, ScheduleViolation> {
+        let ring = allgather::plan(leaves);
+        verify::allgather(leaves, &ring)?;
+        Ok(PlanningSet {
+            rank,
+            hosts,
+            leaves,
+            host_of,
+            topology,
+            ring,
+        })
+    }
+
+    /// The ring of all ranks.
+    pub fn ring(&self) -> &AllgatherSchedule {
+        &self.ring
+    }
+
+    /// The rank's part of a schedule that no barrier divides.
+    pub(super) fn whole(&self, schedule: &TransferSchedule) -> PlannedPart {
+        PlannedPart::of(vec![part::of(schedule, self.rank)])
+    }
+}
+
+/// A rank's part of a way.
+#[derive(Debug, Default)]
+pub struct PlannedPart {
+    /// Its transfers, in as many parts as barriers divide the schedule into; `None` where no call of the
+    /// process set can go this way.
+    pub parts: Option<Vec<RankPart>>,
+    /// The most blocks of a message that is put together.
+    pub together: u64,
+    /// The phases, if it has such.
+    pub phases: usize,
+    /// What a line about the process set says of it.
+    pub note: Option<String>,
+    /// The same number for all ranks that plan the same.
+    pub digest: u64,
+}
+
+impl PlannedPart {
+    /// These parts.
+    pub(super) fn of(parts: Vec<RankPart>) -> PlannedPart {
+        PlannedPart {
+            parts: Some(parts),
+            ..PlannedPart::default()
+        }
+    }
+
+    /// With a digest of what all ranks plan alike.
+    #[must_use]
+    pub(super) fn with_digest(self, of: impl Hash) -> PlannedPart {
+        let mut digest = DefaultHasher::new();
+        of.hash(&mut digest);
+        PlannedPart {
+            digest: digest.finish(),
+            ..self
+        }
+    }
+
+    /// True if blocks of this size fit in its messages. Those of several blocks are copied, and MPI counts
+    /// them by `int`.
+    pub fn holds(&self, block: Bytes) -> bool {
+        const MOST: u64 = 1 << 30;
+        self.parts.is_some() && block.0.saturating_mul(self.together) <= MOST
+    }
+}
