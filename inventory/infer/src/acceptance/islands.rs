@@ -111,6 +111,13 @@ impl<'f> DeviceIslands<'f> {
         &self.dark[part]
     }
 
+    /// The ports that lead into a part that does not answer.
+    pub(crate) fn ports_to(&self, part: usize) -> impl Iterator<Item = DevicePortIx> + '_ {
+        let into = self.leads.iter();
+        into.filter(move |(_, lead)| **lead == PortLead::Dark(part))
+            .map(|(port, _)| *port)
+    }
+
     /// The node that a port leads to; `None` for an edge port or a new one.
     pub(crate) fn lead(&self, port: DevicePortIx) -> Option<PortLead> {
         self.leads.get(&port).copied()

@@ -4,7 +4,9 @@ use crate::acceptance::islands::{DeviceIslands, IslandExit};
 use crate::acceptance::known::Known;
 use crate::claims::ClaimEnd;
 use crate::draft::DraftLink;
+use crate::facts::ports::PortIx;
 use crate::facts::{DeviceIx, DevicePortIx, Facts, NodeIx};
+use crate::learned_between::{LEAST, STALE};
 use inventory::evidence::{AssumedRate, Evidence};
 use inventory::topology::{LinkGrade, LinkState, NodeKind};
 use inventory::{BitsPerSec, Mac};
@@ -159,6 +161,68 @@ impl<'i, 'f> LearnedHosts<'i, 'f> {
             IslandExit::Dark(_) => true,
         })
         .collect()
+    }
+
+    /// The ends at which the path of a host's frames may have begun. One that leads on to the device of another
+    /// goes, unless each does. A single one goes if it surely leads on to a device that did not learn the host.
+    pub(super) fn first_of(&self, ends: BTreeSet<IslandExit>) -> BTreeSet<IslandExit> {
+        if let (Some(IslandExit::Port(from, port)), 1) = (ends.first().copied(), ends.len()) {
+            return match self.leads_to_another((from, port)) {
+                true => BTreeSet::new(),
+                false => ends,
+            };
+        }
+        let leads_on = |from: &IslandExit| {
+            ends.iter().any(|to| match to {
+                IslandExit::Port(device, port) => self.leads_to(*from, (*device, *port)),
+                IslandExit::Dark(_) => false,
+            })
+        };
+        let first: BTreeSet<IslandExit> = ends.iter().copied().filter(|e| !leads_on(e)).collect();
+        match first.is_empty() {
+            true => ends,
+            false => first,
+        }
+    }
+
+    /// True if an end leads on to a port of another device: this has stations there behind several of its ports,
+    /// which cannot all lead back, and most of them elsewhere.
+    fn leads_to(&self, end: IslandExit, (device, port): DevicePortIx) -> bool {
+        let sides = self.sides(end, device);
+        let most = sides.values().copied().max().unwrap_or_default();
+        sides.len() > 1 && sides.get(&port).is_none_or(|here| *here < most)
+    }
+
+    /// True if a port leads to a device of another island, by more rows than are old.
+    fn leads_to_another(&self, (from, port): DevicePortIx) -> bool {
+        let own = self.islands.of(from);
+        let devices = self.facts.devices().map(|(device, _)| device);
+        let mut others = devices.filter(|device| self.islands.of(*device) != own);
+        others.any(|device| {
+            let sides = self.sides(IslandExit::Port(from, port), device);
+            let all: usize = sides.values().sum();
+            let wrong = all - sides.values().copied().max().unwrap_or_default();
+            wrong >= LEAST && wrong * STALE > all
+        })
+    }
+
+    /// The number of the stations behind an end that a device outside has behind each of its ports.
+    fn sides(&self, end: IslandExit, device: DeviceIx) -> HashMap<PortIx, usize> {
+        let ports = match end {
+            IslandExit::Port(from, port) => vec![(from, port)],
+            IslandExit::Dark(part) => self.islands.ports_to(part).collect(),
+        };
+        let mut sides: HashMap<PortIx, usize> = HashMap::new();
+        if ports.iter().any(|(from, _)| *from == device) {
+            return sides;
+        }
+        for (from, port) in ports {
+            let stations = self.facts[from].learned.behind(port);
+            for port in stations.filter_map(|mac| self.facts[device].learned.port_of(mac)) {
+                *sides.entry(port).or_default() += 1;
+            }
+        }
+        sides
     }
 
     /// Links to nodes that do not answer, if the rows lead to them. They are ambiguous if the rows

@@ -119,7 +119,7 @@ impl SeatSearch<'_, '_> {
         let mut seats = confirmation::confirm(known, host, announced, claims.certain, taken);
         let mut behind = Vec::new();
         if seats.iter().all(|s| s.own) {
-            let ends = edges.ends(&macs);
+            let ends = edges.first_of(edges.ends(&macs));
             let rows = at(facts, &macs, &ends);
             if seats.is_empty() && claims.inferred.is_empty() {
                 behind = edges.links_beyond(known, host, &ends);
