@@ -14,6 +14,7 @@ use super::reduction::TokenOrder;
 use super::scheme::SyncScheme;
 use crate::capacities::EdgeCapacities;
 use crate::stages::{LinkNumber, MessagePaths};
+use crate::window::PORT_QUEUE;
 use inventory::Bytes;
 use inventory::tree::{EdgeNumber, Tree};
 use std::collections::VecDeque;
@@ -25,7 +26,9 @@ use std::time::Duration;
 pub const ROUND_TRIP: Duration = Duration::from_micros(34);
 /// The part of a port's queue that each lane may fill beside that: found by trying, on stars and
 /// chains of 32 hosts at 10 Gbit/s, as the most without drops.
-const SHARE: u64 = 4;
+const SHARE: f64 = 4.0;
+/// All lanes of a port together fill so much of its queue at most.
+const FILLED: f64 = 0.9;
 /// At the beginning all hosts at a switch send their first messages, and a port passes on what its
 /// link carries. So many times its queue may come on top by this count; fewer did in those trials.
 const FIRST_MESSAGES: f64 = 9.0 / 8.0;
@@ -50,17 +53,11 @@ impl LaneCredit {
     /// The credit on a tree whose ports queue so many octets each.
     pub fn of(tree: &Tree, capacities: &EdgeCapacities, queue: Bytes) -> LaneCredit {
         let on_the_way = capacities.rate().0 as f64 / 8.0 * ROUND_TRIP.as_secs_f64();
-        let wanted = on_the_way + (queue.0 / SHARE) as f64;
-        let least = (0..tree.edges())
-            .filter_map(|edge| {
-                let excess = 1.0 - 1.0 / feeders(tree, edge)?.max(1.0);
-                let cables = tree.member_cables(edge / 2).iter();
-                let widths = cables.map(|cable| capacities.cable_width(edge, *cable));
-                let lanes = widths.max().unwrap_or(capacities.width(edge)) as f64;
-                Some(FIRST_MESSAGES * queue.0 as f64 / (lanes * excess))
-            })
-            .fold(wanted, f64::min);
-        LaneCredit(Bytes(least as u64))
+        let queue = queue.0 as f64;
+        let share = ports(tree)
+            .map(|edge| FILLED * queue / lanes(tree, capacities, edge))
+            .fold(queue / SHARE, f64::min);
+        LaneCredit(Bytes((on_the_way + share) as u64))
     }
 
     /// The synchronization of messages of this size: as many as the credit holds, and at least one. Its
@@ -73,44 +70,97 @@ impl LaneCredit {
     }
 }
 
-/// So many times as much comes from the hosts at a switch as the link of its port carries; none for a
-/// host's own. What comes over trunks has waited its turn before.
-fn feeders(tree: &Tree, edge: EdgeNumber) -> Option<f64> {
-    let (at, _) = tree.ends(edge).filter(|&(at, _)| !tree.is_host(at))?;
-    let hosts = (0..tree.hosts()).filter(|&host| tree.parent(host) == Some(at));
-    let rate: f64 = hosts.map(|host| tree.rate(host).0 as f64).sum();
-    Some(rate / tree.rate(edge / 2).0.max(1) as f64)
+/// The ports of switches.
+fn ports(tree: &Tree) -> impl Iterator<Item = EdgeNumber> + '_ {
+    (0..tree.edges()).filter(|&edge| tree.ends(edge).is_some_and(|(at, _)| !tree.is_host(at)))
 }
 
-/// The users of a port follow each other in as many lanes as may be under way, in turn.
+/// The lanes of a port: of several cables, those of the widest.
+fn lanes(tree: &Tree, capacities: &EdgeCapacities, edge: EdgeNumber) -> f64 {
+    let cables = tree.member_cables(edge / 2).iter();
+    let widths = cables.map(|cable| capacities.cable_width(edge, *cable));
+    widths.max().unwrap_or(capacities.width(edge)) as f64
+}
+
+/// The part of the credit that the first messages over a port may use.
+fn at_first(tree: &Tree, capacities: &EdgeCapacities, edge: EdgeNumber, credit: LaneCredit) -> f64 {
+    let excess = 1.0 - 1.0 / feeders(tree, edge).max(1.0);
+    let fits = FIRST_MESSAGES * PORT_QUEUE.0 as f64 / (lanes(tree, capacities, edge) * excess);
+    (fits / credit.0.0 as f64).min(1.0)
+}
+
+/// So many times as much comes from the hosts at the switch of a port as its link carries. What comes over
+/// trunks has waited its turn before.
+fn feeders(tree: &Tree, edge: EdgeNumber) -> f64 {
+    let at = tree.ends(edge).map(|(at, _)| at);
+    let hosts = (0..tree.hosts()).filter(|&host| tree.parent(host) == at);
+    let rate: f64 = hosts.map(|host| tree.rate(host).0 as f64).sum();
+    rate / tree.rate(edge / 2).0.max(1) as f64
+}
+
+/// The users of a port follow each other in as many lanes as may be under way, in turn. Where so many would
+/// overflow its queue at the beginning, fewer begin, and each of these that is over lets two more begin, until
+/// all lanes are in use.
 pub(super) fn orders(
     paths: &MessagePaths<'_>,
     capacities: &EdgeCapacities,
     messages: &PhaseMessages,
     credit: u32,
 ) -> Vec<TokenOrder> {
-    let mut users: Vec<VecDeque<u32>> = vec![VecDeque::new(); paths.links()];
-    let room: Vec<u64> = (0..paths.links() as LinkNumber)
-        .map(|link| match paths.is_port(link) {
-            true => paths.width(link, capacities) * u64::from(credit),
+    let tree = paths.tree();
+    let of_lane = LaneCredit::of(tree, capacities, PORT_QUEUE);
+    let mut ports: Vec<Option<PortUsers>> = (0..paths.links() as LinkNumber)
+        .map(|link| {
             // A host queues in its own memory.
-            false => u64::MAX,
+            let width = Some(paths.width(link, capacities)).filter(|_| paths.is_port(link))?;
+            let part = at_first(tree, capacities, paths.edge(link).0, of_lane);
+            Some(PortUsers::new(width, credit, part))
         })
         .collect();
     let (mut orders, mut found) = (Vec::new(), Vec::new());
     for (number, m) in (0u32..).zip(&messages.all) {
         paths.visit(number, *m, |link| {
-            let users = &mut users[link as usize];
-            users.push_back(number);
-            if users.len() as u64 > room[link as usize] {
-                found.extend(users.pop_front());
-            }
+            let port = ports[link as usize].as_mut();
+            found.extend(port.and_then(|port| port.follows(number)));
         });
         found.sort_unstable_by(|a, b| b.cmp(a));
         found.dedup();
         orders.extend(found.drain(..).map(|after| (after, number)));
     }
     orders
+}
+
+/// The messages over a port, in their order.
+struct PortUsers {
+    /// So many may be under way, and so many of them at first: no message waits for one of its phase.
+    room: u64,
+    at_first: u64,
+    /// Those that others may still wait for, and the number of the first.
+    users: VecDeque<u32>,
+    first: u64,
+}
+
+impl PortUsers {
+    fn new(width: u64, credit: u32, part_at_first: f64) -> PortUsers {
+        let room = width * u64::from(credit);
+        PortUsers {
+            room,
+            at_first: width.max((room as f64 * part_at_first) as u64),
+            users: VecDeque::new(),
+            first: 0,
+        }
+    }
+
+    /// The message that has to be over before this one begins.
+    fn follows(&mut self, message: u32) -> Option<u32> {
+        let number = self.first + self.users.len() as u64;
+        self.users.push_back(message);
+        let beyond = number.checked_sub(self.at_first)?;
+        let awaited = (beyond / 2).max(number.saturating_sub(self.room));
+        self.users.drain(..(awaited - self.first) as usize);
+        self.first = awaited;
+        self.users.front().copied()
+    }
 }
 
 #[cfg(test)]

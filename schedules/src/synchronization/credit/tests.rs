@@ -101,12 +101,18 @@ fn a_lost_token_is_refused() {
 #[test]
 fn the_first_messages_of_each_port_wait_for_nothing() {
     let tree = star(&[4]);
-    assert_eq!(
-        planned(&tree, 2).syncs.len(),
-        4,
-        "one of three on each port"
-    );
-    assert_eq!(planned(&tree, 3).syncs.len(), 0);
+    let tokens = |credit| planned(&tree, credit).syncs.len();
+    assert_eq!(tokens(2), 4, "one of three on each port");
+    assert_eq!(tokens(3), 0);
+}
+
+#[test]
+fn of_the_first_messages_of_a_port_each_lets_two_more_begin() {
+    let mut port = PortUsers::new(1, 4, 0.5);
+    let awaited: Vec<Option<u32>> = (0..9).map(|message| port.follows(message)).collect();
+    let after = [0, 0, 1, 1, 2, 3, 4].map(Some);
+    assert_eq!(awaited[..2], [None; 2]);
+    assert_eq!(awaited[2..], after);
 }
 
 #[test]
@@ -127,7 +133,7 @@ fn the_credit_is_what_lies_between_and_a_share_of_the_queue() {
     };
     // 42,500 octets on the way, and 32 kB; where four lanes share a queue, a little less.
     assert_eq!(credit("10G"), LaneCredit(Bytes(75_268)));
-    assert_eq!(credit("40G"), LaneCredit(Bytes(73_728)));
+    assert_eq!(credit("40G"), LaneCredit(Bytes(71_991)));
     let scheme = |block: u64| credit("40G").scheme(Bytes(block)).to_string();
     assert_eq!(
         [1 << 20, 65_536, 32_768, 8_192, 1_024].map(scheme),
