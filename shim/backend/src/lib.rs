@@ -14,7 +14,6 @@
 //! | [`process_set`], [`registry`] | the epoch that the same members follow together |
 //! | [`root_rank`], [`shared_recorder`] | the tasks of rank 0 alone |
 //! | [`set_trace`] | what this rank did when, for `HEDDLE_TRACE` |
-//! | [`call_row`] | calls of one kind in a row |
 //! | [`call_comm`] | agreements among the ranks of a call |
 //! | [`length_forecasts`] | sizes of calls whose lengths each rank knows in part |
 //! | [`length_plans`] | plans for lengths that repeat themselves |
@@ -37,14 +36,12 @@ mod abi;
 mod aligned_room;
 mod call;
 mod call_comm;
-mod call_row;
 mod communicators;
 mod datatype;
 mod device;
 mod elements;
 mod entries;
 mod error_handlers;
-mod follow_state;
 mod gathered_by_leaders;
 mod length_forecasts;
 mod length_plans;

@@ -14,7 +14,6 @@ use crate::private_comm::PrivateComm;
 use crate::requests::PendingRequests;
 use policy::ways::{MessageForm, Way};
 use runtime::exchange::{self, CarrierEvent, ExchangeWindow, TransferCarrier, TransferPiece};
-use runtime::plan::FollowedEpoch;
 use schedules::transfers::part::SyncToken;
 use schedules::transfers::part::{BlockOrigin, OutgoingTransfer, RankPart};
 use std::ffi::c_int;
@@ -39,12 +38,10 @@ const FIRST_TOKEN: c_int = 2;
 pub(crate) unsafe fn carry_out(
     call: &CollectiveCall,
     within: &CallComm,
-    way: Way,
+    (way, parts): (Way, &[RankPart]),
     twin: &PrivateComm,
-    follow: &FollowedEpoch,
     block: usize,
 ) -> MpiResult<()> {
-    let parts = follow.parts(way);
     // SAFETY: passed on to the caller.
     unsafe {
         match way.form() {

@@ -13,9 +13,7 @@ use crate::aligned_room::KeptRoom;
 use crate::call::CallRole;
 use crate::call::{CallAmount, CollectiveCall};
 use crate::call_comm::CallComm;
-use crate::call_row::CallRow;
 use crate::device::Staging;
-use crate::follow_state::FollowState;
 use crate::length_forecasts::LengthForecasts;
 use crate::length_plans::LengthPlans;
 use crate::mesh_state::MeshState;
@@ -31,14 +29,15 @@ use crate::set_trace::SetTrace;
 use crate::set_watch::SetWatch;
 use agreement::DirectiveUnderWay;
 use network::NetworkKnowledge;
+use policy::call_policy::{CallPolicy, PolicyCall};
 use policy::decision_table::{Collective, DataCarrier, Way};
+use policy::forced::ReductionOrder;
 use policy::learning::CallClass;
 use runtime::agreement_pace::AgreementPace;
 use runtime::call_forecast::NOT_SERVED;
 use runtime::look_allowance;
 use runtime::plan::FollowedEpoch;
 use runtime::rank_host::RankHost;
-use runtime::settings::ReductionOrder;
 use runtime::watchdog;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -51,10 +50,12 @@ pub(crate) struct ProcessSet {
     /// The host of each rank.
     hosts: Vec<RankHost>,
     pace: AgreementPace,
-    row: CallRow,
     forecasts: LengthForecasts,
     plans: LengthPlans,
-    followed: FollowState,
+    /// Which way each call goes.
+    policy: CallPolicy,
+    /// The epoch that it follows; the library's own routines run without one.
+    followed: Option<Box<FollowedEpoch>>,
     messages: PrivateCommState,
     wires: MeshState,
     /// Connections between the leaders of hosts, and communicators of the ranks of a host: for
@@ -105,10 +106,10 @@ impl ProcessSet {
             rank: within.rank as u32,
             hosts,
             pace: AgreementPace::new(1),
-            row: CallRow::default(),
             forecasts: LengthForecasts::default(),
             plans: LengthPlans::default(),
-            followed: FollowState::Nothing,
+            policy: CallPolicy::default(),
+            followed: None,
             messages: PrivateCommState::Untried,
             wires: MeshState::default(),
             leader_wires: MeshState::default(),
@@ -175,11 +176,10 @@ impl ProcessSet {
             let me = self.me();
             format!("{me}: {collective} of {block} B a block, the library's routine")
         });
-        let followed = &self.followed;
-        let why = || followed.why(call.collective, amount.block, way, class.is_some());
-        let learning = &self.learning;
+        let policy = &self.policy;
+        let why = || policy.why(call.collective, amount.block, way, class.is_some());
         let timer = self.root.as_mut().map(|root| {
-            if !class.is_some_and(|class| learning.is_trying(class)) {
+            if !class.is_some_and(|class| policy.is_trying(class)) {
                 root.tell_decision(call.collective, way, amount.block, why);
             }
             root.begin(call.collective, way, amount.block)
@@ -213,10 +213,11 @@ impl ProcessSet {
         block: u64,
         began: Instant,
     ) -> MpiResult<()> {
-        if self.learning.called(within, class, block, began)? {
+        let learner = self.policy.learner_mut();
+        if (self.learning).called(learner, within, (class, block), began)? {
             self.compare_rates(class, block);
             if let Some(root) = &mut self.root {
-                root.learned(self.learning.learner());
+                root.learned(self.policy.learner());
             }
         }
         Ok(())
@@ -242,18 +243,18 @@ impl ProcessSet {
             return Ok(own);
         }
         let ranks = self.hosts.len();
-        if !self.followed.takes_part(call.collective) {
+        if !self.policy.takes_part(call.collective) {
             self.forecasts.forget(call.collective)?;
             return Ok(own);
         }
         // SAFETY: passed on to the caller.
         let known = unsafe { call.own(ranks, own) };
-        let followed = &self.followed;
-        let way = |block| followed.likely_way(call.collective, block);
+        let policy = &self.policy;
+        let way = |block| policy.likely_way(call.collective, block);
         let twin = self
             .messages
             .existing()
-            .filter(|_| !followed.is_forced(call.collective));
+            .filter(|_| !policy.is_forced(call.collective));
         let size = (self.forecasts).size(call.collective, (within, twin), known, way)?;
         if size.block == NOT_SERVED {
             return Ok(CallAmount { fits: false, ..own });
@@ -283,97 +284,77 @@ impl ProcessSet {
             ..
         } = amount;
         let collective = call.collective;
-        let is_common = !amount.differs || self.followed.takes_part(collective);
+        let is_common = !amount.differs || self.policy.takes_part(collective);
         if block == 0 || !fits || !is_common {
             return Ok((Way::Native, None));
         }
-        let order = relayed::order(call, self.followed.reductions());
+        let order = relayed::order(call, self.policy.reductions());
         if matches!(call.role, CallRole::Reduction(_)) {
             let goes = order != ReductionOrder::Librarys
-                && self.followed.may_differ(collective, block)
+                && self.policy.may_differ(collective, block)
                 && relayed::may_go(call, within)?;
             if !goes {
                 return Ok((Way::Native, None));
             }
         }
-        let class = CallClass::of(collective, block);
+        let call = PolicyCall {
+            collective,
+            block,
+            is_even,
+            is_steady: order == ReductionOrder::Steady,
+        };
         // A way that is refused leaves the others: there are fewer each time.
         loop {
-            let candidates = || self.followed.candidates(collective, block, is_even);
-            let learned = if order == ReductionOrder::Steady {
-                self.learning.steady_way(class, candidates)
-            } else {
-                self.learning.way(class, candidates)
-            };
-            let Some(way) = learned else {
-                return Ok((self.decided_way(within, collective, block)?, None));
-            };
-            if way == Way::Native && self.asks_network(collective) {
-                self.network = NetworkKnowledge::Asked;
-                return Ok((Way::Native, Some(class)));
+            let mut decision = self.policy.decide(&call);
+            if let Some(class) = decision.class.filter(|_| call.is_steady)
+                && self.policy.learner().is_between_rows(class)
+            {
+                // Those of a trial that ended with this call.
+                self.learning.forget_row(class);
+            }
+            if decision.way == Way::Native {
+                if decision.class.is_some() && self.asks_network(collective) {
+                    self.network = NetworkKnowledge::Asked;
+                }
+                return Ok((Way::Native, decision.class));
             }
             if !self.may_leave_the_library(within, collective, block)? {
                 // A call that the learner has otherwise in mind does not count for it.
                 return Ok((Way::Native, None));
             }
-            if self.ensure_passable(within, collective, way, block)? {
-                return Ok((way, Some(class)));
+            if !self.policy.is_planned() && self.plan(within)? {
+                decision = self.policy.decide(&call);
             }
-            self.passing.refuse_all();
-            self.learning.refuse(|other| other == way);
-        }
-    }
-
-    /// The way by the decision table, or the one that is forced. Collective.
-    fn decided_way(
-        &mut self,
-        within: &CallComm,
-        collective: Collective,
-        block: u64,
-    ) -> MpiResult<Way> {
-        if !self.followed.may_differ(collective, block) {
-            return Ok(Way::Native);
-        }
-        if !self.may_leave_the_library(within, collective, block)? {
-            return Ok(Way::Native);
-        }
-        self.plan(within)?;
-        let FollowState::Planned(follow) = &self.followed else {
-            return Ok(Way::Native);
-        };
-        let mut way = follow.way(collective, block, self.row.count(collective, block));
-        if way.carrier() == Some(DataCarrier::Tcp) {
-            if follow.may_connect(collective) && self.connects(within, collective, way, block)? {
-                return Ok(way);
+            if self.ensure_passable(within, &call, decision.way)? {
+                return Ok((decision.way, decision.class));
             }
-            let FollowState::Planned(follow) = &self.followed else {
-                return Ok(Way::Native);
+            let Some(fallback) = decision.fallback else {
+                self.passing.refuse_all();
+                self.learning.forget_rows();
+                self.policy.refuse(decision.way);
+                continue;
             };
-            way = follow.way_without_tcp(collective, block, way);
+            let is_other = fallback != decision.way;
+            let goes = is_other && self.ensure_passable(within, &call, fallback)?;
+            return Ok((if goes { fallback } else { Way::Native }, None));
         }
-        Ok(if way == Way::Native || self.messages.up(within)? {
-            way
-        } else {
-            Way::Native
-        })
     }
 
-    /// True if calls with blocks of this size can go a way, which is planned and connected now if
-    /// nobody did before. Collective.
+    /// True if such calls can go a way that is planned. It is connected now if nobody did before. Collective.
     fn ensure_passable(
         &mut self,
         within: &CallComm,
-        collective: Collective,
+        call: &PolicyCall,
         way: Way,
-        block: u64,
     ) -> MpiResult<bool> {
+        let &PolicyCall {
+            collective, block, ..
+        } = call;
         if way == Way::Native {
             return Ok(true);
         }
-        self.plan(within)?;
-        match &self.followed {
-            FollowState::Planned(follow) if follow.can(way, block) => {}
-            _ => return Ok(false),
+        if !self.policy.can(way, block) {
+            return Ok(false);
         }
         if way.carrier() == Some(DataCarrier::Tcp) {
             self.connects(within, collective, way, block)
@@ -382,39 +363,32 @@ impl ProcessSet {
         }
     }
 
-    /// Plans, if nobody has, and makes sure that all ranks have the same plan. Planning only
-    /// computes, so a panic in it may be caught. Collective.
-    fn plan(&mut self, within: &CallComm) -> MpiResult<()> {
-        let prospect = match std::mem::take(&mut self.followed) {
-            FollowState::Unplanned(prospect) => prospect,
-            other => {
-                self.followed = other;
-                return Ok(());
-            }
+    /// Plans, and makes sure that all ranks have the same plan; false where nothing is followed from now on.
+    /// Planning only computes, so a panic in it may be caught. Collective.
+    fn plan(&mut self, within: &CallComm) -> MpiResult<bool> {
+        let Some(mut followed) = self.followed.take() else {
+            return Ok(false);
         };
-        let rank = self.rank;
+        let (rank, policy) = (self.rank, &mut self.policy);
         let planned = catch_unwind(AssertUnwindSafe(|| {
-            prospect.plan(rank).map_err(|e| e.to_string())
+            followed.plan(rank, policy).map_err(|e| e.to_string())
         }))
         .unwrap_or_else(|_| {
             Err("planning for this communicator failed; please report this".into())
         });
         watchdog::begin_wait(|| format!("{}: the plans of all ranks", self.me()));
-        let own = planned
-            .as_ref()
-            .map_or(0, FollowedEpoch::digest)
-            .to_le_bytes();
+        let own = self.policy.digest().to_le_bytes();
         let same = within
             .gather_all(&own)?
             .chunks(own.len())
             .all(|digest| digest == own);
         match planned {
-            Ok(follow) if same => {
+            Ok(summary) if same => {
                 if let Some(root) = &mut self.root {
-                    root.planned(&follow);
+                    root.planned(&summary);
                 }
-                self.pace_connections(&follow);
-                self.followed = FollowState::Planned(Box::new(follow));
+                self.followed = Some(followed);
+                self.pace_connections();
             }
             Err(problem) if same => self.stand_aside(problem),
             _ => self.stand_aside(
@@ -422,13 +396,14 @@ impl ProcessSet {
                     .into(),
             ),
         }
-        Ok(())
+        Ok(self.policy.is_planned())
     }
 
     fn stand_aside(&mut self, problem: String) {
         self.settled = None;
         self.passing.refuse_all();
-        self.followed = FollowState::Nothing;
+        self.policy.stand_aside();
+        self.followed = None;
         if let Some(root) = &mut self.root {
             root.stand_aside(problem);
         }
@@ -456,7 +431,7 @@ impl ProcessSet {
     pub(crate) fn leave(&mut self) {
         self.end_passing();
         if let Some(mut root) = self.root.take() {
-            root.finish(self.learning.learner(), self.watch.root());
+            root.finish(self.policy.learner(), self.watch.root());
         }
         self.trace.finish();
         self.release_resources();

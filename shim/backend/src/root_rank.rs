@@ -7,6 +7,7 @@ use crate::shared_recorder::SharedRecorder;
 use directory::epoch::LeanEpoch;
 use inventory::{Bytes, environment};
 use policy::decision_table::{Collective, Way};
+use policy::forced::ForcedWays;
 use policy::learning::CallLearner;
 use policy::shown_rates::FastCall;
 use runtime::agreement_pace::{self, AgreementCost};
@@ -16,11 +17,10 @@ use runtime::directive::RootDirective;
 use runtime::followed_network::FollowedNetwork;
 use runtime::helper::client::{self, EpochNews, SharedDirectory};
 use runtime::last_decisions::LastDecisions;
-use runtime::plan::FollowedEpoch;
 use runtime::process_set_view::ProcessSetView;
 use runtime::rank_host::RankHost;
 use runtime::record::{self, CallTimer, JobRecorder};
-use runtime::settings::{ForcedWays, RuntimeSettings};
+use runtime::settings::RuntimeSettings;
 use runtime::stderr;
 use runtime::tracing::recorder::TraceOrder;
 use simulation::watched::BlockArrivals;
@@ -259,12 +259,10 @@ impl RootRank {
                 let followed = self.network.of(lean);
                 followed.map_err(|e| format!("HEDDLE_NETWORK: {e}"))
             })
-            .and_then(
-                |lean| match ProcessSetView::of(&lean, &self.hosts, mpi().routines) {
-                    Err(problem) if !problem.is_news() => Err(String::new()),
-                    view => view.map(|view| (lean, view)).map_err(|e| e.to_string()),
-                },
-            );
+            .and_then(|lean| match ProcessSetView::of(&lean, &self.hosts) {
+                Err(problem) if !problem.is_news() => Err(String::new()),
+                view => view.map(|view| (lean, view)).map_err(|e| e.to_string()),
+            });
         match found {
             Ok((lean, view)) => {
                 let lean = lean.restricted_to(&view.place(mpi().routines)).to_bytes();
@@ -333,9 +331,9 @@ impl RootRank {
     }
 
     /// The members have planned.
-    pub(crate) fn planned(&mut self, follow: &FollowedEpoch) {
+    pub(crate) fn planned(&mut self, summary: &str) {
         if self.settings.verbose > 0 {
-            stderr::write_line(&format!("planned {}", follow.summary));
+            stderr::write_line(&format!("planned {summary}"));
         }
     }
 

@@ -6,9 +6,7 @@
 //! when the last one left.
 use crate::call_comm::CallComm;
 use crate::mpi_result::MpiResult;
-use policy::decision_table::Way;
-use policy::learned::LearnedPlace;
-use policy::learning::{CallClass, CallLearner, CandidateWay, WayQuestion};
+use policy::learning::{CallClass, CallLearner};
 use runtime::watchdog;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -16,100 +14,35 @@ use std::time::{Duration, Instant};
 /// A timed call on this rank: when it came, and when it left.
 type TimedCall = [Instant; 2];
 
-/// A process set's learner, and this rank's share in it.
+/// This rank's share in what its process set learns.
 #[derive(Debug, Default)]
 pub(crate) struct SetLearning {
-    learner: CallLearner,
     /// The timed calls of each row under way.
     rows: BTreeMap<CallClass, Vec<TimedCall>>,
     /// This rank's time in the last agreement.
     agreement: Duration,
-    /// Where it holds.
-    place: Option<LearnedPlace>,
 }
 
 impl SetLearning {
-    /// From now on the ranks are at this place. What they learned at the same one holds; at another,
-    /// they first need so long to plan and to connect, before they can try anything.
-    pub(crate) fn move_to(&mut self, place: LearnedPlace, setup: Duration) {
-        if self.place.as_ref() != Some(&place) {
-            *self = SetLearning {
-                learner: CallLearner::new(setup),
-                place: Some(place),
-                ..SetLearning::default()
-            };
-        }
-    }
-
-    /// The way of the next call of a class; `None` where there is nothing to learn.
-    pub(crate) fn way(
-        &mut self,
-        class: CallClass,
-        candidates: impl FnOnce() -> Vec<CandidateWay>,
-    ) -> Option<Way> {
-        self.learner.way(class, candidates)
-    }
-
-    /// The same where the results of the call depend on its way: from now on it changes only where it has
-    /// to.
-    pub(crate) fn steady_way(
-        &mut self,
-        class: CallClass,
-        candidates: impl FnOnce() -> Vec<CandidateWay>,
-    ) -> Option<Way> {
-        let way = self.learner.steady_way(class, candidates);
-        if self.learner.is_between_rows(class) {
-            // Those of a trial that ended with this call.
-            self.rows.remove(&class);
-        }
-        way
-    }
-
-    /// True if the next call of a class goes a way that is only tried.
-    pub(crate) fn is_trying(&self, class: CallClass) -> bool {
-        self.learner
-            .question(class)
-            .is_some_and(WayQuestion::is_trying)
-    }
-
-    /// Ways that the process set cannot go.
-    pub(crate) fn refuse(&mut self, refused: impl Fn(Way) -> bool) {
-        self.learner.refuse(refused);
+    /// No row is under way.
+    pub(crate) fn forget_rows(&mut self) {
         self.rows.clear();
     }
 
-    /// The learner.
-    pub(crate) fn learner(&self) -> &CallLearner {
-        &self.learner
-    }
-
-    /// The times of a call of a class by the library's own routine, and by the fastest way, as far as the
-    /// ranks agreed on them.
-    pub(crate) fn last_calls(&self, class: CallClass, block: u64) -> [Option<Duration>; 2] {
-        self.learner.question(class).map_or([None; 2], |question| {
-            [Way::Native, question.fastest()].map(|way| question.last_call(way, block))
-        })
-    }
-
-    /// The next calls of a class that go the library's way and are not timed.
-    pub(crate) fn untimed(&self, class: CallClass) -> u32 {
-        self.learner.untimed(class)
-    }
-
-    /// So many of them have been called.
-    pub(crate) fn passed(&mut self, class: CallClass, block: u64, calls: u32) {
-        self.learner.count_untimed(class, block, calls);
+    /// No row of this class is.
+    pub(crate) fn forget_row(&mut self, class: CallClass) {
+        self.rows.remove(&class);
     }
 
     /// A call of a class that began then has ended. True if a row has, too. Collective.
     pub(crate) fn called(
         &mut self,
+        learner: &mut CallLearner,
         within: &CallComm,
-        class: CallClass,
-        block: u64,
+        (class, block): (CallClass, u64),
         began: Instant,
     ) -> MpiResult<bool> {
-        let Some(counted) = self.learner.count(class, block) else {
+        let Some(counted) = learner.count(class, block) else {
             return Ok(false);
         };
         if counted.is_timed {
@@ -129,7 +62,7 @@ impl SetLearning {
         ago.push(self.agreement);
         let mut least = least(within, &ago)?;
         let agreement = least.pop().unwrap_or_default();
-        self.learner.end_row(class, busy(&least), agreement);
+        learner.end_row(class, busy(&least), agreement);
         // The least of any rank is that of the one that came last.
         self.agreement = came.elapsed();
         Ok(true)

@@ -1,6 +1,6 @@
 //! Rank 0's message to the others. By it, every rank acts on the same view of the shared directory.
-use crate::settings::ForcedWays;
 use crate::tracing::recorder::TraceOrder;
+use policy::forced::ForcedWays;
 use serde::{Deserialize, Serialize};
 
 /// Rank 0's word.

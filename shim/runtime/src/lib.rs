@@ -3,8 +3,8 @@
 //!
 //! ```text
 //! rank 0:      shared directory --helper--> directive --broadcast--> every rank
-//! every rank:  UnplannedEpoch --plan, at the first call that needs it--> FollowedEpoch
-//! a call:      block size --FollowedEpoch::way--> native | aapc | bundled | lg | ring
+//! every rank:  FollowedEpoch, and what its policy decides on; planned at the first call that needs it
+//! a call:      block size --CallPolicy::decide--> native | aapc | bundled | lg | ring
 //! after it:    agreement_pace: is it time to agree again?  record: the time it took
 //! ```
 //!

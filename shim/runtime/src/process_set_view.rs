@@ -4,11 +4,9 @@ use crate::tcp::StreamPace;
 use directory::epoch::LeanEpoch;
 use inventory::tree::{Tree, TreeError};
 use inventory::{BitsPerSec, Bytes, MpiRoutines, TopologyFile, counted};
-use policy::call_time::AlltoallTime;
 use policy::decision_table::{Collective, CollectiveTraffic};
 use policy::learned::LearnedPlace;
 use policy::shown_rates::{FastCall, FasterLink, TOO_FAST, and_more, faster_links};
-use policy::ways::HostTraits;
 use schedules::bound;
 use schedules::verify::ScheduleViolation;
 use std::collections::{HashMap, HashSet};
@@ -57,10 +55,6 @@ pub struct ProcessSetView {
     fastest_call: Option<FastCall>,
     /// The same the other way: they may take so many times as long, by the call that shows the least.
     slower: Option<f64>,
-    /// What its hosts have that makes ways worth a try.
-    pub(crate) traits: HostTraits,
-    /// The expected times of its all-to-alls.
-    pub(crate) alltoall_time: Option<AlltoallTime>,
 }
 
 /// Why a communicator cannot follow an epoch.
@@ -100,15 +94,11 @@ impl FollowError {
 }
 
 impl ProcessSetView {
-    /// The view of a process set whose rank `r` runs on `hosts[r]` under `mpi`.
+    /// The view of a process set whose rank `r` runs on `hosts[r]`.
     ///
     /// # Errors
     /// [`FollowError`], the same on every rank.
-    pub fn of(
-        lean: &LeanEpoch,
-        hosts: &[RankHost],
-        mpi: MpiRoutines,
-    ) -> Result<ProcessSetView, FollowError> {
+    pub fn of(lean: &LeanEpoch, hosts: &[RankHost]) -> Result<ProcessSetView, FollowError> {
         if hosts.len() > MOST_RANKS {
             return Err(FollowError::TooMany(hosts.len()));
         }
@@ -127,9 +117,7 @@ impl ProcessSetView {
         Ok(ProcessSetView {
             epoch,
             network: lean.topology.name.clone(),
-            alltoall_time: AlltoallTime::of(&hosts, &host_of, delay, Some(mpi)),
             delay,
-            traits: HostTraits::of(&hosts, &host_of),
             faster: 1.0,
             fastest_call: None,
             slower: None,
@@ -322,14 +310,6 @@ impl ProcessSetView {
             seconds += FRAME_BITS / self.shown(self.hosts.rate(edge / 2)).0.max(1) as f64;
         });
         Duration::try_from_secs_f64(seconds).unwrap_or_default()
-    }
-
-    /// True if a call takes the library's own routine so long, as far as anybody knows before it, that a
-    /// program notices a single one.
-    pub fn takes_long(&self, collective: Collective, block: Bytes) -> bool {
-        let time = self.alltoall_time.as_ref();
-        let time = time.filter(|_| collective.traffic() == CollectiveTraffic::Exchange);
-        time.is_some_and(|time| time.is_long(block))
     }
 
     /// Seconds a collective takes at the payload bound of the bottleneck edge; with unequal blocks,

@@ -1,12 +1,8 @@
 //! The environment. Only rank 0's counts: what must be the same on all ranks travels with its word.
 //! Before there is a word, and for what a rank does alone, each reads its own: when a communicator
 //! is looked at ([`crate::communicator_work`]), and how long others are waited for.
-use inventory::Bytes;
 use inventory::topology_file::is_network_name;
-use policy::decision_table::{Collective, CollectiveTraffic, DataCarrier, UnknownWay, Way};
-use policy::measurements::{row, turn};
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use policy::forced::{ForcedWays, ReductionOrder};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -32,46 +28,23 @@ pub struct RuntimeSettings {
     pub trace: Option<PathBuf>,
 }
 
-/// One way at every size, or several in turn: for tests and measurements. It holds for the
-/// collectives that can go it; the others follow the epoch's decision table.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-pub struct ForcedWays {
-    ways: BTreeMap<Collective, Vec<Way>>,
-    /// `HEDDLE_REDUCE`.
-    pub reductions: ReductionOrder,
-}
-
-/// `HEDDLE_REDUCE`: what may change the order in which reductions combine, and with it the last digits of
-/// those that are not exact.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-pub enum ReductionOrder {
-    /// Those that are not exact go each way once when they begin, and then one way for good.
-    #[default]
-    Steady,
-    /// `reproducible`: those that are not exact are the library's own.
-    Reproducible,
-    /// `fast`: all may change their way whenever another one is faster.
-    Fast,
-    /// `off`: all are the library's own.
-    Librarys,
-}
-
-impl ReductionOrder {
-    /// Reads the variable, and says what it did not understand. Who misspells it minds the digits, and gets
-    /// the order that surely is the library's.
-    fn read(var: impl Fn(&str) -> Option<String>, problem: &mut Option<String>) -> ReductionOrder {
-        let text = var("HEDDLE_REDUCE").unwrap_or_default();
-        match text.as_str() {
-            "" => ReductionOrder::Steady,
-            "reproducible" => ReductionOrder::Reproducible,
-            "fast" => ReductionOrder::Fast,
-            "off" => ReductionOrder::Librarys,
-            _ => {
-                *problem = Some(format!(
-                    "HEDDLE_REDUCE={text}: expected reproducible, fast or off; reductions are the library's own"
-                ));
-                ReductionOrder::Librarys
-            }
+/// Reads the variable, and says what it did not understand. Who misspells it minds the digits, and gets
+/// the order that surely is the library's.
+fn reduction_order(
+    var: impl Fn(&str) -> Option<String>,
+    problem: &mut Option<String>,
+) -> ReductionOrder {
+    let text = var("HEDDLE_REDUCE").unwrap_or_default();
+    match text.as_str() {
+        "" => ReductionOrder::Steady,
+        "reproducible" => ReductionOrder::Reproducible,
+        "fast" => ReductionOrder::Fast,
+        "off" => ReductionOrder::Librarys,
+        _ => {
+            *problem = Some(format!(
+                "HEDDLE_REDUCE={text}: expected reproducible, fast or off; reductions are the library's own"
+            ));
+            ReductionOrder::Librarys
         }
     }
 }
@@ -146,7 +119,7 @@ impl RuntimeSettings {
                 "HEDDLE_DSCP={class}: expected a class of 0 to 63, or off; nothing is marked"
             ));
         }
-        force.reductions = ReductionOrder::read(&var, &mut problem);
+        force.reductions = reduction_order(&var, &mut problem);
         let dir = var("HEDDLE_DIR")
             .filter(|v| !v.is_empty())
             .map(PathBuf::from);
@@ -171,78 +144,12 @@ impl RuntimeSettings {
     }
 }
 
-impl ForcedWays {
-    /// Ways by their names ([`policy::ways`]), several with commas. With `tcp` among them, these ways go over
-    /// the runtime's own connections.
-    pub(crate) fn parse(text: &str) -> Option<ForcedWays> {
-        let mut force = ForcedWays::default();
-        let over = if text.split(',').any(|name| name == "tcp") {
-            DataCarrier::Tcp
-        } else {
-            DataCarrier::Mpi
-        };
-        let names = text
-            .split(',')
-            .filter(|name| !name.is_empty() && *name != "tcp");
-        for name in names {
-            force.takes(Way::named(name, over)?);
-        }
-        Some(force)
-    }
-
-    /// One way, for all that can go it.
-    fn takes(&mut self, way: Way) {
-        for collective in Collective::ALL.into_iter().filter(|c| way.serves(*c)) {
-            self.ways.insert(collective, vec![way]);
-        }
-    }
-
-    /// Names of ways, with commas: successive rows of calls of a collective with blocks of one size
-    /// go them in turn, as [`row`] and [`turn`] say.
-    fn turns(text: &str) -> Result<ForcedWays, UnknownWay> {
-        let ways = text
-            .split(',')
-            .map(str::parse)
-            .collect::<Result<Vec<Way>, _>>()?;
-        let mut force = ForcedWays::default();
-        for collective in Collective::ALL {
-            let own = ways.iter().copied().filter(|way| way.serves(collective));
-            for way in own {
-                force.ways.entry(collective).or_default().push(way);
-            }
-        }
-        Ok(force)
-    }
-
-    /// True if anything is forced.
-    pub fn is_any(&self) -> bool {
-        !self.ways.is_empty()
-    }
-
-    /// The ways this collective is forced to go in turn; none where the table decides.
-    pub fn ways(&self, collective: Collective) -> &[Way] {
-        let combines = matches!(
-            collective.traffic(),
-            CollectiveTraffic::Combine | CollectiveTraffic::CombineForEach
-        );
-        if self.reductions == ReductionOrder::Librarys && combines {
-            &[Way::Native]
-        } else {
-            self.ways.get(&collective).map_or(&[], Vec::as_slice)
-        }
-    }
-
-    /// The way of a call with blocks of this size before which `calls` of its kind came one after
-    /// the other.
-    pub fn way(&self, collective: Collective, block: Bytes, calls: u64) -> Option<Way> {
-        let ways = self.ways(collective);
-        turn(calls / row(block), ways.len()).map(|turn| ways[turn])
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use inventory::Bytes;
+    use policy::decision_table::Collective;
+    use policy::ways::{DataCarrier, Way};
 
     #[test]
     fn reads_the_environment_and_names_what_it_does_not_know() {

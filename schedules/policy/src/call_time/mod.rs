@@ -29,7 +29,6 @@ use crate::ways::{DataCarrier, WAYS, Way};
 use inventory::tree::{NodeNumber, Tree};
 use inventory::{BitsPerSec, Bytes, Mpi, MpiRoutines};
 use schedules::bound;
-use schedules::synchronization::scheme::SyncScheme;
 use schedules::window::OctetWindow;
 use std::time::Duration;
 
@@ -52,14 +51,6 @@ const REGRETTED: (u64, u64) = (3, 2);
 const NOTICED: u64 = 1_000_000_000;
 /// Another way is taken if it takes less than this part of the library's time: the error of the model.
 const CLEARLY: (u64, u64) = (9, 10);
-
-/// The phases over TCP.
-pub(crate) fn phases(sync: impl Into<SyncScheme>) -> Way {
-    Way::Aapc {
-        sync: sync.into(),
-        over: DataCarrier::Tcp,
-    }
-}
 
 /// Octets on the wire of a message.
 pub(crate) fn wire(octets: u64) -> u64 {

@@ -1,7 +1,9 @@
 use super::*;
 use crate::test_trees::{any_tree, topology};
+use crate::ways::phases;
 use proptest::prelude::*;
 use schedules::synchronization::SyncKind;
+use schedules::synchronization::scheme::SyncScheme;
 
 /// Hosts on switches, each switch with the one to which it is cabled, all links at 20 Mbit/s.
 fn network(hosts_on: &[u32], trunks: &[(usize, usize)], rate: &str) -> Tree {

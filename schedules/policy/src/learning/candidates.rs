@@ -2,10 +2,10 @@
 //!
 //! The expected time decides only how early a way is tried: after so many calls that one row of it
 //! costs no more than learning may.
-use crate::call_time::{self, AlltoallTime};
+use crate::call_time::AlltoallTime;
 use crate::decision_table::{Collective, DecisionEntry, DecisionGrounds, DecisionTable};
 use crate::learned::{LearnedTiming, size_class};
-use crate::ways::{DataCarrier, HostTraits, MessageForm, WAYS, Way};
+use crate::ways::{self, DataCarrier, HostTraits, MessageForm, WAYS, Way};
 use inventory::Bytes;
 use schedules::synchronization::SyncKind;
 use schedules::synchronization::scheme::SyncScheme;
@@ -145,7 +145,7 @@ fn by_time(
     let mut others: Vec<(Way, f64)> = ways.map(|(way, time)| (way, beside(time))).collect();
     // Of forecast lengths some may be too long for a message.
     if !collective.has_own_lengths() {
-        let tcp = call_time::phases(SyncKind::Receiver);
+        let tcp = ways::phases(SyncKind::Receiver);
         let expected = time.nanoseconds(tcp, block).map_or(HOPELESS, beside) * BY_MESSAGES;
         others.push((tcp.with_carrier(DataCarrier::Mpi), expected));
     }

@@ -126,6 +126,14 @@ impl CallLearner {
             .filter(|question| question.has_choice())
     }
 
+    /// The times of a call of a class by the library's own routine, and by the fastest way, as far as the
+    /// ranks agreed on them.
+    pub fn last_calls(&self, class: CallClass, block: u64) -> [Option<Duration>; 2] {
+        self.question(class).map_or([None; 2], |question| {
+            [Way::Native, question.fastest()].map(|way| question.last_call(way, block))
+        })
+    }
+
     /// Counts a call of a class; `None` where nothing is learned. The answer is the same on all
     /// ranks. After the last call of a row comes [`CallLearner::end_row`].
     pub fn count(&mut self, class: CallClass, block: u64) -> Option<CountedCall> {

@@ -1,6 +1,6 @@
 //! The phases of an all-to-all, kept apart by tokens or barriers.
 use super::{CallWay, DataCarrier, EITHER, HostTraits, MessageForm, PlannedPart, PlanningSet, Way};
-use crate::call_time::{self, AlltoallTime, WAKE, wire};
+use crate::call_time::{AlltoallTime, WAKE, wire};
 use crate::decision_table::{Collective, CollectiveTraffic};
 use inventory::tree::Tree;
 use inventory::{Bytes, TopologyFile};
@@ -17,7 +17,7 @@ pub(super) struct OrderedPhases;
 
 impl CallWay for OrderedPhases {
     fn usual(&self) -> Way {
-        call_time::phases(SyncKind::Receiver).with_carrier(DataCarrier::Mpi)
+        super::phases(SyncKind::Receiver).with_carrier(DataCarrier::Mpi)
     }
 
     fn is(&self, way: Way) -> bool {
@@ -53,7 +53,7 @@ impl CallWay for OrderedPhases {
     }
 
     fn nanoseconds(&self, time: &AlltoallTime, way: Way, block: Bytes) -> Option<u64> {
-        (way == call_time::phases(SyncKind::Receiver)).then(|| with_tokens(time, block))
+        (way == super::phases(SyncKind::Receiver)).then(|| with_tokens(time, block))
     }
 
     fn is_tried(&self, _: HostTraits) -> bool {

@@ -1,7 +1,6 @@
 //! The phases of an all-to-all over TCP, with tokens that receivers give ahead
 //! ([`schedules::synchronization::credit`]).
 use super::{CallWay, DataCarrier, MessageForm, PlannedPart, PlanningSet, Way, aapc};
-use crate::call_time;
 use crate::decision_table::{Collective, CollectiveTraffic};
 use schedules::alltoall::AlltoallAlgorithm;
 use schedules::synchronization::SyncKind;
@@ -15,7 +14,7 @@ pub(super) struct CreditedPhases;
 
 impl CallWay for CreditedPhases {
     fn usual(&self) -> Way {
-        call_time::phases(SyncScheme::credit(NonZeroU32::MIN))
+        super::phases(SyncScheme::credit(NonZeroU32::MIN))
     }
 
     fn is(&self, way: Way) -> bool {
@@ -51,7 +50,7 @@ impl CallWay for CreditedPhases {
 
     /// Credit counts messages of one size: of longer ones fewer are under way.
     fn with_longer_blocks(&self, longer: Way) -> Option<Way> {
-        let tokens = call_time::phases(SyncKind::Receiver);
+        let tokens = super::phases(SyncKind::Receiver);
         Some(if self.is(longer) { longer } else { tokens })
     }
 

@@ -164,7 +164,7 @@ pub trait CallWay: Sync {
 }
 
 /// What hosts have that makes ways worth a try.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct HostTraits {
     /// True if some host has several ranks.
     pub have_several_ranks: bool,
@@ -265,6 +265,14 @@ impl Way {
     /// The form of its messages.
     pub fn form(self) -> MessageForm {
         self.row().form()
+    }
+}
+
+/// The phases over TCP.
+pub(crate) fn phases(sync: impl Into<SyncScheme>) -> Way {
+    Way::Aapc {
+        sync: sync.into(),
+        over: DataCarrier::Tcp,
     }
 }
 

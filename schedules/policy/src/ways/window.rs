@@ -1,6 +1,6 @@
 //! The phases of an all-to-all over TCP, with a limit of octets under way in the place of tokens.
 use super::{CallWay, DataCarrier, HostTraits, MessageForm, PlannedPart, PlanningSet, Way, aapc};
-use crate::call_time::{self, AlltoallTime, WAKE, wire};
+use crate::call_time::{AlltoallTime, WAKE, wire};
 use crate::decision_table::{Collective, CollectiveTraffic};
 use inventory::tree::Tree;
 use inventory::{Bytes, TopologyFile};
@@ -13,7 +13,7 @@ pub(super) struct WindowedPhases;
 
 impl CallWay for WindowedPhases {
     fn usual(&self) -> Way {
-        call_time::phases(SyncScheme::WINDOW)
+        super::phases(SyncScheme::WINDOW)
     }
 
     fn is(&self, way: Way) -> bool {
@@ -58,7 +58,7 @@ impl CallWay for WindowedPhases {
 
     /// A window holds blocks of one size: where longer ones do not fit, tokens keep them apart.
     fn with_longer_blocks(&self, _: Way) -> Option<Way> {
-        Some(call_time::phases(SyncKind::Receiver))
+        Some(super::phases(SyncKind::Receiver))
     }
 
     fn contenders(&self, _: &Tree, _: &TopologyFile) -> Vec<Way> {

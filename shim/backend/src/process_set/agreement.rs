@@ -7,15 +7,15 @@
 use super::ProcessSet;
 use super::network::NetworkKnowledge;
 use crate::call_comm::CallComm;
-use crate::follow_state::FollowState;
 use crate::mpi::mpi;
 use crate::mpi_result::MpiResult;
 use crate::pending_collective::PendingCollective;
+use crate::set_learning::SetLearning;
 use directory::epoch::LeanEpoch;
+use policy::forced::ForcedWays;
 use runtime::agreement_pace::AgreementPace;
 use runtime::directive::RootDirective;
-use runtime::plan::UnplannedEpoch;
-use runtime::settings::ForcedWays;
+use runtime::plan::FollowedEpoch;
 use runtime::tracing::recorder::TraceOrder;
 use runtime::watchdog;
 
@@ -134,26 +134,27 @@ impl ProcessSet {
     /// Takes up the epoch that rank 0 has read. Every rank can read it: they have the same octets.
     fn take_up(&mut self, lean: &[u8], force: ForcedWays, learns: bool, trace: Option<TraceOrder>) {
         self.settled = None;
-        let prospect = LeanEpoch::from_bytes(lean)
+        let followed = LeanEpoch::from_bytes(lean)
             .map_err(|e| e.to_string())
             .and_then(|lean| {
-                let (number, topology) = (lean.number, lean.topology.clone());
-                UnplannedEpoch::new(lean, &self.hosts, mpi().routines, force, learns)
-                    .map(|prospect| (prospect, number, topology))
+                FollowedEpoch::new(lean, &self.hosts, mpi().routines, force, learns)
                     .map_err(|e| e.to_string())
             });
-        match prospect {
-            Ok((prospect, number, topology)) => {
-                let hosts = prospect.view().hosts_of_ranks();
+        match followed {
+            Ok((followed, grounds)) => {
+                let view = &followed.view;
+                let hosts = view.hosts_of_ranks();
                 self.trace.obey(trace, self.rank, &hosts);
-                self.trace.follows(number, &topology);
-                self.learning
-                    .move_to(prospect.place(mpi().routines), prospect.setup());
-                self.followed = FollowState::Unplanned(Box::new(prospect));
+                self.trace.follows(view.epoch, followed.topology());
+                let place = view.place(mpi().routines);
+                if self.policy.follow(grounds, place, followed.setup()) {
+                    self.learning = SetLearning::default();
+                }
+                self.followed = Some(Box::new(followed));
                 self.watch.forget(self.wires.mesh());
                 if let Some(root) = &mut self.root {
                     root.follows();
-                    root.learned(self.learning.learner());
+                    root.learned(self.policy.learner());
                 }
             }
             Err(problem) => self.stand_aside(problem),

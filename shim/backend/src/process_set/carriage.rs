@@ -2,7 +2,6 @@
 use super::ProcessSet;
 use crate::call::{CallAmount, CollectiveCall};
 use crate::call_comm::CallComm;
-use crate::follow_state::FollowState;
 use crate::mpi::SUCCESS;
 use crate::mpi_result::MpiResult;
 use crate::private_comm::PrivateCommState;
@@ -60,9 +59,10 @@ impl ProcessSet {
             // SAFETY: passed on to the caller.
             return unsafe { self.relay(call, within) };
         }
-        let FollowState::Planned(follow) = &self.followed else {
+        let Some(follow) = self.followed.as_deref() else {
             return Ok(false);
         };
+        let parts = self.policy.parts(way);
         let mesh = self
             .wires
             .mesh()
@@ -84,16 +84,16 @@ impl ProcessSet {
         unsafe {
             match (way.form(), mesh, &self.messages) {
                 (MessageForm::Gathered, Some(mesh), _) => {
-                    mesh_state::allgather(call, within, mesh, follow.parts(way))?
+                    mesh_state::allgather(call, within, mesh, parts)?
                 }
                 (_, Some(mesh), _) => {
-                    let parts = by_lengths.map_or(follow.parts(way), std::slice::from_ref);
+                    let parts = by_lengths.map_or(parts, std::slice::from_ref);
                     mesh_state::alltoall(call, within, mesh, parts)?
                 }
                 (_, None, PrivateCommState::Over(twin)) => {
                     let block = amount.block as usize;
                     twin.quietly(|| {
-                        point_to_point::carry_out(call, within, way, twin, follow, block)
+                        point_to_point::carry_out(call, within, (way, parts), twin, block)
                     })?
                 }
                 (_, None, _) => return Ok(false),

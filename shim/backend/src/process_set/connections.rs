@@ -2,7 +2,6 @@
 use super::ProcessSet;
 use crate::call::CollectiveCall;
 use crate::call_comm::CallComm;
-use crate::follow_state::FollowState;
 use crate::mesh_state::MeshMembers;
 use crate::mpi_result::MpiResult;
 use crate::private_comm::PrivateCommState;
@@ -17,10 +16,14 @@ use runtime::watchdog;
 /// A call over TCP needs a packed copy, if its type has gaps.
 const MOST_OVER_TCP: u64 = 1 << 30;
 
-/// The leaders of hosts, if they alone carry the calls of this collective over the network that go this
-/// way.
-fn leaders_of(collective: Collective, way: Way, follow: &FollowedEpoch) -> Option<&HostLeaders> {
-    let is_led = way.form() == MessageForm::Relayed && collective != Collective::ReduceScatterBlock;
+/// The leaders of hosts, if they alone carry the calls of this collective over the network whose messages
+/// have this form.
+fn leaders_of(
+    collective: Collective,
+    form: MessageForm,
+    follow: &FollowedEpoch,
+) -> Option<&HostLeaders> {
+    let is_led = form == MessageForm::Relayed && collective != Collective::ReduceScatterBlock;
     follow.leaders().filter(|_| is_led)
 }
 
@@ -34,14 +37,14 @@ impl ProcessSet {
         way: Way,
         block: u64,
     ) -> MpiResult<bool> {
-        let FollowState::Planned(follow) = &self.followed else {
+        let Some(follow) = self.followed.as_deref() else {
             return Ok(false);
         };
         watchdog::begin_wait(|| format!("rank {}: the connections of all ranks", within.rank));
         if block > MOST_OVER_TCP {
             return Ok(false);
         }
-        let Some(leaders) = leaders_of(collective, way, follow) else {
+        let Some(leaders) = leaders_of(collective, way.form(), follow) else {
             if way.form() == MessageForm::Relayed && collective == Collective::Allgather {
                 return Ok(false);
             }
@@ -61,7 +64,10 @@ impl ProcessSet {
     }
 
     /// Sends at the rates of this epoch's links.
-    pub(super) fn pace_connections(&mut self, follow: &FollowedEpoch) {
+    pub(super) fn pace_connections(&mut self) {
+        let Some(follow) = self.followed.as_deref() else {
+            return;
+        };
         self.wires.pace(self.rank, follow, MeshMembers::All);
         if let Some(leaders) = follow.leaders() {
             let members = MeshMembers::These(leaders.ranks());
@@ -87,7 +93,7 @@ impl ProcessSet {
         call: &CollectiveCall,
         within: &CallComm,
     ) -> MpiResult<bool> {
-        let FollowState::Planned(follow) = &self.followed else {
+        let Some(follow) = self.followed.as_deref() else {
             return Ok(false);
         };
         let (me, room) = (self.rank, &mut self.room);
@@ -101,7 +107,7 @@ impl ProcessSet {
         // SAFETY: passed on to the caller.
         unsafe {
             match (
-                leaders_of(call.collective, Way::Relay, follow),
+                leaders_of(call.collective, MessageForm::Relayed, follow),
                 &self.on_host,
             ) {
                 (Some(leaders), PrivateCommState::Over(on_host)) => {
@@ -119,7 +125,7 @@ impl ProcessSet {
                     }
                 }
                 (None, _) if let Some(mesh) = self.wires.mesh() => {
-                    let ring = follow.ring();
+                    let ring = self.policy.ring();
                     let mut ring = RelayRing {
                         mesh,
                         ring,

@@ -2,13 +2,13 @@
 //! messages cross the tree that they follow.
 use super::ProcessSet;
 use crate::call_comm::CallComm;
-use crate::follow_state::FollowState;
 use crate::mpi_result::MpiResult;
 use inventory::Bytes;
 use policy::decision_table::Collective;
 use policy::learning::CallClass;
 use runtime::agreement_pace::AgreementPace;
 use runtime::network_evidence::{self, NetworkVerdict, REPORT, RankEvidence};
+use runtime::plan::FollowedEpoch;
 use runtime::watchdog;
 use std::time::Duration;
 
@@ -43,10 +43,10 @@ impl ProcessSet {
     /// True if the ranks look first, after a call that goes the library's way. Not where the environment
     /// forces a way, nor where no address says what to look for: then nothing goes over TCP.
     pub(super) fn asks_network(&self, collective: Collective) -> bool {
-        let view = self.followed.view();
+        let has_addresses = |followed: &FollowedEpoch| followed.view.host_addresses().is_some();
         self.network != NetworkKnowledge::OfTheTree
-            && !self.followed.is_forced(collective)
-            && view.is_some_and(|view| view.host_addresses().is_some())
+            && !self.policy.is_forced(collective)
+            && self.followed.as_deref().is_some_and(has_addresses)
     }
 
     /// True if the next call may go another way than the library's: it is known that the library's messages
@@ -61,10 +61,7 @@ impl ProcessSet {
         if !self.asks_network(collective) {
             return Ok(true);
         }
-        let view = self.followed.view();
-        if view.is_some_and(|view| view.takes_long(collective, Bytes(block)))
-            && self.shows_network(within)?
-        {
+        if self.policy.takes_long(collective, block) && self.shows_network(within)? {
             self.network = NetworkKnowledge::OfTheTree;
             return Ok(true);
         }
@@ -75,7 +72,7 @@ impl ProcessSet {
     /// True if a few messages of the library's show that they cross the tree; nothing follows if they do
     /// not. Collective.
     fn shows_network(&self, within: &CallComm) -> MpiResult<bool> {
-        let Some(view) = self.followed.view() else {
+        let Some(FollowedEpoch { view, .. }) = self.followed.as_deref() else {
             return Ok(false);
         };
         watchdog::begin_wait(|| format!("{}: a first look at the networks", self.me()));
@@ -106,7 +103,7 @@ impl ProcessSet {
         block: u64,
         took: Duration,
     ) -> MpiResult<()> {
-        let Some(view) = self.followed.view() else {
+        let Some(FollowedEpoch { view, .. }) = self.followed.as_deref() else {
             return Ok(());
         };
         let hosts = view.host_addresses().unwrap_or_default();
@@ -148,10 +145,11 @@ impl ProcessSet {
         if collective.has_own_lengths() || collective == Collective::Allgatherv {
             return;
         }
-        let times = self.learning.last_calls(class, block);
-        let Some(view) = self.followed.view_mut() else {
+        let times = self.policy.learner().last_calls(class, block);
+        let Some(followed) = self.followed.as_deref_mut() else {
             return;
         };
+        let view = &mut followed.view;
         let is_faster = view.learn_rates(collective, Bytes(block), times);
         let patience = view.patience();
         if let Some(mesh) = self.wires.mesh() {
@@ -165,10 +163,6 @@ impl ProcessSet {
         {
             root.report_rates(call, &problem);
         }
-        let followed = std::mem::take(&mut self.followed);
-        if let FollowState::Planned(follow) = &followed {
-            self.pace_connections(follow);
-        }
-        self.followed = followed;
+        self.pace_connections();
     }
 }

@@ -31,7 +31,7 @@ impl ProcessSet {
 
     /// True if each call has to be looked at: ways are taken in turn, or recorded.
     fn may_change(&self, collective: Collective) -> bool {
-        self.followed.is_forced(collective) || self.trace.is_recording()
+        self.policy.is_forced(collective) || self.trace.is_recording()
     }
 
     /// A call of the settled kind. It may take a few microseconds: all that is done is counted.
@@ -62,7 +62,7 @@ impl ProcessSet {
         if !is_all_of_its_kind(amount) || self.may_change(collective) {
             return;
         }
-        let learned = class.map_or(u32::MAX, |class| self.learning.untimed(class));
+        let learned = class.map_or(u32::MAX, |class| self.policy.learner().untimed(class));
         let root = self.root.as_mut();
         let recorded = root.map_or(u32::MAX, |root| root.untimed(collective, block));
         let work = agreement_pace::work(self.hosts.len() as u64, amount.moved);
@@ -80,7 +80,8 @@ impl ProcessSet {
         for (kind, calls) in self.passing.passed() {
             self.pace.pass(kind.work, calls);
             if let Some(class) = kind.class {
-                self.learning.passed(class, kind.block, calls);
+                let learner = self.policy.learner_mut();
+                learner.count_untimed(class, kind.block, calls);
             }
             if let Some(root) = &mut self.root {
                 root.passed(kind.collective, kind.block, calls);

@@ -2,8 +2,13 @@ mod lg;
 
 use super::*;
 use crate::process_set_view::MOST_RANKS;
+use inventory::Bytes;
+use policy::call_policy::PolicyCall;
+use policy::decision_table::Collective;
 use policy::learned::LearnedWays;
+use policy::ways::{DataCarrier, Way};
 use schedules::synchronization::SyncKind;
+use schedules::transfers::part::RankPart;
 use std::collections::BTreeMap;
 
 const PAIR: &str = "switches: [a, b]\nhosts: {w: {switch: a, address: 10.0.0.1}, \
@@ -25,13 +30,47 @@ fn lean(rate: &str) -> LeanEpoch {
     lean_of(&PAIR.replace("RATE", rate))
 }
 
+/// An epoch, with what its policy decides.
+#[derive(Debug)]
+struct DecidedEpoch {
+    follow: FollowedEpoch,
+    policy: CallPolicy,
+    summary: String,
+}
+
+impl DecidedEpoch {
+    fn plan(mut self, rank: u32) -> Result<DecidedEpoch, FollowError> {
+        self.summary = self.follow.plan(rank, &mut self.policy)?;
+        Ok(self)
+    }
+
+    fn without_connections(&mut self, collective: Collective) -> Option<Way> {
+        let call = PolicyCall {
+            collective,
+            block: 1 << 22,
+            is_even: true,
+            is_steady: false,
+        };
+        self.policy.decide(&call).fallback
+    }
+}
+
 fn unplanned(
     lean: LeanEpoch,
     force: ForcedWays,
     hosts: &[&str],
-) -> Result<UnplannedEpoch, FollowError> {
+) -> Result<DecidedEpoch, FollowError> {
     let hosts: Vec<RankHost> = hosts.iter().map(|h| RankHost::named(h)).collect();
-    UnplannedEpoch::new(lean, &hosts, inventory::Mpi::Mpich.into(), force, false)
+    let mpi = MpiRoutines::from(inventory::Mpi::Mpich);
+    let (follow, grounds) = FollowedEpoch::new(lean, &hosts, mpi, force, false)?;
+    let mut policy = CallPolicy::default();
+    policy.follow(grounds, follow.view.place(mpi), follow.setup());
+    let summary = String::new();
+    Ok(DecidedEpoch {
+        follow,
+        policy,
+        summary,
+    })
 }
 
 fn plan(
@@ -39,16 +78,17 @@ fn plan(
     force: ForcedWays,
     hosts: &[&str],
     rank: u32,
-) -> Result<FollowedEpoch, FollowError> {
+) -> Result<DecidedEpoch, FollowError> {
     unplanned(lean(rate), force, hosts)?.plan(rank)
 }
 
-fn peers(follow: &FollowedEpoch) -> Vec<u32> {
+fn peers(follow: &DecidedEpoch) -> Vec<u32> {
     let way = Way::Aapc {
         sync: SyncKind::Receiver.into(),
         over: DataCarrier::Tcp,
     };
     let mut peers: Vec<u32> = follow
+        .policy
         .parts(way)
         .iter()
         .flat_map(|part| &part.sends)
@@ -61,11 +101,11 @@ fn peers(follow: &FollowedEpoch) -> Vec<u32> {
 #[test]
 fn every_rank_makes_the_same_plan_and_sends_to_every_other() {
     let hosts = ["z", "w.cluster.example", "x", "z", "w"];
-    let plans: Vec<FollowedEpoch> = (0..5)
+    let plans: Vec<DecidedEpoch> = (0..5)
         .map(|rank| plan("1G", ForcedWays::default(), &hosts, rank).unwrap())
         .collect();
     for (rank, follow) in plans.iter().enumerate() {
-        assert_eq!(follow.digest(), plans[0].digest());
+        assert_eq!(follow.policy.digest(), plans[0].policy.digest());
         assert_eq!(
             peers(follow),
             (0..5).filter(|&p| p != rank as u32).collect::<Vec<_>>(),
@@ -73,7 +113,7 @@ fn every_rank_makes_the_same_plan_and_sends_to_every_other() {
         );
     }
     let next = |rank: u32| {
-        plans[rank as usize].parts(Way::Ring {
+        plans[rank as usize].policy.parts(Way::Ring {
             over: DataCarrier::Mpi,
         })[0]
             .sends[0]
@@ -98,7 +138,7 @@ fn over_tcp(name: &str) -> Way {
 #[test]
 fn small_blocks_stay_the_librarys_and_large_ones_go_over_tcp() {
     for rate in ["1G", "10G"] {
-        let follow = plan(rate, ForcedWays::default(), &["w", "x", "y", "z"], 0).unwrap();
+        let mut follow = plan(rate, ForcedWays::default(), &["w", "x", "y", "z"], 0).unwrap();
         let ways = [
             (Collective::Alltoall, over_tcp("aapc")),
             (Collective::Allgather, over_tcp("ring")),
@@ -107,12 +147,13 @@ fn small_blocks_stay_the_librarys_and_large_ones_go_over_tcp() {
             (Collective::Alltoallw, Way::Native),
         ];
         for (collective, large) in ways {
-            assert_eq!(follow.way(collective, 256, 0), Way::Native);
-            assert_eq!(follow.way(collective, 1 << 20, 0), large, "{collective}");
+            assert_eq!(follow.policy.decided_way(collective, 256, 0), Way::Native);
             assert_eq!(
-                follow.way_without_tcp(collective, 1 << 20, large),
-                Way::Native
+                follow.policy.decided_way(collective, 1 << 20, 0),
+                large,
+                "{collective}"
             );
+            assert_eq!(follow.without_connections(collective), Some(Way::Native));
         }
     }
 }
@@ -124,7 +165,7 @@ fn lengths_get_a_plan_where_the_phases_take_longer() {
     let parts = |lengths: &[u64]| -> Vec<Option<RankPart>> {
         let part = |rank| {
             let follow = plan("1G", ForcedWays::parse("aapc,tcp").unwrap(), &hosts, rank).unwrap();
-            follow.part_for_lengths(rank, lengths)
+            follow.follow.part_for_lengths(rank, lengths)
         };
         (0..4).map(part).collect()
     };
@@ -144,7 +185,7 @@ fn lengths_get_a_plan_where_the_phases_take_longer() {
 fn lengths_that_do_not_repeat_are_planned_for_beside_long_calls() {
     let follow = plan("1G", ForcedWays::default(), &["w", "x", "y", "z"], 0).unwrap();
     for (block, alone, repeated) in [(1 << 10, false, true), (1 << 20, true, true)] {
-        let plans = |repeats| follow.plans_lengths(block, repeats);
+        let plans = |repeats| follow.follow.plans_lengths(block, repeats);
         assert_eq!((plans(false), plans(true)), (alone, repeated), "{block}");
     }
 }
@@ -154,7 +195,7 @@ fn lengths_that_do_not_repeat_are_planned_for_beside_long_calls() {
 fn a_process_set_has_a_table_for_its_own_links() {
     let from = |hosts: &[&str]| {
         let prospect = unplanned(lean("10M"), ForcedWays::default(), hosts).unwrap();
-        (0..30).find(|k| prospect.may_differ(Collective::Alltoall, 1 << k))
+        (0..30).find(|k| prospect.policy.may_differ(Collective::Alltoall, 1 << k))
     };
     assert!(from(&["w", "x", "y", "z"]) < from(&["w", "x"]));
 }
@@ -166,7 +207,8 @@ fn without_an_address_nothing_differs_and_nothing_is_planned() {
         .replace(", address: 10.0.0.4", "");
     let differs = |hosts: &[&str]| {
         let prospect = unplanned(lean_of(&text), ForcedWays::default(), hosts).unwrap();
-        prospect.takes_part(Collective::Alltoall) || prospect.takes_part(Collective::Allgatherv)
+        prospect.policy.takes_part(Collective::Alltoall)
+            || prospect.policy.takes_part(Collective::Allgatherv)
     };
     assert!(differs(&["w", "x", "y"]) && !differs(&["w", "x", "y", "z"]));
 }
@@ -176,15 +218,16 @@ fn what_may_differ_is_known_without_a_plan() {
     let hosts = ["w", "x", "y", "z"];
     let prospect =
         |force: &str| unplanned(lean("1G"), ForcedWays::parse(force).unwrap(), &hosts).unwrap();
-    let differs = |force: &str, collective, block| prospect(force).may_differ(collective, block);
+    let differs =
+        |force: &str, collective, block| prospect(force).policy.may_differ(collective, block);
     assert!(!differs("", Collective::Alltoall, 8) && differs("", Collective::Alltoall, 1 << 20));
     assert!(
         differs("ring", Collective::Allgather, 8)
             && !differs("native", Collective::Alltoall, 1 << 20)
     );
     assert!(
-        !prospect("native").takes_part(Collective::Alltoallv)
-            && prospect("aapc").takes_part(Collective::Alltoallv)
+        !prospect("native").policy.takes_part(Collective::Alltoallv)
+            && prospect("aapc").policy.takes_part(Collective::Alltoallv)
     );
 }
 
@@ -194,7 +237,7 @@ fn over_faster_trunks_several_messages_go_at_once() {
         let hosts = ["w", "x", "y", "z"];
         let forced = plan(rate, ForcedWays::parse("aapc").unwrap(), &hosts, 0).unwrap();
         assert_eq!(
-            forced.way(Collective::Alltoall, 8, 0),
+            forced.policy.decided_way(Collective::Alltoall, 8, 0),
             Way::Aapc {
                 sync: SyncKind::Receiver.into(),
                 over: DataCarrier::Mpi
@@ -221,10 +264,11 @@ fn barriers_part_the_steps_of_all_ranks_alike() {
     ] {
         for rank in 0..4 {
             let follow = plan("1G", force(name), &["w", "x", "y", "z"], rank).unwrap();
-            let Way::Aapc { sync, .. } = follow.way(Collective::Alltoall, 8, 0) else {
+            let Way::Aapc { sync, .. } = follow.policy.decided_way(Collective::Alltoall, 8, 0)
+            else {
                 panic!("{name}")
             };
-            let planned = follow.parts(Way::Aapc {
+            let planned = follow.policy.parts(Way::Aapc {
                 sync,
                 over: DataCarrier::Mpi,
             });
@@ -265,17 +309,21 @@ fn halves() -> LeanEpoch {
 fn several_rings_are_planned_over_slow_trunks_for_a_rank_a_host() {
     let forced = || ForcedWays::parse("rings,tcp").unwrap();
     let plan = |lean, force, hosts: &[&str]| unplanned(lean, force, hosts)?.plan(1);
-    let rings = |follow: &FollowedEpoch| follow.way(Collective::Allgather, 1 << 22, 0);
+    let rings =
+        |follow: &DecidedEpoch| follow.policy.decided_way(Collective::Allgather, 1 << 22, 0);
     let four = ["w", "x", "y", "z"];
     for force in [forced(), ForcedWays::default()] {
-        let follow = plan(halves(), force, &four).unwrap();
+        let mut follow = plan(halves(), force, &four).unwrap();
         assert_eq!(rings(&follow), Way::Rings);
-        assert_eq!(follow.way(Collective::Allgatherv, 1 << 22, 0), Way::Rings);
         assert_eq!(
-            follow.way_without_tcp(Collective::Allgather, 1 << 22, Way::Rings),
-            Way::Native
+            follow
+                .policy
+                .decided_way(Collective::Allgatherv, 1 << 22, 0),
+            Way::Rings
         );
-        let [part] = follow.parts(Way::Rings) else {
+        let without = follow.without_connections(Collective::Allgather);
+        assert_eq!(without, Some(Way::Native));
+        let [part] = follow.policy.parts(Way::Rings) else {
             panic!("one part");
         };
         assert_eq!(
@@ -285,7 +333,7 @@ fn several_rings_are_planned_over_slow_trunks_for_a_rank_a_host() {
     }
     let lacks = |lean, hosts: &[&str]| {
         let follow = plan(lean, forced(), hosts).unwrap();
-        assert!(follow.parts(Way::Rings).is_empty(), "{hosts:?}");
+        assert!(follow.policy.parts(Way::Rings).is_empty(), "{hosts:?}");
         assert_ne!(rings(&follow), Way::Rings);
     };
     lacks(lean("1G"), &four);
@@ -303,7 +351,7 @@ fn several_rings_are_planned_over_slow_trunks_for_a_rank_a_host() {
 #[test]
 fn calls_that_end_too_soon_show_faster_links() {
     let mut prospect = unplanned(lean("1G"), ForcedWays::default(), &["w", "x", "y", "z"]).unwrap();
-    let view = prospect.view_mut();
+    let view = &mut prospect.follow.view;
     let (collective, block) = (Collective::Alltoall, Bytes(1 << 20));
     let bound = Duration::from_secs_f64(view.bound_seconds(collective, block));
     let faster = |view: &ProcessSetView| view.pace(0, 2).unwrap().slowest.0 / 1_000_000_000;
@@ -328,7 +376,12 @@ fn calls_that_end_too_soon_show_faster_links() {
 fn the_octets_between_hosts_are_those_that_every_way_moves() {
     let hosts = ["w", "w", "x", "y"];
     let prospect = unplanned(lean("1G"), ForcedWays::default(), &hosts).unwrap();
-    let octets = |collective| prospect.view().octets_between_hosts(collective, Bytes(10));
+    let octets = |collective| {
+        prospect
+            .follow
+            .view
+            .octets_between_hosts(collective, Bytes(10))
+    };
     // Of the twelve pairs, two are within w.
     assert_eq!(octets(Collective::Alltoall), 100);
     // To w the blocks of two ranks, to the others those of three.
@@ -352,10 +405,9 @@ fn a_host_is_known_by_its_addresses_first_and_then_by_its_names() {
         host(&["ib-y", "node3", "y.cluster.example"], &["10.99.0.3"]),
         host(&["z"], &[]),
     ];
-    let view = ProcessSetView::of(&lean("100M"), &hosts, inventory::Mpi::Mpich.into()).unwrap();
+    let view = ProcessSetView::of(&lean("100M"), &hosts).unwrap();
     assert_eq!(view.hosts_of_ranks(), ["w", "x", "y", "z"]);
     let stranger = [host(&["ib-w", "w2"], &["10.99.0.1"])];
-    let refused =
-        ProcessSetView::of(&lean("100M"), &stranger, inventory::Mpi::Mpich.into()).unwrap_err();
+    let refused = ProcessSetView::of(&lean("100M"), &stranger).unwrap_err();
     assert!(refused.to_string().contains("ib-w"), "{refused}");
 }

@@ -8,7 +8,7 @@ const SPANNING: [&str; 5] = ["w", "w", "x", "z", "y"];
 const DECLARED: &str = "\nclusters: {east: [y, z], west: [w, x]}";
 
 /// Every rank's plan over slow trunks.
-fn plans(hosts: &[&str], force: &str, clusters: &str) -> Vec<FollowedEpoch> {
+fn plans(hosts: &[&str], force: &str, clusters: &str) -> Vec<DecidedEpoch> {
     let mut lean = lean("10M");
     let text = PAIR.replace("RATE", "10M") + clusters;
     lean.topology = TopologyFile::parse("pair.yaml", &text).unwrap();
@@ -23,13 +23,16 @@ fn ranks_that_span_clusters_go_by_lg_where_forced_to() {
     for clusters in ["", DECLARED] {
         let plans = plans(&SPANNING, "lg", clusters);
         for plan in &plans {
-            assert_eq!(plan.digest(), plans[0].digest());
-            assert_eq!(plan.way(Collective::Alltoall, 8, 0), Way::Lg);
+            assert_eq!(plan.policy.digest(), plans[0].policy.digest());
+            assert_eq!(plan.policy.decided_way(Collective::Alltoall, 8, 0), Way::Lg);
         }
         let first = &plans[0];
-        assert_eq!(first.way(Collective::Alltoallv, 8, 0), Way::Native);
+        assert_eq!(
+            first.policy.decided_way(Collective::Alltoallv, 8, 0),
+            Way::Native
+        );
         assert_ne!(
-            first.way(Collective::Alltoall, 1 << 30, 0),
+            first.policy.decided_way(Collective::Alltoall, 1 << 30, 0),
             Way::Lg,
             "a message of too many octets"
         );
@@ -41,6 +44,7 @@ fn ranks_that_span_clusters_go_by_lg_where_forced_to() {
     }
     assert!(
         plans(&SPANNING, "ring", DECLARED)[0]
+            .policy
             .parts(Way::Lg)
             .is_empty(),
         "LG is not forced"
@@ -51,13 +55,15 @@ fn ranks_that_span_clusters_go_by_lg_where_forced_to() {
 fn every_block_arrives_by_messages_in_clusters_and_between_them() {
     for clusters in ["", DECLARED] {
         let plans = plans(&SPANNING, "lg", clusters);
-        let sent = plans.iter().map(|plan| plan.parts(Way::Lg)[0].sends.len());
+        let sent = plans
+            .iter()
+            .map(|plan| plan.policy.parts(Way::Lg)[0].sends.len());
         assert_eq!(
             sent.sum::<usize>(),
             6 + 2 + 3 + 3,
             "in west, in east, and across in each direction"
         );
-        let received = plans[3].parts(Way::Lg)[0]
+        let received = plans[3].policy.parts(Way::Lg)[0]
             .receives
             .iter()
             .flat_map(|r| &r.blocks)
@@ -82,10 +88,13 @@ fn a_plan_without_lg_gives_the_reason() {
     ] {
         let plan = &plans(hosts, "lg", clusters)[0];
         assert!(plan.summary.contains(reason), "{}", plan.summary);
-        assert_eq!(plan.way(Collective::Alltoall, 8, 0), Way::Native);
-        assert!(plan.parts(Way::Lg).is_empty());
+        assert_eq!(
+            plan.policy.decided_way(Collective::Alltoall, 8, 0),
+            Way::Native
+        );
+        assert!(plan.policy.parts(Way::Lg).is_empty());
         assert!(
-            plan.way(Collective::Alltoall, 1 << 20, 0) != Way::Lg,
+            plan.policy.decided_way(Collective::Alltoall, 1 << 20, 0) != Way::Lg,
             "as the table says"
         );
     }

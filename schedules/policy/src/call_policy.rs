@@ -1,0 +1,400 @@
+//! The one place that decides which way a call goes.
+//!
+//! Input: a decision table for the process set, what somebody forces, what earlier jobs learned, and the
+//! times of this job's calls. Guarantee: ranks that are told the same decide the same, so the ways of a call
+//! need no agreement. Schedules are planned when a call first may go another way than the library's: until
+//! then a decision says which way that is likely to be.
+#[cfg(test)]
+mod tests;
+
+use crate::call_time::AlltoallTime;
+use crate::decision_table::{Collective, CollectiveTraffic, DecisionTable};
+use crate::forced::{ForcedWays, ReductionOrder};
+use crate::learned::{LearnedPlace, LearnedTiming};
+use crate::learning::{self, CallClass, CallLearner, CandidateGrounds, CandidateWay, WayQuestion};
+use crate::ways::{DataCarrier, HostTraits, PlannedPart, PlanningSet, WAYS, Way};
+use inventory::{Bytes, counted};
+use schedules::transfers::part::RankPart;
+use schedules::verify::ScheduleViolation;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::time::Duration;
+
+/// What is known of the ways of a process set before a job tries any; by default nothing, and calls go the
+/// library's way.
+#[derive(Debug, Default)]
+pub struct PolicyGrounds {
+    /// The number of the epoch.
+    pub epoch: u64,
+    /// The ways by size, under the library of the job.
+    pub table: DecisionTable,
+    /// The ways that somebody forces.
+    pub force: ForcedWays,
+    /// The figures of earlier jobs at this place, if this one learns.
+    pub learned: Option<Vec<LearnedTiming>>,
+    /// True if each host's address is known, so that calls can go over TCP.
+    pub has_addresses: bool,
+    /// What its hosts have.
+    pub hosts: HostTraits,
+    /// The expected times of its all-to-alls.
+    pub time: Option<AlltoallTime>,
+}
+
+/// The ways that one rank has planned.
+#[derive(Debug)]
+struct PlannedWays {
+    /// By way, over MPI where it has a choice: those that a call may go.
+    parts: Vec<(Way, PlannedPart)>,
+    ring: Vec<u32>,
+    digest: u64,
+}
+
+/// A call, as far as all ranks know it.
+#[derive(Debug, Clone, Copy)]
+pub struct PolicyCall {
+    /// The collective.
+    pub collective: Collective,
+    /// Octets of a block; the mean where they differ.
+    pub block: u64,
+    /// True if no block is far larger than the mean.
+    pub is_even: bool,
+    /// True if its result depends on its way: after the first calls that changes only where it has to.
+    pub is_steady: bool,
+}
+
+/// The decision about a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallDecision {
+    /// The way.
+    pub way: Way,
+    /// The way in its place where it needs connections that cannot be had. None of a way that is learned:
+    /// it is refused then ([`CallPolicy::refuse`]), and another decision is asked for.
+    pub fallback: Option<Way>,
+    /// The class for which the time of the call counts, if ways are learned.
+    pub class: Option<CallClass>,
+}
+
+/// The policy of a process set: what it starts from, what it has planned, and what it learns.
+#[derive(Debug, Default)]
+pub struct CallPolicy {
+    grounds: PolicyGrounds,
+    planned: Option<PlannedWays>,
+    learner: CallLearner,
+    place: Option<LearnedPlace>,
+    /// The last kind of calls that the table or somebody decided, and how many came before.
+    row: Option<(Collective, u64, u64)>,
+}
+
+impl CallPolicy {
+    /// Decides on these grounds from now on, at a place. True if that is another place: what calls taught at
+    /// the same one holds; at another, the ranks first need so long to plan and to connect, before they can
+    /// try anything.
+    pub fn follow(&mut self, grounds: PolicyGrounds, place: LearnedPlace, setup: Duration) -> bool {
+        let has_moved = self.place.as_ref() != Some(&place);
+        if has_moved {
+            self.learner = CallLearner::new(setup);
+            self.place = Some(place);
+        }
+        (self.grounds, self.planned) = (grounds, None);
+        has_moved
+    }
+
+    /// All calls go the library's way. What is learned stays.
+    pub fn stand_aside(&mut self) {
+        (self.grounds, self.planned) = (PolicyGrounds::default(), None);
+    }
+
+    /// Plans, and keeps what the rank needs.
+    ///
+    /// # Errors
+    /// The mistake of a planner, the same on every rank.
+    pub fn plan(&mut self, set: &PlanningSet<'_>) -> Result<(), ScheduleViolation> {
+        let grounds = &self.grounds;
+        let mut digest = DefaultHasher::new();
+        (grounds.epoch, &grounds.force, &grounds.table).hash(&mut digest);
+        set.ring().ring.hash(&mut digest);
+        let mut parts = Vec::new();
+        for way in grounds.possible_ways() {
+            let part = way.row().plan(way, set)?;
+            part.digest.hash(&mut digest);
+            parts.push((way, part));
+        }
+        self.planned = Some(PlannedWays {
+            parts,
+            ring: set.ring().ring.clone(),
+            digest: digest.finish() | 1,
+        });
+        Ok(())
+    }
+
+    /// True once [`CallPolicy::plan`] has succeeded.
+    pub fn is_planned(&self) -> bool {
+        self.planned.is_some()
+    }
+
+    /// The same on all ranks that made the same plan; 0 before.
+    pub fn digest(&self) -> u64 {
+        self.planned.as_ref().map_or(0, |planned| planned.digest)
+    }
+
+    /// What is planned, as the end of a line: `4 phases; lg among 2 clusters, 3 steps`.
+    pub fn summary(&self) -> String {
+        let parts = || self.planned.iter().flat_map(|planned| &planned.parts);
+        let phases = parts().map(|(_, part)| part.phases).max();
+        let notes = parts().filter_map(|(_, part)| part.note.clone());
+        let phases = counted(phases.unwrap_or(0), "phase");
+        let all: Vec<String> = std::iter::once(phases).chain(notes).collect();
+        all.join("; ")
+    }
+
+    /// The ranks in the order of the ring, once they have planned.
+    pub fn ring(&self) -> &[u32] {
+        self.planned.as_ref().map_or(&[], |planned| &planned.ring)
+    }
+
+    /// A way as it is planned; `None` where no decision ever takes it.
+    fn planned(&self, way: Way) -> Option<&PlannedPart> {
+        let way = way.with_carrier(DataCarrier::Mpi);
+        let parts = &self.planned.as_ref()?.parts;
+        let planned = parts.iter().find(|(known, _)| *known == way);
+        planned.map(|(_, part)| part)
+    }
+
+    /// This rank's part of a way's schedule, in as many as its barriers divide it into; none where no
+    /// decision ever takes it.
+    pub fn parts(&self, way: Way) -> &[RankPart] {
+        let parts = self.planned(way).and_then(|part| part.parts.as_ref());
+        parts.map_or(&[], Vec::as_slice)
+    }
+
+    /// True if this communicator can go a way with blocks of this size, connections or not.
+    pub fn can(&self, way: Way, block: u64) -> bool {
+        let holds = |part: &PlannedPart| part.holds(Bytes(block));
+        way == Way::Native || self.planned(way).is_some_and(holds)
+    }
+
+    /// What becomes of a call: the way to learn by it, or else that of the table, or the forced one.
+    pub fn decide(&mut self, call: &PolicyCall) -> CallDecision {
+        let class = CallClass::of(call.collective, call.block);
+        let candidates = || self.grounds.candidates(call);
+        let learned = if call.is_steady {
+            self.learner.steady_way(class, candidates)
+        } else {
+            self.learner.way(class, candidates)
+        };
+        if let Some(way) = learned {
+            return CallDecision {
+                way,
+                fallback: None,
+                class: Some(class),
+            };
+        }
+        let PolicyCall {
+            collective, block, ..
+        } = *call;
+        let is_counted = self.is_planned() && self.takes_part(collective);
+        let calls = if is_counted {
+            self.count(collective, block)
+        } else {
+            0
+        };
+        let way = self.decided_way(collective, block, calls);
+        let fallback = self.way_without_tcp(collective, block, way);
+        let may_go = !self.is_planned() || self.may_connect(collective);
+        CallDecision {
+            way: if may_go { way } else { fallback },
+            fallback: Some(fallback),
+            class: None,
+        }
+    }
+
+    /// Counts a call; gives how many of its kind came just before.
+    fn count(&mut self, collective: Collective, block: u64) -> u64 {
+        let before = match self.row {
+            Some((of, size, calls)) if (of, size) == (collective, block) => calls + 1,
+            _ => 0,
+        };
+        self.row = Some((collective, block, before));
+        before
+    }
+
+    /// The way of the table, or the forced one, of a call before which so many of its kind came one after the
+    /// other. Before anything is planned, that other than the library's which it may go.
+    pub fn decided_way(&self, collective: Collective, block: u64, calls: u64) -> Way {
+        let PolicyGrounds { table, force, .. } = &self.grounds;
+        if !self.is_planned() {
+            let mut forced = force.ways(collective).iter().copied();
+            let other = forced.clone().find(|way| *way != Way::Native);
+            let forced = other.or_else(|| forced.next());
+            return forced.unwrap_or_else(|| table.choose(collective, Bytes(block)));
+        }
+        let forced = force.way(collective, Bytes(block), calls);
+        forced
+            .filter(|&way| self.can(way, block))
+            .unwrap_or_else(|| {
+                let can = |way| self.can(self.instead(way), block);
+                self.instead(table.choose_where(collective, Bytes(block), can))
+            })
+    }
+
+    /// The way, or the one in its place where these hosts cannot go it at all.
+    fn instead(&self, way: Way) -> Way {
+        let lacks = |way: Way| self.planned(way).is_none_or(|part| part.parts.is_none());
+        let other = way.row().instead().filter(|_| lacks(way));
+        other.unwrap_or(way)
+    }
+
+    /// The way in the place of one that needs connections which cannot be had.
+    fn way_without_tcp(&self, collective: Collective, block: u64, way: Way) -> Way {
+        let is_over_tcp = |way: Way| way.carrier() == Some(DataCarrier::Tcp);
+        if !is_over_tcp(way) {
+            return way;
+        }
+        if self.is_forced(collective) {
+            let carried = way.with_carrier(DataCarrier::Mpi);
+            return Some(carried)
+                .filter(|way| !is_over_tcp(*way))
+                .unwrap_or(Way::Native);
+        }
+        let can = |way: Way| !is_over_tcp(way) && self.can(way, block);
+        self.grounds
+            .table
+            .choose_where(collective, Bytes(block), can)
+    }
+
+    /// This process set cannot go a way that was to be learned.
+    pub fn refuse(&mut self, way: Way) {
+        self.learner.refuse(|other| other == way);
+    }
+
+    /// What the job learns.
+    pub fn learner(&self) -> &CallLearner {
+        &self.learner
+    }
+
+    /// The same, to tell it of calls.
+    pub fn learner_mut(&mut self) -> &mut CallLearner {
+        &mut self.learner
+    }
+
+    /// True if a call of this class is to go a way that is only tried.
+    pub fn is_trying(&self, class: CallClass) -> bool {
+        let question = self.learner.question(class);
+        question.is_some_and(WayQuestion::is_trying)
+    }
+
+    /// True if a call with blocks of this size may go another way than the library's; once that is planned,
+    /// if a call of this collective may.
+    pub fn may_differ(&self, collective: Collective, block: u64) -> bool {
+        if self.is_planned() {
+            self.takes_part(collective)
+        } else {
+            self.decided_way(collective, block, 0) != Way::Native
+        }
+    }
+
+    /// True if a call of this collective may, at some size.
+    pub fn takes_part(&self, collective: Collective) -> bool {
+        let PolicyGrounds { table, force, .. } = &self.grounds;
+        let own = |way: Way| way != Way::Native && way.serves(collective);
+        let forced = force.ways(collective);
+        let decides = if forced.is_empty() {
+            table.entries(collective).iter().any(|entry| own(entry.way))
+        } else {
+            forced.iter().copied().any(own)
+        };
+        // Calls of which each rank knows its own lengths only may go over TCP when that has been learned:
+        // then the ranks have to know their size.
+        let may_learn = || collective.has_own_lengths() && self.grounds.has_addresses;
+        decides || self.grounds.learned.is_some() && may_learn()
+    }
+
+    /// The way of a call with blocks of this size, as far as it is known before it.
+    pub fn likely_way(&self, collective: Collective, block: u64) -> Way {
+        if self.is_planned() {
+            return self.decided_way(collective, block, 0);
+        }
+        let forced = self.grounds.force.ways(collective).first().copied();
+        forced.unwrap_or_else(|| self.grounds.table.choose(collective, Bytes(block)))
+    }
+
+    /// True if the way of a collective's calls is forced.
+    pub fn is_forced(&self, collective: Collective) -> bool {
+        !self.grounds.force.ways(collective).is_empty()
+    }
+
+    /// What may change the order in which reductions combine.
+    pub fn reductions(&self) -> ReductionOrder {
+        self.grounds.force.reductions
+    }
+
+    /// True if this collective may ask for connections: if forced to, or where the topology says where every
+    /// host is reached.
+    fn may_connect(&self, collective: Collective) -> bool {
+        self.is_forced(collective) || self.grounds.has_addresses
+    }
+
+    /// True if a call takes the library's own routine so long, as far as anybody knows before it, that a
+    /// program notices a single one.
+    pub fn takes_long(&self, collective: Collective, block: u64) -> bool {
+        let time = self.grounds.time.as_ref();
+        let time = time.filter(|_| collective.traffic() == CollectiveTraffic::Exchange);
+        time.is_some_and(|time| time.is_long(Bytes(block)))
+    }
+
+    /// Why a call came to this way, in a few words; `is_learned` if its time counts for what is learned.
+    pub fn why(&self, collective: Collective, block: u64, way: Way, is_learned: bool) -> String {
+        let decides = || self.decided_way(collective, block, 0) == way;
+        if is_learned && self.is_planned() && !decides() {
+            return "learned".to_owned();
+        }
+        let entry = self.grounds.table.entry(collective, Bytes(block));
+        match entry.filter(|_| !self.is_forced(collective)) {
+            None => "forced".to_owned(),
+            Some(entry) if !self.is_planned() || decides() => entry.grounds.to_string(),
+            Some(entry) => format!("instead of {}, which cannot be gone", entry.way),
+        }
+    }
+}
+
+impl PolicyGrounds {
+    /// The ways to learn from such calls, the present one first; none where the ways are forced, or for a job
+    /// that does not learn.
+    fn candidates(&self, call: &PolicyCall) -> Vec<CandidateWay> {
+        let learned = self.learned.as_deref();
+        let is_forced = !self.force.ways(call.collective).is_empty();
+        let Some(learned) = learned.filter(|_| !is_forced) else {
+            return Vec::new();
+        };
+        let grounds = CandidateGrounds {
+            table: &self.table,
+            learned,
+            has_addresses: self.has_addresses,
+            hosts: self.hosts,
+            is_even: call.is_even,
+            time: self.time.as_ref(),
+        };
+        learning::candidates(grounds, call.collective, Bytes(call.block))
+    }
+
+    /// The ways to plan, over MPI where they have a choice: those that the table, or the forced way, can ask
+    /// for, those that a job that learns may try, and those that go in their place.
+    fn possible_ways(&self) -> Vec<Way> {
+        let asked = Collective::ALL.into_iter().flat_map(|collective| {
+            let forced = self.force.ways(collective).iter().copied();
+            let entries = self.table.entries(collective).iter();
+            forced.chain(entries.map(|entry| entry.way))
+        });
+        let tried = WAYS.iter().filter(|row| row.is_tried(self.hosts));
+        let tried = tried.filter(|_| self.learned.is_some());
+        let asked: Vec<Way> = asked.chain(tried.map(|row| row.usual())).collect();
+        let instead = asked.iter().filter_map(|way| way.row().instead());
+        let mut ways: Vec<Way> = Vec::new();
+        for way in asked.iter().copied().chain(instead) {
+            let way = way.with_carrier(DataCarrier::Mpi);
+            if !ways.contains(&way) {
+                ways.push(way);
+            }
+        }
+        ways
+    }
+}
