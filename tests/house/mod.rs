@@ -6,3 +6,4 @@ mod links;
 mod repository;
 mod sizes;
 mod text;
+mod ways;

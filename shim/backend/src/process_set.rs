@@ -269,14 +269,14 @@ impl ProcessSet {
         })
     }
 
-    /// The way of a call, the same on every rank, and its class if calls of that are timed. Plans,
-    /// connects and makes what else the way asks for, where it does so first. Collective.
-    fn way(
-        &mut self,
+    /// A call as the policy sees it; `None` where it goes the library's way, whatever the policy says.
+    /// Collective.
+    fn policy_call(
+        &self,
         call: &CollectiveCall,
         within: &CallComm,
         amount: CallAmount,
-    ) -> MpiResult<(Way, Option<CallClass>)> {
+    ) -> MpiResult<Option<PolicyCall>> {
         let CallAmount {
             block,
             fits,
@@ -286,7 +286,7 @@ impl ProcessSet {
         let collective = call.collective;
         let is_common = !amount.differs || self.policy.takes_part(collective);
         if block == 0 || !fits || !is_common {
-            return Ok((Way::Native, None));
+            return Ok(None);
         }
         let order = relayed::order(call, self.policy.reductions());
         if matches!(call.role, CallRole::Reduction(_)) {
@@ -294,15 +294,31 @@ impl ProcessSet {
                 && self.policy.may_differ(collective, block)
                 && relayed::may_go(call, within)?;
             if !goes {
-                return Ok((Way::Native, None));
+                return Ok(None);
             }
         }
-        let call = PolicyCall {
+        Ok(Some(PolicyCall {
             collective,
             block,
             is_even,
             is_steady: order == ReductionOrder::Steady,
+        }))
+    }
+
+    /// The way of a call, the same on every rank, and its class if calls of that are timed. Plans,
+    /// connects and makes what else the way asks for, where it does so first. Collective.
+    fn way(
+        &mut self,
+        call: &CollectiveCall,
+        within: &CallComm,
+        amount: CallAmount,
+    ) -> MpiResult<(Way, Option<CallClass>)> {
+        let Some(call) = self.policy_call(call, within, amount)? else {
+            return Ok((Way::Native, None));
         };
+        let PolicyCall {
+            collective, block, ..
+        } = call;
         // A way that is refused leaves the others: there are fewer each time.
         loop {
             let mut decision = self.policy.decide(&call);
