@@ -9,7 +9,7 @@ use crate::networks::ends_at_own_port;
 use inventory::evidence::Evidence;
 use inventory::natural_order::natural;
 use inventory::observation::InterfaceKind;
-use inventory::topology::LinkGrade;
+use inventory::topology::{LinkGrade, NodeKind};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// The aggregates at both ends of a cable, the end with the smaller name first.
@@ -218,15 +218,18 @@ impl<'k, 'f> UnreportedAggregates<'k, 'f> {
                 unclear,
             );
         }
+        let mut left: BTreeSet<NodeIx> = self.hidden.keys().copied().collect();
         for &aggregate in &self.open {
             match self.neighbour_of(aggregate) {
                 Some(far) => {
+                    left.remove(&far);
                     let ports = self.hidden[&far].iter();
                     members.extend(ports.map(|port| (*port, aggregate)));
                 }
                 None => unclear.push(aggregate),
             }
         }
+        unclear.retain(|aggregate| !self.leads_to_hosts(*aggregate, &left));
         (members, unclear)
     }
 
@@ -264,6 +267,25 @@ impl<'k, 'f> UnreportedAggregates<'k, 'f> {
         far.filter(|_| alike == 1 || only)
             .map(|(far, _)| *far)
             .or_else(|| self.designated_beyond(aggregate))
+    }
+
+    /// True if stations are behind an aggregate that none of the neighbours can have there: all route, and none is
+    /// among the stations.
+    fn leads_to_hosts(&self, aggregate: PortIx, neighbours: &BTreeSet<NodeIx>) -> bool {
+        let facts = self.known.facts;
+        let own = &facts[self.device];
+        let mut behind = own.learned.behind(own.ports.whole(aggregate));
+        let is_neighbour = |mac| {
+            facts
+                .identity
+                .owner_of(mac)
+                .is_some_and(|o| neighbours.contains(&o))
+        };
+        behind.len() > 0
+            && neighbours
+                .iter()
+                .all(|node| self.known.kind(*node) == NodeKind::Router)
+            && !behind.any(is_neighbour)
     }
 
     /// The neighbour that spanning tree names on the segment of an aggregate.

@@ -28,6 +28,8 @@ pub(super) struct LearnedHosts<'i, 'f> {
     inner: HashSet<DevicePortIx>,
     /// The ports of devices without LLDP on which an address is one of [`FEW`].
     alone: HashMap<Mac, Vec<DevicePortIx>>,
+    /// The ports at which switches hear hosts.
+    heard: HashSet<DevicePortIx>,
     /// The switches of the inventory that may be anywhere.
     unplaced: &'i [NodeIx],
 }
@@ -35,11 +37,12 @@ pub(super) struct LearnedHosts<'i, 'f> {
 impl<'i, 'f> LearnedHosts<'i, 'f> {
     /// Reads the rows for the hosts that are at none of the devices that `named` gives for them.
     pub(super) fn new(
-        facts: &'f Facts<'f>,
+        known: &Known<'f>,
         islands: &'i DeviceIslands<'f>,
         named: &HashMap<NodeIx, Vec<DeviceIx>>,
         unplaced: &'i [NodeIx],
     ) -> LearnedHosts<'i, 'f> {
+        let facts = known.facts;
         let mut wanted = HashSet::new();
         let mut elsewhere = HashMap::new();
         for (host, _, _) in facts.hosts() {
@@ -56,6 +59,11 @@ impl<'i, 'f> LearnedHosts<'i, 'f> {
             by: HashMap::new(),
             inner: HashSet::new(),
             alone: HashMap::new(),
+            heard: known
+                .hosts_heard
+                .keys()
+                .map(|at| known.whole(*at))
+                .collect(),
             unplaced,
         };
         for (device, _) in facts.devices().filter(|(_, d)| !d.speaks_lldp) {
@@ -164,7 +172,8 @@ impl<'i, 'f> LearnedHosts<'i, 'f> {
     }
 
     /// The ends at which the path of a host's frames may have begun. One that leads on to the device of another
-    /// goes, unless each does. A single one goes if it surely leads on to a device that did not learn the host.
+    /// goes, unless each does, or what remains is behind another host. A single one goes if it surely leads on to
+    /// a device that did not learn the host.
     pub(super) fn first_of(&self, ends: BTreeSet<IslandExit>) -> BTreeSet<IslandExit> {
         if let (Some(IslandExit::Port(from, port)), 1) = (ends.first().copied(), ends.len()) {
             return match self.leads_to_another((from, port)) {
@@ -179,18 +188,23 @@ impl<'i, 'f> LearnedHosts<'i, 'f> {
             })
         };
         let first: BTreeSet<IslandExit> = ends.iter().copied().filter(|e| !leads_on(e)).collect();
-        match first.is_empty() {
+        let is_heard = |end: &IslandExit| match end {
+            IslandExit::Port(device, port) => self.heard.contains(&(*device, *port)),
+            IslandExit::Dark(_) => false,
+        };
+        match first.is_empty() || first.iter().any(is_heard) {
             true => ends,
             false => first,
         }
     }
 
     /// True if an end leads on to a port of another device: this has stations there behind several of its ports,
-    /// which cannot all lead back, and most of them elsewhere.
+    /// which cannot all lead back, and fewer than half of them behind this one.
     fn leads_to(&self, end: IslandExit, (device, port): DevicePortIx) -> bool {
         let sides = self.sides(end, device);
-        let most = sides.values().copied().max().unwrap_or_default();
-        sides.len() > 1 && sides.get(&port).is_none_or(|here| *here < most)
+        let all: usize = sides.values().sum();
+        let here = sides.get(&port).copied().unwrap_or_default();
+        sides.len() > 1 && here * 2 < all
     }
 
     /// True if a port leads to a device of another island, by more rows than are old.

@@ -82,7 +82,7 @@ pub(crate) fn place_hosts(known: &mut Known<'_>, unplaced: &[NodeIx]) -> Vec<Dra
         facts,
         trunks,
         occupants: PortOccupants::new(facts),
-        edges: LearnedHosts::new(facts, &islands, &named, unplaced),
+        edges: LearnedHosts::new(known, &islands, &named, unplaced),
         parts,
         all_placed: unplaced.is_empty(),
         joined: known
@@ -291,12 +291,15 @@ impl SeatSearch<'_, '_> {
             return false;
         };
         let [a, b] = [one, other].map(|seat| NodeIx::from(seat.device));
-        // Behind an aggregate of which no member is known may be the other switch.
+        // Behind an aggregate of which no member is known may be the other switch, with more than one host.
         let is_seen = |seat: &HostSeat| {
-            let ports = &self.facts[seat.device].ports;
+            let own = &self.facts[seat.device];
             let is_known = |port: PortIx| {
-                let is_one = ports[port].kind != InterfaceKind::Aggregate;
-                is_one || ports.iter().any(|(_, p)| p.aggregate == Some(port))
+                let is_one = own.ports[port].kind != InterfaceKind::Aggregate;
+                let mut ports = own.ports.iter();
+                is_one
+                    || ports.any(|(_, p)| p.aggregate == Some(port))
+                    || own.learned.behind(own.ports.whole(port)).len() == 1
             };
             seat.port.index().is_some_and(is_known) && self.joined.contains(&pair(a, b))
         };

@@ -1,5 +1,6 @@
 //! Networks in which flows spread over several ways.
 use super::*;
+use inventory::observation::InterfaceKind;
 use inventory::topology_file::CardSpread;
 
 const SPOKEN: u8 = 5;
@@ -189,4 +190,36 @@ fn cables_to_both_switches_of_a_pair_are_side_by_side() {
     let tree = file.tree().unwrap();
     assert_eq!((tree.hosts(), tree.nodes()), (2, 4));
     assert_eq!(tree.rate(0), BitsPerSec(2_000_000_000));
+}
+
+#[test]
+fn hosts_on_aggregates_without_members_are_on_both_of_a_pair() {
+    let hosts = "{n0: {mac: \"02:68:00:00:00:00\"}, n1: {mac: \"02:68:00:00:00:01\"}}";
+    let mut net = InferenceFixture::new(&["s0", "a1", "t1"], hosts);
+    net.cable(("s0", 2, F), ("a1", 2, F));
+    for (n, switch) in (1..).zip(["s0", "a1"]) {
+        net.cable((switch, 1, F), ("t1", n, F));
+        routed_port(&mut net, switch, 1);
+        says_it_routes(&mut net, switch);
+        for (host, port) in [("n0", 5), ("n1", 6)] {
+            net.port(switch, port, F);
+            net.learns(switch, port, host_mac(host));
+            let ports = net.view(switch).interfaces.as_mut().unwrap();
+            ports.last_mut().unwrap().kind = InterfaceKind::Aggregate;
+        }
+    }
+    let router = net.view("t1");
+    router.bridge = None;
+    router.lldp.as_mut().unwrap().capabilities = Some(SystemCapabilities {
+        bridge: false,
+        router: true,
+    });
+    let t = net.infer();
+    for (switch, host) in [("s0", "n0"), ("s0", "n1"), ("a1", "n0"), ("a1", "n1")] {
+        let link = link(&t, switch, host);
+        assert_eq!(
+            (link.grade, link.state),
+            (LinkGrade::Inferred, LinkState::Multipath)
+        );
+    }
 }

@@ -158,7 +158,7 @@ pub(super) fn views(
             interfaces: Some(interfaces),
             lldp: Some(heard.take(number, node)),
             bridge: bridges.then(|| tables::bridge(wiring, span, number)),
-            fdb: (bridges && node.habit.served.is_some()).then_some(rows),
+            fdb: node.serves_rows().then_some(rows),
             arp: node
                 .habit
                 .resolves
@@ -228,8 +228,7 @@ pub(super) fn voices(
     heard: &HeardFrames,
 ) -> Vec<LinkVoice> {
     let learned_at = |(node, socket): NodeSocket, station: Option<usize>| {
-        let asked = &wiring.nodes[node];
-        asked.asked
+        wiring.nodes[node].serves_rows()
             && learned[node].iter().any(|(from, (_, exit))| {
                 *exit == LearnedPort::Socket(socket) && station.is_none_or(|s| from.0 == s)
             })

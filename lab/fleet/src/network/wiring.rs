@@ -153,6 +153,12 @@ impl WiredNode {
         }
     }
 
+    /// True if an observer can read what it learned. Without a list of its bridge ports it serves no database.
+    pub(super) fn serves_rows(&self) -> bool {
+        let is_listed = self.role == NodeRole::Switch && !self.habit.bridgeless;
+        self.asked && is_listed && self.habit.served.is_some()
+    }
+
     /// True if frames pass through it and it takes no part in spanning tree.
     pub(super) fn bridges_plainly(&self) -> bool {
         self.bridges() && self.role != NodeRole::Switch

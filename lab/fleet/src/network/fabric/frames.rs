@@ -170,7 +170,7 @@ impl FabricWiring {
                 || rows.any(|(s, (_, at))| s.0 == b.0 && *at == LearnedPort::Socket(a.1));
             match () {
                 () if heard.told.contains(&number) => LinkVoice::Spoken,
-                () if is_known && nodes[a.0].asked && is_learned() => LinkVoice::Learned,
+                () if is_known && nodes[a.0].serves_rows() && is_learned() => LinkVoice::Learned,
                 () => LinkVoice::Hidden,
             }
         };
