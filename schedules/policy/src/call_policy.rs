@@ -376,6 +376,12 @@ impl PolicyGrounds {
         learning::candidates(grounds, call.collective, Bytes(call.block))
     }
 
+    /// The schedules of phases to plan, each with a synchronization of its own.
+    pub fn schedules(&self) -> u32 {
+        let ways = self.possible_ways().into_iter();
+        ways.filter(|way| way.sync().is_some()).count() as u32
+    }
+
     /// The ways to plan, over MPI where they have a choice: those that the table, or the forced way, can ask
     /// for, those that a job that learns may try, and those that go in their place.
     fn possible_ways(&self) -> Vec<Way> {

@@ -95,13 +95,13 @@ impl FollowedEpoch {
         &self.topology
     }
 
-    /// The time that the ranks need to plan and to connect, about.
-    pub fn setup(&self) -> Duration {
+    /// The time that the ranks need to plan by a policy and to connect, about.
+    pub fn setup(&self, grounds: &PolicyGrounds) -> Duration {
         let ranks = self.view.host_of.len() as u32;
-        let tried = self.learned.is_some().then_some(self.view.traits);
-        let ways = ways(&self.table, &self.force, tried).into_iter();
-        let plans = ways.filter(|way| way.sync().is_some()).count() as u32;
-        PLANNED_PAIR * ranks.saturating_mul(ranks).saturating_mul(plans) + CONNECTION * ranks
+        let pairs = ranks
+            .saturating_mul(ranks)
+            .saturating_mul(grounds.schedules());
+        PLANNED_PAIR * pairs + CONNECTION * ranks
     }
 
     /// Plans the ways of a policy for `rank`, and gives a line about the epoch and the plan.

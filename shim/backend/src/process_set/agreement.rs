@@ -147,7 +147,8 @@ impl ProcessSet {
                 self.trace.obey(trace, self.rank, &hosts);
                 self.trace.follows(view.epoch, followed.topology());
                 let place = view.place(mpi().routines);
-                if self.policy.follow(grounds, place, followed.setup()) {
+                let setup = followed.setup(&grounds);
+                if self.policy.follow(grounds, place, setup) {
                     self.learning = SetLearning::default();
                 }
                 self.followed = Some(Box::new(followed));

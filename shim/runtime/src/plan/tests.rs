@@ -64,7 +64,8 @@ fn unplanned(
     let mpi = MpiRoutines::from(inventory::Mpi::Mpich);
     let (follow, grounds) = FollowedEpoch::new(lean, &hosts, mpi, force, false)?;
     let mut policy = CallPolicy::default();
-    policy.follow(grounds, follow.view.place(mpi), follow.setup());
+    let setup = follow.setup(&grounds);
+    policy.follow(grounds, follow.view.place(mpi), setup);
     let summary = String::new();
     Ok(DecidedEpoch {
         follow,
