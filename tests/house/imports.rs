@@ -33,7 +33,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("tls", &["inventory"]),
     ("flows", &["inventory", "mapping"]),
     ("agent", &["inventory", "flows", "tls"]),
-    ("api", &["inventory", "directory", "policy"]),
+    ("api", &["inventory", "directory"]),
     (
         "controller",
         &[
@@ -102,7 +102,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("map", &["flows", "inventory", "mapping"]),
     (
         "experiments",
-        &["drawing", "inventory", "schedules", "policy", "forecast"],
+        &["drawing", "inventory", "schedules", "forecast"],
     ),
     (
         "heddle",

@@ -15,10 +15,6 @@ const OTHERS: &[(&str, &str)] = &[
         "plans for all ranks of a large network at once",
     ),
     (
-        "schedules/policy/src/decision_table/unmeasured.rs",
-        "sizes at which ways pay before anybody measured",
-    ),
-    (
         "schedules/trace/src/critical_path.rs",
         "blocks that stream around one ring",
     ),

@@ -7,7 +7,8 @@ mod unmeasured;
 
 pub use crate::ways::{DataCarrier, UnknownWay, Way};
 pub use collective::{Collective, CollectiveTraffic, UnknownCollective};
-pub use unmeasured::LEAST_RELAYED;
+pub use unmeasured::UnmeasuredSet;
+pub(crate) use unmeasured::{ANY_SIZE, OverflowingCall, TOKENS};
 
 use inventory::Bytes;
 pub use inventory::mpi::{Mpi, UnknownMpi};

@@ -1,15 +1,22 @@
 //! The phases of an all-to-all, kept apart by tokens or barriers.
 use super::{CallWay, DataCarrier, EITHER, HostTraits, MessageForm, PlannedPart, PlanningSet, Way};
-use crate::call_time::{AlltoallTime, WAKE, wire};
-use crate::decision_table::{Collective, CollectiveTraffic};
+use crate::call_time::{AlltoallTime, WAKE, smallest_overflowing_block, wire};
+use crate::decision_table::{
+    ANY_SIZE, Collective, CollectiveTraffic, OverflowingCall, TOKENS, UnmeasuredSet,
+};
 use inventory::tree::Tree;
 use inventory::{Bytes, TopologyFile};
-use schedules::alltoall;
+use schedules::aapc::in_runs;
+use schedules::alltoall::{self, AlltoallAlgorithm};
+use schedules::bound::{self, BottleneckLoad};
 use schedules::synchronization::SyncKind;
 use schedules::synchronization::scheme::{SyncMechanism, SyncScheme};
 use schedules::transfers::TransferSchedule;
 use schedules::transfers::part::{self, RankPart};
 use schedules::verify::{self, ScheduleViolation};
+use schedules::window::OctetWindow;
+use std::ops::Range;
+use std::time::Duration;
 
 pub(super) const NAME: &str = "aapc";
 
@@ -54,6 +61,12 @@ impl CallWay for OrderedPhases {
 
     fn nanoseconds(&self, time: &AlltoallTime, way: Way, block: Bytes) -> Option<u64> {
         (way == super::phases(SyncKind::Receiver)).then(|| with_tokens(time, block))
+    }
+
+    fn pays(&self, set: &UnmeasuredSet<'_>, collective: Collective) -> Option<(Range<Bytes>, Way)> {
+        let is_even = collective == Collective::Alltoall;
+        let from = is_even.then(|| smallest(set)).flatten()?;
+        Some((from..ANY_SIZE, super::phases(SyncKind::Receiver)))
     }
 
     fn is_tried(&self, _: HostTraits) -> bool {
@@ -110,4 +123,124 @@ fn with_tokens(time: &AlltoallTime, block: Bytes) -> u64 {
     });
     let step = (2 * WAKE).saturating_add(2 * time.delay);
     sent.saturating_add(time.phases.saturating_mul(step))
+}
+
+/// A phase at 1 and 10 Gbit/s took 90 us beside its block: two ranks are woken, one by a token. Four
+/// hosts gained from half of this on; more hosts could not be measured, so jobs learn the rest.
+const ALLTOALL_ON_FAST_LINKS: (Bytes, Duration) = (Bytes(128 << 10), Duration::from_micros(1100));
+
+const ALLTOALL: OverflowingCall = OverflowingCall {
+    octets: Bytes(256 << 10),
+    block: Duration::from_millis(5),
+    on_fast_links: ALLTOALL_ON_FAST_LINKS,
+};
+/// Where so many pairs of hosts share a trunk, their blocks overflow its queue while each is short.
+/// A lost segment of a short block comes again only when a timer runs out: too few segments follow it
+/// for a fast retransmission (RFC 5681). Those go in a window. With tokens, blocks of 8 and 16 kB took
+/// 0.79 to 1.35 of the library's time, so they begin above.
+const MANY_PAIRS: u64 = 40;
+const ALLTOALL_OF_MANY: OverflowingCall = OverflowingCall {
+    octets: Bytes(192 << 10),
+    block: Duration::from_millis(10),
+    on_fast_links: ALLTOALL_ON_FAST_LINKS,
+};
+/// The same where one host after the other sends over that trunk ([`in_runs`]): few tokens are
+/// needed, and blocks of 2 to 16 kB took 0.29 to 0.87 of the library's time among 24 hosts.
+const ALLTOALL_IN_RUNS: OverflowingCall = OverflowingCall {
+    octets: Bytes(0),
+    block: Duration::from_micros(800),
+    on_fast_links: ALLTOALL_ON_FAST_LINKS,
+};
+/// So far above the smallest block that overflows a queue, blocks pay that last less. Times of the
+/// library's own routine at 25 Mbit/s, 16 hosts: chain 0.69 to 0.88 with 16 and 24 kB, 0.77 and 0.90
+/// with 10 kB; star 1.03 and 1.07 with 16 kB, 0.79 and 0.95 with 24 kB.
+const FAR_OVER: u64 = 5;
+const ALLTOALL_FAR_OVER: OverflowingCall = OverflowingCall {
+    octets: Bytes(0),
+    block: Duration::from_millis(4),
+    on_fast_links: ALLTOALL_ON_FAST_LINKS,
+};
+
+/// Where many pairs of hosts share a trunk, tokens between blocks that are less than so many times as
+/// long as those that all queues hold cost more than they save: on a star of 24 hosts 8 and 12 kB, 1.5
+/// and 2.3 times, took 1.07 to 1.16 of the library's time, and 16 kB 0.76 to 0.78.
+const TOKENS_PAY: (u64, u64) = (5, 2);
+
+/// Where one host after the other sends over a long cable, each turn takes so many times the cable's
+/// delay: 2.7 times 10 ms with 8 hosts on either side, whatever the block.
+const TURN: u32 = 3;
+/// The library's own routine, when it overflows the queue there, loses at least this to
+/// retransmission timers: 0.23 to 0.48 s. Turns that take less pay with any such block.
+const LOST_TO_TIMERS: Duration = Duration::from_millis(250);
+/// Longer turns may take such a part of the time of the blocks.
+const TURNS_SHARE: u32 = 4;
+
+/// The smallest block with which tokens pay.
+pub(super) fn smallest(set: &UnmeasuredSet<'_>) -> Option<Bytes> {
+    let (hosts, bottleneck) = (set.hosts, set.alltoall()?);
+    let overflowing = smallest_overflowing_block(hosts, set.host_of);
+    if let Some(overflowing) = overflowing.filter(|_| goes_in_runs(set)) {
+        let longer = longer_for_turns(hosts, bottleneck, set.delay);
+        let lasting = ALLTOALL_IN_RUNS.smallest_block(hosts, bottleneck, longer);
+        return Some(overflowing.max(lasting));
+    }
+    let held = OctetWindow::of(hosts, set.host_of).largest_block;
+    let tokens = smallest_of_phases(hosts, bottleneck, set.delay, (overflowing, held));
+    Some(tokens.max(Bytes(held.0 + 1)))
+}
+
+/// True if one host after the other sends over a trunk that many pairs of hosts share, a rank each.
+pub(super) fn goes_in_runs(set: &UnmeasuredSet<'_>) -> bool {
+    let hosts = set.hosts;
+    *set.goes_in_runs.get_or_init(|| {
+        set.host_of.len() == hosts.hosts() as usize
+            && is_shared_by_many(hosts)
+            && AlltoallAlgorithm::faster_for(hosts) == AlltoallAlgorithm::Aapc
+            && in_runs::phases(hosts).is_some()
+    })
+}
+
+/// By how much a block has to last longer because of the turns of hosts over long cables.
+fn longer_for_turns(hosts: &Tree, bottleneck: BottleneckLoad, delay: Duration) -> Duration {
+    // With a and b hosts at the trunk's ends, a + b is the number of hosts, and a b that of blocks.
+    let (n, blocks) = (f64::from(hosts.hosts()), bottleneck.blocks as f64);
+    let at_one_end = f64::midpoint(n, (n * n - 4.0 * blocks).max(0.0).sqrt());
+    let turns = (TURN * delay).mul_f64(at_one_end);
+    if turns <= LOST_TO_TIMERS {
+        Duration::ZERO
+    } else {
+        (TURNS_SHARE * turns).div_f64(blocks)
+    }
+}
+
+/// True if some trunk carries the blocks of many pairs of hosts.
+fn is_shared_by_many(hosts: &Tree) -> bool {
+    let n = hosts.hosts();
+    let pairs =
+        bound::alltoall_bottleneck(hosts, &vec![1; n as usize]).map_or(0, |link| link.blocks);
+    // A host's own link has one less than there are hosts.
+    pairs >= MANY_PAIRS.max(u64::from(n))
+}
+
+/// The smallest block with which the phases of an all-to-all pay, with tokens between them, where
+/// blocks overflow a queue from the first of two sizes on, and all queues hold those up to the second.
+fn smallest_of_phases(
+    hosts: &Tree,
+    bottleneck: BottleneckLoad,
+    delay: Duration,
+    (overflowing, held): (Option<Bytes>, Bytes),
+) -> Bytes {
+    let smallest = |call: OverflowingCall| call.smallest_block(hosts, bottleneck, TOKENS * delay);
+    if is_shared_by_many(hosts) {
+        // A trunk that is hardly slower than what comes to it holds larger blocks.
+        let usual = smallest(ALLTOALL_OF_MANY).max(overflowing.unwrap_or_default());
+        let tokens = overflowing.map_or(usual, |block| {
+            let far = Bytes(block.0.saturating_mul(FAR_OVER));
+            smallest(ALLTOALL_FAR_OVER).max(far).min(usual)
+        });
+        let (times, by) = TOKENS_PAY;
+        tokens.max(Bytes(held.0 * times / by))
+    } else {
+        smallest(ALLTOALL)
+    }
 }

@@ -1,7 +1,10 @@
 //! The phases of an all-to-all over TCP, with tokens that receivers give ahead
 //! ([`schedules::synchronization::credit`]).
+use super::short_blocks::ShortBlocks;
 use super::{CallWay, DataCarrier, MessageForm, PlannedPart, PlanningSet, Way, aapc};
-use crate::decision_table::{Collective, CollectiveTraffic};
+use crate::call_time::smallest_overflowing_block;
+use crate::decision_table::{Collective, CollectiveTraffic, UnmeasuredSet};
+use inventory::Bytes;
 use schedules::alltoall::AlltoallAlgorithm;
 use schedules::synchronization::SyncKind;
 use schedules::synchronization::credit::LaneCredit;
@@ -46,6 +49,24 @@ impl CallWay for CreditedPhases {
         let LaneCredit(octets) = LaneCredit::of(set.leaves, &capacities, PORT_QUEUE);
         // A receiver gives tokens when so many octets of a block are still to come.
         aapc::planned(sync, set, |part| part.lead = Some(octets))
+    }
+
+    /// Short blocks that overflow a queue.
+    fn instead_of_native(
+        &self,
+        set: &UnmeasuredSet<'_>,
+        collective: Collective,
+        ways: Vec<(Bytes, Way)>,
+    ) -> Vec<(Bytes, Way)> {
+        let is_even = collective == Collective::Alltoall && set.alltoall().is_some();
+        let overflowing = is_even.then(|| smallest_overflowing_block(set.hosts, set.host_of));
+        let short = overflowing
+            .flatten()
+            .and_then(|first| ShortBlocks::of(set.hosts, first, set.delay));
+        match short {
+            Some(short) => short.in_place_of_native(&ways),
+            None => ways,
+        }
     }
 
     /// Credit counts messages of one size: of longer ones fewer are under way.

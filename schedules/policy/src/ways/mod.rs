@@ -13,13 +13,15 @@ mod planned;
 mod relay;
 mod ring;
 mod rings;
+mod short_blocks;
 mod window;
 
 pub use names::UnknownWay;
 pub use planned::{PlannedPart, PlanningSet};
+pub use relay::LEAST_RELAYED;
 
 use crate::call_time::AlltoallTime;
-use crate::decision_table::Collective;
+use crate::decision_table::{Collective, UnmeasuredSet};
 use inventory::tree::{NodeNumber, Tree};
 use inventory::{Bytes, TopologyFile};
 use schedules::allgather;
@@ -27,6 +29,7 @@ use schedules::synchronization::SyncKind;
 use schedules::synchronization::scheme::SyncScheme;
 use schedules::verify::ScheduleViolation;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// The way of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -110,6 +113,21 @@ pub trait CallWay: Sync {
     /// The nanoseconds of an all-to-all, where the model knows them.
     fn nanoseconds(&self, _time: &AlltoallTime, _way: Way, _block: Bytes) -> Option<u64> {
         None
+    }
+
+    /// The sizes of blocks with which it pays where nobody has measured, with its choices there.
+    fn pays(&self, _set: &UnmeasuredSet<'_>, _: Collective) -> Option<(Range<Bytes>, Way)> {
+        None
+    }
+
+    /// These ways, each with the smallest block that pays, with this one where they have the library's own.
+    fn instead_of_native(
+        &self,
+        _set: &UnmeasuredSet<'_>,
+        _: Collective,
+        ways: Vec<(Bytes, Way)>,
+    ) -> Vec<(Bytes, Way)> {
+        ways
     }
 
     /// True if jobs may try it, where hosts are as these.

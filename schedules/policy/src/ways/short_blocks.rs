@@ -4,7 +4,7 @@
 //! A lost segment of a short block waits for a timer of 200 ms. On fast links that is more than a hundred
 //! calls take: in ns-3 at 10 Gbit/s the libraries' patterns came to 0.00 to 0.06 of the bound there, and
 //! credit to 0.72 to 0.88 (docs/figures.md).
-use crate::ways::{DataCarrier, Way};
+use super::{DataCarrier, Way};
 use inventory::{Bytes, Tree};
 use schedules::alltoall::AlltoallAlgorithm;
 use schedules::bound::{self, BottleneckLoad};
@@ -18,7 +18,7 @@ use std::time::Duration;
 /// With tokens a phase takes two wakings beside its block, 90 us at 1 and 10 Gbit/s; by credit a block
 /// takes about a fifth longer than with tokens that cost nothing. So blocks of 4 * 90 us take as long.
 const BY_CREDIT: Duration = Duration::from_micros(360);
-/// Longer blocks go as [`super::ways_of_phases`] says.
+/// Longer blocks go as other ways say.
 const SHORT: Duration = Duration::from_micros(1100);
 /// Process sets have plans for so many messages ahead, and for half as many, and so on.
 const MOST_AHEAD: u64 = 64;
