@@ -32,6 +32,8 @@ pub const TUNING: &str = "tuning.json";
 pub const LEARNED: &str = "learned.json";
 /// In an epoch of several networks: their names and prefixes, the main one first.
 pub const NETWORKS: &str = "networks.json";
+/// In an epoch: what answers along the ways of routed fabrics.
+pub const HOPS: &str = "hops.json";
 /// The findings of flows between hosts about unmanaged places.
 pub const MAPPED: &str = "mapped.json";
 
@@ -40,12 +42,13 @@ pub const ROLLBACK: &str = "rollback.json";
 
 /// The longest file of each name that is read. The limit of the plan allows sixteen octets for each
 /// message of the most hosts. The limit of the pointer allows 20 digits, a blank and a digest.
-const LIMITS: [(&str, u64); 12] = [
+const LIMITS: [(&str, u64); 13] = [
     (CURRENT, 128),
     (MANIFEST, 64 << 10),
     (TOPOLOGY, 16 << 20),
     (NETWORK, 64 << 20),
     (NETWORKS, 1 << 20),
+    (HOPS, 16 << 20),
     (ALLTOALL, 256 << 20),
     (ALLGATHER, 8 << 20),
     (TABLE, 256 << 10),

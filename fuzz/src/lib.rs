@@ -8,6 +8,7 @@ use directory::job_record::{JobRecord, reading};
 use directory::pointer::EpochPointer;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
+use inventory::stages::hops::WayHop;
 use inventory::{Bytes, Millis, Topology, TopologyFile, Tree};
 use policy::decision_table::{Collective, DecisionTable, Mpi, Way};
 use policy::learned::figures::JobLesson;
@@ -45,14 +46,23 @@ static EPOCH: LazyLock<Epoch> = LazyLock::new(|| {
     topology
         .networks
         .insert("management".to_owned(), management);
-    Epoch::plan(
+    let planned = Epoch::plan(
         7,
         Millis(1),
         topology,
         Topology::default(),
         WayEvidence::default(),
-    )
-    .expect("a tree")
+    );
+    let hop = WayHop {
+        from: "s0".to_owned(),
+        at: "r0".to_owned(),
+        cable: 0,
+        address: [10, 0, 0, 1].into(),
+    };
+    Epoch {
+        hops: vec![hop],
+        ..planned.expect("a tree")
+    }
 });
 
 static FILES: LazyLock<FuzzFiles> = LazyLock::new(|| EPOCH.files().into_iter().collect());
@@ -371,15 +381,9 @@ pub fn seeds() -> Vec<(&'static str, Vec<u8>)> {
         .iter()
         .filter(|(name, _)| *name != MANIFEST)
         .map(|(_, bytes)| bytes);
-    // Five numbers in a row select each of the five files once.
-    seeds.extend((5..10u8).map(|which| {
-        with(
-            which,
-            other_files
-                .clone()
-                .nth(usize::from(which) % 5)
-                .expect("five files"),
-        )
-    }));
+    // As many numbers in a row select each of the files once.
+    let count = other_files.clone().count();
+    let numbered = (0..).zip(other_files);
+    seeds.extend(numbered.map(|(at, bytes): (usize, _)| with((count + at) as u8, bytes)));
     seeds
 }

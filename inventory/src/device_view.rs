@@ -170,13 +170,14 @@ fn same_but_octets(a: &[InterfaceRow], b: &[InterfaceRow]) -> bool {
             aggregate,
             kind,
             below,
+            addresses,
             in_octets: _,
             out_octets: _,
             faults: _,
         } = a;
         (*index, *mac, *rate, *up, *aggregate) == (b.index, b.mac, b.rate, b.up, b.aggregate)
             && (name, descr, alias) == (&b.name, &b.descr, &b.alias)
-            && (kind, below) == (&b.kind, &b.below)
+            && (kind, below, addresses) == (&b.kind, &b.below, &b.addresses)
     };
     a.len() == b.len() && a.iter().zip(b).all(same)
 }

@@ -390,11 +390,8 @@ mod tests {
                 hosts: vec!["n2".into(), "n3".into(), "n10".into()],
                 reasons: vec![],
             }],
-            alarms: vec![],
             root_bridge: Some("s0".into()),
-            further_root_bridges: vec![],
-            network: None,
-            networks: vec![],
+            ..Topology::default()
         }
     }
 

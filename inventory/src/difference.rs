@@ -133,6 +133,7 @@ impl DifferenceScope<'_> {
             further_root_bridges: whole.further_root_bridges.clone(),
             networks: whole.networks.clone(),
             network: whole.network.clone(),
+            way_addresses: Vec::new(),
         }
     }
 }

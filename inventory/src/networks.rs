@@ -134,6 +134,7 @@ impl Topology {
                     further_root_bridges: self.further_root_bridges.clone(),
                     networks: self.networks.clone(),
                     network: None,
+                    way_addresses: self.way_addresses.clone(),
                 };
                 Ok(part.without_rest_of(chosen, &others))
             }

@@ -173,6 +173,9 @@ pub struct InterfaceRow {
     /// unit. What lies over several is an aggregate or a VLAN.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub below: Option<u32>,
+    /// ipAddressTable or ipAddrTable: its own IP addresses.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub addresses: Vec<IpAddr>,
     /// ifHCInOctets, or ifInOctets.
     pub in_octets: u64,
     /// ifHCOutOctets, or ifOutOctets.

@@ -10,6 +10,8 @@
 //!
 //! A node's level is the number of ways between it and where hosts are. Nodes of a level with a common
 //! neighbour on the level below are one stage.
+pub mod hops;
+
 use crate::BitsPerSec;
 use crate::name_ranges::fold;
 use crate::tree::parallel_cables::NamedMembers;

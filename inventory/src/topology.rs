@@ -4,6 +4,7 @@ use crate::cluster_reason::ClusterReason;
 use crate::evidence::{Evidence, SideBySide};
 use crate::natural_order::natural;
 use crate::networks::Network;
+use crate::stages::hops::WayAddress;
 use crate::stages::{StageCable, StagedNetwork};
 use crate::topology_file::{
     self, CardSpread, FurtherCard, TopologyFile, TopologyHost, is_name, plain_name,
@@ -39,6 +40,9 @@ pub struct Topology {
     /// The name of the one network that this is, if it was taken out of several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<String>,
+    /// The addresses at the ends of links over which flows spread.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub way_addresses: Vec<WayAddress>,
 }
 
 /// A switch, a host, or a node between them.
@@ -325,6 +329,7 @@ impl Topology {
             let members = network.switches.iter_mut().chain(&mut network.hosts);
             members.chain(std::iter::once(&mut network.name))
         });
+        let ways = plain.way_addresses.iter_mut().map(|way| &mut way.node);
         for name in plain
             .nodes
             .iter_mut()
@@ -332,6 +337,7 @@ impl Topology {
             .chain(clusters)
             .chain(links)
             .chain(networks)
+            .chain(ways)
             .chain(&mut plain.root_bridge)
             .chain(&mut plain.further_root_bridges)
         {
@@ -531,11 +537,8 @@ mod tests {
             nodes,
             links,
             clusters,
-            alarms: vec![],
             root_bridge: Some("core/1".into()),
-            further_root_bridges: vec![],
-            networks: vec![],
-            network: None,
+            ..Topology::default()
         };
         let file = t.to_file();
         assert_eq!(

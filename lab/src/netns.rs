@@ -60,8 +60,10 @@ pub(crate) fn forward(path: &Path) -> LabResult<()> {
         ("ipv4/conf/default/rp_filter", "0"),
         ("ipv4/conf/all/send_redirects", "0"),
         ("ipv4/conf/default/send_redirects", "0"),
-        // Of several ways a flow takes one, by addresses and ports.
-        ("ipv4/fib_multipath_hash_policy", "1"),
+        // Of several ways a flow takes one, by addresses, protocol and ports. The policy of that name (1)
+        // would take the number that the sender's kernel drew for its socket, as no cable carries it away.
+        ("ipv4/fib_multipath_hash_policy", "3"),
+        ("ipv4/fib_multipath_hash_fields", "55"),
     ];
     within(path, || set(&settings))
 }

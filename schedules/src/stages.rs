@@ -7,6 +7,7 @@
 mod choice;
 #[cfg(test)]
 mod tests;
+pub mod traced;
 
 pub use choice::choose;
 

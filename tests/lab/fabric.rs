@@ -12,6 +12,7 @@ use inventory::TopologyFile;
 use lab::mpi::MpiJob;
 use lab::plan::CONTROL;
 use std::fs;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 const FABRIC: &str = "
@@ -38,12 +39,12 @@ impl RunningLab {
         fs::read_to_string(epoch).unwrap_or_default()
     }
 
-    fn await_ways(&self, ways: usize) {
+    fn await_ways(&self, ways: usize, of_hosts: usize) {
         until_or_why("the published ways", LIMIT, || {
             let text = self.published();
             let found = text.matches("state: multipath").count();
             let hosts = TopologyFile::parse("published", &text).map_or(0, |file| file.hosts.len());
-            match (found, hosts) == (ways, 3) {
+            match (found, hosts) == (ways, of_hosts) {
                 true => Ok(()),
                 false => Err(format!("{found} ways of {hosts} hosts in\n{text}")),
             }
@@ -55,17 +56,17 @@ impl RunningLab {
 fn ways_are_found_published_and_left_when_a_spine_is_drained() {
     let up = RunningLab::new("ways", FABRIC);
     let controller = KilledAtEnd(up.start_controller("controller.log", &["--log", "warn"]));
-    up.await_ways(4);
+    up.await_ways(4, 3);
     let drawn = up.discover(&up.inventory("", ""), "text", &[]);
     assert!(drawn.contains("80M  spine[1-2]  router  2 ways"), "{drawn}");
     for leaf in ["leaf1", "leaf2"] {
         up.lab.cut(leaf, "spine1").unwrap();
     }
-    up.await_ways(0);
+    up.await_ways(0, 3);
     for leaf in ["leaf1", "leaf2"] {
         up.lab.join(leaf, "spine1", None).unwrap();
     }
-    up.await_ways(4);
+    up.await_ways(4, 3);
     let status = up.lab.exec(CONTROL, [HEDDLE, "status"]).output().unwrap();
     let status = String::from_utf8_lossy(&status.stdout).into_owned();
     assert!(status.contains("0 of 4 switches silent"), "{status}");
@@ -94,5 +95,154 @@ fn a_job_follows_a_tree_of_stages() {
         let follows = said.heddle.iter().any(|line| line.contains("epoch 1"));
         assert!(follows, "{:?}", said.heddle);
     }
+    up.down();
+}
+
+/// Two leaves with four hosts each, whose ways together carry half of what these send.
+const NARROW: &str = "
+switches: [leaf1, leaf2]
+routers: [spine1, spine2]
+hosts:
+  n[0-3]: {switch: leaf1, rate: 20M}
+  n[4-7]: {switch: leaf2, rate: 20M}
+links:
+- {a: leaf1, b: spine1, rate: 20M, state: multipath}
+- {a: leaf1, b: spine2, rate: 20M, state: multipath}
+- {a: leaf2, b: spine1, rate: 20M, state: multipath}
+- {a: leaf2, b: spine2, rate: 20M, state: multipath}
+";
+
+impl RunningLab {
+    /// Octets that went from each spine to each leaf, ever.
+    fn passed_on(&self) -> [u64; 4] {
+        let ports = [
+            ("spine1", "ge1"),
+            ("spine1", "ge2"),
+            ("spine2", "ge1"),
+            ("spine2", "ge2"),
+        ];
+        ports.map(|(spine, port)| {
+            let file = format!("/sys/class/net/{port}/statistics/tx_bytes");
+            self.exec(spine, &["cat", &file]).trim().parse().unwrap()
+        })
+    }
+
+    /// All-to-alls over heddle's connections of so many kilobytes a block.
+    fn over_ways(&self, mpi: &str, library: Mpi, kilobytes: u32, length: [&str; 2]) -> Command {
+        let bench = lib().join(format!("bench-{mpi}"));
+        let size = (kilobytes * 1024).to_string();
+        let bench = [bench.to_str().unwrap(), "--check", "--size", size.as_str()];
+        let job = MpiJob {
+            timeout: Some(Duration::from_secs(90)),
+            ..MpiJob::new(library)
+        };
+        let mut command = self.lab.mpirun(&job, bench.into_iter().chain(length));
+        command.envs([
+            AT_ONCE,
+            ("HEDDLE_FORCE", "aapc,tcp"),
+            ("HEDDLE_VERBOSE", "1"),
+        ]);
+        command
+    }
+
+    /// The median of a few, in milliseconds; what heddle said; and the octets on each way.
+    fn median_over_ways(&self, mpi: &str, library: Mpi) -> (f64, Vec<String>, [u64; 4]) {
+        let before = self.passed_on();
+        let mut command = self.over_ways(mpi, library, 64, ["--iterations", "8"]);
+        let said = TestJobOutput::new(&command.output().unwrap(), mpi);
+        assert!(said.out.contains("every byte checked"), "{}", said.out);
+        let median = said.out.split(" ms median").next().unwrap();
+        let median = median.rsplit(' ').next().unwrap().parse().unwrap();
+        let after = self.passed_on();
+        (
+            median,
+            said.heddle,
+            std::array::from_fn(|at| after[at] - before[at]),
+        )
+    }
+
+    /// Waits for the octets on each way within two seconds to be right.
+    fn await_octets(&self, what: &str, are_right: impl Fn([u64; 4]) -> bool) {
+        until_or_why(what, LIMIT, || {
+            let before = self.passed_on();
+            std::thread::sleep(Duration::from_secs(2));
+            let after = self.passed_on();
+            let octets = std::array::from_fn(|at| after[at] - before[at]);
+            let are_right = are_right(octets);
+            are_right.then_some(()).ok_or_else(|| format!("{octets:?}"))
+        });
+    }
+}
+
+/// True if each way carried about as much as any other.
+fn are_even(octets: [u64; 4]) -> bool {
+    let (most, least) = (octets.iter().max().unwrap(), octets.iter().min().unwrap());
+    *least > 500_000 && *most as f64 <= 1.1 * *least as f64
+}
+
+#[test]
+fn messages_of_a_job_take_the_ways_that_are_chosen_for_them() {
+    let up = RunningLab::with(MachinePart::Half, "chosen", NARROW);
+    let controller = KilledAtEnd(up.start_controller("controller.log", &["--log", "warn"]));
+    up.await_ways(4, 8);
+    drop(controller);
+    let jobs = || BOTH.into_iter().zip([Mpi::OpenMpi, Mpi::Mpich]);
+    let chosen: Vec<f64> = jobs()
+        .map(|(mpi, library)| {
+            let (took, heddle, octets) = up.median_over_ways(mpi, library);
+            let unknown = heddle
+                .iter()
+                .find(|line| line.contains("ways of its connections"));
+            assert_eq!(unknown, None);
+            assert!(are_even(octets), "{octets:?}");
+            took
+        })
+        .collect();
+    // The same topology without the routers' addresses: ports are left to the hash.
+    let shared = up.lab.shared_dir();
+    fs::remove_dir_all(&shared).unwrap();
+    fs::create_dir(&shared).unwrap();
+    let topology = fs::read_to_string(up.lab.dir().join("topology.yaml")).unwrap();
+    publish(&shared, &topology);
+    let hashed: Vec<f64> = jobs()
+        .map(|(mpi, library)| up.median_over_ways(mpi, library).0)
+        .collect();
+    assert!(
+        chosen.iter().sum::<f64>() < hashed.iter().sum(),
+        "{chosen:?} {hashed:?}"
+    );
+    up.down();
+}
+
+#[test]
+fn a_job_goes_on_while_a_spine_is_drained_and_takes_its_ways_again_afterwards() {
+    let up = RunningLab::with(MachinePart::Half, "drained", NARROW);
+    let controller = KilledAtEnd(up.start_controller("controller.log", &["--log", "warn"]));
+    up.await_ways(4, 8);
+    let mut command = up.over_ways("mpich", Mpi::Mpich, 16, ["--seconds", "30"]);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let job = command.spawn().unwrap();
+    up.await_octets("both spines carry the same", are_even);
+    for leaf in ["leaf1", "leaf2"] {
+        up.lab.cut(leaf, "spine1").unwrap();
+    }
+    up.await_ways(0, 8);
+    up.await_octets("one spine carries all", |octets| {
+        octets[0] < 20_000 && octets[2] > 500_000
+    });
+    for leaf in ["leaf1", "leaf2"] {
+        up.lab.join(leaf, "spine1", None).unwrap();
+    }
+    up.await_ways(4, 8);
+    up.await_octets("both carry the same again", are_even);
+    let said = TestJobOutput::new(&job.wait_with_output().unwrap(), "drained");
+    assert!(said.out.contains("every byte checked"), "{}", said.out);
+    let planned =
+        |line: &&String| line.contains("planned") && line.contains("way through the fabric");
+    let times = said.heddle.iter().filter(planned).count();
+    assert!(times >= 2, "before and after: {:?}", said.heddle);
+    let problem = said.heddle.iter().find(|line| line.contains("TCP path"));
+    assert_eq!(problem, None);
+    drop(controller);
     up.down();
 }

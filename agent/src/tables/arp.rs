@@ -24,10 +24,8 @@ pub(crate) fn read(answers: &WalkAnswers) -> Vec<ArpEntry> {
     let physical = answers
         .column(PHYSICAL)
         .filter_map(|(index, value)| match index {
-            [_, 1 | 2, length, address @ ..] if address.len() == *length as usize => {
-                Some((ip(address)?, value))
-            }
-            _ => None,
+            [_, address @ ..] => Some((typed_ip(address)?, value)),
+            [] => None,
         });
     let entries = media.chain(physical).filter_map(|(ip, value)| {
         Some(ArpEntry {
@@ -38,7 +36,15 @@ pub(crate) fn read(answers: &WalkAnswers) -> Vec<ArpEntry> {
     entries.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-fn ip(parts: &[u32]) -> Option<IpAddr> {
+/// An InetAddressType, the address's length and the address (RFC 4001).
+pub(super) fn typed_ip(index: &[u32]) -> Option<IpAddr> {
+    match index {
+        [1 | 2, length, address @ ..] if address.len() == *length as usize => ip(address),
+        _ => None,
+    }
+}
+
+pub(super) fn ip(parts: &[u32]) -> Option<IpAddr> {
     let octets: Vec<u8> = parts
         .iter()
         .map(|&p| u8::try_from(p).ok())

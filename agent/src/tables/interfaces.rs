@@ -1,10 +1,11 @@
 //! IF-MIB ifTable and ifXTable (RFC 2863).
-use super::{TableObjects, layers, mac, number, text};
+use super::{TableObjects, arp, layers, mac, number, text};
 use crate::walk::WalkAnswers;
 use inventory::BitsPerSec;
 use inventory::observation::{InterfaceRow, PortFaults};
 use snmp::Value;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::net::IpAddr;
 
 const DESCR: &[u32] = &[1, 3, 6, 1, 2, 1, 2, 2, 1, 2];
 pub(super) const TYPE: &[u32] = &[1, 3, 6, 1, 2, 1, 2, 2, 1, 3];
@@ -22,6 +23,14 @@ pub(crate) const HC_IN_OCTETS: &[u32] = &[1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 6];
 pub(crate) const HC_OUT_OCTETS: &[u32] = &[1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 10];
 const HIGH_SPEED: &[u32] = &[1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 15];
 const ALIAS: &[u32] = &[1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 18];
+
+/// ipAdEntIfIndex, indexed by the address.
+const OWN_ADDRESS: &[u32] = &[1, 3, 6, 1, 2, 1, 4, 20, 1, 2];
+/// ipAddressIfIndex and ipAddressType (RFC 4293), indexed by InetAddressType, length and address.
+const OWN_ADDRESS_OF_ANY_TYPE: &[u32] = &[1, 3, 6, 1, 2, 1, 4, 34, 1, 3];
+const SORT_OF_ADDRESS: &[u32] = &[1, 3, 6, 1, 2, 1, 4, 34, 1, 4];
+/// unicast(1), of ipAddressType.
+const UNICAST: u32 = 1;
 
 pub(crate) const OBJECTS: TableObjects = TableObjects {
     scalars: &[],
@@ -45,6 +54,9 @@ pub(crate) const OBJECTS: TableObjects = TableObjects {
         layers::ATTACHED,
         layers::PAGP_GROUP,
         layers::STACK_STATUS,
+        OWN_ADDRESS,
+        OWN_ADDRESS_OF_ANY_TYPE,
+        SORT_OF_ADDRESS,
     ],
 };
 
@@ -60,6 +72,7 @@ const SPEED_FULL: u32 = u32::MAX;
 pub(crate) fn read(answers: &WalkAnswers) -> Vec<InterfaceRow> {
     let aggregates = layers::aggregates(answers);
     let below = layers::below(answers);
+    let mut addresses = own_addresses(answers);
     let row = |index: u32| {
         let cell = |column| answers.cell(column, &[index]);
         let octets = |wide, narrow| {
@@ -81,6 +94,7 @@ pub(crate) fn read(answers: &WalkAnswers) -> Vec<InterfaceRow> {
                 .is_none_or(|status| matches!(number(Some(status)), Some(UP | UNKNOWN))),
             aggregate: aggregates.get(&index).copied(),
             below: below.get(&index).copied(),
+            addresses: Vec::from_iter(addresses.remove(&index).unwrap_or_default()),
             in_octets: octets(HC_IN_OCTETS, IN_OCTETS),
             out_octets: octets(HC_OUT_OCTETS, OUT_OCTETS),
             faults: faults([IN_ERRORS, OUT_ERRORS, IN_DISCARDS, OUT_DISCARDS].map(&cell)),
@@ -96,6 +110,28 @@ pub(crate) fn read(answers: &WalkAnswers) -> Vec<InterfaceRow> {
     let mut interfaces: Vec<InterfaceRow> = indices.into_iter().map(row).collect();
     tell_apart(&mut interfaces);
     interfaces
+}
+
+/// The device's own addresses, by the ifIndex at which it has them.
+fn own_addresses(answers: &WalkAnswers) -> BTreeMap<u32, BTreeSet<IpAddr>> {
+    let old = answers
+        .column(OWN_ADDRESS)
+        .filter_map(|(address, value)| Some((arp::ip(address)?, value)));
+    let is_own = |index: &[u32]| {
+        let sort = number(answers.cell(SORT_OF_ADDRESS, index));
+        sort.is_none_or(|sort| sort == UNICAST)
+    };
+    let any = answers
+        .column(OWN_ADDRESS_OF_ANY_TYPE)
+        .filter(|(index, _)| is_own(index))
+        .filter_map(|(index, value)| Some((arp::typed_ip(index)?, value)));
+    let mut addresses: BTreeMap<u32, BTreeSet<IpAddr>> = BTreeMap::new();
+    for (address, value) in old.chain(any) {
+        if let Some(index) = number(Some(value)) {
+            addresses.entry(index).or_default().insert(address);
+        }
+    }
+    addresses
 }
 
 fn faults(cells: [Option<&Value>; 4]) -> Option<PortFaults> {
@@ -218,6 +254,28 @@ mod tests {
             ),
             (8, "swp8", false, None, None)
         );
+    }
+
+    #[test]
+    fn an_interface_has_its_own_addresses_and_none_of_its_network() {
+        let old = |address: &str| format!("1.3.6.1.2.1.4.20.1.2.{address}");
+        let new = |column: u32, address: &str| format!("1.3.6.1.2.1.4.34.1.{column}.1.4.{address}");
+        let cells = [
+            ("1.3.6.1.2.1.2.2.1.2.7".to_owned(), octets("ge7")),
+            (old("10.0.0.1"), Value::Integer(7)),
+            (new(3, "10.0.0.1"), Value::Integer(7)),
+            (new(4, "10.0.0.1"), Value::Integer(1)),
+            (new(3, "10.0.0.3"), Value::Integer(7)),
+            (new(4, "10.0.0.3"), Value::Integer(3)),
+            (new(3, "10.0.1.1"), Value::Integer(8)),
+            (new(3, "10.0.2.1"), Value::Integer(7)),
+        ];
+        let cells: Vec<_> = cells
+            .iter()
+            .map(|(oid, value)| (oid.as_str(), value.clone()))
+            .collect();
+        let addresses = ["10.0.0.1", "10.0.2.1"].map(|a| a.parse::<IpAddr>().unwrap());
+        assert_eq!(read(&answers(&cells))[0].addresses, addresses);
     }
 
     /// The report of net-snmp 5.9 about a switch with a new port under a used ifIndex.

@@ -1,7 +1,8 @@
 //! The files in an epoch's folder and the manifest that lists them.
 use super::network_schedules;
-use crate::layout::{EPOCH_FORMAT, LEARNED, MANIFEST, NETWORK, NETWORKS, TUNING, limit};
+use crate::layout::{EPOCH_FORMAT, HOPS, LEARNED, MANIFEST, NETWORK, NETWORKS, TUNING, limit};
 use crate::pointer::{EpochPointer, Sha256Digest, shortened};
+use inventory::stages::hops::WayHop;
 use inventory::{Millis, Topology, TopologyFile};
 use policy::decision_table::DecisionTable;
 use policy::learned::LearnedFigures;
@@ -262,6 +263,16 @@ impl<R: FnMut(&str, u64) -> io::Result<Vec<u8>>> EpochFolder<R> {
     pub(super) fn table(&mut self, file: &str) -> Result<DecisionTable, EpochError> {
         self.parsed(file, |bytes| {
             DecisionTable::from_json(bytes).map_err(|e| e.to_string())
+        })
+    }
+
+    /// What answers along ways. Most networks have none, and epochs of former versions no such file.
+    pub(super) fn hops(&mut self) -> Result<Vec<WayHop>, EpochError> {
+        if !self.lists(HOPS) {
+            return Ok(Vec::new());
+        }
+        self.parsed(HOPS, |bytes| {
+            serde_json::from_slice(bytes).map_err(|e| e.to_string())
         })
     }
 

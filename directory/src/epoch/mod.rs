@@ -12,6 +12,7 @@
 //!     table.json       the decision table
 //!     tuning.json      the measurements from which it follows, if any were made
 //!     learned.json     what jobs had learned before, from which it follows, too
+//!     hops.json        what answers along the ways of a routed fabric, if anything does
 //!     networks.json, networks/    where there are several: [`network_schedules`]
 //! ```
 //!
@@ -27,11 +28,12 @@ mod plan_file;
 mod tests;
 mod verified;
 
-use crate::layout::{ALLTOALL, LEARNED, NETWORK, TABLE, TOPOLOGY, TUNING, in_network, limit};
+use crate::layout::{ALLTOALL, HOPS, LEARNED, NETWORK, TABLE, TOPOLOGY, TUNING, in_network, limit};
 use crate::pointer::EpochPointer;
 pub use files::{EpochError, OmittedFile};
 use files::{EpochFolder, with_manifest};
 use inventory::networks::UnknownNetwork;
+use inventory::stages::hops::WayHop;
 use inventory::tree::TreeError;
 use inventory::{Millis, Topology, TopologyFile, Tree};
 pub use network_schedules::NetworkSchedules;
@@ -43,7 +45,7 @@ use schedules::alltoall::AlltoallAlgorithm;
 use schedules::bound::{self, PhaseBound};
 use schedules::json;
 use schedules::verify::ScheduleViolation;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::Arc;
@@ -66,6 +68,8 @@ pub struct Epoch {
     pub topology: Arc<TopologyFile>,
     /// The network as discovered.
     pub network: Arc<Topology>,
+    /// What answers along its ways.
+    pub hops: Vec<WayHop>,
     /// The schedules of all hosts.
     pub schedules: NetworkSchedules,
     /// Those of the topology's further networks, in their order.
@@ -160,11 +164,13 @@ impl Epoch {
         let schedules = plan(&topology, true)?;
         let further = topology.networks.values().map(|other| plan(other, false));
         let further = further.collect::<Result<Vec<_>, PlanError>>()?;
+        let network = network.into();
         Ok(Epoch {
             number,
             at,
             topology,
-            network: network.into(),
+            hops: network.hops(),
+            network,
             schedules,
             further,
             tuning,
@@ -200,10 +206,11 @@ impl Epoch {
     /// Names and contents of the files, the manifest last. `current` will hold
     /// [`EpochPointer::new`] of the manifest.
     pub fn files(&self) -> Vec<(String, Vec<u8>)> {
-        let network = serde_json::to_vec(&*self.network)
-            .unwrap_or_else(|e| unreachable!("plain data always serializes: {e}"));
         let mut files = network_schedules::topology_files(&self.topology);
-        let mut own = vec![(NETWORK, network)];
+        let mut own = vec![(NETWORK, as_json(&*self.network))];
+        if !self.hops.is_empty() {
+            own.push((HOPS, as_json(&self.hops)));
+        }
         own.extend(self.schedules.files());
         if !self.tuning.runs.is_empty() {
             own.push((TUNING, self.tuning.to_json().into_bytes()));
@@ -264,6 +271,7 @@ impl Epoch {
         Ok(Epoch {
             number: pointer.number,
             at: folder.at(),
+            hops: folder.hops()?,
             topology: topology.into(),
             network: network.into(),
             schedules,
@@ -272,6 +280,10 @@ impl Epoch {
             learned,
         })
     }
+}
+
+fn as_json(plain: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(plain).unwrap_or_else(|e| unreachable!("plain data always serializes: {e}"))
 }
 
 /// The decision table, with what jobs on all hosts learned about collectives that nobody tuned.
@@ -304,6 +316,8 @@ pub struct LeanEpoch {
     pub number: u64,
     /// The tree, blocked links marked.
     pub topology: TopologyFile,
+    /// What answers along its ways.
+    pub hops: Vec<WayHop>,
     /// The way of a call at each block size.
     pub table: DecisionTable,
     /// The same in further networks, by name, until one is chosen. Epochs of former versions have none.
@@ -334,6 +348,7 @@ impl LeanEpoch {
         Ok(LeanEpoch {
             number: pointer.number,
             topology,
+            hops: folder.hops()?,
             table: folder.table(TABLE)?,
             further_tables,
             learned: LearnedWays::default(),
@@ -385,7 +400,8 @@ impl LeanEpoch {
         let further: BTreeMap<&str, String> = further
             .map(|(name, table)| (name.as_str(), table.to_json()))
             .collect();
-        let parts = (self.number, topology, self.table.to_json(), further);
+        let table = self.table.to_json();
+        let parts = (self.number, topology, &self.hops, table, further);
         let epoch = postcard::to_stdvec(&parts)
             .unwrap_or_else(|e| unreachable!("plain data always serializes: {e}"));
         let learned = postcard::to_stdvec(&self.learned)
@@ -409,12 +425,12 @@ impl LeanEpoch {
             file: "broadcast".to_owned(),
             problem,
         };
-        if bytes.len() as u64 > limit(TOPOLOGY) + limit(TABLE) + limit(LEARNED) {
+        if bytes.len() as u64 > limit(TOPOLOGY) + limit(HOPS) + limit(TABLE) + limit(LEARNED) {
             return Err(error(format!("{} octets are too many", bytes.len())));
         }
         let (epoch, learned) =
             split_broadcast(bytes).ok_or_else(|| error("it is cut".to_owned()))?;
-        let BroadcastEpoch(number, topology, table, further) =
+        let BroadcastEpoch(number, topology, hops, table, further) =
             read_postcard(epoch).map_err(error)?;
         let learned: LearnedWays = read_postcard(learned).map_err(error)?;
         let read_table = |json: &str| {
@@ -433,6 +449,7 @@ impl LeanEpoch {
         Ok(LeanEpoch {
             number,
             topology,
+            hops,
             table,
             further_tables,
             learned,
@@ -440,12 +457,13 @@ impl LeanEpoch {
     }
 }
 
-/// The number of an epoch in a broadcast, its topology files by name, and its tables: the main network's,
-/// and those of further ones by name.
+/// The number of an epoch in a broadcast, its topology files by name, what answers along its ways, and its
+/// tables: the main network's, and those of further ones by name.
 #[derive(Deserialize)]
 struct BroadcastEpoch(
     u64,
     Vec<(String, Vec<u8>)>,
+    Vec<WayHop>,
     String,
     BTreeMap<String, String>,
 );
@@ -467,6 +485,7 @@ impl From<&Epoch> for LeanEpoch {
         LeanEpoch {
             number: epoch.number,
             topology: TopologyFile::clone(&epoch.topology),
+            hops: epoch.hops.clone(),
             table: epoch.schedules.table.clone(),
             further_tables: further
                 .map(|(name, schedules)| (name.clone(), schedules.table.clone()))

@@ -18,6 +18,9 @@
 //!         earlier message's destination - waiting message's destination
 //! ```
 //!
+//! A plan whose messages have paths is of version 3: for each host, in the order of its messages, their path
+//! numbers follow. Former versions of heddle refuse it; ranks read none.
+//!
 //! Differences are signed (0, -1, 1, -2, … as 0, 1, 2, 3, …). A sender visits its receivers in the
 //! pattern of the phases, and the messages it waits for follow the same pattern. So differences
 //! repeat, and repetition costs next to nothing after compression.
@@ -43,10 +46,13 @@ use schedules::alltoall::AlltoallSchedule;
 use schedules::bound::PhaseBound;
 use schedules::json::MAX_HOSTS;
 use schedules::message::{Message, Synchronization};
+use schedules::stages::PathNumber;
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 
 const MARK: &[u8] = b"heddle alltoall plan, version 2\n";
+/// With paths.
+const MARK_OF_PATHS: &[u8] = b"heddle alltoall plan, version 3\n";
 
 /// The names of [`MAX_HOSTS`] hosts fit twice.
 const MAX_HEAD: u64 = 1 << 20;
@@ -85,7 +91,12 @@ pub(super) fn write(plan: &AlltoallSchedule) -> Vec<u8> {
     let mut part = Vec::new();
     put(&mut part, head.len() as u64);
     part.extend(head);
-    let mut file = ZlibEncoder::new(MARK.to_vec(), Compression::new(3));
+    let mark = if plan.paths.is_empty() {
+        MARK
+    } else {
+        MARK_OF_PATHS
+    };
+    let mut file = ZlibEncoder::new(mark.to_vec(), Compression::new(3));
     let mut append = |part: &mut Vec<u8>| {
         file.write_all(part)
             .unwrap_or_else(|e| unreachable!("a vector takes all that is written: {e}"));
@@ -101,22 +112,30 @@ pub(super) fn write(plan: &AlltoallSchedule) -> Vec<u8> {
         sender.write_awaits(plan, &mut part);
         append(&mut part);
     }
+    for sender in &senders {
+        sender
+            .paths
+            .iter()
+            .for_each(|&path| put(&mut part, u64::from(path)));
+        append(&mut part);
+    }
     file.finish()
         .unwrap_or_else(|e| unreachable!("a vector takes all that is written: {e}"))
 }
 
 /// The same schedule in the order in which a file brings it back.
 pub(super) fn in_file_order(plan: AlltoallSchedule) -> AlltoallSchedule {
-    let (mut messages, mut syncs) = (
-        Vec::with_capacity(plan.messages()),
-        Vec::with_capacity(plan.syncs.len()),
-    );
+    let (mut messages, mut paths) = (Vec::with_capacity(plan.messages()), Vec::new());
+    let mut syncs = Vec::with_capacity(plan.syncs.len());
     for HostMessages {
         number: src,
         sends,
+        paths: own,
         awaits,
     } in senders(&plan)
     {
+        let phases = sends.iter().map(|&(phase, _)| phase);
+        paths.extend(phases.zip(own));
         messages.extend(
             sends
                 .iter()
@@ -132,7 +151,7 @@ pub(super) fn in_file_order(plan: AlltoallSchedule) -> AlltoallSchedule {
     AlltoallSchedule {
         phases: by_phase(count, &messages),
         syncs: by_phase(count, &syncs).concat(),
-        paths: Vec::new(),
+        paths: by_phase(count, &paths).concat(),
         ..plan
     }
 }
@@ -142,6 +161,8 @@ struct HostMessages {
     number: u32,
     /// Phase and destination of each message, in the order in which the host sends them.
     sends: Vec<(u32, u32)>,
+    /// The path of each, if messages have paths.
+    paths: Vec<PathNumber>,
     /// For each token, in this order: the number of messages that the host sends before the waiting
     /// one, and the token's place in the plan.
     awaits: Vec<(u32, u32)>,
@@ -152,15 +173,18 @@ fn senders(plan: &AlltoallSchedule) -> Vec<HostMessages> {
     let sender = |number| HostMessages {
         number,
         sends: Vec::with_capacity(hosts.saturating_sub(1)),
+        paths: Vec::new(),
         awaits: Vec::new(),
     };
     let mut senders: Vec<HostMessages> = (0..hosts as u32).map(sender).collect();
     let mut sent_before = vec![u32::MAX; hosts * hosts];
+    let mut paths = plan.paths.iter();
     for (messages, phase) in plan.phases.iter().zip(0..) {
         for m in messages {
-            let sends = &mut senders[m.src as usize].sends;
-            sent_before[m.src as usize * hosts + m.dst as usize] = sends.len() as u32;
-            sends.push((phase, m.dst));
+            let sender = &mut senders[m.src as usize];
+            sent_before[m.src as usize * hosts + m.dst as usize] = sender.sends.len() as u32;
+            sender.sends.push((phase, m.dst));
+            sender.paths.extend(paths.next());
         }
     }
     for (token, place) in plan.syncs.iter().zip(0..) {
@@ -219,7 +243,8 @@ fn difference(a: u32, b: u32) -> i64 {
 /// # Errors
 /// The problem with the file.
 pub(super) fn read(bytes: &[u8]) -> Result<AlltoallSchedule, String> {
-    let Some(stream) = bytes.strip_prefix(MARK) else {
+    let with_paths = bytes.strip_prefix(MARK_OF_PATHS);
+    let Some(stream) = with_paths.or_else(|| bytes.strip_prefix(MARK)) else {
         return Err(format!(
             "made by another version of heddle, or no plan: it does not begin with {:?}",
             String::from_utf8_lossy(MARK)
@@ -236,6 +261,13 @@ pub(super) fn read(bytes: &[u8]) -> Result<AlltoallSchedule, String> {
     }
     for own in own {
         read_awaits(&mut numbers, &messages[own], &head, &mut syncs)?;
+    }
+    let mut paths: Vec<(u32, PathNumber)> = Vec::new();
+    if with_paths.is_some() {
+        for &(phase, _) in &messages {
+            let path = numbers.below(1 << PathNumber::BITS, || "path of a message".to_owned())?;
+            paths.push((phase, path as PathNumber));
+        }
     }
     numbers.end()?;
     if (messages.len() as u64, syncs.len() as u64) != (head.messages, head.tokens) {
@@ -264,7 +296,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<AlltoallSchedule, String> {
         phases,
         scheme,
         syncs,
-        paths: Vec::new(),
+        paths: by_phase(head.phases as usize, &paths).concat(),
     })
 }
 

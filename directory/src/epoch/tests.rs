@@ -321,6 +321,25 @@ proptest! {
     }
 
     #[test]
+    fn what_answers_along_ways_reaches_the_ranks(
+        hops in prop::collection::vec((any::<std::net::IpAddr>(), 0u32..4), 0..5),
+    ) {
+        let hops = hops.into_iter().map(|(address, cable)| WayHop {
+            from: "s0".into(),
+            at: "s1".into(),
+            cable,
+            address,
+        });
+        let epoch = Epoch { hops: hops.collect(), ..epoch(&star_text(&[2, 2])) };
+        let (pointer, files) = published(&epoch);
+        prop_assert_eq!(files.contains_key(HOPS), !epoch.hops.is_empty());
+        let lean = LeanEpoch::open(&pointer, reader(&files)).unwrap();
+        prop_assert_eq!(&lean.hops, &epoch.hops);
+        prop_assert_eq!(LeanEpoch::from_bytes(&lean.to_bytes()), Ok(lean));
+        prop_assert_eq!(Epoch::open(&pointer, reader(&files)), Ok(epoch));
+    }
+
+    #[test]
     fn any_bytes_are_read_or_refused(
         bytes in prop::collection::vec(any::<u8>(), 0..200),
         text in ".*",

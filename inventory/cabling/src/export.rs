@@ -318,6 +318,7 @@ pub(super) mod tests {
             root_bridge: Some("s0".into()),
             network: None,
             further_root_bridges: vec![],
+            way_addresses: vec![],
             networks: vec![],
         }
     }

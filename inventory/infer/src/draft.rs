@@ -16,8 +16,10 @@ use inventory::alarm::{Alarm, AlarmKind};
 use inventory::evidence::Evidence;
 use inventory::natural_order::{NaturalKey, natural};
 use inventory::networks::Network;
+use inventory::stages::hops::WayAddress;
 use inventory::topology::{AggregateMember, Link, LinkGrade, LinkState, Node, NodeKind, Topology};
 use std::collections::HashSet;
+use std::net::IpAddr;
 
 /// A cable, or an aggregate of cables.
 #[derive(Debug, Clone)]
@@ -132,11 +134,38 @@ impl<'f> DraftNetwork<'f> {
             let [x, y] = link.ends.each_ref().map(|end| port_order(facts, end));
             (rank[a], x, rank[b], y)
         });
+        let way_addresses = self.way_addresses();
         let links = std::mem::take(&mut self.links);
         let links: Vec<Link> = links.into_iter().map(|l| self.named(l)).collect();
         let mut nodes: Vec<Option<Node>> = self.nodes.into_iter().map(Some).collect();
         let nodes: Vec<Node> = order.into_iter().filter_map(|n| nodes[n].take()).collect();
-        in_clusters(facts, nodes, links, self.alarms, roots)
+        Topology {
+            way_addresses,
+            ..in_clusters(facts, nodes, links, self.alarms, roots)
+        }
+    }
+
+    /// The addresses at the ends of links over which flows spread.
+    fn way_addresses(&self) -> Vec<WayAddress> {
+        let ways = self.links.iter();
+        let ways = ways.filter(|link| link.state == LinkState::Multipath);
+        let ends = ways.flat_map(|link| &link.ends);
+        let of_end = |end: &ClaimEnd| {
+            let (device, port) = end.device_port(self.facts)?;
+            let way = |&address: &IpAddr| WayAddress {
+                node: self.name(end.node).to_owned(),
+                port: self.port_name(end).to_owned(),
+                address,
+            };
+            Some(
+                self.facts[device].ports[port]
+                    .addresses
+                    .iter()
+                    .map(way)
+                    .collect::<Vec<_>>(),
+            )
+        };
+        ends.filter_map(of_end).flatten().collect()
     }
 
     /// The nodes that the topology shows: an unlisted one only if it has a link.
@@ -231,7 +260,7 @@ fn in_clusters(
         alarms,
         root_bridge: roots.next(),
         further_root_bridges: roots.collect(),
-        network: None,
+        ..Topology::default()
     }
 }
 

@@ -14,6 +14,7 @@ use crate::learned::{LearnedPlace, LearnedTiming};
 use crate::learning::{self, CallClass, CallLearner, CandidateGrounds, CandidateWay, WayQuestion};
 use crate::ways::{DataCarrier, HostTraits, PlannedPart, PlanningSet, WAYS, Way};
 use inventory::{Bytes, counted};
+use schedules::synchronization::scheme::SyncScheme;
 use schedules::transfers::part::RankPart;
 use schedules::verify::ScheduleViolation;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -164,6 +165,12 @@ impl CallPolicy {
     pub fn parts(&self, way: Way) -> &[RankPart] {
         let parts = self.planned(way).and_then(|part| part.parts.as_ref());
         parts.map_or(&[], Vec::as_slice)
+    }
+
+    /// What keeps the phases of planned all-to-alls apart.
+    pub fn synchronizations(&self) -> impl Iterator<Item = SyncScheme> {
+        let planned = self.planned.iter().flat_map(|planned| &planned.parts);
+        planned.filter_map(|(way, _)| way.sync())
     }
 
     /// True if this communicator can go a way with blocks of this size, connections or not.

@@ -10,7 +10,7 @@ use std::fmt::Write;
 use std::num::NonZeroU32;
 
 /// Leaves with hosts of 10G, and spines with so many cables of a rate to each leaf.
-fn leaf_spine(leaves: u32, hosts: u32, spines: u32, uplink: &str) -> Tree {
+pub(super) fn leaf_spine(leaves: u32, hosts: u32, spines: u32, uplink: &str) -> Tree {
     let names = |name: &str, count: u32| -> String {
         let names: Vec<String> = (0..count).map(|at| format!("{name}{at}")).collect();
         names.join(", ")

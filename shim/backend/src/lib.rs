@@ -21,7 +21,7 @@
 //! | [`pending_collective`] | agreements that are under way from one call to the next |
 //! | [`point_to_point`] | parts of schedules over MPI's messages |
 //! | [`octets`] | blocks as octets, whatever their datatypes are |
-//! | [`mesh_state`] | the same over the runtime's own TCP connections |
+//! | [`mesh_state`], [`mesh_ways`] | the same over the runtime's own TCP connections, and their ways |
 //! | [`relayed`], [`reduce_op`] | reductions and broadcasts along the ring |
 //! | [`relayed_by_leaders`], [`gathered_by_leaders`] | the same, and small allgathers, where hosts have several ranks |
 //! | [`device`] | buffers in the memory of a GPU |
@@ -51,6 +51,7 @@ mod lost_messages;
 mod meeting;
 mod member_check;
 mod mesh_state;
+mod mesh_ways;
 mod mpi;
 mod mpi_result;
 mod octets;

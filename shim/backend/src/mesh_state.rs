@@ -3,12 +3,13 @@
 use crate::call::CollectiveCall;
 use crate::call_comm::CallComm;
 use crate::lost_messages::LostMessages;
+use crate::mesh_ways::{self, MeshWays};
 use crate::mpi_result::{MpiErrorCode, MpiResult};
 use crate::octets::{self, ReceiveBlocks};
 use crate::private_comm::PrivateCommState;
 use crate::root_rank::is_first_of_the_job;
 use inventory::counted;
-use runtime::plan::FollowedEpoch;
+use runtime::plan::{ChosenWays, FollowedEpoch};
 use runtime::rank_host::octets_of;
 use runtime::tcp::ArrivedBlocks;
 use runtime::tcp::greeting::MeshSecret;
@@ -34,7 +35,7 @@ static WAITED_IN_VAIN: AtomicBool = AtomicBool::new(false);
 pub(crate) enum MeshState {
     #[default]
     Untried,
-    Up(KeptMesh),
+    Up(KeptMesh, Option<MeshWays>),
     /// They stand between others.
     Apart,
     /// Some rank could not; nobody tries again.
@@ -66,6 +67,10 @@ impl MeshMembers<'_> {
         }
     }
 
+    fn are_all(self) -> bool {
+        matches!(self, MeshMembers::All)
+    }
+
     /// Their number, among so many ranks.
     fn count(self, ranks: u32) -> u32 {
         match self {
@@ -84,10 +89,17 @@ impl MeshState {
         members: MeshMembers,
         messages: &mut PrivateCommState,
     ) -> MpiResult<bool> {
+        let chosen = follow.chosen_ways().filter(|_| members.are_all());
+        let is_for_others = |ways: &Option<MeshWays>| !MeshWays::are_of(*ways, chosen);
+        if matches!(self, MeshState::Up(_, ways) if is_for_others(ways)) {
+            // A rank may be in the last call until then.
+            within.holds_on_all_ranks(true)?;
+            *self = MeshState::Untried;
+        }
         if let MeshState::Untried = self {
             let rank = within.rank as u32;
             let is_apart = members.number(rank).is_none();
-            let (mesh, problem) = connect(within, follow, members)?;
+            let (mesh, problem, untraced) = connect(within, follow, members, chosen)?;
             let everybody = within.holds_on_all_ranks(is_apart || mesh.is_some())?;
             if !everybody {
                 report(within, follow, problem)?;
@@ -95,27 +107,49 @@ impl MeshState {
             if everybody {
                 messages.up_if_spare(within)?;
             }
+            let ways = match chosen.filter(|_| everybody) {
+                Some(chosen) => {
+                    let takes_ways = mesh.as_ref().is_some_and(TcpMesh::takes_ways);
+                    Some(MeshWays::agree(
+                        within, follow, chosen, takes_ways, untraced,
+                    )?)
+                }
+                None => None,
+            };
             *self = match mesh.filter(|_| everybody) {
                 Some(mut mesh) => {
                     let twin = messages.existing();
                     mesh.carry_by(twin.map(|twin| -> Box<dyn MeshMessages> {
                         Box::new(LostMessages::new(twin, members))
                     }));
-                    MeshState::Up(KeptMesh::new(mesh))
+                    MeshState::Up(KeptMesh::new(mesh), ways)
                 }
                 None if everybody => MeshState::Apart,
                 None => MeshState::Refused,
             };
             self.pace(rank, follow, members);
         }
-        Ok(matches!(self, MeshState::Up(_) | MeshState::Apart))
+        Ok(matches!(self, MeshState::Up(..) | MeshState::Apart))
+    }
+
+    /// True if messages take the ways that are chosen for them.
+    pub(crate) fn takes_ways(&self, follow: &FollowedEpoch) -> bool {
+        let chosen = follow.chosen_ways();
+        matches!(self, MeshState::Up(_, Some(ways)) if ways.are_taken(chosen))
     }
 
     pub(crate) fn mesh(&self) -> Option<&KeptMesh> {
-        if let MeshState::Up(mesh) = self {
+        if let MeshState::Up(mesh, _) = self {
             Some(mesh)
         } else {
             None
+        }
+    }
+
+    /// Another epoch is followed: what it changed may have moved connections to other ways.
+    pub(crate) fn forget_ways(&mut self, follow: &FollowedEpoch) {
+        if let MeshState::Up(_, Some(ways)) = self {
+            ways.forget_unless(follow.chosen_ways());
         }
     }
 
@@ -181,12 +215,13 @@ fn report(
     Ok(())
 }
 
-/// This rank's connections, or why it has none. Collective.
+/// This rank's connections, or why it has none; and why they may not take their ways. Collective.
 fn connect(
     within: &CallComm,
     follow: &FollowedEpoch,
     members: MeshMembers,
-) -> MpiResult<(Option<TcpMesh>, Option<ConnectProblem>)> {
+    chosen: Option<&ChosenWays>,
+) -> MpiResult<(Option<TcpMesh>, Option<ConnectProblem>, Option<String>)> {
     let me = within.rank as u32;
     let number = members.number(me);
     let door = match number {
@@ -208,24 +243,32 @@ fn connect(
     let all = within.gather_all(&own)?;
     within.broadcast(&mut secret)?;
     let Some(number) = number else {
-        return Ok((None, None));
+        return Ok((None, None, None));
     };
     let doors = (0..).zip(all.chunks(DOOR));
     let doors = doors.filter(|(rank, _)| members.number(*rank).is_some());
     let doors: Option<Vec<SocketAddr>> = doors.map(|(_, door)| read(door)).collect();
-    Ok(match (door, doors) {
-        (Err(problem), _) => (None, Some(problem.into())),
-        (Ok(_), None) => (
-            None,
-            Some(ConnectProblem {
-                text: "some rank cannot be called".to_owned(),
-                is_of_another: true,
-            }),
-        ),
-        (Ok(door), Some(doors)) => match call_all(door, number, &doors, secret, within) {
-            Ok(mesh) => (Some(mesh), None),
-            Err(problem) => (None, Some(problem)),
-        },
+    let mut untraced = None;
+    let mesh = match (door, doors) {
+        (Err(problem), _) => Err(problem.into()),
+        (Ok(_), None) => Err(ConnectProblem {
+            text: "some rank cannot be called".to_owned(),
+            is_of_another: true,
+        }),
+        (Ok(mut door), Some(doors)) => {
+            if let Some(chosen) = chosen {
+                let ports = mesh_ways::ports(within, follow, chosen, &doors);
+                match ports {
+                    Ok(ports) => door = door.calling_from(ports),
+                    Err(problem) => untraced = Some(problem),
+                }
+            }
+            call_all(door, number, &doors, secret, within)
+        }
+    };
+    Ok(match mesh {
+        Ok(mesh) => (Some(mesh), None, untraced),
+        Err(problem) => (None, Some(problem), untraced),
     })
 }
 

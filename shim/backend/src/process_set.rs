@@ -36,7 +36,7 @@ use policy::learning::CallClass;
 use runtime::agreement_pace::AgreementPace;
 use runtime::call_forecast::NOT_SERVED;
 use runtime::look_allowance;
-use runtime::plan::FollowedEpoch;
+use runtime::plan::{ChosenWays, FollowedEpoch};
 use runtime::rank_host::RankHost;
 use runtime::watchdog;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -393,7 +393,8 @@ impl ProcessSet {
             Err("planning for this communicator failed; please report this".into())
         });
         watchdog::begin_wait(|| format!("{}: the plans of all ranks", self.me()));
-        let own = self.policy.digest().to_le_bytes();
+        let by_ways = followed.chosen_ways().map_or(0, ChosenWays::digest);
+        let own = (self.policy.digest() ^ by_ways).to_le_bytes();
         let same = within
             .gather_all(&own)?
             .chunks(own.len())

@@ -3,8 +3,11 @@
 //! Every rank plans for itself and comes to the same plan; [`CallPolicy::digest`] lets the ranks make sure of
 //! it. They plan when a call first may go another way than the library's: the policy tells that before.
 mod by_lengths;
+mod chosen_ways;
 #[cfg(test)]
 mod tests;
+
+pub use chosen_ways::ChosenWays;
 
 use crate::host_leaders::HostLeaders;
 use crate::process_set_view::{FollowError, ProcessSetView};
@@ -15,13 +18,16 @@ use policy::call_policy::{CallPolicy, PolicyGrounds};
 use policy::call_time::AlltoallTime;
 use policy::decision_table::DecisionTable;
 use policy::forced::ForcedWays;
-use policy::ways::{HostTraits, PlanningSet};
+use policy::ways::{HostTraits, PlanningSet, Way};
 use schedules::transfers::TransferSchedule;
+use schedules::transfers::part::RankPart;
 use std::sync::OnceLock;
 use std::time::Duration;
 
 /// A plan takes about so long for each pair of ranks and each synchronization (docs/figures.md).
 const PLANNED_PAIR: Duration = Duration::from_nanos(200);
+/// And so long more where each message is given its way through a fabric.
+const PLANNED_WAY: Duration = Duration::from_nanos(730);
 /// A connection to another rank takes about so long.
 const CONNECTION: Duration = Duration::from_micros(300);
 
@@ -31,6 +37,7 @@ pub struct FollowedEpoch {
     /// The process set on the epoch's tree.
     pub view: ProcessSetView,
     topology: TopologyFile,
+    chosen_ways: Option<ChosenWays>,
     leaders: Option<HostLeaders>,
     /// The phases for equal lengths, once a plan for others has been compared with them; none where
     /// they are wrong.
@@ -84,6 +91,7 @@ impl FollowedEpoch {
         let followed = FollowedEpoch {
             view,
             topology: lean.topology,
+            chosen_ways: None,
             leaders: None,
             phases: OnceLock::new(),
         };
@@ -101,7 +109,8 @@ impl FollowedEpoch {
         let pairs = ranks
             .saturating_mul(ranks)
             .saturating_mul(grounds.schedules());
-        PLANNED_PAIR * pairs + CONNECTION * ranks
+        let by_ways = PLANNED_WAY * u32::from(self.view.staged.is_some());
+        (PLANNED_PAIR + by_ways) * pairs + CONNECTION * ranks
     }
 
     /// Plans the ways of a policy for `rank`, and gives a line about the epoch and the plan.
@@ -118,13 +127,33 @@ impl FollowedEpoch {
         let set = PlanningSet::new(rank, trees, &view.host_of, &self.topology).map_err(wrong)?;
         policy.plan(&set).map_err(wrong)?;
         self.leaders = HostLeaders::of(policy.ring(), &view.host_of);
+        let mut chosen = None;
+        for sync in policy.synchronizations() {
+            ChosenWays::add(&mut chosen, view, rank, sync).map_err(wrong)?;
+        }
+        let by_ways = match chosen {
+            Some(_) => "; each message of an all-to-all has its way through the fabric",
+            None => "",
+        };
+        self.chosen_ways = chosen;
         Ok(format!(
-            "epoch {}, {} on {}, {}",
+            "epoch {}, {} on {}, {}{by_ways}",
             view.epoch,
             counted(view.leaves.hosts(), "rank"),
             counted(view.hosts.hosts(), "host"),
             policy.summary()
         ))
+    }
+
+    /// The ways of messages through the stages of a fabric, once they are planned, where they can be traced.
+    pub fn chosen_ways(&self) -> Option<&ChosenWays> {
+        self.chosen_ways.as_ref()
+    }
+
+    /// This rank's part of a way's schedule over connections that take the chosen ways; `None` if it is not
+    /// planned for them.
+    pub fn parts_by_ways(&self, way: Way) -> Option<&[RankPart]> {
+        self.chosen_ways.as_ref()?.parts(way.sync()?)
     }
 
     /// One rank a host, once it is planned; `None` where each host has one rank anyway.

@@ -2,7 +2,8 @@
 use crate::rank_host::RankHost;
 use crate::tcp::StreamPace;
 use directory::epoch::LeanEpoch;
-use inventory::tree::{Tree, TreeError};
+use inventory::stages::hops::WayHop;
+use inventory::tree::{NodeNumber, Tree, TreeError};
 use inventory::{BitsPerSec, Bytes, MpiRoutines, TopologyFile, counted};
 use policy::decision_table::{Collective, CollectiveTraffic};
 use policy::learned::LearnedPlace;
@@ -40,8 +41,12 @@ pub struct ProcessSetView {
     pub network: Option<String>,
     /// The tree of the hosts alone.
     pub(crate) hosts: Tree,
-    /// The same with rank `r` as leaf number `r`.
+    /// By node: the rate of one flow to its parent, which takes one of the cables side by side.
+    flow_rates: Vec<BitsPerSec>,
+    /// The same tree with rank `r` as leaf number `r`.
     pub(crate) leaves: Tree,
+    /// The same with what lies side by side in stages, if that answers.
+    pub(crate) staged: Option<StagedLeaves>,
     /// The host of each rank.
     pub(crate) host_of: Vec<u32>,
     /// The number of ranks on each host.
@@ -55,6 +60,13 @@ pub struct ProcessSetView {
     fastest_call: Option<FastCall>,
     /// The same the other way: they may take so many times as long, by the call that shows the least.
     slower: Option<f64>,
+}
+
+/// Ranks as leaves of a fabric, and what answers along its ways.
+#[derive(Debug)]
+pub(crate) struct StagedLeaves {
+    pub(crate) leaves: Tree,
+    pub(crate) hops: Vec<WayHop>,
 }
 
 /// Why a communicator cannot follow an epoch.
@@ -104,14 +116,26 @@ impl ProcessSetView {
         }
         let epoch = lean.number;
         let tree = |error| FollowError::Tree { epoch, error };
-        // Connections take whichever way the hash of their ports gives.
-        let whole = lean.topology.tree().map_err(tree)?.with_members(&[]);
+        let whole = lean.topology.tree().map_err(tree)?;
         let members = members(&whole, &lean.topology, hosts).map_err(tree)?;
         if let [(only, _)] = members.as_slice() {
             return Err(FollowError::OneHost(only.clone()));
         }
         let names: Vec<&str> = members.iter().map(|(name, _)| name.as_str()).collect();
         let hosts = whole.restrict(&names).map_err(tree)?;
+        let answers = hosts.has_members() && !lean.hops.is_empty();
+        let staged = answers.then(|| ranks_as_leaves(&hosts, &members));
+        let staged = staged
+            .transpose()
+            .map_err(tree)?
+            .map(|leaves| StagedLeaves {
+                leaves,
+                hops: lean.hops.clone(),
+            });
+        let flow_rates = (0..hosts.nodes()).map(|node| flow_rate(&hosts, node));
+        let flow_rates = flow_rates.collect();
+        // Elsewhere messages take whichever way the hash of their ports gives.
+        let hosts = hosts.with_members(&[]);
         let leaves = ranks_as_leaves(&hosts, &members).map_err(tree)?;
         let (host_of, delay) = (host_of(&members), delay(&hosts, &lean.topology));
         Ok(ProcessSetView {
@@ -121,7 +145,9 @@ impl ProcessSetView {
             faster: 1.0,
             fastest_call: None,
             slower: None,
+            flow_rates,
             leaves,
+            staged,
             host_of,
             ranks: members
                 .iter()
@@ -211,6 +237,17 @@ impl ProcessSetView {
         self.addresses[*self.host_of.get(rank as usize)? as usize]
     }
 
+    /// A rank's place among those of its host, and their number.
+    pub fn place_on_host(&self, rank: u32) -> [u16; 2] {
+        let own = self.host_of.get(rank as usize);
+        let beside = (0..)
+            .zip(&self.host_of)
+            .filter(|(_, host)| Some(*host) == own);
+        let before = beside.clone().filter(|(other, _)| *other < rank);
+        // There are at most MOST_RANKS.
+        [before.count() as u16, beside.count() as u16]
+    }
+
     /// The rates on the way from one rank to another; `None` within a host.
     pub fn pace(&self, from: u32, to: u32) -> Option<StreamPace> {
         let (from, to) = (
@@ -219,13 +256,12 @@ impl ProcessSetView {
         );
         let mut slowest = None;
         self.hosts.path(from, to, |edge| {
-            slowest = Some(slowest.map_or(self.hosts.rate(edge / 2), |r: BitsPerSec| {
-                r.min(self.hosts.rate(edge / 2))
-            }))
+            let rate = self.flow_rates[edge as usize / 2];
+            slowest = Some(slowest.map_or(rate, |r: BitsPerSec| r.min(rate)));
         });
         slowest.map(|slowest| StreamPace {
             slowest: self.shown(slowest),
-            own: self.shown(self.hosts.rate(from)),
+            own: self.shown(self.flow_rates[from as usize]),
         })
     }
 
@@ -307,7 +343,8 @@ impl ProcessSetView {
         };
         let mut seconds = 0.0;
         self.hosts.path(from, to, |edge| {
-            seconds += FRAME_BITS / self.shown(self.hosts.rate(edge / 2)).0.max(1) as f64;
+            let rate = self.flow_rates[edge as usize / 2];
+            seconds += FRAME_BITS / self.shown(rate).0.max(1) as f64;
         });
         Duration::try_from_secs_f64(seconds).unwrap_or_default()
     }
@@ -325,6 +362,12 @@ impl ProcessSetView {
             CollectiveTraffic::Spread => bound::broadcast_seconds(&self.hosts, &self.ranks, block),
         }
     }
+}
+
+/// The rate of the fastest cable between a node and its parent.
+fn flow_rate(tree: &Tree, node: NodeNumber) -> BitsPerSec {
+    let cables = tree.member_cables(node).iter().map(|cable| cable.rate);
+    cables.max().unwrap_or_else(|| tree.rate(node))
 }
 
 /// The communicator's hosts as the topology names them, in the order of their first rank, with

@@ -15,6 +15,7 @@ use inventory::host_report::{
 };
 use inventory::networks::Network;
 use inventory::observation::{BridgeId, NeighbourId, SystemCapabilities};
+use inventory::stages::hops::WayAddress;
 use inventory::topology::{
     AggregateMember, Cluster, Link, LinkGrade, LinkState, Node, NodeKind, Topology,
 };
@@ -82,6 +83,11 @@ fn topology() -> Topology {
             vlans: vec![10],
         }],
         network: Some("s1".into()),
+        way_addresses: vec![WayAddress {
+            node: "s0".into(),
+            port: "ge1".into(),
+            address: "10.1.0.7".parse().unwrap(),
+        }],
     }
 }
 

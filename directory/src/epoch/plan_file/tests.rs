@@ -4,7 +4,7 @@ use flate2::read::ZlibDecoder;
 use inventory::Tree;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
-use schedules::alltoall::plan_reduced;
+use schedules::alltoall::{self, plan_reduced};
 use schedules::synchronization::{SyncKind, SyncReduction};
 use schedules::verify;
 use std::io::Read;
@@ -63,6 +63,21 @@ fn reads_what_the_description_says() {
     let mut stream = head.to_vec();
     stream.extend(SMALL);
     assert_eq!(read(&packed(&stream)), Ok(small()));
+}
+
+#[test]
+fn paths_through_a_fabric_come_back() {
+    let ways = "switches: [a, b]\nrouters: [s, t]\nhosts: {w: {switch: a}, x: {switch: a}, y: {switch: b}, z: \
+                {switch: b}}\nlinks: [{a: a, b: s, state: multipath}, {a: a, b: t, state: multipath}, {a: b, b: s, \
+                state: multipath}, {a: b, b: t, state: multipath}]";
+    let tree = topology(ways);
+    let plan = alltoall::plan(&tree, SyncKind::Receiver);
+    assert!(plan.paths.iter().any(|path| *path > 0));
+    let file = write(&plan);
+    assert!(file.starts_with(MARK_OF_PATHS));
+    let read = read(&file).unwrap();
+    assert_eq!(verify::alltoall(&tree, &read), Ok(()));
+    assert_eq!(read, in_file_order(plan));
 }
 
 #[test]

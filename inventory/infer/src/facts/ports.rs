@@ -5,6 +5,7 @@ use inventory::natural_order::natural;
 use inventory::observation::{BridgePort, BridgeTable, InterfaceKind, InterfaceRow, StpState};
 use inventory::{BitsPerSec, Mac};
 use std::collections::{BTreeSet, HashMap};
+use std::net::IpAddr;
 use std::ops::Index;
 
 /// The number of a port among the ports of its device.
@@ -21,6 +22,8 @@ pub(crate) struct PortFacts {
     /// ifAlias.
     pub(crate) alias: String,
     pub(crate) mac: Option<Mac>,
+    /// Its own IP addresses.
+    pub(crate) addresses: Vec<IpAddr>,
     pub(crate) kind: InterfaceKind,
     pub(crate) rate: Option<BitsPerSec>,
     /// False if it is known to be down. Neighbours that it still lists are gone.
@@ -395,6 +398,7 @@ fn of_interface(row: &InterfaceRow) -> PortFacts {
         descr: row.descr.clone(),
         alias: row.alias.clone(),
         mac: row.mac,
+        addresses: row.addresses.clone(),
         kind: row.kind,
         rate: row.rate,
         up: row.up,

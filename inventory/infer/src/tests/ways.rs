@@ -87,6 +87,20 @@ fn ways_through_routers_are_side_by_side() {
     let l3 = (0..tree.nodes()).find(|n| tree.name(*n) == "l3").unwrap();
     assert_eq!(tree.rate(l3), BitsPerSec(2_000_000_000));
     assert_eq!(t.to_file().tree().unwrap().hosts(), tree.hosts());
+    // Of all addresses those at ends of ways are kept.
+    for (switch, port, address) in [("s0", 1, [10, 0, 0, 1]), ("s0", SPOKEN, [10, 9, 0, 1])] {
+        let mut interfaces = net.view(switch).interfaces.iter_mut().flatten();
+        let own = interfaces
+            .find(|i| i.index == 10 + u32::from(port))
+            .unwrap();
+        own.addresses.push(address.into());
+    }
+    let t = net.infer();
+    let hops = t.hops();
+    let shown = hops
+        .iter()
+        .map(|hop| format!("{} {} {}", hop.from, hop.at, hop.address));
+    assert_eq!(shown.collect::<Vec<_>>(), ["t1 s0 10.0.0.1"]);
     // A spine that is drained takes its ways along, and the others still are ways.
     let mut drained = net;
     for switch in LEAVES {

@@ -87,7 +87,12 @@ impl ProcessSet {
                     mesh_state::allgather(call, within, mesh, parts)?
                 }
                 (_, Some(mesh), _) => {
-                    let parts = by_lengths.map_or(parts, std::slice::from_ref);
+                    let by_ways = follow.parts_by_ways(way);
+                    let planned = match by_ways {
+                        Some(by_ways) if self.wires.takes_ways(follow) => by_ways,
+                        _ => parts,
+                    };
+                    let parts = by_lengths.map_or(planned, std::slice::from_ref);
                     mesh_state::alltoall(call, within, mesh, parts)?
                 }
                 (_, None, PrivateCommState::Over(twin)) => {

@@ -68,6 +68,7 @@ impl ProcessSet {
         let Some(follow) = self.followed.as_deref() else {
             return;
         };
+        self.wires.forget_ways(follow);
         self.wires.pace(self.rank, follow, MeshMembers::All);
         if let Some(leaders) = follow.leaders() {
             let members = MeshMembers::These(leaders.ranks());

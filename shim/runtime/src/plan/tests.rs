@@ -2,14 +2,16 @@ mod lg;
 
 use super::*;
 use crate::process_set_view::MOST_RANKS;
-use inventory::Bytes;
+use inventory::stages::hops::WayHop;
+use inventory::{BitsPerSec, Bytes};
 use policy::call_policy::PolicyCall;
 use policy::decision_table::Collective;
 use policy::learned::LearnedWays;
 use policy::ways::{DataCarrier, Way};
+use schedules::stages::traced::TracedPath;
 use schedules::synchronization::SyncKind;
 use schedules::transfers::part::RankPart;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 const PAIR: &str = "switches: [a, b]\nhosts: {w: {switch: a, address: 10.0.0.1}, \
                     x: {switch: a, address: 10.0.0.2}, y: {switch: b, address: 10.0.0.3}, \
@@ -22,6 +24,7 @@ fn lean_of(text: &str) -> LeanEpoch {
         table: DecisionTable::of_all_hosts(&topology.tree().unwrap()),
         further_tables: BTreeMap::new(),
         learned: LearnedWays::default(),
+        hops: Vec::new(),
         topology,
     }
 }
@@ -411,4 +414,62 @@ fn a_host_is_known_by_its_addresses_first_and_then_by_its_names() {
     let stranger = [host(&["ib-w", "w2"], &["10.99.0.1"])];
     let refused = ProcessSetView::of(&lean("100M"), &stranger).unwrap_err();
     assert!(refused.to_string().contains("ib-w"), "{refused}");
+}
+
+/// Two leaves with two hosts each, and two spines that answer.
+fn fabric() -> LeanEpoch {
+    let mut text = PAIR
+        .split_once("\nlinks")
+        .unwrap()
+        .0
+        .replace("[a, b]", "[a, b]\nrouters: [s, t]");
+    text += "\nlinks:\n";
+    let mut hops = Vec::new();
+    for (leaf, spine) in [("a", "s"), ("a", "t"), ("b", "s"), ("b", "t")] {
+        text += &format!("- {{a: {leaf}, b: {spine}, rate: 1G, state: multipath}}\n");
+        hops.extend([(leaf, spine), (spine, leaf)].map(|(from, at)| WayHop {
+            from: from.to_owned(),
+            at: at.to_owned(),
+            cable: 0,
+            address: [10, 9, from.as_bytes()[0], at.as_bytes()[0]].into(),
+        }));
+    }
+    LeanEpoch {
+        hops,
+        ..lean_of(&text)
+    }
+}
+
+#[test]
+fn through_a_fabric_that_answers_each_message_has_a_way() {
+    let forced = || ForcedWays::parse("aapc,tcp").unwrap();
+    let hosts = ["w", "x", "y", "z"];
+    let plan = |lean, rank| unplanned(lean, forced(), &hosts)?.plan(rank);
+    let way = over_tcp("aapc");
+    let mut digests = HashSet::new();
+    for rank in 0..4 {
+        let planned = plan(fabric(), rank).unwrap();
+        let (follow, summary) = (&planned.follow, &planned.summary);
+        assert!(summary.ends_with("way through the fabric"), "{summary}");
+        let chosen = follow.chosen_ways().unwrap();
+        digests.insert(chosen.digest());
+        let has_choice =
+            |path: &Option<TracedPath>| path.as_ref().is_some_and(TracedPath::has_choice);
+        let choices: Vec<bool> = chosen.paths().iter().map(has_choice).collect();
+        let beyond = |other: u32| rank / 2 != other / 2;
+        assert_eq!(choices, (0..4).map(beyond).collect::<Vec<_>>());
+        let peers = |parts: &[RankPart]| parts.iter().flat_map(|part| &part.sends).count();
+        assert_eq!(peers(follow.parts_by_ways(way).unwrap()), 3);
+        // One flow has one of the two ways.
+        let pace = follow.view.pace(0, 2).unwrap();
+        assert_eq!(pace.slowest, BitsPerSec::GIGABIT);
+    }
+    assert_eq!(digests.len(), 1);
+    let silent = LeanEpoch {
+        hops: Vec::new(),
+        ..fabric()
+    };
+    let follow = plan(silent, 0).unwrap().follow;
+    assert!(follow.chosen_ways().is_none());
+    assert_eq!(follow.parts_by_ways(way), None);
 }

@@ -8,11 +8,11 @@ use super::door::{DOOR, MeshDoor, is_not_yet};
 use super::greeting::{self, LENGTH, MeshGreeting, MeshSecret, MeshWish};
 use super::link::{LinkBreak, NoMemory};
 use super::mesh::{MeshToken, ReadyPeer, TcpMesh};
-use super::mesh_listener::{REDIAL, dial};
+use super::mesh_listener::{PeerDoor, REDIAL};
 use super::socket;
 use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags};
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 use wire::sent_log::LostOctets;
 
@@ -39,7 +39,7 @@ const SMALL_SEGMENT: usize = 536;
 #[derive(Debug)]
 pub(super) struct MeshMending {
     pub(super) me: u32,
-    pub(super) addresses: Vec<SocketAddr>,
+    pub(super) doors: Vec<PeerDoor>,
     secret: MeshSecret,
     /// `None`: a call has failed, and nothing is mended.
     pub(super) door: Option<MeshDoor>,
@@ -80,14 +80,14 @@ struct RepeatedCall {
 impl MeshMending {
     pub(super) fn new(
         me: u32,
-        addresses: Vec<SocketAddr>,
+        doors: Vec<PeerDoor>,
         secret: MeshSecret,
         door: MeshDoor,
         patience: Duration,
     ) -> MeshMending {
         MeshMending {
             me,
-            addresses,
+            doors,
             secret,
             door: Some(door),
             patience,
@@ -137,7 +137,7 @@ impl MeshMending {
 
     /// How often a silent peer is asked.
     fn often(&self) -> Duration {
-        let ranks = self.addresses.len() as u64;
+        let ranks = self.doors.len() as u64;
         ASK_AFTER.max(Duration::from_secs(ranks / ASKED_IN_A_SECOND))
     }
 
@@ -161,16 +161,16 @@ impl MeshMending {
     /// Goes on with the calls; those that were answered, each with the octets that have come to its
     /// other end.
     fn answered(&mut self, epoll: &Epoll) -> Vec<(u32, TcpStream, u64)> {
-        let (addresses, mut answered) = (&self.addresses, Vec::new());
+        let (doors, mut answered) = (&self.doors, Vec::new());
         self.calls.retain_mut(|call| {
             if call.is_invited && call.said == LENGTH {
                 call.stream = None;
                 return call.dialled.elapsed() < INVITED;
             }
-            let Some(address) = addresses.get(call.rank as usize) else {
+            let Some(door) = doors.get(call.rank as usize) else {
                 return false;
             };
-            if let Err(problem) = call.go_on(address, epoll) {
+            if let Err(problem) = call.go_on(door, epoll) {
                 call.is_refused = problem.kind() == io::ErrorKind::ConnectionRefused;
                 call.give_up();
             }
@@ -194,11 +194,11 @@ impl RepeatedCall {
         self.dialled = Instant::now();
     }
 
-    fn go_on(&mut self, address: &SocketAddr, epoll: &Epoll) -> io::Result<()> {
+    fn go_on(&mut self, door: &PeerDoor, epoll: &Epoll) -> io::Result<()> {
         let waited = self.dialled.elapsed();
         if self.stream.is_none() {
             if waited >= self.answer {
-                self.dial(address, epoll)?;
+                self.dial(door, epoll)?;
             }
             return Ok(());
         }
@@ -227,10 +227,13 @@ impl RepeatedCall {
         }
     }
 
-    fn dial(&mut self, address: &SocketAddr, epoll: &Epoll) -> io::Result<()> {
+    fn dial(&mut self, door: &PeerDoor, epoll: &Epoll) -> io::Result<()> {
+        // Its own way may be what is broken.
+        let is_first = self.answer.is_zero();
+        let door = if is_first { *door } else { door.by_any_way() };
         (self.said, self.length, self.dialled) = (0, 0, Instant::now());
         self.answer = (self.answer * 2).clamp(REDIAL, LONGEST_REDIAL);
-        let stream = dial(address, self.segment)?;
+        let stream = door.dial(self.segment)?;
         socket::ask_if_silent(&stream, Some(ASK_AFTER))?;
         let flags = EpollFlags::EPOLLIN | EpollFlags::EPOLLOUT | EpollFlags::EPOLLRDHUP;
         epoll.add(&stream, EpollEvent::new(flags | EpollFlags::EPOLLET, DOOR))?;

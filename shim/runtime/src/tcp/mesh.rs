@@ -81,6 +81,8 @@ pub struct TcpMesh {
     patience: f64,
     /// A call failed.
     is_closed: bool,
+    /// Each connection that this rank made comes from the port that it was to come from.
+    pub(super) takes_ways: bool,
     /// How fast blocks come.
     pub(super) meter: ArrivalMeter,
 }
@@ -137,6 +139,7 @@ impl TcpMesh {
             without_turns: None,
             patience: 1.0,
             is_closed: false,
+            takes_ways: true,
             meter: ArrivalMeter::new(0),
         }
     }
@@ -216,6 +219,11 @@ impl TcpMesh {
     /// included.
     pub fn descriptors(ranks: u32) -> u64 {
         2 * u64::from(ranks.saturating_sub(1)) + UNKNOWN as u64 + 4
+    }
+
+    /// True if this rank's connections come from the ports that were asked for.
+    pub fn takes_ways(&self) -> bool {
+        self.takes_ways
     }
 
     /// The number of ranks.

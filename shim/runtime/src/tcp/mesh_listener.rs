@@ -5,11 +5,11 @@ use super::greeting::{self, LENGTH, MeshGreeting, MeshSecret, MeshWish};
 use super::mending::MeshMending;
 use super::mesh::{FLAGS, NAP, TcpMesh, wait};
 use super::peer::MeshPeer;
+use super::socket;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 use nix::sys::socket::{Backlog, listen};
 use std::io::{self, ErrorKind, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
-use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
 /// How long a machine may take to answer a call: its kernel does, however busy its processes are.
@@ -25,6 +25,7 @@ const SEVERAL: usize = 3;
 pub struct MeshListener {
     listener: TcpListener,
     address: SocketAddr,
+    ports: Vec<Option<u16>>,
 }
 
 impl MeshListener {
@@ -38,7 +39,17 @@ impl MeshListener {
         listen(&listener, Backlog::MAXALLOWABLE)?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
-        Ok(MeshListener { listener, address })
+        Ok(MeshListener {
+            listener,
+            address,
+            ports: Vec::new(),
+        })
+    }
+
+    /// Calls ranks from these ports of its own, where they have one.
+    #[must_use]
+    pub fn calling_from(self, ports: Vec<Option<u16>>) -> MeshListener {
+        MeshListener { ports, ..self }
     }
 
     /// The address at which peers call this rank.
@@ -63,6 +74,13 @@ impl MeshListener {
         mut progress: impl FnMut() -> bool,
     ) -> io::Result<TcpMesh> {
         let began = Instant::now();
+        let own = self.address.ip();
+        let port = |rank: usize| self.ports.get(rank).copied().flatten();
+        let door = |(rank, &address)| PeerDoor {
+            address,
+            from: port(rank).map(|port| SocketAddr::new(own, port)),
+        };
+        let doors = doors.iter().enumerate().map(door).collect();
         let mut making = MeshSetup::call(self.listener, me, doors, secret)?;
         loop {
             // Events are handled before the clock is read: this process may have stood still.
@@ -101,7 +119,7 @@ struct OutgoingConnection {
 struct MeshSetup {
     door: MeshDoor,
     me: u32,
-    doors: Vec<SocketAddr>,
+    doors: Vec<PeerDoor>,
     secret: MeshSecret,
     greeting: [u8; LENGTH],
     calling: Vec<Option<OutgoingConnection>>,
@@ -113,14 +131,14 @@ impl MeshSetup {
     fn call(
         listener: TcpListener,
         me: u32,
-        doors: &[SocketAddr],
+        doors: Vec<PeerDoor>,
         secret: &MeshSecret,
     ) -> io::Result<MeshSetup> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         let door = MeshDoor::new(listener, doors.len());
         door.open(&epoll)?;
         let mut calling = Vec::with_capacity(doors.len());
-        for (rank, door) in (0..).zip(doors) {
+        for (rank, door) in (0..).zip(&doors) {
             let is_own = rank == u64::from(me);
             let call = || OutgoingConnection::dial(&epoll, rank, door, REDIAL);
             calling.push(if is_own { None } else { Some(call()?) });
@@ -129,7 +147,7 @@ impl MeshSetup {
         Ok(MeshSetup {
             door,
             me,
-            doors: doors.to_vec(),
+            doors,
             secret: *secret,
             greeting: greeting::write(
                 MeshGreeting {
@@ -222,6 +240,10 @@ impl MeshSetup {
                 && call.said == 0
                 && call.dialled.elapsed() >= call.answer
             {
+                // Two at once cannot come from one port.
+                socket::reset(&call.stream);
+                let nobody = socket::unbound(&door.address)?;
+                drop(std::mem::replace(&mut call.stream, nobody));
                 *call = OutgoingConnection::dial(&self.epoll, rank, door, call.answer * 2)?;
             }
         }
@@ -231,25 +253,29 @@ impl MeshSetup {
     fn finish(self, patience: Duration) -> io::Result<TcpMesh> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         let mut peers = Vec::with_capacity(self.called.len());
+        let mut takes_ways = true;
         for (rank, ends) in (0u64..).zip(self.calling.into_iter().zip(self.called)) {
             let (Some(OutgoingConnection { stream: out, .. }), Some(back)) = ends else {
                 peers.push(None); // Itself.
                 continue;
             };
+            takes_ways &= self.doors[rank as usize].is_reached_by(&out);
             epoll.add(&out, EpollEvent::new(FLAGS, rank << 1))?;
             epoll.add(&back, EpollEvent::new(FLAGS, rank << 1 | 1))?;
             peers.push(Some(MeshPeer::new(out, back)?));
         }
         self.door.open(&epoll)?;
         let mending = MeshMending::new(self.me, self.doors, self.secret, self.door, patience);
-        Ok(TcpMesh::new(peers, epoll, mending))
+        let mut mesh = TcpMesh::new(peers, epoll, mending);
+        mesh.takes_ways = takes_ways;
+        Ok(mesh)
     }
 }
 
 impl OutgoingConnection {
     /// Calls a rank, and has epoll tell of it by its number.
-    fn dial(epoll: &Epoll, rank: u64, door: &SocketAddr, answer: Duration) -> io::Result<Self> {
-        let stream = dial(door, None)?;
+    fn dial(epoll: &Epoll, rank: u64, door: &PeerDoor, answer: Duration) -> io::Result<Self> {
+        let stream = door.dial(None)?;
         let flags = EpollFlags::EPOLLOUT | EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLET;
         epoll.add(&stream, EpollEvent::new(flags, rank))?;
         Ok(OutgoingConnection {
@@ -261,27 +287,53 @@ impl OutgoingConnection {
     }
 }
 
-/// Begins a connection without waiting for it, with segments of so many octets at most.
-pub(super) fn dial(door: &SocketAddr, segment: Option<usize>) -> io::Result<TcpStream> {
-    use nix::sys::socket::{AddressFamily, SockFlag, SockType, SockaddrStorage, connect, socket};
-    let family = if door.is_ipv4() {
-        AddressFamily::Inet
-    } else {
-        AddressFamily::Inet6
-    };
-    let fd = socket(
-        family,
-        SockType::Stream,
-        SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK,
-        None,
-    )?;
-    let stream = TcpStream::from(fd);
-    if let Some(segment) = segment {
-        super::socket::segments_of(&stream, segment)?;
+/// Where a rank listens.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PeerDoor {
+    address: SocketAddr,
+    /// From there a connection to it takes the way that it should, if it matters.
+    from: Option<SocketAddr>,
+}
+
+impl PeerDoor {
+    /// A door to which any way is right.
+    pub(super) fn at(address: SocketAddr) -> PeerDoor {
+        PeerDoor {
+            address,
+            from: None,
+        }
     }
-    match connect(stream.as_raw_fd(), &SockaddrStorage::from(*door)) {
-        Ok(()) | Err(nix::Error::EINPROGRESS) => Ok(stream),
-        Err(e) => Err(e.into()),
+
+    /// The same, by whatever way.
+    pub(super) fn by_any_way(self) -> PeerDoor {
+        PeerDoor::at(self.address)
+    }
+
+    /// Begins a connection without waiting for it, with segments of so many octets at most.
+    pub(super) fn dial(&self, segment: Option<usize>) -> io::Result<TcpStream> {
+        let by_its_way = self.from.map(|from| {
+            let stream = socket::bound_to(from)?;
+            self.begin(stream, segment)
+        });
+        match by_its_way {
+            Some(Ok(stream)) => Ok(stream),
+            // By any way, if another connection has the port.
+            _ => self.begin(socket::unbound(&self.address)?, segment),
+        }
+    }
+
+    fn begin(&self, stream: TcpStream, segment: Option<usize>) -> io::Result<TcpStream> {
+        if let Some(segment) = segment {
+            socket::segments_of(&stream, segment)?;
+        }
+        socket::call(&stream, &self.address)?;
+        Ok(stream)
+    }
+
+    /// True if a connection to there takes the way that it should.
+    fn is_reached_by(&self, stream: &TcpStream) -> bool {
+        self.from
+            .is_none_or(|from| stream.local_addr().is_ok_and(|own| own == from))
     }
 }
 
@@ -298,7 +350,9 @@ mod tests {
         let _waits = TcpStream::connect(full.local_addr().unwrap()).unwrap();
         let door = MeshListener::open(Ipv4Addr::LOCALHOST.into()).unwrap();
         let doors = [door.address(), full.local_addr().unwrap()];
-        let mut making = MeshSetup::call(door.listener, 0, &doors, &MeshSecret([9; 32])).unwrap();
+        let doors = doors.map(PeerDoor::at);
+        let secret = MeshSecret([9; 32]);
+        let mut making = MeshSetup::call(door.listener, 0, doors.into(), &secret).unwrap();
         let port = |making: &MeshSetup| {
             let call = making.calling[1].as_ref().unwrap();
             (call.stream.local_addr().unwrap().port(), call.answer)

@@ -25,6 +25,7 @@
 //! | `arrival_meter` | how fast blocks come from each rank |
 //! | `carrier` | a rank's part of any schedule: the octets of its blocks, as the core wants them |
 //! | [`relay`] | a rank's share of a reduction or broadcast along the ring |
+//! | [`way_search`] | source ports whose connections take wanted ways |
 //! | `socket` | options of a socket |
 mod arrival_meter;
 mod carrier;
@@ -40,6 +41,7 @@ pub mod messages;
 mod peer;
 pub mod relay;
 mod socket;
+pub mod way_search;
 
 pub use carrier::ArrivedBlocks;
 pub use mesh::TcpMesh;

@@ -4,9 +4,12 @@
     reason = "options without a safe wrapper: setsockopt with an integer"
 )]
 use inventory::BitsPerSec;
+use nix::sys::socket::{
+    AddressFamily, SockFlag, SockType, SockaddrStorage, bind, connect, setsockopt, socket, sockopt,
+};
 use std::ffi::c_int;
 use std::io;
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::os::fd::AsRawFd;
 use std::time::Duration;
 use wire::links::payload_rate;
@@ -23,6 +26,33 @@ const LOST: u32 = 1500;
 /// The queue that tokens and acknowledgements go to before data: the highest priority that needs no
 /// capability (socket(7)).
 const URGENT: c_int = 6;
+
+/// The beginning of a connection from this address; its port may be that of others to elsewhere.
+pub(super) fn bound_to(address: SocketAddr) -> io::Result<TcpStream> {
+    let stream = unbound(&address)?;
+    setsockopt(&stream, sockopt::ReuseAddr, &true)?;
+    bind(stream.as_raw_fd(), &SockaddrStorage::from(address))?;
+    Ok(stream)
+}
+
+/// The same from any port, to an address of this family.
+pub(super) fn unbound(to: &SocketAddr) -> io::Result<TcpStream> {
+    let family = if to.is_ipv4() {
+        AddressFamily::Inet
+    } else {
+        AddressFamily::Inet6
+    };
+    let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
+    Ok(socket(family, SockType::Stream, flags, None)?.into())
+}
+
+/// Begins a connection without waiting for it.
+pub(super) fn call(stream: &TcpStream, to: &SocketAddr) -> io::Result<()> {
+    match connect(stream.as_raw_fd(), &SockaddrStorage::from(*to)) {
+        Ok(()) | Err(nix::Error::EINPROGRESS) => Ok(()),
+        Err(e) => Err(e.into()),
+    }
+}
 
 /// The end that sends blocks.
 pub(super) fn sends_blocks(stream: &TcpStream) -> io::Result<()> {

@@ -54,6 +54,32 @@ fn more_ranks_than_strangers_are_let_wait_and_by_ipv6() {
 }
 
 #[test]
+fn connections_come_from_the_ports_that_are_asked_for_or_say_that_they_do_not() {
+    let free = || MeshListener::open(HERE).unwrap().address().port();
+    let taken = TcpListener::bind((HERE, 0)).unwrap();
+    let (own, taken) = (free(), taken.local_addr().unwrap().port());
+    let doors: Vec<MeshListener> = (0..2).map(|_| MeshListener::open(HERE).unwrap()).collect();
+    let addresses: Vec<SocketAddr> = doors.iter().map(MeshListener::address).collect();
+    let ports = [vec![None, Some(own)], vec![Some(taken), None]];
+    let kept: Vec<bool> = std::thread::scope(|scope| {
+        let connect = |(me, (door, ports)): (u32, (MeshListener, Vec<Option<u16>>))| {
+            let addresses = &addresses;
+            scope.spawn(move || {
+                let door = door.calling_from(ports);
+                let mesh = door.connect(me, addresses, &SECRET, PATIENCE, || true);
+                mesh.unwrap().takes_ways()
+            })
+        };
+        let threads: Vec<_> = (0..)
+            .zip(doors.into_iter().zip(ports))
+            .map(connect)
+            .collect();
+        threads.into_iter().map(|t| t.join().unwrap()).collect()
+    });
+    assert_eq!(kept, [true, false]);
+}
+
+#[test]
 fn strangers_are_hung_up_on_and_disturb_nobody() {
     let door = MeshListener::open(HERE).unwrap();
     let other = MeshListener::open(HERE).unwrap();

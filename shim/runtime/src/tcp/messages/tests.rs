@@ -1,5 +1,6 @@
 use super::super::carrier::tests::{exchange, shapes};
 use super::super::mending::tests::stay;
+use super::super::mesh_listener::PeerDoor;
 use super::super::tests::ranks;
 use super::*;
 use schedules::transfers::part;
@@ -56,7 +57,7 @@ fn what_connections_cannot_carry_goes_by_messages() {
             posted: 0,
         })));
         mesh.mending.patience = Duration::from_millis(50);
-        mesh.mending.addresses.fill(nobody);
+        mesh.mending.doors.fill(PeerDoor::at(nobody));
         for call in 0..21usize {
             let part = part::of(&shapes[call % shapes.len()], me);
             let other = (me + 1 + call as u32 % 4) % 5;

@@ -1,0 +1,99 @@
+//! Through the stages of a fabric each message of an all-to-all has a way of its own. Between two ranks
+//! there is one message, so a connection takes its way, if it comes from a port that leads there.
+use crate::process_set_view::{ProcessSetView, StagedLeaves};
+use schedules::alltoall::{self, AlltoallSchedule};
+use schedules::stages::traced::{TracedPath, WayAnswers};
+use schedules::synchronization::credit::LaneCredit;
+use schedules::synchronization::scheme::{SyncMechanism, SyncScheme};
+use schedules::transfers::TransferSchedule;
+use schedules::transfers::part::{self, RankPart};
+use schedules::verify::{self, ScheduleViolation};
+use schedules::window::PORT_QUEUE;
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::net::IpAddr;
+
+/// The ways of one rank's messages.
+#[derive(Debug)]
+pub struct ChosenWays {
+    /// By synchronization: this rank's part, in as many as the schedule's barriers divide it into.
+    parts: Vec<(SyncScheme, Vec<RankPart>)>,
+    paths: Vec<Option<TracedPath>>,
+    answers: HashSet<IpAddr>,
+    digest: u64,
+}
+
+impl ChosenWays {
+    /// This rank's part of the all-to-all with this synchronization; `None` if it is not planned by ways.
+    pub fn parts(&self, sync: SyncScheme) -> Option<&[RankPart]> {
+        let known = self.parts.iter().find(|(known, _)| *known == sync);
+        known.map(|(_, parts)| parts.as_slice())
+    }
+
+    /// By rank: what shows the way of this rank's message to it; none where there is no choice.
+    pub fn paths(&self) -> &[Option<TracedPath>] {
+        &self.paths
+    }
+
+    /// All addresses that answer on ways.
+    pub fn answers(&self) -> &HashSet<IpAddr> {
+        &self.answers
+    }
+
+    /// The same on all ranks; another one where messages take other ways.
+    pub fn digest(&self) -> u64 {
+        self.digest
+    }
+
+    /// Plans with this synchronization, too, if the messages then take the same ways as with former ones.
+    /// Nothing where no stage answers, and where some phase finds no room.
+    pub(super) fn add(
+        chosen: &mut Option<ChosenWays>,
+        view: &ProcessSetView,
+        rank: u32,
+        sync: SyncScheme,
+    ) -> Result<(), ScheduleViolation> {
+        let Some(staged) = view.staged.as_ref().filter(|_| sync != SyncScheme::WINDOW) else {
+            return Ok(());
+        };
+        let plan = alltoall::plan(&staged.leaves, sync);
+        if plan.paths.is_empty() {
+            return Ok(());
+        }
+        verify::alltoall(&staged.leaves, &plan)?;
+        let mut hasher = DefaultHasher::new();
+        (&plan.phases, &plan.paths, &staged.hops).hash(&mut hasher);
+        let digest = hasher.finish() | 1;
+        let ways = chosen.get_or_insert_with(|| ChosenWays::of(staged, &plan, rank, digest));
+        if ways.digest != digest || ways.parts(sync).is_some() {
+            return Ok(());
+        }
+        let schedule = TransferSchedule::try_from(&plan)
+            .unwrap_or_else(|wait| unreachable!("the verifier has found every message: {wait:?}"));
+        let is_credit = sync.mechanism() == SyncMechanism::Credit;
+        let part = RankPart {
+            lead: is_credit.then(|| {
+                let capacities = plan.algorithm.capacities(&staged.leaves);
+                LaneCredit::of(&staged.leaves, &capacities, PORT_QUEUE).0
+            }),
+            ..part::of(&schedule, rank)
+        };
+        ways.parts.push((sync, part.between(schedule.meetings())));
+        Ok(())
+    }
+
+    fn of(staged: &StagedLeaves, plan: &AlltoallSchedule, rank: u32, digest: u64) -> ChosenWays {
+        let answers = WayAnswers::new(&staged.hops);
+        let mut paths = vec![None; staged.leaves.hosts() as usize];
+        let messages = plan.phases.iter().flatten().zip(&plan.paths);
+        for (m, &path) in messages.filter(|(m, _)| m.src == rank) {
+            paths[m.dst as usize] = Some(answers.of_path(&staged.leaves, *m, path));
+        }
+        ChosenWays {
+            parts: Vec::new(),
+            paths,
+            answers: answers.all(),
+            digest,
+        }
+    }
+}
