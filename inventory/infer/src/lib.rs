@@ -104,7 +104,8 @@ fn infer_in(
     };
     let mut known = acceptance::accept_cables(&facts);
     let unplaced = acceptance::silent_switches::unplaced(&known);
-    acceptance::silent_switches::add_candidates(&mut known);
+    let candidates = acceptance::silent_switches::candidates(&known, &unplaced);
+    known.cables.extend(candidates);
     let hosts = places::place_hosts(&mut known, &unplaced);
     let mut draft = DraftNetwork::new(known, hosts);
     operator::apply(&mut draft);

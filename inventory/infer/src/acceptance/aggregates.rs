@@ -2,6 +2,7 @@
 //! members. Not every device reports which ports are members; then the ports of known cables and
 //! the bridge's table show it.
 use super::known::Known;
+use super::unreported_members::UnreportedMembers;
 use crate::claims::{Claim, EndPort};
 use crate::facts::ports::PortIx;
 use crate::facts::{DeviceIx, DevicePortIx, NodeIx};
@@ -92,10 +93,10 @@ const MOST_OPEN: usize = 1024;
 /// The ports of a device's known cables, by the node at the other end.
 type PortsByNeighbour = BTreeMap<NodeIx, BTreeSet<PortIx>>;
 
-/// Finds the aggregates that devices do not report. If the ends of known cables take no part in
+/// The aggregates that devices do not report, and those whose far end is one of several devices. If the ends of known cables take no part in
 /// bridging, an aggregate does in their place: it is the base port that LLDP does not know. If
 /// there are several, the rate decides.
-pub(super) fn find_unreported(known: &mut Known<'_>) {
+pub(super) fn unreported(known: &Known<'_>) -> (UnreportedMembers, HashSet<DevicePortIx>) {
     let mut cables: BTreeMap<DeviceIx, PortsByNeighbour> = BTreeMap::new();
     // Of the ends of a cable spanning tree blocks one only (IEEE 802.1D-2004, 17.3): the other is
     // designated. Where both block, neither takes part.
@@ -122,15 +123,16 @@ pub(super) fn find_unreported(known: &mut Known<'_>) {
             }
         }
     }
+    let (mut all, mut open) = (UnreportedMembers::default(), HashSet::new());
     for (device, cables) in cables {
         let found = UnreportedAggregates::new(known, device, &cables, [&idle, &apart]);
         let (members, unclear) = found.members();
         for (member, aggregate) in members {
-            known.unreported.add((device, member), aggregate);
+            all.add((device, member), aggregate);
         }
-        let unclear = unclear.into_iter().map(|port| (device, port));
-        known.unclear_aggregates.extend(unclear);
+        open.extend(unclear.into_iter().map(|port| (device, port)));
     }
+    (all, open)
 }
 
 /// The ports of a device that may belong to aggregates which it does not report.

@@ -38,7 +38,7 @@ pub(crate) fn accept_cables<'f>(facts: &'f Facts<'f>) -> Known<'f> {
     let mut known = Known::new(facts);
     let suspects = accept_neighbours(&mut known, neighbours::propose(facts));
     overruled::give_way(&mut known);
-    aggregates::find_unreported(&mut known);
+    (known.unreported, known.unclear_aggregates) = aggregates::unreported(&known);
     overruled::doubt_crossed(&mut known);
     let pairs = designated::propose(facts, &known);
     segments::accept(&mut known, pairs);
@@ -74,18 +74,19 @@ fn accept_neighbours(
         let kind = AlarmKind::DownPortNames(facts[device].place(port));
         known.alarm(device.into(), kind);
     }
-    alarm_about_rows(known);
+    known.alarms.extend(about_rows(facts));
     let claims = without_stations(known, claims);
     let claims = aggregates::match_members(known, claims);
     let (claims, suspects) = shared_ports::resolve(known, claims, &mut refused);
     known.cables = claims;
-    shared_ports::report_refused(known, refused, &suspects);
+    let about_refused = shared_ports::about_refused(known, refused, &suspects);
+    known.alarms.extend(about_refused);
     suspects
 }
 
-/// Raises alarms about neighbours at tunnels and other interfaces without a cable, and about neighbours without any identity.
-fn alarm_about_rows(known: &mut Known<'_>) {
-    let facts = known.facts;
+/// The alarms about neighbours at tunnels and other interfaces without a cable, and about neighbours without any identity.
+fn about_rows(facts: &Facts<'_>) -> Vec<Alarm> {
+    let mut alarms = Vec::new();
     for (_, own) in facts.devices() {
         for row in &own.inside {
             let who = (&row.row.chassis, row.row.name.as_str());
@@ -100,16 +101,17 @@ fn alarm_about_rows(known: &mut Known<'_>) {
                 _ if heard.any(|r| (&r.row.chassis, r.row.name.as_str()) == who) => continue,
                 _ => AlarmKind::HeardInside(at, neighbour),
             };
-            known.alarms.push(Alarm::node(&own.name, kind));
+            alarms.push(Alarm::node(&own.name, kind));
         }
         for row in &own.neighbours {
             let nobody = row.row.chassis.as_ref().filter(|id| !tells(id));
             if let Some(id) = nobody.filter(|_| row.row.name.is_empty()) {
                 let kind = AlarmKind::NobodysId(own.place(row.port), id.clone());
-                known.alarms.push(Alarm::node(&own.name, kind));
+                alarms.push(Alarm::node(&own.name, kind));
             }
         }
     }
+    alarms
 }
 
 /// Raises an alarm about each neighbour that the inventory should list. In a living network a

@@ -159,24 +159,24 @@ fn contradiction(
     (Evidence::NamedUnconfirmed { at: naming, named }, refusal)
 }
 
-/// Raises alarms about refused statements at ports that are left without any neighbour. Silent
+/// The alarms about refused statements at ports that are left without any neighbour. Silent
 /// devices are left out, because their rows may be old.
-pub(super) fn report_refused(
-    known: &mut Known<'_>,
+pub(super) fn about_refused(
+    known: &Known<'_>,
     refused: Vec<RefusedStatement>,
     suspects: &[SuspectSegment],
-) {
+) -> Vec<Alarm> {
     let facts = known.facts;
     let mut taken: HashSet<DevicePortIx> = known.hosts_heard.keys().copied().collect();
     let ends = known.cables.iter().flat_map(|c| &c.ends);
     let suspected = suspects.iter().flat_map(|s| &s.ends);
     taken.extend(ends.chain(suspected).filter_map(|e| e.device_port(facts)));
-    for RefusedStatement { at, kind } in refused {
-        let device = &facts[at.0];
-        if !device.stale && !taken.contains(&at) {
-            known.alarms.push(Alarm::node(&device.name, kind));
-        }
-    }
+    let untold = refused
+        .into_iter()
+        .filter(|refused| !facts[refused.at.0].stale && !taken.contains(&refused.at));
+    untold
+        .map(|refused| Alarm::node(&facts[refused.at.0].name, refused.kind))
+        .collect()
 }
 
 /// Cables that meet at ports.

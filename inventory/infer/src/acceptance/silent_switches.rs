@@ -17,23 +17,23 @@ pub(crate) fn unplaced(known: &Known<'_>) -> Vec<NodeIx> {
 }
 
 /// Only another silent switch can keep such a switch from being named by LLDP. So the silent
-/// switches are candidates for its neighbours, if they are few.
-pub(crate) fn add_candidates(known: &mut Known<'_>) {
-    let unplaced = unplaced(known);
+/// switches are candidates for its neighbours, if they are few. `unplaced`: the switches without a cable.
+pub(crate) fn candidates(known: &Known<'_>, unplaced: &[NodeIx]) -> Vec<Claim> {
     let silent = known.facts.silent.iter().copied();
     let hidden: Vec<NodeIx> = silent.filter(|node| !unplaced.contains(node)).collect();
     if unplaced.len() * hidden.len() > MOST {
-        return;
+        return vec![];
     }
-    for b in &unplaced {
-        for a in &hidden {
-            let why = Evidence::BehindPossible {
-                hidden: known.name(*a).to_owned(),
-                unnamed: known.name(*b).to_owned(),
-            };
-            let ends = [ClaimEnd::somewhere(*a), ClaimEnd::somewhere(*b)];
-            let claim = Claim::new(known.facts, ends, ClaimGrounds::BehindSilent, vec![why]);
-            known.cables.push(claim);
-        }
-    }
+    let behind = |a: NodeIx, b: NodeIx| {
+        let why = Evidence::BehindPossible {
+            hidden: known.name(a).to_owned(),
+            unnamed: known.name(b).to_owned(),
+        };
+        let ends = [ClaimEnd::somewhere(a), ClaimEnd::somewhere(b)];
+        Claim::new(known.facts, ends, ClaimGrounds::BehindSilent, vec![why])
+    };
+    let pairs = unplaced
+        .iter()
+        .flat_map(|b| hidden.iter().map(move |a| (*a, *b)));
+    pairs.map(|(a, b)| behind(a, b)).collect()
 }
