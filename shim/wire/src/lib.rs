@@ -28,4 +28,6 @@ pub mod stream_pace;
 pub mod streams;
 
 #[cfg(test)]
+mod hostile_peer;
+#[cfg(test)]
 mod virtual_time;

@@ -1,0 +1,151 @@
+//! Calls with peers that send what they like: other headers, octets that nobody asked for, tokens that
+//! nobody awaits. The call goes on, waits, or ends with a reason; no block gets more than it has room for.
+use crate::call::{WireCall, WireEvent};
+use crate::framing::BlockFraming;
+use crate::links::PeerLinks;
+use crate::shell::{IncomingPlace, OutgoingOctets, WireShell};
+use crate::streams::WireSetting;
+use inventory::TopologyFile;
+use proptest::prelude::*;
+use schedules::alltoall;
+use schedules::message::Message;
+use schedules::synchronization::scheme::SyncScheme;
+use schedules::transfers::TransferSchedule;
+use schedules::transfers::part::{self, RankPart, SyncToken};
+use std::collections::HashMap;
+use std::time::Duration;
+
+const RANKS: u32 = 4;
+const CALL: u32 = 7;
+const LENGTH: usize = 5_000;
+
+/// Octets by chance, at most so many for each event.
+struct HostilePeers {
+    seed: u64,
+    left: usize,
+    /// By block: octets that were put into it.
+    filled: HashMap<Message, usize>,
+}
+
+impl HostilePeers {
+    fn chance(&mut self, below: u64) -> u64 {
+        // xorshift (Marsaglia 2003)
+        self.seed ^= self.seed << 13;
+        self.seed ^= self.seed >> 7;
+        self.seed ^= self.seed << 17;
+        self.seed % below.max(1)
+    }
+
+    fn some_of(&mut self, most: usize) -> usize {
+        let some = self.chance(1 + most.min(self.left) as u64) as usize;
+        self.left -= some;
+        some
+    }
+
+    fn event(&mut self) -> WireEvent {
+        let rank = self.chance(RANKS.into()) as u32;
+        match self.chance(8) {
+            0 => WireEvent::Writable(rank),
+            1 => WireEvent::Idle,
+            2 | 3 => WireEvent::Token(SyncToken {
+                peer: rank,
+                id: self.chance(6) as u32,
+            }),
+            _ => WireEvent::Readable(rank),
+        }
+    }
+}
+
+impl WireShell for HostilePeers {
+    type Failure = &'static str;
+
+    fn read(&mut self, _: u32, place: IncomingPlace<'_>) -> Result<usize, Self::Failure> {
+        Ok(match place {
+            IncomingPlace::Nowhere(octets) => self.some_of(octets),
+            IncomingPlace::Block { block, from, to } => {
+                assert!(from <= to && to <= LENGTH, "{block:?} from {from} to {to}");
+                let some = self.some_of(to - from);
+                *self.filled.entry(block).or_default() += some;
+                some
+            }
+            IncomingPlace::Header(octets) => {
+                let some = self.some_of(octets.len());
+                // Mostly a good number of the call, and any length.
+                let length = [0, 1, 4_999, 5_000, 5_001, u64::MAX][self.chance(6) as usize];
+                let call = if self.chance(20) == 0 { 8 } else { CALL };
+                let header = [&call.to_ne_bytes()[..], &length.to_ne_bytes()].concat();
+                let missing = octets.len();
+                octets[..some].copy_from_slice(&header[header.len() - missing..][..some]);
+                some
+            }
+        })
+    }
+
+    fn write(&mut self, _: u32, octets: OutgoingOctets) -> Result<usize, Self::Failure> {
+        let most = octets.header.len() + octets.there - octets.after;
+        Ok(self.some_of(most))
+    }
+
+    fn has_mostly_gone(&mut self, _: u32) -> Result<bool, Self::Failure> {
+        Ok(self.chance(2) == 0)
+    }
+
+    fn under_way(&mut self, _: u32) -> Result<usize, Self::Failure> {
+        Ok(self.chance(100_000) as usize)
+    }
+
+    fn wake_at(&mut self, _: u32, _: usize) -> Result<(), Self::Failure> {
+        Ok(())
+    }
+
+    fn give(&mut self, token: SyncToken) -> Result<(), Self::Failure> {
+        assert!(token.peer < RANKS, "{token:?}");
+        Ok(())
+    }
+
+    fn nonsense(&self, _: u32, problem: &'static str) -> Self::Failure {
+        problem
+    }
+}
+
+fn part_of(sync: &str) -> RankPart {
+    let text = "switches: [a, b]\nhosts: {w: {switch: a}, x: {switch: a}, y: {switch: b}, z: {switch: b}}\n\
+                links: [{a: a, b: b}]\n";
+    let (_, tree) = TopologyFile::parse_tree("four", text).expect("a tree");
+    let sync: SyncScheme = sync.parse().expect("a synchronization");
+    let plan = alltoall::plan(&tree, sync);
+    part::of(&TransferSchedule::try_from(&plan).expect("its messages"), 1)
+}
+
+proptest! {
+    #[test]
+    fn a_call_ends_or_waits_whatever_its_peers_send(
+        sync in prop::sample::select(vec!["none", "receiver", "credit", "credit(3)", "window"]),
+        framing in prop::sample::select(vec![BlockFraming::Bare, BlockFraming::Framed]),
+        seed in 1..u64::MAX,
+        events in 1..400usize,
+    ) {
+        let part = part_of(sync);
+        let setting = WireSetting {
+            call: CALL,
+            framing,
+            links: vec![PeerLinks::default(); RANKS as usize],
+            patience: 1.0,
+            outgoing: vec![LENGTH; RANKS as usize],
+            incoming: vec![LENGTH; RANKS as usize],
+        };
+        let mut call = WireCall::new(&part, setting);
+        let mut peers = HostilePeers { seed, left: 0, filled: HashMap::new() };
+        let mut event = WireEvent::Begun;
+        for number in 0..events {
+            peers.left = 20_000;
+            if call.handle(Duration::from_millis(number as u64), [event], &mut peers).is_err() {
+                break;
+            }
+            event = peers.event();
+        }
+        for (block, octets) in &peers.filled {
+            prop_assert!(*octets <= LENGTH, "{block:?} has {octets}");
+        }
+    }
+}
