@@ -225,6 +225,10 @@ fn short_blocks_that_overflow_a_queue_go_by_credit() {
     });
     assert_eq!(star(10_000, 10_000), by_credit);
     assert_eq!(
+        alltoall(&chain(2, 2, 10_000), &[131_000, 131_072, 423_000, 424_000]),
+        ["native", "aapc credit tcp", "aapc credit tcp", "aapc tcp"]
+    );
+    assert_eq!(
         alltoall(&chain(1, 32, 10_000), &[4 << 10, 64 << 10]),
         ["native"; 2]
     );
