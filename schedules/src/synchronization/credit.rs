@@ -6,9 +6,9 @@
 //! more messages than it is wide. Guarantee: with a credit of `k` messages a lane never more than `k w`
 //! messages are under way over a port of a switch whose link is `w` wide: begun by their senders, and
 //! not so far that their receivers have given tokens. How many octets then wait in a port is measured
-//! in ns-3 (docs/figures.md), not proven. The order of a sender counts for nothing, as what it has sent may still wait
-//! in a port. The first messages of each port, as many, wait for nothing. Cost: O(messages * path
-//! length). Deviations: none.
+//! in ns-3 (docs/figures.md), not proven. The order of a sender counts for nothing, as what it has
+//! sent may still wait in a port. The first messages of each port, at most as many, wait for nothing.
+//! Cost: O(messages * path length + ports * hosts). Deviations: none.
 use super::messages::PhaseMessages;
 use super::reduction::TokenOrder;
 use super::scheme::SyncScheme;
