@@ -4,9 +4,10 @@ use crate::capacities::EdgeCapacities;
 use crate::message::{Message, Synchronization};
 use crate::stages::{self, MessagePaths, PathNumber};
 use crate::synchronization::SyncReduction;
-use crate::synchronization::scheme::SyncScheme;
+use crate::synchronization::credit::LaneCredit;
+use crate::synchronization::scheme::{SyncMechanism, SyncScheme};
 use crate::{aapc, capacity, phase_order};
-use inventory::Tree;
+use inventory::{Bytes, Tree};
 use std::fmt;
 use std::str::FromStr;
 
@@ -14,6 +15,12 @@ use std::str::FromStr;
 /// reduction takes about two tenths of a second, twice as long as the rest of the plan. Its time
 /// grows with the third power of the hosts.
 pub const MINIMAL_HOSTS: u32 = 1024;
+
+/// The credit of the schedules that [`plan`] makes for this tree, where ports queue so many octets.
+pub fn lane_credit(tree: &Tree, queue: Bytes) -> LaneCredit {
+    let capacities = AlltoallAlgorithm::faster_for(tree).capacities(tree);
+    LaneCredit::of(tree, &capacities, queue)
+}
 
 /// Plans the all-to-all among the tree's hosts: phases by the algorithm that fits, in runs
 /// ([`aapc::in_runs`]) where that is possible, except for a window; synchronizations by
@@ -217,6 +224,14 @@ impl AlltoallSchedule {
             syncs,
             ..self
         }
+    }
+
+    /// The octets of a message that are still to come when its receiver gives tokens, where ports queue so
+    /// many; `None` if tokens are not by credit.
+    pub fn lead(&self, tree: &Tree, queue: Bytes) -> Option<Bytes> {
+        let is_by_credit = self.scheme.mechanism() == SyncMechanism::Credit;
+        let capacities = is_by_credit.then(|| self.algorithm.capacities(tree))?;
+        Some(LaneCredit::of(tree, &capacities, queue).0)
     }
 
     /// Number of messages.

@@ -4,9 +4,8 @@ use anyhow::{Context, bail, ensure};
 use inventory::Bytes;
 use inventory::tree::Tree;
 use policy::decision_table::{Collective, DataCarrier, DecisionTable, Way};
-use schedules::alltoall::{AlltoallAlgorithm, AlltoallSchedule};
-use schedules::synchronization::credit::LaneCredit;
-use schedules::synchronization::scheme::{SyncMechanism, SyncScheme};
+use schedules::alltoall::AlltoallSchedule;
+use schedules::synchronization::scheme::SyncScheme;
 use schedules::transfers::TransferSchedule;
 use schedules::transfers::part::{self, RankPart};
 use schedules::window::OctetWindow;
@@ -62,7 +61,7 @@ impl SimulatedWay {
         }
         let way = if name == "credit" {
             Way::Aapc {
-                sync: lane_credit(tree, queue).scheme(size),
+                sync: alltoall::lane_credit(tree, queue).scheme(size),
                 over: DataCarrier::Tcp,
             }
         } else if name == "default" {
@@ -81,12 +80,6 @@ impl SimulatedWay {
             own => SimulatedWay::Own(own),
         })
     }
-}
-
-/// The credit of the schedule of this tree.
-fn lane_credit(tree: &Tree, queue: Bytes) -> LaneCredit {
-    let capacities = AlltoallAlgorithm::faster_for(tree).capacities(tree);
-    LaneCredit::of(tree, &capacities, queue)
 }
 
 /// The parts of all ranks, and the plan of an all-to-all.
@@ -118,9 +111,7 @@ pub(crate) fn planned(
                 schedule.meetings().is_empty(),
                 "way \"{way}\": the core knows no barriers; take tokens"
             );
-            if sync.mechanism() == SyncMechanism::Credit {
-                lead = Some(lane_credit(tree, queue).0);
-            }
+            lead = plan.lead(tree, queue);
             alltoall = Some(plan);
             (schedule, window(tree, sync)?)
         }

@@ -15,6 +15,7 @@ use schedules::transfers::TransferSchedule;
 use schedules::transfers::part::{self, RankPart};
 use schedules::verify::{self, ScheduleViolation};
 use schedules::window::OctetWindow;
+use schedules::window::PORT_QUEUE;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -56,7 +57,7 @@ impl CallWay for OrderedPhases {
 
     fn plan(&self, way: Way, set: &PlanningSet<'_>) -> Result<PlannedPart, ScheduleViolation> {
         let sync = way.sync().unwrap_or(SyncKind::Receiver.into());
-        planned(sync, set, |_| {})
+        planned(sync, set, None)
     }
 
     fn nanoseconds(&self, time: &AlltoallTime, way: Way, block: Bytes) -> Option<u64> {
@@ -92,19 +93,27 @@ impl CallWay for OrderedPhases {
     }
 }
 
-/// The rank's part of the phases with a synchronization, after `altered`.
+/// True if an exchange can go by phases for which it must be known what has come: only TCP says that.
+pub(super) fn goes_over_tcp(way: Way, collective: Collective) -> bool {
+    way.carrier() == Some(DataCarrier::Tcp) && collective.traffic() == CollectiveTraffic::Exchange
+}
+
+/// The rank's part of the phases with a synchronization, and the octets that it may have under way.
 pub(super) fn planned(
     sync: SyncScheme,
     set: &PlanningSet<'_>,
-    altered: impl FnOnce(&mut RankPart),
+    window: Option<Bytes>,
 ) -> Result<PlannedPart, ScheduleViolation> {
     let plan = alltoall::plan(set.leaves, sync);
     verify::alltoall(set.leaves, &plan)?;
     let schedule = TransferSchedule::try_from(&plan);
     let schedule = schedule
         .unwrap_or_else(|wait| unreachable!("the verifier has found every message: {wait:?}"));
-    let mut part = part::of(&schedule, set.rank);
-    altered(&mut part);
+    let part = RankPart {
+        window,
+        lead: plan.lead(set.leaves, PORT_QUEUE),
+        ..part::of(&schedule, set.rank)
+    };
     let digest = (&plan.phases, &plan.syncs, part.lead, part.window);
     let planned = PlannedPart::default().with_digest(digest);
     Ok(PlannedPart {

@@ -3,14 +3,11 @@
 use super::short_blocks::ShortBlocks;
 use super::{CallWay, DataCarrier, MessageForm, PlannedPart, PlanningSet, Way, aapc};
 use crate::call_time::smallest_overflowing_block;
-use crate::decision_table::{Collective, CollectiveTraffic, UnmeasuredSet};
+use crate::decision_table::{Collective, UnmeasuredSet};
 use inventory::Bytes;
-use schedules::alltoall::AlltoallAlgorithm;
 use schedules::synchronization::SyncKind;
-use schedules::synchronization::credit::LaneCredit;
 use schedules::synchronization::scheme::{SyncMechanism, SyncScheme};
 use schedules::verify::ScheduleViolation;
-use schedules::window::PORT_QUEUE;
 use std::num::NonZeroU32;
 
 pub(super) struct CreditedPhases;
@@ -33,10 +30,8 @@ impl CallWay for CreditedPhases {
         &[DataCarrier::Tcp]
     }
 
-    /// Only TCP says what has come.
     fn serves(&self, way: Way, collective: Collective) -> bool {
-        way.carrier() == Some(DataCarrier::Tcp)
-            && collective.traffic() == CollectiveTraffic::Exchange
+        aapc::goes_over_tcp(way, collective)
     }
 
     fn form(&self) -> MessageForm {
@@ -45,10 +40,7 @@ impl CallWay for CreditedPhases {
 
     fn plan(&self, way: Way, set: &PlanningSet<'_>) -> Result<PlannedPart, ScheduleViolation> {
         let sync = way.sync().unwrap_or(SyncKind::Receiver.into());
-        let capacities = AlltoallAlgorithm::faster_for(set.leaves).capacities(set.leaves);
-        let LaneCredit(octets) = LaneCredit::of(set.leaves, &capacities, PORT_QUEUE);
-        // A receiver gives tokens when so many octets of a block are still to come.
-        aapc::planned(sync, set, |part| part.lead = Some(octets))
+        aapc::planned(sync, set, None)
     }
 
     /// Short blocks that overflow a queue.

@@ -6,7 +6,7 @@
 //! credit to 0.72 to 0.88 (docs/figures.md).
 use super::{DataCarrier, Way};
 use inventory::{Bytes, Tree};
-use schedules::alltoall::AlltoallAlgorithm;
+use schedules::alltoall;
 use schedules::bound::{self, BottleneckLoad};
 use schedules::synchronization::SyncKind;
 use schedules::synchronization::credit::{LaneCredit, ROUND_TRIP};
@@ -40,12 +40,11 @@ impl ShortBlocks {
         let rate = bound::slowest_host_link(hosts)?;
         let octet = BottleneckLoad { blocks: 1, rate }.seconds(Bytes(1));
         let lasting = |time: Duration| Bytes((time.as_secs_f64() / octet) as u64);
-        let capacities = AlltoallAlgorithm::faster_for(hosts).capacities(hosts);
         let short = ShortBlocks {
             first: overflowing,
             with_tokens: lasting(BY_CREDIT).max(overflowing),
             end: lasting(SHORT),
-            credit: LaneCredit::of(hosts, &capacities, PORT_QUEUE),
+            credit: alltoall::lane_credit(hosts, PORT_QUEUE),
         };
         Some(short).filter(|short| short.first < short.end && 2 * delay <= ROUND_TRIP)
     }

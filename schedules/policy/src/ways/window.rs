@@ -1,9 +1,7 @@
 //! The phases of an all-to-all over TCP, with a limit of octets under way in the place of tokens.
 use super::{CallWay, DataCarrier, HostTraits, MessageForm, PlannedPart, PlanningSet, Way, aapc};
 use crate::call_time::{AlltoallTime, WAKE, smallest_overflowing_block, wire};
-use crate::decision_table::{
-    Collective, CollectiveTraffic, OverflowingCall, TOKENS, UnmeasuredSet,
-};
+use crate::decision_table::{Collective, OverflowingCall, TOKENS, UnmeasuredSet};
 use inventory::tree::Tree;
 use inventory::{Bytes, TopologyFile};
 use schedules::synchronization::SyncKind;
@@ -33,10 +31,8 @@ impl CallWay for WindowedPhases {
         &[DataCarrier::Tcp]
     }
 
-    /// Only TCP says what has come.
     fn serves(&self, way: Way, collective: Collective) -> bool {
-        way.carrier() == Some(DataCarrier::Tcp)
-            && collective.traffic() == CollectiveTraffic::Exchange
+        aapc::goes_over_tcp(way, collective)
     }
 
     fn form(&self) -> MessageForm {
@@ -46,9 +42,7 @@ impl CallWay for WindowedPhases {
     fn plan(&self, _: Way, set: &PlanningSet<'_>) -> Result<PlannedPart, ScheduleViolation> {
         let window = OctetWindow::of(set.hosts, set.host_of);
         verify::window(set.hosts, set.host_of, window)?;
-        aapc::planned(SyncScheme::WINDOW, set, |part| {
-            part.window = Some(window.octets);
-        })
+        aapc::planned(SyncScheme::WINDOW, set, Some(window.octets))
     }
 
     fn nanoseconds(&self, time: &AlltoallTime, way: Way, block: Bytes) -> Option<u64> {

@@ -3,8 +3,7 @@
 use crate::process_set_view::{ProcessSetView, StagedLeaves};
 use schedules::alltoall::{self, AlltoallSchedule};
 use schedules::stages::traced::{TracedPath, WayAnswers};
-use schedules::synchronization::credit::LaneCredit;
-use schedules::synchronization::scheme::{SyncMechanism, SyncScheme};
+use schedules::synchronization::scheme::SyncScheme;
 use schedules::transfers::TransferSchedule;
 use schedules::transfers::part::{self, RankPart};
 use schedules::verify::{self, ScheduleViolation};
@@ -70,12 +69,8 @@ impl ChosenWays {
         }
         let schedule = TransferSchedule::try_from(&plan)
             .unwrap_or_else(|wait| unreachable!("the verifier has found every message: {wait:?}"));
-        let is_credit = sync.mechanism() == SyncMechanism::Credit;
         let part = RankPart {
-            lead: is_credit.then(|| {
-                let capacities = plan.algorithm.capacities(&staged.leaves);
-                LaneCredit::of(&staged.leaves, &capacities, PORT_QUEUE).0
-            }),
+            lead: plan.lead(&staged.leaves, PORT_QUEUE),
             ..part::of(&schedule, rank)
         };
         ways.parts.push((sync, part.between(schedule.meetings())));
