@@ -3,10 +3,10 @@
 //! Each rank times its own calls. At the end of a row all meet in a reduction: that is one moment on
 //! all their clocks, but for the time in which the reduction lets them go. From then they count back
 //! when each came to a call and left it, and compare. A call took from when the last one came to
-//! when the last one left.
+//! when the last one left. What it sent crossed the network since the first one came.
 use crate::call_comm::CallComm;
 use crate::mpi_result::MpiResult;
-use policy::learning::{CallClass, CallLearner};
+use policy::learning::{CallClass, CallLearner, RowTimes};
 use runtime::watchdog;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -58,36 +58,79 @@ impl SetLearning {
         // As good as a barrier, and over a long cable at most as long: it crosses it once.
         within.least_numbers(&[0])?;
         let met = Instant::now();
-        let mut ago: Vec<Duration> = calls.iter().flatten().map(|&at| met - at).collect();
-        ago.push(self.agreement);
-        let mut least = least(within, &ago)?;
-        let agreement = least.pop().unwrap_or_default();
-        learner.end_row(class, busy(&least), agreement);
+        let ago: Vec<TimesAgo> = calls.iter().map(|call| TimesAgo::of(call, met)).collect();
+        let (ago, agreement) = of_all_ranks(within, &ago, self.agreement)?;
+        let times = RowTimes {
+            since_last: busy(&ago, |call| call.last_came),
+            since_first: busy(&ago, |call| call.first_came),
+        };
+        learner.end_row(class, times, agreement);
         // The least of any rank is that of the one that came last.
         self.agreement = came.elapsed();
         Ok(true)
     }
 }
 
-/// The time of calls together, from when the last rank came to each and left it, so long ago. Ranks
-/// may come to a call before others have left the one before.
-fn busy(ago: &[Duration]) -> Duration {
-    let calls = ago.chunks_exact(2);
-    let began = calls.clone().scan(Duration::MAX, |left, call| {
-        let began = call[0].min(*left);
-        *left = call[1];
-        Some(began)
-    });
-    let each = began.zip(calls);
-    each.map(|(began, call)| began.saturating_sub(call[1]))
-        .sum()
+/// How long before a moment the ranks came to a call and left it: one rank, or all.
+#[derive(Debug, Clone, Copy)]
+struct TimesAgo {
+    first_came: Duration,
+    last_came: Duration,
+    last_left: Duration,
 }
 
-/// The least of each of these times on any rank. Collective.
-fn least(within: &CallComm, own: &[Duration]) -> MpiResult<Vec<Duration>> {
-    let own: Vec<u64> = own.iter().copied().map(nanoseconds).collect();
-    let least = within.least_numbers(&own)?;
-    Ok(least.into_iter().map(Duration::from_nanos).collect())
+impl TimesAgo {
+    /// Of this rank alone.
+    fn of(&[came, left]: &TimedCall, now: Instant) -> TimesAgo {
+        TimesAgo {
+            first_came: now - came,
+            last_came: now - came,
+            last_left: now - left,
+        }
+    }
+
+    /// As numbers whose least ones on any rank are those of all ranks.
+    fn numbers(self) -> [u64; 3] {
+        let [first_came, last_came, last_left] =
+            [self.first_came, self.last_came, self.last_left].map(nanoseconds);
+        [u64::MAX - first_came, last_came, last_left]
+    }
+
+    fn of_numbers([first_came, last_came, last_left]: [u64; 3]) -> TimesAgo {
+        TimesAgo {
+            first_came: Duration::from_nanos(u64::MAX - first_came),
+            last_came: Duration::from_nanos(last_came),
+            last_left: Duration::from_nanos(last_left),
+        }
+    }
+}
+
+/// The time of calls together, from a moment of each to when the last rank left it. Ranks may come to a
+/// call before others have left the one before.
+fn busy(calls: &[TimesAgo], began: impl Fn(&TimesAgo) -> Duration) -> Duration {
+    let mut left = Duration::MAX;
+    let each = calls.iter().map(|call| {
+        let began = began(call).min(left);
+        left = call.last_left;
+        began.saturating_sub(left)
+    });
+    each.sum()
+}
+
+/// What is the same on all ranks: when they came to calls and left them, and the time of a rank that did
+/// not wait for others. Collective.
+fn of_all_ranks(
+    within: &CallComm,
+    own: &[TimesAgo],
+    time: Duration,
+) -> MpiResult<(Vec<TimesAgo>, Duration)> {
+    let mut numbers: Vec<u64> = own.iter().flat_map(|call| call.numbers()).collect();
+    numbers.push(nanoseconds(time));
+    let least = within.least_numbers(&numbers)?;
+    let (calls, time) = least.as_chunks::<3>();
+    let calls = calls.iter().copied().map(TimesAgo::of_numbers).collect();
+    let time = time.first().copied().unwrap_or_default();
+    Ok((calls, Duration::from_nanos(time)))
 }
 
 fn nanoseconds(time: Duration) -> u64 {
@@ -100,9 +143,30 @@ mod tests {
 
     #[test]
     fn calls_that_overlap_count_once() {
-        let ago = [100, 70, 80, 40, 30, 10].map(Duration::from_millis);
+        let call = |[first_came, last_came, last_left]: [u64; 3]| TimesAgo {
+            first_came: Duration::from_millis(first_came),
+            last_came: Duration::from_millis(last_came),
+            last_left: Duration::from_millis(last_left),
+        };
+        let ago = [[120, 100, 70], [90, 80, 40], [30, 30, 10]].map(call);
         // 30 ms; from 70 ms ago, 30 ms; 20 ms.
-        assert_eq!(busy(&ago), Duration::from_millis(80));
-        assert_eq!(busy(&[]), Duration::ZERO);
+        assert_eq!(busy(&ago, |call| call.last_came), Duration::from_millis(80));
+        // 50 ms, and the same.
+        let crossed = busy(&ago, |call| call.first_came);
+        assert_eq!(crossed, Duration::from_millis(100));
+        assert_eq!(busy(&[], |call| call.last_came), Duration::ZERO);
+    }
+
+    #[test]
+    fn the_first_rank_and_the_last_one_count() {
+        let ranks = [[50, 10], [20, 5]].map(|[came, left]| TimesAgo {
+            first_came: Duration::from_millis(came),
+            last_came: Duration::from_millis(came),
+            last_left: Duration::from_millis(left),
+        });
+        let [a, b] = ranks.map(TimesAgo::numbers);
+        let all = TimesAgo::of_numbers(std::array::from_fn(|i| a[i].min(b[i])));
+        let all = [all.first_came, all.last_came, all.last_left];
+        assert_eq!(all, [50, 20, 5].map(Duration::from_millis));
     }
 }

@@ -7,6 +7,7 @@ use inventory::tree::{NodeNumber, Tree, TreeError};
 use inventory::{BitsPerSec, Bytes, MpiRoutines, TopologyFile, counted};
 use policy::decision_table::{Collective, CollectiveTraffic};
 use policy::learned::LearnedPlace;
+use policy::learning::RowTimes;
 use policy::shown_rates::{FastCall, FasterLink, TOO_FAST, and_more, faster_links};
 use schedules::bound;
 use schedules::verify::ScheduleViolation;
@@ -278,16 +279,18 @@ impl ProcessSetView {
         &mut self,
         collective: Collective,
         block: Bytes,
-        times: [Option<Duration>; 2],
+        times: [Option<RowTimes>; 2],
     ) -> bool {
         let bound = self.bound_seconds(collective, block) / self.faster;
-        let [native, fastest] =
-            times.map(|took| took.map_or(0.0, |took| bound / took.as_secs_f64().max(1e-9)));
-        if native > 0.0 {
+        let share = |took: Duration| bound / took.as_secs_f64().max(1e-9);
+        if let [Some(native), _] = times {
             // Short blocks take long for other reasons.
-            let slower = 1.0 / (LIBRARYS_SHARE * native);
+            let slower = 1.0 / (LIBRARYS_SHARE * share(native.since_last)).max(1e-9);
             self.slower = Some(self.slower.map_or(slower, |least| least.min(slower)));
         }
+        // Blocks may have crossed before the last rank came.
+        let crossed = times.map(|times| times.map(|times| times.since_first));
+        let [native, fastest] = crossed.map(|took| took.map_or(0.0, share));
         let factor = if native > TOO_FAST {
             LIBRARYS_SHARE * native
         } else if self.faster > 1.0 && fastest > AS_PACED {
@@ -299,7 +302,7 @@ impl ProcessSetView {
             return false;
         }
         self.faster = (self.faster * factor).min(MOST_WRONG);
-        let soonest = times.into_iter().flatten().min();
+        let soonest = crossed.into_iter().flatten().min();
         self.fastest_call = soonest.map(|took| FastCall {
             collective,
             block,

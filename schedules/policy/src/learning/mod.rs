@@ -53,6 +53,16 @@ impl CallClass {
     }
 }
 
+/// The times of the timed calls of a row together, or of one call; the same on all ranks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RowTimes {
+    /// Each since the last rank came to it and until the last one left it: a rank that came late does
+    /// not count.
+    pub since_last: Duration,
+    /// Each since the first rank came to it: all that it moved has crossed the network since then.
+    pub since_first: Duration,
+}
+
 /// The part of a call in its row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CountedCall {
@@ -128,7 +138,7 @@ impl CallLearner {
 
     /// The times of a call of a class by the library's own routine, and by the fastest way, as far as the
     /// ranks agreed on them.
-    pub fn last_calls(&self, class: CallClass, block: u64) -> [Option<Duration>; 2] {
+    pub fn last_calls(&self, class: CallClass, block: u64) -> [Option<RowTimes>; 2] {
         self.question(class).map_or([None; 2], |question| {
             [Way::Native, question.fastest()].map(|way| question.last_call(way, block))
         })
@@ -153,13 +163,12 @@ impl CallLearner {
         }
     }
 
-    /// The row of a class has ended, and its timed calls took so long together: each since the last
-    /// rank came to it, and until the last one left it. The agreement on these times took about as
-    /// long as is said. All ranks say the same.
-    pub fn end_row(&mut self, class: CallClass, took: Duration, agreement: Duration) {
+    /// The row of a class has ended, and its timed calls took so long together. The agreement on these
+    /// times took about as long as is said. All ranks say the same.
+    pub fn end_row(&mut self, class: CallClass, times: RowTimes, agreement: Duration) {
         self.budget.add_agreement(agreement);
         if let Some(question) = self.questions.get_mut(&class) {
-            question.end_row(took, &mut self.budget);
+            question.end_row(times, &mut self.budget);
         }
     }
 

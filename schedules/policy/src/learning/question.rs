@@ -11,7 +11,7 @@ use super::budget::LearningBudget;
 use super::drift::{self, CallDrift};
 use super::terms::TrialTerms;
 use super::trials::{CallAmounts, TrialVerdict, WayTrials};
-use super::{CandidateWay, CountedCall};
+use super::{CandidateWay, CountedCall, RowTimes};
 use crate::decision_table::Way;
 use std::collections::VecDeque;
 use std::fmt;
@@ -181,9 +181,9 @@ impl WayQuestion {
         self.row.done.add(block, calls);
     }
 
-    /// The timed calls of the row took so long together, each since the last rank came to it and
-    /// until the last one left it. The same on all ranks.
-    pub(super) fn end_row(&mut self, took: Duration, budget: &mut LearningBudget) {
+    /// The timed calls of the row took so long together. The same on all ranks.
+    pub(super) fn end_row(&mut self, times: RowTimes, budget: &mut LearningBudget) {
+        let took = times.since_last;
         let row = std::mem::take(&mut self.row);
         let (done, timed) = (row.done, row.done_timed);
         self.block = (done.octets / u64::from(row.calls)).max(1);
@@ -194,7 +194,7 @@ impl WayQuestion {
             return;
         }
         let usual = self.ways[self.fastest].mean();
-        self.ways[row.way].add(took, timed, done);
+        self.ways[row.way].add(times, timed, done);
         // The other calls took as long, for their octets.
         let all = took.mul_f64(done.octets as f64 / timed.octets.max(1) as f64);
         if row.way == self.fastest {
@@ -408,9 +408,12 @@ impl WayQuestion {
     }
 
     /// The time of a call with such blocks by a way, by the newest row of it.
-    pub fn last_call(&self, way: Way, block: u64) -> Option<Duration> {
+    pub fn last_call(&self, way: Way, block: u64) -> Option<RowTimes> {
         let trials = self.ways.iter().find(|trials| trials.way == way)?;
-        Some(nanoseconds(trials.last()? * block as f64))
+        Some(RowTimes {
+            since_last: nanoseconds(trials.last()? * block as f64),
+            since_first: nanoseconds(trials.crossed? * block as f64),
+        })
     }
 
     /// Seconds saved beside the library's own routine; 0 where its time is unknown.

@@ -23,6 +23,14 @@ fn ways() -> [Way; 3] {
     [Way::Native, Way::Aapc { sync, over }, mpi]
 }
 
+/// Of calls to which all ranks came at once.
+fn together(took: Duration) -> RowTimes {
+    RowTimes {
+        since_last: took,
+        since_first: took,
+    }
+}
+
 /// A job in which a call takes so many seconds by each way, and up to a tenth more or less.
 struct SimulatedJob {
     seconds: [f64; 3],
@@ -85,7 +93,7 @@ impl SimulatedJob {
         if counted.ends_row {
             self.elapsed += agreement.as_secs_f64();
             let row = Duration::from_secs_f64(std::mem::take(&mut self.row));
-            self.learner.end_row(class, row, agreement);
+            self.learner.end_row(class, together(row), agreement);
         }
     }
 

@@ -1,11 +1,10 @@
 //! The times of one way at the calls of a question, and what they say beside another way's.
 
-use super::{CallClass, CandidateWay};
+use super::{CallClass, CandidateWay, RowTimes};
 use crate::decision_table::Way;
 use crate::learned::LearnedTiming;
 use crate::noise;
 use std::collections::VecDeque;
-use std::time::Duration;
 
 /// The rows of a way that are remembered: the newest.
 const REMEMBERED: usize = 12;
@@ -50,6 +49,8 @@ pub(super) struct WayTrials {
     pub(super) is_known: bool,
     /// Nanoseconds an octet of a block, of each row.
     rows: VecDeque<f64>,
+    /// The same of the newest row, since the first rank came to each call.
+    pub(super) crossed: Option<f64>,
     /// Timed calls in all rows, the forgotten ones too.
     timed: u32,
     /// Octets of the blocks of all calls.
@@ -80,6 +81,7 @@ impl WayTrials {
             expected,
             is_known,
             rows: VecDeque::new(),
+            crossed: None,
             timed: 0,
             octets: 0,
             is_out: false,
@@ -87,12 +89,14 @@ impl WayTrials {
     }
 
     /// The timed calls of a row took so long.
-    pub(super) fn add(&mut self, took: Duration, timed: CallAmounts, all: CallAmounts) {
+    pub(super) fn add(&mut self, times: RowTimes, timed: CallAmounts, all: CallAmounts) {
         if self.rows.len() == REMEMBERED {
             self.rows.pop_front();
         }
-        self.rows
-            .push_back(took.as_nanos() as f64 / timed.octets.max(1) as f64);
+        let [took, crossed] = [times.since_last, times.since_first]
+            .map(|time| time.as_nanos() as f64 / timed.octets.max(1) as f64);
+        self.rows.push_back(took);
+        self.crossed = Some(crossed);
         self.timed = self.timed.saturating_add(timed.calls);
         self.octets = self.octets.saturating_add(all.octets);
     }

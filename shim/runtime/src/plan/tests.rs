@@ -7,6 +7,7 @@ use inventory::{BitsPerSec, Bytes};
 use policy::call_policy::PolicyCall;
 use policy::decision_table::Collective;
 use policy::learned::LearnedWays;
+use policy::learning::RowTimes;
 use policy::ways::{DataCarrier, Way};
 use schedules::stages::traced::TracedPath;
 use schedules::synchronization::SyncKind;
@@ -359,16 +360,28 @@ fn calls_that_end_too_soon_show_faster_links() {
     let (collective, block) = (Collective::Alltoall, Bytes(1 << 20));
     let bound = Duration::from_secs_f64(view.bound_seconds(collective, block));
     let faster = |view: &ProcessSetView| view.pace(0, 2).unwrap().slowest.0 / 1_000_000_000;
-    assert!(!view.learn_rates(collective, block, [Some(bound), None]));
-    assert!(!view.learn_rates(collective, block, [None, Some(bound)]));
+    let at_once = |took| {
+        Some(RowTimes {
+            since_last: took,
+            since_first: took,
+        })
+    };
+    assert!(!view.learn_rates(collective, block, [at_once(bound), None]));
+    assert!(!view.learn_rates(collective, block, [None, at_once(bound)]));
+    // Others had sent long before the last rank came.
+    let late = RowTimes {
+        since_last: bound / 8,
+        since_first: bound,
+    };
+    assert!(!view.learn_rates(collective, block, [Some(late), None]));
     assert_eq!(view.wrong_rates(), None);
     // The library sent eight times as fast, so links are that fast at least; its routines reach half.
-    assert!(view.learn_rates(collective, block, [Some(bound / 8), None]));
+    assert!(view.learn_rates(collective, block, [at_once(bound / 8), None]));
     assert_eq!(faster(view), 16);
     // As fast as it is paced: perhaps more goes.
-    assert!(view.learn_rates(collective, block, [None, Some(bound / 16)]));
+    assert!(view.learn_rates(collective, block, [None, at_once(bound / 16)]));
     assert_eq!(faster(view), 32);
-    assert!(!view.learn_rates(collective, block, [None, Some(bound / 16)]));
+    assert!(!view.learn_rates(collective, block, [None, at_once(bound / 16)]));
     let line = view.wrong_rates().unwrap();
     assert!(
         line.contains("published as 1G, carried at least 16.0G"),

@@ -82,7 +82,7 @@ fn calls_that_are_kept_steady_change_their_way_only_when_the_question_opens() {
         let counted = learner.count(class, 1 << 20).unwrap();
         row += Duration::from_millis(took) * u32::from(counted.is_timed);
         if counted.ends_row {
-            learner.end_row(class, std::mem::take(&mut row), Duration::ZERO);
+            learner.end_row(class, together(std::mem::take(&mut row)), Duration::ZERO);
         }
     }
     assert_eq!(gone.iter().position(|&way| way == native), Some(0));
@@ -107,7 +107,7 @@ fn calls_that_are_kept_steady_end_a_trial_of_others() {
         };
         let counted = learner.count(class, 1 << 20).unwrap();
         if counted.ends_row {
-            learner.end_row(class, Duration::from_millis(1), Duration::ZERO);
+            learner.end_row(class, together(Duration::from_millis(1)), Duration::ZERO);
         }
         way.unwrap()
     };
