@@ -2,13 +2,13 @@
 //! hosts.
 //!
 //! Source: Träff and Rougier, "MPI collectives and datatypes for hierarchical all-to-all
-//! communication", EuroMPI/ASIA 2014, for the three stages; the order among hosts is that of the
-//! phases of [`crate::alltoall`]. Input: the host of each rank, with any number of ranks on each
-//! host, and phases among the hosts. Guarantee: all blocks from one host to another cross in one
-//! message, from the leader of the pair on the sending host to its leader on the receiving host. In
+//! communication", EuroMPI/ASIA 2014, for the three stages. Input: the host of each rank, with any number of
+//! ranks on each host, and the order of the hosts. Guarantee: all blocks from one host to another cross in
+//! one message, from the leader of the pair on the sending host to its leader on the receiving host. In
 //! each direction the numbers of pairs that two ranks of a host lead differ by at most one. Blocks
-//! within a host never leave it. Cost: O(hosts² + blocks the rank touches). Deviations: in the
-//! paper one leader of a host collects everything. Here the ranks of a host share the pairs of
+//! within a host never leave it. A host sends to the next one first, then to the one after it, and so on.
+//! Cost, in time and memory: O(ranks + blocks the rank touches), whatever the number of pairs. Deviations: in
+//! the paper one leader of a host collects everything. Here the ranks of a host share the pairs of
 //! hosts among them. So no rank handles more than its share, and collected blocks go directly to
 //! the rank that sends them on.
 use crate::lg::Transfer;
@@ -16,42 +16,18 @@ use crate::message::Message;
 use crate::transfers::TransferSchedule;
 use crate::transfers::part::{self, RankPart};
 
-/// All blocks from one host to another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct BundleRoute {
-    from: u32,
-    to: u32,
-    /// The rank of host `from` that sends them.
-    sender: u32,
-    /// The rank of host `to` that receives them.
-    receiver: u32,
-}
-
-/// The part of `rank`, by phases of an all-to-all among the hosts. `host_of` has the host of each
-/// rank. First the ranks of each host give blocks to the leaders, then leaders exchange them
-/// between hosts, then each leader gives blocks to their receivers on its host.
-pub fn part(host_of: &[u32], phases: &[Vec<Message>], rank: u32) -> RankPart {
-    let steps = steps(host_of, phases, rank).unwrap_or_default();
+/// The part of `rank`. `host_of` has the host of each rank, `order` each host with ranks once. First the
+/// ranks of each host give blocks to the leaders, then leaders exchange them between hosts, then each leader
+/// gives blocks to their receivers on its host.
+pub fn part(host_of: &[u32], order: &[u32], rank: u32) -> RankPart {
+    let bundles = RankBundles::of(host_of, order, rank);
+    let steps = bundles.map_or_else(Vec::new, |bundles| {
+        vec![bundles.collect(), bundles.exchange(), bundles.spread()]
+    });
     part::of(
         &TransferSchedule::passed_on(host_of.len() as u32, &steps),
         rank,
     )
-}
-
-/// The steps, reduced to the transfers that touch the rank or its host.
-fn steps(host_of: &[u32], phases: &[Vec<Message>], rank: u32) -> Option<Vec<Vec<Transfer>>> {
-    let mut ranks: Vec<Vec<u32>> =
-        vec![Vec::new(); host_of.iter().max().map_or(0, |&host| host as usize + 1)];
-    (0..)
-        .zip(host_of)
-        .for_each(|(rank, &host)| ranks[host as usize].push(rank));
-    let routes = routes(&ranks, phases);
-    let &host = host_of.get(rank as usize)?;
-    Some(vec![
-        collect(&ranks, &routes, host),
-        exchange(&ranks, &routes, rank),
-        spread(&ranks, &routes, host),
-    ])
 }
 
 /// The most blocks a message can have, the same for every rank.
@@ -62,99 +38,125 @@ pub fn most_blocks(host_of: &[u32]) -> u64 {
     (most * most).max(host_of.len() as u64)
 }
 
-/// The routes in the order of phases; the ranks of a host lead in turn.
-fn routes(ranks: &[Vec<u32>], phases: &[Vec<Message>]) -> Vec<BundleRoute> {
-    let (mut sent, mut received) = (vec![0; ranks.len()], vec![0; ranks.len()]);
-    let lead = |count: &mut Vec<usize>, host: u32| {
-        let (count, ranks) = (&mut count[host as usize], &ranks[host as usize]);
-        *count += 1;
-        ranks[(*count - 1) % ranks.len()]
-    };
-    let messages = phases.iter().flatten();
-    messages
-        .map(|m| BundleRoute {
-            from: m.src,
-            to: m.dst,
-            sender: lead(&mut sent, m.src),
-            receiver: lead(&mut received, m.dst),
+/// The transfers that a rank sends or receives.
+struct RankBundles {
+    rank: u32,
+    /// The ranks of each host, in the order of the hosts; first those of this rank's host.
+    hosts: Vec<Vec<u32>>,
+}
+
+impl RankBundles {
+    /// `None` if the rank is none, or its host is not in the order.
+    fn of(host_of: &[u32], order: &[u32], rank: u32) -> Option<RankBundles> {
+        let own = host_of.get(rank as usize)?;
+        let first = order.iter().position(|host| host == own)?;
+        let mut ranks = vec![Vec::new(); host_of.iter().max().map_or(0, |&host| host as usize + 1)];
+        (0..)
+            .zip(host_of)
+            .for_each(|(rank, &host)| ranks[host as usize].push(rank));
+        let hosts = order[first..].iter().chain(&order[..first]);
+        Some(RankBundles {
+            rank,
+            hosts: hosts
+                .map(|&host| std::mem::take(&mut ranks[host as usize]))
+                .collect(),
         })
-        .collect()
-}
+    }
 
-/// Each rank of the host gives each other rank its block, and the blocks that the other rank will
-/// send on.
-fn collect(ranks: &[Vec<u32>], routes: &[BundleRoute], host: u32) -> Vec<Transfer> {
-    within(&ranks[host as usize], |from, to| {
-        let led = routes.iter().filter(|route| route.sender == to);
-        let abroad = led
-            .flat_map(|route| &ranks[route.to as usize])
-            .map(|&dst| Message { src: from, dst });
-        std::iter::once(Message { src: from, dst: to })
-            .chain(abroad)
-            .collect()
-    })
-}
+    /// The ranks of this rank's host.
+    fn here(&self) -> &[u32] {
+        &self.hosts[0]
+    }
 
-/// The messages that the rank sends to other hosts and receives from them.
-fn exchange(ranks: &[Vec<u32>], routes: &[BundleRoute], rank: u32) -> Vec<Transfer> {
-    let own = routes
-        .iter()
-        .filter(|route| route.sender == rank || route.receiver == rank);
-    let all = |route: &BundleRoute| {
-        let destinations = &ranks[route.to as usize];
-        ranks[route.from as usize]
-            .iter()
-            .flat_map(|&src| destinations.iter().map(move |&dst| Message { src, dst }))
-            .collect()
-    };
-    own.map(|route| Transfer {
-        from: route.sender,
-        to: route.receiver,
-        blocks: all(route),
-    })
-    .collect()
-}
+    /// The rank of a host that leads the bundle to the host `distance` places further on, or from the one as
+    /// many places before.
+    fn leader(host: &[u32], distance: usize) -> u32 {
+        host[(distance - 1) % host.len()]
+    }
 
-/// Each rank of the host gives each other rank the blocks that it received for it.
-fn spread(ranks: &[Vec<u32>], routes: &[BundleRoute], host: u32) -> Vec<Transfer> {
-    within(&ranks[host as usize], |from, to| {
-        let led = routes.iter().filter(|route| route.receiver == from);
-        led.flat_map(|route| &ranks[route.from as usize])
-            .map(|&src| Message { src, dst: to })
-            .collect()
-    })
-}
+    /// The distances at which a rank of this host leads.
+    fn led(&self, rank: u32) -> impl Iterator<Item = usize> {
+        (1..self.hosts.len()).filter(move |&distance| Self::leader(self.here(), distance) == rank)
+    }
 
-/// A message from each rank to each other one, without empty messages.
-fn within(ranks: &[u32], blocks: impl Fn(u32, u32) -> Vec<Message>) -> Vec<Transfer> {
-    let pairs = ranks
-        .iter()
-        .flat_map(|&from| ranks.iter().map(move |&to| (from, to)))
-        .filter(|(from, to)| from != to);
-    pairs
-        .map(|(from, to)| Transfer {
-            from,
-            to,
-            blocks: blocks(from, to),
+    /// The ranks of the hosts to which a rank of this host sends bundles.
+    fn destinations(&self, rank: u32) -> impl Iterator<Item = u32> {
+        self.led(rank)
+            .flat_map(|distance| self.hosts[distance].iter().copied())
+    }
+
+    /// The ranks of the hosts from which it receives them.
+    fn origins(&self, rank: u32) -> impl Iterator<Item = u32> {
+        self.led(rank)
+            .flat_map(|distance| self.hosts[self.hosts.len() - distance].iter().copied())
+    }
+
+    /// Each rank of the host gives each other rank its block, and the blocks that the other rank will
+    /// send on.
+    fn collect(&self) -> Vec<Transfer> {
+        self.within(|from, to| {
+            std::iter::once(to)
+                .chain(self.destinations(to))
+                .map(|dst| Message { src: from, dst })
+                .collect()
         })
-        .filter(|transfer| !transfer.blocks.is_empty())
-        .collect()
+    }
+
+    /// The messages that the rank sends to other hosts and receives from them.
+    fn exchange(&self) -> Vec<Transfer> {
+        let bundle = |distance: usize, from: &[u32], to: &[u32]| Transfer {
+            from: Self::leader(from, distance),
+            to: Self::leader(to, distance),
+            blocks: from
+                .iter()
+                .flat_map(|&src| to.iter().map(move |&dst| Message { src, dst }))
+                .collect(),
+        };
+        let each = self.led(self.rank).flat_map(|distance| {
+            let before = &self.hosts[self.hosts.len() - distance];
+            [
+                bundle(distance, self.here(), &self.hosts[distance]),
+                bundle(distance, before, self.here()),
+            ]
+        });
+        each.collect()
+    }
+
+    /// Each rank of the host gives each other rank the blocks that it received for it.
+    fn spread(&self) -> Vec<Transfer> {
+        self.within(|from, to| {
+            self.origins(from)
+                .map(|src| Message { src, dst: to })
+                .collect()
+        })
+    }
+
+    /// A message from the rank to each other one of its host, and one from each, without empty messages.
+    fn within(&self, blocks: impl Fn(u32, u32) -> Vec<Message>) -> Vec<Transfer> {
+        let others = self.here().iter().filter(|&&other| other != self.rank);
+        let pairs = others.flat_map(|&other| [(self.rank, other), (other, self.rank)]);
+        pairs
+            .map(|(from, to)| Transfer {
+                from,
+                to,
+                blocks: blocks(from, to),
+            })
+            .filter(|transfer| !transfer.blocks.is_empty())
+            .collect()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::alltoall;
-    use crate::synchronization::SyncKind;
-    use crate::test_trees::star;
     use crate::transfers::part::tests::carried_out;
     use proptest::prelude::*;
 
     fn parts(host_of: &[u32]) -> Vec<RankPart> {
-        let hosts = host_of.iter().max().unwrap() + 1;
-        let phases = alltoall::plan(&star(&[hosts.div_ceil(2), hosts / 2]), SyncKind::None).phases;
+        let mut order: Vec<u32> = (0..=*host_of.iter().max().unwrap()).collect();
+        order.rotate_left(1);
         (0..host_of.len() as u32)
-            .map(|rank| part(host_of, &phases, rank))
+            .map(|rank| part(host_of, &order, rank))
             .collect()
     }
 
@@ -186,6 +188,18 @@ mod tests {
             [0, 1, 2].map(|step| sends(&parts, step)),
             [vec![0; 3], vec![2; 3], vec![0; 3]]
         );
+    }
+
+    /// 16,384 ranks on 1,024 hosts.
+    #[test]
+    fn a_part_grows_with_the_ranks_and_not_with_their_pairs() {
+        let host_of: Vec<u32> = (0..1 << 14).map(|rank| rank / 16).collect();
+        let order: Vec<u32> = (0..1024).collect();
+        let part = part(&host_of, &order, 7);
+        let blocks = part.sends.iter().map(|send| send.blocks.len());
+        assert!(blocks.sum::<usize>() <= 3 * host_of.len());
+        let messages = part.sends.iter().filter(|send| send.phase == 1).count();
+        assert_eq!(messages, 1024 / 16);
     }
 
     proptest! {

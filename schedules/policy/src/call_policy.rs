@@ -404,7 +404,7 @@ impl PolicyGrounds {
         let mut ways: Vec<Way> = Vec::new();
         for way in asked.iter().copied().chain(instead) {
             let way = way.with_carrier(DataCarrier::Mpi);
-            if !ways.contains(&way) {
+            if self.hosts.can_go(way) && !ways.contains(&way) {
                 ways.push(way);
             }
         }

@@ -13,7 +13,7 @@ use crate::octets::{self, octets_of};
 use crate::reduce_op;
 use policy::decision_table::Collective;
 use policy::forced::{ForcedWays, ReductionOrder};
-use policy::ways::{LEAST_RELAYED, MessageForm};
+use policy::ways::{LEAST_RELAYED, MOST_RANKS_BY_PAIRS, MessageForm};
 use runtime::settings::RuntimeSettings;
 use runtime::tcp::keeper::KeptMesh;
 use runtime::tcp::relay::{RelayMemory, chunk_room};
@@ -34,8 +34,8 @@ pub(crate) fn is_too_small(call: &CollectiveCall) -> bool {
         .iter()
         .any(|way| way.form() == MessageForm::Relayed);
     let least = if call.collective == Collective::ReduceScatterBlock {
-        // There are as many blocks as ranks.
-        LEAST_RELAYED.0 / runtime::process_set_view::MOST_RANKS as u64
+        // There are as many blocks as ranks, and rarely more than so many.
+        LEAST_RELAYED.0 / MOST_RANKS_BY_PAIRS as u64
     } else {
         LEAST_RELAYED.0
     };

@@ -1,6 +1,7 @@
 //! One rank a host, where hosts have several: these alone send reductions and broadcasts over the
 //! network, so that each octet crosses a host's link once in each direction.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 /// The leaders of a process set: the lowest rank of each host. A leader's number is its place among
@@ -18,21 +19,24 @@ impl HostLeaders {
     /// The leaders where rank `r` runs on host `host_of[r]`, along a ring of all ranks; `None` where
     /// each host has one rank.
     pub fn of(ring: &[u32], host_of: &[u32]) -> Option<HostLeaders> {
-        let first = |host: u32| host_of.iter().position(|&other| other == host);
-        let leader: Vec<u32> = host_of
-            .iter()
-            .filter_map(|&host| first(host).map(|rank| rank as u32))
-            .collect();
-        let mut ranks = leader.clone();
-        ranks.sort_unstable();
-        ranks.dedup();
+        let mut of_host = HashMap::new();
+        let mut ranks = Vec::new();
+        let mut number = Vec::with_capacity(host_of.len());
+        for (rank, &host) in (0..).zip(host_of) {
+            number.push(*of_host.entry(host).or_insert_with(|| {
+                ranks.push(rank);
+                ranks.len() as u32 - 1
+            }));
+        }
         if ranks.len() == host_of.len() {
             return None;
         }
-        let number = |rank: u32| ranks.binary_search(&rank).ok().map(|number| number as u32);
+        let leaders = ring
+            .iter()
+            .filter_map(|rank| ranks.binary_search(rank).ok());
         Some(HostLeaders {
-            ring: ring.iter().filter_map(|&rank| number(rank)).collect(),
-            number: leader.into_iter().filter_map(number).collect(),
+            ring: leaders.map(|leader| leader as u32).collect(),
+            number,
             ranks,
         })
     }
@@ -62,17 +66,16 @@ impl HostLeaders {
     /// The places of each host's blocks, by its leader's number, if all ranks' blocks of so many octets lie
     /// in that order.
     pub fn parts(&self, block: usize) -> Vec<Range<usize>> {
-        let mut parts: Vec<Range<usize>> = Vec::with_capacity(self.ranks.len());
-        for leader in 0..self.ranks.len() as u32 {
-            let ranks = self
-                .number
-                .iter()
-                .filter(|&&number| number == leader)
-                .count();
-            let begin = parts.last().map_or(0, |part| part.end);
-            parts.push(begin..begin + ranks * block);
+        let mut lengths = vec![0; self.ranks.len()];
+        for &leader in &self.number {
+            lengths[leader as usize] += block;
         }
-        parts
+        let parts = lengths.into_iter().scan(0, |end, length| {
+            let begin = *end;
+            *end += length;
+            Some(begin..*end)
+        });
+        parts.collect()
     }
 
     /// True if this rank leads.

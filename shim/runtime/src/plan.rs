@@ -110,7 +110,12 @@ impl FollowedEpoch {
             .saturating_mul(ranks)
             .saturating_mul(grounds.schedules());
         let by_ways = PLANNED_WAY * u32::from(self.view.staged.is_some());
-        (PLANNED_PAIR + by_ways) * pairs + CONNECTION * ranks
+        let peers = if grounds.hosts.have_many_ranks {
+            self.view.hosts.hosts()
+        } else {
+            ranks
+        };
+        (PLANNED_PAIR + by_ways) * pairs + CONNECTION * peers
     }
 
     /// Plans the ways of a policy for `rank`, and gives a line about the epoch and the plan.

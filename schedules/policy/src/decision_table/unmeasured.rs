@@ -8,7 +8,7 @@
 //! ([`CallWay::pays`](crate::ways::CallWay::pays)).
 use super::{Collective, DecisionEntry, DecisionGrounds, DecisionTable};
 use crate::call_time::AlltoallTime;
-use crate::ways::{WAYS, Way};
+use crate::ways::{HostTraits, WAYS, Way};
 use inventory::tree::NodeNumber;
 use inventory::{Bytes, MpiRoutines, Tree};
 use schedules::bound::{self, BottleneckLoad};
@@ -57,6 +57,11 @@ impl<'a> UnmeasuredSet<'a> {
             library,
             goes_in_runs: OnceCell::new(),
         }
+    }
+
+    /// What its hosts have.
+    pub(crate) fn traits(&self) -> HostTraits {
+        HostTraits::of(self.hosts, self.host_of)
     }
 
     /// True if some host has several ranks.
@@ -123,7 +128,7 @@ impl DecisionTable {
             let timed = set.shares_hosts() && collective == Collective::Alltoall;
             let ways = if timed {
                 let time = AlltoallTime::of(hosts, host_of, delay, library);
-                time.map_or_else(Vec::new, |time| fastest_ways(&time))
+                time.map_or_else(Vec::new, |time| fastest_ways(&time, set.traits()))
             } else {
                 let ways = paying_ways(&set, collective);
                 let rows = WAYS.iter();
@@ -165,11 +170,11 @@ impl DecisionTable {
 
 /// The ways of an all-to-all by their times, each with the smallest block from which on it is the
 /// fastest, to an eighth.
-fn fastest_ways(time: &AlltoallTime) -> Vec<(Bytes, Way)> {
+fn fastest_ways(time: &AlltoallTime, hosts: HostTraits) -> Vec<(Bytes, Way)> {
     let sizes = (3..27).flat_map(|power| (8..16).map(move |eighths| eighths << power >> 3));
     let mut ways: Vec<(Bytes, Way)> = Vec::new();
     for block in sizes.map(Bytes) {
-        let way = time.fastest(block, |_| true);
+        let way = time.fastest(block, |way| hosts.can_go(way));
         if ways.last().map_or(Way::Native, |(_, last)| *last) != way {
             ways.push((block, way));
         }
@@ -179,8 +184,11 @@ fn fastest_ways(time: &AlltoallTime) -> Vec<(Bytes, Way)> {
 
 /// The ways by the sizes with which they pay ; where several do, the last row.
 fn paying_ways(set: &UnmeasuredSet<'_>, collective: Collective) -> Vec<(Bytes, Way)> {
+    let hosts = set.traits();
     let rows = WAYS.iter().filter_map(|row| row.pays(set, collective));
-    let paying: Vec<(Range<Bytes>, Way)> = rows.filter(|(sizes, _)| !sizes.is_empty()).collect();
+    let paying: Vec<(Range<Bytes>, Way)> = rows
+        .filter(|(sizes, way)| !sizes.is_empty() && hosts.can_go(*way))
+        .collect();
     let mut bounds: Vec<Bytes> = paying
         .iter()
         .flat_map(|(sizes, _)| [sizes.start, sizes.end])

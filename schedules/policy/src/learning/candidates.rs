@@ -77,7 +77,7 @@ pub fn candidates(
     let timed = by_time(grounds, collective, (alike, first), block);
     let others = timed.unwrap_or_else(|| by_size(grounds, collective, (alike, first), block));
     for (way, expected) in others {
-        if way != first && way.serves(collective) {
+        if way != first && way.serves(collective) && grounds.hosts.can_go(way) {
             all.push(CandidateWay {
                 way,
                 expected,
@@ -167,7 +167,7 @@ fn first_way(
     alike: Collective,
     block: Bytes,
 ) -> Way {
-    let serving = |way: Way| way.serves(collective);
+    let serving = |way: Way| way.serves(collective) && grounds.hosts.can_go(way);
     let way = |block| {
         let way = grounds.table.choose(alike, block);
         if serving(way) {

@@ -10,6 +10,7 @@ use schedules::synchronization::scheme::SyncScheme;
 
 const BLOCK: u64 = 4096;
 const ONE_RANK_A_HOST: HostTraits = HostTraits {
+    have_many_ranks: false,
     have_several_ranks: false,
     have_slow_trunks: false,
 };

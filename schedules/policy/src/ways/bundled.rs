@@ -6,9 +6,8 @@ use crate::call_time::{
 use crate::decision_table::Collective;
 use inventory::tree::Tree;
 use inventory::{Bytes, TopologyFile};
-use schedules::synchronization::SyncKind;
+use schedules::bundled;
 use schedules::verify::ScheduleViolation;
-use schedules::{alltoall, bundled};
 
 pub(super) struct HostBundles;
 
@@ -36,14 +35,18 @@ impl CallWay for HostBundles {
         }
     }
 
+    fn is_by_hosts(&self) -> bool {
+        true
+    }
+
     fn plan(&self, _: Way, set: &PlanningSet<'_>) -> Result<PlannedPart, ScheduleViolation> {
-        let phases = alltoall::plan(set.hosts, SyncKind::None).phases;
-        let part = bundled::part(set.host_of, &phases, set.rank);
+        let order = set.hosts_along_ring();
+        let part = bundled::part(set.host_of, &order, set.rank);
         let planned = PlannedPart {
             together: bundled::most_blocks(set.host_of),
             ..PlannedPart::of(vec![part])
         };
-        Ok(planned.with_digest(phases))
+        Ok(planned.with_digest(order))
     }
 
     fn nanoseconds(&self, time: &AlltoallTime, _: Way, block: Bytes) -> Option<u64> {

@@ -104,6 +104,12 @@ pub trait CallWay: Sync {
     /// The form of its messages.
     fn form(&self) -> MessageForm;
 
+    /// True if its plan and its connections grow with the ranks and the pairs of hosts, and not with the pairs of
+    /// ranks: it serves process sets of more than [`MOST_RANKS_BY_PAIRS`], too.
+    fn is_by_hosts(&self) -> bool {
+        false
+    }
+
     /// A rank's part of its schedule for a process set, verified; without one where it has nothing to do.
     ///
     /// # Errors
@@ -181,9 +187,15 @@ pub trait CallWay: Sync {
     }
 }
 
-/// What hosts have that makes ways worth a try.
+/// A plan with a message for each pair of ranks takes every rank 0.1 s and 30 MB at so many ranks, and more
+/// of them need too many connections.
+pub const MOST_RANKS_BY_PAIRS: usize = 1024;
+
+/// What a process set and its hosts have that makes ways possible, or worth a try.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct HostTraits {
+    /// True if only ways by hosts can be gone: there are more than [`MOST_RANKS_BY_PAIRS`] ranks.
+    pub have_many_ranks: bool,
     /// True if some host has several ranks.
     pub have_several_ranks: bool,
     /// True if several rings gain: trunks are slow, and each host has one rank.
@@ -195,9 +207,15 @@ impl HostTraits {
     pub fn of(hosts: &Tree, host_of: &[NodeNumber]) -> HostTraits {
         let number = hosts.hosts() as usize;
         HostTraits {
+            have_many_ranks: host_of.len() > MOST_RANKS_BY_PAIRS,
             have_several_ranks: number < host_of.len(),
             have_slow_trunks: number == host_of.len() && allgather::rings::gain(hosts).is_some(),
         }
+    }
+
+    /// True if so many ranks can go a way.
+    pub fn can_go(self, way: Way) -> bool {
+        !self.have_many_ranks || way.row().is_by_hosts()
     }
 }
 

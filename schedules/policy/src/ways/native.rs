@@ -31,6 +31,10 @@ impl CallWay for LibrarysOwn {
         MessageForm::Library
     }
 
+    fn is_by_hosts(&self) -> bool {
+        true
+    }
+
     fn plan(&self, _: Way, _: &PlanningSet<'_>) -> Result<PlannedPart, ScheduleViolation> {
         Ok(PlannedPart::of(Vec::new()))
     }

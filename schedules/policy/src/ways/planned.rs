@@ -5,6 +5,7 @@ use schedules::allgather::{self, AllgatherSchedule};
 use schedules::transfers::TransferSchedule;
 use schedules::transfers::part::{self, RankPart};
 use schedules::verify::{self, ScheduleViolation};
+use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// A process set for one of whose ranks ways are planned.
@@ -50,6 +51,15 @@ impl<'a> PlanningSet<'a> {
     /// The ring of all ranks.
     pub fn ring(&self) -> &AllgatherSchedule {
         &self.ring
+    }
+
+    /// The hosts in the order in which the ring comes to them.
+    pub(super) fn hosts_along_ring(&self) -> Vec<NodeNumber> {
+        let ranks = self.ring.ring.iter();
+        let mut hosts: Vec<NodeNumber> = ranks.map(|&rank| self.host_of[rank as usize]).collect();
+        let mut known = HashSet::new();
+        hosts.retain(|&host| known.insert(host));
+        hosts
     }
 
     /// The rank's part of a schedule that no barrier divides.

@@ -41,6 +41,10 @@ impl CallWay for AlongRing {
         MessageForm::Relayed
     }
 
+    fn is_by_hosts(&self) -> bool {
+        true
+    }
+
     /// The ring is all that it needs.
     fn plan(&self, _: Way, set: &PlanningSet<'_>) -> Result<PlannedPart, ScheduleViolation> {
         Ok(PlannedPart::of(Vec::new()).with_digest(&set.ring().ring))
@@ -53,8 +57,13 @@ impl CallWay for AlongRing {
             CollectiveTraffic::Gather => {
                 let is_even = collective == Collective::Allgather;
                 let sizes = is_even.then(|| sizes_of_leaders(set)).flatten()?;
-                // Up to where one ring of all ranks pays.
+                // Up to where one ring of all ranks pays, if they are not too many for that.
                 let end = sizes.end.max(ring::smallest(set)?);
+                let end = if set.traits().have_many_ranks {
+                    ANY_SIZE
+                } else {
+                    end
+                };
                 return Some((sizes.start..end, Way::Relay));
             }
             CollectiveTraffic::Combine | CollectiveTraffic::Spread => {

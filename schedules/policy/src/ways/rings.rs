@@ -44,7 +44,7 @@ impl CallWay for SeveralRings {
 
     fn pays(&self, set: &UnmeasuredSet<'_>, collective: Collective) -> Option<(Range<Bytes>, Way)> {
         let is_gathered = collective.traffic() == CollectiveTraffic::Gather;
-        let gains = is_gathered && HostTraits::of(set.hosts, set.host_of).have_slow_trunks;
+        let gains = is_gathered && set.traits().have_slow_trunks;
         let one = gains.then(|| ring::smallest(set)).flatten()?;
         let (least, lasting) = IN_RINGS;
         let rate = set.allgather()?.rate;

@@ -300,7 +300,7 @@ fn what_cannot_be_planned_says_why() {
     assert!(
         problem(&vec!["w"; MOST_RANKS + 1])
             .to_string()
-            .contains("1025 ranks")
+            .contains("16385 ranks")
     );
 }
 
@@ -485,4 +485,33 @@ fn through_a_fabric_that_answers_each_message_has_a_way() {
     let follow = plan(silent, 0).unwrap().follow;
     assert!(follow.chosen_ways().is_none());
     assert_eq!(follow.parts_by_ways(way), None);
+}
+
+/// Sixteen ranks on each of 1,024 hosts: too many for a message between each two.
+#[test]
+fn more_ranks_go_by_hosts() {
+    let hosts: Vec<String> = (0..1024).map(|host| format!("n{host}")).collect();
+    let place = |(number, host): (usize, &String)| {
+        let (leaf, a, b) = (number / 32, number / 256, number % 256);
+        format!("{host}: {{switch: leaf{leaf}, rate: 10G, address: 10.0.{a}.{b}}}")
+    };
+    let places: Vec<String> = hosts.iter().enumerate().map(place).collect();
+    let trunks = (0..32).map(|leaf| format!("{{a: core, b: leaf{leaf}, rate: 100G}}"));
+    let trunks: Vec<String> = trunks.collect();
+    let text = format!(
+        "switches: [core, 'leaf[0-31]']\nhosts: {{{}}}\nlinks: [{}]",
+        places.join(", "),
+        trunks.join(", ")
+    );
+    let ranks: Vec<&str> = (0..MOST_RANKS).map(|r| hosts[r / 16].as_str()).collect();
+    let force = ForcedWays::parse("bundled,aapc,relay,tcp").unwrap();
+    let unplanned = unplanned(lean_of(&text), force, &ranks).unwrap();
+    let set = unplanned.plan(17).unwrap();
+    assert!(set.policy.parts(over_tcp("aapc")).is_empty());
+    let [part] = set.policy.parts(Way::Bundled) else {
+        panic!("{}", set.summary);
+    };
+    // Fifteen ranks of its host, before and after; 64 hosts.
+    assert_eq!((part.sends.len(), part.receives.len()), (94, 94));
+    assert_eq!(set.follow.leaders().unwrap().ranks().len(), 1024);
 }
