@@ -231,6 +231,7 @@ fn asked(
     let mut file = chosen.to_file();
     locate(&mut file, &chosen, &views);
     inventory.apply_stated_hosts(&mut file);
+    file.queue = inventory.queue(file.inner());
     place_addresses(&mut file, &chosen);
     Ok(DiscoveredNetwork {
         descriptions: descriptions(&views, &topology),

@@ -147,6 +147,7 @@ pub async fn search(
         let switch = InventorySwitch {
             address,
             snmp: name.clone(),
+            queue: None,
         };
         let client = SnmpClient::new(&switch, &access, &timing, port.clone());
         // A type without the client's own futures in it: the compiler gives up on such nesting.

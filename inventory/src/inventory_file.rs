@@ -4,7 +4,7 @@
 //! switches:
 //!   s0: {address: 10.78.1.1}                      # port 161 unless stated
 //!   s1: {address: "10.78.1.2:1161", snmp: secure} # another credential than "default"
-//!   leaf[01-20]: {}                               # names that the DNS knows
+//!   leaf[01-20]: {queue: 512k}                    # names that the DNS knows; what a port holds
 //! snmp:
 //!   default: {version: 2c, community: public}
 //!   secure:
@@ -45,7 +45,7 @@ use crate::networks::StatedNetwork;
 use crate::secret::SecretLocation;
 use crate::topology::LinkState;
 use crate::topology_file::{InputFileError, TopologyFile};
-use crate::{BitsPerSec, Mac, ranged_keys, unique_keys, units, yaml};
+use crate::{BitsPerSec, Bytes, Mac, ranged_keys, unique_keys, units, yaml};
 use contradiction::InventoryContradiction;
 use credential::CredentialFields;
 use indexmap::IndexMap;
@@ -128,6 +128,12 @@ pub struct InventorySwitch {
     pub address: SwitchAddress,
     /// The name of its credential.
     pub snmp: String,
+    /// What each of its ports holds at least, if that is stated.
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        with = "units::size::optional"
+    )]
+    pub queue: Option<Bytes>,
 }
 
 /// The facts about a host. A host that speaks LLDP under its name needs none.
@@ -217,6 +223,16 @@ impl Inventory {
             line: c.line(text),
             problem: c.problem,
         })
+    }
+
+    /// What each port of these switches holds at least; `None` where that is not stated of each.
+    pub fn queue<'s>(&self, switches: impl Iterator<Item = &'s str>) -> Option<Bytes> {
+        let mut least = None;
+        for name in switches {
+            let queue = self.switches.get(name)?.queue?;
+            least = Some(least.map_or(queue, |least: Bytes| least.min(queue)));
+        }
+        least
     }
 
     /// The credential of a switch of this inventory.

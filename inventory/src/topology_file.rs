@@ -11,7 +11,7 @@ use crate::networks::UnknownNetwork;
 use crate::stages::{StageCable, StagedNetwork};
 use crate::topology::LinkState;
 use crate::tree::{Tree, TreeError};
-use crate::{BitsPerSec, yaml};
+use crate::{BitsPerSec, Bytes, yaml};
 use indexmap::IndexMap;
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
@@ -28,6 +28,8 @@ pub struct TopologyFile {
     pub name: Option<String>,
     /// The prefix of its addresses, where it is stated.
     pub prefix: Option<IpNet>,
+    /// What a port of each of its switches holds at least, where that is stated.
+    pub queue: Option<Bytes>,
     /// Switch names. In the lab the first one becomes the STP root bridge.
     pub switches: Vec<String>,
     /// Router names. Routers divide the network into parts with a spanning tree each. Usually there
@@ -216,6 +218,7 @@ impl TopologyFile {
         TopologyFile {
             name: self.name.clone(),
             prefix: self.prefix,
+            queue: self.queue,
             switches: self.switches.clone(),
             routers: self.routers.clone(),
             hosts: self.hosts.clone(),
@@ -269,7 +272,7 @@ impl TopologyFile {
     }
 
     /// Switches and routers, the inner nodes of the network.
-    fn inner(&self) -> impl Iterator<Item = &str> {
+    pub fn inner(&self) -> impl Iterator<Item = &str> {
         self.switches
             .iter()
             .chain(&self.routers)
@@ -283,7 +286,7 @@ impl TopologyFile {
     /// # Errors
     /// See [`TreeError`].
     pub fn tree(&self) -> Result<Tree, TreeError> {
-        self.staged().tree()
+        Ok(self.staged().tree()?.with_queue(self.queue))
     }
 
     /// Its hosts, switches and the links that carry frames.

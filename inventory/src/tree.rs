@@ -5,8 +5,9 @@
 //! `2v` from node `v` up to its parent, `2v + 1` down from the parent to `v`. All planners and
 //! verifiers work on these numbers.
 pub mod parallel_cables;
+pub mod port_queue;
 
-use crate::BitsPerSec;
+use crate::{BitsPerSec, Bytes};
 use parallel_cables::TreeMembers;
 use std::collections::HashMap;
 
@@ -30,6 +31,7 @@ pub struct Tree {
     order: Vec<u32>,
     root: u32,
     members: TreeMembers,
+    queue: Bytes,
 }
 
 /// The reason that a set of cables is not a tree.
@@ -148,6 +150,7 @@ impl Tree {
             root,
             names,
             members: TreeMembers::default(),
+            queue: port_queue::UNSTATED,
         };
         tree.depth[root as usize] = 0;
         let mut stack = vec![root];
@@ -311,7 +314,8 @@ impl Tree {
     pub fn hang_from(&self, root: NodeNumber) -> Tree {
         let near = self.neighbours();
         match Tree::grow(self.names.clone(), self.ranks.clone(), &near, root) {
-            Ok(tree) => tree.with_members(&self.members_named(|v| self.name(v))),
+            Ok(tree) => (tree.with_queue(Some(self.queue)))
+                .with_members(&self.members_named(|v| self.name(v))),
             Err(_) => unreachable!("a tree stays a tree under another root"),
         }
     }
@@ -322,12 +326,8 @@ impl Tree {
     /// # Errors
     /// [`TreeError::NoHost`], [`TreeError::Unknown`], [`TreeError::Twice`].
     pub fn restrict<S: AsRef<str>>(&self, hosts: &[S]) -> Result<Tree, TreeError> {
-        let number: HashMap<&str, NodeNumber> = self
-            .host_names()
-            .iter()
-            .enumerate()
-            .map(|(i, n)| (n.as_str(), i as NodeNumber))
-            .collect();
+        let names = self.host_names().iter().map(String::as_str);
+        let number: HashMap<&str, NodeNumber> = names.zip(0..).collect();
         let mut seen = vec![false; self.hosts as usize];
         let mut keep = Vec::with_capacity(hosts.len());
         for name in hosts {
@@ -409,7 +409,8 @@ impl Tree {
         }
         let named: Vec<(&str, u32)> = ranks.iter().map(|(name, _)| (name.as_str(), 1)).collect();
         let members = tree.members_named(name);
-        Ok(Tree::new(&named, &switches, &cables)?.with_members(&members))
+        let tree = Tree::new(&named, &switches, &cables)?;
+        Ok(tree.with_members(&members).with_queue(Some(self.queue)))
     }
 
     /// [`Tree::restrict`] by number; `hosts` holds each host once.
@@ -450,6 +451,7 @@ impl Tree {
             .collect();
         Tree {
             members: self.members.kept(&old, top),
+            queue: self.queue,
             names: old.iter().map(name).collect(),
             hosts: total,
             ranks: hosts.iter().map(|&h| self.ranks[h as usize]).collect(),

@@ -385,3 +385,60 @@ mod tests {
         }
     }
 }
+
+/// Sizes as text with a unit, `64k`, `12M`, or as a number of bytes: for `#[serde(with = "units::size")]`.
+pub mod size {
+    use super::Bytes;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    #[derive(Deserialize)]
+    #[serde(untagged, expecting = "expected a size like 64k or 12M")]
+    enum WrittenSize {
+        Number(u64),
+        Text(String),
+    }
+
+    impl WrittenSize {
+        fn bytes<E: Error>(self) -> Result<Bytes, E> {
+            let text = match self {
+                WrittenSize::Number(number) => number.to_string(),
+                WrittenSize::Text(text) => text,
+            };
+            text.parse().map_err(E::custom)
+        }
+    }
+
+    /// # Errors
+    /// Those of the format.
+    pub fn serialize<S: Serializer>(size: &Bytes, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(size)
+    }
+
+    /// # Errors
+    /// Something that is no size.
+    pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Bytes, D::Error> {
+        WrittenSize::deserialize(d)?.bytes()
+    }
+
+    /// The same where there may be none.
+    pub mod optional {
+        use super::{Bytes, WrittenSize};
+        use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+        /// # Errors
+        /// Those of the format.
+        pub fn serialize<S: Serializer>(
+            size: &Option<Bytes>,
+            serializer: S,
+        ) -> Result<S::Ok, S::Error> {
+            size.map(|size| size.to_string()).serialize(serializer)
+        }
+
+        /// # Errors
+        /// Something that is no size.
+        pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Option<Bytes>, D::Error> {
+            let size = Option::<WrittenSize>::deserialize(d)?;
+            size.map(WrittenSize::bytes).transpose()
+        }
+    }
+}

@@ -16,10 +16,10 @@ use std::str::FromStr;
 /// grows with the third power of the hosts.
 pub const MINIMAL_HOSTS: u32 = 1024;
 
-/// The credit of the schedules that [`plan`] makes for this tree, where ports queue so many octets.
-pub fn lane_credit(tree: &Tree, queue: Bytes) -> LaneCredit {
+/// The credit of the schedules that [`plan`] makes for this tree.
+pub fn lane_credit(tree: &Tree) -> LaneCredit {
     let capacities = AlltoallAlgorithm::faster_for(tree).capacities(tree);
-    LaneCredit::of(tree, &capacities, queue)
+    LaneCredit::of(tree, &capacities)
 }
 
 /// Plans the all-to-all among the tree's hosts: phases by the algorithm that fits, in runs
@@ -226,12 +226,12 @@ impl AlltoallSchedule {
         }
     }
 
-    /// The octets of a message that are still to come when its receiver gives tokens, where ports queue so
-    /// many; `None` if tokens are not by credit.
-    pub fn lead(&self, tree: &Tree, queue: Bytes) -> Option<Bytes> {
+    /// The octets of a message that are still to come when its receiver gives tokens; `None` if tokens are
+    /// not by credit.
+    pub fn lead(&self, tree: &Tree) -> Option<Bytes> {
         let is_by_credit = self.scheme.mechanism() == SyncMechanism::Credit;
         let capacities = is_by_credit.then(|| self.algorithm.capacities(tree))?;
-        Some(LaneCredit::of(tree, &capacities, queue).0)
+        Some(LaneCredit::of(tree, &capacities).0)
     }
 
     /// Number of messages.

@@ -5,14 +5,16 @@
 //! blocks do not last. TCP's acknowledgements come anyway, and tell each sender what has arrived.
 //! Input: the tree of the hosts, and the ranks on each. Guarantee: while each rank has at most
 //! [`OctetWindow::octets`] under way and blocks are no longer than [`OctetWindow::largest_block`],
-//! no switch port has more than [`PORT_QUEUE`] to send, in whatever order and at whatever pace ranks
+//! no switch port has more than [`port_queue`] to send, in whatever order and at whatever pace ranks
 //! send ([`crate::verify::window`]). Cost: O(nodes). Deviations: none.
 use inventory::Bytes;
 use inventory::tree::{EdgeNumber, NodeNumber, Tree};
 
-/// The octets of blocks that the queue of a switch port is counted on to hold: 128 kB, less the
-/// headers of frames. Switches with fewer for each port are old or small ones.
-pub const PORT_QUEUE: Bytes = Bytes(120 << 10);
+/// The octets of blocks that the queue of each switch port is counted on to hold: what the tree says of
+/// it, less a sixteenth for the headers of frames.
+pub fn port_queue(tree: &Tree) -> Bytes {
+    Bytes(tree.queue().0 - tree.queue().0 / 16)
+}
 
 /// The octets of a rank that may be sent and not acknowledged. A single block may always be, however
 /// long it is.
@@ -32,7 +34,8 @@ impl OctetWindow {
     pub fn of(hosts: &Tree, host_of: &[NodeNumber]) -> OctetWindow {
         let below = ranks_below(hosts, host_of);
         let all = below[hosts.root() as usize];
-        let (mut octets, mut block) = (PORT_QUEUE.0, PORT_QUEUE.0);
+        let Bytes(queue) = port_queue(hosts);
+        let (mut octets, mut block) = (queue, queue);
         for edge in switch_ports(hosts) {
             let at = edge / 2;
             let own = below[at as usize];
@@ -44,7 +47,7 @@ impl OctetWindow {
             if senders == 0 || receivers == 0 {
                 continue;
             }
-            let share = PORT_QUEUE.0 / senders;
+            let share = queue / senders;
             block = block.min(share);
             if receivers > 1 {
                 octets = octets.min(share);
@@ -102,7 +105,7 @@ mod tests {
             } = OctetWindow::of(&tree, &host_of(&vec![ranks; tree.hosts() as usize]));
             (octets.0, largest_block.0)
         };
-        let queue = PORT_QUEUE.0;
+        let queue = 120 << 10;
         assert_eq!(window(&[24], 1), (queue, queue / 23));
         assert_eq!(window(&[4, 4, 4, 4], 1), (queue / 12, queue / 15));
         assert_eq!(window(&[2, 2], 4), (queue / 12, queue / 12));

@@ -183,6 +183,7 @@ fn file(
             });
     }
     drop_strangers(&mut file, inventory);
+    file.queue = inventory.queue(file.inner());
     file
 }
 

@@ -44,7 +44,7 @@ struct Args {
     /// alltoall or allgather
     #[arg(long, default_value = "alltoall")]
     collective: String,
-    /// default, credit (as many messages ahead as the queues hold), a way of heddle's such as "aapc tcp",
+    /// default, credit (as many messages ahead as heddle thinks that queues hold), a way of heddle's such as "aapc tcp",
     /// linear, pairwise or throttled:K; several, divided by commas, come beside each other. Where flows
     /// spread over links side by side, connections are opened so that each message takes the link that is
     /// planned; "credit by hash" and the like leave it to the hash
@@ -53,6 +53,9 @@ struct Args {
     /// Octets that a port of a switch queues
     #[arg(long, value_name = "OCTETS", default_value_t = 131_072)]
     queue: u32,
+    /// heddle knows that, as if the inventory stated it; of shared octets it counts on a quarter
+    #[arg(long)]
+    stated: bool,
     /// Octets that all ports of a switch queue together, instead
     #[arg(long, value_name = "OCTETS")]
     shared_buffer: Option<u32>,
@@ -158,6 +161,11 @@ fn run(args: &Args) -> anyhow::Result<bool> {
     let name = args.topology.display().to_string();
     let text = std::fs::read_to_string(&args.topology).with_context(|| name.clone())?;
     let (file, tree) = TopologyFile::parse_tree(&name, &text)?;
+    let tree = if args.stated {
+        tree.with_queue(Some(port_queue(args)))
+    } else {
+        tree
+    };
     let network = WireNetwork {
         fabric: SimulatedFabric::of(&file)?,
         merged: tree.clone().with_members(&[]),
@@ -182,7 +190,7 @@ fn run(args: &Args) -> anyhow::Result<bool> {
     for &size in &args.size {
         for way in &args.way {
             let way =
-                SimulatedWay::named(way, tree, collective, Bytes(size.into()), port_queue(args))?;
+                SimulatedWay::named(way, tree, collective, Bytes(size.into()))?;
             let (run, stuck) = simulate(args, &network, collective, size, way)?;
             for line in stuck.iter().take(8) {
                 eprintln!("wire: {way}, {size} octets: not over: {line}");
@@ -255,7 +263,7 @@ fn planned(
         SimulatedWay::ByHash(way) => (way, &network.merged),
         SimulatedWay::Library(_) => return Ok((Vec::new(), network.fabric.any_ports(args.seed))),
     };
-    let planned = ways::planned(tree, own, collective, port_queue(args))?;
+    let planned = ways::planned(tree, own, collective)?;
     let ports = match &planned.alltoall {
         Some(plan) if !plan.paths.is_empty() => network.fabric.ports_of(tree, plan, args.seed)?,
         _ => network.fabric.any_ports(args.seed),

@@ -46,11 +46,10 @@ impl SimulatedWay {
         tree: &Tree,
         collective: Collective,
         size: Bytes,
-        queue: Bytes,
     ) -> anyhow::Result<SimulatedWay> {
         if let Some(own) = name.strip_suffix(BY_HASH) {
             let merged = tree.clone().with_members(&[]);
-            let way = SimulatedWay::named(own.trim_end(), &merged, collective, size, queue)?;
+            let way = SimulatedWay::named(own.trim_end(), &merged, collective, size)?;
             return Ok(match way {
                 SimulatedWay::Own(way) => SimulatedWay::ByHash(way),
                 other => other,
@@ -61,7 +60,7 @@ impl SimulatedWay {
         }
         let way = if name == "credit" {
             Way::Aapc {
-                sync: alltoall::lane_credit(tree, queue).scheme(size),
+                sync: alltoall::lane_credit(tree).scheme(size),
                 over: DataCarrier::Tcp,
             }
         } else if name == "default" {
@@ -94,7 +93,6 @@ pub(crate) fn planned(
     tree: &Tree,
     way: Way,
     collective: Collective,
-    queue: Bytes,
 ) -> anyhow::Result<WireParts> {
     ensure!(
         way.serves(collective),
@@ -111,7 +109,7 @@ pub(crate) fn planned(
                 schedule.meetings().is_empty(),
                 "way \"{way}\": the core knows no barriers; take tokens"
             );
-            lead = plan.lead(tree, queue);
+            lead = plan.lead(tree);
             alltoall = Some(plan);
             (schedule, window(tree, sync)?)
         }

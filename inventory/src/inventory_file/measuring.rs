@@ -1,8 +1,7 @@
 //! The operator's leave to measure flows between hosts: when, how much, and whether unasked.
 use crate::{Bytes, Millis, units};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::str::FromStr;
 use std::time::Duration;
 
 /// The times and the cost of measurements of flows between hosts. Without these settings nothing is measured.
@@ -19,7 +18,7 @@ pub struct MeasuringSettings {
     /// The part of the time in which flows may run. 10 %.
     pub share: TimeShare,
     /// The bytes that all measurements of 24 hours may move. 1 GiB.
-    #[serde(with = "size")]
+    #[serde(with = "units::size")]
     pub budget: Bytes,
     /// The longest time of one measurement. 10 minutes.
     #[serde(with = "units::duration")]
@@ -143,19 +142,6 @@ impl fmt::Display for DailySpan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [from, to] = [self.from, self.to].map(|m| format!("{:02}:{:02}", m / 60, m % 60));
         write!(f, "{from}-{to}")
-    }
-}
-
-/// A size as text.
-mod size {
-    use super::{Bytes, Deserialize, Deserializer, FromStr, Serializer};
-
-    pub(super) fn serialize<S: Serializer>(size: &Bytes, s: S) -> Result<S::Ok, S::Error> {
-        s.collect_str(size)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Bytes, D::Error> {
-        Bytes::from_str(&String::deserialize(d)?).map_err(serde::de::Error::custom)
     }
 }
 

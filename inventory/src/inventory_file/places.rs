@@ -1,9 +1,9 @@
 //! The places of switches and hosts as they are written: an address, a range of addresses, or a
 //! name that the DNS knows.
 use super::{InventoryHost, InventorySwitch, default_credential};
-use crate::Mac;
 use crate::name_ranges;
 use crate::ranged_keys::{RangedEntry, one_each};
+use crate::{Bytes, Mac, units};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
@@ -159,6 +159,8 @@ pub struct SwitchFields {
     address: Option<WrittenPlaces<SwitchAddress>>,
     #[serde(default = "default_credential")]
     snmp: String,
+    #[serde(default, with = "units::size::optional")]
+    queue: Option<Bytes>,
 }
 
 impl RangedEntry for InventorySwitch {
@@ -168,10 +170,15 @@ impl RangedEntry for InventorySwitch {
         written: Option<SwitchFields>,
         names: &[String],
     ) -> Result<Vec<InventorySwitch>, String> {
-        let (places, snmp) = match written {
-            Some(SwitchFields { address, snmp }) => (address, snmp),
-            None => (None, default_credential()),
-        };
+        let SwitchFields {
+            address: places,
+            snmp,
+            queue,
+        } = written.unwrap_or_else(|| SwitchFields {
+            address: None,
+            snmp: default_credential(),
+            queue: None,
+        });
         let places = match places {
             Some(WrittenPlaces(places)) => one_each("addresses", places, names)?,
             None => names.iter().map(|n| SwitchAddress::of_name(n)).collect(),
@@ -179,6 +186,7 @@ impl RangedEntry for InventorySwitch {
         let switch = |address| InventorySwitch {
             address,
             snmp: snmp.clone(),
+            queue,
         };
         Ok(places.into_iter().map(switch).collect())
     }

@@ -417,3 +417,18 @@ fn secrets_come_from_elsewhere() {
         "credential \"default\": file /c: not set"
     );
 }
+
+#[test]
+fn a_network_holds_what_the_least_of_its_ports_does_if_each_is_stated() {
+    let i = Inventory::parse(
+        "i.yaml",
+        "switches: {'leaf[1-2]': {queue: 512k}, spine: {queue: 12M}, s: {}}\nsnmp: {default: {version: 2c, community: c}}",
+    );
+    let queue = |switches: &[&str]| i.as_ref().unwrap().queue(switches.iter().copied());
+    assert_eq!(queue(&["leaf1", "spine"]), Some(Bytes(512 << 10)));
+    assert_eq!(queue(&["spine"]), Some(Bytes(12 << 20)));
+    assert_eq!(
+        [queue(&["leaf2", "s"]), queue(&["leaf2", "unknown"])],
+        [None; 2]
+    );
+}

@@ -28,6 +28,7 @@ impl WrittenTopology {
                 links: self.links.iter().map(|link| link.cable()).collect(),
                 pairs: self.pairs.clone(),
                 clusters: self.clusters.clone(),
+                queue: self.queue,
                 hosts,
                 ..TopologyFile::default()
             });
@@ -37,6 +38,7 @@ impl WrittenTopology {
             .map(|((name, network), hosts)| TopologyFile {
                 name: Some(name.clone()),
                 prefix: network.prefix,
+                queue: network.queue.or(self.queue),
                 ..self.part(name, hosts)
             })
             .collect();
@@ -268,6 +270,7 @@ impl WrittenHost {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Bytes;
 
     const TWO: &str = "\
 switches: [d1, d2, m1]
@@ -447,6 +450,38 @@ pairs: {leaf1: [leaf1a, leaf1b]}
         assert_eq!(parsed(&file.to_yaml()), file);
         let address = "10.0.1.1".parse().unwrap();
         assert!(file.network_of(address).is_some());
+    }
+
+    #[test]
+    fn what_ports_hold_is_read_and_written_for_each_network() {
+        let one =
+            parsed("queue: 512k\nswitches: [s0]\nhosts: {n0: {switch: s0}, n1: {switch: s0}}");
+        assert_eq!(one.queue, Some(Bytes(512 << 10)));
+        assert_eq!(
+            one.tree().unwrap().restrict(&["n1"]).unwrap().queue(),
+            Bytes(512 << 10)
+        );
+        assert_eq!(parsed(&one.to_yaml()), one);
+        let two = "switches: [d, m]\nhosts:\n  n0: {cards: [{switch: d, network: data, rate: 25G}, \
+                   {switch: m, network: other}]}\nnetworks: {data: {queue: 12M}, other: {}}";
+        for (text, other) in [
+            (two.to_owned(), None),
+            (format!("queue: 200000\n{two}"), Some(200_000)),
+        ] {
+            let file = parsed(&text);
+            assert_eq!(file.queue, Some(Bytes(12 << 20)));
+            assert_eq!(file.networks["other"].queue, other.map(Bytes));
+            assert_eq!(parsed(&file.to_yaml()), file);
+        }
+        let error = TopologyFile::parse(
+            "t.yaml",
+            "queue: much\nswitches: [s]\nhosts: {n: {switch: s}}",
+        );
+        let error = error.unwrap_err().to_string();
+        assert!(
+            error.starts_with("t.yaml:1: ") && error.contains("like 64k"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -10,7 +10,7 @@
 use super::{CardSpread, TopologyCable, TopologyFile, TopologyHost, gigabit, one};
 use crate::ranged_keys::{self, RangedEntry};
 use crate::topology::LinkState;
-use crate::{BitsPerSec, unique_keys, units};
+use crate::{BitsPerSec, Bytes, unique_keys, units};
 use indexmap::{IndexMap, IndexSet};
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
@@ -54,6 +54,13 @@ pub(super) struct WrittenTopology {
         deserialize_with = "unique_keys::map"
     )]
     pub(super) networks: IndexMap<String, WrittenNetwork>,
+    /// Of each network that states none.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "units::size::optional"
+    )]
+    pub(super) queue: Option<Bytes>,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -61,6 +68,12 @@ pub(super) struct WrittenTopology {
 pub(super) struct WrittenNetwork {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) prefix: Option<IpNet>,
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "units::size::optional"
+    )]
+    pub(super) queue: Option<Bytes>,
 }
 
 /// A host with its only card, or with several.
@@ -256,6 +269,7 @@ impl From<TopologyFile> for WrittenTopology {
             pairs: IndexMap::new(),
             clusters: file.clusters.clone(),
             networks: IndexMap::new(),
+            queue: file.queue.filter(|_| file.networks.is_empty()),
         };
         let parts: Vec<&TopologyFile> = file.all_networks().collect();
         for part in &parts {
@@ -269,8 +283,8 @@ impl WrittenTopology {
     fn add(&mut self, part: &TopologyFile, all: &[&TopologyFile]) {
         let network = part.name.clone();
         if let Some(name) = network.clone() {
-            let prefix = part.prefix;
-            self.networks.insert(name, WrittenNetwork { prefix });
+            let (prefix, queue) = (part.prefix, part.queue);
+            self.networks.insert(name, WrittenNetwork { prefix, queue });
         }
         add_missing(&mut self.switches, &part.switches);
         add_missing(&mut self.routers, &part.routers);

@@ -14,7 +14,7 @@ use super::reduction::TokenOrder;
 use super::scheme::SyncScheme;
 use crate::capacities::EdgeCapacities;
 use crate::stages::{LinkNumber, MessagePaths};
-use crate::window::PORT_QUEUE;
+use crate::window::port_queue;
 use inventory::Bytes;
 use inventory::tree::{EdgeNumber, Tree};
 use std::collections::VecDeque;
@@ -50,10 +50,10 @@ const MESSAGES: [NonZeroU32; 12] = {
 pub struct LaneCredit(pub Bytes);
 
 impl LaneCredit {
-    /// The credit on a tree whose ports queue so many octets each.
-    pub fn of(tree: &Tree, capacities: &EdgeCapacities, queue: Bytes) -> LaneCredit {
+    /// The credit on a tree.
+    pub fn of(tree: &Tree, capacities: &EdgeCapacities) -> LaneCredit {
         let on_the_way = capacities.rate().0 as f64 / 8.0 * ROUND_TRIP.as_secs_f64();
-        let queue = queue.0 as f64;
+        let queue = port_queue(tree).0 as f64;
         let share = ports(tree)
             .map(|edge| FILLED * queue / lanes(tree, capacities, edge))
             .fold(queue / SHARE, f64::min);
@@ -85,7 +85,8 @@ fn lanes(tree: &Tree, capacities: &EdgeCapacities, edge: EdgeNumber) -> f64 {
 /// The part of the credit that the first messages over a port may use.
 fn at_first(tree: &Tree, capacities: &EdgeCapacities, edge: EdgeNumber, credit: LaneCredit) -> f64 {
     let excess = 1.0 - 1.0 / feeders(tree, edge).max(1.0);
-    let fits = FIRST_MESSAGES * PORT_QUEUE.0 as f64 / (lanes(tree, capacities, edge) * excess);
+    let fits =
+        FIRST_MESSAGES * port_queue(tree).0 as f64 / (lanes(tree, capacities, edge) * excess);
     (fits / credit.0.0 as f64).min(1.0)
 }
 
@@ -108,7 +109,7 @@ pub(super) fn orders(
     credit: u32,
 ) -> Vec<TokenOrder> {
     let tree = paths.tree();
-    let of_lane = LaneCredit::of(tree, capacities, PORT_QUEUE);
+    let of_lane = LaneCredit::of(tree, capacities);
     let mut ports: Vec<Option<PortUsers>> = (0..paths.links() as LinkNumber)
         .map(|link| {
             // A host queues in its own memory.

@@ -1,6 +1,7 @@
 //! The octets that can be under way over each switch port, counted pair by pair.
 use super::{NodeNames, ScheduleViolation};
-use crate::window::{OctetWindow, PORT_QUEUE};
+use crate::window::{OctetWindow, port_queue};
+use inventory::Bytes;
 use inventory::tree::{NodeNumber, Tree};
 
 /// The octets that the ranks can send over an edge.
@@ -14,7 +15,7 @@ struct EdgeSenders {
     last: usize,
 }
 
-/// Checks that no port of a switch ever has more octets to send than [`PORT_QUEUE`], while each rank
+/// Checks that no port of a switch ever has more octets to send than [`port_queue`], while each rank
 /// has at most a window of them under way, or one block. Rank `r` runs on host `host_of[r]`.
 ///
 /// # Errors
@@ -36,6 +37,7 @@ pub fn window(
         }
     }
     let (octets, block) = (window.octets.0, window.largest_block.0);
+    let Bytes(queue) = port_queue(hosts);
     for (edge, senders) in (0..).zip(&senders) {
         let Some((from, _)) = hosts.ends(edge) else {
             continue;
@@ -43,11 +45,11 @@ pub fn window(
         let by_blocks = senders.blocks.saturating_mul(block);
         let by_ranks = senders.ranks.saturating_mul(octets.max(block));
         let most = by_blocks.min(by_ranks);
-        if most > PORT_QUEUE.0 && !hosts.is_host(from) {
+        if most > queue && !hosts.is_host(from) {
             return Err(ScheduleViolation::Overflow {
                 edge: NodeNames(hosts).edge(edge),
                 octets: most,
-                queue: PORT_QUEUE.0,
+                queue,
             });
         }
     }

@@ -249,3 +249,16 @@ fn without_agents_addresses_are_those_of_arp_tables_in_each_network() {
     let (stay, _) = addresses_of(&later, "m0", Some(&published));
     assert_eq!(stay, management.map(|(_, ip)| Some(ip.to_owned())));
 }
+
+#[test]
+fn ports_hold_what_the_inventory_states_of_every_switch() {
+    let text = "switches: {s0: {queue: 1M}, s1: {queue: 512k}, spare: {}}\nhosts: [n0, n1, n2]\n\
+                snmp: {default: {version: 2c, community: c}}";
+    let queue = |text: &str| {
+        let inventory = Inventory::parse("i.yaml", text).unwrap();
+        let candidate = whole(&inventory, &DeviceViews::new(), network("s0"), None).unwrap();
+        candidate.file.queue
+    };
+    assert_eq!(queue(text), Some(inventory::Bytes(512 << 10)));
+    assert_eq!(queue(&text.replace("{queue: 1M}", "{}")), None);
+}

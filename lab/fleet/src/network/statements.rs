@@ -107,6 +107,7 @@ pub(super) fn inventory(
             InventorySwitch {
                 address: SocketAddr::new(management(n), 161).into(),
                 snmp: "default".to_owned(),
+                queue: None,
             },
         )
     };

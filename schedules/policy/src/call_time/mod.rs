@@ -14,7 +14,7 @@
 //! | [`SEGMENT`] | 1,448 octets | payload of a full frame: the same |
 //! | [`HEADER`] | 40 octets | before a message, by a library or by heddle |
 //! | [`SHORT`], [`LONG`] | 256, 1,024 octets | blocks that both libraries pass on, and that none does: the same rules |
-//! | [`QUEUE`] | 128 KiB | the queue of a port: heddle's lab, and many small switches |
+//! | [`Tree::queue`] | 128 KiB unless stated | the queue of a port: the inventory |
 //! | [`MEET`] | an eighth | of the octets for a host, those that come while others do, in heddle's lab |
 //! | [`FIRST`] | 28,960 octets | what a connection sends in two round trips: RFC 6928 |
 //! | [`TIMER`] | 200 ms | the least retransmission timer of Linux (`TCP_RTO_MIN`) |
@@ -35,7 +35,6 @@ use std::time::Duration;
 const FRAME: u64 = 90;
 const SEGMENT: u64 = 1448;
 pub(crate) const HEADER: u64 = 40;
-pub(crate) const QUEUE: Bytes = Bytes(128 << 10);
 pub(crate) const SHORT: Bytes = Bytes(256);
 pub(crate) const LONG: Bytes = Bytes(1024);
 pub(crate) const MEET: u64 = 8;
@@ -82,6 +81,8 @@ pub struct AlltoallTime {
     pub(crate) rounds: Vec<RelayedRound>,
     /// The smallest block that overflows the queue of a port if all ranks send all blocks at once.
     pub(crate) overflowing: Option<Bytes>,
+    /// What the queue of a port holds.
+    pub(crate) queue: Bytes,
     /// The largest block that all queues hold in a window.
     pub(crate) held: Bytes,
     /// Steps of the phases, one after the other.
@@ -151,6 +152,7 @@ impl AlltoallTime {
         Some(AlltoallTime {
             rounds: rounds(hosts, host_of),
             overflowing: smallest_overflowing_block(hosts, host_of),
+            queue: hosts.queue(),
             held: OctetWindow::of(hosts, host_of).largest_block,
             phases,
             ranks: all,

@@ -1,6 +1,5 @@
 //! The block from which on an all-to-all overflows the queue of a switch port, if all blocks are
 //! sent at once.
-use super::QUEUE;
 use inventory::Bytes;
 use inventory::tree::{NodeNumber, Tree};
 
@@ -30,7 +29,8 @@ pub(crate) fn smallest_overflowing_block(hosts: &Tree, host_of: &[NodeNumber]) -
         let comes = senders.rates * receivers.ranks;
         let passes = u128::from(hosts.rate(edge / 2).0) * all.ranks.saturating_sub(1);
         let queues = senders.ranks * receivers.ranks * comes.saturating_sub(passes);
-        (!hosts.is_host(from) && queues > 0).then(|| (u128::from(QUEUE.0) * comes).div_ceil(queues))
+        (!hosts.is_host(from) && queues > 0)
+            .then(|| (u128::from(hosts.queue().0) * comes).div_ceil(queues))
     });
     ports
         .min()

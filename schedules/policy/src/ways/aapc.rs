@@ -15,7 +15,6 @@ use schedules::transfers::TransferSchedule;
 use schedules::transfers::part::{self, RankPart};
 use schedules::verify::{self, ScheduleViolation};
 use schedules::window::OctetWindow;
-use schedules::window::PORT_QUEUE;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -111,7 +110,7 @@ pub(super) fn planned(
         .unwrap_or_else(|wait| unreachable!("the verifier has found every message: {wait:?}"));
     let part = RankPart {
         window,
-        lead: plan.lead(set.leaves, PORT_QUEUE),
+        lead: plan.lead(set.leaves),
         ..part::of(&schedule, set.rank)
     };
     let digest = (&plan.phases, &plan.syncs, part.lead, part.window);

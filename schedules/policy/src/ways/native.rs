@@ -1,7 +1,7 @@
 //! The MPI library's own routine.
 use super::{CallWay, DataCarrier, MessageForm, PlannedPart, PlanningSet, Way};
 use crate::call_time::{
-    AlltoallTime, LONG, MEET, MESSAGE, QUEUE, RelayedRound, SHORT, TIMER, lasting, times, wire,
+    AlltoallTime, LONG, MEET, MESSAGE, RelayedRound, SHORT, TIMER, lasting, times, wire,
 };
 use crate::decision_table::Collective;
 use crate::library_routine::LibraryRoutine;
@@ -93,7 +93,7 @@ impl AlltoallTime {
     /// True if the queue of some port overflows where all blocks are sent at once.
     fn overflows(&self, block: Bytes) -> bool {
         let meet = block.0.saturating_mul(self.of_host) / MEET;
-        meet >= QUEUE.0 || self.overflowing.is_some_and(|least| block >= least)
+        meet >= self.queue.0 || self.overflowing.is_some_and(|least| block >= least)
     }
 
     /// The routine for short blocks: each rank passes on the blocks of others.

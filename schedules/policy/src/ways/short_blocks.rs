@@ -11,7 +11,6 @@ use schedules::bound::{self, BottleneckLoad};
 use schedules::synchronization::SyncKind;
 use schedules::synchronization::credit::{LaneCredit, ROUND_TRIP};
 use schedules::synchronization::scheme::SyncScheme;
-use schedules::window::PORT_QUEUE;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
@@ -44,7 +43,7 @@ impl ShortBlocks {
             first: overflowing,
             with_tokens: lasting(BY_CREDIT).max(overflowing),
             end: lasting(SHORT),
-            credit: alltoall::lane_credit(hosts, PORT_QUEUE),
+            credit: alltoall::lane_credit(hosts),
         };
         Some(short).filter(|short| short.first < short.end && 2 * delay <= ROUND_TRIP)
     }

@@ -7,7 +7,6 @@ use schedules::synchronization::scheme::SyncScheme;
 use schedules::transfers::TransferSchedule;
 use schedules::transfers::part::{self, RankPart};
 use schedules::verify::{self, ScheduleViolation};
-use schedules::window::PORT_QUEUE;
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::IpAddr;
@@ -70,7 +69,7 @@ impl ChosenWays {
         let schedule = TransferSchedule::try_from(&plan)
             .unwrap_or_else(|wait| unreachable!("the verifier has found every message: {wait:?}"));
         let part = RankPart {
-            lead: plan.lead(&staged.leaves, PORT_QUEUE),
+            lead: plan.lead(&staged.leaves),
             ..part::of(&schedule, rank)
         };
         ways.parts.push((sync, part.between(schedule.meetings())));

@@ -396,3 +396,19 @@ fn times_choose_mostly_as_the_sizes_do_that_were_measured() {
     let alike: usize = trees.iter().map(alike).sum();
     assert!(alike >= 135, "{alike} of {}", 13 * trees.len());
 }
+
+#[test]
+fn ports_that_hold_more_overflow_later() {
+    let tree = chain(4, 8, 10_000);
+    let first = |tree: &Tree| {
+        let table = table(tree);
+        let entries = table.entries(Collective::Alltoall);
+        entries
+            .iter()
+            .find(|entry| entry.way != Way::Native)
+            .map(|entry| entry.from)
+    };
+    let deep = tree.clone().with_queue(Some(Bytes(512 << 10)));
+    let (usual, later) = (first(&tree).unwrap(), first(&deep).unwrap());
+    assert!(later.0 >= 3 * usual.0, "{usual} {later}");
+}
