@@ -8,7 +8,7 @@ use controller::plan::stated;
 use drawing::network::{self, NetworkView};
 use infer::{descriptions, infer, infer_recorded};
 use inventory::address::AddressLookup;
-use inventory::alarm::causes::{CausalAlarm, causes_first};
+use inventory::alarm::causes::causes_first;
 use inventory::descriptions::PortDescriptions;
 use inventory::device_view::{DeviceViews, apply};
 use inventory::host_report::HostReport;
@@ -109,9 +109,7 @@ impl NetworkArgs {
             (None, None, Some(dir)) => published(dir, choice)?,
             (None, None, None) => unreachable!("one of them is required"),
         };
-        let alarms = found.topology.alarms.iter();
-        let alarms: Vec<&dyn CausalAlarm> = alarms.map(|alarm| alarm as _).collect();
-        for alarm in causes_first(&alarms) {
+        for alarm in causes_first(&found.topology.alarms.iter().collect::<Vec<_>>()) {
             tell!("heddle: {}", alarm.text);
         }
         if !found.answered {

@@ -17,7 +17,6 @@
 //! Time is an argument. The inference runs on [`ControllerEvent::Tick`] only, so that a burst of
 //! answers is judged once. [`ControllerEngine::deadline`] gives the time of the next tick.
 mod agents;
-mod alarms;
 mod as_published;
 mod awaited;
 mod candidate;
@@ -48,7 +47,6 @@ mod rollback;
 mod shown_rates;
 mod silent_switches;
 mod snapshot;
-mod tree_doubt;
 mod trouble;
 mod unmanaged_places;
 

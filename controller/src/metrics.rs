@@ -94,7 +94,7 @@ fn alarms(out: &mut PrometheusText, s: &Snapshot, figures: &ControllerFigures) {
     }
     let mut by_code: BTreeMap<&str, usize> = BTreeMap::new();
     for alarm in &s.alarms {
-        *by_code.entry(alarm.code.name()).or_default() += 1;
+        *by_code.entry(alarm.code().name()).or_default() += 1;
     }
     let out_codes = out.family(&f::ALARM_CODES);
     for (code, count) in by_code {

@@ -1,23 +1,26 @@
-//! Alarms: problems that an operator should look at. Their texts exist in `Display` only.
+//! Alarms: problems that an operator should look at. [`catalogue`] has a row for each.
 //!
-//! In files and in the API an alarm is `{"about": …, "code": …, "text": …}`; an alarm that is read back
-//! is [`AlarmKind::ReadBack`]. Programs decide on the code ([`code`]); the text is for people.
+//! In files and in the API an alarm is `{"about": …, "nodes": …, "code": …, "arguments": …, "severity": …,
+//! "text": …}`. Programs decide on the code ([`code`]) and its arguments; the text is for people, and for
+//! readers of former versions, which knew no arguments. An alarm of another version, whose arguments are
+//! not known here, is [`AlarmKind::TextOnly`].
+#![deny(clippy::wildcard_enum_match_arm)]
+
+pub mod arguments;
+mod catalogue;
 pub mod causes;
 pub mod code;
-mod text;
+mod origin;
 
-use crate::evidence::{DevicePort, Evidence, NeighbourProtocol, RecognizedBy};
-use crate::observation::{BridgeId, CredentialRefusal, DeviceTable, NeighbourId};
-use crate::topology::{LinkState, NodeKind};
-use crate::{BitsPerSec, Mac};
+pub use catalogue::AlarmKind;
 use code::AlarmCode;
-use ipnet::IpNet;
-use serde::ser::SerializeStruct;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::net::IpAddr;
+use origin::AlarmSeverity;
+use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// A problem that an operator should look at.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "WrittenAlarm", into = "WrittenAlarm")]
 pub struct Alarm {
     /// The subject.
     pub subject: AlarmSubject,
@@ -32,261 +35,8 @@ pub enum AlarmSubject {
     Node(String),
     /// A link between two nodes, or the path between two hosts.
     Between(String, String),
-    /// A cluster.
-    Cluster(String),
-    /// One of several networks.
-    OneNetwork(String),
-    /// A segment between devices without names.
-    Segment,
-    /// The root bridge.
-    RootBridge,
-    /// The whole network.
-    Network,
-    /// A part of the controller's work.
-    Work(String),
-    /// The text read from a file.
-    ReadBack(String),
-}
-
-/// A switch or a host that the inventory knows.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum NamedNode {
-    /// A switch.
-    Switch(String),
-    /// A host.
-    Host(String),
-}
-
-/// The reason why a host's statement about its place is not accepted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum HostElsewhere {
-    /// The switch hears these nodes at that port.
-    Taken(Vec<NamedNode>),
-    /// Switches see the host at these ports.
-    Seen(Vec<DevicePort>),
-}
-
-/// A place where a host may be.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum HostPlace {
-    /// At this port.
-    At(DevicePort),
-    /// Behind this switch, which does not answer.
-    Behind(String),
-}
-
-/// The reason that a host is not found.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum HostNotFound {
-    /// No device announces its name, and none of its addresses is known.
-    NoName,
-    /// Its addresses are in no table.
-    Unlearned,
-    /// Its addresses were learned at these ports only, which lead to other switches.
-    TrunksOnly(Vec<DevicePort>),
-    /// The inventory lists no switch, and no card of the host is in a network with another host.
-    SharesNoNetwork,
-}
-
-/// The evidence against a measured trunk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MeasuredConflict {
-    /// It would part hosts that managed switches have behind one port.
-    Protocols,
-    /// It would part hosts that the operator states to be on one bridge.
-    Operator,
-}
-
-/// The problem that an alarm reports.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum AlarmKind {
-    /// The switch stopped answering.
-    SwitchStale {
-        /// The error of the last request.
-        problem: String,
-        /// Set if it refuses the credential.
-        refused: Option<CredentialRefusal>,
-    },
-    /// The switch never answered.
-    SwitchUnheard {
-        /// The error of the last request.
-        problem: String,
-        /// Set if it refuses the credential.
-        refused: Option<CredentialRefusal>,
-    },
-    /// One of the switch's tables could not be read.
-    TableFailed {
-        /// The table.
-        table: DeviceTable,
-        /// The error.
-        problem: String,
-    },
-    /// Another switch announces the same chassis ID.
-    ChassisTwice(NeighbourId),
-    /// ARP tables give the host's address to several stations.
-    AddressTwice(Vec<Mac>),
-    /// The host's agent claims an address of another node; `None`: of several others.
-    ForeignMac(Mac, Option<NamedNode>),
-    /// Another node has the host's MAC address; `None`: several others.
-    MacTwice(Mac, Option<NamedNode>),
-    /// Other hosts announce the host's MAC address.
-    MacAnnounced(Mac, Vec<String>),
-    /// The agents of these hosts claim one MAC address.
-    MacClaimed(Mac, Vec<String>),
-    /// The host states that it is at this port, and switches contradict it.
-    HostContradicted {
-        /// The port that the host claims.
-        at: DevicePort,
-        /// The evidence against it.
-        against: HostElsewhere,
-    },
-    /// The host is behind one of these nodes, which do not answer.
-    HostHidden(Vec<String>),
-    /// The host is found nowhere.
-    HostUnfound(HostNotFound),
-    /// The host may be at several places, or behind a port that leads to another switch.
-    HostAmbiguous(Vec<HostPlace>),
-    /// Several hosts are behind one port.
-    HostsOnPort(DevicePort, Vec<String>),
-    /// The inventory lists no switch, and hosts in this network are on a bridge that nobody asked.
-    HostsInNetwork {
-        /// The network, or several that have a switch in common.
-        network: String,
-        /// Its hosts.
-        hosts: usize,
-        /// The switches that hosts hear.
-        switches: usize,
-    },
-    /// No address with the prefix of this stated network is seen.
-    NetworkUnseen(IpNet),
-    /// Several hosts of a network have this address.
-    AddressShared(IpAddr, Vec<String>),
-    /// It shares switches and cables with these networks, which are other VLANs.
-    NetworkShares(Vec<String>),
-    /// Stations of one of these networks were learned behind the host's card in the other.
-    HostBridges([String; 2]),
-    /// Probes between two other hosts met an address of the host, which has cards in several networks.
-    HostRoutes {
-        /// The address.
-        address: IpAddr,
-        /// The host that probed, and the one that it probed.
-        between: [String; 2],
-    },
-    /// These nodes are on one segment, so an unmanaged bridge must join them.
-    UnmanagedBridge(Vec<String>),
-    /// Flows between hosts measured a trunk that the network cannot have.
-    MeasuredOtherwise {
-        /// The hosts that flows put on one side of the trunk.
-        side: Vec<String>,
-        /// The evidence against it.
-        against: MeasuredConflict,
-    },
-    /// Links of these hosts were lost since flows measured their place.
-    MeasuredBefore(Vec<String>),
-    /// These nodes see each other, but not all of them see all others.
-    SegmentUnclear(Vec<String>),
-    /// A port is down and still names a neighbour.
-    DownPortNames(DevicePort),
-    /// A neighbour announces an identifier that is nobody's, such as 00:00:00:00:00:00, and no name.
-    NobodysId(DevicePort, NeighbourId),
-    /// A neighbour is heard across a tunnel: its name or chassis ID.
-    OverTunnel(DevicePort, String),
-    /// A neighbour is heard only at an interface inside the device, as a VLAN: its name or chassis ID.
-    HeardInside(DevicePort, String),
-    /// A port names another port that is down.
-    NamedPortDown {
-        /// The port that names the other.
-        at: DevicePort,
-        /// The port that is named.
-        named: DevicePort,
-        /// The protocol.
-        protocol: NeighbourProtocol,
-    },
-    /// A node announces an identifier of another node.
-    Impostor {
-        /// The port it is plugged into.
-        at: DevicePort,
-        /// The name it announces.
-        called: String,
-        /// The identifier it announces.
-        by: RecognizedBy,
-        /// The protocol.
-        protocol: NeighbourProtocol,
-        /// The owner of the identifier.
-        owner: String,
-    },
-    /// A port names a port that names another port.
-    NamedByOther {
-        /// The port that names the other.
-        at: DevicePort,
-        /// The port that is named.
-        named: DevicePort,
-        /// The ports that name each other.
-        cable: [DevicePort; 2],
-    },
-    /// A port sees several neighbours on one cable.
-    SeveralOnCable(DevicePort, Vec<String>),
-    /// Two ports name each other, but there is evidence against a cable between them.
-    CableDoubted {
-        /// The ports.
-        ends: [DevicePort; 2],
-        /// The evidence against it.
-        why: Evidence,
-    },
-    /// Spanning tree names a bridge that is none of the answering switches.
-    BridgeUnknown(Mac),
-    /// Routers join the link's ends by another path, too.
-    RoutedTwice,
-    /// The link closes a loop.
-    Loop,
-    /// No switch of the inventory is the root bridge.
-    RootUnwatched(BridgeId),
-    /// A station is not in the inventory.
-    StationUnlisted(DevicePort),
-    /// A switch or router is not in the inventory.
-    DeviceUnlisted(NodeKind, DevicePort),
-    /// The stated state of the link differs from the found one.
-    StatedState {
-        /// The stated value.
-        stated: LinkState,
-        /// The found value.
-        found: LinkState,
-    },
-    /// The link is stated, and one of its ports is down.
-    StatedDown(DevicePort),
-    /// The stated rate of the link differs from the found one.
-    StatedRate {
-        /// The stated value.
-        stated: BitsPerSec,
-        /// The found value.
-        found: BitsPerSec,
-    },
-    /// Another link is found at the place of a stated one.
-    StatedElsewhere {
-        /// The ends of the found link. Port names may be empty.
-        found: [DevicePort; 2],
-        /// The evidence for it.
-        why: Option<Evidence>,
-    },
-    /// One probe met routed hops between two hosts, others met none.
-    ProbesDiffer(Vec<Option<IpAddr>>),
-    /// A probe met no hop although cables lead through a router.
-    RouterUnmet,
-    /// Routed hops between two hosts that switches join.
-    VirtualLans(Vec<Option<IpAddr>>),
-    /// Routed hops between two hosts that are stated to be in one cluster.
-    StatedTogether([String; 2], Vec<Option<IpAddr>>),
-    /// Packets pass a router that no device names.
-    RouterUnseen {
-        /// The path of the packets.
-        way: Evidence,
-        /// The devices it is assumed to be cabled to.
-        at: Vec<String>,
-        /// The assumed rate.
-        rate: BitsPerSec,
-    },
-    /// The code and the text read from a file.
-    ReadBack(AlarmCode, String),
+    /// The network or a part of it, or a part of the controller's work.
+    Other(String),
 }
 
 impl AlarmSubject {
@@ -300,24 +50,31 @@ impl AlarmSubject {
         AlarmSubject::Between(a.into(), b.into())
     }
 
+    /// The network or a part of it, or a part of the controller's work.
+    pub fn other(name: impl Into<String>) -> AlarmSubject {
+        AlarmSubject::Other(name.into())
+    }
+
     /// The nodes that it names: one, or both ends of a link.
     pub fn nodes(&self) -> Vec<String> {
         match self {
             AlarmSubject::Node(name) => vec![name.clone()],
             AlarmSubject::Between(a, b) => vec![a.clone(), b.clone()],
-            AlarmSubject::Cluster(_)
-            | AlarmSubject::OneNetwork(_)
-            | AlarmSubject::Segment
-            | AlarmSubject::RootBridge
-            | AlarmSubject::Network
-            | AlarmSubject::Work(_)
-            | AlarmSubject::ReadBack(_) => Vec::new(),
+            AlarmSubject::Other(_) => Vec::new(),
+        }
+    }
+
+    /// The name of the node that it is.
+    pub fn node_name(&self) -> Option<&str> {
+        match self {
+            AlarmSubject::Node(name) => Some(name),
+            AlarmSubject::Between(..) | AlarmSubject::Other(_) => None,
         }
     }
 
     /// True if the subject is the node of this name.
     pub fn is_node(&self, name: &str) -> bool {
-        matches!(self, AlarmSubject::Node(node) if node == name)
+        self.node_name() == Some(name)
     }
 }
 
@@ -337,31 +94,137 @@ impl Alarm {
             kind,
         }
     }
-}
 
-impl Serialize for Alarm {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut alarm = serializer.serialize_struct("Alarm", 3)?;
-        alarm.serialize_field("about", &self.subject.to_string())?;
-        alarm.serialize_field("code", &self.code())?;
-        alarm.serialize_field("text", &self.to_string())?;
-        alarm.end()
+    /// An alarm about the network, a part of it, or a part of the controller's work.
+    pub fn other(about: impl Into<String>, kind: AlarmKind) -> Alarm {
+        Alarm {
+            subject: AlarmSubject::other(about),
+            kind,
+        }
+    }
+
+    /// Its code.
+    pub fn code(&self) -> AlarmCode {
+        self.kind.code()
     }
 }
 
-impl<'de> Deserialize<'de> for Alarm {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Alarm, D::Error> {
-        #[derive(Deserialize)]
-        struct AlarmFields {
-            about: String,
-            #[serde(default)]
-            code: AlarmCode,
-            text: String,
+impl fmt::Display for AlarmSubject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AlarmSubject::Node(name) | AlarmSubject::Other(name) => f.write_str(name),
+            AlarmSubject::Between(a, b) => write!(f, "{a}-{b}"),
         }
-        let AlarmFields { about, code, text } = AlarmFields::deserialize(deserializer)?;
-        Ok(Alarm {
-            subject: AlarmSubject::ReadBack(about),
-            kind: AlarmKind::ReadBack(code, text),
-        })
+    }
+}
+
+impl Default for AlarmKind {
+    fn default() -> AlarmKind {
+        let (code, text) = Default::default();
+        AlarmKind::TextOnly { code, text }
+    }
+}
+
+/// An alarm as it is written.
+#[derive(Serialize, Deserialize)]
+struct WrittenAlarm {
+    about: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    nodes: Vec<String>,
+    #[serde(flatten)]
+    kind: AlarmKind,
+    #[serde(default)]
+    severity: AlarmSeverity,
+    text: String,
+}
+
+impl From<Alarm> for WrittenAlarm {
+    fn from(alarm: Alarm) -> WrittenAlarm {
+        WrittenAlarm {
+            about: alarm.subject.to_string(),
+            nodes: alarm.subject.nodes(),
+            severity: alarm.code().severity(),
+            text: alarm.to_string(),
+            kind: alarm.kind,
+        }
+    }
+}
+
+impl From<WrittenAlarm> for Alarm {
+    fn from(written: WrittenAlarm) -> Alarm {
+        let mut alarm = Alarm {
+            subject: match <[String; 2]>::try_from(written.nodes) {
+                Ok([a, b]) => AlarmSubject::Between(a, b),
+                Err(one) if one == [&*written.about] => AlarmSubject::Node(written.about),
+                Err(_) => AlarmSubject::Other(written.about),
+            },
+            kind: written.kind,
+        };
+        if let AlarmKind::TextOnly { text, .. } = &mut alarm.kind {
+            *text = written.text;
+        }
+        alarm
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evidence::Evidence;
+
+    #[track_caller]
+    fn reads_back(alarm: &Alarm) {
+        let json = serde_json::to_string(alarm).unwrap();
+        assert_eq!(
+            &serde_json::from_str::<Alarm>(&json).unwrap(),
+            alarm,
+            "{json}"
+        );
+    }
+
+    #[test]
+    fn an_alarm_is_its_code_arguments_and_text_and_reads_back() {
+        let (stated, found) = (crate::BitsPerSec(1_000), crate::BitsPerSec(2_000));
+        let rate = Alarm::between("s0", "s1", AlarmKind::StatedRate { stated, found });
+        assert_eq!(
+            serde_json::to_value(&rate).unwrap(),
+            serde_json::json!({
+                "about": "s0-s1", "nodes": ["s0", "s1"], "code": "stated-rate", "severity": "warning",
+                "arguments": {"stated": 1000, "found": 2000}, "text": rate.to_string(),
+            })
+        );
+        reads_back(&rate);
+        reads_back(&Alarm::between("s0", "s1", AlarmKind::Loop));
+        let why = Some(Evidence::Stated);
+        let found = ["s0", "s1"].map(|switch| crate::evidence::DevicePort::new(switch, "p1"));
+        reads_back(&Alarm::node(
+            "s0",
+            AlarmKind::StatedElsewhere { found, why },
+        ));
+        let doubts = vec![arguments::TreeDoubt::Torn(crate::tree::TreeError::NoHost)];
+        let epoch = Some(7);
+        reads_back(&Alarm::other(
+            "network",
+            AlarmKind::NoTree { doubts, epoch },
+        ));
+    }
+
+    #[test]
+    fn an_alarm_of_another_version_keeps_its_code_and_text() {
+        let read = |json: &str| serde_json::from_str::<Alarm>(json).unwrap();
+        let older = read(r#"{"about": "s1", "code": "loop-of-old", "text": "it loops"}"#);
+        assert_eq!(
+            (older.code(), older.to_string()),
+            (AlarmCode::Other, "it loops".into())
+        );
+        let older = read(r#"{"about": "s1", "code": "switch-stale", "text": "no answer"}"#);
+        let written = (older.code(), older.to_string());
+        assert_eq!(written, (AlarmCode::SwitchStale, "no answer".into()));
+        reads_back(&older);
+        let newer = r#"{"about": "s1", "nodes": ["s1"], "code": "switch-stale",
+            "arguments": {"since": 3}, "severity": "error", "text": "silent"}"#;
+        let newer = read(newer);
+        assert_eq!(newer.code(), AlarmCode::SwitchStale);
+        assert!(newer.subject.is_node("s1"));
     }
 }

@@ -93,7 +93,8 @@ pub struct Link {
     pub state: LinkState,
     /// The grade.
     pub grade: LinkGrade,
-    /// The evidence for it, one short line each.
+    /// The evidence for it.
+    #[serde(flatten, with = "crate::evidence::written")]
     pub evidence: Vec<Evidence>,
 }
 

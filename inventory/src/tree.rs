@@ -9,6 +9,7 @@ pub mod port_queue;
 
 use crate::{BitsPerSec, Bytes};
 use parallel_cables::TreeMembers;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
 /// A node number: a host below [`Tree::hosts`], otherwise a switch.
@@ -35,7 +36,8 @@ pub struct Tree {
 }
 
 /// The reason that a set of cables is not a tree.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum TreeError {
     /// There is no host to plan for.
     #[error("topology has no host; nothing can be planned")]

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 /// The names that an alarm is about, those of its symptoms included.
 fn concerned(alarm: &AlarmLine) -> Vec<String> {
-    let symptoms = alarm.symptoms.iter().map(|s| s.about.clone());
+    let symptoms = alarm.symptoms.iter().map(|s| s.subject.to_string());
     symptoms.chain([alarm.about.clone()]).collect()
 }
 

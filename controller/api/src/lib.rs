@@ -6,13 +6,12 @@ pub mod status;
 
 use crate::mapping::MappingStatus;
 use directory::job_record::JobRecord;
-use inventory::alarm::causes::ToldAlarm;
 use inventory::units::milliseconds;
 use inventory::{BitsPerSec, Millis, Topology};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-pub use inventory::alarm::causes::{AlarmSeverity, AlarmSymptom};
+pub use inventory::alarm::causes::{AlarmLine, AlarmSeverity};
 pub use inventory::alarm::code::AlarmCode;
 
 /// Everything a viewer needs, at one moment.
@@ -83,54 +82,6 @@ impl Snapshot {
             std::mem::swap(&mut self.loads, &mut network.loads);
             // Alarms are those of all networks.
             std::mem::swap(&mut self.topology.alarms, &mut network.topology.alarms);
-        }
-    }
-}
-
-/// An alarm, as text for operators.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
-pub struct AlarmLine {
-    /// Its subject: a node, `a-b` for a link of two nodes, or a part of the controller's work.
-    pub about: String,
-    /// The nodes that the subject names: one, or both ends of a link.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub nodes: Vec<String>,
-    /// Its code; programs decide on it.
-    #[serde(default)]
-    pub code: AlarmCode,
-    /// Object, place, problem, consequence, hint; what follows from the problem is summed up.
-    pub text: String,
-    /// The highest severity of the alarms in this line.
-    #[serde(default)]
-    pub severity: AlarmSeverity,
-    /// The alarms that follow from this one.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub symptoms: Vec<AlarmSymptom>,
-}
-
-impl AlarmLine {
-    /// True if the alarm, or one that follows from it, is about this name.
-    pub fn concerns(&self, name: &str) -> bool {
-        self.about == name || self.symptoms.iter().any(|symptom| symptom.about == name)
-    }
-
-    /// True if the alarm, or one that follows from it, is about the link of these nodes.
-    pub fn concerns_link(&self, a: &str, b: &str) -> bool {
-        let symptoms = self.symptoms.iter().map(|symptom| &symptom.nodes);
-        let mut subjects = symptoms.chain([&self.nodes]);
-        subjects.any(|ends| ends[..] == [a, b] || ends[..] == [b, a])
-    }
-}
-
-impl From<ToldAlarm> for AlarmLine {
-    fn from(told: ToldAlarm) -> AlarmLine {
-        AlarmLine {
-            about: told.about,
-            nodes: told.nodes,
-            code: told.code,
-            text: told.text,
-            severity: told.severity,
-            symptoms: told.symptoms,
         }
     }
 }

@@ -85,7 +85,7 @@ impl DaemonHooks {
             is_new
         });
         // A program that fails must not be run because of that.
-        let is_own = |alarm: &&AlarmLine| alarm.code == AlarmCode::AlarmProgramFailed;
+        let is_own = |alarm: &&AlarmLine| alarm.code() == AlarmCode::AlarmProgramFailed;
         let told = engine.announced_alarms().iter().filter(|a| !is_own(a));
         self.alarms.send_if_modified(|known| {
             let is_new = !told.clone().eq(known.iter());

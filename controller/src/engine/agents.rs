@@ -4,8 +4,8 @@
 //! A cluster works without agents. An agent may fall silent, report for a host that the inventory
 //! does not list, or share its name with another machine: that changes the messages to operators,
 //! and nothing else.
-use super::alarms::ControllerAlarm;
 use super::directions::DirectionsByHost;
+use inventory::alarm::{Alarm, AlarmKind};
 use inventory::host_report::HostReport;
 use inventory::inventory_file::Inventory;
 use inventory::observation::DevicePulse;
@@ -92,15 +92,15 @@ impl AgentMachine {
         u32::try_from(self.numbers.iter().position(|n| n == card)?).ok()
     }
 
-    fn alarm(&self, host: &str) -> Option<ControllerAlarm> {
+    fn alarm(&self, host: &str) -> Option<Alarm> {
         self.double?;
         let cards = [&self.former, &self.cards].map(|cards| cards.first().copied());
-        Some(ControllerAlarm::TwoMachines(host.to_owned(), cards))
+        Some(Alarm::node(host, AlarmKind::TwoMachines { cards }))
     }
 }
 
 impl HostAgents {
-    pub(crate) fn alarms(&self) -> impl Iterator<Item = ControllerAlarm> + '_ {
+    pub(crate) fn alarms(&self) -> impl Iterator<Item = Alarm> + '_ {
         self.hosts
             .iter()
             .filter_map(|(host, agent)| agent.alarm(host))

@@ -1,8 +1,8 @@
 //! The switches and hosts that a controller waits for at its start.
 use super::ControllerEngine;
 use super::judgement::NetworkJudgement;
-use super::tree_doubt::TreeDoubt;
 use inventory::Millis;
+use inventory::alarm::arguments::TreeDoubt;
 use std::time::Duration;
 
 /// The time in which the agents of running hosts report to a controller that was away: they try again

@@ -1,7 +1,7 @@
 //! A complete tree with every host in its place, or the reasons why a network has none.
-use super::tree_doubt::{LinkDoubt, TreeDoubt};
 use inventory::Topology;
 use inventory::address::{AddressLookup, shares_network};
+use inventory::alarm::arguments::{LinkDoubt, TreeDoubt};
 use inventory::device_view::{DeviceView, DeviceViews};
 use inventory::host_report::SLOTS;
 use inventory::inventory_file::Inventory;

@@ -9,8 +9,8 @@
 //! count as lost but stays as published, because the schedule of the last epoch stays correct on
 //! any network, only slower. A change of rate, as of an aggregate that loses a member, counts half.
 //! A switch that falls silent counts like a lost link.
-use super::alarms::{ControllerAlarm, FlapAlarm, FlapSubject};
-use inventory::alarm::{Alarm, AlarmKind};
+use inventory::alarm::arguments::FlapCount;
+use inventory::alarm::{Alarm, AlarmKind, AlarmSubject};
 use inventory::difference::TopologyDifference;
 use inventory::topology::{Link, NodeKind};
 use inventory::units::milliseconds;
@@ -260,56 +260,50 @@ impl FlapDamping {
             .filter_map(|(name, f)| Some((name, f, f.told?)))
     }
 
-    /// Returns whether an alarm of the inference is one more loss of a part that already has a flap
-    /// alarm.
+    /// Returns whether an alarm is about one more loss of a part that already has a flap alarm.
     pub(crate) fn covers(&self, alarm: &Alarm) -> bool {
         self.held().any(|(_, f, _)| match (&f.part, &alarm.kind) {
-            (DampedPart::Seat(_, host), AlarmKind::HostUnfound(_)) => alarm.subject.is_node(host),
-            (DampedPart::Answers(switch), AlarmKind::SwitchStale { .. }) => {
-                alarm.subject.is_node(switch)
-            }
+            (
+                DampedPart::Seat(_, host),
+                AlarmKind::HostUnfound { .. }
+                | AlarmKind::HostKept {
+                    elsewhere: false, ..
+                },
+            ) => alarm.subject.is_node(host),
+            (
+                DampedPart::Answers(switch),
+                AlarmKind::SwitchStale { .. } | AlarmKind::SwitchRefuses { answered: true, .. },
+            ) => alarm.subject.is_node(switch),
             _ => false,
         })
     }
 
-    /// The same for an alarm of the controller's own.
-    pub(crate) fn covers_controller_alarm(&self, alarm: &ControllerAlarm) -> bool {
-        let ControllerAlarm::HostKept {
-            host,
-            elsewhere: false,
-            ..
-        } = alarm
-        else {
-            return false;
-        };
-        self.held()
-            .any(|(_, f, _)| matches!(&f.part, DampedPart::Seat(_, seated) if seated == host))
-    }
-
     /// The alarms of the held parts.
-    pub(crate) fn alarms(&self, epoch: Option<u64>) -> Vec<ControllerAlarm> {
-        let alarm = |(name, f, told): (&String, &FlapRecord, ReportedFlap)| {
-            let what = match f.part.clone() {
-                DampedPart::Trunk(a, b) => FlapSubject::Trunk(a, b, epoch?),
-                DampedPart::Seat(switch, host) => FlapSubject::Seat(switch, host, epoch?),
-                DampedPart::Claim(host) => FlapSubject::Claim(host, epoch?),
-                DampedPart::Cluster(host) => FlapSubject::Cluster(host, epoch?),
-                DampedPart::Answers(switch) => FlapSubject::Answers(switch),
-            };
-            let ReportedFlap {
-                times,
-                within,
-                until,
-            } = told;
-            Some(ControllerAlarm::Flaps(FlapAlarm {
+    pub(crate) fn alarms(&self, epoch: Option<u64>) -> Vec<Alarm> {
+        let alarms = self.held().filter_map(|(name, f, told)| {
+            let flaps = FlapCount {
                 name: name.clone(),
-                what,
-                times,
-                within,
-                until,
-            }))
-        };
-        self.held().filter_map(alarm).collect()
+                times: told.times,
+                within: told.within,
+                until: told.until,
+            };
+            let subject = match &f.part {
+                DampedPart::Trunk(a, b) | DampedPart::Seat(a, b) => AlarmSubject::between(a, b),
+                DampedPart::Claim(name) | DampedPart::Cluster(name) | DampedPart::Answers(name) => {
+                    AlarmSubject::node(name)
+                }
+            };
+            let kind = match (&f.part, epoch) {
+                (DampedPart::Answers(_), _) => AlarmKind::SwitchFlaps { flaps },
+                (DampedPart::Trunk(..), Some(epoch)) => AlarmKind::LinkFlaps { flaps, epoch },
+                (DampedPart::Seat(..), Some(epoch)) => AlarmKind::HostFlaps { flaps, epoch },
+                (DampedPart::Claim(_), Some(epoch)) => AlarmKind::AgentFlaps { flaps, epoch },
+                (DampedPart::Cluster(_), Some(epoch)) => AlarmKind::ClusterFlaps { flaps, epoch },
+                (_, None) => return None,
+            };
+            Some(Alarm { subject, kind })
+        });
+        alarms.collect()
     }
 }
 

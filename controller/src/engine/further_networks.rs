@@ -2,9 +2,9 @@
 //!
 //! The main network is judged host by host. Of another one the tree is taken as it is inferred; where it
 //! is none, the published one stays, and so does a host's published place that no switch sees any more.
-use super::alarms::ControllerAlarm;
 use super::candidate::{EpochCandidate, PublishedNetwork, whole};
-use super::tree_doubt::TreeDoubt;
+use inventory::alarm::arguments::TreeDoubt;
+use inventory::alarm::{Alarm, AlarmKind};
 use inventory::device_view::DeviceViews;
 use inventory::inventory_file::Inventory;
 use inventory::networks::Network;
@@ -109,15 +109,15 @@ impl FurtherNetworks {
     }
 
     /// The alarms about networks that have no tree now.
-    pub(super) fn alarms(&self, published: Option<&PublishedNetwork>) -> Vec<ControllerAlarm> {
-        let alarm = |(name, doubts): &(String, Vec<TreeDoubt>)| ControllerAlarm::NoFurtherTree {
-            network: name.clone(),
-            doubts: doubts.clone(),
-            epoch: published
-                .filter(|published| published.key.networks.contains_key(name))
-                .map(|published| published.number),
-        };
-        self.doubts.iter().map(alarm).collect()
+    pub(super) fn alarms(&self, published: Option<&PublishedNetwork>) -> Vec<Alarm> {
+        let alarms = self.doubts.iter().map(|(name, doubts)| {
+            let doubts = doubts.clone();
+            let published = published.filter(|p| p.key.networks.contains_key(name));
+            let epoch = published.map(|published| published.number);
+            let kind = AlarmKind::NoFurtherTree { doubts, epoch };
+            Alarm::other(format!("network {name}"), kind)
+        });
+        alarms.collect()
     }
 }
 

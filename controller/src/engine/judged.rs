@@ -1,11 +1,10 @@
 //! The inferred network and its judgement: topology, clusters, alarms, and the parts that flap.
-use super::alarms::{ControllerAlarm, KeptUntil};
 use super::candidate::PublishedNetwork;
 use super::damping::FlapDamping;
 use super::further_networks::FurtherNetworks;
 use super::judgement::{self, AbsentHosts, JudgementInput, NetworkJudgement};
-use super::tree_doubt::TreeDoubt;
-use inventory::alarm::{Alarm, AlarmKind, AlarmSubject};
+use inventory::alarm::arguments::{KeptUntil, TreeDoubt};
+use inventory::alarm::{Alarm, AlarmKind};
 use inventory::device_view::DeviceViews;
 use inventory::difference::TopologyDifference;
 use inventory::inventory_file::Inventory;
@@ -165,12 +164,18 @@ impl JudgedNetwork {
 
     /// True if a host is kept on its switch until it hears one again.
     pub(super) fn awaits_frames(&self) -> bool {
-        let awaited = |alarm: &ControllerAlarm| match alarm {
-            ControllerAlarm::HostKept { until, .. } => matches!(until, KeptUntil::Heard(_)),
-            _ => false,
-        };
-        let judgement = self.judgement.as_ref();
-        judgement.is_some_and(|judgement| judgement.alarms.iter().any(awaited))
+        self.judgement.as_ref().is_some_and(|judgement| {
+            let mut alarms = judgement.alarms.iter();
+            alarms.any(|alarm| {
+                matches!(
+                    &alarm.kind,
+                    AlarmKind::HostKept {
+                        until: KeptUntil::Heard(_),
+                        ..
+                    }
+                )
+            })
+        })
     }
 
     /// The alarms of the inference, without those that another alarm states in more detail. While hosts
@@ -184,14 +189,14 @@ impl JudgedNetwork {
     }
 
     /// The alarms of the judgement, with the reasons against a tree.
-    pub(super) fn judged_alarms(&self, epoch: Option<u64>) -> Vec<ControllerAlarm> {
+    pub(super) fn judged_alarms(&self, epoch: Option<u64>) -> Vec<Alarm> {
         let Some(judgement) = &self.judgement else {
             return Vec::new();
         };
-        let mut alarms: Vec<ControllerAlarm> = judgement
+        let mut alarms: Vec<Alarm> = judgement
             .alarms
             .iter()
-            .filter(|a| !self.damping.covers_controller_alarm(a))
+            .filter(|a| !self.damping.covers(a))
             .cloned()
             .collect();
         let doubts = judgement
@@ -199,23 +204,22 @@ impl JudgedNetwork {
             .as_ref()
             .err()
             .filter(|doubts: &&Vec<TreeDoubt>| !doubts.is_empty());
-        alarms.extend(doubts.map(|doubts| ControllerAlarm::NoTree(doubts.clone(), epoch)));
+        alarms.extend(doubts.map(|doubts| {
+            let doubts = doubts.clone();
+            Alarm::other("network", AlarmKind::NoTree { doubts, epoch })
+        }));
         alarms
     }
 
     /// Returns whether the alarm is about a host that keeps its place: the judgement has an alarm
     /// with more detail for it.
     fn is_kept(&self, alarm: &Alarm) -> bool {
-        let (AlarmSubject::Node(name), AlarmKind::HostUnfound(_)) = (&alarm.subject, &alarm.kind)
-        else {
-            return false;
-        };
-        let kept = |own: &ControllerAlarm| match own {
-            ControllerAlarm::HostKept { host, .. } => host == name,
-            _ => false,
-        };
-        self.judgement
-            .as_ref()
-            .is_some_and(|judgement| judgement.alarms.iter().any(kept))
+        let own = self
+            .judgement
+            .iter()
+            .flat_map(|judgement| &judgement.alarms);
+        let mut kept = own.filter(|own| matches!(own.kind, AlarmKind::HostKept { .. }));
+        matches!(alarm.kind, AlarmKind::HostUnfound { .. })
+            && kept.any(|own| own.subject == alarm.subject)
     }
 }

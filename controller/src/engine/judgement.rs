@@ -8,12 +8,13 @@ mod unheard;
 
 pub(crate) use moved::judge_moved;
 
-use super::alarms::{AbsenceSign, ControllerAlarm, KeptUntil, PresenceDoubt};
 use super::as_published;
 use super::candidate::{EpochCandidate, PublishedNetwork, in_transition, interface, whole};
 use super::damping::FlapDamping;
-use super::tree_doubt::TreeDoubt;
+use inventory::alarm::arguments::{AbsenceSign, KeptUntil, PresenceDoubt, TreeDoubt};
+use inventory::alarm::{Alarm, AlarmKind};
 use inventory::device_view::DeviceViews;
+use inventory::evidence::DevicePort;
 use inventory::evidence::KeptReason;
 use inventory::inventory_file::Inventory;
 use inventory::topology::{Link, LinkGrade, LinkState, NodeKind};
@@ -29,7 +30,7 @@ pub(crate) struct NetworkJudgement {
     /// The candidate for an epoch, or the reasons against one.
     pub(crate) candidate: Result<EpochCandidate, Vec<TreeDoubt>>,
     /// Alarms about hosts that keep their place without being seen there.
-    pub(crate) alarms: Vec<ControllerAlarm>,
+    pub(crate) alarms: Vec<Alarm>,
     /// Every link to a host carries frames, whatever the states of ports: what is seen of a host is
     /// its place.
     pub(crate) plain: bool,
@@ -138,7 +139,7 @@ fn keep_absent(
     placed: &HashSet<String>,
     absent: &mut AbsentHosts,
     network: &mut Arc<Topology>,
-) -> Vec<ControllerAlarm> {
+) -> Vec<Alarm> {
     let (topology, gone_after) = (input.topology, input.gone_after);
     let mut kept: BTreeSet<&str> = input.damping.hosts();
     let mut alarms = Vec::new();
@@ -214,10 +215,7 @@ fn is_gone(
                             .iter()
                             .any(|l| l.a == switch && l.a_port == port && l.b != host) =>
                 {
-                    Err(PresenceDoubt::PortUp {
-                        switch: switch.to_owned(),
-                        port: port.to_owned(),
-                    })
+                    Err(PresenceDoubt::PortUp(DevicePort::new(switch, port)))
                 }
                 Some(_) => Ok(AbsenceSign::PortDown),
                 None => Err(PresenceDoubt::Unread(switch.to_owned())),
@@ -260,7 +258,7 @@ fn absence(
     elsewhere: bool,
     gone: Result<AbsenceSign, PresenceDoubt>,
     gone_after: Duration,
-) -> ControllerAlarm {
+) -> Alarm {
     let until = match gone {
         _ if elsewhere => KeptUntil::Settled,
         Ok(sign) => KeptUntil::Dropped(sign, gone_after),
@@ -272,13 +270,13 @@ fn absence(
         .get(host)
         .map(|h| h.switch.clone())
         .unwrap_or_default();
-    ControllerAlarm::HostKept {
-        host: host.to_owned(),
+    let kind = AlarmKind::HostKept {
         elsewhere,
         epoch: settled.number,
         switch,
         until,
-    }
+    };
+    Alarm::node(host, kind)
 }
 
 /// Returns whether a link joins the switch to a node other than a host.

@@ -2,9 +2,9 @@
 //!
 //! Any user can write a job record. So a suspicion says whose jobs it rests on, it changes no tree,
 //! and each user has so many watched jobs, judged at a rate.
-use super::alarms::ControllerAlarm;
 use super::{ControllerEffect, ControllerEngine};
 use directory::job_record::JobRecord;
+use inventory::alarm::{Alarm, AlarmKind};
 use inventory::topology_file::TopologyFile;
 use inventory::{Millis, Tree};
 use policy::learned::RankLayout;
@@ -12,7 +12,6 @@ use policy::learned::place::tree_between;
 use serde::Serialize;
 use simulation::watched::{BlockArrivals, MOST_RANKS, SuspicionRow, TreeSuspicion, judge};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -79,15 +78,6 @@ impl WatchOrder {
         let between = tree_between(&whole, &self.hosts).ok()?;
         judge::judge(&between, &self.layout.host_of(), &arrivals)
     }
-}
-
-/// A suspicion that stands, for an operator.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct StandingSuspicion {
-    pub(crate) suspicion: TreeSuspicion,
-    /// The users whose jobs say so.
-    pub(crate) users: BTreeSet<String>,
-    pub(crate) epoch: u64,
 }
 
 impl WatchState {
@@ -174,27 +164,31 @@ impl WatchState {
     }
 
     /// The alarms for which enough windows speak.
-    pub(super) fn alarms(&self, epoch: Option<u64>) -> Vec<ControllerAlarm> {
-        let mut standing: Vec<StandingSuspicion> = Vec::new();
+    pub(super) fn alarms(&self, epoch: Option<u64>) -> Vec<Alarm> {
+        let Some(epoch) = epoch else {
+            return Vec::new();
+        };
+        let mut standing: Vec<(&TreeSuspicion, BTreeSet<&str>)> = Vec::new();
         for job in self.jobs.values() {
-            let (Some(suspicion), Some(epoch)) = (job.row.stands(), epoch) else {
+            let Some(suspicion) = job.row.stands() else {
                 continue;
             };
-            let same = |other: &&mut StandingSuspicion| other.suspicion.best == suspicion.best;
-            match standing.iter_mut().find(same) {
-                Some(other) => drop(other.users.insert(job.user.clone())),
-                None => standing.push(StandingSuspicion {
-                    suspicion: suspicion.clone(),
-                    users: BTreeSet::from([job.user.clone()]),
-                    epoch,
-                }),
+            match standing.iter_mut().find(|(s, _)| s.best == suspicion.best) {
+                Some((_, users)) => drop(users.insert(&job.user)),
+                None => standing.push((suspicion, BTreeSet::from([job.user.as_str()]))),
             }
         }
-        standing.truncate(MOST_ALARMS);
-        standing
-            .into_iter()
-            .map(ControllerAlarm::Contradicted)
-            .collect()
+        let alarms = standing.into_iter().take(MOST_ALARMS);
+        let alarms = alarms.map(|(suspicion, users)| Alarm {
+            subject: suspicion.best.subject(),
+            kind: AlarmKind::CableMoved {
+                moves: suspicion.moves(),
+                pairs: suspicion.slow.len(),
+                users: users.into_iter().map(str::to_owned).collect(),
+                epoch,
+            },
+        });
+        alarms.collect()
     }
 }
 
@@ -224,20 +218,5 @@ impl ControllerEngine {
         if self.learned.is_published(epoch) {
             self.wake |= self.watch.judged(now, job, &user, said);
         }
-    }
-}
-
-impl fmt::Display for StandingSuspicion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let users: Vec<&str> = self.users.iter().map(String::as_str).collect();
-        write!(
-            f,
-            "{}, say jobs of {}; epoch {} stays, and its schedules collide there: see where that \
-             cable is; where switches are unmanaged, `heddle map --controller` measures it while \
-             no job runs",
-            self.suspicion,
-            users.join(", "),
-            self.epoch
-        )
     }
 }

@@ -1,10 +1,10 @@
 //! The public record: epochs, event lines and alarms, as operators, viewers and jobs got them.
-use super::alarms::stays;
 use super::candidate::PublishedNetwork;
 use super::event::ControllerEffect;
 use super::trouble::TroubleArea;
 use api::{AlarmLine, EpochInfo, EventLevel, EventLine};
 use directory::job_record::JobRecord;
+use inventory::alarm::arguments::stays;
 use inventory::{Millis, counted};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;

@@ -2,13 +2,12 @@
 //!
 //! Any user can write a job record. So an alarm says whose jobs it rests on, it changes no rate, and one
 //! call of each user counts.
-use super::alarms::ControllerAlarm;
 use directory::job_record::JobRecord;
+use inventory::alarm::{Alarm, AlarmKind};
 use inventory::{Millis, Tree};
 use policy::learned::place::host_numbers;
-use policy::shown_rates::{FasterLink, RecordedFastCall, and_more, faster_links};
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
+use policy::shown_rates::{FasterLink, RecordedFastCall, faster_links};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// A call counts for so long: some jobs run once a day.
@@ -20,16 +19,6 @@ const MOST_USERS: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct ShownRates {
     users: BTreeMap<String, (Millis, Vec<FasterLink>)>,
-}
-
-/// The most wrong of the published rates, for an operator.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct StandingRates {
-    pub(crate) link: FasterLink,
-    /// Links with wrong rates, this one among them.
-    pub(crate) links: usize,
-    /// The users whose jobs show so.
-    pub(crate) users: BTreeSet<String>,
 }
 
 impl ShownRates {
@@ -64,13 +53,17 @@ impl ShownRates {
 
     /// The alarm, if a call has shown wrong rates. It names the link that is most wrong, by the user whose
     /// calls show most.
-    pub(super) fn alarm(&self) -> Option<ControllerAlarm> {
+    pub(super) fn alarm(&self) -> Option<Alarm> {
         let (_, links) = self.users.values().max_by_key(|(_, links)| links.len())?;
-        Some(ControllerAlarm::WrongRates(StandingRates {
-            link: links.first()?.clone(),
+        let worst = links.first()?;
+        let kind = AlarmKind::WrongRates {
+            published: worst.published,
+            shown: worst.shown,
             links: links.len(),
             users: self.users.keys().cloned().collect(),
-        }))
+        };
+        let (a, b) = &worst.ends;
+        Some(Alarm::between(a, b, kind))
     }
 }
 
@@ -85,18 +78,4 @@ fn ranks_of(record: &JobRecord, tree: &Tree) -> Option<Vec<u32>> {
         ranks[*numbers.get(host as usize)?] += 1;
     }
     Some(ranks)
-}
-
-impl fmt::Display for StandingRates {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let users: Vec<&str> = self.users.iter().map(String::as_str).collect();
-        write!(
-            f,
-            "{} in jobs of {}{}; jobs pace by what they measure, but plans take it for slower than it is: look \
-             at the speed of its ports, or state its rate in the inventory",
-            self.link,
-            users.join(", "),
-            and_more(self.links)
-        )
-    }
 }

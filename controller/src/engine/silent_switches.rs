@@ -4,7 +4,7 @@
 use super::ControllerEngine;
 use crate::poll_timing;
 use inventory::Millis;
-use inventory::alarm::causes::{AlarmCause, ToldAlarm};
+use inventory::alarm::causes::{AlarmCause, AlarmLine};
 use std::time::Duration;
 
 impl ControllerEngine {
@@ -42,7 +42,7 @@ impl ControllerEngine {
     }
 
     /// True of an alarm that a switch is stale, as long as one answer may have got lost.
-    pub(super) fn may_be_a_lost_answer(&self, alarm: &ToldAlarm) -> bool {
+    pub(super) fn may_be_a_lost_answer(&self, alarm: &AlarmLine) -> bool {
         let Some(AlarmCause::StaleSwitch(stale)) = &alarm.cause else {
             return false;
         };

@@ -1,12 +1,12 @@
 //! The controller's state, for viewers.
 use super::ControllerEngine;
-use super::alarms::ControllerAlarm;
 use crate::loads::InterfaceLoad;
 use api::{
     AgentStatus, AlarmLine, EpochInfo, FurtherNetwork, LinkLoad, PathStatus, PendingChange,
     Snapshot, SwitchStatus,
 };
-use inventory::alarm::causes::{CausalAlarm, causes_first};
+use inventory::alarm::causes::causes_first;
+use inventory::alarm::{Alarm, AlarmKind};
 use inventory::device_view::DeviceView;
 use inventory::host_report::ProbedPath;
 use inventory::topology::{Link, LinkState};
@@ -61,25 +61,18 @@ impl ControllerEngine {
         own.extend(self.judged.further.alarms(self.public.settled.as_ref()));
         own.extend(self.observed.agents.alarms());
         let is_unwatched = self.inventory.switches.is_empty() && self.observed.are_agents_silent();
-        own.extend(is_unwatched.then_some(ControllerAlarm::NobodyReports(epoch)));
+        own.extend(
+            is_unwatched.then(|| Alarm::other("network", AlarmKind::NobodyReports { epoch })),
+        );
         own.extend(self.judged.damping.alarms(epoch));
         own.extend(self.watch.alarms(epoch));
         own.extend(self.shown_rates.alarm());
-        own.extend(
-            self.public
-                .troubles
-                .iter()
-                .map(|(area, problem)| ControllerAlarm::Trouble(area.clone(), problem.clone())),
-        );
-        let own = own.iter().map(|alarm| alarm as &dyn CausalAlarm);
-        let found = self.judged.inferred_alarms();
-        let found = found.map(|alarm| alarm as &dyn CausalAlarm);
-        let all: Vec<&dyn CausalAlarm> = found.chain(own).collect();
-        causes_first(&all)
-            .into_iter()
-            .filter(|alarm| !self.may_be_a_lost_answer(alarm))
-            .map(AlarmLine::from)
-            .collect()
+        let troubles = self.public.troubles.iter();
+        own.extend(troubles.map(|(area, problem)| area.alarm(problem)));
+        let all: Vec<&Alarm> = self.judged.inferred_alarms().chain(&own).collect();
+        let mut lines = causes_first(&all);
+        lines.retain(|alarm| !self.may_be_a_lost_answer(alarm));
+        lines
     }
 
     fn further_networks(&self) -> Vec<FurtherNetwork> {

@@ -1,5 +1,6 @@
 //! Failures of the controller's own work.
 use inventory::alarm::code::AlarmCode;
+use inventory::alarm::{Alarm, AlarmKind};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
@@ -93,26 +94,31 @@ const NAMES: [(TroubleArea, &str); 20] = [
 ];
 
 impl TroubleArea {
-    /// The code of its alarm.
-    pub(crate) fn code(&self) -> AlarmCode {
-        match self {
-            TroubleArea::Inventory => AlarmCode::InventoryUnread,
-            TroubleArea::Jobs => AlarmCode::JobRecordsOdd,
-            TroubleArea::Traps => AlarmCode::TrapsUnheard,
-            TroubleArea::Journal => AlarmCode::JournalUnwritten,
-            TroubleArea::Tls => AlarmCode::CertificateUnread,
-            TroubleArea::Measurements => AlarmCode::MeasurementsUnread,
-            TroubleArea::Learned => AlarmCode::LearnedUnkept,
-            TroubleArea::Mapped => AlarmCode::MappedUnkept,
-            TroubleArea::Current => AlarmCode::EpochUnread,
-            TroubleArea::Plan => AlarmCode::PlanFailed,
-            TroubleArea::Publish => AlarmCode::PublishFailed,
-            TroubleArea::Rollback => AlarmCode::RollbackHeld,
-            TroubleArea::EpochProgram => AlarmCode::EpochProgramFailed,
-            TroubleArea::AlarmProgram => AlarmCode::AlarmProgramFailed,
-            TroubleArea::Stalled(_) => AlarmCode::DirectoryStalled,
-            TroubleArea::Other(_) => AlarmCode::Other,
-        }
+    /// Its alarm: object, place, problem, consequence, hint.
+    pub(crate) fn alarm(&self, problem: &str) -> Alarm {
+        let problem = problem.to_owned();
+        let kind = match self {
+            TroubleArea::Inventory => AlarmKind::InventoryUnread { problem },
+            TroubleArea::Jobs => AlarmKind::JobRecordsOdd { problem },
+            TroubleArea::Traps => AlarmKind::TrapsUnheard { problem },
+            TroubleArea::Journal => AlarmKind::JournalUnwritten { problem },
+            TroubleArea::Tls => AlarmKind::CertificateUnread { problem },
+            TroubleArea::Measurements => AlarmKind::MeasurementsUnread { problem },
+            TroubleArea::Learned => AlarmKind::LearnedUnkept { problem },
+            TroubleArea::Mapped => AlarmKind::MappedUnkept { problem },
+            TroubleArea::Current => AlarmKind::EpochUnread { problem },
+            TroubleArea::Plan => AlarmKind::PlanFailed { problem },
+            TroubleArea::Publish => AlarmKind::PublishFailed { problem },
+            TroubleArea::Rollback => AlarmKind::RollbackHeld { problem },
+            TroubleArea::EpochProgram => AlarmKind::EpochProgramFailed { problem },
+            TroubleArea::AlarmProgram => AlarmKind::AlarmProgramFailed { problem },
+            TroubleArea::Stalled(_) => AlarmKind::DirectoryStalled { problem },
+            TroubleArea::Other(_) => AlarmKind::TextOnly {
+                code: AlarmCode::Other,
+                text: problem,
+            },
+        };
+        Alarm::other(self.to_string(), kind)
     }
 }
 

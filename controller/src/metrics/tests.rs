@@ -98,7 +98,10 @@ pub(super) fn snapshot() -> Snapshot {
         ..AgentStatus::default()
     };
     let alarm = api::AlarmLine {
-        code: inventory::alarm::code::AlarmCode::NoTree,
+        kind: inventory::alarm::AlarmKind::NoTree {
+            doubts: Vec::new(),
+            epoch: None,
+        },
         severity: AlarmSeverity::Error,
         ..api::AlarmLine::default()
     };

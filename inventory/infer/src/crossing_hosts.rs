@@ -44,7 +44,12 @@ pub(crate) fn bridging(
         }
     }
     let alarm = |(host, networks): (&str, [&str; 2])| {
-        Alarm::node(host, AlarmKind::HostBridges(networks.map(str::to_owned)))
+        Alarm::node(
+            host,
+            AlarmKind::HostBridges {
+                networks: networks.map(str::to_owned),
+            },
+        )
     };
     joined.into_iter().map(alarm).collect()
 }

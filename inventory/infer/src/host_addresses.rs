@@ -79,8 +79,8 @@ pub(crate) fn add_addresses(
                     .or_default()
                     .push(address),
                 _ => alarms.push(Alarm {
-                    subject: AlarmSubject::OneNetwork(network.name.clone()),
-                    kind: AlarmKind::AddressShared(address, hosts),
+                    subject: AlarmSubject::other(&network.name),
+                    kind: AlarmKind::AddressShared { address, hosts },
                 }),
             }
         }

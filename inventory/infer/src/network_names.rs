@@ -46,8 +46,8 @@ pub(crate) fn named(
         let of_it = |ip: &&IpAddr| prefix.contains(*ip);
         if !addresses.keys().any(|ip| of_it(&ip)) {
             alarms.push(Alarm {
-                subject: AlarmSubject::OneNetwork(name.clone()),
-                kind: AlarmKind::NetworkUnseen(*prefix),
+                subject: AlarmSubject::other(name),
+                kind: AlarmKind::NetworkUnseen { prefix: *prefix },
             });
             continue;
         }

@@ -230,8 +230,8 @@ fn root_bridges(draft: &mut DraftNetwork<'_>) -> Vec<String> {
     }
     for root in unwatched {
         draft.alarms.push(Alarm {
-            subject: AlarmSubject::RootBridge,
-            kind: AlarmKind::RootUnwatched(root),
+            subject: AlarmSubject::other("root bridge"),
+            kind: AlarmKind::RootUnwatched { root },
         });
     }
     owners

@@ -43,8 +43,8 @@ pub(crate) fn sharing(networks: &[Network]) -> Vec<Alarm> {
         let others = others.filter(has_own).map(|other| other.name.clone());
         let others: Vec<String> = others.collect();
         (!others.is_empty()).then(|| Alarm {
-            subject: AlarmSubject::OneNetwork(network.name.clone()),
-            kind: AlarmKind::NetworkShares(others),
+            subject: AlarmSubject::other(&network.name),
+            kind: AlarmKind::NetworkShares { networks: others },
         })
     });
     alarms.collect()

@@ -1,137 +1,52 @@
 //! Causes before symptoms: an alarm that follows from another one is summed up in that one's line.
 //!
-//! Source: own. Input: alarms of any type. Each says which cause it states, if any, and from which
-//! causes it may follow. Guarantee: every alarm is in exactly one line, as its cause or as one of
-//! its symptoms. Cost: one pass for causes and one for symptoms.
-use crate::alarm::code::AlarmCode;
-use crate::alarm::{Alarm, AlarmKind, AlarmSubject, HostNotFound, HostPlace};
-use crate::observation::CredentialRefusal;
+//! Source: own. Input: alarms. Each states a cause, or says from which causes it may follow.
+//! Guarantee: every alarm is in exactly one line, as its cause or as one of its symptoms. Cost: one
+//! pass for causes and one for symptoms.
+use super::arguments::stays;
+use super::code::AlarmCode;
+use super::origin::AlarmOrigin;
+use super::{Alarm, AlarmKind};
 use crate::wording::short_list;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fmt;
 
-/// A problem from which others follow.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub enum AlarmCause {
-    /// Switches refuse a credential.
-    Refusal(CredentialRefusal),
-    /// This switch never answered.
-    UnheardSwitch(String),
-    /// This switch stopped answering.
-    StaleSwitch(String),
-    /// The shared directory does not answer.
-    StalledDirectory,
-}
-
-/// The causes from which an alarm may follow.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum AlarmOrigin {
-    /// None but itself.
-    Own,
-    /// The silence of one of these switches, or of each of them.
-    Silence(Vec<String>),
-    /// The silence of any switch that never answered: what is behind it is unknown.
-    AnyUnheard,
-}
-
-/// How much an alarm asks of an operator.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-#[serde(rename_all = "lowercase")]
-pub enum AlarmSeverity {
-    /// Good to know.
-    Info,
-    /// A part of the network is not served, or is not certain.
-    #[default]
-    Warning,
-    /// Nothing new can be published.
-    Error,
-}
-
-impl fmt::Display for AlarmSeverity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            AlarmSeverity::Info => "info",
-            AlarmSeverity::Warning => "warning",
-            AlarmSeverity::Error => "error",
-        })
-    }
-}
-
-/// An alarm that knows how it depends on others.
-pub trait CausalAlarm: fmt::Display {
-    /// Its subject.
-    fn subject(&self) -> AlarmSubject;
-    /// Its code.
-    fn code(&self) -> AlarmCode;
-    /// The name of its subject.
-    fn about(&self) -> String {
-        self.subject().to_string()
-    }
-    /// Its own weight.
-    fn severity(&self) -> AlarmSeverity {
-        self.code().severity()
-    }
-    /// The cause that it states.
-    fn states(&self) -> Option<AlarmCause>;
-    /// The silent switch that it names.
-    fn silent_switch(&self) -> Option<&str>;
-    /// The causes from which it may follow.
-    fn origin(&self) -> AlarmOrigin;
-    /// The host that it misses.
-    fn missed_host(&self) -> Option<&str>;
-    /// Its consequence for heddle's work, to be named with its cause.
-    fn consequence(&self) -> Option<String> {
-        None
-    }
-}
+pub use super::origin::{AlarmCause, AlarmSeverity};
 
 /// A line for operators: an alarm that has no cause but itself, with all that follows from it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct ToldAlarm {
-    /// The subject.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct AlarmLine {
+    /// Its subject: a node, `a-b` for a link of two nodes, or a part of the controller's work.
     pub about: String,
-    /// The nodes that the subject names.
+    /// The nodes that the subject names: one, or both ends of a link.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub nodes: Vec<String>,
-    /// The code of the cause.
-    pub code: AlarmCode,
-    /// The cause, and its symptoms summed up.
+    /// Its code and arguments; programs decide on them.
+    #[serde(flatten)]
+    pub kind: AlarmKind,
+    /// Object, place, problem, consequence, hint; what follows from the problem is summed up.
     pub text: String,
-    /// The highest of all its alarms.
+    /// The highest severity of the alarms in this line.
+    #[serde(default)]
     pub severity: AlarmSeverity,
-    /// Each alarm that it sums up.
-    pub symptoms: Vec<AlarmSymptom>,
+    /// The alarms that follow from this one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub symptoms: Vec<Alarm>,
     /// The cause that it states.
+    #[serde(skip)]
     pub cause: Option<AlarmCause>,
 }
 
-/// An alarm that follows from another one, in its own words.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct AlarmSymptom {
-    /// The subject.
-    pub about: String,
-    /// The nodes that the subject names.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub nodes: Vec<String>,
-    /// The code.
-    #[serde(default)]
-    pub code: AlarmCode,
-    /// Object, place, problem, consequence, hint.
-    pub text: String,
-}
-
 /// All alarms, with the symptoms in the lines of their causes. Both are in the order of their texts.
-pub fn causes_first(alarms: &[&dyn CausalAlarm]) -> Vec<ToldAlarm> {
+pub fn causes_first(alarms: &[&Alarm]) -> Vec<AlarmLine> {
     let mut stories: BTreeMap<AlarmCause, AlarmStory<'_>> = BTreeMap::new();
     let mut cause_of: BTreeMap<&str, AlarmCause> = BTreeMap::new();
     let mut unheard = Vec::new();
     for &alarm in alarms {
-        let Some(cause) = alarm.states() else {
+        let AlarmOrigin::Cause(cause) = alarm.origin() else {
             continue;
         };
-        let silent = alarm.silent_switch();
+        let silent = alarm.subject.node_name();
         cause_of.extend(silent.map(|switch| (switch, cause.clone())));
         if !matches!(cause, AlarmCause::StaleSwitch(_)) {
             unheard.extend(silent);
@@ -144,9 +59,10 @@ pub fn causes_first(alarms: &[&dyn CausalAlarm]) -> Vec<ToldAlarm> {
     let one_origin = unheard
         .iter()
         .all(|s| origin_of_all.as_ref() == Some(&cause_of[s]));
-    for &alarm in alarms.iter().filter(|alarm| alarm.states().is_none()) {
+    for &alarm in alarms {
         let cause = match alarm.origin() {
             AlarmOrigin::Own => None,
+            AlarmOrigin::Cause(_) => continue,
             AlarmOrigin::Silence(of) => of.iter().find_map(|s| cause_of.get(s.as_str()).cloned()),
             AlarmOrigin::AnyUnheard if one_origin => origin_of_all.clone(),
             AlarmOrigin::AnyUnheard => {
@@ -159,9 +75,9 @@ pub fn causes_first(alarms: &[&dyn CausalAlarm]) -> Vec<ToldAlarm> {
             None => lines.push(alone(alarm)),
         }
     }
-    lines.extend(stories.into_iter().map(|(cause, story)| story.told(&cause)));
+    lines.extend(stories.into_iter().map(|(cause, story)| story.told(cause)));
     lines.extend(anywhere.behind_any(&unheard));
-    lines.sort();
+    lines.sort_by(|a, b| a.order().cmp(&b.order()));
     lines.dedup();
     lines
 }
@@ -169,75 +85,50 @@ pub fn causes_first(alarms: &[&dyn CausalAlarm]) -> Vec<ToldAlarm> {
 /// Alarms that state one cause, and those that follow from it.
 #[derive(Default)]
 struct AlarmStory<'a> {
-    causes: Vec<&'a dyn CausalAlarm>,
-    symptoms: Vec<&'a dyn CausalAlarm>,
+    causes: Vec<&'a Alarm>,
+    symptoms: Vec<&'a Alarm>,
 }
 
 fn listed(names: &[String]) -> String {
     short_list(names.iter().map(String::as_str))
 }
 
-fn symptom(alarm: &dyn CausalAlarm) -> AlarmSymptom {
-    AlarmSymptom {
-        about: alarm.about(),
-        nodes: alarm.subject().nodes(),
-        code: alarm.code(),
+fn alone(alarm: &Alarm) -> AlarmLine {
+    AlarmLine {
+        about: alarm.subject.to_string(),
+        nodes: alarm.subject.nodes(),
+        kind: alarm.kind.clone(),
         text: alarm.to_string(),
-    }
-}
-
-fn alone(alarm: &dyn CausalAlarm) -> ToldAlarm {
-    ToldAlarm {
-        about: alarm.about(),
-        nodes: alarm.subject().nodes(),
-        code: alarm.code(),
-        text: alarm.to_string(),
-        severity: alarm.severity(),
+        severity: alarm.code().severity(),
         symptoms: Vec::new(),
         cause: None,
     }
 }
 
 impl AlarmStory<'_> {
-    fn told(mut self, cause: &AlarmCause) -> ToldAlarm {
-        let of = |alarms: &[&dyn CausalAlarm]| -> Vec<String> {
-            alarms.iter().map(|alarm| alarm.about()).collect()
-        };
-        let causes = std::mem::take(&mut self.causes);
-        let (nodes, code) = (causes[0].subject().nodes(), causes[0].code());
-        let (about, mut text) = match (cause, causes.as_slice()) {
+    fn told(mut self, cause: AlarmCause) -> AlarmLine {
+        let mut line = alone(self.causes[0]);
+        match (&cause, self.causes.as_slice()) {
             (AlarmCause::Refusal(refusal), causes @ [_, _, ..]) => {
-                let switches = of(causes);
-                let text = format!(
+                let switches = causes.iter().map(|alarm| alarm.subject.to_string());
+                line.text = format!(
                     "{} switches refuse {}: {}: {}; nothing new is known of them: correct the \
                      credential under snmp in the inventory, or on the switches",
-                    switches.len(),
+                    causes.len(),
                     refusal.credential,
                     refusal.reason,
-                    listed(&switches)
+                    listed(&switches.collect::<Vec<_>>())
                 );
-                let about = switches.into_iter().next().unwrap_or_default();
                 self.symptoms.splice(0..0, causes.iter().copied());
-                (about, text)
             }
-            (_, causes) => {
-                let first = causes[0];
-                self.symptoms.splice(0..0, causes[1..].iter().copied());
-                (first.about(), first.to_string())
-            }
-        };
-        let severity = self.symptoms.iter().map(|alarm| alarm.severity()).max();
-        let severity = severity.unwrap_or_default().max(AlarmSeverity::Warning);
-        text += &self.summary();
-        ToldAlarm {
-            about,
-            nodes,
-            code,
-            text,
-            severity,
-            symptoms: self.symptoms.iter().map(|alarm| symptom(*alarm)).collect(),
-            cause: Some(cause.clone()),
+            (_, causes) => drop(self.symptoms.splice(0..0, causes[1..].iter().copied())),
         }
+        let severities = self.symptoms.iter().map(|alarm| alarm.code().severity());
+        line.severity = severities.fold(AlarmSeverity::Warning, AlarmSeverity::max);
+        line.text += &self.summary();
+        line.symptoms = self.symptoms.into_iter().cloned().collect();
+        line.cause = Some(cause);
+        line
     }
 
     /// The symptoms in a few words.
@@ -255,10 +146,12 @@ impl AlarmStory<'_> {
         for consequence in self.symptoms.iter().filter_map(|a| a.consequence()) {
             summary += &format!("; {consequence}");
         }
-        let counted = |a: &&&dyn CausalAlarm| {
-            a.missed_host().is_none() && a.states().is_none() && a.consequence().is_none()
-        };
-        match self.symptoms.iter().filter(counted).count() {
+        match self
+            .symptoms
+            .iter()
+            .filter(|a| a.is_further_problem())
+            .count()
+        {
             0 => {}
             1 => summary += "; 1 more problem follows from it",
             n => summary += &format!("; {n} more problems follow from it"),
@@ -275,12 +168,12 @@ impl AlarmStory<'_> {
     }
 
     /// The line for what may be behind any of several switches.
-    fn behind_any(&self, unheard: &[&str]) -> Vec<ToldAlarm> {
+    fn behind_any(&self, unheard: &[&str]) -> Vec<AlarmLine> {
         let hosts = self.missed_hosts();
         if hosts.len() < 2 {
-            return self.symptoms.iter().map(|alarm| alone(*alarm)).collect();
+            return self.symptoms.iter().copied().map(alone).collect();
         }
-        let (missing, rest): (Vec<&dyn CausalAlarm>, Vec<_>) = self
+        let (missing, rest): (Vec<&Alarm>, Vec<_>) = self
             .symptoms
             .iter()
             .partition(|alarm| alarm.missed_host().is_some());
@@ -291,80 +184,65 @@ impl AlarmStory<'_> {
             listed(&hosts),
             listed(&unheard)
         );
-        let mut lines: Vec<ToldAlarm> = rest.into_iter().map(alone).collect();
-        lines.push(ToldAlarm {
-            about: AlarmSubject::Network.to_string(),
-            nodes: Vec::new(),
+        let mut lines: Vec<AlarmLine> = rest.into_iter().map(alone).collect();
+        let kind = AlarmKind::TextOnly {
             code: AlarmCode::HostUnfound,
             text,
-            severity: AlarmSeverity::Warning,
-            symptoms: missing.into_iter().map(symptom).collect(),
-            cause: None,
-        });
+        };
+        let mut line = alone(&Alarm::other("network", kind));
+        line.symptoms = missing.into_iter().cloned().collect();
+        lines.push(line);
         lines
     }
 }
 
-impl CausalAlarm for Alarm {
-    fn subject(&self) -> AlarmSubject {
-        self.subject.clone()
+impl AlarmLine {
+    /// Its code.
+    pub fn code(&self) -> AlarmCode {
+        self.kind.code()
     }
 
-    fn code(&self) -> AlarmCode {
-        Alarm::code(self)
+    fn order(&self) -> (&str, &[String], AlarmCode, &str) {
+        (&self.about, &self.nodes, self.code(), &self.text)
     }
 
-    fn states(&self) -> Option<AlarmCause> {
-        let switch = || self.subject.to_string();
-        match &self.kind {
-            AlarmKind::SwitchStale { refused, .. } | AlarmKind::SwitchUnheard { refused, .. }
-                if refused.is_some() =>
-            {
-                refused.clone().map(AlarmCause::Refusal)
-            }
-            AlarmKind::SwitchStale { .. } => Some(AlarmCause::StaleSwitch(switch())),
-            AlarmKind::SwitchUnheard { .. } => Some(AlarmCause::UnheardSwitch(switch())),
-            _ => None,
-        }
+    /// True if the alarm, or one that follows from it, is about this name.
+    pub fn concerns(&self, name: &str) -> bool {
+        let mut symptoms = self.symptoms.iter();
+        self.about == name || symptoms.any(|symptom| symptom.subject.to_string() == name)
     }
 
-    fn silent_switch(&self) -> Option<&str> {
-        match (&self.kind, &self.subject) {
-            (
-                AlarmKind::SwitchStale { .. } | AlarmKind::SwitchUnheard { .. },
-                AlarmSubject::Node(switch),
-            ) => Some(switch),
-            _ => None,
-        }
+    /// True if the alarm, or one that follows from it, is about the link of these nodes.
+    pub fn concerns_link(&self, a: &str, b: &str) -> bool {
+        let symptoms = self.symptoms.iter().map(|symptom| symptom.subject.nodes());
+        let mut subjects = symptoms.chain([self.nodes.clone()]);
+        subjects.any(|ends| ends[..] == [a, b] || ends[..] == [b, a])
     }
+}
 
-    fn origin(&self) -> AlarmOrigin {
-        match &self.kind {
-            AlarmKind::TableFailed { .. } => AlarmOrigin::Silence(vec![self.subject.to_string()]),
-            AlarmKind::HostHidden(switches) => AlarmOrigin::Silence(switches.clone()),
-            AlarmKind::HostAmbiguous(places) => {
-                let behind = places.iter().filter_map(|place| match place {
-                    HostPlace::Behind(switch) => Some(switch.clone()),
-                    HostPlace::At(_) => None,
-                });
-                AlarmOrigin::Silence(behind.collect())
-            }
-            AlarmKind::HostUnfound(
-                HostNotFound::NoName | HostNotFound::Unlearned | HostNotFound::TrunksOnly(_),
-            )
-            | AlarmKind::BridgeUnknown(_)
-            | AlarmKind::RootUnwatched(_) => AlarmOrigin::AnyUnheard,
-            _ => AlarmOrigin::Own,
-        }
-    }
-
+impl Alarm {
+    /// The host that it misses.
     fn missed_host(&self) -> Option<&str> {
-        match (&self.kind, &self.subject) {
-            (AlarmKind::HostUnfound(_) | AlarmKind::HostHidden(_), AlarmSubject::Node(host)) => {
-                Some(host)
-            }
-            _ => None,
-        }
+        use AlarmCode::{HostHidden, HostKept, HostUnfound};
+        let host = self.subject.node_name();
+        host.filter(|_| [HostUnfound, HostHidden, HostKept].contains(&self.code()))
+    }
+
+    /// Its consequence for heddle's work, to be named with its cause.
+    fn consequence(&self) -> Option<String> {
+        let AlarmKind::NoTree { epoch, .. } = &self.kind else {
+            return None;
+        };
+        let stays = stays(*epoch);
+        Some(format!(
+            "without it there is no complete tree to plan on; {stays}"
+        ))
+    }
+
+    /// True if no other part of a summary names it.
+    fn is_further_problem(&self) -> bool {
+        let is_cause = matches!(self.origin(), AlarmOrigin::Cause(_));
+        !is_cause && self.missed_host().is_none() && self.consequence().is_none()
     }
 }
 

@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
+pub use inventory::alarm::arguments::and_more_links;
+
 /// A call that takes less than the bound by more than this factor shows that rates are wrong: clocks and
 /// headers make less.
 pub const TOO_FAST: f64 = 1.25;
@@ -101,15 +103,6 @@ pub fn faster_links(tree: &Tree, ranks: &[u32], call: &FastCall) -> Vec<FasterLi
         })
     };
     links.into_iter().filter_map(faster).collect()
-}
-
-/// What follows the first of so many links in a line.
-pub fn and_more(links: usize) -> String {
-    match links {
-        0 | 1 => String::new(),
-        2 => ", and 1 link more is as wrong or less".to_owned(),
-        n => format!(", and {} links more are as wrong or less", n - 1),
-    }
 }
 
 impl fmt::Display for FasterLink {

@@ -8,7 +8,7 @@ use inventory::{BitsPerSec, Bytes, MpiRoutines, TopologyFile, counted};
 use policy::decision_table::{Collective, CollectiveTraffic};
 use policy::learned::LearnedPlace;
 use policy::learning::RowTimes;
-use policy::shown_rates::{FastCall, FasterLink, TOO_FAST, and_more, faster_links};
+use policy::shown_rates::{FastCall, FasterLink, TOO_FAST, and_more_links, faster_links};
 use schedules::bound;
 use schedules::verify::ScheduleViolation;
 use std::collections::{HashMap, HashSet};
@@ -333,7 +333,7 @@ impl ProcessSetView {
             "epoch {}: {call}, sooner than its rates allow: {link}{}; see the rates in heddle discover, or \
              state them in the inventory",
             self.epoch,
-            and_more(links.len())
+            and_more_links(links.len())
         ))
     }
 

@@ -9,8 +9,8 @@
 use super::{
     AbsentHosts, JudgementInput, KeptReason, NetworkJudgement, absence, as_published, is_gone,
 };
-use crate::engine::alarms::ControllerAlarm;
 use crate::engine::candidate::{EpochCandidate, PublishedNetwork};
+use inventory::alarm::Alarm;
 use inventory::difference::TopologyDifference;
 use inventory::topology::{Cluster, Link, LinkGrade, LinkState};
 use inventory::topology_file::TopologyFile;
@@ -102,7 +102,7 @@ fn keep_away<'a>(
     moved: &HashSet<&str>,
     away: &'a AbsentHosts,
     seats: &mut BTreeMap<&'a str, RatedSeat<'a>>,
-) -> Option<Vec<ControllerAlarm>> {
+) -> Option<Vec<Alarm>> {
     let mut alarms = Vec::new();
     for (host, since) in away {
         let seen = || input.topology.links.iter().any(|l| l.b == *host);

@@ -2,9 +2,10 @@
 //! no switch: the cable moved a moment ago, or the agent started anew, and switches send their frames
 //! only now and then.
 use super::{AbsentHosts, JudgementInput};
-use crate::engine::alarms::{ControllerAlarm, KeptUntil};
 use crate::engine::candidate::PublishedNetwork;
 use inventory::Millis;
+use inventory::alarm::arguments::KeptUntil;
+use inventory::alarm::{Alarm, AlarmKind};
 use inventory::evidence::Evidence;
 use inventory::topology::{Link, NodeKind};
 use std::collections::HashSet;
@@ -45,10 +46,11 @@ impl<'a> UnheardHosts<'a> {
     }
 
     /// Tells in the alarms about awaited hosts how long they are.
-    pub(super) fn tell(&self, alarms: &mut [ControllerAlarm], longest: Duration) {
+    pub(super) fn tell(&self, alarms: &mut [Alarm], longest: Duration) {
         for alarm in alarms {
-            if let ControllerAlarm::HostKept { host, until, .. } = alarm
-                && self.awaited.contains(host.as_str())
+            if let (Some(host), AlarmKind::HostKept { until, .. }) =
+                (alarm.subject.node_name(), &mut alarm.kind)
+                && self.awaited.contains(host)
             {
                 *until = KeptUntil::Heard(longest);
             }

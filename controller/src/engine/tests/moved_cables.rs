@@ -1,8 +1,9 @@
 //! Windows of jobs: judged, told of when they persist, forgotten with the network.
 use super::*;
 use directory::job_record::{JobRecord, WatchedWindow};
+use inventory::alarm::arguments::SuspectedMove;
 use policy::learned::RankLayout;
-use simulation::watched::{SuspectedMove, TreeSuspicion};
+use simulation::watched::TreeSuspicion;
 
 fn suspicion(to: &str) -> TreeSuspicion {
     let best = SuspectedMove::Host {

@@ -2,9 +2,8 @@
 use super::*;
 use api::mapping::{MappingProgress, MappingStatus};
 use api::{
-    AgentStatus, AlarmCode, AlarmLine, AlarmSeverity, AlarmSymptom, EpochInfo, EventLevel,
-    EventLine, FurtherNetwork, JobPoint, JobStatus, LinkLoad, PathStatus, PendingChange,
-    StageTimes, SwitchStatus,
+    AgentStatus, AlarmLine, AlarmSeverity, EpochInfo, EventLevel, EventLine, FurtherNetwork,
+    JobPoint, JobStatus, LinkLoad, PathStatus, PendingChange, StageTimes, SwitchStatus,
 };
 use directory::job_record::{CallTotal, JobRecord};
 use inventory::alarm::{Alarm, AlarmKind};
@@ -131,15 +130,13 @@ fn snapshot() -> Snapshot {
         alarms: vec![AlarmLine {
             about: "s0".into(),
             nodes: vec!["s0".into()],
-            code: AlarmCode::SwitchStale,
+            kind: AlarmKind::SwitchStale {
+                problem: "silent".into(),
+            },
             text: "switch s0: silent".into(),
             severity: AlarmSeverity::Error,
-            symptoms: vec![AlarmSymptom {
-                about: "n0".into(),
-                nodes: vec!["n0".into()],
-                code: AlarmCode::HostUnfound,
-                text: "host n0: found nowhere".into(),
-            }],
+            symptoms: vec![Alarm::node("n0", AlarmKind::Loop)],
+            cause: None,
         }],
         mapping: mapping(),
     }

@@ -141,7 +141,7 @@ impl<'f> Known<'f> {
         places.sort_by_cached_key(|p| natural(p));
         let name = plain_name(&format!("segment-{}", places[0]));
         let bridge = self.add_node(&name, NodeKind::Unmanaged);
-        self.alarm(bridge, AlarmKind::UnmanagedBridge(places));
+        self.alarm(bridge, AlarmKind::UnmanagedBridge { places });
         ends.iter()
             .map(|end| {
                 let ends = [end.clone(), ClaimEnd::somewhere(bridge)];

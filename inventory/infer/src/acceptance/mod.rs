@@ -71,7 +71,9 @@ fn accept_neighbours(
     } = found;
     known.hosts_heard = hosts;
     for (device, port) in down {
-        let kind = AlarmKind::DownPortNames(facts[device].place(port));
+        let kind = AlarmKind::DownPortNames {
+            at: facts[device].place(port),
+        };
         known.alarm(device.into(), kind);
     }
     known.alarms.extend(about_rows(facts));
@@ -97,16 +99,19 @@ fn about_rows(facts: &Facts<'_>) -> Vec<Alarm> {
             let at = own.place(row.port);
             let mut heard = own.neighbours.iter();
             let kind = match own.ports[row.port].kind {
-                InterfaceKind::Tunnel => AlarmKind::OverTunnel(at, neighbour),
+                InterfaceKind::Tunnel => AlarmKind::OverTunnel { at, neighbour },
                 _ if heard.any(|r| (&r.row.chassis, r.row.name.as_str()) == who) => continue,
-                _ => AlarmKind::HeardInside(at, neighbour),
+                _ => AlarmKind::HeardInside { at, neighbour },
             };
             alarms.push(Alarm::node(&own.name, kind));
         }
         for row in &own.neighbours {
             let nobody = row.row.chassis.as_ref().filter(|id| !tells(id));
             if let Some(id) = nobody.filter(|_| row.row.name.is_empty()) {
-                let kind = AlarmKind::NobodysId(own.place(row.port), id.clone());
+                let kind = AlarmKind::NobodysId {
+                    at: own.place(row.port),
+                    id: id.clone(),
+                };
                 alarms.push(Alarm::node(&own.name, kind));
             }
         }
@@ -130,9 +135,9 @@ fn without_stations(known: &mut Known<'_>, claims: Vec<Claim>) -> Vec<Claim> {
         }
         let at = DevicePort::new(known.name(near), claim.ends[0].port_name(facts));
         match known.kind(far) {
-            NodeKind::Host => known.alarm(far, AlarmKind::StationUnlisted(at)),
+            NodeKind::Host => known.alarm(far, AlarmKind::StationUnlisted { at }),
             kind => {
-                known.alarm(far, AlarmKind::DeviceUnlisted(kind, at));
+                known.alarm(far, AlarmKind::DeviceUnlisted { at, what: kind });
                 kept.push(claim);
             }
         }

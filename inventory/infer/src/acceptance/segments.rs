@@ -142,10 +142,10 @@ impl Segment<'_> {
         let mut names: Vec<String> = self.ends.iter().map(|end| end.told(known)).collect();
         names.sort_by_cached_key(|n| natural(n));
         let first = self.pairs[0].ends.iter().find_map(SegmentEnd::device);
-        let subject = first.map_or(AlarmSubject::Segment, |d| {
+        let subject = first.map_or(AlarmSubject::other("segment"), |d| {
             AlarmSubject::node(&known.facts[d].name)
         });
-        let kind = AlarmKind::SegmentUnclear(names);
+        let kind = AlarmKind::SegmentUnclear { places: names };
         known.alarms.push(Alarm { subject, kind });
     }
 }

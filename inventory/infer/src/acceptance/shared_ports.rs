@@ -291,7 +291,13 @@ impl SharedSegment {
             );
             let mut names: Vec<String> = others.iter().map(|n| known.name(*n).to_owned()).collect();
             names.sort();
-            known.alarm(end.node, AlarmKind::SeveralOnCable(place, names));
+            known.alarm(
+                end.node,
+                AlarmKind::SeveralOnCable {
+                    at: place,
+                    neighbours: names,
+                },
+            );
         }
         for claim in &mut self.claims {
             claim.lower(LinkGrade::Ambiguous);

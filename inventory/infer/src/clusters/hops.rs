@@ -46,7 +46,9 @@ pub(super) fn groups(
                 alarms.push(between(
                     seen,
                     [a, b],
-                    AlarmKind::ProbesDiffer(hops.to_vec()),
+                    AlarmKind::ProbesDiffer {
+                        hops: hops.to_vec(),
+                    },
                 ));
             }
         }
@@ -60,7 +62,13 @@ pub(super) fn groups(
     let mut told = BTreeSet::new();
     for (a, b, hops) in apart {
         if told.insert((of[a].min(of[b]), of[a].max(of[b]))) {
-            alarms.push(between(seen, [a, b], AlarmKind::VirtualLans(hops.to_vec())));
+            alarms.push(between(
+                seen,
+                [a, b],
+                AlarmKind::VirtualLans {
+                    hops: hops.to_vec(),
+                },
+            ));
         }
     }
     of

@@ -78,8 +78,11 @@ fn contradictions(
         .map(|(ends, cluster, hops)| (cluster, (ends, hops)))
         .collect();
     let alarm = |(cluster, ([a, b], hops)): (&str, ([usize; 2], &[_]))| Alarm {
-        subject: AlarmSubject::Cluster(cluster.to_owned()),
-        kind: AlarmKind::StatedTogether([a, b].map(|n| name(n).to_owned()), hops.to_vec()),
+        subject: AlarmSubject::other(cluster),
+        kind: AlarmKind::StatedTogether {
+            hosts: [a, b].map(|n| name(n).to_owned()),
+            hops: hops.to_vec(),
+        },
     };
     clusters.into_iter().map(alarm).collect()
 }

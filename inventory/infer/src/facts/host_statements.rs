@@ -79,7 +79,7 @@ pub(crate) fn own_macs(facts: &mut Facts<'_>) -> Vec<(NodeIx, Mac)> {
             [first, ..] => {
                 let name = |host: &NodeIx| facts.nodes()[host.0 as usize].name.clone();
                 let (first, all) = (name(&first), hosts.iter().map(name).collect());
-                facts.alarm(&first, AlarmKind::MacClaimed(mac, all));
+                facts.alarm(&first, AlarmKind::MacClaimed { mac, hosts: all });
             }
             [] => {}
         }

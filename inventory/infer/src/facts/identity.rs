@@ -79,7 +79,7 @@ impl NodeDirectory {
             if let Some(id) = &own.lldp_chassis
                 && !directory.chassis.claim(id.clone(), device.into())
             {
-                facts.alarm(&own.name, AlarmKind::ChassisTwice(id.clone()));
+                facts.alarm(&own.name, AlarmKind::ChassisTwice { id: id.clone() });
             }
             for mac in &own.macs {
                 directory.macs.claim(*mac, device.into());
@@ -118,14 +118,22 @@ impl NodeDirectory {
                 .filter(|_| host.mac.is_none())
                 .map_or(stated, |a| resolved.get(&a).cloned().unwrap_or_default());
             if macs.len() > 1 {
-                let kind = AlarmKind::AddressTwice(macs.iter().copied().collect());
+                let kind = AlarmKind::AddressTwice {
+                    macs: macs.iter().copied().collect(),
+                };
                 facts.alarm(name, kind);
             }
             for &mac in &macs {
                 let owner = self.macs.get(&mac);
                 if !self.macs.claim(mac, node) {
                     let owner = owner.map(|o| facts.named_node(o));
-                    facts.alarm(name, AlarmKind::MacTwice(mac, owner));
+                    facts.alarm(
+                        name,
+                        AlarmKind::MacTwice {
+                            mac,
+                            owned_by: owner,
+                        },
+                    );
                 }
             }
             self.host_macs.entry(node).or_default().extend(macs);
@@ -153,7 +161,7 @@ impl NodeDirectory {
                 let others = owners.iter().filter(|o| **o != owner);
                 let others = others.map(|o| name(*o)).collect();
                 let owner = name(owner);
-                facts.alarm(&owner, AlarmKind::MacAnnounced(mac, others));
+                facts.alarm(&owner, AlarmKind::MacAnnounced { mac, others });
             }
             for host in hosts {
                 self.macs.claim(mac, host);
@@ -172,7 +180,13 @@ impl NodeDirectory {
                 Some(owner) => {
                     let owner = owner.map(|o| facts.named_node(o));
                     let name = facts.nodes()[host.0 as usize].name.clone();
-                    facts.alarm(&name, AlarmKind::ForeignMac(mac, owner));
+                    facts.alarm(
+                        &name,
+                        AlarmKind::ForeignMac {
+                            mac,
+                            owned_by: owner,
+                        },
+                    );
                     continue;
                 }
             }

@@ -30,7 +30,8 @@ use device::{DeviceFacts, NeighbourRow};
 use host_statements::{HostStatement, host_statements};
 use identity::{NeighbourIdentity, NodeDirectory};
 use indexmap::IndexMap;
-use inventory::alarm::{Alarm, AlarmKind, NamedNode};
+use inventory::alarm::arguments::NamedNode;
+use inventory::alarm::{Alarm, AlarmKind};
 use inventory::device_view::{DeviceView, DeviceViews};
 use inventory::evidence::RecognizedBy;
 use inventory::inventory_file::{Inventory, InventoryHost};
@@ -210,10 +211,18 @@ impl<'a> Facts<'a> {
             problem.clone()
         });
         let refused = view.and_then(|v| v.refused.clone());
-        match (silent, seen) {
-            (Some(_), true) => self.alarm(name, AlarmKind::SwitchStale { problem, refused }),
-            (_, false) => self.alarm(name, AlarmKind::SwitchUnheard { problem, refused }),
-            (None, true) => {}
+        match (silent, refused) {
+            (None, _) if seen => {}
+            (_, Some(refusal)) => self.alarm(
+                name,
+                AlarmKind::SwitchRefuses {
+                    refusal,
+                    problem,
+                    answered: seen,
+                },
+            ),
+            _ if seen => self.alarm(name, AlarmKind::SwitchStale { problem }),
+            _ => self.alarm(name, AlarmKind::SwitchUnheard { problem }),
         }
         for (table, problem) in view.into_iter().flat_map(|v| &v.failed) {
             let (table, problem) = (*table, problem.clone());

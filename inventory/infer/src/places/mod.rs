@@ -21,7 +21,8 @@ use crate::networks::{BridgedParts, NetworkKey, ends_at_own_port};
 use crate::readers::host::{self, HostClaims, SilentSwitchPort};
 use crate::ways::{EndStatements, SwitchPair, pair};
 use inventory::Mac;
-use inventory::alarm::{AlarmKind, HostNotFound, HostPlace};
+use inventory::alarm::AlarmKind;
+use inventory::alarm::arguments::{HostNotFound, HostPlace};
 use inventory::evidence::{DevicePort, Evidence};
 use inventory::natural_order::natural;
 use inventory::observation::InterfaceKind;
@@ -323,7 +324,7 @@ impl SeatSearch<'_, '_> {
             (false, true) => HostNotFound::Unlearned,
             (false, false) => HostNotFound::TrunksOnly(far.into_iter().collect()),
         };
-        known.alarm(host, AlarmKind::HostUnfound(why));
+        known.alarm(host, AlarmKind::HostUnfound { why });
     }
 }
 
@@ -403,7 +404,9 @@ fn at(facts: &Facts<'_>, macs: &BTreeSet<Mac>, ends: &BTreeSet<IslandExit>) -> V
 fn hidden(known: &mut Known<'_>, host: NodeIx, behind: Vec<DraftLink>) -> Vec<DraftLink> {
     if behind.iter().any(|l| l.grade == LinkGrade::Ambiguous) {
         let names = behind.iter().map(|l| known.name(l.ends[0].node).to_owned());
-        let kind = AlarmKind::HostHidden(names.collect());
+        let kind = AlarmKind::HostHidden {
+            behind: names.collect(),
+        };
         known.alarm(host, kind);
     }
     behind
@@ -416,7 +419,7 @@ fn alarm_ambiguous(known: &mut Known<'_>, host: NodeIx, seats: &[HostSeat], behi
     let name = |l: &DraftLink| known.name(l.ends[0].node).to_owned();
     places.extend(behind.iter().map(|l| HostPlace::Behind(name(l))));
     places.sort_by_cached_key(|p| natural(&p.to_string()));
-    known.alarm(host, AlarmKind::HostAmbiguous(places));
+    known.alarm(host, AlarmKind::HostAmbiguous { places });
 }
 
 fn contradiction(
@@ -488,7 +491,10 @@ fn on_unmanaged_bridge(
     let name = format!("{}-{}", place.device, plain_name(&place.port));
     let bridge = known.unmanaged_bridge(&name);
     let hosts = links.iter().map(|l| known.name(l.ends[1].node).to_owned());
-    let kind = AlarmKind::HostsOnPort(place, hosts.collect());
+    let kind = AlarmKind::HostsOnPort {
+        at: place,
+        hosts: hosts.collect(),
+    };
     known.alarm(bridge, kind);
     let up = DraftLink {
         ends: [end, ClaimEnd::somewhere(bridge)],

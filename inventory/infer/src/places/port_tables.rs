@@ -6,7 +6,7 @@ use crate::claims::EndPort;
 use crate::facts::ports::PortIx;
 use crate::facts::{DevicePortIx, Facts, NodeIx};
 use inventory::Mac;
-use inventory::alarm::{HostElsewhere, NamedNode};
+use inventory::alarm::arguments::{HostElsewhere, NamedNode};
 use inventory::evidence::Evidence;
 use inventory::host_report::DiscoveryProtocol;
 use inventory::observation::NeighbourId;

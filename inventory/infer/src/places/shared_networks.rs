@@ -15,7 +15,8 @@ use crate::facts::{Facts, NodeIx};
 use crate::readers::operator;
 use inventory::BitsPerSec;
 use inventory::address::{is_reached_from_elsewhere, network_of};
-use inventory::alarm::{AlarmKind, HostNotFound};
+use inventory::alarm::AlarmKind;
+use inventory::alarm::arguments::{HostNotFound, are_measurable};
 use inventory::evidence::{AssumedRate, Evidence};
 use inventory::host_report::Nic;
 use inventory::topology::{LinkGrade, LinkState};
@@ -54,7 +55,12 @@ pub(super) fn place_hosts(known: &mut Known<'_>) -> Vec<DraftLink> {
         }
         match best_network(&networks, host) {
             Some(place) => drop(placed.insert(host, place)),
-            None => known.alarm(host, AlarmKind::HostUnfound(HostNotFound::SharesNoNetwork)),
+            None => known.alarm(
+                host,
+                AlarmKind::HostUnfound {
+                    why: HostNotFound::SharesNoNetwork,
+                },
+            ),
         }
     }
     // Bridges first, so that no switch takes the name of one.
@@ -189,7 +195,7 @@ fn place_group(
         let networks: Vec<String> = group.networks.iter().map(written).collect();
         let kind = AlarmKind::HostsInNetwork {
             network: networks.join(" and "),
-            hosts: group.hosts.len(),
+            are_measurable: are_measurable(group.hosts.len()),
             switches: switches.len(),
         };
         known.alarm(bridge, kind);

@@ -75,7 +75,7 @@ pub(crate) fn propose_silent(known: &mut Known<'_>, missing: &[NodeIx]) -> Vec<S
             (None, _) if all_told => {
                 let name = format!("bridge-{}", address.to_string().replace(':', "-"));
                 let node = known.add_node(&name, NodeKind::Unmanaged);
-                known.alarm(node, AlarmKind::BridgeUnknown(address));
+                known.alarm(node, AlarmKind::BridgeUnknown { address });
                 (node, SilentBridge::Unknown(address))
             }
             _ => continue,

@@ -11,7 +11,8 @@ use crate::facts::NodeIx;
 use crate::ranking::ClaimGrounds;
 use crate::readers::measured_parts::{MeasuredPart, parts};
 use inventory::BitsPerSec;
-use inventory::alarm::{Alarm, AlarmKind, MeasuredConflict};
+use inventory::alarm::arguments::MeasuredConflict;
+use inventory::alarm::{Alarm, AlarmKind};
 use inventory::evidence::{Evidence, FlowFinding};
 use inventory::mapped_place::{MappedPlace, PlaceTrunk};
 use inventory::topology::{LinkState, Node, NodeKind};
@@ -122,7 +123,7 @@ impl DraftNetwork<'_> {
         self.alarms.retain(|alarm| {
             let is_unknown = matches!(
                 alarm.kind,
-                AlarmKind::HostsOnPort(..) | AlarmKind::HostsInNetwork { .. }
+                AlarmKind::HostsOnPort { .. } | AlarmKind::HostsInNetwork { .. }
             );
             !(is_unknown && names.iter().any(|name| alarm.subject.is_node(name)))
         });
@@ -140,7 +141,7 @@ impl DraftNetwork<'_> {
         let moved: Vec<String> = moved.map(str::to_owned).collect();
         if !moved.is_empty() {
             let bridge = self.name(part.bridges[0]);
-            let alarm = Alarm::node(bridge, AlarmKind::MeasuredBefore(moved));
+            let alarm = Alarm::node(bridge, AlarmKind::MeasuredBefore { hosts: moved });
             self.alarms.push(alarm);
         }
     }

@@ -53,7 +53,9 @@ impl DraftNetwork<'_> {
     fn alarm_lost(&mut self, seat: &MappedSeat) {
         let view = self.facts.views.get(&seat.host);
         if seat.may_be_left(view.and_then(|view| view.host.as_ref())) {
-            let kind = AlarmKind::MeasuredBefore(vec![seat.host.clone()]);
+            let kind = AlarmKind::MeasuredBefore {
+                hosts: vec![seat.host.clone()],
+            };
             self.alarms.push(Alarm::node(&seat.on, kind));
         }
     }
@@ -91,7 +93,9 @@ impl DraftNetwork<'_> {
         self.alarms.retain(|alarm| {
             let is_open = matches!(
                 alarm.kind,
-                AlarmKind::HostAmbiguous(_) | AlarmKind::HostHidden(_) | AlarmKind::HostUnfound(_)
+                AlarmKind::HostAmbiguous { .. }
+                    | AlarmKind::HostHidden { .. }
+                    | AlarmKind::HostUnfound { .. }
             );
             !(is_open && alarm.subject.is_node(&seat.host))
         });

@@ -133,7 +133,7 @@ pub(crate) fn set_stated_states(draft: &mut DraftNetwork<'_>) {
             Some(_) => {}
             None => {
                 if let Some(port) = stated.port_down(draft.facts) {
-                    draft.alarm_between(ends, AlarmKind::StatedDown(port.clone()));
+                    draft.alarm_between(ends, AlarmKind::StatedDown { at: port.clone() });
                     draft.links[i].evidence.push(Evidence::PortDown(port));
                     draft.links[i].state = LinkState::Blocked;
                 }

@@ -1,20 +1,29 @@
 //! Wrong credentials and silent switches, with the hosts behind them.
 use super::*;
+use crate::alarm::arguments::HostNotFound;
 use crate::evidence::DevicePort;
+use crate::observation::CredentialRefusal;
 
 fn switch(name: &str, refused: Option<&CredentialRefusal>) -> Alarm {
-    let (problem, refused) = ("no".to_owned(), refused.cloned());
-    Alarm::node(name, AlarmKind::SwitchUnheard { problem, refused })
+    let problem = "no".to_owned();
+    let kind = match refused.cloned() {
+        Some(refusal) => AlarmKind::SwitchRefuses {
+            refusal,
+            problem,
+            answered: false,
+        },
+        None => AlarmKind::SwitchUnheard { problem },
+    };
+    Alarm::node(name, kind)
 }
 
 fn unfound(host: &str) -> Alarm {
     let why = HostNotFound::TrunksOnly(vec![DevicePort::new("s2", "swp1")]);
-    Alarm::node(host, AlarmKind::HostUnfound(why))
+    Alarm::node(host, AlarmKind::HostUnfound { why })
 }
 
-fn told(alarms: &[Alarm]) -> Vec<ToldAlarm> {
-    let alarms: Vec<&dyn CausalAlarm> = alarms.iter().map(|alarm| alarm as _).collect();
-    causes_first(&alarms)
+fn told(alarms: &[Alarm]) -> Vec<AlarmLine> {
+    causes_first(&alarms.iter().collect::<Vec<_>>())
 }
 
 #[test]
@@ -47,7 +56,7 @@ fn hosts_behind_one_silent_switch_are_in_its_line() {
             .text
             .ends_with("; host n1 is not seen, and may be behind it")
     );
-    assert_eq!(lines[0].symptoms, [symptom(&unfound("n1"))]);
+    assert_eq!(lines[0].symptoms, [unfound("n1")]);
 }
 
 #[test]
@@ -72,7 +81,12 @@ fn what_follows_from_nothing_stands_alone() {
     let lines = told(&[unfound("n1"), unfound("n2")]);
     assert_eq!(lines.len(), 2);
     assert_eq!(lines[0].text, unfound("n1").to_string());
-    let hidden = Alarm::node("n1", AlarmKind::HostHidden(vec!["s9".to_owned()]));
+    let hidden = Alarm::node(
+        "n1",
+        AlarmKind::HostHidden {
+            behind: vec!["s9".to_owned()],
+        },
+    );
     assert_eq!(told(&[hidden.clone(), switch("s1", None)]).len(), 2);
     assert_eq!(told(&[hidden, switch("s9", None)]).len(), 1);
 }
@@ -81,7 +95,6 @@ fn what_follows_from_nothing_stands_alone() {
 fn a_stale_switch_still_tells_where_its_hosts_were() {
     let stale = AlarmKind::SwitchStale {
         problem: "no".to_owned(),
-        refused: None,
     };
     assert_eq!(told(&[unfound("n1"), Alarm::node("s1", stale)]).len(), 2);
 }

@@ -59,7 +59,7 @@ impl<'a> NetworkView<'a> {
             .flat_map(|alarm| match &alarm.subject {
                 AlarmSubject::Node(name) => vec![name.as_str()],
                 AlarmSubject::Between(a, b) => vec![a.as_str(), b.as_str()],
-                _ => Vec::new(),
+                AlarmSubject::Other(_) => Vec::new(),
             });
         NetworkView {
             topology,

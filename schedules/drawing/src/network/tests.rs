@@ -2,7 +2,7 @@ use super::*;
 use inventory::BitsPerSec;
 use inventory::alarm::code::AlarmCode;
 use inventory::alarm::{Alarm, AlarmKind};
-use inventory::evidence::Evidence;
+use inventory::evidence::{Evidence, FlowFinding};
 use inventory::topology::{Link, LinkGrade, Node};
 
 fn link(a: &str, a_port: &str, b: &str, b_port: &str) -> Link {
@@ -80,7 +80,10 @@ fn a_picture_shows_ports_rates_looks_and_alarms() {
     t.links[5].grade = LinkGrade::Ambiguous;
     t.alarms = vec![Alarm::node(
         "s1",
-        AlarmKind::ReadBack(AlarmCode::Other, "s1 is silent".into()),
+        AlarmKind::TextOnly {
+            code: AlarmCode::Other,
+            text: "s1 is silent".into(),
+        },
     )];
     let text = drawn(&t);
     for shown in [
@@ -105,9 +108,7 @@ fn a_measured_cable_is_told_from_an_inferred_one() {
     // The other trunk looks like the bottleneck that it is.
     t.links[1].grade = LinkGrade::Inferred;
     assert!(!drawn(&t).contains('≈'));
-    t.links[1].evidence = vec![Evidence::from(
-        "measured: flows filled it 12 times".to_owned(),
-    )];
+    t.links[1].evidence = vec![Evidence::Measured(FlowFinding::Behind("s0".to_owned()))];
     let text = drawn(&t);
     for shown in ["≈1G", "≈ measured by flows"] {
         assert!(text.contains(shown), "{shown} is missing in {text}");

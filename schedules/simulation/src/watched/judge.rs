@@ -5,6 +5,7 @@ use super::expected_pairs::ExpectedPairs;
 use super::host_pairs::{HostPairs, by_hosts};
 use super::ordinary::unexplained;
 use super::suspects;
+use inventory::alarm::arguments::{SuspectedMove, moved};
 use inventory::tree::{NodeNumber, Tree};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -21,30 +22,6 @@ const MOST_WORK: usize = 12_000_000;
 /// How much better a move must explain the rates than the published tree does, as a logarithm.
 pub const LEAST_GAIN: f64 = 20.0;
 
-/// The moves that a text names beside the best one.
-const MOST_TOLD: usize = 3;
-
-/// A cable that behaves as if it had moved.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub enum SuspectedMove {
-    /// A host hangs on another switch.
-    Host {
-        /// The host.
-        host: String,
-        /// The switch.
-        to: String,
-    },
-    /// A trunk leads to another switch.
-    Trunk {
-        /// The switch at the end that stays.
-        switch: String,
-        /// The switch at the other end on the published tree.
-        from: String,
-        /// The one that it seems to lead to.
-        to: String,
-    },
-}
-
 /// The evidence of one window of calls against the published tree.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TreeSuspicion {
@@ -58,41 +35,16 @@ pub struct TreeSuspicion {
     pub slow: Vec<(String, String)>,
 }
 
-impl fmt::Display for SuspectedMove {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SuspectedMove::Host { host, to } => {
-                write!(
-                    f,
-                    "host \"{host}\" behaves as if it were plugged into switch \"{to}\""
-                )
-            }
-            SuspectedMove::Trunk { switch, from, to } => write!(
-                f,
-                "the cable between switches \"{switch}\" and \"{from}\" behaves as if it led \
-                 from \"{switch}\" to \"{to}\""
-            ),
-        }
+impl TreeSuspicion {
+    /// All moves, the best first.
+    pub fn moves(&self) -> Vec<SuspectedMove> {
+        [std::slice::from_ref(&self.best), &self.others].concat()
     }
 }
 
 impl fmt::Display for TreeSuspicion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.best)?;
-        for other in self.others.iter().take(MOST_TOLD) {
-            write!(f, ", or {other}")?;
-        }
-        match self.others.len().saturating_sub(MOST_TOLD) {
-            0 => {}
-            more => write!(f, ", or one of {more} other cables moved")?,
-        }
-        match self.slow.len() {
-            1 => f.write_str(": 1 pair of hosts is slowed down as it would be then"),
-            pairs => write!(
-                f,
-                ": {pairs} pairs of hosts slow each other down as they would then"
-            ),
-        }
+        f.write_str(&moved(&self.moves(), self.slow.len()))
     }
 }
 

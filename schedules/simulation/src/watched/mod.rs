@@ -33,7 +33,7 @@ mod suspects;
 mod tests;
 
 pub use arrivals::BlockArrivals;
-pub use judge::{SuspectedMove, TreeSuspicion};
+pub use judge::TreeSuspicion;
 pub use persistence::SuspicionRow;
 
 /// The most ranks of a process set that is watched: what is gathered grows with their square.

@@ -1,5 +1,6 @@
 //! Suspicions of several windows: one window may have been disturbed.
-use super::judge::{SuspectedMove, TreeSuspicion};
+use super::judge::TreeSuspicion;
+use inventory::alarm::arguments::SuspectedMove;
 
 /// So many more windows must suspect a move than do not, before it stands.
 const ENOUGH: u32 = 3;

@@ -1,6 +1,6 @@
 //! The trees that one moved cable makes of a tree.
-use super::judge::SuspectedMove;
 use inventory::BitsPerSec;
+use inventory::alarm::arguments::SuspectedMove;
 use inventory::tree::{NodeNumber, Tree, TreeCable};
 
 /// A cable by the numbers of its ends, with its rate.

@@ -3,8 +3,9 @@ mod measured;
 mod simulated;
 
 use super::arrivals::BlockArrivals;
-use super::judge::{SuspectedMove, judge};
+use super::judge::judge;
 use crate::test_trees::row;
+use inventory::alarm::arguments::SuspectedMove;
 use inventory::tree::Tree;
 
 /// The part of a link's rate that TCP reaches.

@@ -1,10 +1,11 @@
 //! Random trees, one moved cable, and rates as a busy cluster shows them.
 use super::{WHOLE_SHARE, arrivals};
 use crate::watched::expected::WatchedPlan;
-use crate::watched::judge::{SuspectedMove, TreeSuspicion, judge};
+use crate::watched::judge::{TreeSuspicion, judge};
 use crate::watched::suspects;
 use crate::watched::{BlockArrivals, SuspicionRow};
 use inventory::TopologyFile;
+use inventory::alarm::arguments::SuspectedMove;
 use inventory::tree::Tree;
 use std::f64::consts::TAU;
 use std::fmt::Write;
