@@ -15,8 +15,8 @@ use super::scheme::SyncScheme;
 use crate::capacities::EdgeCapacities;
 use crate::stages::{LinkNumber, MessagePaths};
 use crate::window::port_queue;
-use inventory::Bytes;
 use inventory::tree::{EdgeNumber, Tree};
+use inventory::{BitsPerSec, Bytes};
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -24,16 +24,20 @@ use std::time::Duration;
 /// The time from a token until the first octet of the message that waits for it, as the networks in
 /// ns-3 have it: 12 us each way and two wakings. On real hosts nobody has measured it.
 pub const ROUND_TRIP: Duration = Duration::from_micros(34);
-/// The part of a port's queue that each lane may fill beside that: found by trying, on stars and
-/// chains of 32 hosts at 10 Gbit/s, as the most without drops.
+/// So much of a port's queue is for octets that are not on the way any more, at most: found by trying, on
+/// stars and chains of 32 hosts at 10 Gbit/s, as the most without drops.
 const SHARE: f64 = 4.0;
-/// All lanes of a port together fill so much of its queue at most.
+/// All lanes of a port together fill so much of its queue at most, where the hosts at a switch send up to twice
+/// what its trunk carries.
 const FILLED: f64 = 0.9;
+/// Ranks are woken so much sooner or later than others, so what more hosts have for a trunk comes at once now
+/// and then. Without room for that, trunks of 40G that twelve and sixteen hosts of 10G share lost packets.
+const JITTER: Duration = Duration::from_nanos(6_400);
 /// At the beginning all hosts at a switch send their first messages, and a port passes on what its
 /// link carries. So many times its queue may come on top by this count; fewer did in those trials.
 const FIRST_MESSAGES: f64 = 9.0 / 8.0;
 /// Messages a lane for which there are schedules.
-const MESSAGES: [NonZeroU32; 12] = {
+pub const MESSAGES: [NonZeroU32; 12] = {
     let messages = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64];
     let mut credits = [NonZeroU32::MIN; 12];
     let mut at = 0;
@@ -44,30 +48,60 @@ const MESSAGES: [NonZeroU32; 12] = {
     credits
 };
 
-/// The octets that may be under way on each lane of every link: of the messages before one, when that
-/// one begins.
+/// The octets that may be under way on each lane of every link, but for the headers of full frames: of the messages before
+/// one, when that one begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LaneCredit(pub Bytes);
 
 impl LaneCredit {
     /// The credit on a tree.
     pub fn of(tree: &Tree, capacities: &EdgeCapacities) -> LaneCredit {
-        let on_the_way = capacities.rate().0 as f64 / 8.0 * ROUND_TRIP.as_secs_f64();
+        let on_the_way = octets_in(ROUND_TRIP, capacities.rate());
         let queue = port_queue(tree).0 as f64;
-        let share = ports(tree)
-            .map(|edge| FILLED * queue / lanes(tree, capacities, edge))
-            .fold(queue / SHARE, f64::min);
+        let share = ports(tree).map(|edge| {
+            let free = FILLED * queue - octets_at_once(tree, edge);
+            free.max(0.0) / lanes(tree, capacities, edge)
+        });
+        let share = share.fold(queue / SHARE, f64::min);
         LaneCredit(Bytes((on_the_way + share) as u64))
+    }
+
+    /// The messages of this size that it holds, at least one.
+    pub fn messages(self, size: Bytes) -> u64 {
+        (self.0.0 / size.0.saturating_add(HEADERS)).max(1)
+    }
+
+    /// The longest message of which it holds so many.
+    pub fn longest(self, messages: u64) -> Bytes {
+        Bytes((self.0.0 / messages.max(1)).saturating_sub(HEADERS))
     }
 
     /// The synchronization of messages of this size: as many as the credit holds, and at least one. Its
     /// receiver gives tokens when so many octets of a message are still to come as the credit has.
     pub fn scheme(self, message: Bytes) -> SyncScheme {
-        let held = self.0.0 / message.0.max(1);
+        let held = self.messages(message);
         let messages = MESSAGES.into_iter().rev();
         let messages = messages.filter(|&messages| u64::from(messages.get()) <= held);
         SyncScheme::credit(messages.max().unwrap_or(NonZeroU32::MIN))
     }
+}
+
+/// Octets of a message's own header, and of its last frame's.
+const HEADERS: u64 = 130;
+
+fn octets_in(time: Duration, rate: BitsPerSec) -> f64 {
+    rate.0 as f64 / 8.0 * time.as_secs_f64()
+}
+
+/// Octets that come to a port now and then beyond those that it expects: where many hosts share a trunk.
+fn octets_at_once(tree: &Tree, edge: EdgeNumber) -> f64 {
+    let is_trunk = tree.ends(edge).is_some_and(|(_, to)| !tree.is_host(to));
+    let excess = if is_trunk {
+        feeders(tree, edge) - 2.0
+    } else {
+        0.0
+    };
+    excess.max(0.0) * octets_in(JITTER, tree.rate(edge / 2))
 }
 
 /// The ports of switches.

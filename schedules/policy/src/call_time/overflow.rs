@@ -1,65 +1,91 @@
 //! The block from which on an all-to-all overflows the queue of a switch port, if all blocks are
 //! sent at once.
-use inventory::Bytes;
 use inventory::tree::{NodeNumber, Tree};
+use inventory::{BitsPerSec, Bytes};
+use std::collections::BTreeMap;
+
+/// The ranks that send at each rate, in bits a second.
+type SendersByRate = BTreeMap<u64, f64>;
 
 /// The smallest block with which the queue of some switch port overflows while each rank of
-/// `host_of` sends its blocks one after the other at its host's rate, to others in turn; `None` if
-/// none does at any size.
+/// `host_of` sends its blocks one after the other at its part of its host's rate, to others in turn; `None`
+/// if none does at any size.
 ///
 /// The hosts before a port send to those behind it at a rate, and the port passes on at another.
-/// The rest queues. Where all ports of hosts are as fast, and each sender has a block for each, a
-/// port of a host passes on as fast as its blocks come.
+/// The rest queues, until the fastest hosts have sent all their blocks, and then until the next ones have.
+/// Where all ports of hosts are as fast, and each sender has a block for each, a port of a host passes on as
+/// fast as its blocks come. The numbers come of sums, products and quotients alone, so all ranks get the same.
 pub(crate) fn smallest_overflowing_block(hosts: &Tree, host_of: &[NodeNumber]) -> Option<Bytes> {
-    let below = ranks_and_rates_below(hosts, host_of);
-    let all = below[hosts.root() as usize];
-    let ports = (0..hosts.edges()).filter_map(|edge| {
-        let (from, _) = hosts.ends(edge)?;
-        let inside = below[edge as usize / 2];
-        let outside = RanksAndRates {
-            ranks: all.ranks - inside.ranks,
-            rates: all.rates - inside.rates,
-        };
-        let (senders, receivers) = if edge.is_multiple_of(2) {
-            (inside, outside)
-        } else {
-            (outside, inside)
-        };
-        // Of what a host sends, so much is for the ranks behind the port.
-        let comes = senders.rates * receivers.ranks;
-        let passes = u128::from(hosts.rate(edge / 2).0) * all.ranks.saturating_sub(1);
-        let queues = senders.ranks * receivers.ranks * comes.saturating_sub(passes);
-        (!hosts.is_host(from) && queues > 0)
-            .then(|| (u128::from(hosts.queue().0) * comes).div_ceil(queues))
+    let (below, ranks) = senders_below(hosts, host_of);
+    let all = &below[hosts.root() as usize];
+    let others = host_of.len().saturating_sub(1) as f64;
+    let ports = (0..hosts.edges()).filter(|&edge| {
+        let from = hosts.ends(edge).map(|(from, _)| from);
+        from.is_some_and(|from| !hosts.is_host(from))
     });
-    ports
-        .min()
-        .map(|block| Bytes(block.try_into().unwrap_or(u64::MAX)))
+    let queued = ports.map(|edge| {
+        let node = edge as usize / 2;
+        let inside = ranks[node];
+        let outside = host_of.len() as f64 - inside;
+        let rate = hosts.rate(edge / 2);
+        // Of what a rank sends, so much is for those behind the port.
+        if edge.is_multiple_of(2) {
+            blocks_in_queue(&below[node], outside / others, others, rate)
+        } else {
+            blocks_in_queue(&without(all, &below[node]), inside / others, others, rate)
+        }
+    });
+    let most = queued.fold(0.0, f64::max);
+    (most > 0.0).then(|| Bytes((hosts.queue().0 as f64 / most).ceil() as u64))
 }
 
-/// The ranks below a node, and the rates of their hosts together.
-#[derive(Debug, Clone, Copy, Default)]
-struct RanksAndRates {
-    ranks: u128,
-    rates: u128,
-}
-
-fn ranks_and_rates_below(hosts: &Tree, host_of: &[NodeNumber]) -> Vec<RanksAndRates> {
-    let mut below = vec![RanksAndRates::default(); hosts.nodes() as usize];
-    host_of
+/// The blocks that queue at most in a port of this rate, before which these ranks send so many blocks each,
+/// and a part of them over it.
+fn blocks_in_queue(senders: &SendersByRate, part: f64, blocks: f64, rate: BitsPerSec) -> f64 {
+    let coming = senders
         .iter()
-        .for_each(|&host| below[host as usize].ranks += 1);
+        .map(|(&rate, ranks)| rate as f64 * ranks * part);
+    let mut comes: f64 = coming.sum();
+    let (mut queued, mut most, mut began) = (0.0_f64, 0.0_f64, 0.0);
+    for (&each, ranks) in senders.iter().rev() {
+        // The fastest ones that still send have sent all then, if a block has one bit.
+        let ends = blocks / each.max(1) as f64;
+        queued = (queued + (comes - rate.0 as f64) * (ends - began)).max(0.0);
+        most = most.max(queued);
+        comes -= each as f64 * ranks * part;
+        began = ends;
+    }
+    most
+}
+
+/// By node: the ranks below it by their rates, and their number.
+fn senders_below(hosts: &Tree, host_of: &[NodeNumber]) -> (Vec<SendersByRate>, Vec<f64>) {
+    let mut ranks = vec![0.0; hosts.nodes() as usize];
+    host_of.iter().for_each(|&host| ranks[host as usize] += 1.0);
+    let mut below = vec![SendersByRate::new(); hosts.nodes() as usize];
     for host in 0..hosts.hosts() {
-        if below[host as usize].ranks > 0 {
-            below[host as usize].rates = hosts.rate(host).0.into();
+        let own = ranks[host as usize];
+        if own > 0.0 {
+            let each = hosts.rate(host).0 / own as u64;
+            below[host as usize].insert(each, own);
         }
     }
     for &node in hosts.top_down().iter().rev() {
         if let Some(parent) = hosts.parent(node) {
-            let RanksAndRates { ranks, rates } = below[node as usize];
-            below[parent as usize].ranks += ranks;
-            below[parent as usize].rates += rates;
+            ranks[parent as usize] += ranks[node as usize];
+            let own = below[node as usize].clone();
+            for (rate, ranks) in own {
+                *below[parent as usize].entry(rate).or_default() += ranks;
+            }
         }
     }
-    below
+    (below, ranks)
+}
+
+fn without(all: &SendersByRate, some: &SendersByRate) -> SendersByRate {
+    let others = all.iter().map(|(&rate, ranks)| {
+        let left = ranks - some.get(&rate).copied().unwrap_or(0.0);
+        (rate, left)
+    });
+    others.filter(|(_, ranks)| *ranks > 0.0).collect()
 }

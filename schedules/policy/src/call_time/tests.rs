@@ -311,3 +311,25 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_fast_host_among_slow_ones_has_soon_sent_all() {
+    let tree = |rate: &str| {
+        let hosts: String = (1..32)
+            .map(|n| format!("n{n}: {{switch: s, rate: 1G}}, "))
+            .collect();
+        topology(&format!(
+            "switches: [s]\nhosts: {{{hosts}n0: {{switch: s, rate: {rate}}}}}\nlinks: []"
+        ))
+    };
+    let smallest = |rate: &str| {
+        let host_of: Vec<u32> = (0..32).collect();
+        super::overflow::smallest_overflowing_block(&tree(rate), &host_of)
+    };
+    assert_eq!(smallest("1G"), None);
+    // 9/31 of a port's rate are too much for 3.1 blocks of a slow host, so nine tenths of one queue.
+    assert_eq!(
+        smallest("10G"),
+        Some(Bytes((131_072.0_f64 / 0.9).ceil() as u64))
+    );
+}

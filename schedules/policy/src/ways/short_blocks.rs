@@ -9,7 +9,7 @@ use inventory::{Bytes, Tree};
 use schedules::alltoall;
 use schedules::bound::{self, BottleneckLoad};
 use schedules::synchronization::SyncKind;
-use schedules::synchronization::credit::{LaneCredit, ROUND_TRIP};
+use schedules::synchronization::credit::{LaneCredit, MESSAGES, ROUND_TRIP};
 use schedules::synchronization::scheme::SyncScheme;
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -19,8 +19,8 @@ use std::time::Duration;
 const BY_CREDIT: Duration = Duration::from_micros(360);
 /// Longer blocks go as other ways say.
 const SHORT: Duration = Duration::from_micros(1100);
-/// Process sets have plans for so many messages ahead, and for half as many, and so on.
-const MOST_AHEAD: u64 = 64;
+/// Larger process sets plan for half as many messages as before, and so on; others for numbers between, too.
+const MOST_PLANS: u32 = 256;
 
 /// The sizes of short blocks that overflow a queue.
 #[derive(Debug, Clone, Copy)]
@@ -30,6 +30,7 @@ pub(super) struct ShortBlocks {
     with_tokens: Bytes,
     end: Bytes,
     credit: LaneCredit,
+    has_few_plans: bool,
 }
 
 impl ShortBlocks {
@@ -44,6 +45,7 @@ impl ShortBlocks {
             with_tokens: lasting(BY_CREDIT).max(overflowing),
             end: lasting(SHORT),
             credit: alltoall::lane_credit(hosts),
+            has_few_plans: hosts.hosts() > MOST_PLANS,
         };
         Some(short).filter(|short| short.first < short.end && 2 * delay <= ROUND_TRIP)
     }
@@ -70,10 +72,12 @@ impl ShortBlocks {
 
     /// The ways of these blocks, each with the smallest that goes it.
     fn ways(self, first: Bytes, last: Bytes) -> Vec<(Bytes, Way)> {
-        // Up to these sizes the credit holds 1, 2, 4, … messages.
-        let held =
-            (0..=MOST_AHEAD.ilog2()).map(|halvings| Bytes((self.credit.0.0 >> halvings) + 1));
-        let mut starts: Vec<Bytes> = held.chain([first, self.with_tokens]).collect();
+        // Up to these sizes the credit holds as many messages.
+        let held = self
+            .messages()
+            .map(|messages| self.credit.longest(messages.get().into()));
+        let above = held.map(|Bytes(longest)| Bytes(longest + 1));
+        let mut starts: Vec<Bytes> = above.chain([first, self.with_tokens]).collect();
         starts.retain(|start| (first..last).contains(start));
         starts.sort_unstable();
         let mut ways: Vec<(Bytes, Way)> = starts
@@ -84,9 +88,18 @@ impl ShortBlocks {
         ways
     }
 
+    /// The numbers of messages under way for which there are plans.
+    fn messages(self) -> impl Iterator<Item = NonZeroU32> {
+        let all = MESSAGES.into_iter();
+        all.filter(move |messages| !self.has_few_plans || messages.is_power_of_two())
+    }
+
     fn way(self, block: Bytes) -> Way {
-        let ahead = (self.credit.0.0 / block.0.max(1)).clamp(1, MOST_AHEAD);
-        let by_credit = NonZeroU32::new(1 << ahead.ilog2()).filter(|_| block < self.with_tokens);
+        let held = self.credit.messages(block);
+        let messages = self
+            .messages()
+            .filter(|messages| u64::from(messages.get()) <= held);
+        let by_credit = messages.max().filter(|_| block < self.with_tokens);
         Way::Aapc {
             sync: by_credit.map_or(SyncKind::Receiver.into(), SyncScheme::credit),
             over: DataCarrier::Tcp,

@@ -116,6 +116,16 @@ fn of_the_first_messages_of_a_port_each_lets_two_more_begin() {
 }
 
 #[test]
+fn the_longest_messages_of_a_number_are_that_many() {
+    let credit = LaneCredit(Bytes(64_000));
+    for messages in 1..=64 {
+        let Bytes(longest) = credit.longest(messages);
+        assert_eq!(credit.messages(Bytes(longest)), messages);
+        assert!(credit.messages(Bytes(longest + 1)) < messages || messages == 1);
+    }
+}
+
+#[test]
 fn the_credit_is_what_lies_between_and_a_share_of_the_queue() {
     let text = |trunk: &str| {
         let hosts: String = (0..32)
@@ -137,6 +147,6 @@ fn the_credit_is_what_lies_between_and_a_share_of_the_queue() {
     let scheme = |block: u64| credit("40G").scheme(Bytes(block)).to_string();
     assert_eq!(
         [1 << 20, 65_536, 32_768, 8_192, 1_024].map(scheme),
-        ["credit", "credit", "credit(2)", "credit(8)", "credit(64)"]
+        ["credit", "credit", "credit(2)", "credit(8)", "credit(48)"]
     );
 }

@@ -219,7 +219,7 @@ fn short_blocks_that_overflow_a_queue_go_by_credit() {
         let sizes = [1 << 10, 2 << 10, 8 << 10, 16 << 10, 32 << 10, 256 << 10];
         alltoall(&star, &sizes)
     };
-    let by_credit = [64, 32, 8, 4, 2, 1].map(|messages| match messages {
+    let by_credit = [48, 32, 8, 4, 2, 1].map(|messages| match messages {
         1 => "aapc credit tcp".to_owned(),
         messages => format!("aapc credit({messages}) tcp"),
     });
