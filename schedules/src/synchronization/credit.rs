@@ -21,17 +21,19 @@ use std::collections::VecDeque;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-/// The time from a token until the first octet of the message that waits for it, as the networks in
-/// ns-3 have it: 12 us each way and two wakings. On real hosts nobody has measured it.
-pub const ROUND_TRIP: Duration = Duration::from_micros(34);
-/// So much of a port's queue is for octets that are not on the way any more, at most: found by trying, on
-/// stars and chains of 32 hosts at 10 Gbit/s, as the most without drops.
+/// The time in which a token reaches a sender, and the first octet of the message that waited for it the
+/// receiver, as the networks in ns-3 have it: 12 us each way. On real hosts nobody has measured it.
+pub const ROUND_TRIP: Duration = Duration::from_micros(24);
+/// Meanwhile a full frame stands at each end of four links, both ways.
+const FRAMES: f64 = 8.0 * 1538.0;
+// The next three were found by trying, as the most without drops: 6 to 20 hosts of 10 and 25 Gbit/s at each of
+// 2 to 4 switches, trunks of 10 to 100 Gbit/s (docs/figures.md).
+/// A lane may have one part in so many of a port's queue under way beside that.
 const SHARE: f64 = 4.0;
-/// All lanes of a port together fill so much of its queue at most, where the hosts at a switch send up to twice
-/// what its trunk carries.
-const FILLED: f64 = 0.9;
-/// Ranks are woken so much sooner or later than others, so what more hosts have for a trunk comes at once now
-/// and then. Without room for that, trunks of 40G that twelve and sixteen hosts of 10G share lost packets.
+/// All lanes of a port together may have so many times its queue: not all of it waits at the port.
+const FILLED: f64 = 1.18;
+/// Ranks are woken so much sooner or later than others, so what hosts have for a trunk comes at once now and
+/// then: that much less.
 const JITTER: Duration = Duration::from_nanos(6_400);
 /// At the beginning all hosts at a switch send their first messages, and a port passes on what its
 /// link carries. So many times its queue may come on top by this count; fewer did in those trials.
@@ -56,14 +58,14 @@ pub struct LaneCredit(pub Bytes);
 impl LaneCredit {
     /// The credit on a tree.
     pub fn of(tree: &Tree, capacities: &EdgeCapacities) -> LaneCredit {
-        let on_the_way = octets_in(ROUND_TRIP, capacities.rate());
+        let on_the_way = FRAMES + octets_in(ROUND_TRIP, capacities.rate());
         let queue = port_queue(tree).0 as f64;
         let share = ports(tree).map(|edge| {
             let free = FILLED * queue - octets_at_once(tree, edge);
-            free.max(0.0) / lanes(tree, capacities, edge)
+            free / lanes(tree, capacities, edge)
         });
         let share = share.fold(queue / SHARE, f64::min);
-        LaneCredit(Bytes((on_the_way + share) as u64))
+        LaneCredit(Bytes((on_the_way + share).max(on_the_way / 2.0) as u64))
     }
 
     /// The messages of this size that it holds, at least one.
@@ -93,11 +95,11 @@ fn octets_in(time: Duration, rate: BitsPerSec) -> f64 {
     rate.0 as f64 / 8.0 * time.as_secs_f64()
 }
 
-/// Octets that come to a port now and then beyond those that it expects: where many hosts share a trunk.
+/// Octets that come to a port now and then beyond those that its link carries: where hosts share a trunk.
 fn octets_at_once(tree: &Tree, edge: EdgeNumber) -> f64 {
     let is_trunk = tree.ends(edge).is_some_and(|(_, to)| !tree.is_host(to));
     let excess = if is_trunk {
-        feeders(tree, edge) - 2.0
+        feeders(tree, edge) - 1.0
     } else {
         0.0
     };

@@ -36,7 +36,9 @@ pub(crate) fn smallest_overflowing_block(hosts: &Tree, host_of: &[NodeNumber]) -
         }
     });
     let most = queued.fold(0.0, f64::max);
-    (most > 0.0).then(|| Bytes((hosts.queue().0 as f64 / most).ceil() as u64))
+    // Quotients are rounded: what is a whole number of octets but for that stays one.
+    let block = |most: f64| (hosts.queue().0 as f64 / most - 1e-6).ceil();
+    (most > 1e-9).then(|| Bytes(block(most) as u64))
 }
 
 /// The blocks that queue at most in a port of this rate, before which these ranks send so many blocks each,

@@ -141,9 +141,9 @@ fn the_credit_is_what_lies_between_and_a_share_of_the_queue() {
         let capacities = EdgeCapacities::of(&tree);
         LaneCredit::of(&tree, &capacities)
     };
-    // 42,500 octets on the way, and 30 kB; where four lanes share a queue, a little less.
-    assert_eq!(credit("10G"), LaneCredit(Bytes(73_220)));
-    assert_eq!(credit("40G"), LaneCredit(Bytes(70_148)));
+    // 42,304 octets on the way, and 30 kB; where eight hosts share four lanes, 28.
+    assert_eq!(credit("10G"), LaneCredit(Bytes(73_024)));
+    assert_eq!(credit("40G"), LaneCredit(Bytes(70_553)));
     let scheme = |block: u64| credit("40G").scheme(Bytes(block)).to_string();
     assert_eq!(
         [1 << 20, 65_536, 32_768, 8_192, 1_024].map(scheme),
