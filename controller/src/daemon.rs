@@ -19,6 +19,7 @@ mod rollbacks;
 mod rounds;
 mod stall;
 mod traps;
+mod wanted_reads;
 mod window_judge;
 
 use crate::clock::SteadyClock;

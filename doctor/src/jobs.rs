@@ -1,6 +1,6 @@
 //! The view of a job that starts on this machine: runtime, MPI libraries, epoch and decision
 //! tables.
-use crate::probe::program;
+use crate::probe::{program, runtime_folder};
 use controller::history::moment;
 use directory::epoch::Epoch;
 use directory::job_record::{JobRecord, reading};
@@ -107,17 +107,6 @@ pub fn look(dir: Option<&Path>) -> JobFindings {
         ),
     }
     findings
-}
-
-/// The folder of the runtime that belongs to this program: built beside it, or installed.
-pub fn runtime_folder() -> Option<PathBuf> {
-    let me = std::env::current_exe().ok()?;
-    let folder = me.parent()?;
-    let lib = ["lib", "../lib/heddle"]
-        .map(|place| folder.join(place))
-        .into_iter()
-        .find(|lib| lib.join("libheddle.so").is_file())?;
-    Some(lib.canonicalize().unwrap_or(lib))
 }
 
 /// The backends: for Open MPI, for MPICH, and for the standard's own interface.

@@ -1,7 +1,8 @@
 //! What jobs with an MPI library would do, told from the library's file alone: heddle's front chooses
 //! the backend of a process by the same symbols.
 use crate::interface_symbols::{OF_EVERY_LIBRARY, STANDARD_VERSION, backend_for_own};
-use crate::jobs::{JobFindings, backend_file, runtime_folder};
+use crate::jobs::{JobFindings, backend_file};
+use crate::probe::runtime_folder;
 use inventory::unreadable::UnreadableFile;
 use std::ffi::CStr;
 use std::path::{Path, PathBuf};

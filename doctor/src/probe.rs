@@ -31,7 +31,7 @@ impl NeedProbe {
     pub fn is_there(&self) -> bool {
         match self {
             Rights => may_make_namespaces(),
-            Runtime => crate::jobs::runtime_folder().is_some(),
+            Runtime => runtime_folder().is_some(),
             RawSockets => granted(1 << 13),
             Program(name) => program(name).is_some(),
             Library(name) => library(name),
@@ -92,6 +92,17 @@ fn granted(wanted: u64) -> bool {
         .find_map(|l| l.strip_prefix("CapEff:"))
         .and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok());
     granted.is_some_and(|g| g & wanted == wanted)
+}
+
+/// The folder of the runtime that belongs to this program: built beside it, or installed.
+pub fn runtime_folder() -> Option<PathBuf> {
+    let me = std::env::current_exe().ok()?;
+    let folder = me.parent()?;
+    let lib = ["lib", "../lib/heddle"]
+        .map(|place| folder.join(place))
+        .into_iter()
+        .find(|lib| lib.join("libheddle.so").is_file())?;
+    Some(lib.canonicalize().unwrap_or(lib))
 }
 
 /// The path of a program, on the search path or in a folder of daemons.

@@ -8,9 +8,9 @@
 pub(crate) mod written;
 
 use crate::host_report::DiscoveryProtocol;
+use crate::link_state::LinkState;
 use crate::name_ranges::fold;
 use crate::observation::{NeighbourId, StpState};
-use crate::topology::LinkState;
 use crate::wording::{routed_hops, utc_minute};
 use crate::{BitsPerSec, Bytes, Mac, Millis};
 use serde::{Deserialize, Serialize};

@@ -4,8 +4,8 @@
 //! Ansible's inventory guide. Input: foreign text. Guarantee: names in the order in which they
 //! stand there, each once, and no more than [`MOST_NAMES`]. Cost: linear. Deviations: variables,
 //! children and nested groups of Ansible are followed only as far as they name hosts.
+use crate::input_file_error::InputFileError;
 use crate::name_ranges::{MOST_NAMES, NameRangeError, expand_within};
-use crate::topology_file::InputFileError;
 use crate::yaml;
 use indexmap::{IndexMap, IndexSet};
 use serde::Deserialize;

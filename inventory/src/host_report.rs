@@ -2,8 +2,8 @@
 //!
 //! A host speaks only for itself. It reports whole states, not changes: a report replaces the one
 //! before, and a lost one does no harm.
-use crate::address::AddressFault;
-use crate::observation::{BridgeId, NeighbourId, SystemCapabilities};
+use crate::address::fault::AddressFault;
+use crate::observation::neighbours::{BridgeId, NeighbourId, SystemCapabilities};
 use crate::{BitsPerSec, Mac, Millis, sanitize};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -1,5 +1,6 @@
 //! Two files describe networks, and both begin with `switches`. Each reader tells the other's file
 //! from a bad one.
+use crate::input_file_error::InputFileError;
 use crate::inventory_file;
 use crate::topology_file::TopologyFile;
 use crate::yaml;
@@ -31,6 +32,21 @@ impl ExpectedForm {
                 "this is a topology file, which states a network; expected an inventory, which \
                  names switches with their addresses and credentials; docs/inventory.md has both"
             }
+        }
+    }
+}
+
+impl InputFileError {
+    /// The error about a file that is no `expected` file, or that the file is of the other form.
+    pub(crate) fn of_form(self, text: &str, expected: ExpectedForm) -> InputFileError {
+        let (InputFileError::Syntax { file, .. } | InputFileError::Content { file, .. }) = &self;
+        if !expected.is_other_form(text) {
+            return self;
+        }
+        InputFileError::Content {
+            file: file.clone(),
+            line: None,
+            problem: expected.instead_of_other().to_owned(),
         }
     }
 }

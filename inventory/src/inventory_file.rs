@@ -40,11 +40,12 @@ pub use credential::{
 pub use measuring::{DailySpan, MeasuringSettings, TimeShare};
 pub use places::SwitchAddress;
 
+use crate::input_file_error::InputFileError;
 use crate::input_form::ExpectedForm;
+use crate::link_state::LinkState;
 use crate::networks::StatedNetwork;
 use crate::secret::SecretLocation;
-use crate::topology::LinkState;
-use crate::topology_file::{InputFileError, TopologyFile};
+use crate::topology_file::TopologyFile;
 use crate::{BitsPerSec, Bytes, Mac, ranged_keys, unique_keys, units, yaml};
 use contradiction::InventoryContradiction;
 use credential::CredentialFields;

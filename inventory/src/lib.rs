@@ -14,6 +14,7 @@
 //! | [`mac`] | IEEE 802 addresses |
 //! | [`mpi`] | the MPI libraries that heddle serves |
 //! | [`topology_file`] | the topology file of the contract (YAML) |
+//! | `input_file_error` | why an input file cannot be used |
 //! | `input_form` | which of the two files somebody gave |
 //! | [`inventory_file`] | the operator's inventory: switches to ask, credentials, hosts |
 //! | [`host_lists`] | hosts as Slurm, Ansible and launchers list them |
@@ -27,6 +28,8 @@
 //! | [`mapped_place`] | the findings of flows between hosts about a place where no switch answers |
 //! | [`evidence`] | the evidence for a link |
 //! | [`alarm`] | alarms: problems that an operator should look at |
+//! | `link_state` | whether a link carries frames |
+//! | `node_names` | the names of nodes and networks |
 //! | [`topology`] | nodes and links with evidence and grade |
 //! | [`cluster_reason`] | the reasons for a cluster |
 //! | [`descriptions`] | descriptions of ports |
@@ -54,14 +57,17 @@ pub mod environment;
 pub mod evidence;
 pub mod host_lists;
 pub mod host_report;
+mod input_file_error;
 mod input_form;
 pub mod inventory_file;
+mod link_state;
 pub mod mac;
 pub mod mapped_place;
 pub mod mpi;
 pub mod name_ranges;
 pub mod natural_order;
 pub mod networks;
+mod node_names;
 pub mod observation;
 pub mod ranged_keys;
 pub mod ranks;

@@ -2,7 +2,7 @@
 //!
 //! An observation is also a line of the controller's journal. So this module has only plain data
 //! that serializes, and no decisions.
-mod neighbours;
+pub(crate) mod neighbours;
 
 use crate::host_report::HostReport;
 use crate::{BitsPerSec, Mac, Millis};
@@ -12,8 +12,8 @@ use std::fmt;
 use std::net::IpAddr;
 
 pub use neighbours::{
-    CdpNeighbour, CdpTable, ChassisIdKind, LldpNeighbour, LldpPort, LldpTable, NeighbourId,
-    PortIdKind, SystemCapabilities, VendorProtocol,
+    BridgeId, CdpNeighbour, CdpTable, ChassisIdKind, LldpNeighbour, LldpPort, LldpTable,
+    NeighbourId, PortIdKind, SystemCapabilities, VendorProtocol,
 };
 
 /// One statement of one device at one time.
@@ -275,15 +275,6 @@ pub enum SpanningInstanceId {
     Vlan(u16),
     /// An instance of MSTP (IEEE 802.1Q-2018, 13), which serves any number of VLANs.
     Mst(u16),
-}
-
-/// An IEEE 802.1D bridge identifier: 16 bits of priority, 48 of address (9.2.5).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct BridgeId {
-    /// The priority with any system id extension.
-    pub priority: u16,
-    /// The bridge's address.
-    pub address: Mac,
 }
 
 /// One bridge port.

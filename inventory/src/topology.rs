@@ -1,10 +1,11 @@
 //! The network as inferred: nodes, links, each with the evidence for it.
+mod one_network;
+
 use crate::alarm::Alarm;
 use crate::cluster_reason::ClusterReason;
 use crate::evidence::{Evidence, SideBySide};
 use crate::natural_order::natural;
 use crate::networks::Network;
-use crate::stages::hops::WayAddress;
 use crate::stages::{StageCable, StagedNetwork};
 use crate::topology_file::{
     self, CardSpread, FurtherCard, TopologyFile, TopologyHost, is_name, plain_name,
@@ -15,7 +16,10 @@ use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
+use std::net::IpAddr;
 use std::time::Duration;
+
+pub use crate::link_state::LinkState;
 
 /// The inferred network. Serializes as `discover --format json` of the contract.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -43,6 +47,17 @@ pub struct Topology {
     /// The addresses at the ends of links over which flows spread.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub way_addresses: Vec<WayAddress>,
+}
+
+/// An address at an end of one of several ways.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WayAddress {
+    /// The router.
+    pub node: String,
+    /// Its port.
+    pub port: String,
+    /// The address of that port.
+    pub address: IpAddr,
 }
 
 /// A switch, a host, or a node between them.
@@ -105,23 +120,6 @@ pub struct AggregateMember {
     pub a_port: String,
     /// Port name at the link's `b`.
     pub b_port: String,
-}
-
-/// The state of a link: whether it carries frames.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
-)]
-#[serde(rename_all = "lowercase")]
-pub enum LinkState {
-    /// Both ends forward.
-    Forwarding,
-    /// STP blocks one end.
-    Blocked,
-    /// Flows spread over it and others: a routed way of equal cost, a member of an aggregate.
-    Multipath,
-    /// No STP evidence, or the states are changing.
-    #[default]
-    Unknown,
 }
 
 /// The certainty of a link.
@@ -425,17 +423,6 @@ fn cable_in_file(link: &Link) -> topology_file::TopologyCable {
         rate: link.rate_bps,
         delay: Duration::ZERO,
         state: Some(state).filter(|s| *s != LinkState::Forwarding),
-    }
-}
-
-impl fmt::Display for LinkState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            LinkState::Forwarding => "forwarding",
-            LinkState::Blocked => "blocked",
-            LinkState::Multipath => "multipath",
-            LinkState::Unknown => "unknown",
-        })
     }
 }
 

@@ -7,9 +7,9 @@ mod written;
 pub use host::{CardSpread, FurtherCard, TopologyHost};
 
 use crate::input_form::ExpectedForm;
+use crate::link_state::LinkState;
 use crate::networks::UnknownNetwork;
 use crate::stages::{StageCable, StagedNetwork};
-use crate::topology::LinkState;
 use crate::tree::{Tree, TreeError};
 use crate::{BitsPerSec, Bytes, yaml};
 use indexmap::IndexMap;
@@ -18,6 +18,10 @@ use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 use std::time::Duration;
 use written::WrittenTopology;
+
+pub use crate::input_file_error::InputFileError;
+pub(crate) use crate::node_names::is_name;
+pub use crate::node_names::{is_network_name, plain_name};
 
 /// A topology file, checked: every name is unique, every reference resolves. Of several networks it is the
 /// main one, to which its hosts' links can bring most, and has the others.
@@ -71,87 +75,6 @@ pub fn gigabit() -> BitsPerSec {
 /// The ranks of a host if the file states no number.
 pub fn one() -> u32 {
     1
-}
-
-/// A file that cannot be used: the place, the problem, and the expected form.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum InputFileError {
-    /// The text is not YAML, or does not have the expected shape; the message names line and
-    /// column.
-    #[error("{file}:{}{problem}", place(*line))]
-    Syntax {
-        /// File name as given.
-        file: String,
-        /// Line, from 1, if the parser names one.
-        line: Option<usize>,
-        /// The found text and the expected form.
-        problem: String,
-    },
-    /// The text is well-formed, but contradicts itself.
-    #[error("{file}:{}{problem}", place(*line))]
-    Content {
-        /// File name as given.
-        file: String,
-        /// Line, from 1, if it is known.
-        line: Option<usize>,
-        /// Object, problem, hint.
-        problem: String,
-    },
-}
-
-impl InputFileError {
-    /// The error about a file that is no `expected` file, or that the file is of the other form.
-    pub(crate) fn of_form(self, text: &str, expected: ExpectedForm) -> InputFileError {
-        let (InputFileError::Syntax { file, .. } | InputFileError::Content { file, .. }) = &self;
-        if !expected.is_other_form(text) {
-            return self;
-        }
-        InputFileError::Content {
-            file: file.clone(),
-            line: None,
-            problem: expected.instead_of_other().to_owned(),
-        }
-    }
-
-    /// Wraps a YAML error with its line.
-    pub(crate) fn yaml(file: &str, error: &serde_yaml::Error) -> InputFileError {
-        let line = error.location().map(|l| l.line());
-        // The parser repeats the place after its text.
-        let text = error.to_string();
-        let problem = text
-            .rfind(" at line ")
-            .map_or(text.as_str(), |end| &text[..end])
-            .to_owned();
-        InputFileError::Syntax {
-            file: file.to_owned(),
-            line,
-            problem,
-        }
-    }
-}
-
-fn place(line: Option<usize>) -> String {
-    line.map_or(" ".to_owned(), |n| format!("{n}: "))
-}
-
-/// True if a text can name a switch or host: 1 to 64 letters, digits, `-`, `_` or `.`.
-pub(crate) fn is_name(name: &str) -> bool {
-    (1..=64).contains(&name.len()) && name.chars().all(is_name_character)
-}
-
-/// True if a text can name a network, which is the name of a folder in epochs, too.
-pub fn is_network_name(name: &str) -> bool {
-    is_name(name) && !name.starts_with('.')
-}
-
-/// The text with a hyphen for each character that names do not allow. Its length stays.
-pub fn plain_name(text: &str) -> String {
-    let plain = |c: char| if is_name_character(c) { c } else { '-' };
-    text.chars().map(plain).collect()
-}
-
-fn is_name_character(c: char) -> bool {
-    c.is_ascii_alphanumeric() || "-_.".contains(c)
 }
 
 impl TopologyFile {

@@ -9,7 +9,7 @@ mod text_place;
 
 pub use text_place::{PlaceStep, line_of};
 
-use crate::topology_file::InputFileError;
+use crate::input_file_error::InputFileError;
 use serde::de::DeserializeOwned;
 
 /// The deepest nesting of brackets; files of heddle need only a few levels.

@@ -36,7 +36,10 @@ pub fn exec(lab: &str, node: &str, program: &[OsString]) -> LabResult<i32> {
     exec_for(&LabName::new(lab)?, node, program, None)
 }
 
-/// Like [`exec`], but kills the program after `limit` and then gives [`crate::mpi::TIMED_OUT`].
+/// The exit status of a job that ran into its time limit, like that of timeout(1).
+pub const TIMED_OUT: i32 = 124;
+
+/// Like [`exec`], but kills the program after `limit` and then gives [`TIMED_OUT`].
 pub(crate) fn exec_for(
     lab: &LabName,
     node: &str,
@@ -225,7 +228,7 @@ impl ProgramEnd {
         ProgramEnd {
             at: Instant::now() + limit,
             reason: format!("not done after {:.1} s", limit.as_secs_f64()),
-            status: crate::mpi::TIMED_OUT,
+            status: TIMED_OUT,
         }
     }
 

@@ -50,8 +50,7 @@ mod tbf;
 mod up;
 
 pub use error::{LabError, LabResult};
-pub use plan::LabOptions;
-pub use port_shape::SegmentChoice;
+pub use plan::{LabOptions, SegmentChoice};
 pub use requirements::need_root;
 pub use signals::down_on_signal;
 pub use status::LabStatus;

@@ -87,8 +87,7 @@ impl MpiJob {
     }
 }
 
-/// The exit status of a job that ran into its time limit, like that of timeout(1).
-pub const TIMED_OUT: i32 = 124;
+pub use crate::exec::TIMED_OUT;
 
 /// Runs a program as a job on the lab's hosts, waits, and gives the launcher's exit status. Like
 /// [`exec::exec`] it leaves the caller inside the head node.

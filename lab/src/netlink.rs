@@ -8,7 +8,6 @@
 use crate::error::{KernelErrorContext, LabError, LabResult};
 use crate::plan::{LabOptions, SegmentRoute};
 use crate::port_shape::PortShape;
-use crate::relay::RelayPort;
 use crate::{departure, netns, tbf};
 use futures_util::{StreamExt, TryStreamExt};
 use inventory::Mac;
@@ -29,6 +28,15 @@ use std::io;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::path::Path;
+
+/// One of the relay's interfaces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RelayPort {
+    /// It is set up.
+    pub(crate) up: bool,
+    /// It has carrier; never while it is set down itself.
+    pub(crate) carrier: bool,
+}
 
 /// A network namespace with a netlink connection in it.
 pub(crate) struct NetlinkNamespace {

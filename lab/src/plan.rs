@@ -22,7 +22,6 @@ mod segments;
 mod ways;
 
 use crate::error::{LabError, LabResult};
-use crate::port_shape::SegmentChoice;
 pub(crate) use segments::SegmentRoute;
 pub use segments::{LabSegment, SegmentMember};
 
@@ -39,6 +38,18 @@ pub(crate) const RELAY: &str = ".relay";
 
 /// Prefix length of every network that no router divides.
 pub(crate) const PREFIX: u8 = 16;
+
+/// Whether hosts send segments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum SegmentChoice {
+    /// On cables of 500 Mbit/s and more.
+    #[default]
+    ByRate,
+    /// On every cable, of as many frames as its rate allows.
+    Always,
+    /// Never.
+    Never,
+}
 
 /// Options of a lab; the defaults are those of the command line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,22 +5,9 @@
 //! it. Here nobody divides it on the way: queues and filters take it as a whole, and the receiver
 //! gets it as from a card that collects frames. So it must be short in time, or a switch would hold
 //! whole blocks back.
-use crate::plan::{LabCable, LabOptions};
+use crate::plan::{LabCable, LabOptions, SegmentChoice};
 use inventory::BitsPerSec;
-use serde::{Deserialize, Serialize};
 use std::time::Duration;
-
-/// Whether hosts send segments.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub enum SegmentChoice {
-    /// On cables of 500 Mbit/s and more.
-    #[default]
-    ByRate,
-    /// On every cable, of as many frames as its rate allows.
-    Always,
-    /// Never.
-    Never,
-}
 
 /// An Ethernet frame of 1,500 octets as the kernel counts it, and as it is on the wire: with
 /// preamble and start delimiter 8, FCS 4, gap 12 (IEEE 802.3-2018, 3.1.1 and 4.4.2).

@@ -4,7 +4,7 @@
 //! MPICH. What a library answers about its handles and sizes is asked later, by the backend: most of
 //! it may not be asked before MPI_Init.
 use crate::interface_symbols::{OF_EVERY_LIBRARY, STANDARD_VERSION, backend_for_own};
-use crate::library::{find, loaded_libraries};
+use crate::loaded_objects::{find, loaded_libraries};
 use crate::mapped_file::file_of;
 use libc::{c_int, c_void};
 use std::collections::BTreeSet;

@@ -6,7 +6,7 @@
 //! itself.
 use crate::caller::by_caller;
 use crate::library::{FoundMpi, ServedCollective};
-use crate::{known_library, library, profiler};
+use crate::{known_library, profiler, served_library};
 use passes::{CallWords, CountBits, PassTable, PassedCollective};
 use std::ffi::{c_int, c_void};
 
@@ -51,7 +51,7 @@ macro_rules! collectives {
                 /// The first call, and calls that a profiler wants to see.
                 #[cold]
                 unsafe extern "C" fn seldom($($argument: usize),*) -> c_int {
-                    let collective = &library().collectives.$served;
+                    let collective = &served_library().collectives.$served;
                     match collective.profiler {
                         // SAFETY: the arguments are passed on as they came.
                         None => unsafe { (collective.served)($($argument),*) },
@@ -93,7 +93,7 @@ macro_rules! collectives {
             extern "C" fn $decide(
                 caller: usize,
             ) -> unsafe extern "C" fn($(word!($argument)),*) -> c_int {
-                let library = library();
+                let library = served_library();
                 library.target_of_call(&library.collectives.$served, $serve, caller)
             }
         )*

@@ -11,8 +11,8 @@ mod pmi;
 mod pmi_relay;
 mod pmix;
 
-use crate::library;
-use crate::library::find;
+use crate::loaded_objects::find;
+use crate::served_library;
 use pmi::Pmi;
 use pmi_relay::PmiRelay;
 use pmix::Pmix;
@@ -41,7 +41,7 @@ const UNKNOWN: c_int = c_int::MIN;
 /// What this rank publishes; `None` in a process without MPI.
 fn own_text() -> Option<String> {
     find(c"PMPI_Get_library_version")?;
-    let presence = Presence::here(library().ability, &host_name(), |name| {
+    let presence = Presence::here(served_library().ability, &host_name(), |name| {
         std::env::var(name).ok()
     });
     Some(text::encode(&presence))

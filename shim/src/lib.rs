@@ -19,6 +19,7 @@
 //! |---|---|
 //! | [`collectives`] | the calls that heddle serves |
 //! | [`library`] | the MPI library of the process, and its backend |
+//! | `loaded_objects` | the libraries of this process, and their functions |
 //! | [`binary_interface`], [`interface_symbols`] | which backend is for it |
 //! | [`caller`], [`mapped_file`] | who calls: the library itself, or somebody before it |
 //! | [`profiler`] | a profiler behind this library |
@@ -39,6 +40,7 @@ mod collectives;
 mod interface_symbols;
 mod launcher;
 mod library;
+mod loaded_objects;
 mod mapped_file;
 mod profiler;
 mod startup;
@@ -48,7 +50,7 @@ use std::sync::OnceLock;
 
 static LIBRARY: OnceLock<ServedLibrary> = OnceLock::new();
 
-fn library() -> &'static ServedLibrary {
+fn served_library() -> &'static ServedLibrary {
     LIBRARY.get_or_init(ServedLibrary::find)
 }
 

@@ -2,8 +2,9 @@
 //! reach the launcher before the ranks of the job wait for each other there, so that no rank can
 //! read another's too early.
 use crate::caller::by_caller;
-use crate::library::{find, say};
-use crate::{launcher, library};
+use crate::launcher;
+use crate::library::say;
+use crate::loaded_objects::{self, find};
 use std::ffi::{CStr, c_int, c_void};
 
 /// Makes of each row a function of MPI: its name, the names of the two functions that it needs, and
@@ -29,7 +30,7 @@ macro_rules! beginnings {
         unsafe extern "C" fn $decide(
             caller: usize,
         ) -> unsafe extern "C" fn($(begin!(@word $argument)),*) -> c_int {
-            library::begun_from(caller);
+            loaded_objects::begun_from(caller);
             $begin
         }
     )*};

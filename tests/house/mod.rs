@@ -1,5 +1,6 @@
 //! The rules of the house that no compiler knows: the imports between packages, decisions on types
 //! instead of text, names, sizes, and the documents.
+mod circles;
 mod imports;
 mod language;
 mod links;

@@ -1,8 +1,8 @@
 //! BRIDGE-MIB dot1dBase and dot1dStp (RFC 4188), which have the common spanning tree.
-use super::{TableObjects, instances, mac, number};
+use super::instances::{self, bridge_id};
+use super::{TableObjects, mac, number};
 use crate::walk::WalkAnswers;
-use inventory::Mac;
-use inventory::observation::{BridgeId, BridgePort, BridgeTable, StpState};
+use inventory::observation::{BridgePort, BridgeTable, StpState};
 use snmp::Value;
 use std::collections::BTreeMap;
 
@@ -94,22 +94,12 @@ fn two_octets(value: &Value) -> Option<u16> {
     value.as_bytes()?.try_into().ok().map(u16::from_be_bytes)
 }
 
-/// A BridgeId: two octets of priority, six of address.
-pub(super) fn bridge_id(value: Option<&Value>) -> Option<BridgeId> {
-    let [p, q, address @ ..] = value?.as_bytes()? else {
-        return None;
-    };
-    let address = Mac::from_octets(address).filter(|m| m.is_station())?;
-    Some(BridgeId {
-        priority: u16::from_be_bytes([*p, *q]),
-        address,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::tests::{answers, octets};
     use super::*;
+    use inventory::Mac;
+    use inventory::observation::BridgeId;
 
     const ID: [u8; 8] = [0x80, 0, 2, 0, 0, 0, 0, 1];
 

@@ -1,9 +1,12 @@
 //! IEEE8021-MSTP-MIB (IEEE 802.1Q-2018, 17.7.6): the spanning trees of MSTP beside the common one,
 //! which BRIDGE-MIB has.
-use super::bridge::bridge_id;
 use super::number;
 use crate::walk::WalkAnswers;
-use inventory::observation::{BridgePort, SpanningInstance, SpanningInstanceId, StpState};
+use inventory::Mac;
+use inventory::observation::{
+    BridgeId, BridgePort, SpanningInstance, SpanningInstanceId, StpState,
+};
+use snmp::Value;
 use std::collections::BTreeMap;
 
 /// ieee8021MstpDesignatedRoot, indexed by component and instance.
@@ -54,12 +57,23 @@ fn state(value: u32) -> Option<StpState> {
     })
 }
 
+/// A BridgeId: two octets of priority, six of address.
+pub(super) fn bridge_id(value: Option<&Value>) -> Option<BridgeId> {
+    let [p, q, address @ ..] = value?.as_bytes()? else {
+        return None;
+    };
+    let address = Mac::from_octets(address).filter(|m| m.is_station())?;
+    Some(BridgeId {
+        priority: u16::from_be_bytes([*p, *q]),
+        address,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::bridge;
     use super::super::tests::{answers, octets};
     use super::*;
-    use snmp::Value;
 
     #[test]
     fn a_port_may_forward_in_one_instance_and_block_in_another() {

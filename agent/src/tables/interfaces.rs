@@ -1,4 +1,5 @@
 //! IF-MIB ifTable and ifXTable (RFC 2863).
+use super::layers::{NAME, TYPE};
 use super::{TableObjects, arp, layers, mac, number, text};
 use crate::walk::WalkAnswers;
 use inventory::BitsPerSec;
@@ -8,7 +9,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 
 const DESCR: &[u32] = &[1, 3, 6, 1, 2, 1, 2, 2, 1, 2];
-pub(super) const TYPE: &[u32] = &[1, 3, 6, 1, 2, 1, 2, 2, 1, 3];
 const SPEED: &[u32] = &[1, 3, 6, 1, 2, 1, 2, 2, 1, 5];
 const PHYS_ADDRESS: &[u32] = &[1, 3, 6, 1, 2, 1, 2, 2, 1, 6];
 pub(crate) const OPER_STATUS: &[u32] = &[1, 3, 6, 1, 2, 1, 2, 2, 1, 8];
@@ -18,7 +18,6 @@ const IN_DISCARDS: &[u32] = &[1, 3, 6, 1, 2, 1, 2, 2, 1, 13];
 const IN_ERRORS: &[u32] = &[1, 3, 6, 1, 2, 1, 2, 2, 1, 14];
 const OUT_DISCARDS: &[u32] = &[1, 3, 6, 1, 2, 1, 2, 2, 1, 19];
 const OUT_ERRORS: &[u32] = &[1, 3, 6, 1, 2, 1, 2, 2, 1, 20];
-pub(super) const NAME: &[u32] = &[1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 1];
 pub(crate) const HC_IN_OCTETS: &[u32] = &[1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 6];
 pub(crate) const HC_OUT_OCTETS: &[u32] = &[1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 10];
 const HIGH_SPEED: &[u32] = &[1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 15];

@@ -1,12 +1,13 @@
 //! The sorts of interfaces and what lies below what. The members of aggregates come from
 //! IEEE8023-LAG-MIB (IEEE 802.3ad) and CISCO-PAGP-MIB if a device serves them, else from the layers
 //! of IF-MIB's ifStackTable.
-use super::interfaces::{NAME, TYPE};
 use super::{number, text};
 use crate::walk::WalkAnswers;
 use inventory::observation::InterfaceKind;
 use std::collections::{HashMap, HashSet};
 
+pub(super) const TYPE: &[u32] = &[1, 3, 6, 1, 2, 1, 2, 2, 1, 3];
+pub(super) const NAME: &[u32] = &[1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 1];
 /// dot3adAggPortAttachedAggID.
 pub(super) const ATTACHED: &[u32] = &[1, 2, 840, 10006, 300, 43, 1, 2, 1, 1, 13];
 /// pagpGroupIfIndex.

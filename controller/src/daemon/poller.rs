@@ -2,50 +2,24 @@
 //! of switches are read at once: the answers of a thousand switches in one moment would overrun the
 //! machine, and the resulting time-outs would look like silence.
 use super::rounds::{PulseRounds, RoundMember};
+use super::wanted_reads::WantedReads;
 use crate::clock::SteadyClock;
 use crate::engine::ControllerEvent;
 use crate::poll_timing::{self, PulseTiming};
 use agent::{PulseRound, PulseTarget, RequestMeter, RequestTotals, SWITCHES_AT_ONCE, SnmpClient};
 use futures_util::stream::{self, StreamExt};
 use inventory::observation::{DeviceFact, DeviceTable, Observation, ObservationSource};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
-use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
-use tokio::sync::{Notify, Semaphore, mpsc};
+use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior};
 
 /// Tables requested at once from one switch: SNMP agents work on one at a time.
 const AT_ONCE: usize = 2;
-
-/// The requests for a switch, merged: two requests for a table before it is read make one read.
-#[derive(Debug, Default)]
-pub(super) struct WantedReads {
-    tables: Mutex<BTreeSet<DeviceTable>>,
-    read: Notify,
-    poll: Notify,
-    /// A brief pulse is wanted, because the switch did not answer in a round.
-    pub(super) brief: Notify,
-    /// Rounds leave the switch alone, until its session got an answer or gave up.
-    pub(super) in_session: AtomicBool,
-}
-
-impl WantedReads {
-    fn take(&self) -> BTreeSet<DeviceTable> {
-        std::mem::take(&mut *self.lock())
-    }
-
-    fn count(&self) -> usize {
-        self.lock().len()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeSet<DeviceTable>> {
-        self.tables.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
 
 /// The tasks that ask switches.
 #[derive(Debug, Default)]

@@ -1,7 +1,7 @@
 //! The brief pulses of a large fleet, asked in rounds from one socket by one task. A task and a
 //! socket for each question cost more than the question. A switch that does not answer is asked by
 //! its own task and session, which retry and know the reasons.
-use super::poller::WantedReads;
+use super::wanted_reads::WantedReads;
 use crate::clock::SteadyClock;
 use crate::engine::ControllerEvent;
 use crate::triggers;

@@ -3,28 +3,14 @@
 //! Flows tell trunks: which hosts are on one side of them, and which on the other. The other hosts
 //! have known places. So a trunk that parts them as a link of the tree does is that link, or one of
 //! several in a row, and the host is on the side on which its flows put it.
-use super::mapping_target::{MappingTarget, TargetSubject};
+use super::mapping_target::{DoubtfulHost, MappingTarget, TargetSubject};
 use super::measuring_addresses::{MeasuringAddresses, PrefixedAddress, is_neighbour};
 use inventory::device_view::DeviceViews;
 use inventory::evidence::{Evidence, FlowFinding};
 use inventory::inventory_file::Inventory;
 use inventory::mapped_place::{MappedPlace, PlaceTrunk};
 use inventory::topology::{Link, LinkGrade, NodeKind, Topology};
-use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, HashMap, HashSet};
-
-/// A host whose place no protocol decides, whether flows told it or not.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct DoubtfulHost {
-    pub(super) name: String,
-    /// The nodes between which protocols leave the choice, sorted; empty if no switch has seen it.
-    pub(super) among: Vec<String>,
-    /// The nodes on which it may be.
-    pub(super) candidates: BTreeSet<String>,
-    /// True if flows told its place.
-    #[serde(default)]
-    pub(super) is_placed: bool,
-}
 
 /// The place of a host, as far as flows tell.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! The measurements that are due: with an order, and without one.
 use super::ControllerEngine;
-use super::doubtful_hosts::{DoubtfulHost, doubtful_hosts, host_targets};
-use super::mapping_target::MappingTarget;
+use super::doubtful_hosts::{doubtful_hosts, host_targets};
+use super::mapping_target::{DoubtfulHost, MappingTarget};
 use super::measuring_addresses::MeasuringAddresses;
 use super::unmanaged_places::UnmanagedPlaces;
 use inventory::Millis;

@@ -1,5 +1,6 @@
 //! The results of measurements in words, and the places of hosts that follow from them.
-use super::doubtful_hosts::{DoubtfulHost, SeatFinding};
+use super::doubtful_hosts::SeatFinding;
+use super::mapping_target::DoubtfulHost;
 use inventory::BitsPerSec;
 use inventory::mapped_place::{MappedPlace, MappedSeat, PlaceTrunk};
 use std::collections::BTreeMap;

@@ -1,9 +1,7 @@
 //! The hosts of a measurement: those on a bridge that nobody asked, or those whose place no protocol
 //! decides; and the agents that carry it out.
-use super::doubtful_hosts::DoubtfulHost;
 use super::measuring_addresses::{MeasuringAddresses, PrefixedAddress, is_neighbour};
 use super::observed::ObservedNetwork;
-use inventory::device_view::DeviceView;
 use inventory::host_report::Nic;
 use inventory::inventory_file::Inventory;
 use inventory::mapped_place::CardLosses;
@@ -19,6 +17,19 @@ const MOST_BESIDE: usize = 4;
 /// these limits.
 const LEAST_WITNESSES: usize = 2;
 const MOST_WITNESSES: usize = 8;
+
+/// A host whose place no protocol decides, whether flows told it or not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct DoubtfulHost {
+    pub(super) name: String,
+    /// The nodes between which protocols leave the choice, sorted; empty if no switch has seen it.
+    pub(super) among: Vec<String>,
+    /// The nodes on which it may be.
+    pub(super) candidates: BTreeSet<String>,
+    /// True if flows told its place.
+    #[serde(default)]
+    pub(super) is_placed: bool,
+}
 
 /// The question of a measurement, and its hosts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -184,11 +195,6 @@ impl MappingMembers {
             _ => Ok(self),
         }
     }
-}
-
-/// True if the agent of this host reports and takes part in measurements.
-pub(super) fn measures(view: &DeviceView) -> bool {
-    view.stale.is_none() && view.host.as_ref().is_some_and(|report| report.measures)
 }
 
 /// So many hosts of a switch fill the fastest trunk, if each is as fast as the slowest host.

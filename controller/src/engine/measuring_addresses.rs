@@ -1,7 +1,7 @@
 //! The addresses between which flows are measured.
-use super::mapping_target::measures;
 use super::observed::ObservedNetwork;
 use inventory::address::{AddressLookup, shares_network};
+use inventory::device_view::DeviceView;
 use inventory::topology::Topology;
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -68,4 +68,9 @@ impl<'a> MeasuringAddresses<'a> {
 /// True if both addresses are in one network.
 pub(super) fn is_neighbour((a, prefix): PrefixedAddress, (b, other): PrefixedAddress) -> bool {
     prefix == other && shares_network(a, b, prefix)
+}
+
+/// True if the agent of this host reports and takes part in measurements.
+fn measures(view: &DeviceView) -> bool {
+    view.stale.is_none() && view.host.as_ref().is_some_and(|report| report.measures)
 }

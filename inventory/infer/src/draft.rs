@@ -1,25 +1,12 @@
-//! The network on its way to a topology: links by node and port numbers, to which names are given
-//! at the end.
-use crate::acceptance::known::Known;
+//! The network on its way to a topology: links by node and port numbers.
 use crate::acceptance::unreported_members::UnreportedMembers;
 use crate::claims::ClaimEnd;
-use crate::clusters::{ClusterInput, clusters, unseen_routers};
-use crate::crossing_hosts;
 use crate::facts::{Facts, NodeIx};
-use crate::host_addresses::{HostPorts, add_addresses};
-use crate::network_names;
-use crate::networks::{networks, whole};
-use crate::vlans;
-use indexmap::IndexMap;
 use inventory::BitsPerSec;
 use inventory::alarm::{Alarm, AlarmKind};
 use inventory::evidence::Evidence;
-use inventory::natural_order::{NaturalKey, natural};
-use inventory::networks::Network;
-use inventory::stages::hops::WayAddress;
-use inventory::topology::{AggregateMember, Link, LinkGrade, LinkState, Node, NodeKind, Topology};
+use inventory::topology::{AggregateMember, LinkGrade, LinkState, Node, NodeKind};
 use std::collections::HashSet;
-use std::net::IpAddr;
 
 /// A cable, or an aggregate of cables.
 #[derive(Debug, Clone)]
@@ -68,7 +55,7 @@ impl DraftLink {
         self.ends.each_ref().map(|end| end.node.0 as usize)
     }
 
-    fn swap_ends(&mut self) {
+    pub(crate) fn swap_ends(&mut self) {
         self.ends.swap(0, 1);
         for member in &mut self.members {
             std::mem::swap(&mut member.a_port, &mut member.b_port);
@@ -76,21 +63,7 @@ impl DraftLink {
     }
 }
 
-impl<'f> DraftNetwork<'f> {
-    /// The links of all accepted cables, and of hosts.
-    pub(crate) fn new(mut known: Known<'f>, hosts: Vec<DraftLink>) -> DraftNetwork<'f> {
-        let mut links = hosts;
-        links.extend(crate::acceptance::links(&mut known));
-        DraftNetwork {
-            facts: known.facts,
-            nodes: known.nodes,
-            links,
-            alarms: known.alarms,
-            unreported: known.unreported,
-            dropped: HashSet::new(),
-        }
-    }
-
+impl DraftNetwork<'_> {
     pub(crate) fn name(&self, node: NodeIx) -> &str {
         &self.nodes[node.0 as usize].name
     }
@@ -109,201 +82,4 @@ impl<'f> DraftNetwork<'f> {
     pub(crate) fn port_name<'s>(&'s self, end: &'s ClaimEnd) -> &'s str {
         end.port_name(self.facts)
     }
-
-    /// Gives names, finds clusters and sorts everything: switches before hosts, then by name.
-    pub(crate) fn finish(mut self, roots: Vec<String>) -> Topology {
-        let shown = self.shown();
-        let mut order: Vec<usize> = (0..self.nodes.len()).filter(|n| shown[*n]).collect();
-        order.sort_by_cached_key(|n| {
-            let node = &self.nodes[*n];
-            (node.kind == NodeKind::Host, natural(&node.name))
-        });
-        let mut rank = vec![usize::MAX; self.nodes.len()];
-        for (place, node) in order.iter().enumerate() {
-            rank[*node] = place;
-        }
-        for link in &mut self.links {
-            let [a, b] = link.nodes();
-            if rank[b] < rank[a] {
-                link.swap_ends();
-            }
-        }
-        let facts = self.facts;
-        self.links.sort_by_cached_key(|link| {
-            let [a, b] = link.nodes();
-            let [x, y] = link.ends.each_ref().map(|end| port_order(facts, end));
-            (rank[a], x, rank[b], y)
-        });
-        let way_addresses = self.way_addresses();
-        let links = std::mem::take(&mut self.links);
-        let links: Vec<Link> = links.into_iter().map(|l| self.named(l)).collect();
-        let mut nodes: Vec<Option<Node>> = self.nodes.into_iter().map(Some).collect();
-        let nodes: Vec<Node> = order.into_iter().filter_map(|n| nodes[n].take()).collect();
-        Topology {
-            way_addresses,
-            ..in_clusters(facts, nodes, links, self.alarms, roots)
-        }
-    }
-
-    /// The addresses at the ends of links over which flows spread.
-    fn way_addresses(&self) -> Vec<WayAddress> {
-        let ways = self.links.iter();
-        let ways = ways.filter(|link| link.state == LinkState::Multipath);
-        let ends = ways.flat_map(|link| &link.ends);
-        let of_end = |end: &ClaimEnd| {
-            let (device, port) = end.device_port(self.facts)?;
-            let way = |&address: &IpAddr| WayAddress {
-                node: self.name(end.node).to_owned(),
-                port: self.port_name(end).to_owned(),
-                address,
-            };
-            Some(
-                self.facts[device].ports[port]
-                    .addresses
-                    .iter()
-                    .map(way)
-                    .collect::<Vec<_>>(),
-            )
-        };
-        ends.filter_map(of_end).flatten().collect()
-    }
-
-    /// The nodes that the topology shows: an unlisted one only if it has a link.
-    fn shown(&self) -> Vec<bool> {
-        let listed = |n: usize| u32::try_from(n).is_ok_and(|n| !self.facts.is_unlisted(NodeIx(n)));
-        let mut shown: Vec<bool> = (0..self.nodes.len()).map(listed).collect();
-        for link in &self.links {
-            for node in link.nodes() {
-                shown[node] = true;
-            }
-        }
-        for node in &self.dropped {
-            shown[node.0 as usize] = false;
-        }
-        shown
-    }
-
-    fn named(&self, link: DraftLink) -> Link {
-        let [a, b] = &link.ends;
-        Link {
-            a: self.name(a.node).to_owned(),
-            a_port: self.port_name(a).to_owned(),
-            b: self.name(b.node).to_owned(),
-            b_port: self.port_name(b).to_owned(),
-            members: link.members,
-            rate_bps: link.rate,
-            state: link.state,
-            grade: link.grade,
-            evidence: link.evidence,
-        }
-    }
-}
-
-/// The place of a port among those of its node: by number where the device was asked, by name
-/// elsewhere.
-fn port_order(facts: &Facts<'_>, end: &ClaimEnd) -> (u32, Option<NaturalKey>) {
-    match end.device_port(facts) {
-        Some((device, port)) => (facts[device].ports.place_in_order(port), None),
-        None => (0, Some(natural(end.port_name(facts)))),
-    }
-}
-
-/// The whole topology, with routers that only packets show, and clusters.
-fn in_clusters(
-    facts: &Facts<'_>,
-    mut nodes: Vec<Node>,
-    mut links: Vec<Link>,
-    mut alarms: Vec<Alarm>,
-    roots: Vec<String>,
-) -> Topology {
-    let none = IndexMap::new();
-    let stated = facts.scope.stated.map_or(&none, |i| &i.clusters);
-    let (mut networks, about_networks) = several_networks(facts, &nodes, &mut links, &roots);
-    alarms.extend(about_networks);
-    let routing = crossing_hosts::routing_hosts(&networks);
-    alarms.extend(crossing_hosts::routing(facts, &routing));
-    let unseen = unseen_routers(
-        &ClusterInput {
-            nodes: &nodes,
-            links: &links,
-            views: facts.views,
-            stated,
-            routing: &routing,
-        },
-        &roots,
-    );
-    if !unseen.is_empty() {
-        for unseen in unseen {
-            nodes.push(unseen.node);
-            links.extend(unseen.links);
-            alarms.push(unseen.alarm);
-        }
-        sort(&mut nodes, &mut links);
-        networks = several_networks(facts, &nodes, &mut links, &roots).0;
-    }
-    let (clusters, contradictions) = clusters(&ClusterInput {
-        nodes: &nodes,
-        links: &links,
-        views: facts.views,
-        stated,
-        routing: &routing,
-    });
-    alarms.extend(contradictions);
-    alarms.sort_by_cached_key(|a| (a.subject.to_string(), a.to_string()));
-    alarms.dedup();
-    let mut roots = roots.into_iter();
-    Topology {
-        networks,
-        nodes,
-        links,
-        clusters,
-        alarms,
-        root_bridge: roots.next(),
-        further_root_bridges: roots.collect(),
-        ..Topology::default()
-    }
-}
-
-/// The networks with names and addresses, and alarms about them; none if there is only one.
-fn several_networks(
-    facts: &Facts<'_>,
-    nodes: &[Node],
-    links: &mut [Link],
-    roots: &[String],
-) -> (Vec<Network>, Vec<Alarm>) {
-    let mut networks = networks(facts, nodes, links, roots);
-    vlans::mark_links(facts, &networks, links);
-    let links = &*links;
-    let mut alarms = Vec::new();
-    if let Some(inventory) = facts.scope.stated {
-        if networks.is_empty() && inventory.networks.len() > 1 {
-            networks.push(whole(nodes, links, roots));
-        }
-        alarms = network_names::named(&inventory.networks, facts, links, &mut networks);
-    }
-    if !networks.is_empty() {
-        let ports = HostPorts::new(facts, links);
-        let about_addresses = add_addresses(facts, &ports, &mut networks);
-        network_names::add_hosts(&mut networks);
-        if !networks.is_empty() {
-            alarms.extend(about_addresses);
-        }
-        alarms.extend(vlans::sharing(&networks));
-        alarms.extend(crossing_hosts::bridging(facts, &ports, &networks));
-    }
-    (networks, alarms)
-}
-
-fn sort(nodes: &mut [Node], links: &mut [Link]) {
-    let hosts: HashSet<String> = nodes
-        .iter()
-        .filter(|n| n.kind == NodeKind::Host)
-        .map(|n| n.name.clone())
-        .collect();
-    let rank = |name: &str| (hosts.contains(name), natural(name));
-    links.sort_by_cached_key(|l| {
-        let ports = (natural(&l.a_port), natural(&l.b_port));
-        (rank(&l.a), ports.0, rank(&l.b), ports.1)
-    });
-    nodes.sort_by_cached_key(|n| (n.kind == NodeKind::Host, natural(&n.name)));
 }

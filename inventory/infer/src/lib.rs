@@ -34,6 +34,7 @@ mod crossing_hosts;
 mod descriptions;
 mod draft;
 mod facts;
+mod finished;
 mod host_addresses;
 mod learned_between;
 mod memory;

@@ -47,7 +47,7 @@ pub(crate) fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<Evidenc
 mod tests {
     use super::*;
     use crate::evidence::{AssumedRate, DevicePort, SideBySide};
-    use crate::topology::LinkState;
+    use crate::link_state::LinkState;
 
     #[derive(Debug, PartialEq, Serialize, Deserialize)]
     struct FoundLink {

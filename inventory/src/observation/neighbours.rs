@@ -254,6 +254,15 @@ impl fmt::Display for NeighbourId {
     }
 }
 
+/// An IEEE 802.1D bridge identifier: 16 bits of priority, 48 of address (9.2.5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct BridgeId {
+    /// The priority with any system id extension.
+    pub priority: u16,
+    /// The bridge's address.
+    pub address: Mac,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,20 +1,10 @@
 //! What answers along the ways of a routed stage: a packet that has travelled too far is answered by the
 //! router at which it arrived, with the address of the port there (traceroute).
-use crate::topology::{LinkState, Topology};
+use crate::link_state::LinkState;
+use crate::topology::Topology;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::net::IpAddr;
-
-/// An address at an end of one of several ways.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WayAddress {
-    /// The router.
-    pub node: String,
-    /// Its port.
-    pub port: String,
-    /// The address of that port.
-    pub address: IpAddr,
-}
 
 /// A cable of a stage in one direction, and what answers at its end.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -10,6 +10,7 @@
 //! LLDP frames go as far as bridges let them.
 mod beside;
 mod fabric;
+mod generated_tree;
 mod habit;
 mod neighbours;
 mod oddities;
@@ -27,8 +28,7 @@ mod wiring;
 #[cfg(test)]
 mod tests;
 
-pub use fabric::FabricShape;
-pub use options::{NetworkOptions, NetworkShape, OddityShares};
+pub use options::{FabricShape, NetworkOptions, NetworkShape, OddityShares};
 pub use situation::NetworkSituation;
 pub use tables::InterfaceLayers;
 
@@ -95,7 +95,7 @@ pub fn generate(options: &NetworkOptions, seed: u64) -> GeneratedNetwork {
     if let Some(shape) = options.fabric {
         return fabric::generate(shape, options, &mut rng);
     }
-    let wiring = wiring::wiring(options, &mut rng);
+    let wiring = generated_tree::wiring(options, &mut rng);
     let span = spanning_tree::SpanningTreeState::new(&wiring, options.spanning_tree);
     let learned = traffic::learned(&wiring, &span, options, &mut rng);
     let heard = neighbours::heard(&wiring, &span);

@@ -1,7 +1,8 @@
 //! The process that makes a job's conditions. It says when they are there, keeps them up until its
 //! standard input ends, and ends them. Since the other end of that pipe is in the process that runs
 //! the job, the conditions end with the job, whatever ends it.
-use super::{JobConditions, TrafficBeside, ends, flows, loss, neighbour};
+use super::neighbour::{self, OWN_PROGRAM};
+use super::{JobConditions, TrafficBeside, ends, flows, loss};
 use crate::error::{KernelErrorContext, LabError, LabResult};
 use crate::name::LabName;
 use crate::state::LabState;
@@ -80,9 +81,6 @@ impl Drop for ConditionsKeeper {
         let _ = self.end_process();
     }
 }
-
-/// The running binary, also inside a node.
-pub(super) const OWN_PROGRAM: &str = "/proc/self/exe";
 
 /// Makes the conditions, prints a line, and keeps them up until standard input ends. `neighbour` is
 /// as for [`crate::mpi::run`]: the arguments of `heddle lab mpirun`, without hosts.

@@ -1,12 +1,14 @@
 //! A neighbour: the job's program without heddle on other hosts. A run that ends well is followed
 //! by another.
-use super::keeper::OWN_PROGRAM;
 use crate::error::{KernelErrorContext, LabError, LabResult};
 use crate::exec;
 use std::ffi::OsString;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::Sender;
 use std::thread;
+
+/// The running binary, also inside a node.
+pub(super) const OWN_PROGRAM: &str = "/proc/self/exe";
 
 /// Starts the neighbour on these hosts. A run that fails is sent to `end`.
 pub(super) fn start(hosts: &[String], arguments: &[OsString], end: &Sender<LabResult<()>>) {

@@ -2,6 +2,7 @@
 //!
 //! The file's network [`MANAGEMENT`] carries what the star around the head node carries otherwise. The
 //! head node and the management ports of all other switches hang on its first switch.
+use super::segments::MANAGEMENT_SUBNET;
 use super::{
     LabCable, LabNode, LabNodeKind, LabPlan, LabSegment, PREFIX, PortEnd, SegmentMember, address,
     management_port, segments,
@@ -15,9 +16,6 @@ use std::time::Duration;
 
 /// The name of the network in which the switches are asked.
 const MANAGEMENT: &str = "management";
-
-/// The subnet in which the switches are asked.
-pub(super) const MANAGEMENT_SUBNET: Ipv4Addr = Ipv4Addr::new(10, 78, 0, 0);
 
 /// One of a file's networks.
 pub(super) struct LabNetwork<'f> {

@@ -64,10 +64,13 @@ const HOSTS: (u8, usize) = (1, 200);
 const SWITCHES: (u8, usize) = (201, 40);
 const ROUTERS: (u8, usize) = (241, 14);
 
+/// The subnet in which the switches are asked.
+pub(super) const MANAGEMENT_SUBNET: Ipv4Addr = Ipv4Addr::new(10, 78, 0, 0);
+
 impl LabSegment {
     /// True for that of the network in which the switches are asked.
     pub(crate) fn is_management(&self) -> bool {
-        self.network == super::networks::MANAGEMENT_SUBNET
+        self.network == MANAGEMENT_SUBNET
     }
 }
 

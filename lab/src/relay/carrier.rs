@@ -2,20 +2,11 @@
 //! interfaces of a cable are independent. While one has no carrier, because the node there took its
 //! port down, the relay sets the other down.
 use crate::error::LabResult;
-use crate::netlink::NetlinkNamespace;
+use crate::netlink::{NetlinkNamespace, RelayPort};
 use std::time::Duration;
 
 /// The interval at which the relay reads the state of its cables.
 pub(super) const LOOK: Duration = Duration::from_millis(50);
-
-/// One of the relay's interfaces.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct RelayPort {
-    /// It is set up.
-    pub(crate) up: bool,
-    /// It has carrier; never while it is set down itself.
-    pub(crate) carrier: bool,
-}
 
 /// The interface of a cable to set up or down next, if any. After some steps both ends agree.
 fn step([a, b]: [RelayPort; 2]) -> Option<(usize, bool)> {

@@ -21,8 +21,6 @@ mod carrier;
 mod delay_line;
 mod socket;
 
-pub(crate) use carrier::RelayPort;
-
 use crate::error::{KernelErrorContext, LabError, LabResult};
 use crate::name::LabName;
 use crate::netlink::NetlinkNamespace;

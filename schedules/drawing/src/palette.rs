@@ -1,6 +1,5 @@
 //! The colours of all pictures, in light and dark. An element names its role as its class, and one
 //! style sheet says which colour that is.
-use crate::svg::SvgElement;
 use std::fmt::Write as _;
 
 /// Series that can be told apart by their colours; further ones repeat them.
@@ -78,11 +77,6 @@ pub fn css() -> String {
         );
     }
     format!("{light}@media (prefers-color-scheme:dark){{\n{dark}}}\n")
-}
-
-/// The style sheet as an element of a document.
-pub fn style() -> SvgElement {
-    SvgElement::style_sheet(&css())
 }
 
 /// The class that fills with the colour of a series.

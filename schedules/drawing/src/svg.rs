@@ -163,7 +163,7 @@ impl SvgPicture {
     /// to those who cannot see it.
     pub fn document(&self, about: &str) -> String {
         self.root(about)
-            .and(palette::style())
+            .and(SvgElement::style_sheet(&palette::css()))
             .and(SvgElement::rect(0.0, 0.0, self.width, self.height, 0.0).class("paper"))
             .and(self.content.clone())
             .to_string()

@@ -3,7 +3,7 @@
 //! MPI's processor name need not be the inventory's: a launcher or an administrator gives a host another
 //! name on each network (`ib-n0`). Addresses on the published network say which host it is whatever it
 //! is called, so they count first ([`crate::process_set_view`]).
-use crate::network_evidence::ip;
+use crate::network_evidence::{ip, octets_of};
 use nix::ifaddrs::getifaddrs;
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
@@ -117,15 +117,6 @@ impl fmt::Display for RankHost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
-}
-
-/// An address as octets, for other ranks: those of IPv6. [`Ipv6Addr::to_canonical`] reads them.
-pub fn octets_of(address: IpAddr) -> [u8; 16] {
-    let address = match address {
-        IpAddr::V4(address) => address.to_ipv6_mapped(),
-        IpAddr::V6(address) => address,
-    };
-    address.octets()
 }
 
 fn take<'o>(octets: &mut &'o [u8], length: usize) -> Option<&'o [u8]> {

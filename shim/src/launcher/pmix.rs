@@ -3,7 +3,7 @@
 //!
 //! PMIx is found, not linked. Open MPI 4 opens it privately, where RTLD_NEXT does not look.
 use super::{INTERFACE, Interface, own_text};
-use crate::library::loaded_library;
+use crate::loaded_objects::loaded_library;
 use libc::{RTLD_NEXT, c_char, c_int, c_void};
 use presence::KEY;
 use presence::difference::Published;

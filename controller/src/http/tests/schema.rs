@@ -14,9 +14,8 @@ use inventory::host_report::{
 };
 use inventory::networks::Network;
 use inventory::observation::{BridgeId, NeighbourId, SystemCapabilities};
-use inventory::stages::hops::WayAddress;
 use inventory::topology::{
-    AggregateMember, Cluster, Link, LinkGrade, LinkState, Node, NodeKind, Topology,
+    AggregateMember, Cluster, Link, LinkGrade, LinkState, Node, NodeKind, Topology, WayAddress,
 };
 use inventory::{BitsPerSec, Bytes, Mac};
 use policy::learned::{LearnedTiming, RankLayout};

@@ -18,7 +18,7 @@ pub(crate) mod silent_switches;
 pub(crate) mod unreported_members;
 
 use crate::claims::{Claim, ClaimEnd};
-use crate::draft::DraftLink;
+use crate::draft::{DraftLink, DraftNetwork};
 use crate::facts::device::tells;
 use crate::facts::{Facts, NodeIx};
 use crate::readers::neighbours::NeighbourClaims;
@@ -31,6 +31,7 @@ use inventory::natural_order::natural;
 use inventory::observation::InterfaceKind;
 use inventory::topology::{AggregateMember, LinkGrade, LinkState, NodeKind};
 use known::Known;
+use std::collections::HashSet;
 
 /// The cables between devices: first those that devices name, then those that only tables and
 /// spanning tree reveal.
@@ -145,8 +146,24 @@ fn without_stations(known: &mut Known<'_>, claims: Vec<Claim>) -> Vec<Claim> {
     kept
 }
 
+impl<'f> DraftNetwork<'f> {
+    /// The links of all accepted cables, and of hosts.
+    pub(crate) fn new(mut known: Known<'f>, hosts: Vec<DraftLink>) -> DraftNetwork<'f> {
+        let mut all = hosts;
+        all.extend(links(&mut known));
+        DraftNetwork {
+            facts: known.facts,
+            nodes: known.nodes,
+            links: all,
+            alarms: known.alarms,
+            unreported: known.unreported,
+            dropped: HashSet::new(),
+        }
+    }
+}
+
 /// The links of all accepted cables.
-pub(crate) fn links(known: &mut Known<'_>) -> Vec<DraftLink> {
+fn links(known: &mut Known<'_>) -> Vec<DraftLink> {
     let groups = aggregates::links(known);
     let taken = known.taken();
     let mut cables: Vec<Option<Claim>> = std::mem::take(&mut known.cables)

@@ -3,26 +3,11 @@
 mod frames;
 
 use super::habit::{AggregateReport, RoutingReport, TreeReport};
-use super::options::NetworkOptions;
+use super::options::{FabricShape, NetworkOptions};
 use super::wiring::{NetworkWiring, NodeRole, NodeSocket, node, number_ports, switch};
 use super::{GeneratedNetwork, generated, neighbours, oddities};
 use fastrand::Rng;
 use inventory::{BitsPerSec, Mac};
-
-/// A kind of fabric.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FabricShape {
-    /// Leaves and spines, joined by links over which they route.
-    LeafSpine,
-    /// Leaves with aggregates to two spines that act as one.
-    PairedSpines,
-    /// Hosts with aggregates to pairs of leaves that act as one.
-    PairedLeaves,
-    /// A tree of aggregates.
-    Trunks,
-    /// Hosts with a card on each of several leaves.
-    Rails,
-}
 
 const TEN: BitsPerSec = BitsPerSec(10_000_000_000);
 const FORTY: BitsPerSec = BitsPerSec(40_000_000_000);

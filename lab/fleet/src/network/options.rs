@@ -1,6 +1,20 @@
 //! The size of a generated network, its shape, and its defects.
-use super::fabric::FabricShape;
 use fastrand::Rng;
+
+/// A kind of fabric.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FabricShape {
+    /// Leaves and spines, joined by links over which they route.
+    LeafSpine,
+    /// Leaves with aggregates to two spines that act as one.
+    PairedSpines,
+    /// Hosts with aggregates to pairs of leaves that act as one.
+    PairedLeaves,
+    /// A tree of aggregates.
+    Trunks,
+    /// Hosts with a card on each of several leaves.
+    Rails,
+}
 
 /// The size of a network and its defects. Shares are from 0 to 1.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,6 +1,5 @@
 //! The situations of real networks in which inference goes wrong.
-use super::fabric::FabricShape;
-use super::options::{NetworkOptions, OddityShares};
+use super::options::{FabricShape, NetworkOptions, OddityShares};
 use fastrand::Rng;
 use std::fmt;
 

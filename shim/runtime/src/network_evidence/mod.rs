@@ -9,7 +9,6 @@ mod sockets;
 pub(crate) use sockets::ip;
 pub use sockets::prefix;
 
-use crate::rank_host::octets_of;
 use std::collections::HashSet;
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
@@ -213,6 +212,15 @@ pub fn verdict(reports: &[RankEvidence], between_hosts: u64, bound: Duration) ->
 
 fn sum(octets: impl Iterator<Item = u64>) -> u64 {
     octets.fold(0, u64::saturating_add)
+}
+
+/// An address as octets, for other ranks: those of IPv6. [`Ipv6Addr::to_canonical`] reads them.
+pub(crate) fn octets_of(address: IpAddr) -> [u8; 16] {
+    let address = match address {
+        IpAddr::V4(address) => address.to_ipv6_mapped(),
+        IpAddr::V6(address) => address,
+    };
+    address.octets()
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! The socket at which other ranks call this one, and those who have called and not said who they
 //! are.
 use super::greeting::{self, LENGTH, MeshGreeting, MeshSecret};
+use super::socket;
 use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags};
 use std::io::{self, ErrorKind, Read};
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 /// The number by which epoll knows the listening socket and callers.
@@ -13,6 +14,10 @@ pub(super) const DOOR: u64 = u64::MAX;
 pub(super) const UNKNOWN: usize = 64;
 /// A rank greets as soon as it is let in.
 const STRANGER: Duration = Duration::from_secs(60);
+
+/// A call that is not answered by then got lost, or crosses long cables: it is made again, and then after
+/// twice the time. The kernel waits for a second (RFC 6298, 2.1), and a job with it.
+pub(super) const REDIAL: Duration = Duration::from_millis(100);
 
 /// Somebody who calls and has not said who it is.
 #[derive(Debug)]
@@ -120,4 +125,54 @@ pub(super) fn is_not_yet(e: &io::Error) -> bool {
         e.kind(),
         ErrorKind::WouldBlock | ErrorKind::Interrupted | ErrorKind::NotConnected
     )
+}
+
+/// Where a rank listens.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PeerDoor {
+    pub(super) address: SocketAddr,
+    /// From there a connection to it takes the way that it should, if it matters.
+    pub(super) from: Option<SocketAddr>,
+}
+
+impl PeerDoor {
+    /// A door to which any way is right.
+    pub(super) fn at(address: SocketAddr) -> PeerDoor {
+        PeerDoor {
+            address,
+            from: None,
+        }
+    }
+
+    /// The same, by whatever way.
+    pub(super) fn by_any_way(self) -> PeerDoor {
+        PeerDoor::at(self.address)
+    }
+
+    /// Begins a connection without waiting for it, with segments of so many octets at most.
+    pub(super) fn dial(&self, segment: Option<usize>) -> io::Result<TcpStream> {
+        let by_its_way = self.from.map(|from| {
+            let stream = socket::bound_to(from)?;
+            self.begin(stream, segment)
+        });
+        match by_its_way {
+            Some(Ok(stream)) => Ok(stream),
+            // By any way, if another connection has the port.
+            _ => self.begin(socket::unbound(&self.address)?, segment),
+        }
+    }
+
+    fn begin(&self, stream: TcpStream, segment: Option<usize>) -> io::Result<TcpStream> {
+        if let Some(segment) = segment {
+            socket::segments_of(&stream, segment)?;
+        }
+        socket::call(&stream, &self.address)?;
+        Ok(stream)
+    }
+
+    /// True if a connection to there takes the way that it should.
+    pub(super) fn is_reached_by(&self, stream: &TcpStream) -> bool {
+        self.from
+            .is_none_or(|from| stream.local_addr().is_ok_and(|own| own == from))
+    }
 }

@@ -1,6 +1,6 @@
 //! Making the connections between all ranks of a communicator: each calls every other one, and is
 //! called by every other one.
-use super::door::{MeshDoor, is_not_yet};
+use super::door::{MeshDoor, PeerDoor, REDIAL, is_not_yet};
 use super::greeting::{self, LENGTH, MeshGreeting, MeshSecret, MeshWish};
 use super::mending::MeshMending;
 use super::mesh::{FLAGS, NAP, TcpMesh, wait};
@@ -14,9 +14,6 @@ use std::time::{Duration, Instant};
 
 /// How long a machine may take to answer a call: its kernel does, however busy its processes are.
 const ANSWER: Duration = Duration::from_secs(4);
-/// A call that is not answered by then got lost, or crosses long cables: it is made again, and then after
-/// twice the time. The kernel waits for a second (RFC 6298, 2.1), and a job with it.
-pub(super) const REDIAL: Duration = Duration::from_millis(100);
 /// Where none of several machines has answered by then, none will: not so many first calls get lost.
 const FIRST_ANSWER: Duration = Duration::from_millis(300);
 const SEVERAL: usize = 3;
@@ -284,56 +281,6 @@ impl OutgoingConnection {
             dialled: Instant::now(),
             answer,
         })
-    }
-}
-
-/// Where a rank listens.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct PeerDoor {
-    address: SocketAddr,
-    /// From there a connection to it takes the way that it should, if it matters.
-    from: Option<SocketAddr>,
-}
-
-impl PeerDoor {
-    /// A door to which any way is right.
-    pub(super) fn at(address: SocketAddr) -> PeerDoor {
-        PeerDoor {
-            address,
-            from: None,
-        }
-    }
-
-    /// The same, by whatever way.
-    pub(super) fn by_any_way(self) -> PeerDoor {
-        PeerDoor::at(self.address)
-    }
-
-    /// Begins a connection without waiting for it, with segments of so many octets at most.
-    pub(super) fn dial(&self, segment: Option<usize>) -> io::Result<TcpStream> {
-        let by_its_way = self.from.map(|from| {
-            let stream = socket::bound_to(from)?;
-            self.begin(stream, segment)
-        });
-        match by_its_way {
-            Some(Ok(stream)) => Ok(stream),
-            // By any way, if another connection has the port.
-            _ => self.begin(socket::unbound(&self.address)?, segment),
-        }
-    }
-
-    fn begin(&self, stream: TcpStream, segment: Option<usize>) -> io::Result<TcpStream> {
-        if let Some(segment) = segment {
-            socket::segments_of(&stream, segment)?;
-        }
-        socket::call(&stream, &self.address)?;
-        Ok(stream)
-    }
-
-    /// True if a connection to there takes the way that it should.
-    fn is_reached_by(&self, stream: &TcpStream) -> bool {
-        self.from
-            .is_none_or(|from| stream.local_addr().is_ok_and(|own| own == from))
     }
 }
 

@@ -1,6 +1,6 @@
 use super::super::carrier::tests::{exchange, shapes};
+use super::super::door::PeerDoor;
 use super::super::mending::tests::stay;
-use super::super::mesh_listener::PeerDoor;
 use super::super::tests::ranks;
 use super::*;
 use schedules::transfers::part;
