@@ -20,7 +20,7 @@ const ROOMS: &[&str] = &[
 /// Text for people is made in `Display`, and no code reads it again. These files read text that
 /// others wrote, each for the reason beside it.
 const READS_FOREIGN_TEXT: &[(&str, &str)] = &[(
-    "inventory/src/inventory_file/credential.rs",
+    "inventory/src/config/inventory_file/credential.rs",
     "the YAML reader's message, of which only the place may be shown: the rest may be a secret",
 )];
 

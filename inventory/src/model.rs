@@ -1,0 +1,20 @@
+//! What there is: names, addresses, observations, the topology and its tree.
+pub mod address;
+pub mod descriptions;
+pub mod device_view;
+pub mod difference;
+pub mod host_report;
+pub(crate) mod link_state;
+pub mod mac;
+pub mod mapped_place;
+pub mod mpi;
+pub mod natural_order;
+pub mod networks;
+pub(crate) mod node_names;
+pub mod observation;
+pub mod ranks;
+pub mod spanning_tree;
+pub mod stages;
+pub mod topology;
+pub mod tree;
+pub mod units;

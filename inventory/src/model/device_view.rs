@@ -1,0 +1,330 @@
+//! The newest statement of each device on each table.
+use crate::Millis;
+use crate::model::host_report::{HostReport, RoundTrip};
+use crate::model::observation::{
+    ArpEntry, BridgeTable, CredentialRefusal, DeviceFact, DevicePulse, DeviceTable, FdbEntry,
+    InterfaceRow, LldpTable, Observation, SystemGroup,
+};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The statements of all devices, by their name in the inventory.
+pub type DeviceViews = BTreeMap<String, DeviceView>;
+
+/// One device as last seen. A table that was never read is `None`, which differs from an empty one.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct DeviceView {
+    /// The time of the device's last answer.
+    pub seen: Option<Millis>,
+    /// Set while the device does not answer: the time since, and the reason. Its tables below are
+    /// then old.
+    pub stale: Option<(Millis, String)>,
+    /// Set while the device answers only that it refuses the credential.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<CredentialRefusal>,
+    /// Tables that failed while others answered, with the reason.
+    pub failed: BTreeMap<DeviceTable, String>,
+    /// See [`DeviceFact::System`].
+    pub system: Option<SystemGroup>,
+    /// See [`DeviceFact::Interfaces`].
+    pub interfaces: Option<Vec<InterfaceRow>>,
+    /// See [`DeviceFact::Lldp`].
+    pub lldp: Option<LldpTable>,
+    /// See [`DeviceFact::Bridge`].
+    pub bridge: Option<BridgeTable>,
+    /// See [`DeviceFact::Fdb`].
+    pub fdb: Option<Vec<FdbEntry>>,
+    /// See [`DeviceFact::Arp`].
+    pub arp: Option<Vec<ArpEntry>>,
+    /// See [`DeviceFact::Pulse`].
+    pub pulse: Option<DevicePulse>,
+    /// See [`DeviceFact::Host`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<HostReport>,
+}
+
+/// Adds an observation to the views. Returns true if anything changed that the inference reads.
+pub fn apply(views: &mut DeviceViews, observation: &Observation) -> bool {
+    let view = views.entry(observation.reporter.clone()).or_default();
+    if let DeviceFact::Failed {
+        table,
+        problem,
+        refused,
+    } = &observation.fact
+    {
+        if table.is_none() {
+            view.refused.clone_from(refused);
+        }
+        return fail(view, observation.at, *table, problem);
+    }
+    view.refused = None;
+    view.seen = Some(observation.at);
+    let back = view.stale.take().is_some();
+    let changed = match &observation.fact {
+        DeviceFact::System(x) => {
+            let same = view.system.as_ref().is_some_and(|o| {
+                o.name == x.name && o.descr == x.descr && o.services == x.services
+            });
+            view.system = Some(x.clone());
+            !same
+        }
+        DeviceFact::Interfaces(x) => {
+            let living = without_ghosts(x);
+            let same = view
+                .interfaces
+                .as_ref()
+                .is_some_and(|o| same_but_octets(o, &living));
+            view.interfaces = Some(living);
+            !same
+        }
+        DeviceFact::Lldp(x) => replace(&mut view.lldp, x),
+        DeviceFact::Bridge(x) => {
+            let same = view.bridge.as_ref().is_some_and(|o| same_but_changes(o, x));
+            view.bridge = Some(x.clone());
+            !same
+        }
+        DeviceFact::Fdb(x) => replace(&mut view.fdb, x),
+        DeviceFact::Arp(x) => replace(&mut view.arp, x),
+        DeviceFact::Pulse(x) => {
+            match &mut view.pulse {
+                Some(pulse) if x.brief => pulse.take_scalars(x),
+                pulse => *pulse = Some(x.clone()),
+            }
+            false
+        }
+        DeviceFact::Host(x) => {
+            let same = view.host.as_ref().is_some_and(|o| same_but_moments(o, x));
+            view.host = Some(x.clone());
+            !same
+        }
+        DeviceFact::Failed { .. } => unreachable!("handled above"),
+    };
+    if let Some(table) = table_of(&observation.fact) {
+        view.failed.remove(&table);
+    }
+    changed || back
+}
+
+/// Notes that a table, or the whole device, did not answer. Returns true if that is news.
+fn fail(view: &mut DeviceView, at: Millis, table: Option<DeviceTable>, problem: &str) -> bool {
+    match table {
+        Some(table) => {
+            let before = view.failed.insert(table, problem.to_owned());
+            before.as_deref() != Some(problem)
+        }
+        None => {
+            let first = view.stale.is_none();
+            let since = view.stale.as_ref().map_or(at, |(at, _)| *at);
+            view.stale = Some((since, problem.to_owned()));
+            first
+        }
+    }
+}
+
+fn table_of(fact: &DeviceFact) -> Option<DeviceTable> {
+    Some(match fact {
+        DeviceFact::System(_) => DeviceTable::System,
+        DeviceFact::Interfaces(_) => DeviceTable::Interfaces,
+        DeviceFact::Lldp(_) => DeviceTable::Lldp,
+        DeviceFact::Bridge(_) => DeviceTable::Bridge,
+        DeviceFact::Fdb(_) => DeviceTable::Fdb,
+        DeviceFact::Arp(_) => DeviceTable::Arp,
+        DeviceFact::Pulse(_) | DeviceFact::Host(_) | DeviceFact::Failed { .. } => return None,
+    })
+}
+
+fn replace<T: Clone + PartialEq>(slot: &mut Option<T>, new: &T) -> bool {
+    let changed = slot.as_ref() != Some(new);
+    if changed {
+        *slot = Some(new.clone());
+    }
+    changed
+}
+
+/// Agents such as net-snmp keep the row of an interface that was removed and created again: down,
+/// and under the same name. Of the rows with one name, a row that is down counts only if it is the
+/// latest. The others have no STP state, and two of them would leave the name without a port.
+fn without_ghosts(interfaces: &[InterfaceRow]) -> Vec<InterfaceRow> {
+    let mut latest: BTreeMap<&str, (bool, u32)> = BTreeMap::new();
+    for i in interfaces {
+        let best = latest.entry(&i.name).or_default();
+        *best = (*best).max((i.up, i.index));
+    }
+    let ghost = |i: &&InterfaceRow| {
+        !i.name.is_empty() && !i.up && latest[i.name.as_str()] != (i.up, i.index)
+    };
+    interfaces.iter().filter(|i| !ghost(i)).cloned().collect()
+}
+
+/// Counters always move, which is not a change of the network.
+fn same_but_octets(a: &[InterfaceRow], b: &[InterfaceRow]) -> bool {
+    let same = |(a, b): (&InterfaceRow, &InterfaceRow)| {
+        let InterfaceRow {
+            index,
+            name,
+            descr,
+            alias,
+            mac,
+            rate,
+            up,
+            aggregate,
+            kind,
+            below,
+            addresses,
+            in_octets: _,
+            out_octets: _,
+            faults: _,
+        } = a;
+        (*index, *mac, *rate, *up, *aggregate) == (b.index, b.mac, b.rate, b.up, b.aggregate)
+            && (name, descr, alias) == (&b.name, &b.descr, &b.alias)
+            && (kind, below, addresses) == (&b.kind, &b.below, &b.addresses)
+    };
+    a.len() == b.len() && a.iter().zip(b).all(same)
+}
+
+/// One topology change moves the counter of every bridge of a spanning tree, also of those that
+/// nothing else changes at.
+fn same_but_changes(a: &BridgeTable, b: &BridgeTable) -> bool {
+    let BridgeTable {
+        address,
+        root_bridge,
+        priority,
+        top_changes: _,
+        ports,
+        instances,
+        vlans,
+    } = a;
+    (*address, *root_bridge, *priority) == (b.address, b.root_bridge, b.priority)
+        && (ports, instances, vlans) == (&b.ports, &b.instances, &b.vlans)
+}
+
+/// True if two reports of a host are the same up to counters, times and round trips. Counters
+/// always move, and frames are heard again. Round trips differ from probe to probe; less than a
+/// factor of four is not a change of the network.
+pub fn same_but_moments(a: &HostReport, b: &HostReport) -> bool {
+    let plain = |report: &HostReport| {
+        let mut plain = report.clone();
+        plain
+            .nics
+            .iter_mut()
+            .for_each(|n| (n.in_octets, n.out_octets) = (0, 0));
+        plain
+            .heard
+            .iter_mut()
+            .for_each(|h| h.at = Millis::default());
+        plain.paths.iter_mut().for_each(|p| p.round_trip = None);
+        plain
+    };
+    let near = |x: &Option<RoundTrip>, y: &Option<RoundTrip>| match (x, y) {
+        (Some(x), Some(y)) => x.min_us.max(1).max(y.min_us) / x.min_us.min(y.min_us).max(1) < 4,
+        (x, y) => x == y,
+    };
+    plain(a) == plain(b)
+        && a.paths
+            .iter()
+            .zip(&b.paths)
+            .all(|(x, y)| near(&x.round_trip, &y.round_trip))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::observation::ObservationSource;
+
+    fn row(index: u32, name: &str, up: bool) -> InterfaceRow {
+        InterfaceRow {
+            index,
+            name: name.into(),
+            up,
+            ..InterfaceRow::default()
+        }
+    }
+
+    fn said(fact: DeviceFact) -> Observation {
+        Observation {
+            at: Millis(5),
+            reporter: "s0".into(),
+            source: ObservationSource::Snmp,
+            fact,
+        }
+    }
+
+    #[test]
+    fn a_dead_row_under_a_living_name_is_no_port() {
+        let mut views = DeviceViews::new();
+        let rows = vec![
+            row(1, "swp1", false),
+            row(2, "swp1", false),
+            row(3, "swp1", true),
+            row(4, "swp2", false),
+            row(5, "swp2", false),
+            row(6, "", false),
+            row(7, "", false),
+        ];
+        assert!(apply(
+            &mut views,
+            &said(DeviceFact::Interfaces(rows.clone()))
+        ));
+        let kept: Vec<u32> = views["s0"]
+            .interfaces
+            .iter()
+            .flatten()
+            .map(|i| i.index)
+            .collect();
+        assert_eq!(kept, [3, 5, 6, 7]);
+        assert!(
+            !apply(&mut views, &said(DeviceFact::Interfaces(rows))),
+            "the same again is no change"
+        );
+    }
+
+    #[test]
+    fn silence_makes_stale_and_an_answer_makes_fresh() {
+        let mut views = DeviceViews::new();
+        apply(&mut views, &said(DeviceFact::Fdb(vec![])));
+        let silent = said(DeviceFact::Failed {
+            table: None,
+            problem: "no answer".into(),
+            refused: None,
+        });
+        assert!(
+            apply(&mut views, &silent) && !apply(&mut views, &silent),
+            "told once"
+        );
+        assert_eq!(views["s0"].fdb, Some(vec![]), "what was known stays");
+        assert!(
+            apply(&mut views, &said(DeviceFact::Fdb(vec![]))),
+            "being back is a change"
+        );
+        assert_eq!(views["s0"].stale, None);
+    }
+
+    #[test]
+    fn round_trips_that_waver_are_no_change_and_a_longer_way_is() {
+        let path = |min_us| crate::model::host_report::ProbedPath {
+            to: "n1".into(),
+            address: "10.0.0.1".parse().unwrap(),
+            hops: vec![],
+            reached: true,
+            round_trip: Some(RoundTrip {
+                min_us,
+                median_us: min_us,
+                samples: 3,
+            }),
+        };
+        let report = |min_us| HostReport {
+            paths: vec![path(min_us)],
+            ..HostReport::default()
+        };
+        for (a, b, same) in [
+            (1023, 1025, true),
+            (100, 399, true),
+            (100, 400, false),
+            (0, 3, true),
+            (0, 0, true),
+        ] {
+            assert_eq!(same_but_moments(&report(a), &report(b)), same, "{a} {b}");
+            assert_eq!(same_but_moments(&report(b), &report(a)), same, "{b} {a}");
+        }
+    }
+}
