@@ -53,7 +53,7 @@ pub struct TopologyFile {
 }
 
 /// A cable between two switches or routers.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct TopologyCable {
     /// One end.
     pub a: String,

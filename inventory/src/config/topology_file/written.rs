@@ -17,6 +17,7 @@ use indexmap::{IndexMap, IndexSet};
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 use serde_yaml::Value;
+use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -273,16 +274,50 @@ impl From<TopologyFile> for WrittenTopology {
             networks: IndexMap::new(),
             queue: file.queue.filter(|_| file.networks.is_empty()),
         };
-        let parts: Vec<&TopologyFile> = file.all_networks().collect();
-        for part in &parts {
-            written.add(part, &parts);
+        let parts: Vec<CablesOfNetwork<'_>> =
+            file.all_networks().map(CablesOfNetwork::new).collect();
+        for number in 0..parts.len() {
+            written.add(number, &parts);
         }
         written
     }
 }
 
+/// A network, and how often it has each cable.
+struct CablesOfNetwork<'f> {
+    file: &'f TopologyFile,
+    inner: HashSet<&'f str>,
+    counts: HashMap<&'f TopologyCable, usize>,
+}
+
+impl<'f> CablesOfNetwork<'f> {
+    fn new(file: &'f TopologyFile) -> CablesOfNetwork<'f> {
+        let mut counts = HashMap::new();
+        for cable in &file.links {
+            *counts.entry(cable).or_default() += 1;
+        }
+        CablesOfNetwork {
+            file,
+            inner: file.inner().collect(),
+            counts,
+        }
+    }
+
+    fn has_ends_of(&self, cable: &TopologyCable) -> bool {
+        [&cable.a, &cable.b]
+            .iter()
+            .all(|end| self.inner.contains(end.as_str()))
+    }
+
+    fn count(&self, cable: &TopologyCable) -> usize {
+        self.counts.get(cable).copied().unwrap_or_default()
+    }
+}
+
 impl WrittenTopology {
-    fn add(&mut self, part: &TopologyFile, all: &[&TopologyFile]) {
+    /// Adds the network with this number among all.
+    fn add(&mut self, number: usize, all: &[CablesOfNetwork<'_>]) {
+        let part = all[number].file;
         let network = part.name.clone();
         if let Some(name) = network.clone() {
             let (prefix, queue) = (part.prefix, part.queue);
@@ -298,11 +333,11 @@ impl WrittenTopology {
             written.add(host, network.clone());
         }
         for cable in &part.links {
-            let count = |file: &TopologyFile| file.links.iter().filter(|l| *l == cable).count();
-            let mut with_ends = all.iter().filter(|other| other.has_ends_of(cable));
-            let is_first = with_ends.clone().next() == Some(&part);
+            let count = all[number].count(cable);
+            let mut with_ends = (0..all.len()).filter(|other| all[*other].has_ends_of(cable));
+            let is_first = with_ends.clone().next() == Some(number);
             // A network with both ends and without this link must not get it back.
-            let is_for_all = with_ends.all(|other| count(other) == count(part));
+            let is_for_all = with_ends.all(|other| all[other].count(cable) == count);
             if is_first || !is_for_all {
                 let own = network.clone().filter(|_| !is_for_all);
                 self.links.push(WrittenLink::new(cable, own));
