@@ -5,12 +5,11 @@ use super::{
 use crate::decision_table::{
     ANY_SIZE, Collective, CollectiveTraffic, OverflowingCall, UnmeasuredSet,
 };
-use inventory::tree::{NodeNumber, Tree};
+use inventory::tree::{EdgeNumber, NodeNumber, Tree};
 use inventory::{Bytes, TopologyFile};
 use schedules::bound::WIRE_PER_PAYLOAD;
 use schedules::transfers::TransferSchedule;
 use schedules::verify::ScheduleViolation;
-use std::collections::HashMap;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -112,7 +111,7 @@ pub(super) fn doubling_seconds(hosts: &Tree, host_of: &[NodeNumber]) -> f64 {
     let n = host_of.len();
     let distances = std::iter::successors(Some(1), |k| Some(2 * k)).take_while(|&k| k < n);
     let step = |distance: usize| {
-        let mut senders: HashMap<_, u64> = HashMap::new();
+        let mut senders = vec![0_u64; hosts.edges() as usize];
         for (rank, &host) in host_of.iter().enumerate() {
             let to = if n.is_power_of_two() {
                 rank ^ distance
@@ -120,13 +119,16 @@ pub(super) fn doubling_seconds(hosts: &Tree, host_of: &[NodeNumber]) -> f64 {
                 (rank + n - distance) % n
             };
             hosts.path(host, host_of[to], |edge| {
-                *senders.entry(edge).or_default() += 1;
+                senders[edge as usize] += 1;
             });
         }
         let octets = distance.min(n - distance) as f64 * 8.0 * WIRE_PER_PAYLOAD;
-        let slowest = senders
-            .iter()
-            .map(|(edge, senders)| *senders as f64 / hosts.rate(edge / 2).0.max(1) as f64)
+        let slowest = (0..)
+            .zip(&senders)
+            .filter(|(_, senders)| **senders > 0)
+            .map(|(edge, senders): (EdgeNumber, _)| {
+                *senders as f64 / hosts.rate(edge / 2).0.max(1) as f64
+            })
             .fold(0.0, f64::max);
         slowest * octets
     };
