@@ -158,9 +158,11 @@ fn file(
     published: Option<&TopologyFile>,
 ) -> TopologyFile {
     let mut file = network.to_file();
-    let rank = |name: &str| inventory.hosts.get_index_of(name).unwrap_or(usize::MAX);
-    file.hosts
-        .sort_by_cached_key(|name, _| (rank(name), name.clone()));
+    let rank = |name: &str| inventory.hosts.get_index_of(name);
+    file.hosts.sort_by_cached_key(|name, _| {
+        let rank = rank(name);
+        (rank.is_none(), rank, rank.is_none().then(|| name.clone()))
+    });
     let seats = network.attachments();
     let addresses = AddressLookup::new(views);
     let own = network.own_network();
@@ -211,7 +213,8 @@ fn may_be_of(
 /// unlisted host, the uplink to the world), which do not matter to a schedule.
 fn drop_strangers(file: &mut TopologyFile, inventory: &Inventory) {
     let cards = file.hosts.values().flat_map(TopologyHost::cards);
-    let needed: HashSet<String> = cards.map(|(switch, _)| switch.to_owned()).collect();
+    let needed: HashSet<&str> = cards.map(|(switch, _)| switch).collect();
+    let needed: HashSet<String> = needed.into_iter().map(str::to_owned).collect();
     let reached = reached(file);
     file.switches
         .retain(|s| reached.contains(s) || needed.contains(s));

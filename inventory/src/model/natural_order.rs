@@ -2,11 +2,16 @@
 
 /// A name's place in [`natural`] order.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub struct NaturalKey(Vec<(String, u64)>, String);
+pub struct NaturalKey {
+    /// Each text and the number after it, so that octets are in the order of names.
+    order: Vec<u8>,
+    /// The name itself distinguishes n1 from n01.
+    name: String,
+}
 
 /// A key that sorts names as people do: `n2` before `n10`.
 pub fn natural(name: &str) -> NaturalKey {
-    let mut key = Vec::new();
+    let mut order = Vec::with_capacity(name.len() + 12);
     let mut rest = name;
     while !rest.is_empty() {
         let digits = rest
@@ -17,16 +22,52 @@ pub fn natural(name: &str) -> NaturalKey {
             .find(|c: char| !c.is_ascii_digit())
             .unwrap_or(after.len());
         let (number, after) = after.split_at(end);
-        key.push((text.to_owned(), number.parse().unwrap_or(u64::MAX)));
+        // A text ends with two zeros, which are less than any octets that go on.
+        for octet in text.bytes() {
+            order.push(octet);
+            order.extend((octet == 0).then_some(1));
+        }
+        order.extend([0, 0]);
+        let number: u64 = number.parse().unwrap_or(u64::MAX);
+        order.extend(number.to_be_bytes());
         rest = after;
     }
-    // The name itself distinguishes n1 from n01.
-    NaturalKey(key, name.to_owned())
+    NaturalKey {
+        order,
+        name: name.to_owned(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::natural;
+    use proptest::prelude::*;
+
+    /// The texts of a name, each with the number after it.
+    fn parts(name: &str) -> Vec<(String, u64)> {
+        let is_number = |c: char| c.is_ascii_digit();
+        let text: String = name.chars().take_while(|c| !is_number(*c)).collect();
+        let rest = &name[text.len()..];
+        let digits: String = rest.chars().take_while(|c| is_number(*c)).collect();
+        match name {
+            "" => Vec::new(),
+            _ => {
+                let first = (text, digits.parse().unwrap_or(u64::MAX));
+                let others = parts(&rest[digits.len()..]);
+                std::iter::once(first).chain(others).collect()
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn keys_are_in_the_order_of_texts_and_numbers(
+            [a, b] in prop::array::uniform2("[ab\u{0}\u{1}-é0-2]{0,6}"),
+        ) {
+            let order = (parts(&a), &a).cmp(&(parts(&b), &b));
+            prop_assert_eq!(natural(&a).cmp(&natural(&b)), order);
+        }
+    }
 
     #[test]
     fn numbers_count_as_numbers() {

@@ -14,6 +14,7 @@ use crate::model::tree::{Tree, TreeError};
 use crate::{BitsPerSec, Mac};
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::net::IpAddr;
@@ -301,7 +302,10 @@ impl Topology {
 
     /// The same network with names that every file allows. Other characters become hyphens; of
     /// several names that are then equal, all but the first get a number.
-    pub fn with_plain_names(&self) -> Topology {
+    pub fn with_plain_names(&self) -> Cow<'_, Topology> {
+        if self.nodes.iter().all(|node| is_name(&node.name)) {
+            return Cow::Borrowed(self);
+        }
         let mut taken: HashSet<String> = self
             .nodes
             .iter()
@@ -344,7 +348,7 @@ impl Topology {
                 name.clone_from(new);
             }
         }
-        plain
+        Cow::Owned(plain)
     }
 
     /// True if this switch is the root of a spanning tree.
@@ -379,12 +383,11 @@ impl Topology {
 
 /// The hosts with one certain place whose link is not blocked, and those whose cards are beside each other.
 fn hosts_in_file(links: &[&Link]) -> IndexMap<String, topology_file::TopologyHost> {
-    let mut places: HashMap<&str, HashSet<&str>> = HashMap::new();
-    for link in links {
-        let own = places.entry(&link.b).or_default();
-        if link.state != LinkState::Multipath {
-            own.insert(&link.a);
-        }
+    // The first place of each, and whether it has others.
+    let mut places: HashMap<&str, (&str, bool)> = HashMap::new();
+    for link in links.iter().filter(|l| l.state != LinkState::Multipath) {
+        let (first, has_others) = places.entry(&link.b).or_insert((&link.a, false));
+        *has_others |= *first != link.a;
     }
     let mut hosts: IndexMap<String, topology_file::TopologyHost> = IndexMap::new();
     let usable = links
@@ -392,7 +395,11 @@ fn hosts_in_file(links: &[&Link]) -> IndexMap<String, topology_file::TopologyHos
         .filter(|l| l.grade != LinkGrade::Ambiguous && l.state != LinkState::Blocked);
     for link in usable {
         let is_way = link.state == LinkState::Multipath;
-        if places[link.b.as_str()].len() != usize::from(!is_way) {
+        let is_only = match places.get(link.b.as_str()) {
+            Some((_, has_others)) => !is_way && !has_others,
+            None => is_way,
+        };
+        if !is_only {
             continue;
         }
         let (switch, rate) = (link.a.clone(), link.rate_bps);
