@@ -1,6 +1,6 @@
 //! The end of the inference: nodes, ports and networks get their names, and hosts their clusters.
 use crate::claims::ClaimEnd;
-use crate::clusters::{ClusterInput, clusters, unseen_routers};
+use crate::clusters::{ClusterInput, LinkNodes, clusters, link_nodes, unseen_routers};
 use crate::crossing_hosts;
 use crate::draft::{DraftLink, DraftNetwork};
 use crate::facts::{Facts, NodeIx};
@@ -36,19 +36,37 @@ impl DraftNetwork<'_> {
             }
         }
         let facts = self.facts;
-        self.links.sort_by_cached_key(|link| {
-            let [a, b] = link.nodes();
-            let [x, y] = link.ends.each_ref().map(|end| port_order(facts, end));
-            (rank[a], x, rank[b], y)
-        });
+        self.sort_links(&rank);
         let way_addresses = self.way_addresses();
         let links = std::mem::take(&mut self.links);
+        let numbers = |link: &DraftLink| {
+            let ends = link.nodes().map(|node| rank[node]);
+            (!ends.contains(&usize::MAX)).then_some(ends)
+        };
+        let ends: LinkNodes = links.iter().map(numbers).collect();
         let links: Vec<Link> = links.into_iter().map(|l| self.named(l)).collect();
         let mut nodes: Vec<Option<Node>> = self.nodes.into_iter().map(Some).collect();
         let nodes: Vec<Node> = order.into_iter().filter_map(|n| nodes[n].take()).collect();
         Topology {
             way_addresses,
-            ..in_clusters(facts, nodes, links, self.alarms, roots)
+            ..in_clusters(facts, nodes, (links, ends), self.alarms, roots)
+        }
+    }
+
+    /// Sorts the links by their ends; `rank` is the place of each node.
+    fn sort_links(&mut self, rank: &[usize]) {
+        let facts = self.facts;
+        let first = |link: &DraftLink| {
+            let [a, b] = link.nodes();
+            (rank[a], port_order(facts, &link.ends[0]), rank[b])
+        };
+        self.links.sort_by_cached_key(first);
+        // The port at the other end hardly ever decides, and the name of a host's port takes long to compare.
+        let is_same = |x: &DraftLink, y: &DraftLink| x.nodes() == y.nodes() && first(x) == first(y);
+        for same in self.links.chunk_by_mut(is_same) {
+            if same.len() > 1 {
+                same.sort_by_cached_key(|link| port_order(facts, &link.ends[1]));
+            }
         }
     }
 
@@ -119,13 +137,14 @@ fn port_order(facts: &Facts<'_>, end: &ClaimEnd) -> (u32, Option<NaturalKey>) {
 fn in_clusters(
     facts: &Facts<'_>,
     mut nodes: Vec<Node>,
-    mut links: Vec<Link>,
+    (mut links, mut ends): (Vec<Link>, LinkNodes),
     mut alarms: Vec<Alarm>,
     roots: Vec<String>,
 ) -> Topology {
     let none = IndexMap::new();
     let stated = facts.scope.stated.map_or(&none, |i| &i.clusters);
-    let (mut networks, about_networks) = several_networks(facts, &nodes, &mut links, &roots);
+    let (mut networks, about_networks) =
+        several_networks(facts, &nodes, (&mut links, &ends), &roots);
     alarms.extend(about_networks);
     let routing = crossing_hosts::routing_hosts(&networks);
     alarms.extend(crossing_hosts::routing(facts, &routing));
@@ -133,6 +152,7 @@ fn in_clusters(
         &ClusterInput {
             nodes: &nodes,
             links: &links,
+            ends: &ends,
             views: facts.views,
             stated,
             routing: &routing,
@@ -146,11 +166,13 @@ fn in_clusters(
             alarms.push(unseen.alarm);
         }
         sort(&mut nodes, &mut links);
-        networks = several_networks(facts, &nodes, &mut links, &roots).0;
+        ends = link_nodes(&nodes, &links);
+        networks = several_networks(facts, &nodes, (&mut links, &ends), &roots).0;
     }
     let (clusters, contradictions) = clusters(&ClusterInput {
         nodes: &nodes,
         links: &links,
+        ends: &ends,
         views: facts.views,
         stated,
         routing: &routing,
@@ -175,10 +197,10 @@ fn in_clusters(
 fn several_networks(
     facts: &Facts<'_>,
     nodes: &[Node],
-    links: &mut [Link],
+    (links, ends): (&mut [Link], &LinkNodes),
     roots: &[String],
 ) -> (Vec<Network>, Vec<Alarm>) {
-    let mut networks = networks(facts, nodes, links, roots);
+    let mut networks = networks(facts, nodes, (links, ends), roots);
     vlans::mark_links(facts, &networks, links);
     let links = &*links;
     let mut alarms = Vec::new();

@@ -7,6 +7,7 @@
 //! joins no switches: a bridge between its cards makes it a switch, which it says.
 //! Cost: one pass over the cables, nearly.
 use crate::claims::ClaimEnd;
+use crate::clusters::LinkNodes;
 use crate::draft::DraftLink;
 use crate::facts::{DeviceIx, DevicePortIx, Facts, NodeIx};
 use inventory::evidence::Evidence;
@@ -120,8 +121,9 @@ impl BridgedParts {
 pub(crate) struct SplitHosts<'p> {
     facts: &'p Facts<'p>,
     parts: &'p BridgedParts,
-    cards: HashMap<(usize, NetworkKey), usize>,
-    hosts: HashSet<usize>,
+    /// By node: the part in which its own number stands for it.
+    first: Vec<Option<NetworkKey>>,
+    further: HashMap<(usize, NetworkKey), usize>,
     /// The numbers so far.
     pub(crate) count: usize,
 }
@@ -144,8 +146,8 @@ impl<'p> SplitHosts<'p> {
         SplitHosts {
             facts,
             parts,
-            cards: HashMap::new(),
-            hosts: HashSet::new(),
+            first: vec![None; nodes],
+            further: HashMap::new(),
             count: nodes,
         }
     }
@@ -163,13 +165,13 @@ impl<'p> SplitHosts<'p> {
 
     fn card(&mut self, host: usize, switch: &ClaimEnd) -> usize {
         let part = self.parts.at(self.facts, switch);
-        let (count, is_first) = (self.count, self.hosts.insert(host));
-        let number = *self
-            .cards
-            .entry((host, part))
-            .or_insert(if is_first { host } else { count });
-        self.count += usize::from(number == count);
-        number
+        if *self.first[host].get_or_insert(part) == part {
+            return host;
+        }
+        *self.further.entry((host, part)).or_insert_with(|| {
+            self.count += 1;
+            self.count - 1
+        })
     }
 }
 
@@ -178,42 +180,32 @@ impl<'p> SplitHosts<'p> {
 pub(crate) fn networks(
     facts: &Facts<'_>,
     nodes: &[Node],
-    links: &[Link],
+    (links, ends): (&[Link], &LinkNodes),
     roots: &[String],
 ) -> Vec<Network> {
+    let is_host = |node: usize| nodes[node].kind == NodeKind::Host;
+    let of_hosts = links.iter().zip(ends).filter_map(|(link, ends)| {
+        let [switch, host] = ends.filter(|_| link.carries_frames())?;
+        (is_host(host) && !is_host(switch)).then_some((link, switch, host))
+    });
     // Most clusters have one: no host is at the far end of two links.
-    let mut far_ends = HashSet::new();
-    let mut carrying = links.iter().filter(|link| link.carries_frames());
-    if carrying.all(|link| far_ends.insert(link.b.as_str())) {
+    let mut met = vec![false; nodes.len()];
+    if (of_hosts.clone()).all(|(_, _, host)| !std::mem::replace(&mut met[host], true)) {
         return Vec::new();
     }
-    let numbers = (0..).zip(nodes);
-    let numbers: HashMap<&str, NodeIx> = numbers
-        .map(|(number, node)| (node.name.as_str(), NodeIx(number)))
-        .collect();
-    let ends = |link: &Link| {
-        Some([
-            *numbers.get(link.a.as_str())?,
-            *numbers.get(link.b.as_str())?,
-        ])
-    };
-    let cables = links
-        .iter()
-        .filter(|link| !link.evidence.iter().any(Evidence::is_of_own_port));
-    let parts = BridgedParts::new(facts, nodes, cables.filter_map(ends), &[]);
-    let kind = |node: NodeIx| nodes[node.0 as usize].kind;
+    let number = |node: usize| NodeIx(u32::try_from(node).unwrap_or(u32::MAX));
+    let cables = links.iter().zip(ends).filter_map(|(link, ends)| {
+        let is_own = link.evidence.iter().any(Evidence::is_of_own_port);
+        Some(ends.filter(|_| !is_own)?.map(number))
+    });
+    let parts = BridgedParts::new(facts, nodes, cables, &[]);
     let mut hosted: BTreeMap<NetworkKey, HostedPart> = BTreeMap::new();
-    for link in links.iter().filter(|link| link.carries_frames()) {
-        if let Some([switch, host]) = ends(link)
-            && kind(host) == NodeKind::Host
-            && kind(switch) != NodeKind::Host
-        {
-            let port = switch_port(facts, link);
-            let key = parts.with_vlan(facts, parts.of(switch), port);
-            let part = hosted.entry(key).or_default();
-            part.hosts.push(host.0 as usize);
-            part.rate = part.rate.saturating_add(link.rate_bps.0);
-        }
+    for (link, switch, host) in of_hosts {
+        let port = switch_port(facts, link);
+        let key = parts.with_vlan(facts, parts.of(number(switch)), port);
+        let part = hosted.entry(key).or_default();
+        part.hosts.push(host);
+        part.rate = part.rate.saturating_add(link.rate_bps.0);
     }
     for part in hosted.values_mut() {
         part.hosts.sort_unstable();

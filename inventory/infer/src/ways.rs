@@ -95,22 +95,21 @@ impl<'a> EndStatements<'a> {
         hosts: impl Iterator<Item = (NodeIx, DevicePortIx)>,
     ) -> impl Iterator<Item = SwitchPair> {
         let facts = self.facts;
-        let mut seats: BTreeMap<NodeIx, BTreeSet<DevicePortIx>> = BTreeMap::new();
-        for (host, at) in hosts {
-            let whole = self.unreported.whole(facts, at);
-            seats.entry(host).or_default().insert(whole);
-        }
+        let seat = |(host, at)| (host, self.unreported.whole(facts, at));
+        let mut seats: Vec<(NodeIx, DevicePortIx)> = hosts.map(seat).collect();
+        seats.sort_unstable();
+        seats.dedup();
         let mut times: BTreeMap<SwitchPair, usize> = BTreeMap::new();
-        for (host, seats) in &seats {
-            let [(a, p), (b, q)] = seats.iter().collect::<Vec<_>>()[..] else {
+        for own in seats.chunk_by(|one, other| one.0 == other.0) {
+            let [(host, (a, p)), (_, (b, q))] = *own else {
                 continue;
             };
-            let mut macs = facts.identity.macs_of_host(*host);
-            let is_at = |device: &DeviceIx, port: &PortIx, mac| {
-                facts[*device].learned.port_of(mac) == Some(*port)
+            let mut macs = facts.identity.macs_of_host(host);
+            let is_at = |device: DeviceIx, port: PortIx, mac| {
+                facts[device].learned.port_of(mac) == Some(port)
             };
             if a != b && macs.any(|mac| is_at(a, p, mac) && is_at(b, q, mac)) {
-                let both = pair(NodeIx::from(*a), NodeIx::from(*b));
+                let both = pair(NodeIx::from(a), NodeIx::from(b));
                 *times.entry(both).or_default() += 1;
             }
         }

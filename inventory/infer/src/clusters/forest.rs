@@ -3,9 +3,16 @@ use super::ClusterInput;
 use super::probes::{HostsBetween, ProbedPairs};
 use inventory::cluster_reason::ClusterReason;
 use inventory::observation::BridgeId;
-use inventory::topology::{Link, LinkGrade, LinkState, NodeKind};
+use inventory::topology::{LinkGrade, LinkState, NodeKind};
 use petgraph::unionfind::UnionFind;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+/// A cable to a host, by its number among the links.
+struct HostCable {
+    host: usize,
+    switch: usize,
+    cable: usize,
+}
 
 /// Trees over all nodes; routers stand alone. Links that carry frames are used first, then links
 /// that may carry frames, then other evidence.
@@ -40,19 +47,12 @@ pub(super) enum JoinCause {
 
 impl SpanningForest {
     pub(super) fn new(seen: &ClusterInput<'_>, probes: &ProbedPairs) -> SpanningForest {
-        let number: HashMap<&str, usize> = seen
-            .nodes
-            .iter()
-            .enumerate()
-            .map(|(i, n)| (n.name.as_str(), i))
-            .collect();
         let parts = UnionFind::new(seen.nodes.len());
         let mut growing = GrowingForest {
             wired: parts.clone(),
             parts,
             edges: Vec::new(),
         };
-        let ends = |l: &Link| Some((*number.get(l.a.as_str())?, *number.get(l.b.as_str())?));
         let kind = |node: usize| seen.nodes[node].kind;
         let bridged =
             |(a, b): (usize, usize)| kind(a) != NodeKind::Router && kind(b) != NodeKind::Router;
@@ -63,9 +63,9 @@ impl SpanningForest {
                 standing(seen.links[*i].state),
             )
         });
-        let mut seats: BTreeMap<usize, Vec<(usize, usize)>> = BTreeMap::new();
+        let mut seats: Vec<HostCable> = Vec::new();
         for i in trunks {
-            let Some((a, b)) = ends(&seen.links[i]) else {
+            let Some([a, b]) = seen.ends[i] else {
                 continue;
             };
             if kind(b) != NodeKind::Host && seen.links[i].grade != LinkGrade::Ambiguous {
@@ -77,16 +77,23 @@ impl SpanningForest {
                 continue;
             }
             match kind(b) {
-                NodeKind::Host => seats.entry(b).or_default().push((a, i)),
+                NodeKind::Host => seats.push(HostCable {
+                    host: b,
+                    switch: a,
+                    cable: i,
+                }),
                 _ => growing.join(a, b, || JoinCause::Cable(i)),
             }
         }
-        growing.join_by_root_bridge(seen, &number);
-        for (host, seats) in seats {
-            let trees: BTreeSet<usize> =
-                seats.iter().map(|(s, _)| growing.parts.find(*s)).collect();
-            if trees.len() == 1 {
-                growing.join(seats[0].0, host, || JoinCause::Cable(seats[0].1));
+        growing.join_by_root_bridge(seen);
+        seats.sort_by_key(|seat| seat.host);
+        for seats in seats.chunk_by(|a, b| a.host == b.host) {
+            let (first, tree) = (&seats[0], growing.parts.find(seats[0].switch));
+            if seats
+                .iter()
+                .all(|seat| growing.parts.find(seat.switch) == tree)
+            {
+                growing.join(first.switch, first.host, || JoinCause::Cable(first.cable));
             }
         }
         growing.join_by_probes(seen, probes);
@@ -220,15 +227,22 @@ impl GrowingForest {
 
     /// Switches that name the same root bridge are in its spanning tree (IEEE 802.1D-2004, 17.2),
     /// even if silent switches are between them.
-    fn join_by_root_bridge(&mut self, seen: &ClusterInput<'_>, number: &HashMap<&str, usize>) {
+    fn join_by_root_bridge(&mut self, seen: &ClusterInput<'_>) {
+        let fresh = seen.views.iter().filter(|(_, view)| view.stale.is_none());
+        let named = fresh.filter_map(|(name, view)| {
+            let root = view.bridge.as_ref()?.root_bridge?;
+            root.address.is_station().then_some((name.as_str(), root))
+        });
+        let named: Vec<(&str, BridgeId)> = named.collect();
+        let naming: HashSet<&str> = named.iter().map(|(name, _)| *name).collect();
+        let nodes = seen.nodes.iter().enumerate();
+        let number: HashMap<&str, usize> = nodes
+            .map(|(i, node)| (node.name.as_str(), i))
+            .filter(|(name, _)| naming.contains(name))
+            .collect();
         let mut first: HashMap<BridgeId, usize> = HashMap::new();
-        for (name, view) in seen.views.iter().filter(|(_, v)| v.stale.is_none()) {
-            let root = view
-                .bridge
-                .as_ref()
-                .and_then(|b| b.root_bridge)
-                .filter(|r| r.address.is_station());
-            let (Some(root), Some(&node)) = (root, number.get(name.as_str())) else {
+        for (name, root) in named {
+            let Some(&node) = number.get(name) else {
                 continue;
             };
             if seen.nodes[node].kind == NodeKind::Router {

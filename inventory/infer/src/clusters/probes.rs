@@ -45,6 +45,12 @@ pub(super) enum HostsBetween<'a> {
 
 impl ProbedPairs {
     pub(super) fn new(seen: &ClusterInput<'_>) -> ProbedPairs {
+        let mut probes = ProbedPairs {
+            pairs: BTreeMap::new(),
+        };
+        if seen.views.values().all(|view| view.host.is_none()) {
+            return probes;
+        }
         let hosts: HashMap<&str, usize> = seen
             .nodes
             .iter()
@@ -53,9 +59,6 @@ impl ProbedPairs {
             .map(|(i, n)| (n.name.as_str(), i))
             .collect();
         let addresses = addresses(seen);
-        let mut probes = ProbedPairs {
-            pairs: BTreeMap::new(),
-        };
         for (name, view) in seen.views {
             let (Some(&from), Some(report)) = (hosts.get(name.as_str()), &view.host) else {
                 continue;

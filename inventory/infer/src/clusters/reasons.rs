@@ -4,7 +4,7 @@ use super::probes::ProbedPairs;
 use super::{ClusterInput, ForestCut, NodeGroups};
 use inventory::cluster_reason::ClusterReason;
 use inventory::topology::NodeKind;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// At most this many reasons of a kind.
 const EACH: usize = 4;
@@ -81,18 +81,8 @@ fn parted(forest: &SpanningForest, groups: &NodeGroups, cuts: &[ForestCut]) -> R
 
 /// Routers that a group's switches or hosts are cabled to.
 fn routers(seen: &ClusterInput<'_>, groups: &NodeGroups) -> ReasonsByGroup {
-    let number: HashMap<&str, usize> = seen
-        .nodes
-        .iter()
-        .enumerate()
-        .map(|(i, n)| (n.name.as_str(), i))
-        .collect();
     let mut routers: BTreeMap<usize, BTreeSet<&str>> = BTreeMap::new();
-    for link in seen.links {
-        let (Some(&a), Some(&b)) = (number.get(link.a.as_str()), number.get(link.b.as_str()))
-        else {
-            continue;
-        };
+    for &[a, b] in seen.ends.iter().flatten() {
         for (router, other) in [(a, b), (b, a)] {
             if seen.nodes[router].kind == NodeKind::Router
                 && seen.nodes[other].kind != NodeKind::Router

@@ -121,6 +121,7 @@ impl ClusterFixture {
         clusters(&ClusterInput {
             nodes: &self.nodes,
             links: &self.links,
+            ends: &link_nodes(&self.nodes, &self.links),
             views: &self.views,
             stated: &self.stated,
             routing: &RoutingHosts::new(),

@@ -13,7 +13,7 @@ use inventory::evidence::{AssumedRate, Evidence};
 use inventory::natural_order::natural;
 use inventory::topology::{Link, LinkGrade, LinkState, Node, NodeKind};
 use petgraph::unionfind::UnionFind;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A router to add, with its alarm.
 pub(crate) struct UnseenRouter {
@@ -28,6 +28,9 @@ pub(crate) struct UnseenRouter {
 /// A router for every set of parts that packets pass between. `roots`: the root bridges.
 pub(crate) fn unseen_routers(seen: &ClusterInput<'_>, roots: &[String]) -> Vec<UnseenRouter> {
     let probes = ProbedPairs::new(seen);
+    if probes.arrived().next().is_none() {
+        return Vec::new();
+    }
     let parts = bridged_parts(seen);
     let mut joined = UnionFind::new(seen.nodes.len());
     let mut ways: Vec<(usize, Evidence)> = Vec::new();
@@ -80,14 +83,8 @@ pub(crate) fn unseen_routers(seen: &ClusterInput<'_>, roots: &[String]) -> Vec<U
 /// The parts of the network that are joined by links which carry frames.
 fn bridged_parts(seen: &ClusterInput<'_>) -> UnionFind<usize> {
     let mut parts = UnionFind::new(seen.nodes.len());
-    let number: HashMap<&str, usize> = seen
-        .nodes
-        .iter()
-        .enumerate()
-        .map(|(i, n)| (n.name.as_str(), i))
-        .collect();
-    for link in seen.links.iter().filter(|l| l.carries_frames()) {
-        if let (Some(&a), Some(&b)) = (number.get(link.a.as_str()), number.get(link.b.as_str())) {
+    for (link, ends) in seen.links.iter().zip(seen.ends) {
+        if let Some([a, b]) = ends.filter(|_| link.carries_frames()) {
             parts.union(a, b);
         }
     }

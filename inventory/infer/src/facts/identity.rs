@@ -1,6 +1,7 @@
 //! The identity of a neighbour: by chassis id, then MAC address, then system name (IEEE 802.1AB
 //! names all three; devices do not always send them correctly). An identifier that two devices
 //! claim is not used, and a name never outvotes a chassis id that is known to be another.
+use super::by_host::ByHost;
 use super::device::{ChassisAnswer, tells};
 use super::host_statements::{own_addresses, own_macs};
 use super::names::NameIndex;
@@ -32,7 +33,7 @@ pub(crate) struct NodeDirectory {
     macs: UniqueIndex<Mac>,
     names: NameIndex,
     /// The known MAC addresses of each host.
-    host_macs: HashMap<NodeIx, BTreeSet<Mac>>,
+    host_macs: ByHost<BTreeSet<Mac>>,
     /// The answers of devices about chassis ids that others announce under the devices' names.
     answers: HashMap<(NodeIx, NeighbourId), ChassisAnswer>,
     /// Nodes whose name is used by others, too.
@@ -73,6 +74,7 @@ impl NodeDirectory {
     pub(super) fn new(facts: &mut Facts<'_>) -> NodeDirectory {
         let mut directory = NodeDirectory {
             names: NameIndex::new(facts),
+            host_macs: ByHost::new(facts),
             ..NodeDirectory::default()
         };
         for (device, own) in facts.devices() {
@@ -90,14 +92,16 @@ impl NodeDirectory {
         directory.add_host_statements(facts);
         directory.find_denials(facts);
         directory.add_met_devices(facts);
-        directory.witnessed = witnesses::aliases(
-            facts,
-            |node, id| {
-                directory.answers.get(&(node, id.clone())) == Some(&ChassisAnswer::Denies)
-                    && !directory.aliases.contains_key(id)
-            },
-            &directory.names,
-        );
+        if !directory.contested.is_empty() {
+            directory.witnessed = witnesses::aliases(
+                facts,
+                |node, id| {
+                    directory.answers.get(&(node, id.clone())) == Some(&ChassisAnswer::Denies)
+                        && !directory.aliases.contains_key(id)
+                },
+                &directory.names,
+            );
+        }
         directory.add_silent_switches(facts);
         directory
     }
@@ -136,7 +140,13 @@ impl NodeDirectory {
                     );
                 }
             }
-            self.host_macs.entry(node).or_default().extend(macs);
+            self.add_macs(node, macs);
+        }
+    }
+
+    fn add_macs(&mut self, host: NodeIx, macs: impl IntoIterator<Item = Mac>) {
+        if let Some(known) = self.host_macs.get_mut(host) {
+            known.extend(macs);
         }
     }
 
@@ -165,7 +175,7 @@ impl NodeDirectory {
             }
             for host in hosts {
                 self.macs.claim(mac, host);
-                self.host_macs.entry(host).or_default().insert(mac);
+                self.add_macs(host, [mac]);
             }
         }
     }
@@ -190,7 +200,7 @@ impl NodeDirectory {
                     continue;
                 }
             }
-            self.host_macs.entry(host).or_default().insert(mac);
+            self.add_macs(host, [mac]);
         }
         for (host, address) in own_addresses(facts) {
             let id = NeighbourId::Address(address);
@@ -270,7 +280,9 @@ impl NodeDirectory {
     /// name.
     fn add_silent_switches(&mut self, facts: &Facts<'_>) {
         let mut met = Vec::new();
-        for (protocol, row) in all_rows(facts) {
+        // A switch that answered once is a device.
+        let is_silent = facts.device_count() < facts.stated.start as usize;
+        for (protocol, row) in all_rows(facts).filter(|_| is_silent) {
             if protocol == DiscoveryProtocol::Lldp
                 && let Some(node) = self.names.get(&row.name)
                 && facts.device_of(node).is_none()
@@ -344,7 +356,7 @@ impl NodeDirectory {
     /// The known MAC addresses of a host: declared, resolved or announced.
     pub(crate) fn macs_of_host(&self, host: NodeIx) -> impl Iterator<Item = Mac> + '_ {
         let own = move |mac: &Mac| self.macs.get(mac) == Some(host);
-        let macs = self.host_macs.get(&host).into_iter().flatten();
+        let macs = self.host_macs.get(host).into_iter().flatten();
         macs.copied().filter(own)
     }
 

@@ -8,10 +8,12 @@
 //! | `port_reading`, `far_reading` | what the numbers of a device's tables are |
 //! | `learned` | the port behind which a station is |
 //! | `host_statements` | what the agents of hosts state |
+//! | `by_host` | a table of hosts |
 //! | `identity`, `names` | the node that an id, an address or a name means |
 //! | `witnesses` | the node that sends an id which nobody owns |
 //! | `unlisted` | names for neighbours that nobody listed |
 //! | `node_kinds` | switch, router or host |
+pub(crate) mod by_host;
 pub(crate) mod device;
 pub(crate) mod far_reading;
 pub(crate) mod host_statements;
@@ -252,22 +254,24 @@ impl<'a> Facts<'a> {
     /// Finds the node that each row means. Neighbours that nobody listed become nodes.
     fn name_neighbours(&mut self) {
         let identity = std::mem::take(&mut self.identity);
-        let rows = self.devices().flat_map(|(device, own)| {
-            let rows = own.neighbours.iter().map(|r| &r.row);
-            rows.map(move |row| (NodeIx::from(device), row))
+        let identified = self.devices().map(|(device, own)| {
+            let rows = own.neighbours.iter();
+            let rows = rows.map(|row| (row, identity.identify(&row.row, device.into())));
+            rows.collect()
         });
-        let strangers = rows.filter(|(device, row)| {
-            let who = identity.identify(row, *device);
-            matches!(who, NeighbourIdentity::Stranger)
-        });
+        let identified: Vec<Vec<(&NeighbourRow, NeighbourIdentity)>> = identified.collect();
+        let strangers = identified
+            .iter()
+            .flatten()
+            .filter(|(_, who)| matches!(who, NeighbourIdentity::Stranger));
         let unlisted = UnlistedNames::new(
-            strangers.map(|(_, row)| row),
+            strangers.map(|(row, _)| &row.row),
             identity.names(),
             SharedName::MayBeOne,
             !self.scope.policy.shows_unlisted,
         );
-        for (device, facts) in self.devices() {
-            let named = |row: &NeighbourRow| match identity.identify(&row.row, device.into()) {
+        for ((_, facts), rows) in self.devices().zip(identified) {
+            let named = |(row, who): (&NeighbourRow, NeighbourIdentity)| match who {
                 NeighbourIdentity::Known(known) => Some(known),
                 NeighbourIdentity::Nobody => None,
                 NeighbourIdentity::Stranger => {
@@ -279,7 +283,7 @@ impl<'a> Facts<'a> {
                     })
                 }
             };
-            let named = facts.neighbours.iter().map(named).collect();
+            let named = rows.into_iter().map(named).collect();
             self.named.push(named);
         }
         self.identity = identity;

@@ -1,7 +1,7 @@
 //! The nodes that names mean. A name is the weakest key: devices share factory settings, and names
 //! without a domain cross domains.
 use super::{Facts, NodeIx};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 /// Names that devices have before anybody names them. They tell nobody from others.
 const FACTORY_NAMES: [&str; 9] = [
@@ -90,15 +90,9 @@ impl NameIndex {
             return None;
         }
         if plain == name {
-            let found: BTreeSet<Option<NodeIx>> = [self.full.get(&name), self.short.get(&name)]
-                .into_iter()
-                .flatten()
-                .copied()
-                .collect();
-            return match (self.full.get(&name), found.len()) {
-                // A node that is listed under this very name goes first.
-                (Some(Some(node)), _) if !self.short.contains_key(&name) => Some(*node),
-                (_, 1) => found.into_iter().next().flatten(),
+            return match (self.full.get(&name), self.short.get(&name)) {
+                (Some(node), None) | (None, Some(node)) => *node,
+                (Some(full), Some(short)) if full == short => *full,
                 _ => None,
             };
         }

@@ -1,7 +1,6 @@
 //! The statements of a host about its place, held against those of switches.
 use super::port_tables::is_learned_at;
 use super::seat::HostSeat;
-use crate::acceptance::known::Known;
 use crate::claims::{ClaimEnd, EndPort, slower};
 use crate::draft::DraftLink;
 use crate::facts::host_statements::HostStatement;
@@ -14,18 +13,17 @@ use inventory::topology::{LinkGrade, LinkState};
 use std::collections::BTreeSet;
 
 /// Adds the host's certain statements to the switches' statements by LLDP. If the two contradict
-/// each other, the switches' statements win, and an alarm is raised.
+/// each other, the switches' statements win, and there is an alarm.
 pub(super) fn confirm(
-    known: &mut Known<'_>,
-    host: NodeIx,
+    facts: &Facts<'_>,
     mut announced: Vec<HostSeat>,
     claimed: Vec<HostSeat>,
     taken: impl Fn(&HostSeat) -> Option<HostElsewhere>,
-) -> Vec<HostSeat> {
+) -> (Vec<HostSeat>, Vec<AlarmKind>) {
+    let mut alarms = Vec::new();
     if claimed.is_empty() {
-        return announced;
+        return (announced, alarms);
     }
-    let facts = known.facts;
     let mut further = Vec::new();
     let mut confirmed = BTreeSet::new();
     for claim in claimed {
@@ -55,11 +53,11 @@ pub(super) fn confirm(
             Some(_) if claim.old => {}
             Some(against) => {
                 let at = claim.place(facts);
-                known.alarm(host, AlarmKind::HostContradicted { at, against });
+                alarms.push(AlarmKind::HostContradicted { at, against });
             }
         }
     }
-    announced
+    (announced, alarms)
 }
 
 /// Adds the host's weaker statements to the places at which its addresses were learned.

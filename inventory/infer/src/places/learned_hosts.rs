@@ -39,20 +39,14 @@ impl<'i, 'f> LearnedHosts<'i, 'f> {
     pub(super) fn new(
         known: &Known<'f>,
         islands: &'i DeviceIslands<'f>,
-        named: &HashMap<NodeIx, Vec<DeviceIx>>,
+        named: &dyn Fn(NodeIx) -> Vec<DeviceIx>,
         unplaced: &'i [NodeIx],
     ) -> LearnedHosts<'i, 'f> {
         let facts = known.facts;
-        let mut wanted = HashSet::new();
-        let mut elsewhere = HashMap::new();
-        for (host, _, _) in facts.hosts() {
-            for mac in facts.identity.macs_of_host(host) {
-                match named.get(&host).filter(|devices| !devices.is_empty()) {
-                    Some(devices) => _ = elsewhere.insert(mac, &devices[..]),
-                    None => _ = wanted.insert(mac),
-                }
-            }
-        }
+        let macs_of = |host: NodeIx| facts.identity.macs_of_host(host);
+        let hosts = facts.hosts().map(|(host, _, _)| host);
+        let unnamed = hosts.filter(|host| named(*host).is_empty());
+        let wanted: HashSet<Mac> = unnamed.flat_map(macs_of).collect();
         let mut edges = LearnedHosts {
             facts,
             islands,
@@ -76,6 +70,13 @@ impl<'i, 'f> LearnedHosts<'i, 'f> {
         {
             return edges;
         }
+        let mut elsewhere = HashMap::new();
+        for (host, _, _) in facts.hosts() {
+            let devices = named(host);
+            if !devices.is_empty() {
+                elsewhere.extend(macs_of(host).map(|mac| (mac, devices.clone())));
+            }
+        }
         for (device, _) in facts.devices() {
             edges.read_rows(device, &wanted, &elsewhere);
         }
@@ -88,7 +89,7 @@ impl<'i, 'f> LearnedHosts<'i, 'f> {
         &mut self,
         device: DeviceIx,
         wanted: &HashSet<Mac>,
-        elsewhere: &HashMap<Mac, &[DeviceIx]>,
+        elsewhere: &HashMap<Mac, Vec<DeviceIx>>,
     ) {
         let own = &self.facts[device];
         for (port, rows) in own.learned.ports() {

@@ -31,7 +31,7 @@ use inventory::topology_file::plain_name;
 use learned_hosts::LearnedHosts;
 use port_tables::{PortOccupants, TrunkPorts, is_learned_at, learned_ports};
 use seat::HostSeat;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// The seats found for one host.
 struct FoundSeats {
@@ -43,6 +43,17 @@ struct FoundSeats {
     behind: Vec<DraftLink>,
     /// Switches that never answered and whose frames the host hears.
     silent: Vec<SilentSwitchPort>,
+    /// Its statements that contradict those of switches.
+    contradicted: Vec<AlarmKind>,
+}
+
+/// What becomes of a host: its links, and the alarms about it.
+#[derive(Default)]
+struct HostPlacement {
+    /// Links to ports that other hosts may have, too.
+    at_ports: Vec<(ClaimEnd, DraftLink)>,
+    links: Vec<DraftLink>,
+    alarms: Vec<AlarmKind>,
 }
 
 /// Links of hosts with one seat each, by port.
@@ -74,15 +85,18 @@ pub(crate) fn place_hosts(known: &mut Known<'_>, unplaced: &[NodeIx]) -> Vec<Dra
     let trunks = TrunkPorts::new(known);
     let mut announced = port_tables::announced(facts, &trunks);
     let parts = bridged_parts(known, unplaced);
-    let named: HashMap<NodeIx, Vec<DeviceIx>> = announced
-        .iter()
-        .map(|(host, seats)| (*host, heard_at(facts, seats, &parts)))
-        .collect();
+    let named = |host: NodeIx| {
+        let seats = announced.get(host).map_or(&[][..], Vec::as_slice);
+        heard_at(facts, seats, &parts)
+    };
     let heard = known.hosts_heard.iter();
     let search = SeatSearch {
         facts,
         trunks,
-        occupants: PortOccupants::new(facts),
+        occupants: match facts.host_statements.is_empty() {
+            true => PortOccupants::default(),
+            false => PortOccupants::new(facts),
+        },
         edges: LearnedHosts::new(known, &islands, &named, unplaced),
         parts,
         all_placed: unplaced.is_empty(),
@@ -101,23 +115,31 @@ pub(crate) fn place_hosts(known: &mut Known<'_>, unplaced: &[NodeIx]) -> Vec<Dra
     let mut links = Vec::new();
     let mut seated = LinksByPort::new();
     for (host, _, _) in facts.hosts() {
-        let announced = announced.remove(&host).unwrap_or_default();
+        let announced = announced.take(host);
         let found = search.seats(known, host, announced);
         known.nodes[host.0 as usize].chassis = found.macs.first().copied();
-        search.settle(known, host, found, &mut seated, &mut links);
+        let placed = search.settle(known, host, found);
+        for (end, link) in placed.at_ports {
+            seated.entry(end).or_default().push(link);
+        }
+        links.extend(placed.links);
+        for kind in placed.alarms {
+            known.alarm(host, kind);
+        }
     }
     add_seated(known, seated, &search.trunks, links)
 }
 
 impl SeatSearch<'_, '_> {
     /// The seats of a host that the evidence allows.
-    fn seats(&self, known: &mut Known<'_>, host: NodeIx, announced: Vec<HostSeat>) -> FoundSeats {
+    fn seats(&self, known: &Known<'_>, host: NodeIx, announced: Vec<HostSeat>) -> FoundSeats {
         let (facts, edges) = (self.facts, &self.edges);
         let statement = facts.host_statements.get(&host);
         let claims = self.claims(host, statement);
         let macs: BTreeSet<Mac> = facts.identity.macs_of_host(host).collect();
         let taken = |claim: &HostSeat| self.occupants.others(facts, claim, host);
-        let mut seats = confirmation::confirm(known, host, announced, claims.certain, taken);
+        let (mut seats, contradicted) =
+            confirmation::confirm(facts, announced, claims.certain, taken);
         let mut behind = Vec::new();
         if seats.iter().all(|s| s.own) {
             let ends = edges.first_of(edges.ends(&macs));
@@ -142,7 +164,10 @@ impl SeatSearch<'_, '_> {
         self.doubt(&mut seats);
         let by_network = self.by_network(seats);
         let networks = by_network.len();
-        let narrow = |seats| self.narrow(seat::merge_bonds(facts, seats, statement), &macs);
+        let narrow = |seats: Vec<HostSeat>| match seats.len() {
+            0 | 1 => seats,
+            _ => self.narrow(seat::merge_bonds(facts, seats, statement), &macs),
+        };
         let seats: Vec<HostSeat> = by_network.into_iter().flat_map(narrow).collect();
         let is_learned = || {
             macs.iter()
@@ -157,6 +182,7 @@ impl SeatSearch<'_, '_> {
             networks,
             behind,
             silent: claims.silent,
+            contradicted,
         }
     }
 
@@ -202,6 +228,9 @@ impl SeatSearch<'_, '_> {
     /// The seats of each network in which the host has a card of its own. All are of one where it may be
     /// the same card that is seen in two places, before and after it moved.
     fn by_network(&self, seats: Vec<HostSeat>) -> Vec<Vec<HostSeat>> {
+        if seats.len() < 2 {
+            return vec![seats];
+        }
         let mut networks: BTreeMap<NetworkKey, Vec<HostSeat>> = BTreeMap::new();
         let mut networks_of_card: BTreeMap<&str, BTreeSet<NetworkKey>> = BTreeMap::new();
         for seat in &seats {
@@ -211,7 +240,7 @@ impl SeatSearch<'_, '_> {
         let is_apart = |(card, networks): (&&str, &BTreeSet<NetworkKey>)| {
             !card.is_empty() && networks.len() == 1
         };
-        if seats.is_empty() || !networks_of_card.iter().all(is_apart) {
+        if !networks_of_card.iter().all(is_apart) {
             return vec![seats];
         }
         for seat in seats {
@@ -234,15 +263,8 @@ impl SeatSearch<'_, '_> {
         seats
     }
 
-    /// Links a host to its seat, or raises the alarm that it has none or several.
-    fn settle(
-        &self,
-        known: &mut Known<'_>,
-        host: NodeIx,
-        found: FoundSeats,
-        seated: &mut LinksByPort,
-        links: &mut Vec<DraftLink>,
-    ) {
+    /// The links of a host to its seat, or the alarm that it has none or several.
+    fn settle(&self, known: &Known<'_>, host: NodeIx, found: FoundSeats) -> HostPlacement {
         let facts = self.facts;
         let FoundSeats {
             macs,
@@ -250,40 +272,55 @@ impl SeatSearch<'_, '_> {
             networks,
             behind,
             silent,
+            contradicted,
         } = found;
+        let mut placed = HostPlacement {
+            alarms: contradicted,
+            ..HostPlacement::default()
+        };
+        let links = &mut placed.links;
         if crate::readers::operator::states_place_of(facts, host) {
-            links.extend(seats.into_iter().map(|s| {
-                let grade = s.grade;
-                s.link(facts, host, grade)
-            }));
-            return;
+            links.extend(seats.into_iter().map(|seat| seat.found_link(facts, host)));
+            return placed;
         }
         let has_a_seat_each = seats.len() == networks || self.are_at_pair(&seats);
         let is_in_trunk = seats.iter().any(|seat| seat.trunk);
         let has_cards = self.all_placed && have_cards(&seats);
         if has_cards && !has_a_seat_each {
-            alarm_ambiguous(known, host, &seats, &behind);
+            placed.alarms.push(ambiguous(known, &seats, &behind));
         }
         let alone = (has_a_seat_each || has_cards) && !is_in_trunk && behind.is_empty();
         match (seats.len(), alone) {
             (0, _) => match confirmation::link_to_silent_switch(facts, host, &silent) {
                 Some(link) => links.push(link),
-                None if !behind.is_empty() => links.extend(hidden(known, host, behind)),
-                None => self.alarm_nowhere(known, host, &macs),
+                None if !behind.is_empty() => {
+                    placed.alarms.extend(hidden(known, &behind));
+                    links.extend(behind);
+                }
+                None => placed.alarms.push(self.nowhere(&macs)),
             },
             (_, true) => {
                 for seat in seats {
-                    let (end, grade) = (seat.end(), seat.grade);
-                    let link = seat.link(facts, host, grade);
+                    let end = seat.end();
+                    let link = seat.found_link(facts, host);
                     match end.port {
                         // An aggregate without a name is never the port of another host, too.
                         EndPort::Unknown => links.push(link),
-                        _ => seated.entry(end).or_default().push(link),
+                        _ => placed.at_ports.push((end, link)),
                     }
                 }
             }
-            _ => links.extend(contradiction(known, host, seats, behind)),
+            _ => {
+                placed.alarms.push(ambiguous(known, &seats, &behind));
+                let seats = seats.into_iter();
+                links.extend(seats.map(|s| s.link(facts, host, LinkGrade::Ambiguous)));
+                links.extend(behind.into_iter().map(|link| DraftLink {
+                    grade: LinkGrade::Ambiguous,
+                    ..link
+                }));
+            }
         }
+        placed
     }
 
     /// True if a host has one card on each of two switches that act as one, heard or learned at each.
@@ -314,7 +351,7 @@ impl SeatSearch<'_, '_> {
         self.pairs.contains(&pair(a, b)) && are_cards && !(one.old || other.old)
     }
 
-    fn alarm_nowhere(&self, known: &mut Known<'_>, host: NodeIx, macs: &BTreeSet<Mac>) {
+    fn nowhere(&self, macs: &BTreeSet<Mac>) -> AlarmKind {
         let learned = macs.iter().flat_map(|m| learned_ports(self.facts, *m));
         let far: BTreeSet<DevicePort> = learned
             .map(|(device, port)| self.facts[device].place(port))
@@ -324,7 +361,7 @@ impl SeatSearch<'_, '_> {
             (false, true) => HostNotFound::Unlearned,
             (false, false) => HostNotFound::TrunksOnly(far.into_iter().collect()),
         };
-        known.alarm(host, AlarmKind::HostUnfound { why });
+        AlarmKind::HostUnfound { why }
     }
 }
 
@@ -345,15 +382,21 @@ fn alone(facts: &Facts<'_>) -> impl Iterator<Item = (NodeIx, DevicePortIx)> {
 
 /// True if switches hear cards of their own at all these places: the host has a cable to each.
 fn have_cards(seats: &[HostSeat]) -> bool {
+    if seats.len() < 2 {
+        return false;
+    }
     let cards: BTreeSet<&str> = seats.iter().map(|seat| seat.host_port.as_str()).collect();
     let is_heard = |seat: &HostSeat| {
         seat.grade == LinkGrade::Certain && !seat.old && !seat.own && !seat.host_port.is_empty()
     };
-    cards.len() == seats.len() && seats.len() > 1 && seats.iter().all(is_heard)
+    cards.len() == seats.len() && seats.iter().all(is_heard)
 }
 
 /// The device that hears each card of a host, in each network.
 fn heard_at(facts: &Facts<'_>, seats: &[HostSeat], parts: &BridgedParts) -> Vec<DeviceIx> {
+    if let [only] = seats {
+        return (!only.trunk).then_some(only.device).into_iter().collect();
+    }
     let mut devices = BTreeMap::new();
     for seat in seats.iter().filter(|seat| !seat.trunk) {
         let network = parts.at(facts, &seat.end());
@@ -399,45 +442,25 @@ fn at(facts: &Facts<'_>, macs: &BTreeSet<Mac>, ends: &BTreeSet<IslandExit>) -> V
     ends.iter().filter_map(seat).collect()
 }
 
-/// A host behind devices that do not answer. An alarm is raised if it may be behind several of
-/// them.
-fn hidden(known: &mut Known<'_>, host: NodeIx, behind: Vec<DraftLink>) -> Vec<DraftLink> {
-    if behind.iter().any(|l| l.grade == LinkGrade::Ambiguous) {
-        let names = behind.iter().map(|l| known.name(l.ends[0].node).to_owned());
-        let kind = AlarmKind::HostHidden {
-            behind: names.collect(),
-        };
-        known.alarm(host, kind);
-    }
-    behind
+/// The alarm about a host that may be behind several devices that do not answer.
+fn hidden(known: &Known<'_>, behind: &[DraftLink]) -> Option<AlarmKind> {
+    let names = behind.iter().map(|l| known.name(l.ends[0].node).to_owned());
+    let mut grades = behind.iter().map(|l| l.grade);
+    let is_unclear = grades.any(|grade| grade == LinkGrade::Ambiguous);
+    is_unclear.then(|| AlarmKind::HostHidden {
+        behind: names.collect(),
+    })
 }
 
-fn alarm_ambiguous(known: &mut Known<'_>, host: NodeIx, seats: &[HostSeat], behind: &[DraftLink]) {
+/// The alarm about a host that may be at several places.
+fn ambiguous(known: &Known<'_>, seats: &[HostSeat], behind: &[DraftLink]) -> AlarmKind {
     let facts = known.facts;
     let at = seats.iter().map(|s| HostPlace::At(s.place(facts)));
     let mut places: Vec<HostPlace> = at.collect();
     let name = |l: &DraftLink| known.name(l.ends[0].node).to_owned();
     places.extend(behind.iter().map(|l| HostPlace::Behind(name(l))));
     places.sort_by_cached_key(|p| natural(&p.to_string()));
-    known.alarm(host, AlarmKind::HostAmbiguous { places });
-}
-
-fn contradiction(
-    known: &mut Known<'_>,
-    host: NodeIx,
-    seats: Vec<HostSeat>,
-    behind: Vec<DraftLink>,
-) -> Vec<DraftLink> {
-    let facts = known.facts;
-    alarm_ambiguous(known, host, &seats, &behind);
-    let seats = seats
-        .into_iter()
-        .map(|s| s.link(facts, host, LinkGrade::Ambiguous));
-    let behind = behind.into_iter().map(|l| DraftLink {
-        grade: LinkGrade::Ambiguous,
-        ..l
-    });
-    seats.chain(behind).collect()
+    AlarmKind::HostAmbiguous { places }
 }
 
 /// Adds the links of hosts with one seat. If another host may have the port, too, they are

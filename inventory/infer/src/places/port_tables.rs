@@ -3,6 +3,7 @@
 use super::seat::HostSeat;
 use crate::acceptance::known::Known;
 use crate::claims::EndPort;
+use crate::facts::by_host::ByHost;
 use crate::facts::ports::PortIx;
 use crate::facts::{DevicePortIx, Facts, NodeIx};
 use inventory::Mac;
@@ -14,11 +15,14 @@ use inventory::topology::{LinkGrade, NodeKind};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// The ports at which switches hear each host by LLDP.
-pub(super) fn announced(facts: &Facts<'_>, trunks: &TrunkPorts) -> HashMap<NodeIx, Vec<HostSeat>> {
-    let mut seats: HashMap<NodeIx, Vec<HostSeat>> = HashMap::new();
+pub(super) fn announced(facts: &Facts<'_>, trunks: &TrunkPorts) -> ByHost<Vec<HostSeat>> {
+    let mut all: ByHost<Vec<HostSeat>> = ByHost::new(facts);
     for statement in facts.statements() {
         let (device, row, host) = (statement.device, statement.row, statement.names.node);
-        if !facts.is_host(host) || row.protocol != DiscoveryProtocol::Lldp || row.down {
+        let Some(seats) = all.get_mut(host) else {
+            continue;
+        };
+        if row.protocol != DiscoveryProtocol::Lldp || row.down {
             continue;
         }
         let host_port = match &row.row.port {
@@ -40,15 +44,15 @@ pub(super) fn announced(facts: &Facts<'_>, trunks: &TrunkPorts) -> HashMap<NodeI
             old: facts[device].stale,
             ..HostSeat::new(device, port, host_port, LinkGrade::Certain, evidence)
         };
-        let seats = seats.entry(host).or_default();
         if !seats.iter().any(|s| s.is_at(&seat)) {
             seats.push(seat);
         }
     }
-    seats
+    all
 }
 
 /// The neighbours that answering switches hear on their ports by LLDP.
+#[derive(Default)]
 pub(super) struct PortOccupants(HashMap<DevicePortIx, BTreeSet<NodeIx>>);
 
 impl PortOccupants {

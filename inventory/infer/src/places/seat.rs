@@ -77,6 +77,12 @@ impl HostSeat {
         self.old &= statement.old;
     }
 
+    /// The link of a host at this place, with the grade of the seat.
+    pub(crate) fn found_link(self, facts: &Facts<'_>, host: NodeIx) -> DraftLink {
+        let grade = self.grade;
+        self.link(facts, host, grade)
+    }
+
     /// The link of a host at this place.
     pub(crate) fn link(self, facts: &Facts<'_>, host: NodeIx, grade: LinkGrade) -> DraftLink {
         let end = self.end();

@@ -26,12 +26,16 @@ pub(crate) fn propose(facts: &Facts<'_>, known: &Known<'_>) -> Vec<SegmentPair> 
         let Some((other, far)) = designated(facts, device, row) else {
             continue;
         };
+        let ends = [SegmentEnd::At(other, far), SegmentEnd::At(device, port)];
+        if !open.admit(&ends) {
+            continue;
+        }
         let evidence = vec![Evidence::DesignatedPort {
             at: facts[device].place(port),
             designated: facts[other].place(far),
         }];
         pairs.push(SegmentPair {
-            ends: [SegmentEnd::At(other, far), SegmentEnd::At(device, port)],
+            ends,
             evidence,
             sure: true,
             // Bridges without spanning tree pass its frames on. Stations between show them.
@@ -39,7 +43,6 @@ pub(crate) fn propose(facts: &Facts<'_>, known: &Known<'_>) -> Vec<SegmentPair> 
             grounds: ClaimGrounds::Designated,
         });
     }
-    pairs.retain(|p| open.admit(&p.ends));
     with_neighbours(pairs)
 }
 
@@ -120,19 +123,24 @@ fn bridge_ports<'f>(
 fn foreign_designated(known: &Known<'_>) -> Vec<(DeviceIx, PortIx, Mac)> {
     let facts = known.facts;
     let open = OpenPorts::new(known);
-    let own: HashSet<Mac> = facts
-        .devices()
-        .flat_map(|(_, d)| d.macs.iter().chain(&d.common_ids).copied())
-        .collect();
+    // At most ports a bridge is designated itself.
     let foreign = |device: DeviceIx, row: &BridgePort| {
         let named = row.designated_bridge.filter(|_| takes_part(row))?.address;
-        let is_common = facts[device].common_ids.contains(&named);
-        (!is_common && !own.contains(&named) && !named.names_nobody()).then_some(named)
+        let own = &facts[device];
+        let is_own = own.macs.contains(&named) || own.common_ids.contains(&named);
+        (!is_own && !named.names_nobody()).then_some(named)
     };
-    bridge_ports(facts)
+    let mut found: Vec<(DeviceIx, PortIx, Mac)> = bridge_ports(facts)
         .filter(|(device, port, _)| open.is_free((*device, *port)))
         .filter_map(|(device, port, row)| Some((device, port, foreign(device, row)?)))
-        .collect()
+        .collect();
+    if !found.is_empty() {
+        let devices = facts.devices().map(|(_, device)| device);
+        let ids = devices.flat_map(|device| device.macs.iter().chain(&device.common_ids));
+        let asked: HashSet<&Mac> = ids.collect();
+        found.retain(|(_, _, named)| !asked.contains(named));
+    }
+    found
 }
 
 fn takes_part(port: &BridgePort) -> bool {

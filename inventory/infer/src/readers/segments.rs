@@ -63,20 +63,22 @@ pub(crate) struct OpenPorts<'f> {
     facts: &'f Facts<'f>,
     /// Ports that lead to known nodes, and their aggregates.
     taken: HashSet<DevicePortIx>,
-    /// Devices that send LLDP, or that hear it.
-    speaking: HashSet<DeviceIx>,
+    /// By device: true if it sends LLDP, or hears it.
+    speaking: Vec<bool>,
 }
 
 impl<'f> OpenPorts<'f> {
     pub(crate) fn new(known: &Known<'f>) -> OpenPorts<'f> {
         let facts = known.facts;
-        let mut speaking = HashSet::new();
+        let mut speaking = vec![false; facts.device_count()];
         let lldp = facts
             .statements()
             .filter(|s| s.row.protocol == DiscoveryProtocol::Lldp);
         for statement in lldp {
-            speaking.insert(statement.device);
-            speaking.extend(facts.device_of(statement.names.node));
+            speaking[statement.device.0 as usize] = true;
+            if let Some(device) = facts.device_of(statement.names.node) {
+                speaking[device.0 as usize] = true;
+            }
         }
         OpenPorts {
             facts,
@@ -89,7 +91,7 @@ impl<'f> OpenPorts<'f> {
     /// both speak LLDP would have named each other, so another device is between them. Spanning
     /// tree speaks against such a device: one that swallows LLDP would swallow its frames, too.
     pub(crate) fn may_be_cable(&self, pair: &SegmentPair) -> bool {
-        let speaks = |end: &SegmentEnd| end.device().is_some_and(|d| self.speaking.contains(&d));
+        let speaks = |end: &SegmentEnd| end.device().is_some_and(|d| self.speaking[d.0 as usize]);
         let unspoken = !pair.ends.iter().all(speaks);
         !pair.parted && (unspoken || pair.grounds == ClaimGrounds::Designated)
     }
