@@ -28,7 +28,7 @@ const BEST: usize = 10;
 #[command(group = clap::ArgGroup::new("question")
     .required(true)
     .multiple(true)
-    .args(["moves", "links", "root_bridge", "advise"]))]
+    .args(["moves", "links", "added", "root_bridge", "advise"]))]
 pub(crate) struct Args {
     #[command(flatten)]
     topology: PlannedTopology,
@@ -40,11 +40,15 @@ pub(crate) struct Args {
     /// s0-s[1-3]=10G means three of them; may be given several times
     #[arg(long = "link", value_name = "A-B=RATE", value_parser = ends_and_rate)]
     links: Vec<(Vec<String>, String)>,
+    /// Add a switch or router with cables like those of another, as spine5=spine4 does; may be given
+    /// several times
+    #[arg(long = "add", value_name = "NEW=LIKE", value_parser = added_and_like)]
+    added: Vec<(Vec<String>, String)>,
     /// Make a switch the root bridge
     #[arg(long, value_name = "SWITCH")]
     root_bridge: Option<String>,
     /// List the single changes that would gain most
-    #[arg(long, conflicts_with_all = ["moves", "links", "root_bridge"])]
+    #[arg(long, conflicts_with_all = ["moves", "links", "added", "root_bridge"])]
     advise: bool,
     /// The block size in bytes, or with a unit as in 64k and 1M
     #[arg(long, value_name = "N", default_value = "64k")]
@@ -128,7 +132,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
 }
 
 impl Args {
-    /// All changes that were asked for: hosts first, then cables, then the root bridge.
+    /// All changes that were asked for: hosts first, then cables, further boxes and the root bridge.
     fn changes(&self, file: &TopologyFile) -> anyhow::Result<Vec<CablingChange>> {
         let moves = each(&self.moves).map(|(host, switch)| {
             Ok(CablingChange::Move {
@@ -142,8 +146,15 @@ impl Args {
                 .with_context(|| format!("--link {ends}={rate}"))?;
             Ok(CablingChange::link(file, ends, rate)?)
         };
+        let add = |(name, like): (&str, &str)| {
+            Ok(CablingChange::Beside {
+                name: name.to_owned(),
+                like: like.to_owned(),
+            })
+        };
         moves
             .chain(each(&self.links).map(link))
+            .chain(each(&self.added).map(add))
             .chain(
                 self.root_bridge
                     .iter()
@@ -202,7 +213,7 @@ fn compared(
 ) -> String {
     let mut text = format!("{}; blocks of {} bytes\n", listed(changes), block.0);
     let mut row = |what: &str, now: String, then: String| {
-        let line = format!("  {what:<12}{now:<32}{then}");
+        let line = format!("  {what:<12}{now:<31} {then}");
         let _ = writeln!(text, "{}", line.trim_end());
     };
     row("", "now".into(), "then".into());
@@ -352,6 +363,14 @@ fn hosts_and_switch(text: &str) -> Result<(Vec<String>, String), String> {
         pair(text).ok_or_else(|| "expected HOST=SWITCH, like n3=s1".to_owned())?;
     let hosts = name_ranges::expand(&hosts).map_err(|e| e.to_string())?;
     Ok((hosts, switch))
+}
+
+/// `spine5=spine4`, `spine[5-8]=spine4`
+fn added_and_like(text: &str) -> Result<(Vec<String>, String), String> {
+    let (names, like) =
+        pair(text).ok_or_else(|| "expected NEW=LIKE, like spine5=spine4".to_owned())?;
+    let names = name_ranges::expand(&names).map_err(|e| e.to_string())?;
+    Ok((names, like))
 }
 
 /// `s0-s2=10G`, `s0-s[1-3]=10G`

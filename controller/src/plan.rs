@@ -1,7 +1,7 @@
 //! The network of an epoch that is published from a topology file, without discovery.
 use inventory::Topology;
 use inventory::evidence::Evidence;
-use inventory::topology::{Link, LinkGrade, LinkState, Node, NodeKind};
+use inventory::topology::{AggregateMember, Link, LinkGrade, LinkState, Node, NodeKind};
 use inventory::topology_file::{TopologyFile, TopologyHost};
 
 /// The network that a topology file states.
@@ -19,10 +19,18 @@ pub fn stated(file: &TopologyFile) -> Topology {
     };
     let switches = file.switches.iter().map(|s| Node::new(s, NodeKind::Switch));
     let inner = switches.chain(file.routers.iter().map(|r| Node::new(r, NodeKind::Router)));
-    let trunks = file
-        .links
-        .iter()
-        .map(|l| link(&l.a, &l.b, l.rate, l.state.unwrap_or(LinkState::Forwarding)));
+    let no_ports = || AggregateMember {
+        a_port: String::new(),
+        b_port: String::new(),
+    };
+    let trunks = file.links.iter().map(|l| {
+        let cables = usize::from(l.cables.get());
+        let members = std::iter::repeat_with(no_ports).take(cables);
+        Link {
+            members: members.filter(|_| cables > 1).collect(),
+            ..link(&l.a, &l.b, l.rate, l.state.unwrap_or(LinkState::Forwarding))
+        }
+    });
     Topology {
         nodes: inner
             .chain(file.hosts.keys().map(|h| Node::new(h, NodeKind::Host)))

@@ -9,7 +9,6 @@ use inventory::topology_file::TopologyCable;
 use inventory::{BitsPerSec, Tree};
 use schedules::allgather::{AllgatherAlgorithm, plan_as};
 use std::hint::black_box;
-use std::time::Duration;
 
 const SWITCHES: usize = 1000;
 
@@ -27,12 +26,9 @@ fn spanning(construction: TreeConstruction) -> Tree {
 fn grown(back: usize, hosts: usize) -> Tree {
     let mut random = SplitMix64::new(11);
     let mut cluster = random_cluster(SWITCHES, hosts, &mut random);
-    let link = |s: usize, random: &mut SplitMix64| TopologyCable {
-        a: format!("s{s}"),
-        b: format!("s{}", s - 1 - random.below(s.min(back))),
-        rate: BitsPerSec::GIGABIT,
-        delay: Duration::ZERO,
-        state: None,
+    let link = |s: usize, random: &mut SplitMix64| {
+        let before = format!("s{}", s - 1 - random.below(s.min(back)));
+        TopologyCable::new(format!("s{s}"), before, BitsPerSec::GIGABIT)
     };
     cluster.links = (1..SWITCHES).map(|s| link(s, &mut random)).collect();
     cluster.tree().unwrap()

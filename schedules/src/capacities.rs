@@ -52,15 +52,13 @@ impl EdgeCapacities {
         let unit = common(tree)
             .or_else(|| fitting(&critical(tree)))
             .unwrap_or_else(|| slowest(tree));
-        let units = |rate: BitsPerSec| rate.0 / unit.max(1);
         let width = |v| match tree.member_cables(v) {
             _ if tree.parent(v).is_none() => 0,
-            [] => units(tree.rate(v)).max(1),
-            cables => cables
-                .iter()
-                .map(|cable| units(cable.rate))
-                .sum::<u64>()
-                .max(1),
+            [] => (tree.rate(v).0 / unit.max(1)).max(1),
+            cables => {
+                let units = cables.iter().map(|cable| units_of(*cable, unit));
+                units.sum::<u64>().max(1)
+            }
         };
         EdgeCapacities {
             widths: (0..tree.nodes()).map(width).collect(),
@@ -76,7 +74,7 @@ impl EdgeCapacities {
 
     /// The messages that one of the cables of an edge carries at once.
     pub fn cable_width(&self, edge: EdgeNumber, cable: MemberCable) -> u64 {
-        self.width(edge).min(cable.rate.0 / self.rate.0.max(1))
+        self.width(edge).min(units_of(cable, self.rate.0))
     }
 
     /// The rate of a message on every edge it uses; zero where there is no cable.
@@ -131,11 +129,23 @@ impl EdgeCapacities {
 }
 
 fn slowest(tree: &Tree) -> u64 {
-    (0..tree.nodes())
-        .filter(|&v| tree.parent(v).is_some())
-        .map(|v| tree.rate(v).0)
-        .min()
-        .unwrap_or(0)
+    let below = (0..tree.nodes()).filter(|&v| tree.parent(v).is_some());
+    below.flat_map(|v| cable_rates(tree, v)).min().unwrap_or(0)
+}
+
+/// The most that one flow gets of each cable between a node and its parent.
+fn cable_rates(tree: &Tree, node: NodeNumber) -> impl Iterator<Item = u64> {
+    let cables = tree.member_cables(node);
+    let alone = cables.is_empty().then(|| tree.rate(node));
+    let rates = alone
+        .into_iter()
+        .chain(cables.iter().map(|cable| cable.flow_rate()));
+    rates.map(|rate| rate.0)
+}
+
+/// The units that the parts of a cable have.
+fn units_of(cable: MemberCable, unit: u64) -> u64 {
+    cable.flow_rate().0 / unit.max(1) * u64::from(cable.parts.get())
 }
 
 /// The common divisor of the rates of all edges that carry anything, unless it is too small.
@@ -144,12 +154,8 @@ fn common(tree: &Tree) -> Option<u64> {
     let rates = || {
         (0..tree.nodes())
             .filter(|&v| loads[2 * v as usize] > 0)
-            .flat_map(|v| {
-                let alone = tree.member_cables(v).is_empty().then(|| tree.rate(v));
-                let cables = tree.member_cables(v).iter().map(|cable| cable.rate);
-                alone.into_iter().chain(cables)
-            })
-            .map(|rate| rate.0.max(1))
+            .flat_map(|v| cable_rates(tree, v))
+            .map(|rate| rate.max(1))
     };
     let unit = rates().reduce(gcd)?;
     rates()

@@ -131,6 +131,10 @@ pub(super) const PAGES: &[CommandPage] = &[
                 "heddle what-if --topology cluster.yaml --move n3=s1",
             ),
             (
+                "Say what one more spine of a fabric would gain",
+                "heddle what-if --topology cluster.yaml --add spine5=spine4",
+            ),
+            (
                 "List the single changes that would gain most",
                 "heddle what-if --topology cluster.yaml --advise",
             ),

@@ -165,11 +165,16 @@ impl Epoch {
         let further = topology.networks.values().map(|other| plan(other, false));
         let further = further.collect::<Result<Vec<_>, PlanError>>()?;
         let network = network.into();
+        let found = network.hops();
         Ok(Epoch {
             number,
             at,
+            hops: if found.is_empty() {
+                topology.hops()
+            } else {
+                found
+            },
             topology,
-            hops: network.hops(),
             network,
             schedules,
             further,

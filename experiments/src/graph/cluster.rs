@@ -15,7 +15,6 @@ use super::SplitMix64;
 use inventory::topology_file::{TopologyCable, TopologyHost};
 use inventory::{BitsPerSec, TopologyFile};
 use std::collections::HashSet;
-use std::time::Duration;
 
 /// Machines for each switch on average.
 pub const HOSTS_PER_SWITCH: usize = 5;
@@ -32,13 +31,7 @@ pub fn random_cluster(switches: usize, hosts: usize, random: &mut SplitMix64) ->
     let host = |random: &mut SplitMix64| {
         TopologyHost::new(name(random.below(switches)), BitsPerSec::GIGABIT)
     };
-    let link = |(a, b): (usize, usize)| TopologyCable {
-        a: name(a),
-        b: name(b),
-        rate: BitsPerSec::GIGABIT,
-        delay: Duration::ZERO,
-        state: None,
-    };
+    let link = |(a, b)| TopologyCable::new(name(a), name(b), BitsPerSec::GIGABIT);
     let links = waxman(switches, random);
     TopologyFile {
         switches: (0..switches).map(name).collect(),

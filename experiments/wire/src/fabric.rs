@@ -84,13 +84,15 @@ impl SimulatedFabric {
                 cable.b
             );
             let delay_s = host.map_or(TRUNK_DELAY_S, |_| HOST_DELAY_S);
-            for (from, to, names) in [(a, b, [cable.a, cable.b]), (b, a, [cable.b, cable.a])] {
+            let both = [(a, b, [cable.a, cable.b]), (b, a, [cable.b, cable.a])];
+            let parts = (0..cable.parts.get()).flat_map(|_| both);
+            for (from, to, names) in parts {
                 let there = self.cables.entry(names.map(str::to_owned)).or_default();
                 there.push(self.links.len() as u32);
                 self.links.push(FabricLink {
                     from,
                     to,
-                    bits_per_s: cable.rate.0 as f64,
+                    bits_per_s: cable.rate.0 as f64 / f64::from(cable.parts.get()),
                     delay_s,
                 });
             }
@@ -264,7 +266,8 @@ pub(crate) fn links(tree: &Tree, from: NodeNumber) -> Vec<PeerLinks> {
     let to = |to: NodeNumber| {
         let (mut slowest, mut seconds) = (BitsPerSec(u64::MAX), 0.0);
         tree.path(from, to, |edge| {
-            let cables = tree.member_cables(edge / 2).iter().map(|cable| cable.rate);
+            let cables = tree.member_cables(edge / 2).iter();
+            let cables = cables.map(|cable| cable.flow_rate());
             let rate = cables.min().unwrap_or(tree.rate(edge / 2));
             slowest = slowest.min(rate);
             seconds += FRAME_BITS / rate.0.max(1) as f64;

@@ -117,6 +117,12 @@ struct PlanFileCable {
     b_port: String,
     #[serde(default = "topology_file::gigabit")]
     rate: BitsPerSec,
+    #[serde(rename = "cables", default)]
+    _cables: IgnoredAny,
+    #[serde(rename = "a_address", default)]
+    _a_address: IgnoredAny,
+    #[serde(rename = "b_address", default)]
+    _b_address: IgnoredAny,
     #[serde(rename = "delay", default)]
     _delay: IgnoredAny,
     #[serde(rename = "network", default)]

@@ -17,6 +17,7 @@ use indexmap::IndexMap;
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
+use std::num::NonZeroU8;
 use std::time::Duration;
 use written::WrittenTopology;
 
@@ -59,13 +60,32 @@ pub struct TopologyCable {
     pub a: String,
     /// The other.
     pub b: String,
-    /// The rate.
+    /// The rate; that of all cables of an aggregate together.
     pub rate: BitsPerSec,
+    /// The cables of an aggregate, or one.
+    pub cables: NonZeroU8,
     /// The time that a bit takes through the cable, in each direction: about 5 us per kilometre of
     /// fibre.
     pub delay: Duration,
     /// The state of the link. Stated links forward unless marked `blocked`.
     pub state: Option<LinkState>,
+    /// What answers at each end, where that routes.
+    pub addresses: [Option<IpAddr>; 2],
+}
+
+impl TopologyCable {
+    /// A single short cable that forwards.
+    pub fn new(a: String, b: String, rate: BitsPerSec) -> TopologyCable {
+        TopologyCable {
+            a,
+            b,
+            rate,
+            cables: NonZeroU8::MIN,
+            delay: Duration::ZERO,
+            state: None,
+            addresses: [None; 2],
+        }
+    }
 }
 
 /// The rate of a cable if the file states none.
@@ -224,6 +244,7 @@ impl TopologyFile {
             b: &link.b,
             rate: link.rate,
             is_way: link.state == Some(LinkState::Multipath),
+            parts: link.cables,
         });
         let uplinks = self.hosts.iter().flat_map(|(name, host)| {
             host.cards().map(|(switch, rate)| StageCable {
@@ -231,6 +252,7 @@ impl TopologyFile {
                 b: switch,
                 rate,
                 is_way: !host.further_cards.is_empty(),
+                parts: NonZeroU8::MIN,
             })
         });
         StagedNetwork {
@@ -335,6 +357,21 @@ mod tests {
         assert_eq!(t.hosts["n1"].ranks, 2);
         assert_eq!(TopologyFile::parse("t.yaml", &t.to_yaml()).unwrap(), t);
         assert_eq!(t.tree().unwrap().hosts(), 2);
+    }
+
+    #[test]
+    fn an_aggregate_keeps_its_cables() {
+        let text = GOOD.replace("rate: 10G", "rate: 10G, cables: 2");
+        let t = TopologyFile::parse("t.yaml", &text).unwrap();
+        assert_eq!(TopologyFile::parse("t.yaml", &t.to_yaml()).unwrap(), t);
+        let tree = t.tree().unwrap();
+        let cables = (0..tree.nodes()).flat_map(|node| tree.member_cables(node));
+        let flows: Vec<u64> = cables.map(|cable| cable.flow_rate().0).collect();
+        assert_eq!(flows, [5_000_000_000]);
+        for wrong in ["0", "256", "-1"] {
+            let text = text.replace("cables: 2", &format!("cables: {wrong}"));
+            assert!(TopologyFile::parse("t.yaml", &text).is_err(), "{wrong}");
+        }
     }
 
     #[test]

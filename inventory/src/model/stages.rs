@@ -6,19 +6,25 @@
 //! between two nodes, fabrics of leaves and spines, of pods, of paired switches and of rails are trees, and
 //! what an edge carries is what its cables carry together; one flow gets a single way. A network without
 //! ways stays as it is. Cost: one pass over the cables a level. Deviations: a spine that reaches some of the
-//! leaves only counts with all that it has, and what is no fabric may stay without a tree.
+//! leaves only, but several, counts with all that it has, and what is no fabric may stay without a tree.
 //!
-//! A node's level is the number of ways between it and where hosts are. Nodes of a level with a common
-//! neighbour on the level below are one stage.
+//! A way on no loop is an aggregate's cable and beside no other box. By the rest, a node's level is the
+//! number of ways between it and where hosts are. Nodes of a level with a common neighbour on the level below
+//! are one stage.
+pub mod folded;
 pub mod hops;
 
 use crate::BitsPerSec;
 use crate::config::name_ranges::fold;
-use crate::model::tree::parallel_cables::NamedMembers;
+use crate::model::tree::parallel_cables::{NamedCable, NamedMembers};
 use crate::model::tree::{Tree, TreeCable, TreeError};
+use petgraph::algo::bridges::bridges;
+use petgraph::graph::UnGraph;
 use petgraph::unionfind::UnionFind;
+use petgraph::visit::EdgeRef;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::num::NonZeroU8;
 
 /// The most stages that are found by loops instead of levels.
 const MOST_LOOPS: usize = 64;
@@ -34,6 +40,8 @@ pub struct StageCable<'a> {
     pub rate: BitsPerSec,
     /// True if flows spread over it and others.
     pub is_way: bool,
+    /// So many cables of an aggregate share the rate.
+    pub parts: NonZeroU8,
 }
 
 /// Hosts, switches and cables, some of them ways beside each other.
@@ -56,7 +64,8 @@ impl<'a> StagedNetwork<'a> {
     /// # Errors
     /// See [`TreeError`]
     pub fn tree(&self) -> Result<Tree, TreeError> {
-        if self.pairs.is_empty() && !self.cables.iter().any(|cable| cable.is_way) {
+        let is_plain = |cable: &StageCable<'_>| !cable.is_way && cable.parts.get() == 1;
+        if self.pairs.is_empty() && self.cables.iter().all(is_plain) {
             let cables: Vec<_> = self.cables.iter().map(StageCable::alone).collect();
             return Tree::new(&self.hosts, &self.switches, &cables);
         }
@@ -93,7 +102,7 @@ impl<'a> StagedNetwork<'a> {
                     cables.len() - 1
                 }
             };
-            if is_way || a != cable.a || b != cable.b {
+            if is_way || cable.parts.get() > 1 || a != cable.a || b != cable.b {
                 let nodes = [cables[at].a, cables[at].b];
                 let boxes = if nodes == [a, b] {
                     [cable.a, cable.b]
@@ -104,7 +113,11 @@ impl<'a> StagedNetwork<'a> {
                     nodes,
                     cables: Vec::new(),
                 });
-                named.cables.push((boxes, cable.rate));
+                named.cables.push(NamedCable {
+                    ends: boxes,
+                    rate: cable.rate,
+                    parts: cable.parts,
+                });
             }
         }
         let members: Vec<NamedMembers<'_>> = members.into_values().collect();
@@ -115,6 +128,7 @@ impl<'a> StagedNetwork<'a> {
     pub fn stages(&self) -> HashMap<&'a str, String> {
         let mut members: BTreeMap<usize, Vec<&'a str>> = BTreeMap::new();
         let mut levels = StageLevels::new(self);
+        levels.set_apart_bridges();
         levels.join_pairs(self);
         levels.join_by_level();
         levels.join_loops();
@@ -190,6 +204,30 @@ impl StageLevels {
             ways,
             alone,
             numbers,
+        }
+    }
+
+    /// A way on no loop is beside nothing: cables of an aggregate, or a spine that reaches a single leaf.
+    fn set_apart_bridges(&mut self) {
+        let ways = self.ways.iter().zip(0..).flat_map(|(near, node)| {
+            let after = near.range(node + 1..);
+            after.map(move |&other| (node, other))
+        });
+        let alone = self.alone.iter().zip(0..);
+        let alone = alone.flat_map(|(near, node)| near.iter().map(move |&other| (node, other)));
+        let edges: BTreeSet<(usize, usize)> = ways
+            .chain(alone.filter(|(node, other)| node < other))
+            .collect();
+        let cables: UnGraph<(), (), usize> = UnGraph::from_edges(edges);
+        let found: Vec<_> = bridges(&cables)
+            .map(|edge| [edge.source().index(), edge.target().index()])
+            .collect();
+        for [a, b] in found {
+            if self.ways[a].remove(&b) {
+                self.ways[b].remove(&a);
+                self.alone[a].push(b);
+                self.alone[b].push(a);
+            }
         }
     }
 

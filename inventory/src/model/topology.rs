@@ -2,7 +2,7 @@
 mod one_network;
 
 use crate::config::topology_file::{
-    self, CardSpread, FurtherCard, TopologyFile, TopologyHost, is_name, plain_name,
+    self, CardSpread, FurtherCard, TopologyCable, TopologyFile, TopologyHost, is_name, plain_name,
 };
 use crate::messages::alarm::Alarm;
 use crate::messages::cluster_reason::ClusterReason;
@@ -18,7 +18,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::net::IpAddr;
-use std::time::Duration;
+use std::num::NonZeroU8;
 
 pub use crate::model::link_state::LinkState;
 
@@ -272,10 +272,11 @@ impl Topology {
         let linked = |name: &&str| trunks.iter().any(|l| l.a == *name || l.b == *name);
         let routers = self.of(NodeKind::Router).filter(linked);
         let hosts = hosts_in_file(&to_hosts);
+        let answers = self.first_answers();
         TopologyFile {
             switches,
             routers: routers.map(str::to_owned).collect(),
-            links: trunks.into_iter().map(cable_in_file).collect(),
+            links: trunks.iter().map(|link| link.in_file(&answers)).collect(),
             clusters: self.clusters_in_file(&hosts),
             hosts,
             ..TopologyFile::default()
@@ -418,21 +419,6 @@ fn hosts_in_file(links: &[&Link]) -> IndexMap<String, topology_file::TopologyHos
     hosts
 }
 
-fn cable_in_file(link: &Link) -> topology_file::TopologyCable {
-    let state = if link.grade == LinkGrade::Ambiguous {
-        LinkState::Unknown
-    } else {
-        link.state
-    };
-    topology_file::TopologyCable {
-        a: link.a.clone(),
-        b: link.b.clone(),
-        rate: link.rate_bps,
-        delay: Duration::ZERO,
-        state: Some(state).filter(|s| *s != LinkState::Forwarding),
-    }
-}
-
 impl fmt::Display for LinkGrade {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
@@ -482,12 +468,33 @@ impl Link {
         }
     }
 
+    /// One, or those of an aggregate.
+    fn cables(&self) -> NonZeroU8 {
+        let cables = self.members.len().min(u8::MAX.into()) as u8;
+        NonZeroU8::new(cables).unwrap_or(NonZeroU8::MIN)
+    }
+
+    fn in_file(&self, answers: &HashMap<(&str, &str), IpAddr>) -> TopologyCable {
+        let state = match self.grade {
+            LinkGrade::Ambiguous => LinkState::Unknown,
+            _ => self.state,
+        };
+        TopologyCable {
+            cables: self.cables(),
+            state: Some(state).filter(|s| *s != LinkState::Forwarding),
+            addresses: [(&self.a, &self.a_port), (&self.b, &self.b_port)]
+                .map(|(end, port)| answers.get(&(end.as_str(), port.as_str())).copied()),
+            ..TopologyCable::new(self.a.clone(), self.b.clone(), self.rate_bps)
+        }
+    }
+
     fn cable(&self) -> StageCable<'_> {
         StageCable {
             a: &self.a,
             b: &self.b,
             rate: self.rate_bps,
             is_way: self.state == LinkState::Multipath,
+            parts: self.cables(),
         }
     }
 }

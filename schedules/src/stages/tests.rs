@@ -5,7 +5,7 @@ use crate::message::Message;
 use crate::synchronization::scheme::SyncScheme;
 use crate::test_trees::topology;
 use crate::verify;
-use inventory::{BitsPerSec, Tree};
+use inventory::Tree;
 use std::fmt::Write;
 use std::num::NonZeroU32;
 
@@ -86,11 +86,30 @@ fn cables_of_any_rate_carry_what_they_can() {
 }
 
 #[test]
+fn no_message_is_planned_at_the_rate_of_several_cables() {
+    let cards = "{cards: [{switch: r1, rate: 10G}, {switch: r2, rate: 10G}], rails: 2}";
+    let rails = format!(
+        "switches: [r1, r2]\nrouters: [s]\nhosts: {{n0: {cards}, n1: {cards}, n2: {cards}}}\nlinks:\n\
+         - {{a: r1, b: s, rate: 40G, state: multipath}}\n- {{a: r2, b: s, rate: 40G, state: multipath}}\n"
+    );
+    let aggregate = "switches: [s0, s1]\nhosts:\n  n0: {switch: s0, rate: 25G}\n  n1: {switch: s0, rate: 25G}\n  \
+                     n2: {switch: s1, rate: 25G}\n  n3: {switch: s1, rate: 25G}\n\
+                     links: [{a: s0, b: s1, rate: 20G, cables: 2}]\n";
+    for text in [rails.as_str(), aggregate] {
+        let tree = topology(text);
+        let plan = planned(&tree);
+        let rate = plan.algorithm.capacities(&tree).rate();
+        assert!(rate.0 <= 10_000_000_000, "{rate} in\n{text}");
+        assert_eq!(verify::alltoall(&tree, &plan), Ok(()));
+    }
+}
+
+#[test]
 fn unequal_spines_and_stages_several_levels_high_have_paths() {
     let unequal = leaf_spine(4, 4, 2, "10G");
     let mut members = unequal.members_named(|node| unequal.name(node));
     for edge in &mut members {
-        edge.cables[0].1 = BitsPerSec(2 * edge.cables[0].1.0);
+        edge.cables[0].rate.0 *= 2;
     }
     let unequal = unequal.clone().with_members(&members);
     let plan = planned(&unequal);

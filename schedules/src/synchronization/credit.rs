@@ -111,10 +111,13 @@ fn ports(tree: &Tree) -> impl Iterator<Item = EdgeNumber> + '_ {
     (0..tree.edges()).filter(|&edge| tree.ends(edge).is_some_and(|(at, _)| !tree.is_host(at)))
 }
 
-/// The lanes of a port: of several cables, those of the widest.
+/// The lanes of a port: of several cables, those of the widest, and of an aggregate those of one cable.
 fn lanes(tree: &Tree, capacities: &EdgeCapacities, edge: EdgeNumber) -> f64 {
     let cables = tree.member_cables(edge / 2).iter();
-    let widths = cables.map(|cable| capacities.cable_width(edge, *cable));
+    let widths = cables.map(|cable| {
+        let parts = u64::from(cable.parts.get());
+        capacities.cable_width(edge, *cable).div_ceil(parts)
+    });
     widths.max().unwrap_or(capacities.width(edge)) as f64
 }
 

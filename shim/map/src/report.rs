@@ -10,7 +10,6 @@ use mapping::{FoundTrunk, HostRates, HostSet, TrunkRates};
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
 
 /// The rates of two directions are told apart from this ratio on.
 const DIFFERENT: f64 = 1.3;
@@ -234,12 +233,10 @@ fn topology(hosts: &[MapHost], own_rates: &[HostRates], trunks: &[FoundTrunk]) -
         };
         (host.name.clone(), entry)
     };
-    let cable = |(t, found): (usize, &FoundTrunk)| TopologyCable {
-        a: switch_of(&|side| side != sides[t] && side.covers(sides[t])),
-        b: format!("s{}", t + 1),
-        rate: line_rate(found.trunk.rates.least()),
-        delay: Duration::ZERO,
-        state: None,
+    let cable = |(t, found): (usize, &FoundTrunk)| {
+        let above = switch_of(&|side| side != sides[t] && side.covers(sides[t]));
+        let rate = line_rate(found.trunk.rates.least());
+        TopologyCable::new(above, format!("s{}", t + 1), rate)
     };
     TopologyFile {
         switches: (0..=trunks.len()).map(|s| format!("s{s}")).collect(),

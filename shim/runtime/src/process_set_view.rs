@@ -366,9 +366,12 @@ impl ProcessSetView {
     }
 }
 
-/// The rate of the fastest cable between a node and its parent.
+/// The most that one flow gets between a node and its parent.
 fn flow_rate(tree: &Tree, node: NodeNumber) -> BitsPerSec {
-    let cables = tree.member_cables(node).iter().map(|cable| cable.rate);
+    let cables = tree
+        .member_cables(node)
+        .iter()
+        .map(|cable| cable.flow_rate());
     cables.max().unwrap_or_else(|| tree.rate(node))
 }
 

@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_yaml::Value;
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
+use std::num::NonZeroU8;
 use std::time::Duration;
 
 #[derive(Serialize, Deserialize)]
@@ -220,6 +221,8 @@ pub(super) struct WrittenLink {
     pub(super) b: String,
     #[serde(default = "gigabit")]
     rate: BitsPerSec,
+    #[serde(default = "one_cable", skip_serializing_if = "is_one_cable")]
+    cables: NonZeroU8,
     #[serde(
         default,
         skip_serializing_if = "Duration::is_zero",
@@ -229,7 +232,20 @@ pub(super) struct WrittenLink {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     state: Option<LinkState>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    a_address: Option<IpAddr>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    b_address: Option<IpAddr>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) network: Option<String>,
+}
+
+fn one_cable() -> NonZeroU8 {
+    NonZeroU8::MIN
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields so")]
+fn is_one_cable(cables: &NonZeroU8) -> bool {
+    *cables == NonZeroU8::MIN
 }
 
 impl WrittenLink {
@@ -238,15 +254,20 @@ impl WrittenLink {
             a,
             b,
             rate,
+            cables,
             delay,
             state,
+            addresses: [a_address, b_address],
         } = cable.clone();
         WrittenLink {
             a,
             b,
             rate,
+            cables,
             delay,
             state,
+            a_address,
+            b_address,
             network,
         }
     }
@@ -256,8 +277,10 @@ impl WrittenLink {
             a: self.a.clone(),
             b: self.b.clone(),
             rate: self.rate,
+            cables: self.cables,
             delay: self.delay,
             state: self.state,
+            addresses: [self.a_address, self.b_address],
         }
     }
 }

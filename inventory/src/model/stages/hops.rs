@@ -1,6 +1,7 @@
 //! What answers along the ways of a routed stage: a packet that has travelled too far is answered by the
 //! router at which it arrived, with the address of the port there (traceroute).
 use crate::model::link_state::LinkState;
+use crate::config::topology_file::TopologyFile;
 use crate::model::topology::Topology;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -31,25 +32,60 @@ impl Topology {
             let at = (way.node.as_str(), way.port.as_str());
             addresses.entry(at).or_default().push(way.address);
         }
-        let mut places: HashMap<[&str; 2], u32> = HashMap::new();
-        let mut hops = Vec::new();
         let ways = plain.links.iter();
-        for link in ways.filter(|link| link.state == LinkState::Multipath) {
-            let (a, b) = (link.a.as_str(), link.b.as_str());
-            let next = places.entry([a.min(b), a.max(b)]).or_default();
-            let cable = std::mem::replace(next, *next + 1);
-            for (from, at, port) in [(a, b, &link.b_port), (b, a, &link.a_port)] {
-                let there = addresses.get(&(at, port.as_str()));
-                hops.extend(there.into_iter().flatten().map(|&address| WayHop {
-                    from: from.to_owned(),
-                    at: at.to_owned(),
-                    cable,
-                    address,
-                }));
-            }
-        }
-        hops
+        let ways = ways.filter(|link| link.state == LinkState::Multipath);
+        hops(ways.map(|link| {
+            let ends = [(&link.a, &link.a_port), (&link.b, &link.b_port)];
+            ends.map(|(end, port)| {
+                let there = addresses.get(&(end.as_str(), port.as_str()));
+                (end.as_str(), there.map_or(&[][..], Vec::as_slice))
+            })
+        }))
     }
+}
+
+impl Topology {
+    /// By router and port: the first of the addresses that answer there.
+    pub(crate) fn first_answers(&self) -> HashMap<(&str, &str), IpAddr> {
+        let mut answers: HashMap<(&str, &str), IpAddr> = HashMap::new();
+        for way in &self.way_addresses {
+            let there = answers.entry((&way.node, &way.port));
+            let least = there.or_insert(way.address);
+            *least = way.address.min(*least);
+        }
+        answers
+    }
+}
+
+impl TopologyFile {
+    /// What answers along the ways, where the file states it.
+    pub fn hops(&self) -> Vec<WayHop> {
+        let ways = self.links.iter();
+        let ways = ways.filter(|link| link.state == Some(LinkState::Multipath));
+        hops(ways.map(|link| {
+            let [a, b] = &link.addresses;
+            [(link.a.as_str(), a.as_slice()), (&link.b, b.as_slice())]
+        }))
+    }
+}
+
+/// The hops of ways, of which each end has a name and addresses.
+fn hops<'a>(ways: impl Iterator<Item = [(&'a str, &'a [IpAddr]); 2]>) -> Vec<WayHop> {
+    let mut places: HashMap<[&str; 2], u32> = HashMap::new();
+    let mut hops = Vec::new();
+    for [a, b] in ways {
+        let next = places.entry([a.0.min(b.0), a.0.max(b.0)]).or_default();
+        let cable = std::mem::replace(next, *next + 1);
+        for ((from, _), (at, addresses)) in [(a, b), (b, a)] {
+            hops.extend(addresses.iter().map(|&address| WayHop {
+                from: from.to_owned(),
+                at: at.to_owned(),
+                cable,
+                address,
+            }));
+        }
+    }
+    hops
 }
 
 #[cfg(test)]
@@ -97,13 +133,14 @@ mod tests {
             .iter()
             .map(|hop| format!("{} {} {} {}", hop.from, hop.at, hop.cable, hop.address))
             .collect();
-        assert_eq!(
-            shown,
-            [
-                "leaf-1 spine1 0 10.0.0.1",
-                "leaf-1 spine1 1 10.0.0.2",
-                "spine1 leaf-1 1 10.0.0.4"
-            ]
-        );
+        let expected = [
+            "leaf-1 spine1 0 10.0.0.1",
+            "leaf-1 spine1 1 10.0.0.2",
+            "spine1 leaf-1 1 10.0.0.4",
+        ];
+        assert_eq!(shown, expected);
+        let file = topology.to_file().to_yaml();
+        let read = TopologyFile::parse("t", &file).unwrap();
+        assert_eq!(read.hops(), topology.hops());
     }
 }

@@ -1,7 +1,7 @@
 use super::*;
 
-/// A network of cables written as `a-b 10` or, if it is one way of several, `a=b 10`. Names with an `n` at
-/// their beginning are hosts.
+/// A network of cables written as `a-b 10`, `a-b 5x2` as an aggregate of two or, if it is one way of several,
+/// `a=b 10`. Names with an `n` at their beginning are hosts.
 fn network<'a>(text: &'a str) -> StagedNetwork<'a> {
     let mut found = StagedNetwork::default();
     for cable in text.split(',') {
@@ -16,8 +16,16 @@ fn network<'a>(text: &'a str) -> StagedNetwork<'a> {
                 _ => {}
             }
         }
-        let rate = BitsPerSec(rate.parse().unwrap());
-        found.cables.push(StageCable { a, b, rate, is_way });
+        let (rate, parts) = rate.split_once('x').unwrap_or((rate, "1"));
+        let parts: NonZeroU8 = parts.parse().unwrap();
+        let rate = BitsPerSec(rate.parse::<u64>().unwrap() * u64::from(parts.get()));
+        found.cables.push(StageCable {
+            a,
+            b,
+            rate,
+            is_way,
+            parts,
+        });
     }
     found
 }
@@ -119,6 +127,31 @@ fn a_spine_with_a_host_of_its_own_is_still_one_of_the_spines() {
 }
 
 #[test]
+fn an_aggregate_is_one_edge_of_several_cables() {
+    let trunk = network("n0-s0 1, s0-s1 4x2, n1-s1 1");
+    assert_eq!(edges(&trunk), "n0-s0 1, n1-s1 1, s0-s1 8");
+    assert_eq!(members(&trunk.tree().unwrap()), ["s0-s1 8x2"]);
+    assert!(!trunk.tree().unwrap().has_members(), "nobody can choose");
+    // Beside each other and without a loop: switches that no host has joined are no spines.
+    let chain =
+        network("n0-a 1, a=x 1, a=x 1, x=b 1, x=b 1, n1-b 1, b=y 1, b=y 1, y=c 1, y=c 1, n2-c 1");
+    assert_eq!(
+        edges(&chain),
+        "a-n0 1, a-x 2, b-n1 1, b-x 2, b-y 2, c-n2 1, c-y 2"
+    );
+}
+
+#[test]
+fn a_spine_that_reaches_a_single_leaf_is_beside_no_other() {
+    let fabric = "n0-l1 1, n1-l2 1, l1=s1 4, l1=s2 4, l2=s1 4, l2=s2 4";
+    let lone = format!("{fabric}, l1=s3 4");
+    assert_eq!(
+        edges(&network(&lone)),
+        "l1-n0 1, l1-s3 4, l1-s[1-2] 8, l2-n1 1, l2-s[1-2] 8"
+    );
+}
+
+#[test]
 fn what_spreads_over_nothing_stays_a_loop_or_a_tree() {
     let plain = network("n0-s0 1, s0-s1 4, n1-s1 1");
     assert_eq!(edges(&plain), "n0-s0 1, n1-s1 1, s0-s1 4");
@@ -137,9 +170,14 @@ fn members(tree: &Tree) -> Vec<String> {
     let cables = tree.members_named(|node| tree.name(node)).into_iter();
     let mut found: Vec<String> = cables
         .flat_map(|edge| edge.cables)
-        .map(|(mut boxes, rate)| {
-            boxes.sort_unstable();
-            format!("{}-{} {}", boxes[0], boxes[1], rate.0)
+        .map(|mut cable| {
+            cable.ends.sort_unstable();
+            let [a, b] = cable.ends;
+            let parts = match cable.parts.get() {
+                1 => String::new(),
+                parts => format!("x{parts}"),
+            };
+            format!("{a}-{b} {}{parts}", cable.rate.0)
         })
         .collect();
     found.sort();

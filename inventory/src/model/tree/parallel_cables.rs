@@ -5,6 +5,7 @@
 use super::{NodeNumber, Tree};
 use crate::BitsPerSec;
 use std::collections::HashMap;
+use std::num::NonZeroU8;
 
 /// The number of a box: a switch, or a host, as it stands in the rack.
 pub type BoxNumber = u32;
@@ -18,6 +19,26 @@ pub struct MemberCable {
     pub above: BoxNumber,
     /// The rate.
     pub rate: BitsPerSec,
+    /// It is an aggregate of so many cables, or a single one. Nobody tells the cables of one aggregate apart.
+    pub parts: NonZeroU8,
+}
+
+impl MemberCable {
+    /// The most that one flow gets.
+    pub fn flow_rate(self) -> BitsPerSec {
+        BitsPerSec(self.rate.0 / u64::from(self.parts.get()))
+    }
+}
+
+/// A cable between two nodes by the names of its boxes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NamedCable<'a> {
+    /// The box at each node.
+    pub ends: [&'a str; 2],
+    /// The rate.
+    pub rate: BitsPerSec,
+    /// See [`MemberCable::parts`].
+    pub parts: NonZeroU8,
 }
 
 /// Cables between two nodes by the names of their boxes.
@@ -25,8 +46,8 @@ pub struct MemberCable {
 pub struct NamedMembers<'a> {
     /// The names of the nodes.
     pub nodes: [&'a str; 2],
-    /// By cable: its box at each node, and its rate.
-    pub cables: Vec<([&'a str; 2], BitsPerSec)>,
+    /// The cables.
+    pub cables: Vec<NamedCable<'a>>,
 }
 
 /// The boxes and cables of a tree's edges.
@@ -91,8 +112,8 @@ impl Tree {
             if !is_up && self.parent[b as usize] != a {
                 continue;
             }
-            for (ends, rate) in &edge.cables {
-                let [at_a, at_b] = ends.map(|name| {
+            for cable in &edge.cables {
+                let [at_a, at_b] = cable.ends.map(|name| {
                     *number.entry(name).or_insert_with(|| {
                         boxes.push(name.to_owned());
                         boxes.len() as BoxNumber - 1
@@ -102,7 +123,8 @@ impl Tree {
                 cables[if is_up { a } else { b } as usize].push(MemberCable {
                     below,
                     above,
-                    rate: *rate,
+                    rate: cable.rate,
+                    parts: cable.parts,
                 });
             }
         }
@@ -117,7 +139,11 @@ impl Tree {
     ) -> Vec<NamedMembers<'n>> {
         let with_any = (0..self.nodes()).filter(|&v| !self.member_cables(v).is_empty());
         let named = |v: NodeNumber| {
-            let cable = |m: &MemberCable| ([m.below, m.above].map(|at| self.box_name(at)), m.rate);
+            let cable = |m: &MemberCable| NamedCable {
+                ends: [m.below, m.above].map(|at| self.box_name(at)),
+                rate: m.rate,
+                parts: m.parts,
+            };
             Some(NamedMembers {
                 nodes: [name(v), name(self.parent(v)?)],
                 cables: self.member_cables(v).iter().map(cable).collect(),

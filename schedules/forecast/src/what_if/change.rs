@@ -1,9 +1,8 @@
 //! One change to the cables, and the network after the change.
 use inventory::spanning_tree;
-use inventory::topology_file::TopologyCable;
+use inventory::topology_file::{TopologyCable, is_name};
 use inventory::{BitsPerSec, TopologyFile};
 use std::fmt;
-use std::time::Duration;
 
 /// A change that an operator may make.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,6 +25,13 @@ pub enum CablingChange {
         b: String,
         /// Its rate after the change.
         rate: BitsPerSec,
+    },
+    /// Put up a switch or router with cables like those of another: one more spine, say.
+    Beside {
+        /// Its name.
+        name: String,
+        /// The other.
+        like: String,
     },
 }
 
@@ -72,6 +78,12 @@ pub enum CablingChangeError {
          nothing was computed"
     )]
     Ends(String),
+    /// The name of one more box that is none, or another's.
+    #[error(
+        "switch \"{0}\": expected a name of letters, digits, \"-\", \"_\" and \".\" that nothing in the \
+         topology has yet; nothing was computed"
+    )]
+    Taken(String),
     /// A second cable for a host.
     #[error(
         "link {host}-{switch}: host \"{host}\" hangs on \"{at}\" and has one cable; --move \
@@ -182,12 +194,45 @@ impl CablingChange {
                 }
             }
             CablingChange::Link { a, b, rate } => link(&mut file, a, b, *rate)?,
+            CablingChange::Beside { name, like } => beside(&mut file, name, like)?,
         }
         let root = file.switches.first().cloned();
         Ok(root
             .and_then(|root| spanning_tree::with_spanning_tree(&file, &root))
             .unwrap_or(file))
     }
+}
+
+fn beside(file: &mut TopologyFile, name: &str, like: &str) -> Result<(), CablingChangeError> {
+    if !is_name(name) || is_inner(file, name) || file.hosts.contains_key(name) {
+        return Err(CablingChangeError::Taken(name.to_owned()));
+    }
+    let lists = [&mut file.switches, &mut file.routers];
+    let own = lists
+        .into_iter()
+        .find(|list| list.iter().any(|inner| inner == like));
+    match own {
+        Some(list) => list.push(name.to_owned()),
+        None => return Err(unknown_switch(file, like)),
+    }
+    let copies: Vec<TopologyCable> = (file.links.iter())
+        .filter(|cable| cable.a == like || cable.b == like)
+        .map(|cable| {
+            let mut copy = TopologyCable {
+                addresses: [None; 2],
+                ..cable.clone()
+            };
+            let end = if cable.a == like {
+                &mut copy.a
+            } else {
+                &mut copy.b
+            };
+            name.clone_into(end);
+            copy
+        })
+        .collect();
+    file.links.extend(copies);
+    Ok(())
 }
 
 fn unknown_switch(file: &TopologyFile, name: &str) -> CablingChangeError {
@@ -226,13 +271,10 @@ fn link(
     let there = |l: &&mut TopologyCable| (l.a == a && l.b == b) || (l.a == b && l.b == a);
     match file.links.iter_mut().filter(there).max_by_key(|l| l.rate) {
         Some(cable) => cable.rate = rate,
-        None => file.links.push(TopologyCable {
-            a: a.to_owned(),
-            b: b.to_owned(),
-            rate,
-            delay: Duration::ZERO,
-            state: None,
-        }),
+        None => {
+            let cable = TopologyCable::new(a.to_owned(), b.to_owned(), rate);
+            file.links.push(cable);
+        }
     }
     Ok(())
 }
@@ -243,6 +285,7 @@ impl fmt::Display for CablingChange {
             CablingChange::RootBridge(switch) => write!(f, "root bridge {switch}"),
             CablingChange::Move { host, switch } => write!(f, "move {host} to {switch}"),
             CablingChange::Link { a, b, rate } => write!(f, "link {a}-{b} at {rate}"),
+            CablingChange::Beside { name, like } => write!(f, "{name} beside {like}"),
         }
     }
 }

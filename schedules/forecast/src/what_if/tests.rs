@@ -192,3 +192,33 @@ fn one_switch_needs_no_advice_and_no_host_no_outlook() {
         []
     );
 }
+
+#[test]
+fn one_more_spine_has_the_cables_of_another() {
+    let mut text = "switches: [l1, l2]
+routers: [s1, s2]
+hosts: {'n[0-3]': {switch: l1}, 'n[4-7]': {switch: l2}}
+links:
+"
+    .to_owned();
+    for (leaf, spine) in [("l1", "s1"), ("l1", "s2"), ("l2", "s1"), ("l2", "s2")] {
+        text += &format!("- {{a: {leaf}, b: {spine}, state: multipath}}\n");
+    }
+    let fabric = file(&text);
+    let add = |name: &str, like: &str| {
+        let (name, like) = (name.to_owned(), like.to_owned());
+        CablingChange::Beside { name, like }.apply(&fabric)
+    };
+    let more = add("s3", "s2").unwrap();
+    assert_eq!((more.routers.len(), more.links.len()), (3, 6));
+    assert_eq!((phases(&fabric), phases(&more)), (8, 7));
+    for (name, like, problem) in [
+        ("s3", "s9", "switch \"s9\" is not in the topology"),
+        ("n1", "s2", "switch \"n1\": expected a name"),
+        ("l1", "s2", "switch \"l1\": expected a name"),
+        ("a b", "s2", "switch \"a b\": expected a name"),
+    ] {
+        let refused = add(name, like).unwrap_err().to_string();
+        assert!(refused.starts_with(problem), "{refused}");
+    }
+}
