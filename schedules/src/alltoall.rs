@@ -68,6 +68,10 @@ fn with_syncs(
     reduction: SyncReduction,
 ) -> AlltoallSchedule {
     let capacities = algorithm.capacities(tree);
+    let phases = match algorithm {
+        AlltoallAlgorithm::Capacity => stages::in_turn(tree, phases),
+        AlltoallAlgorithm::Aapc => phases,
+    };
     let paths = stages::choose(tree, &capacities, &phases).unwrap_or_default();
     let on_links = MessagePaths::new(tree, &paths);
     let syncs = scheme.syncs_on(&on_links, &capacities, &phases, reduction);

@@ -9,7 +9,7 @@ mod choice;
 mod tests;
 pub mod traced;
 
-pub use choice::choose;
+pub use choice::{choose, in_turn};
 
 use crate::capacities::EdgeCapacities;
 use crate::message::Message;
@@ -156,9 +156,13 @@ impl EdgesOfPath {
         rest
     }
 
-    fn number(&self) -> PathNumber {
-        let parts = self.edges.iter().map(|edge| edge.unit * edge.place);
-        parts.sum()
+    /// None if so many ways have no number.
+    fn number(&self) -> Option<PathNumber> {
+        self.edges.iter().try_fold(0, |number: PathNumber, edge| {
+            let has_number = edge.place == 0 || edge.unit < PathNumber::MAX;
+            let part = edge.unit.checked_mul(edge.place).filter(|_| has_number)?;
+            number.checked_add(part)
+        })
     }
 }
 

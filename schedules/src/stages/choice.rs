@@ -39,12 +39,33 @@ pub fn choose(
     Some(paths)
 }
 
+/// Phases in which the same switches send to the same ones follow each other, so that messages find the ways
+/// of those before. Where nothing lies side by side, all stay in their order.
+pub fn in_turn(tree: &Tree, mut phases: Vec<Vec<Message>>) -> Vec<Vec<Message>> {
+    if tree.has_members() {
+        phases.sort_by_cached_key(|phase| {
+            let ends = phase
+                .iter()
+                .map(|m| [m.src, m.dst].map(|host| tree.parent(host)));
+            let mut ends: Vec<_> = ends.filter(|[from, to]| from != to).collect();
+            ends.sort_unstable();
+            ends
+        });
+    }
+    phases
+}
+
 /// The part of a message's path between two boxes that no other stands beside.
 #[derive(Debug, Clone, Copy)]
 struct StagePart {
     message: usize,
     from: usize,
     to: usize,
+}
+
+/// The numbers of the sides on which messages enter and leave a stage.
+fn sides([enter, leave]: [NodeNumber; 2]) -> [usize; 2] {
+    [2 * enter as usize, 2 * leave as usize + 1]
 }
 
 struct StageChooser<'a> {
@@ -59,6 +80,10 @@ struct StageChooser<'a> {
     /// By the edges over which messages enter and leave a stage: their ways in the phase before. What stays
     /// where it was waits for one former message only.
     before: HashMap<[NodeNumber; 2], Vec<usize>>,
+    /// By the side on which messages enter or leave a stage of equal ways: what each of them has carried.
+    by_way: Vec<Vec<u32>>,
+    /// By cable and direction: the messages of all phases before.
+    carried: Vec<u32>,
     /// By cable and direction: the messages of this phase.
     used: Vec<u32>,
     widths: Vec<u32>,
@@ -86,6 +111,8 @@ impl<'a> StageChooser<'a> {
             equal: HashMap::new(),
             ways: HashMap::new(),
             before: HashMap::new(),
+            by_way: vec![Vec::new(); tree.edges() as usize],
+            carried: vec![0; widths.len()],
             used: vec![0; widths.len()],
             widths,
             first: paths.first,
@@ -155,7 +182,10 @@ impl<'a> StageChooser<'a> {
             self.colour(stage, &parts, &mut paths)?;
         }
         self.push_aside(number, &pushed, &mut paths)?;
-        Some(paths.iter().map(EdgesOfPath::number).collect())
+        for (carried, used) in self.carried.iter_mut().zip(&self.used) {
+            *carried += used;
+        }
+        paths.iter().map(EdgesOfPath::number).collect()
     }
 
     /// The parts of a path in which there is a choice.
@@ -208,20 +238,7 @@ impl<'a> StageChooser<'a> {
         if degrees.values().any(|&degree| degree > slots.len()) {
             return None;
         }
-        let mut colours = EdgeColouring::new(place.len(), place.len(), slots.len());
-        let mut rest = Vec::new();
-        for (ends, parts) in &waiting {
-            let [left, right] = ends.map(|end| place[&end]);
-            let before = self.before.get(ends).map_or(&[][..], Vec::as_slice);
-            let mut before = before.iter();
-            for _ in parts {
-                if !before.any(|&colour| colours.add_with(left, right, colour)) {
-                    rest.push([left, right]);
-                }
-            }
-        }
-        rest.into_iter()
-            .for_each(|[left, right]| colours.add(left, right));
+        let colours = self.coloured(&waiting, &place, slots.len());
         let node: HashMap<usize, NodeNumber> =
             place.iter().map(|(&node, &at)| (at, node)).collect();
         self.before.retain(|ends, _| !waiting.contains_key(ends));
@@ -233,12 +250,57 @@ impl<'a> StageChooser<'a> {
                 let ends = [node[&left], node[&right]];
                 let part = waiting.get_mut(&ends).and_then(Vec::pop)?;
                 self.before.entry(ends).or_default().push(colour);
+                for side in sides(ends) {
+                    let carried = &mut self.by_way[side];
+                    carried.resize(slots.len(), 0);
+                    carried[colour] += 1;
+                }
                 for edge in &mut paths[part.message].edges[part.from..part.to] {
                     self.take_cable_to(at, edge)?;
                 }
             }
         }
         Some(())
+    }
+
+    /// Colours the parts that wait at each pair of sides: they stay on the ways of the phase before where these
+    /// have carried no more than others, and else take those that have carried the least.
+    fn coloured(
+        &self,
+        waiting: &BTreeMap<[NodeNumber; 2], Vec<StagePart>>,
+        place: &HashMap<NodeNumber, usize>,
+        ways: usize,
+    ) -> EdgeColouring {
+        let mut colours = EdgeColouring::new(place.len(), place.len(), ways);
+        let mut rest = Vec::new();
+        for (ends, parts) in waiting {
+            let [left, right] = ends.map(|end| place[&end]);
+            let load = self.load_of_ways(*ends);
+            let least = (0..ways).map(&load).min();
+            let before = self.before.get(ends).map_or(&[][..], Vec::as_slice);
+            let mut stay = (before.iter().copied()).filter(|&way| Some(load(way)) == least);
+            for _ in parts {
+                if !stay.any(|way| colours.add_with(left, right, way)) {
+                    rest.push((*ends, left, right));
+                }
+            }
+        }
+        let mut by_load: Vec<usize> = (0..ways).collect();
+        for (ends, left, right) in rest {
+            let load = self.load_of_ways(ends);
+            by_load.sort_unstable_by_key(|&way| (load(way), way));
+            let mut free = by_load.iter();
+            if !free.any(|&way| colours.add_with(left, right, way)) {
+                colours.add(left, right);
+            }
+        }
+        colours
+    }
+
+    /// What each way from one side of a stage to another has carried.
+    fn load_of_ways(&self, ends: [NodeNumber; 2]) -> impl Fn(usize) -> u32 + '_ {
+        let carried = sides(ends).map(|side| self.by_way[side].as_slice());
+        move |way| carried.iter().filter_map(|side| side.get(way)).sum()
     }
 
     /// Takes a cable of this edge to a box, the least used one.
@@ -274,15 +336,21 @@ impl<'a> StageChooser<'a> {
             left = left.checked_sub(1)?;
             let edges = &paths[part.message].edges[part.from..part.to];
             let ways = self.ways(edges);
-            let over = |way: &[u32]| -> u32 {
+            // What is over its room, and where nothing is, what the fullest link has carried for its width.
+            let load = |way: &[u32]| -> (u32, u64) {
                 let links = edges.iter().zip(way);
                 let links = links.map(|(edge, &place)| self.link(&PathEdge { place, ..*edge }));
-                links
-                    .map(|link| (self.used[link] + 1).saturating_sub(self.widths[link]))
-                    .sum()
+                let over = |link: usize| (self.used[link] + 1).saturating_sub(self.widths[link]);
+                let carried = |link: usize| {
+                    (u64::from(self.carried[link]) << 16) / u64::from(self.widths[link])
+                };
+                match links.clone().map(over).sum() {
+                    0 => (0, links.map(carried).max().unwrap_or(0)),
+                    over => (over, 0),
+                }
             };
-            let least = ways.iter().map(|way| over(way)).min()?;
-            let best: Vec<&Vec<u32>> = ways.iter().filter(|way| over(way) == least).collect();
+            let least = ways.iter().map(|way| load(way)).min()?;
+            let best: Vec<&Vec<u32>> = ways.iter().filter(|way| load(way) == least).collect();
             let way = best[random.below_wide(best.len() as u64) as usize].clone();
             for (at, place) in (part.from..part.to).zip(way) {
                 paths[part.message].edges[at].place = place;

@@ -2,10 +2,12 @@ use super::MessagePaths;
 use crate::alltoall::{self, AlltoallSchedule};
 use crate::json;
 use crate::message::Message;
+use crate::random::SplitMix64;
 use crate::synchronization::scheme::SyncScheme;
 use crate::test_trees::topology;
 use crate::verify;
 use inventory::Tree;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::num::NonZeroU32;
 
@@ -68,6 +70,64 @@ fn all_ways_of_a_stage_carry_messages_in_each_phase() {
     let on_ways: Vec<u32> = (0..paths.links() as u32).filter(from_leaf).collect();
     assert_eq!(on_ways.len(), 2 * 4 * 4);
     assert!(on_ways.iter().all(|&link| carried[link as usize] == 48));
+}
+
+/// By the side of a stage that several cables lead to: what each carries in each direction, and its width.
+fn loads(tree: &Tree, plan: &AlltoallSchedule) -> Vec<Vec<(u64, u64)>> {
+    let paths = MessagePaths::new(tree, &plan.paths);
+    let mut carried = vec![0; paths.links()];
+    for (m, number) in plan.phases.iter().flatten().zip(0..) {
+        paths.visit(number, *m, |link| carried[link as usize] += 1);
+    }
+    let capacities = plan.algorithm.capacities(tree);
+    let mut sides: BTreeMap<u32, Vec<(u64, u64)>> = BTreeMap::new();
+    for (link, carried) in (0..).zip(carried) {
+        let side = sides.entry(paths.edge(link).0).or_default();
+        side.push((carried, paths.width(link, &capacities)));
+    }
+    sides.into_values().filter(|side| side.len() > 1).collect()
+}
+
+/// How far the load of a way is from its part of all, at most.
+fn most_uneven(tree: &Tree, plan: &AlltoallSchedule) -> f64 {
+    let sides = loads(tree, plan).into_iter();
+    let off = sides.flat_map(|side| {
+        let all: u64 = side.iter().map(|(carried, _)| carried).sum();
+        let width: u64 = side.iter().map(|(_, width)| width).sum();
+        let part = move |own: u64| (all * own) as f64 / width as f64;
+        (side.into_iter()).map(move |(carried, own)| (carried as f64 - part(own)).abs())
+    });
+    off.fold(0.0, f64::max)
+}
+
+#[test]
+fn what_phases_leave_free_is_free_on_all_ways_alike() {
+    let small = leaf_spine(2, 2, 2, "10G");
+    assert!(most_uneven(&small, &planned(&small)) < 0.5);
+    let mut random = SplitMix64::new(33);
+    for _ in 0..200 {
+        let [leaves, hosts, ways] =
+            [(2, 4), (1, 6), (2, 3)].map(|(least, more)| (least + random.below(more)) as u32);
+        let rate = ["10G", "20G", "5G"][random.below(3)];
+        let mut tree = match random.below(3) {
+            0 => aggregate(hosts, &vec![rate; ways as usize]),
+            _ => leaf_spine(leaves, hosts, ways, rate),
+        };
+        if random.below(3) == 0 {
+            let mut members = tree.members_named(|node| tree.name(node));
+            for edge in &mut members {
+                edge.cables[0].rate.0 *= 2;
+            }
+            tree = tree.clone().with_members(&members);
+        }
+        let plan = planned(&tree);
+        assert_eq!(verify::alltoall(&tree, &plan), Ok(()));
+        let off = most_uneven(&tree, &plan);
+        assert!(
+            off < 2.5,
+            "{leaves} x {hosts}, {ways} ways of {rate}: {off}"
+        );
+    }
 }
 
 #[test]
