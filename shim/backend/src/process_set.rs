@@ -393,7 +393,9 @@ impl ProcessSet {
             Err("planning for this communicator failed; please report this".into())
         });
         watchdog::begin_wait(|| format!("{}: the plans of all ranks", self.me()));
-        let by_ways = followed.chosen_ways().map_or(0, ChosenWays::digest);
+        let by_ways = followed
+            .chosen_ways()
+            .map_or(0, ChosenWays::digest_of_plans);
         let own = (self.policy.digest() ^ by_ways).to_le_bytes();
         let same = within
             .gather_all(&own)?

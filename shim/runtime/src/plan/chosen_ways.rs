@@ -18,7 +18,8 @@ pub struct ChosenWays {
     parts: Vec<(SyncScheme, Vec<RankPart>)>,
     paths: Vec<Option<TracedPath>>,
     answers: HashSet<IpAddr>,
-    digest: u64,
+    ways: u64,
+    plans: u64,
 }
 
 impl ChosenWays {
@@ -40,11 +41,16 @@ impl ChosenWays {
 
     /// The same on all ranks; another one where messages take other ways.
     pub fn digest(&self) -> u64 {
-        self.digest
+        self.ways
     }
 
-    /// Plans with this synchronization, too, if the messages then take the same ways as with former ones.
-    /// Nothing where no stage answers, and where some phase finds no room.
+    /// The same on all ranks that have planned the same.
+    pub fn digest_of_plans(&self) -> u64 {
+        self.plans
+    }
+
+    /// Plans with this synchronization, too; messages take the same ways with each. Nothing where no stage
+    /// answers, and where some phase finds no room.
     pub(super) fn add(
         chosen: &mut Option<ChosenWays>,
         view: &ProcessSetView,
@@ -54,29 +60,29 @@ impl ChosenWays {
         let Some(staged) = view.staged.as_ref().filter(|_| sync != SyncScheme::WINDOW) else {
             return Ok(());
         };
+        if chosen.as_ref().is_some_and(|own| own.parts(sync).is_some()) {
+            return Ok(());
+        }
         let plan = alltoall::plan(&staged.leaves, sync);
         if plan.paths.is_empty() {
             return Ok(());
         }
         verify::alltoall(&staged.leaves, &plan)?;
-        let mut hasher = DefaultHasher::new();
-        (&plan.phases, &plan.paths, &staged.hops).hash(&mut hasher);
-        let digest = hasher.finish() | 1;
-        let ways = chosen.get_or_insert_with(|| ChosenWays::of(staged, &plan, rank, digest));
-        if ways.digest != digest || ways.parts(sync).is_some() {
-            return Ok(());
-        }
+        let chosen = chosen.get_or_insert_with(|| ChosenWays::of(staged, &plan, rank));
         let schedule = TransferSchedule::try_from(&plan)
             .unwrap_or_else(|wait| unreachable!("the verifier has found every message: {wait:?}"));
+        let lead = plan.lead(&staged.leaves);
         let part = RankPart {
-            lead: plan.lead(&staged.leaves),
+            lead,
             ..part::of(&schedule, rank)
         };
-        ways.parts.push((sync, part.between(schedule.meetings())));
+        chosen.plans = digest_of((chosen.plans, &plan.phases, &plan.paths, &plan.syncs, lead));
+        let parts = part.between(schedule.meetings());
+        chosen.parts.push((sync, parts));
         Ok(())
     }
 
-    fn of(staged: &StagedLeaves, plan: &AlltoallSchedule, rank: u32, digest: u64) -> ChosenWays {
+    fn of(staged: &StagedLeaves, plan: &AlltoallSchedule, rank: u32) -> ChosenWays {
         let answers = WayAnswers::new(&staged.hops);
         let mut paths = vec![None; staged.leaves.hosts() as usize];
         let messages = plan.phases.iter().flatten().zip(&plan.paths);
@@ -87,7 +93,15 @@ impl ChosenWays {
             parts: Vec::new(),
             paths,
             answers: answers.all(),
-            digest,
+            ways: digest_of((&plan.phases, &plan.paths, &staged.hops)),
+            plans: 0,
         }
     }
+}
+
+/// Never 0.
+fn digest_of(what: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    what.hash(&mut hasher);
+    hasher.finish() | 1
 }

@@ -11,8 +11,10 @@ use policy::learning::RowTimes;
 use policy::ways::{DataCarrier, Way};
 use schedules::stages::traced::TracedPath;
 use schedules::synchronization::SyncKind;
+use schedules::synchronization::scheme::SyncScheme;
 use schedules::transfers::part::RankPart;
 use std::collections::{BTreeMap, HashSet};
+use std::num::NonZeroU32;
 
 const PAIR: &str = "switches: [a, b]\nhosts: {w: {switch: a, address: 10.0.0.1}, \
                     x: {switch: a, address: 10.0.0.2}, y: {switch: b, address: 10.0.0.3}, \
@@ -514,4 +516,30 @@ fn more_ranks_go_by_hosts() {
     // Fifteen ranks of its host, before and after; 64 hosts.
     assert_eq!((part.sends.len(), part.receives.len()), (94, 94));
     assert_eq!(set.follow.leaders().unwrap().ranks().len(), 1024);
+}
+
+#[test]
+fn ranks_that_planned_the_ways_otherwise_have_another_digest() {
+    let fabric = fabric();
+    let host = |name: &str| RankHost::new(std::iter::once(name.to_owned()), std::iter::empty());
+    let hosts = ["w", "x", "y", "z"].map(host);
+    let view = ProcessSetView::of(&fabric, &hosts).unwrap();
+    let planned = |schemes: &[SyncScheme]| {
+        let mut chosen = None;
+        for &sync in schemes {
+            ChosenWays::add(&mut chosen, &view, 0, sync).unwrap();
+        }
+        let chosen = chosen.unwrap();
+        (chosen.digest(), chosen.digest_of_plans())
+    };
+    let [tokens, credit] = [
+        SyncKind::Receiver.into(),
+        SyncScheme::credit(NonZeroU32::MIN),
+    ];
+    let (ways, plans) = planned(&[tokens]);
+    assert_eq!(planned(&[tokens, tokens]), (ways, plans));
+    let (same_ways, by_credit) = planned(&[credit]);
+    assert_eq!(same_ways, ways);
+    assert_ne!(by_credit, plans);
+    assert_ne!(planned(&[tokens, credit]).1, plans);
 }
