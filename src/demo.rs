@@ -15,6 +15,9 @@ pub(crate) struct Args {
     /// a network for management]
     #[arg(long, value_name = "FILE")]
     topology: Option<PathBuf>,
+    /// Leaves and spines instead, of which one is drained
+    #[arg(long, conflicts_with = "topology")]
+    fabric: bool,
     /// The MPI library of the job
     #[arg(long, default_value_t = Mpi::OpenMpi, value_parser = flags::mpi())]
     mpi: Mpi,
@@ -29,6 +32,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let file = match &args.topology {
         Some(path) => input_file::network(path)?,
+        None if args.fabric => TopologyFile::parse("fabric.yaml", demo::FABRIC)?,
         None => TopologyFile::parse("demo-networks.yaml", demo::TOPOLOGY)?,
     };
     Lab::check_name(&args.name)?;

@@ -7,9 +7,10 @@ use crate::common::runtime::lib;
 use crate::common::until::until_so;
 use std::process::Command;
 
-fn demo(mpi: &str) {
+/// What a demo with further flags prints, after its lab is gone.
+fn told_by_demo(name: &str, mpi: &str, flags: &[&str]) -> String {
     lib();
-    let named = TestLab::new(&format!("demo-{mpi}"), MachinePart::Half);
+    let named = TestLab::new(name, MachinePart::Half);
     let mut demo = Command::new("timeout");
     demo.args([
         "-k",
@@ -23,6 +24,7 @@ fn demo(mpi: &str) {
         "--name",
         &named.name,
     ]);
+    demo.args(flags);
     let out = demo.output().expect("timeout, of coreutils");
     let (said, complained) = (
         String::from_utf8_lossy(&out.stdout),
@@ -33,6 +35,12 @@ fn demo(mpi: &str) {
         "{}\n{said}\n{complained}\n(the lab needs root)",
         out.status
     );
+    assert_eq!(named.left(), [""; 0], "the demo left its lab behind");
+    said.into_owned()
+}
+
+fn demo(mpi: &str) {
+    let said = told_by_demo(&format!("demo-{mpi}"), mpi, &[]);
     for told in [
         "beside it 1 further network",
         "network m0, on which the switches answer: 12 hosts on 1 switch",
@@ -58,7 +66,21 @@ fn demo(mpi: &str) {
         planned.is_some() && planned < followed,
         "{planned:?}, {followed:?}:\n{said}"
     );
-    assert_eq!(named.left(), [""; 0], "the demo left its lab behind");
+}
+
+#[test]
+fn a_spine_is_drained_and_put_back() {
+    let said = told_by_demo("demo-fabric", "openmpi", &["--fabric"]);
+    for told in [
+        "3 switches, 2 routers",
+        "spine[1-2]  router  2 ways",
+        "drain spine1 while the job runs",
+        "taken up +",
+        "put spine1 back",
+        "every step checked",
+    ] {
+        assert!(said.contains(told), "\"{told}\" is missing:\n{said}");
+    }
 }
 
 #[test]

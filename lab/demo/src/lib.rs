@@ -20,6 +20,9 @@ use inventory::{Mpi, TopologyFile};
 /// The default cluster of the demo: four switches in a ring and twelve hosts, and a network for management.
 pub const TOPOLOGY: &str = include_str!("../../topologies/demo-networks.yaml");
 
+/// Three leaves and two spines, over which flows spread.
+pub const FABRIC: &str = include_str!("../../topologies/fabric.yaml");
+
 /// Plays the demo in a lab of this name, either in the terminal interface or as text with every
 /// step checked. Everything is down afterwards.
 ///

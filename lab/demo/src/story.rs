@@ -59,8 +59,17 @@ pub(crate) fn tell(cluster: &mut DemoCluster) -> anyhow::Result<()> {
         .context("the job printed nothing")?;
     print_fact(&format!("it prints: {line}"));
     let pace = cluster.wait("calls with heddle", PATIENCE, |s| running_pace(s, CALLS))?;
-    let second = move_cable(cluster, first.number)?;
-    taken_up(cluster, &job.record.id, second)?;
+    match spine_to_drain(&cluster.file) {
+        Some(spine) => {
+            let second = drain(cluster, first.number, &spine)?;
+            taken_up(cluster, &job.record.id, second)?;
+            put_back(cluster, second, &spine)?;
+        }
+        None => {
+            let second = move_cable(cluster, first.number)?;
+            taken_up(cluster, &job.record.id, second)?;
+        }
+    }
     step("the job ends and found every byte right");
     cluster.end_job(Duration::from_secs(120))?;
     print_last(lines.try_iter());
@@ -115,19 +124,86 @@ fn move_cable(cluster: &mut DemoCluster, first: u64) -> anyhow::Result<u64> {
         "move the cable of {host} to {target} while the job runs"
     ));
     cluster.lab.move_host(&host, &target)?;
-    let shared = cluster.lab.shared_dir();
-    let second = cluster.wait("an epoch with the moved cable", PATIENCE, |s| {
-        let current = current_epoch(&shared).ok().flatten()?;
-        let host = current.topology.hosts.get(&host);
-        let moved = current.number > first && host.is_some_and(|h| h.switch == target);
-        s.epochs
-            .iter()
-            .find(|e| moved && e.number == current.number)
-            .cloned()
+    let second = epoch_after(cluster, first, "the moved cable", |topology| {
+        let host = topology.hosts.get(&host);
+        host.is_some_and(|h| h.switch == target)
     })?;
     check_move(cluster, &host, &target)?;
-    second.changes.iter().for_each(|change| print_fact(change));
-    Ok(second.number)
+    Ok(second)
+}
+
+/// Waits for the next epoch with a topology that fits, and prints its changes. Gives its number.
+fn epoch_after(
+    cluster: &mut DemoCluster,
+    before: u64,
+    with: &str,
+    fits: impl Fn(&TopologyFile) -> bool,
+) -> anyhow::Result<u64> {
+    let shared = cluster.lab.shared_dir();
+    let found = cluster.wait(&format!("an epoch with {with}"), PATIENCE, |s| {
+        let current = current_epoch(&shared).ok().flatten()?;
+        let is_it = current.number > before && fits(&current.topology);
+        let mut epochs = s.epochs.iter();
+        epochs
+            .find(|e| is_it && e.number == current.number)
+            .cloned()
+    })?;
+    found.changes.iter().for_each(|change| print_fact(change));
+    Ok(found.number)
+}
+
+/// A spine beside others, and the leaves that it joins.
+struct DrainedSpine {
+    name: String,
+    leaves: Vec<String>,
+}
+
+impl DrainedSpine {
+    fn ways(&self, topology: &TopologyFile) -> usize {
+        let links = topology.links.iter();
+        links
+            .filter(|l| l.a == self.name || l.b == self.name)
+            .count()
+    }
+}
+
+/// The first of several routers to which flows spread.
+fn spine_to_drain(file: &TopologyFile) -> Option<DrainedSpine> {
+    let ways = || (file.links.iter()).filter(|l| l.state == Some(LinkState::Multipath));
+    let leads_to = |name: &str| ways().any(|l| l.a == name || l.b == name);
+    let mut spines = file.routers.iter().filter(|name| leads_to(name));
+    let name = spines.next().filter(|_| spines.next().is_some())?.clone();
+    let leaves = ways().filter_map(|l| match (l.a == name, l.b == name) {
+        (true, _) => Some(l.b.clone()),
+        (_, true) => Some(l.a.clone()),
+        _ => None,
+    });
+    let leaves = leaves.collect();
+    Some(DrainedSpine { name, leaves })
+}
+
+/// Takes a spine out while the job runs, and waits for the epoch that follows. Gives its number.
+fn drain(cluster: &mut DemoCluster, first: u64, spine: &DrainedSpine) -> anyhow::Result<u64> {
+    step(&format!("drain {} while the job runs", spine.name));
+    for leaf in &spine.leaves {
+        cluster.lab.cut(leaf, &spine.name)?;
+    }
+    epoch_after(cluster, first, "the other spines only", |topology| {
+        spine.ways(topology) == 0
+    })
+}
+
+/// Puts it back.
+fn put_back(cluster: &mut DemoCluster, before: u64, spine: &DrainedSpine) -> anyhow::Result<()> {
+    step(&format!("put {} back", spine.name));
+    for leaf in &spine.leaves {
+        cluster.lab.join(leaf, &spine.name, None)?;
+    }
+    let all = spine.leaves.len();
+    epoch_after(cluster, before, "all spines", |topology| {
+        spine.ways(topology) == all
+    })?;
+    Ok(())
 }
 
 /// Waits until the running job follows this epoch, and shows the stages in between.
@@ -180,8 +256,12 @@ pub(crate) fn begin(
         0 => String::new(),
         further => format!("; beside it {}", counted(further, "further network")),
     };
+    let routers = match file.routers.len() {
+        0 => String::new(),
+        routers => format!(", {}", counted(routers, "router")),
+    };
     step(&format!(
-        "emulate {}, {} between them, {}{beside}; snmpd and lldpd on each switch",
+        "emulate {}{routers}, {} between them, {}{beside}; snmpd and lldpd on each switch",
         counted(file.switches.len(), "switch"),
         counted(file.links.len(), "cable"),
         counted(file.hosts.len(), "host")
