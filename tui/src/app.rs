@@ -359,9 +359,15 @@ impl App {
     /// The input of panel `index` on lines of `width` cells.
     pub(crate) fn view(&self, index: usize, width: u16) -> PanelView<'_> {
         let picture = self.shown().unwrap_or(&self.blank);
+        let is_folded = PANELS[index].folds_stages();
         PanelView {
-            snapshot: &picture.snapshot,
+            snapshot: if is_folded {
+                picture.folded()
+            } else {
+                &picture.snapshot
+            },
             picture,
+            is_folded,
             past: self.frozen.as_ref().map_or(&self.past, |f| &f.past),
             jobs: self.frozen.as_ref().map_or(&self.jobs, |f| &f.jobs),
             clock: self.clock(),

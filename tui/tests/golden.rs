@@ -112,6 +112,15 @@ fn every_panel() {
 }
 
 #[test]
+fn spines_are_one_node_and_the_detail_has_each_way() {
+    let mut s = GoldenSession::with(AppSettings::default(), &fixture::fabric());
+    s.keys("jjjj");
+    golden("fabric", &mut s);
+    s.keys("\n");
+    golden("fabric-detail", &mut s);
+}
+
+#[test]
 fn trouble_is_named() {
     let mut s = GoldenSession::with(AppSettings::default(), &fixture::troubled());
     s.keys("jjjjjjjj");

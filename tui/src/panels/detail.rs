@@ -8,6 +8,7 @@ use crate::table::gauge;
 use crate::tree::{TreeBranch, ports};
 use api::AlarmLine;
 use inventory::BitsPerSec;
+use inventory::stages::folded::FoldedWay;
 use inventory::topology::{Link, LinkGrade, LinkState};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -123,7 +124,7 @@ pub(super) fn link(view: &PanelView<'_>, index: usize) -> Vec<Line<'static>> {
         lines.push(traffic(view, &link.b, &link.a, load.b_to_a, link.rate_bps));
         let width = usize::from(view.width).saturating_sub(LABEL).min(60);
         for (direction, arrow) in ["→", "←"].into_iter().enumerate() {
-            let past = view.past.of(index, Some(direction), width);
+            let past = view.past_of(index, Some(direction), width);
             if past.iter().flatten().count() > 1 {
                 let mut line = fact(view, &format!("trend {arrow}"), "");
                 line.extend(chart::spark(view, &past).spans);
@@ -131,6 +132,7 @@ pub(super) fn link(view: &PanelView<'_>, index: usize) -> Vec<Line<'static>> {
             }
         }
     }
+    lines.extend(ways(view, index));
     if !link.members.is_empty() {
         let members: Vec<String> = link
             .members
@@ -146,6 +148,48 @@ pub(super) fn link(view: &PanelView<'_>, index: usize) -> Vec<Line<'static>> {
     lines
 }
 
+/// A way that has so much more of its rate in use than all of them together is uneven.
+const UNEVEN: f64 = 0.2;
+
+/// The share of a link's rate in the busier direction, as measured.
+fn busier(view: &PanelView<'_>, link: usize) -> Option<f64> {
+    let snapshot = &view.picture.snapshot;
+    let (load, link) = (
+        snapshot.loads.get(link)?,
+        snapshot.topology.links.get(link)?,
+    );
+    let shares = [load.a_to_b, load.b_to_a].map(|m| format::share(m, link.rate_bps));
+    shares.into_iter().flatten().reduce(f64::max)
+}
+
+/// The ways of a link that carry more than their part.
+pub(super) fn uneven(view: &PanelView<'_>, index: usize) -> Vec<usize> {
+    let ways = view.ways(index).iter().map(|way| way.link);
+    let loads: Vec<(usize, f64)> = ways
+        .filter_map(|link| Some((link, busier(view, link)?)))
+        .collect();
+    let mean = loads.iter().map(|(_, share)| share).sum::<f64>() / loads.len().max(1) as f64;
+    let over = loads.into_iter().filter(|(_, share)| share - mean > UNEVEN);
+    over.map(|(link, _)| link).collect()
+}
+
+/// The ways of a link, each with its load.
+fn ways(view: &PanelView<'_>, index: usize) -> Vec<Line<'static>> {
+    let over = uneven(view, index);
+    let links = &view.picture.snapshot.topology.links;
+    let way = |way: &FoldedWay| {
+        let link = links.get(way.link)?;
+        let mut line = fact(view, "way", "");
+        line.extend(gauge(busier(view, way.link), 17, view.palette).spans);
+        line.push_span(Span::raw(format!("  {}", ends(link))));
+        if over.contains(&way.link) {
+            line.push_span(Span::styled("  ≠ uneven", view.palette.warn));
+        }
+        Some(line)
+    };
+    view.ways(index).iter().filter_map(way).collect()
+}
+
 /// The load of a link in the last seconds as columns, the newest at the right end.
 pub(super) fn trend(
     view: &PanelView<'_>,
@@ -153,7 +197,7 @@ pub(super) fn trend(
     direction: Option<usize>,
     width: usize,
 ) -> Line<'static> {
-    let past = link.map_or_else(Vec::new, |link| view.past.of(link, direction, width));
+    let past = link.map_or_else(Vec::new, |link| view.past_of(link, direction, width));
     let mut line = Line::from(" ".repeat(width.saturating_sub(past.len()).min(200)));
     line.extend(chart::spark(view, &past).spans);
     line

@@ -6,7 +6,7 @@ use crate::format;
 use crate::port_names::{middle, short};
 use crate::table::{RowIndent, RowItem, RowKey, TableRow, gauge};
 use crate::tree::{self, TreeBranch, ports, walk};
-use api::{AgentStatus, PathStatus, SwitchStatus};
+use api::{AgentStatus, AlarmLine, PathStatus, SwitchStatus};
 use inventory::BitsPerSec;
 use inventory::topology::{Link, LinkState, Node, NodeKind, Topology};
 use ratatui::text::{Line, Span};
@@ -78,6 +78,10 @@ impl Panel for TopologyPanel {
 
     fn columns(&self) -> &'static [TableColumn] {
         COLUMNS
+    }
+
+    fn folds_stages(&self) -> bool {
+        true
     }
 
     fn sorts(&self) -> &'static [SortOrder] {
@@ -159,6 +163,10 @@ impl Panel for TopologyPanel {
             ("▲", "an alarm stands: the detail has it"),
             ("× stale", "it has stopped answering; shown as last seen"),
             ("+12", "so many lines are folded away; right opens them"),
+            (
+                "4 ways≠",
+                "flows spread over so many cables; ≠ unevenly: the detail has each",
+            ),
             ("╌", "a cable outside the tree: blocked, or part of a loop"),
             (
                 "forward~ ≈ ?",
@@ -296,9 +304,20 @@ fn state(view: &PanelView<'_>, branch: &TreeBranch) -> Line<'static> {
         LinkState::Blocked => p.bad,
         LinkState::Unknown => p.warn,
     };
+    let number = branch.link.unwrap_or_default();
+    let ways = view.ways(number).len();
+    let word = match ways {
+        0 => detail::state(link).to_owned(),
+        ways => format!("{ways} ways"),
+    };
+    let uneven = match detail::uneven(view, number)[..] {
+        [] => "",
+        _ => "≠",
+    };
     Line::from(vec![
-        Span::styled(detail::state(link), style),
+        Span::styled(word, style),
         Span::styled(detail::doubt(link), p.warn),
+        Span::styled(uneven, p.warn),
     ])
 }
 
@@ -375,7 +394,12 @@ fn node(view: &PanelView<'_>, name: &str) -> Vec<Line<'static>> {
         |c| format!("{kind} of cluster {}", c.name),
     );
     let mut lines = vec![detail::heading(view, name, what)];
-    lines.extend(detail::alarms(view, |alarm| alarm.concerns(name)));
+    let mut boxes: Vec<&str> = view.picture.boxes(name).collect();
+    boxes.sort_by(|a, b| natural(a, b));
+    lines.extend((!boxes.is_empty()).then(|| detail::fact(view, "boxes", boxes.join(", "))));
+    let concerns =
+        |alarm: &AlarmLine| alarm.concerns(name) || boxes.iter().any(|own| alarm.concerns(own));
+    lines.extend(detail::alarms(view, concerns));
     if let Some(problem) = trouble(view, name) {
         lines.push(detail::styled(view, "× stale", problem, view.palette.bad));
     }

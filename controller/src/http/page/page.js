@@ -13,6 +13,8 @@ const REDRAW = 10000;
 const ROWS = { links: 12, epochs: 20, events: 40, jobs: 50, alarms: 50 };
 /** Use from which a link is busy. */
 const BUSY = 0.8;
+/** A way that has so much more of its rate in use than all ways together is uneven. */
+const UNEVEN = 0.2;
 /** Use below which a link carries nothing but the chatter of its ends. */
 const IDLE = 0.005;
 
@@ -330,8 +332,13 @@ async function showNetwork({ name, topology }) {
     const ends = ["a", "a-port", "b", "b-port"].map((end) => `data-${end}`);
     cables = new Map();
     for (const cable of document.querySelectorAll(".cable")) {
-      const name = key(...ends.map((end) => cable.getAttribute(end)));
-      cables.set(name, [...(cables.get(name) || []), cable]);
+      const own = ends.map((end) => cable.getAttribute(end));
+      // The drawing's left end may be either end of the link.
+      const isTurned = cable.dataset.from === own[2];
+      for (const [a, aPort, b, bPort, isReversed] of JSON.parse(cable.dataset.ways || JSON.stringify([[...own, false]]))) {
+        const name = key(a, aPort, b, bPort);
+        cables.set(name, [...(cables.get(name) || []), { cable, isReversed: isReversed !== isTurned }]);
+      }
     }
   } catch (problem) {
     if (number !== drawing) return;
@@ -342,23 +349,38 @@ async function showNetwork({ name, topology }) {
   }
 }
 
-function showLoads({ links, loads }) {
+/** The loads of each drawn cable, which may be several ways: together, and the most of one. */
+function drawnLoads({ links, loads }) {
+  const sums = new Map();
+  const plus = (sum, measured) => (measured === null || measured === undefined ? sum : (sum || 0) + measured);
   loads.forEach((load, i) => {
     const link = links[i];
     const found = link && cables.get(key(link.a, link.a_port, link.b, link.b_port));
-    for (const cable of found || []) {
-      const [right, left] = [load.a_to_b, load.b_to_a].map((measured) => use(measured, link.rate_bps));
-      const most = Math.min(Math.max(right || 0, left || 0), 1);
-      cable.classList.toggle("busy", most >= BUSY);
-      const bar = cable.querySelector(".load");
-      if (bar) bar.setAttribute("width", bar.dataset.full * most);
-      const label = cable.querySelector(".use");
-      const percent = (value) => (value === null ? "–" : `${Math.round(value * 100)} %`);
-      // The drawing's left end may be either end of the link.
-      const [there, back] = cable.dataset.from === visible(link.b) ? [left, right] : [right, left];
-      if (label) label.textContent = right === null && left === null ? "" : `→ ${percent(there)}  ← ${percent(back)}`;
+    for (const { cable, isReversed } of found || []) {
+      const sum = sums.get(cable) || { rate: 0, there: null, back: null, most: 0 };
+      const ways = isReversed ? [load.b_to_a, load.a_to_b] : [load.a_to_b, load.b_to_a];
+      sum.rate += link.rate_bps;
+      sum.there = plus(sum.there, ways[0]);
+      sum.back = plus(sum.back, ways[1]);
+      sum.most = Math.max(sum.most, ...ways.map((measured) => use(measured, link.rate_bps) || 0));
+      sums.set(cable, sum);
     }
   });
+  return sums;
+}
+
+function showLoads(shown) {
+  for (const [cable, sum] of drawnLoads(shown)) {
+    const [there, back] = [sum.there, sum.back].map((measured) => use(measured, sum.rate));
+    const most = Math.min(Math.max(there || 0, back || 0), 1);
+    cable.classList.toggle("busy", most >= BUSY);
+    const bar = cable.querySelector(".load");
+    if (bar) bar.setAttribute("width", bar.dataset.full * most);
+    const label = cable.querySelector(".use");
+    const percent = (value) => (value === null ? "–" : `${Math.round(value * 100)} %`);
+    const uneven = sum.most - most > UNEVEN ? `  ≠ ${percent(sum.most)}` : "";
+    if (label) label.textContent = there === null && back === null ? "" : `→ ${percent(there)}  ← ${percent(back)}${uneven}`;
+  }
 }
 
 setInterval(() => {

@@ -22,9 +22,18 @@ pub struct NetworkMoment<'a> {
 
 /// Both networks, with what is gone marked in the first, and what is new in the second.
 pub fn compared(title: &str, before: &NetworkMoment<'_>, after: &NetworkMoment<'_>) -> SvgPicture {
+    let [was, is] = [before, after].map(|moment| NetworkView::new(moment.topology));
+    let changed = [
+        changed(&was.topology, &is.topology, LinkLook::Gone),
+        changed(&is.topology, &was.topology, LinkLook::New),
+    ];
+    let [gone, new] = changed;
     let views = [
-        view(before, after.topology, LinkLook::Gone),
-        view(after, before.topology, LinkLook::New),
+        NetworkView {
+            changed: gone,
+            ..was
+        },
+        NetworkView { changed: new, ..is },
     ];
     let folding = views.each_ref().map(NetworkView::folding);
     let folding = DrawnFolding {
@@ -69,24 +78,19 @@ pub fn compared(title: &str, before: &NetworkMoment<'_>, after: &NetworkMoment<'
     page.finish()
 }
 
-/// A view in which the links that the other network does not have look so.
-fn view<'a>(moment: &NetworkMoment<'a>, other: &Topology, look: LinkLook) -> NetworkView<'a> {
+/// The links that the other network does not have look so.
+fn changed(own: &Topology, other: &Topology, look: LinkLook) -> HashMap<usize, LinkLook> {
     let of_other: HashMap<_, &Link> = other.links.iter().map(|link| (ends(link), link)).collect();
     let is_there = |link: &Link| {
         of_other.get(&ends(link)).is_some_and(|other| {
             other.rate_bps == link.rate_bps && other.carries_frames() == link.carries_frames()
         })
     };
-    let links = moment.topology.links.iter().enumerate();
+    let links = own.links.iter().enumerate();
     let differs = links.filter(|(_, link)| !is_there(link));
     // A link that carries no frames is blocked rather than new.
-    let changed = differs
-        .filter(|(_, link)| link.carries_frames())
-        .map(|(i, _)| (i, look));
-    NetworkView {
-        changed: changed.collect(),
-        ..NetworkView::new(moment.topology)
-    }
+    let changed = differs.filter(|(_, link)| link.carries_frames());
+    changed.map(|(i, _)| (i, look)).collect()
 }
 
 /// The ends of a link in an order that does not depend on the way it is written.

@@ -126,9 +126,10 @@ impl<'a> NetworkLayout<'a> {
         let found = &self.view.topology.links[link];
         let (port, _, far) = seen_from(found, &self.tree.switches[above].node.name);
         let short = |port| shortened(port, LABEL, WIDEST_PORT);
-        let cables = match found.members.len() {
-            0 | 1 => String::new(),
-            several => format!("{several} × "),
+        let cables = match (found.members.len(), self.view.ways(link).len()) {
+            (0 | 1, 0) => String::new(),
+            (0 | 1, ways) => format!("{ways} ways, "),
+            (several, _) => format!("{several} × "),
         };
         let measured = if found.is_measured() { "≈" } else { "" };
         let note = self.view.look(link).note();

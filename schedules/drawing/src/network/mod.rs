@@ -18,11 +18,13 @@ pub use compared::{NetworkMoment, compared};
 
 use crate::svg::{SvgElement, SvgPicture, text_width, wrapped};
 use inventory::alarm::AlarmSubject;
-use inventory::topology::{LinkState, NodeKind, Topology};
+use inventory::stages::folded::FoldedWay;
+use inventory::topology::{Link, LinkState, NodeKind, Topology};
 use layout::{DrawnFolding, NetworkLayout};
 use link_look::LinkLook;
 use schedules::alltoall::AlltoallAlgorithm;
 use schedules::bound;
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use tree::DrawnTree;
 
@@ -39,31 +41,42 @@ pub(crate) const BOLD_TITLE: f64 = 16.8;
 
 /// A network, and what is to be seen in its picture.
 pub struct NetworkView<'a> {
-    topology: &'a Topology,
+    /// The network with each stage as one node.
+    topology: Cow<'a, Topology>,
+    /// The network, and by link of the other the ways that it has, where there are stages.
+    unfolded: &'a Topology,
+    ways: Vec<Vec<FoldedWay>>,
     /// The link that determines the number of phases.
     bottleneck: Option<(String, String)>,
     /// Links that differ from the other picture.
     changed: HashMap<usize, LinkLook>,
     /// Nodes that an alarm names.
-    alarmed: HashSet<&'a str>,
+    alarmed: HashSet<String>,
     /// A viewer's page colours the links by their load.
     is_live: bool,
 }
 
 impl<'a> NetworkView<'a> {
     /// The whole network.
-    pub fn new(topology: &'a Topology) -> NetworkView<'a> {
-        let alarmed = topology
+    pub fn new(unfolded: &'a Topology) -> NetworkView<'a> {
+        let (topology, ways, stages) = match unfolded.folded() {
+            Some(folded) => (Cow::Owned(folded.topology), folded.ways, folded.stages),
+            None => (Cow::Borrowed(unfolded), Vec::new(), HashMap::new()),
+        };
+        let alarmed = unfolded
             .alarms
             .iter()
             .flat_map(|alarm| match &alarm.subject {
                 AlarmSubject::Node(name) => vec![name.as_str()],
                 AlarmSubject::Between(a, b) => vec![a.as_str(), b.as_str()],
                 AlarmSubject::Other(_) => Vec::new(),
-            });
+            })
+            .map(|name| stages.get(name).map_or(name, String::as_str).to_owned());
         NetworkView {
             topology,
-            bottleneck: bottleneck(topology),
+            unfolded,
+            ways,
+            bottleneck: bottleneck(unfolded),
             changed: HashMap::new(),
             alarmed: alarmed.collect(),
             is_live: false,
@@ -94,32 +107,47 @@ impl<'a> NetworkView<'a> {
         }
     }
 
-    /// The drawing of a link, which a page can find.
-    fn marked(&self, element: SvgElement, link: Option<usize>) -> SvgElement {
-        let Some(link) = link.filter(|_| self.is_live) else {
+    /// The ways of a link; none if it is one.
+    fn ways(&self, link: usize) -> &[FoldedWay] {
+        let ways = self.ways.get(link).map_or(&[][..], Vec::as_slice);
+        if ways.len() > 1 { ways } else { &[] }
+    }
+
+    /// The drawing of a link, which a page can find: also by each of its ways.
+    fn marked(&self, element: SvgElement, number: Option<usize>) -> SvgElement {
+        let Some(number) = number.filter(|_| self.is_live) else {
             return element;
         };
-        let link = &self.topology.links[link];
-        let key = [&link.a, &link.a_port, &link.b, &link.b_port];
+        let key =
+            |link: &'_ Link| [&link.a, &link.a_port, &link.b, &link.b_port].map(String::clone);
         let names = ["data-a", "data-a-port", "data-b", "data-b-port"];
-        names
-            .into_iter()
-            .zip(key)
-            .fold(element.class("cable"), |element, (name, value)| {
-                element.with(name, value)
-            })
+        let ends = names.into_iter().zip(key(&self.topology.links[number]));
+        let found = ends.fold(element.class("cable"), |element, (name, value)| {
+            element.with(name, &value)
+        });
+        let way = |way: &FoldedWay| {
+            let [a, a_port, b, b_port] = key(&self.unfolded.links[way.link]);
+            serde_json::json!([a, a_port, b, b_port, way.is_reversed])
+        };
+        match self.ways(number) {
+            [] => found,
+            ways => {
+                let ways: Vec<serde_json::Value> = ways.iter().map(way).collect();
+                found.with("data-ways", &serde_json::Value::from(ways).to_string())
+            }
+        }
     }
 
     /// The network alone, without title and legend.
     fn tree(&self, folding: DrawnFolding) -> SvgPicture {
-        NetworkLayout::new(self, DrawnTree::of(self.topology), folding).drawn()
+        NetworkLayout::new(self, DrawnTree::of(&self.topology), folding).drawn()
     }
 
     /// Counts what is too much to be shown one by one.
     fn folding(&self) -> DrawnFolding {
         DrawnFolding {
             hosts: self.topology.of(NodeKind::Host).count() > HOSTS_SHOWN,
-            beside: DrawnTree::of(self.topology).beside.len() > BESIDE_SHOWN,
+            beside: DrawnTree::of(&self.topology).beside.len() > BESIDE_SHOWN,
         }
     }
 
@@ -151,7 +179,7 @@ pub fn picture(view: &NetworkView<'_>, title: &str) -> SvgPicture {
     page.legend(&view.looks());
     page.lost(view);
     if !view.is_live {
-        page.alarms(view.topology);
+        page.alarms(view.unfolded);
     }
     page.finish()
 }
@@ -170,7 +198,7 @@ pub fn summary(topology: &Topology) -> String {
     )];
     let routers = of(NodeKind::Router);
     parts.extend((routers > 0).then(|| count(routers, "router", "routers")));
-    let is_blocked = |link: &&inventory::topology::Link| link.state == LinkState::Blocked;
+    let is_blocked = |link: &&Link| link.state == LinkState::Blocked;
     let blocked = topology.links.iter().filter(is_blocked).count();
     parts.extend((blocked > 0).then(|| format!("{} blocked", count(blocked, "link", "links"))));
     let alarms = topology.alarms.len();
@@ -237,7 +265,7 @@ impl PicturePage {
     }
 
     fn lost(&mut self, view: &NetworkView<'_>) {
-        let lost = DrawnTree::of(view.topology).lost;
+        let lost = DrawnTree::of(&view.topology).lost;
         if !lost.is_empty() {
             self.lines(
                 &format!("seen nowhere: {}", lost.join(", ")),
