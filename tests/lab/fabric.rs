@@ -198,12 +198,18 @@ fn messages_of_a_job_take_the_ways_that_are_chosen_for_them() {
             took
         })
         .collect();
-    // The same topology without the routers' addresses: ports are left to the hash.
     let shared = up.lab.shared_dir();
-    fs::remove_dir_all(&shared).unwrap();
-    fs::create_dir(&shared).unwrap();
-    let topology = fs::read_to_string(up.lab.dir().join("topology.yaml")).unwrap();
-    publish(&shared, &topology);
+    let state = |topology: &str| {
+        fs::remove_dir_all(&shared).unwrap();
+        fs::create_dir(&shared).unwrap();
+        publish(&shared, topology);
+    };
+    // What the controller found, as a file that states it, with the routers' addresses.
+    state(&up.published());
+    let (_, _, octets) = up.median_over_ways("mpich", Mpi::Mpich);
+    assert!(are_even(octets), "{octets:?}");
+    // The same topology without them: ports are left to the hash.
+    state(&fs::read_to_string(up.lab.dir().join("topology.yaml")).unwrap());
     let hashed: Vec<f64> = jobs()
         .map(|(mpi, library)| up.median_over_ways(mpi, library).0)
         .collect();
