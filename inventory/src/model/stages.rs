@@ -113,11 +113,7 @@ impl<'a> StagedNetwork<'a> {
                     nodes,
                     cables: Vec::new(),
                 });
-                named.cables.push(NamedCable {
-                    ends: boxes,
-                    rate: cable.rate,
-                    parts: cable.parts,
-                });
+                named.cables.push(cable.named(boxes));
             }
         }
         let members: Vec<NamedMembers<'_>> = members.into_values().collect();
@@ -158,6 +154,14 @@ impl<'a> StagedNetwork<'a> {
 }
 
 impl<'a> StageCable<'a> {
+    fn named(&self, ends: [&'a str; 2]) -> NamedCable<'a> {
+        NamedCable {
+            ends,
+            rate: self.rate,
+            parts: self.parts,
+        }
+    }
+
     fn alone(&self) -> TreeCable<'a> {
         TreeCable {
             a: self.a,
