@@ -26,8 +26,15 @@ impl CallWay for AlongRing {
         &[DataCarrier::Tcp]
     }
 
+    /// One rank a host relays blocks of all, whose size it knows only if all are equal.
     fn serves(&self, _: Way, collective: Collective) -> bool {
-        collective.traffic() != CollectiveTraffic::Exchange
+        match collective.traffic() {
+            CollectiveTraffic::Exchange => false,
+            CollectiveTraffic::Gather => collective == Collective::Allgather,
+            CollectiveTraffic::Combine
+            | CollectiveTraffic::CombineForEach
+            | CollectiveTraffic::Spread => true,
+        }
     }
 
     fn form(&self) -> MessageForm {
@@ -48,7 +55,8 @@ impl CallWay for AlongRing {
         let from = match collective.traffic() {
             CollectiveTraffic::Exchange => None,
             CollectiveTraffic::Gather => {
-                let sizes = sizes_of_leaders(set)?;
+                let is_even = collective == Collective::Allgather;
+                let sizes = is_even.then(|| sizes_of_leaders(set)).flatten()?;
                 // Up to where one ring of all ranks pays, if they are not too many for that.
                 let end = sizes.end.max(ring::smallest(set)?);
                 let end = if set.traits().have_many_ranks {

@@ -51,7 +51,9 @@ impl CallWay for OneRing {
         let is_gathered = collective.traffic() == CollectiveTraffic::Gather;
         let from = is_gathered.then(|| smallest(set)).flatten()?;
         // Shorter blocks go by one rank a host, or as the library has it.
-        let from = relay::sizes_of_leaders(set).map_or(from, |sizes| from.max(sizes.end));
+        let is_even = collective == Collective::Allgather;
+        let by_leaders = is_even.then(|| relay::sizes_of_leaders(set)).flatten();
+        let from = by_leaders.map_or(from, |sizes| from.max(sizes.end));
         let over = DataCarrier::Tcp;
         Some((from..ANY_SIZE, Way::Ring { over }))
     }
