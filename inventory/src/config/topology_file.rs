@@ -22,8 +22,7 @@ use std::time::Duration;
 use written::WrittenTopology;
 
 pub use crate::config::input_file_error::InputFileError;
-pub(crate) use crate::model::node_names::is_name;
-pub use crate::model::node_names::{is_network_name, plain_name};
+pub use crate::model::node_names::{is_name, is_network_name, plain_name};
 
 /// A topology file, checked: every name is unique, every reference resolves. Of several networks it is the
 /// main one, to which its hosts' links can bring most, and has the others.

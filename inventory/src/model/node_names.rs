@@ -1,7 +1,7 @@
 //! The names of nodes and networks.
 
 /// True if a text can name a switch or host: 1 to 64 letters, digits, `-`, `_` or `.`.
-pub(crate) fn is_name(name: &str) -> bool {
+pub fn is_name(name: &str) -> bool {
     (1..=64).contains(&name.len()) && name.chars().all(is_name_character)
 }
 

@@ -2,7 +2,6 @@
 use super::*;
 use crate::InferenceMemory;
 use inventory::Bytes;
-use inventory::evidence::{Evidence, FlowFinding};
 use inventory::host_report::HostReport;
 use inventory::mapped_place::{CardLosses, MappedPlace, MappedPlaces, PlaceTrunk};
 use std::collections::{BTreeMap, BTreeSet};

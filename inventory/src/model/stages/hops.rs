@@ -1,7 +1,7 @@
 //! What answers along the ways of a routed stage: a packet that has travelled too far is answered by the
 //! router at which it arrived, with the address of the port there (traceroute).
-use crate::model::link_state::LinkState;
 use crate::config::topology_file::TopologyFile;
+use crate::model::link_state::LinkState;
 use crate::model::topology::Topology;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -92,7 +92,7 @@ fn hops<'a>(ways: impl Iterator<Item = [(&'a str, &'a [IpAddr]); 2]>) -> Vec<Way
 mod tests {
     use super::*;
     use crate::BitsPerSec;
-    use crate::model::topology::{Link, LinkGrade, Node, NodeKind};
+    use crate::model::topology::{Link, LinkGrade, Node, NodeKind, WayAddress};
 
     #[test]
     fn each_cable_between_two_routers_has_answers_of_its_own() {

@@ -1,9 +1,10 @@
 //! A generated tree of switches, with stations, other networks and oddities.
 use super::options::{NetworkOptions, NetworkShape};
-use super::wiring::{NetworkWiring, number_ports, switch};
+use super::wiring::{NetworkWiring, NodeRole, number_ports, switch, unmanaged};
 use super::{beside, oddities, stations};
 use fastrand::Rng;
 use inventory::BitsPerSec;
+use std::collections::BTreeSet;
 
 pub(super) fn wiring(options: &NetworkOptions, rng: &mut Rng) -> NetworkWiring {
     let mut wiring = NetworkWiring {

@@ -3,7 +3,6 @@ use super::habit::DeviceHabit;
 use super::options::NetworkOptions;
 use fastrand::Rng;
 use inventory::{BitsPerSec, Mac};
-use std::collections::BTreeSet;
 
 /// The number of ports without a cable on each switch.
 const SPARE: u32 = 3;

@@ -215,7 +215,7 @@ fn sum(octets: impl Iterator<Item = u64>) -> u64 {
 }
 
 /// An address as octets, for other ranks: those of IPv6. [`Ipv6Addr::to_canonical`] reads them.
-pub(crate) fn octets_of(address: IpAddr) -> [u8; 16] {
+pub fn octets_of(address: IpAddr) -> [u8; 16] {
     let address = match address {
         IpAddr::V4(address) => address.to_ipv6_mapped(),
         IpAddr::V6(address) => address,
