@@ -11,7 +11,7 @@ impl AlarmCode {
         for code in AlarmCode::ALL {
             let severity = match code.severity() {
                 AlarmSeverity::Warning => String::new(),
-                other => format!(" ({other})"),
+                other @ (AlarmSeverity::Info | AlarmSeverity::Error) => format!(" ({other})"),
             };
             let [meaning, remedy] = code.explained();
             table += &format!("`{code}`{severity} | {meaning} | {remedy}\n");
