@@ -120,9 +120,15 @@ fn folder(files: &FuzzFiles, manifest: Vec<u8>) {
     let Ok(epoch) = Epoch::open(&pointer, read) else {
         return;
     };
+    let mut whole = LeanEpoch::from(&epoch);
+    if let Ok(lean) = &lean {
+        // A network without a table, as in epochs of former versions, gets one from whoever reads all.
+        let has_table = |name: &String| lean.further_tables.contains_key(name);
+        whole.further_tables.retain(|name, _| has_table(name));
+    }
     assert_eq!(
         lean,
-        Ok(LeanEpoch::from(&epoch)),
+        Ok(whole),
         "whoever reads all reads the same as who reads a part"
     );
     let Ok(tree) = epoch.topology.tree() else {

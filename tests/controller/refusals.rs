@@ -95,7 +95,7 @@ const BAD_INVENTORIES: &[(&str, &str, &str)] = &[
     (
         "misspelt",
         "switches:\n  s0: {adress: 10.0.0.1}\n",
-        ":2: switches.s0: unknown field `adress`, expected `address`",
+        ":2: switches.s0: unknown field `adress`, expected one of `address`",
     ),
     (
         "switch twice",

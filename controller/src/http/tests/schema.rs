@@ -134,7 +134,12 @@ fn snapshot() -> Snapshot {
             },
             text: "switch s0: silent".into(),
             severity: AlarmSeverity::Error,
-            symptoms: vec![Alarm::node("n0", AlarmKind::Loop)],
+            symptoms: vec![Alarm::node(
+                "n0",
+                AlarmKind::SwitchStale {
+                    problem: "silent".into(),
+                },
+            )],
             cause: None,
         }],
         mapping: mapping(),
