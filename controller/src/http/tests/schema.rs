@@ -59,7 +59,7 @@ fn topology() -> Topology {
         rate_bps: RATE,
         state,
         grade,
-        evidence: vec![Evidence::Stated],
+        evidence: vec![Evidence::Stated, Evidence::BehindBridge("u0".into())],
     };
     Topology {
         nodes: kinds.map(node).into(),
