@@ -38,6 +38,8 @@ pub struct UnmeasuredSet<'a> {
     pub(crate) library: Option<MpiRoutines>,
     /// True if one host after the other sends over a trunk, once anybody has asked.
     pub(crate) goes_in_runs: OnceCell<bool>,
+    /// What its hosts have, once anybody has asked: whether several rings gain takes a while.
+    traits: OnceCell<HostTraits>,
 }
 
 impl<'a> UnmeasuredSet<'a> {
@@ -56,12 +58,15 @@ impl<'a> UnmeasuredSet<'a> {
             delay,
             library,
             goes_in_runs: OnceCell::new(),
+            traits: OnceCell::new(),
         }
     }
 
     /// What its hosts have.
     pub(crate) fn traits(&self) -> HostTraits {
-        HostTraits::of(self.hosts, self.host_of)
+        *self
+            .traits
+            .get_or_init(|| HostTraits::of(self.hosts, self.host_of))
     }
 
     /// True if some host has several ranks.
