@@ -2,7 +2,6 @@
 //! ([`schedules::synchronization::credit`]).
 use super::short_blocks::ShortBlocks;
 use super::{CallWay, DataCarrier, MessageForm, PlannedPart, PlanningSet, Way, aapc};
-use crate::call_time::smallest_overflowing_block;
 use crate::decision_table::{Collective, UnmeasuredSet};
 use inventory::Bytes;
 use schedules::synchronization::SyncKind;
@@ -51,11 +50,8 @@ impl CallWay for CreditedPhases {
         ways: Vec<(Bytes, Way)>,
     ) -> Vec<(Bytes, Way)> {
         let is_even = collective == Collective::Alltoall && set.alltoall().is_some();
-        let overflowing = is_even.then(|| smallest_overflowing_block(set.hosts, set.host_of));
-        let short = overflowing
-            .flatten()
-            .and_then(|first| ShortBlocks::of(set.hosts, first, set.delay));
-        match short {
+        let short = is_even.then(|| ShortBlocks::of(set.hosts, set.host_of, set.delay));
+        match short.flatten() {
             Some(short) => short.in_place_of_native(&ways),
             None => ways,
         }
