@@ -1,12 +1,12 @@
 //! Calls with peers that send what they like: other headers, octets that nobody asked for, tokens that
 //! nobody awaits. The call goes on, waits, or ends with a reason; no block gets more than it has room for.
+//! By chance in tests, by a fuzzer's octets with the feature `hostile`.
 use crate::call::{WireCall, WireEvent};
 use crate::framing::BlockFraming;
 use crate::links::PeerLinks;
 use crate::shell::{IncomingPlace, OutgoingOctets, WireShell};
 use crate::streams::WireSetting;
 use inventory::TopologyFile;
-use proptest::prelude::*;
 use schedules::alltoall;
 use schedules::message::Message;
 use schedules::synchronization::scheme::SyncScheme;
@@ -19,21 +19,17 @@ const RANKS: u32 = 4;
 const CALL: u32 = 7;
 const LENGTH: usize = 5_000;
 
-/// Octets by chance, at most so many for each event.
-struct HostilePeers {
-    seed: u64,
+/// What they do is taken from these numbers; they send at most so many octets for each event.
+struct HostilePeers<C> {
+    choices: C,
     left: usize,
     /// By block: octets that were put into it.
     filled: HashMap<Message, usize>,
 }
 
-impl HostilePeers {
+impl<C: Iterator<Item = u64>> HostilePeers<C> {
     fn chance(&mut self, below: u64) -> u64 {
-        // xorshift (Marsaglia 2003)
-        self.seed ^= self.seed << 13;
-        self.seed ^= self.seed >> 7;
-        self.seed ^= self.seed << 17;
-        self.seed % below.max(1)
+        self.choices.next().unwrap_or(0) % below.max(1)
     }
 
     fn some_of(&mut self, most: usize) -> usize {
@@ -56,7 +52,7 @@ impl HostilePeers {
     }
 }
 
-impl WireShell for HostilePeers {
+impl<C: Iterator<Item = u64>> WireShell for HostilePeers<C> {
     type Failure = &'static str;
 
     fn read(&mut self, _: u32, place: IncomingPlace<'_>) -> Result<usize, Self::Failure> {
@@ -117,35 +113,65 @@ fn part_of(sync: &str) -> RankPart {
     part::of(&TransferSchedule::try_from(&plan).expect("its messages"), 1)
 }
 
-proptest! {
-    #[test]
-    fn a_call_ends_or_waits_whatever_its_peers_send(
-        sync in prop::sample::select(vec!["none", "receiver", "credit", "credit(3)", "window"]),
-        framing in prop::sample::select(vec![BlockFraming::Bare, BlockFraming::Framed]),
-        seed in 1..u64::MAX,
-        events in 1..400usize,
-    ) {
-        let part = part_of(sync);
-        let setting = WireSetting {
-            call: CALL,
-            framing,
-            links: vec![PeerLinks::default(); RANKS as usize],
-            patience: 1.0,
-            outgoing: vec![LENGTH; RANKS as usize],
-            incoming: vec![LENGTH; RANKS as usize],
-        };
-        let mut call = WireCall::new(&part, setting);
-        let mut peers = HostilePeers { seed, left: 0, filled: HashMap::new() };
-        let mut event = WireEvent::Begun;
-        for number in 0..events {
-            peers.left = 20_000;
-            if call.handle(Duration::from_millis(number as u64), [event], &mut peers).is_err() {
-                break;
-            }
-            event = peers.event();
+/// Synchronizations of the calls.
+pub const SYNCS: [&str; 5] = ["none", "receiver", "credit", "credit(3)", "window"];
+
+/// A call with this synchronization and so many events, while its peers do what these numbers say.
+///
+/// # Panics
+/// If a block gets more octets than it has room for, or a token goes to nobody.
+pub fn call_with_hostile_peers(
+    sync: &str,
+    framing: BlockFraming,
+    events: usize,
+    choices: impl Iterator<Item = u64>,
+) {
+    let part = part_of(sync);
+    let setting = WireSetting {
+        call: CALL,
+        framing,
+        links: vec![PeerLinks::default(); RANKS as usize],
+        patience: 1.0,
+        outgoing: vec![LENGTH; RANKS as usize],
+        incoming: vec![LENGTH; RANKS as usize],
+    };
+    let mut call = WireCall::new(&part, setting);
+    let mut peers = HostilePeers {
+        choices,
+        left: 0,
+        filled: HashMap::new(),
+    };
+    let mut event = WireEvent::Begun;
+    for number in 0..events {
+        peers.left = 20_000;
+        let now = Duration::from_millis(number as u64);
+        if call.handle(now, [event], &mut peers).is_err() {
+            break;
         }
-        for (block, octets) in &peers.filled {
-            prop_assert!(*octets <= LENGTH, "{block:?} has {octets}");
+        event = peers.event();
+    }
+    for (block, octets) in &peers.filled {
+        assert!(*octets <= LENGTH, "{block:?} has {octets}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use schedules::random::SplitMix64;
+
+    proptest! {
+        #[test]
+        fn a_call_ends_or_waits_whatever_its_peers_send(
+            sync in prop::sample::select(SYNCS.to_vec()),
+            framing in prop::sample::select(vec![BlockFraming::Bare, BlockFraming::Framed]),
+            seed in any::<u64>(),
+            events in 1..400usize,
+        ) {
+            let mut chance = SplitMix64::new(seed);
+            let choices = std::iter::repeat_with(|| chance.below_wide(u64::MAX));
+            call_with_hostile_peers(sync, framing, events, choices);
         }
     }
 }

@@ -27,7 +27,7 @@ pub mod shell;
 pub mod stream_pace;
 pub mod streams;
 
-#[cfg(test)]
-mod hostile_peer;
+#[cfg(any(test, feature = "hostile"))]
+pub mod hostile_peer;
 #[cfg(test)]
 mod virtual_time;
