@@ -7,6 +7,7 @@ use crate::common::machine_share::MachinePart;
 use inventory::Mpi;
 use lab::conditions::{JobConditions, LibraryNetwork};
 use lab::mpi::MpiJob;
+use std::collections::HashSet;
 use std::fs;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -287,4 +288,64 @@ fn a_job_goes_on_where_packets_get_lost() {
             said: None,
         }],
     );
+}
+
+/// No host has a port left for a new connection, while those that stand are reset.
+fn exhaust(up: &RunningLab, number: usize) -> usize {
+    let reserve = |ports: &str| {
+        let setting = format!("net.ipv4.ip_local_reserved_ports={ports}");
+        for host in HOSTS {
+            up.on(host, &["sysctl", "-qw", &setting]);
+        }
+    };
+    reserve("1-65535");
+    let hit = reset(up, number);
+    std::thread::sleep(Duration::from_secs(3));
+    reserve("");
+    hit
+}
+
+/// Another host asks for connections that it never completes, while those that stand are reset.
+fn flood(up: &RunningLab, number: usize) -> usize {
+    let (host, other) = (HOSTS[number % 4], HOSTS[(number + 1) % 4]);
+    let listening = up.on(host, &["ss", "-Hltn"]);
+    let ports: HashSet<&str> = listening
+        .lines()
+        .filter_map(|line| line.split_whitespace().nth(3)?.rsplit_once(':'))
+        .map(|(_, port)| port)
+        .collect();
+    let (flood, address) = (
+        compiled("syn_flood.c", "openmpi", &[]),
+        up.address(host).to_string(),
+    );
+    let words = [flood.to_str().unwrap(), "3", "10.77.0.0", &address];
+    let words: Vec<&str> = words.into_iter().chain(ports).collect();
+    let mut flooding = up
+        .lab
+        .exec(other, words)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(Duration::from_millis(500));
+    let hit = reset(up, number);
+    assert!(flooding.wait().unwrap().success());
+    hit
+}
+
+#[test]
+fn a_job_goes_on_where_no_connection_can_be_made_for_a_while() {
+    let troubles = [
+        ("ports exhausted", exhaust as MakeTrouble),
+        ("SYN flood", flood as MakeTrouble),
+    ];
+    let troubles = troubles.map(|(name, make)| Trouble {
+        name,
+        make,
+        times: 2,
+        pause: Duration::from_secs(1),
+        longest: 8.0,
+        settings: &[],
+        said: None,
+    });
+    RunningLab::jobs_go_through("no-ports", &troubles);
 }

@@ -45,11 +45,7 @@ pub(super) struct ShortBlocks {
 impl ShortBlocks {
     /// Those of these hosts, with which the library overflows a queue; none where a token takes longer than
     /// the credit reckons with.
-    pub(super) fn of(
-        hosts: &Tree,
-        host_of: &[NodeNumber],
-        delay: Duration,
-    ) -> Option<ShortBlocks> {
+    pub(super) fn of(hosts: &Tree, host_of: &[NodeNumber], delay: Duration) -> Option<ShortBlocks> {
         let rate = bound::slowest_host_link(hosts)?;
         let octet = BottleneckLoad { blocks: 1, rate }.seconds(Bytes(1));
         let lasting = |time: Duration| Bytes((time.as_secs_f64() / octet) as u64);
