@@ -53,9 +53,10 @@ struct Args {
     /// Octets that a port of a switch queues
     #[arg(long, value_name = "OCTETS", default_value_t = 131_072)]
     queue: u32,
-    /// heddle knows that, as if the inventory stated it; of shared octets it counts on a quarter
-    #[arg(long)]
-    stated: bool,
+    /// heddle counts on so many, as if the inventory stated them; without a number on those of --queue, and
+    /// of shared octets on a quarter
+    #[arg(long, value_name = "OCTETS", num_args = 0..=1, default_missing_value = "0")]
+    stated: Option<u32>,
     /// Octets that all ports of a switch queue together, instead
     #[arg(long, value_name = "OCTETS")]
     shared_buffer: Option<u32>,
@@ -161,10 +162,10 @@ fn run(args: &Args) -> anyhow::Result<bool> {
     let name = args.topology.display().to_string();
     let text = std::fs::read_to_string(&args.topology).with_context(|| name.clone())?;
     let (file, tree) = TopologyFile::parse_tree(&name, &text)?;
-    let tree = if args.stated {
-        tree.with_queue(Some(port_queue(args)))
-    } else {
-        tree
+    let tree = match args.stated {
+        Some(0) => tree.with_queue(Some(port_queue(args))),
+        Some(octets) => tree.with_queue(Some(Bytes(octets.into()))),
+        None => tree,
     };
     let network = WireNetwork {
         fabric: SimulatedFabric::of(&file)?,

@@ -127,8 +127,22 @@ static void Forward(Network *net, Ptr<NetDevice> device, Ptr<const Packet> packe
   net->out[link]->Send(copy, net->out[link]->GetBroadcast(), 0x0800);
 }
 
+/* ns-3's own may close a window for good; Linux keeps two segments (tcp_dctcp.c). */
+class OpenDctcp : public TcpDctcp {
+ public:
+  static TypeId GetTypeId() {
+    static TypeId id = TypeId("OpenDctcp").SetParent<TcpDctcp>().AddConstructor<OpenDctcp>();
+    return id;
+  }
+  uint32_t GetSsThresh(Ptr<const TcpSocketState> state, uint32_t in_flight) override {
+    return std::max(TcpDctcp::GetSsThresh(state, in_flight), 2 * state->m_segmentSize);
+  }
+  Ptr<TcpCongestionOps> Fork() override { return CopyObject<OpenDctcp>(this); }
+};
+NS_OBJECT_ENSURE_REGISTERED(OpenDctcp);
+
 static void Configure(const NetworkSetting &setting) {
-  std::string control = setting.dctcp ? "ns3::TcpDctcp" : "ns3::TcpCubic";
+  std::string control = setting.dctcp ? "OpenDctcp" : "ns3::TcpCubic";
   Config::SetDefault("ns3::TcpL4Protocol::SocketType", TypeIdValue(TypeId::LookupByName(control)));
   Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(SEGMENT));
   Config::SetDefault("ns3::TcpSocket::InitialCwnd", UintegerValue(10));
