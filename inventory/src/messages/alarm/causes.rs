@@ -39,7 +39,7 @@ pub struct AlarmLine {
 
 /// All alarms, with the symptoms in the lines of their causes. Both are in the order of their texts.
 pub fn causes_first(alarms: &[&Alarm]) -> Vec<AlarmLine> {
-    let mut stories: BTreeMap<AlarmCause, AlarmStory<'_>> = BTreeMap::new();
+    let mut by_cause: BTreeMap<AlarmCause, CausedAlarms<'_>> = BTreeMap::new();
     let mut cause_of: BTreeMap<&str, AlarmCause> = BTreeMap::new();
     let mut unheard = Vec::new();
     for &alarm in alarms {
@@ -51,10 +51,10 @@ pub fn causes_first(alarms: &[&Alarm]) -> Vec<AlarmLine> {
         if !matches!(cause, AlarmCause::StaleSwitch(_)) {
             unheard.extend(silent);
         }
-        stories.entry(cause).or_default().causes.push(alarm);
+        by_cause.entry(cause).or_default().causes.push(alarm);
     }
     let mut lines = Vec::new();
-    let mut anywhere = AlarmStory::default();
+    let mut anywhere = CausedAlarms::default();
     let origin_of_all = unheard.first().map(|switch| cause_of[switch].clone());
     let one_origin = unheard
         .iter()
@@ -70,12 +70,16 @@ pub fn causes_first(alarms: &[&Alarm]) -> Vec<AlarmLine> {
                 continue;
             }
         };
-        match cause.and_then(|cause| stories.get_mut(&cause)) {
-            Some(story) => story.symptoms.push(alarm),
+        match cause.and_then(|cause| by_cause.get_mut(&cause)) {
+            Some(caused) => caused.symptoms.push(alarm),
             None => lines.push(alone(alarm)),
         }
     }
-    lines.extend(stories.into_iter().map(|(cause, story)| story.told(cause)));
+    lines.extend(
+        by_cause
+            .into_iter()
+            .map(|(cause, caused)| caused.line(cause)),
+    );
     lines.extend(anywhere.behind_any(&unheard));
     lines.sort_by(|a, b| a.order().cmp(&b.order()));
     lines.dedup();
@@ -84,7 +88,7 @@ pub fn causes_first(alarms: &[&Alarm]) -> Vec<AlarmLine> {
 
 /// Alarms that state one cause, and those that follow from it.
 #[derive(Default)]
-struct AlarmStory<'a> {
+struct CausedAlarms<'a> {
     causes: Vec<&'a Alarm>,
     symptoms: Vec<&'a Alarm>,
 }
@@ -105,8 +109,8 @@ fn alone(alarm: &Alarm) -> AlarmLine {
     }
 }
 
-impl AlarmStory<'_> {
-    fn told(mut self, cause: AlarmCause) -> AlarmLine {
+impl CausedAlarms<'_> {
+    fn line(mut self, cause: AlarmCause) -> AlarmLine {
         let mut line = alone(self.causes[0]);
         match (&cause, self.causes.as_slice()) {
             (AlarmCause::Refusal(refusal), causes @ [_, _, ..]) => {
@@ -124,7 +128,7 @@ impl AlarmStory<'_> {
             (_, causes) => drop(self.symptoms.splice(0..0, causes[1..].iter().copied())),
         }
         let severities = self.symptoms.iter().map(|alarm| alarm.code().severity());
-        line.severity = severities.fold(AlarmSeverity::Warning, AlarmSeverity::max);
+        line.severity = severities.fold(line.severity, AlarmSeverity::max);
         line.text += &self.summary();
         line.symptoms = self.symptoms.into_iter().cloned().collect();
         line.cause = Some(cause);

@@ -22,7 +22,7 @@ fn unfound(host: &str) -> Alarm {
     Alarm::node(host, AlarmKind::HostUnfound { why })
 }
 
-fn told(alarms: &[Alarm]) -> Vec<AlarmLine> {
+fn lines_of(alarms: &[Alarm]) -> Vec<AlarmLine> {
     causes_first(&alarms.iter().collect::<Vec<_>>())
 }
 
@@ -34,7 +34,7 @@ fn one_wrong_key_is_one_line() {
     };
     let mut alarms: Vec<Alarm> = (0..6).rev().map(|n| unfound(&format!("n{n}"))).collect();
     alarms.extend([switch("s0", Some(&refused)), switch("s1", Some(&refused))]);
-    let lines = told(&alarms);
+    let lines = lines_of(&alarms);
     let [line] = &lines[..] else {
         panic!("{lines:#?}")
     };
@@ -49,7 +49,7 @@ fn one_wrong_key_is_one_line() {
 
 #[test]
 fn hosts_behind_one_silent_switch_are_in_its_line() {
-    let lines = told(&[unfound("n1"), switch("s1", None)]);
+    let lines = lines_of(&[unfound("n1"), switch("s1", None)]);
     assert_eq!(lines.len(), 1, "{lines:#?}");
     assert!(
         lines[0]
@@ -61,7 +61,7 @@ fn hosts_behind_one_silent_switch_are_in_its_line() {
 
 #[test]
 fn hosts_that_may_be_behind_several_are_one_line() {
-    let lines = told(&[
+    let lines = lines_of(&[
         unfound("n1"),
         unfound("n2"),
         switch("s1", None),
@@ -78,7 +78,7 @@ fn hosts_that_may_be_behind_several_are_one_line() {
 
 #[test]
 fn what_follows_from_nothing_stands_alone() {
-    let lines = told(&[unfound("n1"), unfound("n2")]);
+    let lines = lines_of(&[unfound("n1"), unfound("n2")]);
     assert_eq!(lines.len(), 2);
     assert_eq!(lines[0].text, unfound("n1").to_string());
     let hidden = Alarm::node(
@@ -87,8 +87,8 @@ fn what_follows_from_nothing_stands_alone() {
             behind: vec!["s9".to_owned()],
         },
     );
-    assert_eq!(told(&[hidden.clone(), switch("s1", None)]).len(), 2);
-    assert_eq!(told(&[hidden, switch("s9", None)]).len(), 1);
+    assert_eq!(lines_of(&[hidden.clone(), switch("s1", None)]).len(), 2);
+    assert_eq!(lines_of(&[hidden, switch("s9", None)]).len(), 1);
 }
 
 #[test]
@@ -96,5 +96,18 @@ fn a_stale_switch_still_tells_where_its_hosts_were() {
     let stale = AlarmKind::SwitchStale {
         problem: "no".to_owned(),
     };
-    assert_eq!(told(&[unfound("n1"), Alarm::node("s1", stale)]).len(), 2);
+    assert_eq!(
+        lines_of(&[unfound("n1"), Alarm::node("s1", stale)]).len(),
+        2
+    );
+}
+
+#[test]
+fn a_line_is_as_severe_as_its_own_alarm() {
+    let stalled = AlarmKind::DirectoryStalled {
+        problem: "/d: the file system has not answered for 5 s".to_owned(),
+    };
+    let alarm = Alarm::other("directory", stalled);
+    assert!(matches!(alarm.origin(), AlarmOrigin::Cause(_)));
+    assert_eq!(lines_of(&[alarm])[0].severity, AlarmSeverity::Error);
 }
