@@ -42,7 +42,7 @@ pub use check::{CheckedPart, check};
 use config::load;
 pub use config::{ControllerConfig, ControllerError, InventoryError};
 use directory::epoch::{VerifiedEpoch, WayEvidence};
-use directory::publishing::EpochStore;
+use directory::publishing::{EpochStore, PublishError};
 use directory::reading;
 use finished_work::{FinishedWork, outcome};
 use hooks::DaemonHooks;
@@ -460,9 +460,7 @@ impl ControllerDaemon {
             let tuning = stall.wait(&events, reading).await.unwrap_or_default();
             let plan = spawn_blocking(move || {
                 let evidence = WayEvidence::new(tuning, learned, forecast::tuning::table);
-                VerifiedEpoch::plan(number, at, file, network, evidence)
-                    .map(Box::new)
-                    .map_err(|e| e.to_string())
+                VerifiedEpoch::plan(number, at, file, network, evidence).map(Box::new)
             });
             // Nobody waits once the daemon stops.
             let _ = done.send(FinishedWork::Planned(ticket, outcome(plan.await)));
@@ -482,8 +480,7 @@ impl ControllerDaemon {
             &format!("epoch {number} is being written, {GOES_ON}"),
         );
         let events = self.events.clone();
-        let publishing =
-            spawn_blocking(move || store.publish(&plan).map(drop).map_err(|e| e.to_string()));
+        let publishing = spawn_blocking(move || store.publish(&plan).map(drop));
         self.publishing = Some(tokio::spawn(async move {
             let _ = done.send(FinishedWork::Published(
                 ticket,
@@ -547,9 +544,9 @@ impl ControllerDaemon {
 fn write_learned(
     store: &Arc<EpochStore>,
     figures: &Arc<LearnedFigures>,
-) -> JoinHandle<Result<(), String>> {
+) -> JoinHandle<Result<(), PublishError>> {
     let (store, figures) = (Arc::clone(store), Arc::clone(figures));
-    spawn_blocking(move || store.write_learned(&figures).map_err(|e| e.to_string()))
+    spawn_blocking(move || store.write_learned(&figures))
 }
 
 fn path(journal: &Option<PathBuf>) -> String {

@@ -77,7 +77,6 @@ use place_mapping::PlaceMapping;
 use public_record::PublicRecord;
 use rollback::RollbackHold;
 use shown_rates::ShownRates;
-use std::cell::Cell;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -90,9 +89,8 @@ pub struct ControllerEngine {
     ticked: Millis,
     /// A tick is wanted at once.
     wake: bool,
-    /// The last answer of [`ControllerEngine::deadline`], as long as nothing happened that changes
-    /// it. Most events are pulses without news.
-    next_tick: Cell<Option<Option<Millis>>>,
+    /// The time of the next tick, found anew after each event but pulses without news, which are most.
+    next_tick: Option<Millis>,
     observed: ObservedNetwork,
     memory: InferenceMemory,
     judged: JudgedNetwork,
@@ -114,7 +112,7 @@ impl ControllerEngine {
             started: Millis::default(),
             ticked: Millis::default(),
             wake: false,
-            next_tick: Cell::default(),
+            next_tick: None,
             observed: ObservedNetwork::default(),
             memory: InferenceMemory::default(),
             judged: JudgedNetwork::default(),
@@ -136,7 +134,7 @@ impl ControllerEngine {
         self.take(now, event, &mut effects);
         let after = (self.wake, self.observed.changed.len());
         if !is_pulse || before != after || !effects.is_empty() {
-            self.next_tick.set(None);
+            self.next_tick = self.find_deadline();
         }
         effects
     }
@@ -203,9 +201,7 @@ impl ControllerEngine {
 
     /// The time of the next [`ControllerEvent::Tick`]. A time in the past means: at once.
     pub fn deadline(&self) -> Option<Millis> {
-        let next = self.next_tick.get().unwrap_or_else(|| self.find_deadline());
-        self.next_tick.set(Some(next));
-        next
+        self.next_tick
     }
 
     fn find_deadline(&self) -> Option<Millis> {

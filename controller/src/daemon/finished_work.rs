@@ -1,15 +1,27 @@
 //! Work on threads beside the daemon's loop, and what becomes of it.
 use super::ControllerDaemon;
 use crate::engine::{ControllerEvent, PlanSummary};
-use directory::epoch::VerifiedEpoch;
+use directory::epoch::{PlanError, VerifiedEpoch};
+use directory::publishing::PublishError;
+use std::error::Error;
 use tokio::task::JoinError;
 
 /// The outcome of work in another task; the number is the plan's ticket.
 pub(super) enum FinishedWork {
-    Planned(u64, Result<Box<VerifiedEpoch>, String>),
-    Published(u64, Result<(), String>),
-    KeptLearned(Result<(), String>),
+    Planned(u64, Result<Box<VerifiedEpoch>, WorkError<PlanError>>),
+    Published(u64, Result<(), WorkError<PublishError>>),
+    KeptLearned(Result<(), WorkError<PublishError>>),
     Judged(Box<ControllerEvent>),
+}
+
+/// Why work on a thread of its own came to nothing.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum WorkError<E: Error> {
+    #[error(transparent)]
+    Failed(E),
+    /// The engine waits for an answer, whatever becomes of the work.
+    #[error("heddle has a fault here, please report it: {0}")]
+    Panicked(#[source] JoinError),
 }
 
 impl ControllerDaemon {
@@ -17,7 +29,7 @@ impl ControllerDaemon {
         match done {
             FinishedWork::Judged(event) => self.step(*event),
             FinishedWork::KeptLearned(kept) => {
-                let problem = kept.err();
+                let problem = kept.err().map(|e| e.to_string());
                 self.step(ControllerEvent::LearnedKept { problem });
             }
             FinishedWork::Planned(ticket, Ok(_))
@@ -33,22 +45,26 @@ impl ControllerDaemon {
                 self.plan = Some((ticket, plan.into()));
                 self.step(ControllerEvent::Planned { ticket, summary });
             }
-            FinishedWork::Planned(ticket, Err(problem)) => {
+            FinishedWork::Planned(ticket, Err(e)) => {
+                let problem = e.to_string();
                 self.step(ControllerEvent::PlanFailed { ticket, problem })
             }
             FinishedWork::Published(ticket, Ok(())) => {
                 self.plan = None;
                 self.step(ControllerEvent::Published { ticket });
             }
-            FinishedWork::Published(ticket, Err(problem)) => {
+            FinishedWork::Published(ticket, Err(e)) => {
+                let problem = e.to_string();
                 self.step(ControllerEvent::PublishFailed { ticket, problem })
             }
         }
     }
 }
 
-/// The outcome of work on a thread of its own. A panic is a failure, too: the engine waits for an
-/// answer.
-pub(super) fn outcome<T>(work: Result<Result<T, String>, JoinError>) -> Result<T, String> {
-    work.unwrap_or_else(|e| Err(format!("heddle has a fault here, please report it: {e}")))
+/// The outcome of work on a thread of its own.
+pub(super) fn outcome<T, E: Error>(
+    work: Result<Result<T, E>, JoinError>,
+) -> Result<T, WorkError<E>> {
+    work.map_err(WorkError::Panicked)?
+        .map_err(WorkError::Failed)
 }

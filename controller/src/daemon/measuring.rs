@@ -5,7 +5,7 @@ use crate::clock::SteadyClock;
 use crate::engine::{ControllerEvent, MappingOrder, MappingOutcome, TroubleArea};
 use crate::flow_exchange::{FlowExchange, GATHER};
 use api::mapping::MappingStatus;
-use directory::publishing::EpochStore;
+use directory::publishing::{EpochStore, PublishError};
 use flows::{
     BELIEVED, FlowCoordinator, FlowMeasurement, MeasurementLimits, line_rate, measure_tree,
 };
@@ -68,12 +68,14 @@ impl MappedWriter {
     }
 
     /// Writes the newest; `None` if another thread did.
-    fn write(&self, store: &EpochStore) -> Option<Result<(), String>> {
+    fn write(&self, store: &EpochStore) -> Result<Option<()>, PublishError> {
         let _alone = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
-        let mapped = newest.take()?;
+        let Some(mapped) = newest.take() else {
+            return Ok(None);
+        };
         drop(newest);
-        Some(store.write_mapped(&mapped).map_err(|e| e.to_string()))
+        store.write_mapped(&mapped).map(Some)
     }
 }
 
@@ -95,11 +97,11 @@ impl ControllerDaemon {
         let writer = Arc::clone(&self.mapped);
         writer.put(mapped);
         tokio::spawn(async move {
-            let writing = spawn_blocking(move || Ok(writer.write(&store)));
+            let writing = spawn_blocking(move || writer.write(&store));
             let problem = match outcome(writing.await) {
                 Ok(None) => return,
-                Ok(Some(written)) => written.err(),
-                Err(fault) => Some(fault),
+                Ok(Some(())) => None,
+                Err(e) => Some(e),
             };
             let problem =
                 problem.map(|e| format!("{e}; a restart forgets what was measured since"));

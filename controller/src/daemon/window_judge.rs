@@ -2,6 +2,7 @@
 use super::FinishedWork;
 use super::finished_work::outcome;
 use crate::engine::{ControllerEvent, WatchOrder};
+use std::convert::Infallible;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::spawn_blocking;
 
@@ -9,7 +10,7 @@ use tokio::task::spawn_blocking;
 pub(super) fn judge(order: WatchOrder, done: UnboundedSender<FinishedWork>) {
     let (job, user, epoch) = (order.job.clone(), order.user.clone(), order.epoch);
     tokio::spawn(async move {
-        let judged = spawn_blocking(move || Ok(order.judge())).await;
+        let judged = spawn_blocking(move || Ok::<_, Infallible>(order.judge())).await;
         // No window is judged before this one is answered for.
         let said = outcome(judged).unwrap_or_else(|fault| {
             tracing::error!("a window of job {job} is not judged: {fault}");
