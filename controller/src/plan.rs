@@ -1,21 +1,16 @@
 //! The network of an epoch that is published from a topology file, without discovery.
 use inventory::Topology;
 use inventory::evidence::Evidence;
-use inventory::topology::{AggregateMember, Link, LinkGrade, LinkState, Node, NodeKind};
+use inventory::topology::{AggregateMember, Link, LinkState, Node, NodeKind};
 use inventory::topology_file::{TopologyFile, TopologyHost};
 
 /// The network that a topology file states.
 pub fn stated(file: &TopologyFile) -> Topology {
     let link = |a: &str, b: &str, rate, state| Link {
-        a: a.to_owned(),
-        a_port: String::new(),
-        b: b.to_owned(),
-        b_port: String::new(),
-        members: Vec::new(),
         rate_bps: rate,
         state,
-        grade: LinkGrade::Certain,
         evidence: vec![Evidence::InTopologyFile],
+        ..Link::new(a, "", b, "")
     };
     let switches = file.switches.iter().map(|s| Node::new(s, NodeKind::Switch));
     let inner = switches.chain(file.routers.iter().map(|r| Node::new(r, NodeKind::Router)));

@@ -33,8 +33,3 @@ pub mod pointer;
 pub mod publishing;
 pub mod reading;
 pub mod rollback;
-
-#[cfg(test)]
-#[allow(dead_code, reason = "the tests of schedules use all of it")]
-#[path = "../../schedules/src/test_trees.rs"]
-mod test_trees;

@@ -7,6 +7,7 @@
 //! *A subset* is the work of a rank for a communicator: restrict the tree, plan with minimal
 //! synchronizations, take the rank's own part.
 use criterion::{Criterion, criterion_group, criterion_main};
+use samples::networks::{row, three_levels, two_levels};
 use schedules::alltoall::{AlltoallSchedule, plan, plan_reduced};
 use schedules::synchronization::{SyncKind, SyncReduction};
 use schedules::transfers::TransferSchedule;
@@ -14,10 +15,6 @@ use schedules::transfers::part::{self, RankPart};
 use schedules::{aapc, verify};
 use std::hint::black_box;
 use std::time::Duration;
-
-#[path = "networks/mod.rs"]
-mod networks;
-use networks::{row, three_levels, two_levels};
 
 const REDUCTIONS: [(&str, SyncReduction); 2] = [
     ("chain", SyncReduction::Chain),

@@ -6,7 +6,7 @@
 //! O(nodes). Deviations: the papers count messages on links of one rate. [`bound`] does so with
 //! [`EdgeCapacities::unit`], and [`crate::aapc`] reaches that bound. With [`EdgeCapacities::of`] it
 //! counts by the real rates.
-use crate::capacities::EdgeCapacities;
+use crate::capacities::{EdgeCapacities, loads};
 use inventory::tree::{EdgeNumber, NodeNumber, Tree};
 use inventory::{BitsPerSec, Bytes};
 
@@ -27,18 +27,6 @@ pub struct PhaseBound {
 /// (preamble 8, Ethernet header 14, IPv4 20, TCP with timestamps 32, FCS 4, gap 12; IEEE 802.3
 /// clause 4, RFC 7323).
 pub const WIRE_PER_PAYLOAD: f64 = 1538.0 / 1448.0;
-
-/// Messages of one all-to-all over each directed edge: the hosts on one side times the hosts on the
-/// other. Indexed by [`EdgeNumber`](inventory::tree::EdgeNumber); the unused numbers of the root
-/// hold 0.
-pub fn loads(tree: &Tree) -> Vec<u64> {
-    let n = u64::from(tree.hosts());
-    tree.hosts_below()
-        .iter()
-        .map(|&below| u64::from(below))
-        .flat_map(|below| [below * (n - below); 2])
-        .collect()
-}
 
 /// The phases that `capacities` force: the load of the bottleneck edge over its width, rounded up.
 /// With one host nothing is sent, and the edge is the host itself.
@@ -245,7 +233,7 @@ pub fn edge_loads(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_trees::{star, topology};
+    use samples::trees::{star, topology};
 
     fn unit(tree: &Tree) -> PhaseBound {
         bound(tree, &EdgeCapacities::unit(tree))

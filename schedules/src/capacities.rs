@@ -19,7 +19,6 @@
 //! Candidates are whole fractions of the edges' rates down to a 16th of the slowest, because
 //! between two such fractions no width changes. If none comes within 1 %, as in small trees whose
 //! few phases cannot be cut finer, the unit is the candidate that comes closest.
-use crate::bound::loads;
 use inventory::BitsPerSec;
 use inventory::tree::parallel_cables::MemberCable;
 use inventory::tree::{EdgeNumber, NodeNumber, Tree};
@@ -232,10 +231,22 @@ fn wide(n: u64) -> u128 {
     u128::from(n)
 }
 
+/// Messages of one all-to-all over each directed edge: the hosts on one side times the hosts on the
+/// other. Indexed by [`EdgeNumber`](inventory::tree::EdgeNumber); the unused numbers of the root
+/// hold 0.
+pub fn loads(tree: &Tree) -> Vec<u64> {
+    let n = u64::from(tree.hosts());
+    tree.hosts_below()
+        .iter()
+        .map(|&below| u64::from(below))
+        .flat_map(|below| [below * (n - below); 2])
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_trees::{star, topology};
+    use samples::trees::{star, topology};
 
     /// Switches of four hosts each under a core.
     fn leaves(count: usize, host: &str, uplink: &str) -> Tree {

@@ -381,9 +381,9 @@ impl<'a> HostNumbers<'a> {
 mod tests {
     use super::*;
     use crate::synchronization::SyncKind;
-    use crate::test_trees::{any_tree, star};
     use crate::{allgather, alltoall};
     use proptest::prelude::*;
+    use samples::trees::{any_tree, star};
 
     #[test]
     fn writes_the_contract_form() {

@@ -58,5 +58,3 @@ pub mod window;
 
 #[cfg(test)]
 mod packed;
-#[cfg(test)]
-mod test_trees;

@@ -177,8 +177,8 @@ mod tests {
     use super::*;
     use crate::aapc;
     use crate::packed::packed;
-    use crate::test_trees::{any_tree, any_wide_tree, row};
     use proptest::prelude::*;
+    use samples::trees::{any_tree, any_wide_tree, row};
 
     #[test]
     fn a_row_of_switches_needs_a_fifth_less() {

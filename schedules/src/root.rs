@@ -88,8 +88,8 @@ fn walk_to_root(tree: &Tree) -> NodeNumber {
 mod tests {
     use super::*;
     use crate::capacities::EdgeCapacities;
-    use crate::test_trees::{any_tree, topology};
     use proptest::prelude::*;
+    use samples::trees::{any_tree, topology};
 
     #[test]
     fn finds_the_root_of_the_papers_figure_1() {

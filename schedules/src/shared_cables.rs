@@ -2,7 +2,8 @@
 //!
 //! Source: own. Input: the trees of the networks; a cable is told by the names of its ends. Guarantee: a lower
 //! bound for an all-to-all of the same blocks in all networks at once. Cost: O(nodes) of all trees.
-use crate::bound::{link_capacity, loads, slowest_host_link};
+use crate::bound::{link_capacity, slowest_host_link};
+use crate::capacities::loads;
 use inventory::{BitsPerSec, Tree};
 use std::collections::HashMap;
 

@@ -84,9 +84,9 @@ fn ranks_below(hosts: &Tree, host_of: &[NodeNumber]) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_trees::{any_tree, star};
     use crate::verify;
     use proptest::prelude::*;
+    use samples::trees::{any_tree, star};
 
     fn host_of(ranks: &[u32]) -> Vec<u32> {
         (0..)

@@ -5,7 +5,7 @@
 //! they call the `MPI_` name. Profilers of both call the `PMPI_` name, and so does the library for
 //! itself.
 use crate::caller::by_caller;
-use crate::library::{FoundMpi, ServedCollective};
+use crate::found_mpi::{FoundMpi, ServedCollective};
 use crate::{known_library, profiler, served_library};
 use passes::{CallWords, CountBits, PassTable, PassedCollective};
 use std::ffi::{c_int, c_void};

@@ -18,13 +18,14 @@
 //! | module | one idea |
 //! |---|---|
 //! | [`collectives`] | the calls that heddle serves |
-//! | [`library`] | the MPI library of the process, and its backend |
+//! | [`found_mpi`], [`library`] | the MPI library of the process and its backend, and where calls go |
 //! | `loaded_objects` | the libraries of this process, and their functions |
 //! | [`binary_interface`], [`interface_symbols`] | which backend is for it |
 //! | [`caller`], [`mapped_file`] | who calls: the library itself, or somebody before it |
 //! | [`profiler`] | a profiler behind this library |
 //! | [`startup`] | MPI's beginning, when this rank publishes what its heddle is |
 //! | [`launcher`] | where it publishes that, and reads it of others |
+//! | `stderr` | lines for users |
 //!
 //! A shim compiled for one MPI crashes in the other, because handles and constants differ. The
 //! front is compiled for none: each argument is taken as one machine word and passed on as it is.
@@ -37,6 +38,7 @@
 mod binary_interface;
 mod caller;
 mod collectives;
+mod found_mpi;
 mod interface_symbols;
 mod launcher;
 mod library;
@@ -44,6 +46,7 @@ mod loaded_objects;
 mod mapped_file;
 mod profiler;
 mod startup;
+mod stderr;
 
 use library::ServedLibrary;
 use std::sync::OnceLock;

@@ -1,8 +1,8 @@
 //! A PMPI profiler that is loaded behind this library. What the program calls goes to the profiler
 //! first, and is served when the profiler calls the profiling name, which is this library's. So
 //! both orders of loading come to the same.
-use crate::library::{first_rank, say};
 use crate::mapped_file::{MappedFile, file_of};
+use crate::stderr::{first_rank, say};
 use libc::{RTLD_NEXT, c_int, c_void};
 use std::cell::Cell;
 use std::ffi::CString;

@@ -3,8 +3,8 @@
 //! read another's too early.
 use crate::caller::by_caller;
 use crate::launcher;
-use crate::library::say;
 use crate::loaded_objects::{self, find};
+use crate::stderr::say;
 use std::ffi::{CStr, c_int, c_void};
 
 /// Makes of each row a function of MPI: its name, the names of the two functions that it needs, and

@@ -20,6 +20,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("infer", &["inventory"]),
     ("cabling", &["inventory"]),
     ("mapping", &[]),
+    ("samples", &["inventory"]),
     ("schedules", &["inventory"]),
     ("policy", &["inventory", "schedules"]),
     ("simulation", &["inventory", "schedules"]),
@@ -102,7 +103,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("map", &["flows", "inventory", "mapping"]),
     (
         "experiments",
-        &["drawing", "inventory", "schedules", "forecast"],
+        &["drawing", "inventory", "samples", "schedules", "forecast"],
     ),
     (
         "heddle",

@@ -3,11 +3,12 @@
 use crate::columns::TableWants;
 use crate::job_past::JobPast;
 use crate::keys::{KeyAction, KeyContext, KeyTable};
-use crate::panels::{PANELS, Panel, PanelView};
+use crate::panel_view::PanelView;
+use crate::panels::{PANELS, Panel};
 use crate::past::LinkPast;
 use crate::picture::IndexedSnapshot;
+use crate::rows::{RowKey, TableRow};
 use crate::sanitize;
-use crate::table::{RowKey, TableRow};
 use crate::text_filter::TextFilter;
 use crate::theme::{ColourDepth, Palette, Theme};
 use api::Snapshot;

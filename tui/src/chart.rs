@@ -1,7 +1,7 @@
 //! Throughput over time as columns, the bound as a line above them, and epoch changes as marks
 //! through both.
 use crate::format;
-use crate::panels::PanelView;
+use crate::panel_view::PanelView;
 use crate::table::put;
 use api::JobPoint;
 use inventory::units::milliseconds;

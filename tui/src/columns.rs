@@ -1,7 +1,7 @@
 //! The columns of a table, and how many of them, how wide, a line has room for: names stay whole as
 //! long as they can, then bars become figures, then the least important columns go.
-use crate::panels::PanelView;
-use crate::table::TableRow;
+use crate::panel_view::PanelView;
+use crate::rows::TableRow;
 use ratatui::text::Line;
 
 /// A column of a panel.

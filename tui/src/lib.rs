@@ -25,12 +25,14 @@ mod format;
 mod job_past;
 mod keys;
 mod lab_moves;
+mod panel_view;
 mod panels;
 mod past;
 mod picture;
 mod port_names;
 #[cfg(test)]
 mod reference;
+mod rows;
 pub mod sanitize;
 mod screen;
 pub mod settings;

@@ -121,7 +121,6 @@ fn percent(measured: Option<BitsPerSec>, rate: BitsPerSec) -> u8 {
 mod tests {
     use super::*;
     use api::FurtherNetwork;
-    use inventory::topology::{LinkGrade, LinkState};
 
     fn picture(second: u64, loads: &[(&str, u64)]) -> Snapshot {
         let mut s = Snapshot {
@@ -130,15 +129,8 @@ mod tests {
         };
         for (name, load) in loads {
             s.topology.links.push(Link {
-                a: "s0".into(),
-                a_port: "1".into(),
-                b: (*name).into(),
-                b_port: String::new(),
-                members: vec![],
                 rate_bps: BitsPerSec(100),
-                state: LinkState::Forwarding,
-                grade: LinkGrade::Certain,
-                evidence: vec![],
+                ..Link::new("s0", "1", *name, "")
             });
             s.loads.push(LinkLoad {
                 a_to_b: Some(BitsPerSec(*load)),

@@ -234,21 +234,14 @@ pub(crate) fn ports<'a>(link: &'a Link, from: &str) -> (&'a str, &'a str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use inventory::BitsPerSec;
-    use inventory::topology::{LinkGrade, NodeKind};
+
+    use inventory::topology::NodeKind;
 
     fn link(a: &str, b: &str, state: LinkState) -> Link {
         let (a, b) = (a.to_owned(), b.to_owned());
         Link {
-            a,
-            a_port: String::new(),
-            b,
-            b_port: String::new(),
-            members: vec![],
-            rate_bps: BitsPerSec::GIGABIT,
             state,
-            grade: LinkGrade::Certain,
-            evidence: vec![],
+            ..Link::new(a, "", b, "")
         }
     }
 

@@ -1,8 +1,9 @@
 //! The management addresses of neighbours: lldpRemManAddrTable (IEEE 802.1AB-2005, clause 12), the
 //! same of LLDP-V2-MIB, and cdpCacheAddress of CISCO-CDP-MIB. Nobody polls them: they are read once,
 //! when an inventory is begun.
-use super::lldp::{FIRST_REMOTE, SECOND_REMOTE, remote::LocalPortNumber, remote::RemoteColumns};
-use super::{TableObjects, cdp, lldp, system, text};
+use super::lldp::remote::{LocalPortNumber, RemoteColumns};
+use super::lldp::standard::{self, FIRST_REMOTE, SECOND_REMOTE};
+use super::{TableObjects, cdp, system, text};
 use crate::walk::WalkAnswers;
 use inventory::observation::{CdpNeighbour, NeighbourId, SystemCapabilities};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -21,10 +22,10 @@ pub(crate) const OBJECTS: TableObjects = TableObjects {
     scalars: &[
         system::NAME,
         system::DESCR,
-        lldp::CHASSIS_SUBTYPE,
-        lldp::CHASSIS,
-        lldp::SECOND_CHASSIS_SUBTYPE,
-        lldp::SECOND_CHASSIS,
+        standard::CHASSIS_SUBTYPE,
+        standard::CHASSIS,
+        standard::SECOND_CHASSIS_SUBTYPE,
+        standard::SECOND_CHASSIS,
     ],
     columns: &[
         FIRST_REMOTE.chassis_subtype,
@@ -87,7 +88,7 @@ pub(crate) fn read(answers: &WalkAnswers) -> NeighbourList {
     NeighbourList {
         name: text(answers.scalar(system::NAME)),
         descr: text(answers.scalar(system::DESCR)),
-        chassis: lldp::own_chassis(answers),
+        chassis: standard::own_chassis(answers),
         neighbours: first
             .into_iter()
             .chain(second)

@@ -48,7 +48,7 @@ pub(super) fn further(answers: &WalkAnswers) -> Option<TableObjects> {
     let table = ALL
         .into_iter()
         .find(|table| table.vendors.contains(&vendor))?;
-    let standard = super::lldp::standard(answers);
+    let standard = super::lldp::standard::standard(answers);
     let told = standard.neighbours.iter().any(|n| n.local_port != 0)
         || !standard.cdp.neighbours.is_empty();
     (!told).then_some(table.objects)

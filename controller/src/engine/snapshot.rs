@@ -12,6 +12,7 @@ use inventory::host_report::ProbedPath;
 use inventory::topology::{Link, LinkState};
 use inventory::{BitsPerSec, Millis, Topology, Tree};
 use schedules::bound;
+use schedules::capacities;
 use std::collections::HashMap;
 
 impl ControllerEngine {
@@ -237,7 +238,7 @@ struct AlltoallLoads {
 
 impl AlltoallLoads {
     fn of(tree: &Tree, topology: &Topology) -> AlltoallLoads {
-        let loads = bound::loads(tree);
+        let loads = capacities::loads(tree);
         let named = tree.top_down().iter().filter_map(|&v| {
             let (from, to) = tree.ends(2 * v)?;
             let load = (loads[2 * v as usize], tree.rate(v));

@@ -4,7 +4,7 @@ use crate::engine::{MeasuringFigures, PortFigures};
 use api::{AgentStatus, JobPoint, JobStatus, LinkLoad, PathStatus, StageTimes, SwitchStatus};
 use directory::job_record::JobRecord;
 use inventory::observation::PortFaults;
-use inventory::topology::{Link, LinkGrade, LinkState};
+use inventory::topology::Link;
 use inventory::{BitsPerSec, Bytes, Millis};
 use std::collections::HashSet;
 use std::time::Duration;
@@ -35,17 +35,7 @@ const LINES: [&str; 20] = [
 
 /// One of two parallel cables.
 fn cable(port: &str, load: u64) -> (Link, LinkLoad) {
-    let link = Link {
-        a: "s0".into(),
-        a_port: port.into(),
-        b: "s1".into(),
-        b_port: port.into(),
-        members: Vec::new(),
-        rate_bps: BitsPerSec::GIGABIT,
-        state: LinkState::Forwarding,
-        grade: LinkGrade::Certain,
-        evidence: Vec::new(),
-    };
+    let link = Link::new("s0", port, "s1", port);
     let load = LinkLoad {
         a: "s0".into(),
         b: "s1".into(),

@@ -1,5 +1,5 @@
 //! The files in an epoch's folder and the manifest that lists them.
-use super::network_schedules;
+use super::network_files;
 use crate::layout::{EPOCH_FORMAT, HOPS, LEARNED, MANIFEST, NETWORK, NETWORKS, TUNING, limit};
 use crate::pointer::{EpochPointer, Sha256Digest, shortened};
 use inventory::stages::hops::WayHop;
@@ -256,7 +256,7 @@ impl<R: FnMut(&str, u64) -> io::Result<Vec<u8>>> EpochFolder<R> {
             NETWORKS if !self.lists(name) => Ok(None),
             _ => self.file(name).map(Some),
         };
-        network_schedules::topology(read, refuse)
+        network_files::topology(read, refuse)
     }
 
     /// The decision table of a network, in this file.

@@ -13,7 +13,7 @@
 //!     tuning.json      the measurements from which it follows, if any were made
 //!     learned.json     what jobs had learned before, from which it follows, too
 //!     hops.json        what answers along the ways of a routed fabric, if anything does
-//!     networks.json, networks/    where there are several: [`network_schedules`]
+//!     networks.json, networks/    where there are several: [`network_files`]
 //! ```
 //!
 //! The caller gives a reader: `read(name, limit)` returns a file of the epoch's folder
@@ -21,6 +21,7 @@
 //! because a file that exceeds the limit is refused. A file is not trusted before its digest
 //! matches. A matching digest alone does not make it trusted.
 mod files;
+mod network_files;
 mod network_schedules;
 mod outline;
 mod plan_file;
@@ -211,7 +212,7 @@ impl Epoch {
     /// Names and contents of the files, the manifest last. `current` will hold
     /// [`EpochPointer::new`] of the manifest.
     pub fn files(&self) -> Vec<(String, Vec<u8>)> {
-        let mut files = network_schedules::topology_files(&self.topology);
+        let mut files = network_files::topology_files(&self.topology);
         let mut own = vec![(NETWORK, as_json(&*self.network))];
         if !self.hops.is_empty() {
             own.push((HOPS, as_json(&self.hops)));
@@ -400,7 +401,7 @@ impl LeanEpoch {
 
     /// The bytes for a broadcast among ranks of one heddle version.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let topology = network_schedules::topology_files(&self.topology);
+        let topology = network_files::topology_files(&self.topology);
         let further = self.further_tables.iter();
         let further: BTreeMap<&str, String> = further
             .map(|(name, table)| (name.as_str(), table.to_json()))
@@ -447,7 +448,7 @@ impl LeanEpoch {
             .map(|(name, json)| Ok((name, read_table(&json)?)))
             .collect::<Result<_, EpochError>>()?;
         let topology: HashMap<String, Vec<u8>> = topology.into_iter().collect();
-        let topology = network_schedules::topology(
+        let topology = network_files::topology(
             |name| Ok(topology.get(name).cloned()),
             |file, problem| error(format!("{file}: {problem}")),
         )?;

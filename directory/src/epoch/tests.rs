@@ -1,13 +1,13 @@
 //! Epochs written, read, refused, and read back.
 use super::*;
 use crate::layout::MANIFEST;
-use crate::test_trees::{any_tree_text, star_text};
 use inventory::Bytes;
 use policy::decision_table::{Collective, DecisionGrounds, Mpi};
 use policy::learned::figures::JobLesson;
 use policy::learned::{LearnedTiming, RecordedTiming};
 use proptest::prelude::*;
 use proptest::sample::Index;
+use samples::trees::{any_tree_text, star_text};
 use std::collections::HashMap;
 
 type EpochFiles = HashMap<String, Vec<u8>>;

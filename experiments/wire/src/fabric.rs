@@ -1,6 +1,5 @@
 //! A network as ns-3 needs it: directed links, and by switch the links to each host, over which flows
 //! spread where several are equally short.
-use crate::network;
 use anyhow::{Context, ensure};
 use inventory::stages::StagedNetwork;
 use inventory::tree::{NodeNumber, Tree};
@@ -23,6 +22,19 @@ const FRAME_BITS: f64 = 1538.0 * 8.0;
 const FIRST_PORT: u16 = 10_000;
 /// So many ports are traced for a connection at most.
 const TRACED: usize = 4096;
+
+/// The port to which connections are opened: `NETWORK_PORT` of network.h.
+const DOOR: u16 = 5000;
+
+unsafe extern "C" {
+    fn network_hash(at: u32, from: u32, to: u32, from_port: u16, to_port: u16) -> u32;
+}
+
+/// By which a switch spreads the packets of a connection from this port.
+fn spread(at: u32, [from, to]: [u32; 2], port: u16) -> u32 {
+    // SAFETY: it computes with these numbers alone.
+    unsafe { network_hash(at, from, to, port, DOOR) }
+}
 
 /// `struct NetworkLink` of network.h.
 #[repr(C)]
@@ -149,7 +161,7 @@ impl SimulatedFabric {
             let Some(count) = (there.len() as u32).checked_sub(1) else {
                 break;
             };
-            let place = network::spread(switch, ends, port) % (count + 1);
+            let place = spread(switch, ends, port) % (count + 1);
             links.push(self.link_of[there.start + place as usize]);
         }
         links

@@ -56,7 +56,6 @@ const EVENT_BEGUN: u32 = 0;
 const EVENT_IDLE: u32 = 4;
 
 unsafe extern "C" {
-    fn network_hash(at: u32, from: u32, to: u32, from_port: u16, to_port: u16) -> u32;
     fn network_new(setting: *const NetworkSetting) -> *mut c_void;
     fn network_free(network: *mut c_void);
     fn network_now_ns(network: *mut c_void) -> u64;
@@ -71,15 +70,6 @@ unsafe extern "C" {
     fn network_wake_at(network: *mut c_void, from: u32, to: u32, octets: u32);
     fn network_give(network: *mut c_void, from: u32, to: u32, id: u32);
     fn network_counts(network: *mut c_void) -> NetworkCounts;
-}
-
-/// The port to which connections are opened: `NETWORK_PORT` of network.h.
-const DOOR: u16 = 5000;
-
-/// By which a switch spreads the packets of a connection from this port.
-pub(crate) fn spread(at: u32, [from, to]: [u32; 2], port: u16) -> u32 {
-    // SAFETY: it computes with these numbers alone.
-    unsafe { network_hash(at, from, to, port, DOOR) }
 }
 
 /// How the network treats packets and ranks.

@@ -284,19 +284,13 @@ pub(super) mod tests {
             stale: name == "s2",
         };
         let link = |a: &str, a_port: &str, b: &str, b_port: &str, state| Link {
-            a: a.into(),
-            a_port: a_port.into(),
-            b: b.into(),
-            b_port: b_port.into(),
-            members: vec![],
-            rate_bps: BitsPerSec::GIGABIT,
             state,
             grade: if b == "n3" {
                 LinkGrade::Inferred
             } else {
                 LinkGrade::Certain
             },
-            evidence: vec![],
+            ..Link::new(a, a_port, b, b_port)
         };
         let mut nodes: Vec<Node> = ["s0", "s1", "s2"].map(|s| node(s, NodeKind::Switch)).into();
         nodes.extend(["n0", "n1", "n2", "n3", "n4"].map(|n| node(n, NodeKind::Host)));
@@ -374,15 +368,9 @@ seen nowhere
         let spines = ["t1", "t2", "t3"].map(|name| node(name, NodeKind::Router));
         let leaves = ["l1", "l2"].map(|name| node(name, NodeKind::Switch));
         let way = |leaf: &str, port: u32, spine: &str| Link {
-            a: leaf.into(),
-            a_port: format!("up{port}"),
-            b: spine.into(),
-            b_port: format!("down-{leaf}"),
-            members: vec![],
             rate_bps: BitsPerSec(40_000_000_000),
             state: LinkState::Multipath,
-            grade: LinkGrade::Certain,
-            evidence: vec![],
+            ..Link::new(leaf, format!("up{port}"), spine, format!("down-{leaf}"))
         };
         let ways = ["l1", "l2"].map(|leaf| (1..=3).map(move |n| way(leaf, n, &format!("t{n}"))));
         let host = |leaf: &str, host: &str| Link {

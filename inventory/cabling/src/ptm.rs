@@ -150,24 +150,14 @@ fn one_of(key: &str, value: &str, [no, yes]: [&str; 2]) -> Result<Option<bool>, 
 mod tests {
     use super::super::compare;
     use super::*;
-    use inventory::BitsPerSec;
-    use inventory::topology::{Link, LinkGrade, LinkState, Node, NodeKind};
+
+    use inventory::topology::{Link, Node, NodeKind};
 
     /// `core.lab (swp1) - leaf.lab (swp7)`. The description of core's port is "to leaf", that of
     /// leaf's is "up".
     fn network() -> (Topology, PortDescriptions) {
         let node = |name: &str| Node::new(name, NodeKind::Switch);
-        let link = Link {
-            a: "core.lab".into(),
-            a_port: "swp1".into(),
-            b: "leaf.lab".into(),
-            b_port: "swp7".into(),
-            members: vec![],
-            rate_bps: BitsPerSec::GIGABIT,
-            state: LinkState::Forwarding,
-            grade: LinkGrade::Certain,
-            evidence: vec![],
-        };
+        let link = Link::new("core.lab", "swp1", "leaf.lab", "swp7");
         let mut described = PortDescriptions::default();
         for (node, text, port) in [
             ("core.lab", "to leaf", "swp1"),

@@ -27,17 +27,7 @@ fn network(lines: &[&str]) -> Topology {
                 topology.nodes.push(Node::new(name, kind));
             }
         }
-        topology.links.push(Link {
-            a,
-            a_port,
-            b,
-            b_port,
-            members: vec![],
-            rate_bps: BitsPerSec::GIGABIT,
-            state: LinkState::Forwarding,
-            grade: LinkGrade::Certain,
-            evidence: vec![],
-        });
+        topology.links.push(Link::new(a, a_port, b, b_port));
     }
     topology
 }

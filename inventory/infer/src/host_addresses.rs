@@ -6,7 +6,6 @@
 //! several stations are at a host's port and none is known to be the host's, it has none. Cost: one pass over
 //! ARP tables, and one over the stations at hosts' ports, only where there are several networks.
 use crate::facts::{Facts, NodeIx};
-use crate::networks::switch_port;
 use inventory::Mac;
 use inventory::address::{AddressLookup, is_reached_from_elsewhere};
 use inventory::alarm::{Alarm, AlarmKind, AlarmSubject};
@@ -114,7 +113,7 @@ pub(crate) fn stations<'f>(
     facts: &'f Facts<'_>,
     link: &Link,
 ) -> impl Iterator<Item = Mac> + Clone + use<'f> {
-    let learned = switch_port(facts, link).map(|(device, port)| {
+    let learned = facts.switch_port(link).map(|(device, port)| {
         let own = &facts[device];
         own.learned.behind(own.ports.whole(port))
     });

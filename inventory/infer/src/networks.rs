@@ -201,7 +201,7 @@ pub(crate) fn networks(
     let parts = BridgedParts::new(facts, nodes, cables, &[]);
     let mut hosted: BTreeMap<NetworkKey, HostedPart> = BTreeMap::new();
     for (link, switch, host) in of_hosts {
-        let port = switch_port(facts, link);
+        let port = facts.switch_port(link);
         let key = parts.with_vlan(facts, parts.of(number(switch)), port);
         let part = hosted.entry(key).or_default();
         part.hosts.push(host);
@@ -237,13 +237,6 @@ pub(crate) fn whole(nodes: &[Node], links: &[Link], roots: &[String]) -> Network
     name_by_roots(&mut networks, roots);
     let [network] = networks;
     network
-}
-
-/// The switch's port at a host's link.
-pub(crate) fn switch_port(facts: &Facts<'_>, link: &Link) -> Option<DevicePortIx> {
-    let device = facts.device_of(facts.node_named(&link.a)?)?;
-    let port = facts[device].ports.by_exact_name(&link.a_port)?;
-    Some((device, port))
 }
 
 /// Names each network after its root bridge, or its first switch; and after its VLAN, if it shares them.

@@ -6,7 +6,6 @@
 //! where networks share switches.
 use crate::facts::ports::PortIx;
 use crate::facts::{DeviceIx, DevicePortIx, Facts};
-use crate::networks::switch_port;
 use crate::states::combined;
 use inventory::alarm::{Alarm, AlarmKind, AlarmSubject};
 use inventory::evidence::Evidence;
@@ -51,7 +50,7 @@ pub(crate) fn sharing(networks: &[Network]) -> Vec<Alarm> {
 }
 
 fn port_vlan(facts: &Facts<'_>, link: &Link) -> Option<u16> {
-    let (device, port) = switch_port(facts, link)?;
+    let (device, port) = facts.switch_port(link)?;
     let ports = &facts[device].ports;
     ports[port].vlan.or(ports[ports.whole(port)].vlan)
 }

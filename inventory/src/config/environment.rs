@@ -35,6 +35,7 @@ const fn variable(
 }
 
 use VariableReader::{Commands, Jobs, Units};
+use strsim::osa_distance;
 
 /// All variables, those of users first.
 pub const VARIABLES: &[KnownVariable] = &[
@@ -169,7 +170,9 @@ pub fn misspelt(names: impl Iterator<Item = String>) -> Vec<MisspeltVariable> {
     let ours = names.filter(|name| name.starts_with("HEDDLE") && !is_known(name));
     let mut found: Vec<MisspeltVariable> = ours
         .filter_map(|written| {
-            let near = VARIABLES.iter().map(|v| (distance(&written, v.name), v));
+            let near = VARIABLES
+                .iter()
+                .map(|v| (osa_distance(&written, v.name), v));
             let (letters, nearest) = near.min_by_key(|(letters, _)| *letters)?;
             // One typing error, two in a long name: HEDDLE_SOURCE is not meant to be HEDDLE_FORCE.
             let own = nearest.name.len().saturating_sub("HEDDLE_".len());
@@ -186,28 +189,6 @@ pub fn misspelt(names: impl Iterator<Item = String>) -> Vec<MisspeltVariable> {
 
 /// Two typing errors; with more it is another word.
 const MOST_LETTERS: usize = 2;
-
-/// The letters to insert, remove, replace or swap with their neighbour until one name is the other.
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b) = (a.as_bytes(), b.as_bytes());
-    if a.len().abs_diff(b.len()) > MOST_LETTERS {
-        return usize::MAX;
-    }
-    let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
-    for i in 1..=a.len() {
-        let mut row = vec![i];
-        for j in 1..=b.len() {
-            let replaced = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
-            let mut least = replaced.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                least = least.min(rows[i - 2][j - 2] + 1);
-            }
-            row.push(least);
-        }
-        rows.push(row);
-    }
-    rows[a.len()][b.len()]
-}
 
 #[cfg(test)]
 mod tests {

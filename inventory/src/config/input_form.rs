@@ -1,9 +1,9 @@
 //! Two files describe networks, and both begin with `switches`. Each reader tells the other's file
 //! from a bad one.
 use crate::config::input_file_error::InputFileError;
-use crate::config::inventory_file;
-use crate::config::topology_file::TopologyFile;
 use crate::config::yaml;
+use serde::Deserialize;
+use serde_yaml::Value;
 
 /// The form that a reader expects of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,15 +12,27 @@ pub(crate) enum ExpectedForm {
     Inventory,
 }
 
-impl ExpectedForm {
-    /// True if the text is a whole file of the other form.
-    pub(crate) fn is_other_form(self, text: &str) -> bool {
-        match self {
-            ExpectedForm::Topology => inventory_file::has_form(text),
-            ExpectedForm::Inventory => yaml::read::<TopologyFile>("", text).is_ok(),
+/// What distinguishes the forms: hosts of a topology state their switches, and switches of an inventory have
+/// credentials.
+#[derive(Deserialize)]
+struct FileOutline {
+    switches: Value,
+    #[serde(default)]
+    hosts: Value,
+}
+
+impl FileOutline {
+    fn form(&self) -> Option<ExpectedForm> {
+        let mut hosts = self.hosts.as_mapping().into_iter().flatten();
+        if hosts.any(|(_, host)| host.get("switch").is_some() || host.get("cards").is_some()) {
+            Some(ExpectedForm::Topology).filter(|_| self.switches.is_sequence())
+        } else {
+            Some(ExpectedForm::Inventory).filter(|_| self.switches.is_mapping())
         }
     }
+}
 
+impl ExpectedForm {
     /// The problem with a file of the other form, and the way out.
     pub(crate) fn instead_of_other(self) -> &'static str {
         match self {
@@ -37,10 +49,13 @@ impl ExpectedForm {
 }
 
 impl InputFileError {
-    /// The error about a file that is no `expected` file, or that the file is of the other form.
+    /// The error about a file that is no `expected` file, or that the file has the other form.
     pub(crate) fn of_form(self, text: &str, expected: ExpectedForm) -> InputFileError {
         let (InputFileError::Syntax { file, .. } | InputFileError::Content { file, .. }) = &self;
-        if !expected.is_other_form(text) {
+        let form = yaml::read::<FileOutline>("", text)
+            .ok()
+            .and_then(|file| file.form());
+        if form.is_none_or(|form| form == expected) {
             return self;
         }
         InputFileError::Content {

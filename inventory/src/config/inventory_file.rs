@@ -361,11 +361,6 @@ impl TryFrom<InventoryFields> for Inventory {
     }
 }
 
-/// True if the text has the form of an inventory.
-pub(crate) fn has_form(text: &str) -> bool {
-    yaml::read::<InventoryFields>("", text).is_ok()
-}
-
 fn default_credential() -> String {
     "default".to_owned()
 }

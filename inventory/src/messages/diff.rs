@@ -358,15 +358,8 @@ mod tests {
 
     fn link(a: &str, a_port: &str, b: &str, b_port: &str) -> Link {
         Link {
-            a: a.into(),
-            a_port: a_port.into(),
-            b: b.into(),
-            b_port: b_port.into(),
-            members: vec![],
-            rate_bps: BitsPerSec::GIGABIT,
-            state: LinkState::Forwarding,
-            grade: LinkGrade::Certain,
             evidence: vec![Evidence::Stated],
+            ..Link::new(a, a_port, b, b_port)
         }
     }
 

@@ -17,8 +17,3 @@ pub mod predict;
 pub mod signature;
 pub mod tuning;
 pub mod what_if;
-
-#[cfg(test)]
-#[allow(dead_code, reason = "the tests of schedules use all of it")]
-#[path = "../../src/test_trees.rs"]
-mod test_trees;

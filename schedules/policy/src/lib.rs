@@ -31,8 +31,3 @@ pub mod noise;
 pub mod recorded_name;
 pub mod shown_rates;
 pub mod ways;
-
-#[cfg(test)]
-#[allow(dead_code, reason = "the tests of schedules use all of it")]
-#[path = "../../src/test_trees.rs"]
-mod test_trees;

@@ -118,7 +118,7 @@ impl fmt::Display for FasterLink {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_trees::topology;
+    use samples::trees::topology;
 
     fn two_switches() -> Tree {
         topology(

@@ -1,12 +1,11 @@
 //! Time of the simulator for an all-to-all: 256 and 1,024 hosts on 32 switches around a core.
 //!
-//! Target: 1,024 hosts in seconds, with every algorithm.
+//! Target: 1,024 hosts in seconds.
 use criterion::{Criterion, criterion_group, criterion_main};
 use inventory::{Bytes, TopologyFile, Tree};
 use schedules::alltoall::{AlltoallAlgorithm, plan_as};
 use schedules::synchronization::scheme::SyncScheme;
 use schedules::synchronization::{SyncKind, SyncReduction};
-use simulation::libraries::{self, LibraryAlgorithm};
 use simulation::{SimulationModel, planned, run};
 use std::fmt::Write;
 use std::hint::black_box;
@@ -43,12 +42,6 @@ fn simulate(c: &mut Criterion) {
         group.bench_function(format!("{name}, {algorithm}"), |b| {
             b.iter(|| run(black_box(&tree), black_box(&traffic), &model))
         });
-        for library in LibraryAlgorithm::ALL {
-            let traffic = libraries::alltoall(library, tree.hosts(), BLOCK).unwrap();
-            group.bench_function(format!("{name}, {library}"), |b| {
-                b.iter(|| run(black_box(&tree), black_box(&traffic), &model))
-            });
-        }
     }
     group.finish();
 }

@@ -256,8 +256,8 @@ impl FlowNetwork {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_trees::any_tree;
     use proptest::prelude::*;
+    use samples::trees::any_tree;
 
     proptest! {
         /// The definition of max-min fairness: every flow has an edge that is full and on which no

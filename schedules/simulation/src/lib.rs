@@ -2,7 +2,7 @@
 //!
 //! Source: max-min fairness by progressive filling (Bertsekas and Gallager, Data Networks, section
 //! 6.5.2); alpha and beta as in contention-signature section 3; the contention penalty is this
-//! project's reading of that paper's gamma, see [`SimulationModel::penalty_of_gamma`]. Input: a
+//! project's reading of that paper's gamma. Input: a
 //! tree with its rates, [`SimulatedTraffic`] (messages and what each waits for), a
 //! [`SimulationModel`]. Guarantee: no edge ever carries more than its rate, so no run is faster
 //! than the bottleneck edge allows ([`schedules::bound::alltoall_seconds`]); equal input gives an
@@ -15,11 +15,9 @@
 //! | module | one idea |
 //! |---|---|
 //! | `fair` | cables shared by all that cross them |
-//! | [`libraries`] | what libraries' algorithms send when |
 //! | [`planned`] | what schedules send when |
 //! | [`watched`] | whether measured rates contradict the tree of a plan |
 mod fair;
-pub mod libraries;
 pub mod planned;
 mod traffic;
 pub mod watched;
@@ -60,18 +58,6 @@ impl Default for SimulationModel {
             penalty: 0.0,
             tolerance: 0.01,
         }
-    }
-}
-
-impl SimulationModel {
-    /// The penalty that a measured contention ratio gamma stands for: `1 - 1 / gamma`.
-    ///
-    /// The formula assumes that the bottleneck was oversubscribed during the whole measurement,
-    /// that the measured exchange would have kept it busy all the time (a direct exchange on one
-    /// switch does), and that the loss does not depend on the number of flows that share the edge.
-    /// A gamma below 1, or none, stands for no loss.
-    pub fn penalty_of_gamma(gamma: f64) -> f64 {
-        if gamma > 1.0 { 1.0 - 1.0 / gamma } else { 0.0 }
     }
 }
 
@@ -314,8 +300,3 @@ impl<'a> SimulationRun<'a> {
 
 #[cfg(test)]
 mod tests;
-
-#[cfg(test)]
-#[allow(dead_code, reason = "the tests of schedules use all of it")]
-#[path = "../../src/test_trees.rs"]
-mod test_trees;

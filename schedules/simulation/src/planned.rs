@@ -2,7 +2,6 @@
 use super::{SimulatedTraffic, StepNumber, WaitKind};
 use inventory::Bytes;
 use schedules::alltoall::AlltoallSchedule;
-use schedules::lg::LgSchedule;
 use schedules::message::Message;
 use schedules::synchronization::scheme::SyncScheme;
 
@@ -127,27 +126,6 @@ fn rounds(ring: &[u32], block: Bytes, rounds: usize) -> SimulatedTraffic {
                 traffic.wait(received, step, WaitKind::Order);
             }
         }
-    }
-    traffic
-}
-
-/// An all-to-all among clusters with a `block` for every host, and a barrier before every step but
-/// the first.
-pub fn lg(plan: &LgSchedule, block: Bytes) -> SimulatedTraffic {
-    let mut traffic = SimulatedTraffic::new();
-    let mut barrier = None;
-    for step in &plan.steps {
-        let first = traffic.steps() as StepNumber;
-        for transfer in step {
-            let bytes = Bytes(block.0.saturating_mul(transfer.blocks.len() as u64));
-            let own = traffic.send(transfer.from, transfer.to, bytes);
-            if let Some(barrier) = barrier {
-                traffic.wait(barrier, own, WaitKind::Order);
-            }
-        }
-        let next = traffic.barrier();
-        (first..next).for_each(|own| traffic.wait(own, next, WaitKind::Order));
-        barrier = Some(next);
     }
     traffic
 }

@@ -1,9 +1,8 @@
-use super::libraries::{LibraryAlgorithm, alltoall};
 use super::planned;
 use super::*;
-use crate::test_trees::{any_tree, star, topology};
 use inventory::{Bytes, Tree};
 use proptest::prelude::*;
+use samples::trees::{any_tree, star, topology};
 use schedules::alltoall::{AlltoallAlgorithm, plan_as};
 use schedules::bound::{WIRE_PER_PAYLOAD, allgather_bound_seconds, payload_bound_seconds};
 use schedules::synchronization::scheme::{SyncMechanism, SyncScheme};
@@ -166,33 +165,14 @@ fn a_circle_of_waits_is_an_error() {
 #[test]
 fn one_host_takes_no_time() {
     let tree = star(&[1]);
-    for library in LibraryAlgorithm::ALL {
-        for traffic in [
-            alltoall(library, 1, BLOCK),
-            libraries::allgather(library, 1, BLOCK),
-        ]
-        .into_iter()
-        .flatten()
-        {
-            assert_eq!(seconds(&tree, &traffic, &exact()), 0.0);
-        }
-    }
     assert_eq!(seconds(&tree, &planned::ring(&[0], BLOCK), &exact()), 0.0);
 }
 
 #[test]
-fn a_measured_gamma_comes_back_from_a_direct_exchange() {
+fn a_direct_exchange_over_one_switch_loses_what_congestion_takes() {
     let tree = star(&[12]);
-    for gamma in [1.0, 2.0, 4.36] {
-        let model = model(SimulationModel::penalty_of_gamma(gamma));
-        let ratio = seconds(
-            &tree,
-            &alltoall(LibraryAlgorithm::Linear, 12, BLOCK).unwrap(),
-            &model,
-        ) / payload_bound_seconds(&tree, BLOCK);
-        assert!((ratio / gamma - 1.0).abs() < 1e-6, "{gamma}: {ratio}");
-    }
-    assert_eq!(SimulationModel::penalty_of_gamma(0.9), 0.0);
+    let ratio = seconds(&tree, &all_at_once(12), &model(0.5)) / payload_bound_seconds(&tree, BLOCK);
+    assert!((ratio / 2.0 - 1.0).abs() < 1e-6, "{ratio}");
 }
 
 proptest! {
@@ -203,31 +183,11 @@ proptest! {
         penalty in 0.0..0.8f64,
     ) {
         let (n, bound) = (tree.hosts(), payload_bound_seconds(&tree, BLOCK));
-        for library in [
-            LibraryAlgorithm::Linear,
-            LibraryAlgorithm::Pairwise,
-            LibraryAlgorithm::Ring,
-        ] {
-            if let Some(traffic) = alltoall(library, n, BLOCK) {
-                let timeline = run(&tree, &traffic, &model(penalty)).unwrap();
-                prop_assert!(
-                    timeline.seconds() >= bound * (1.0 - 1e-9),
-                    "{}: {} < {bound}",
-                    library,
-                    timeline.seconds()
-                );
-                prop_assert_eq!(&timeline, &run(&tree, &traffic, &model(penalty)).unwrap());
-            }
-        }
-        let bound = allgather_bound_seconds(&tree, BLOCK);
-        for library in LibraryAlgorithm::ALL {
-            if let Some(traffic) = libraries::allgather(library, n, BLOCK) {
-                prop_assert!(
-                    seconds(&tree, &traffic, &model(penalty)) >= bound * (1.0 - 1e-9),
-                    "{}",
-                    library
-                );
-            }
+        for traffic in [all_at_once(n), rotation(n)] {
+            let timeline = run(&tree, &traffic, &model(penalty)).unwrap();
+            let seconds = timeline.seconds();
+            prop_assert!(seconds >= bound * (1.0 - 1e-9), "{seconds} < {bound}");
+            prop_assert_eq!(&timeline, &run(&tree, &traffic, &model(penalty)).unwrap());
         }
     }
 
@@ -248,7 +208,7 @@ proptest! {
 
     #[test]
     fn coarser_time_is_longer_by_little(tree in any_tree(2..=16)) {
-        let traffic = alltoall(LibraryAlgorithm::Ring, tree.hosts(), BLOCK).unwrap();
+        let traffic = rotation(tree.hosts());
         let (fine, coarse) = (
             seconds(&tree, &traffic, &exact()),
             seconds(&tree, &traffic, &SimulationModel::default()),
@@ -270,6 +230,17 @@ fn groups(groups: usize, hosts: usize, trunk: &str) -> Tree {
     text += "links:\n";
     (0..groups).for_each(|g| text += &format!("  - {{a: c, b: s{g}, rate: {trunk}}}\n"));
     topology(&text)
+}
+
+/// Each host sends to all others at once.
+fn all_at_once(hosts: u32) -> SimulatedTraffic {
+    let mut traffic = SimulatedTraffic::new();
+    for src in 0..hosts {
+        for k in 1..hosts {
+            traffic.send(src, (src + k) % hosts, BLOCK);
+        }
+    }
+    traffic
 }
 
 /// Each host sends to the next one, then to the one after it, and so on, and does not wait for what
@@ -352,7 +323,7 @@ fn a_token_of_a_tenth_of_a_message_costs_a_tenth() {
 /// Blocks of a host that wait for no token share its cable, so each of them is slower.
 #[test]
 fn blocks_through_buffers_share_their_senders_cable() {
-    let tree = crate::test_trees::row(2, 6);
+    let tree = samples::trees::row(2, 6);
     let plan = plan_as(
         &tree,
         AlltoallAlgorithm::Aapc,

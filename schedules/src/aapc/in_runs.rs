@@ -170,9 +170,9 @@ mod tests {
     use crate::alltoall::{AlltoallAlgorithm, AlltoallSchedule, plan, plan_as};
     use crate::synchronization::scheme::SyncScheme;
     use crate::synchronization::{SyncKind, SyncReduction};
-    use crate::test_trees::{any_tree, row, star};
     use crate::verify;
     use proptest::prelude::*;
+    use samples::trees::{any_tree, row, star};
 
     fn in_order_of_aapc(tree: &Tree) -> AlltoallSchedule {
         let minimal = SyncReduction::Minimal;

@@ -202,10 +202,10 @@ impl AapcSteps {
 mod tests {
     use super::*;
     use crate::capacities::EdgeCapacities;
-    use crate::test_trees::{any_tree, star, topology};
     use inventory::BitsPerSec;
     use inventory::tree::TreeCable;
     use proptest::prelude::*;
+    use samples::trees::{any_tree, star, topology};
     use std::collections::HashSet;
 
     /// The messages of a phase as `srcdst`, sorted.

@@ -1,9 +1,9 @@
 use super::*;
-use crate::test_trees::{any_tree, star, topology};
 use crate::verify;
 use inventory::BitsPerSec;
 use inventory::tree::TreeCable;
 use proptest::prelude::*;
+use samples::trees::{any_tree, star, topology};
 use std::collections::{BTreeMap, HashSet};
 
 /// Random trees per property. The release run takes the number that the issue demands.

@@ -1,7 +1,7 @@
 use super::*;
-use crate::test_trees::{any_tree, any_wide_tree, row, star, topology};
 use crate::verify::{self, LengthViolation};
 use proptest::prelude::*;
+use samples::trees::{any_tree, any_wide_tree, row, star, topology};
 
 /// Lengths by Zipf's law: the k-th largest is 1 / k^s of the largest; some are nothing.
 fn zipf(hosts: u32, exponent: f64, seed: u64) -> Vec<u64> {

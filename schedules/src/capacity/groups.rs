@@ -4,8 +4,7 @@
 //! The planner only has to decide how many messages one group sends another in a phase. Two kinds
 //! of cables are left out: a cable that its hosts cannot fill anyway, and the wider of two cables
 //! that carry the same messages.
-use crate::bound::loads;
-use crate::capacities::EdgeCapacities;
+use crate::capacities::{EdgeCapacities, loads};
 use inventory::BitsPerSec;
 use inventory::tree::{NodeNumber, Tree, TreeCable};
 use std::collections::VecDeque;
@@ -302,7 +301,7 @@ fn centre(near: &[Vec<(usize, u64)>], start: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_trees::topology;
+    use samples::trees::topology;
 
     fn groups(text: &str) -> HostGroups {
         let tree = topology(text);

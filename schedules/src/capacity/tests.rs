@@ -3,8 +3,8 @@ use super::phases;
 use crate::bound::bound;
 use crate::capacities::EdgeCapacities;
 use crate::random::SplitMix64;
-use crate::test_trees::topology;
 use inventory::Tree;
+use samples::trees::topology;
 use std::fmt::Write;
 
 /// Number of random trees per test; the release run is the thorough one.

@@ -152,8 +152,8 @@ mod tests {
     use super::*;
     use crate::lg;
     use crate::lg::tests::runs;
-    use crate::test_trees::star;
     use proptest::prelude::*;
+    use samples::trees::star;
 
     #[test]
     fn writes_the_contract_form() {

@@ -229,7 +229,7 @@ fn edges_inside(tree: &Tree, list: &[HostCluster]) -> Result<Vec<Option<u32>>, C
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_trees::{star, topology};
+    use samples::trees::{star, topology};
 
     fn declared(text: &str, hosts: &[&str]) -> Result<ClusterPartition, ClusterError> {
         let file = TopologyFile::parse("test", text).unwrap();

@@ -1,7 +1,7 @@
 use super::*;
-use crate::test_trees::{star, topology};
 use crate::verify;
 use proptest::prelude::*;
+use samples::trees::{star, topology};
 use std::fmt::Write;
 
 /// Clusters c0, c1, … with these numbers of hosts, in the order of the host numbers.

@@ -4,10 +4,10 @@ use crate::message::Message;
 use crate::synchronization::dummy::dummies;
 use crate::synchronization::scheme::{SyncMechanism, SyncScheme};
 use crate::synchronization::{SyncKind, SyncReduction};
-use crate::test_trees::{any_tree, star};
 use crate::{allgather, alltoall};
 use inventory::Tree;
 use proptest::prelude::*;
+use samples::trees::{any_tree, star};
 use std::collections::{HashMap, HashSet};
 
 /// Hosts that do their steps as alltoall.c does. `turns` sets their pace: it names the host that

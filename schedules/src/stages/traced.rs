@@ -191,7 +191,7 @@ mod tests {
     fn of_cables_between_the_same_routers_each_is_told_by_its_own_answer() {
         let cables = "switches: [s0, s1]\nhosts: {a: {switch: s0}, b: {switch: s1}}\nlinks:\n  - {a: s0, \
                       b: s1, state: multipath}\n  - {a: s0, b: s1, state: multipath}\n";
-        let tree = crate::test_trees::topology(cables);
+        let tree = samples::trees::topology(cables);
         let m = Message { src: 0, dst: 1 };
         let mut hops = vec![
             hop("s0", "s1", [10, 0, 0, 0]),

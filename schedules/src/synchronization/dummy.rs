@@ -75,8 +75,8 @@ fn hosts_by_switch(tree: &Tree) -> Vec<Vec<NodeNumber>> {
 mod tests {
     use super::*;
     use crate::aapc;
-    use crate::test_trees::{any_tree, star};
     use proptest::prelude::*;
+    use samples::trees::{any_tree, star};
 
     #[test]
     fn idle_hosts_keep_each_other_company() {

@@ -341,8 +341,8 @@ impl FromStr for SyncScheme {
 mod tests {
     use super::*;
     use crate::aapc;
-    use crate::test_trees::{any_tree, star};
     use proptest::prelude::*;
+    use samples::trees::{any_tree, star};
     use std::collections::HashMap;
 
     #[test]

@@ -3,11 +3,11 @@ use crate::aapc;
 use crate::alltoall::{self, AlltoallAlgorithm};
 use crate::capacities::EdgeCapacities;
 use crate::packed::packed;
-use crate::test_trees::{any_tree_text, any_wide_tree, star, topology};
 use crate::verify;
 use inventory::BitsPerSec;
 use inventory::tree::TreeCable;
 use proptest::prelude::*;
+use samples::trees::{any_tree_text, any_wide_tree, star, topology};
 use std::collections::{BTreeSet, HashMap};
 
 type MessagePairs = BTreeSet<(Message, Message)>;

@@ -8,11 +8,11 @@ use crate::message::{Message, Synchronization};
 use crate::packed::packed;
 use crate::synchronization::scheme::SyncScheme;
 use crate::synchronization::{SyncKind, SyncReduction};
-use crate::test_trees::{any_tree, any_wide_tree};
 use inventory::tree::TreeCable;
 use inventory::{BitsPerSec, Tree};
 use proptest::prelude::*;
 use proptest::sample::Index;
+use samples::trees::{any_tree, any_wide_tree};
 use std::collections::HashMap;
 
 /// Messages with their phases, in the order of phases.

@@ -2,10 +2,10 @@ use super::*;
 use crate::allgather::AllgatherSchedule;
 use crate::alltoall::AlltoallSchedule;
 use crate::synchronization::{SyncKind, SyncReduction};
-use crate::test_trees::{any_tree, star};
 use crate::{allgather as ring, alltoall as planner};
 use proptest::prelude::*;
 use proptest::sample::Index;
+use samples::trees::{any_tree, star};
 
 fn refused(tree: &Tree, plan: &AlltoallSchedule) -> String {
     alltoall(tree, plan).unwrap_err().to_string()
@@ -118,7 +118,7 @@ fn more_messages_at_once_than_clocks_can_follow_are_refused() {
     use std::fmt::Write;
     let mut text = "switches: [s]\nhosts:\n  n0: {switch: s, rate: 1M}\n".to_owned();
     (1..200).for_each(|h| writeln!(text, "  n{h}: {{switch: s, rate: 400G}}").unwrap());
-    let tree = crate::test_trees::topology(&text);
+    let tree = samples::trees::topology(&text);
     let mut plan = planner::plan_as(
         &tree,
         AlltoallAlgorithm::Capacity,

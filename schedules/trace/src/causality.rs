@@ -8,16 +8,19 @@
 //! one direction, and so says little of clocks. Cost: one shortest-path search each way over the
 //! pairs of hosts that exchange anything. Deviations: offsets are constant within a call, and each is
 //! the middle of its bounds: the fastest messages of both directions are then equally fast.
-use crate::job::TracedCall;
 use crate::step::{RankStep, TimedStep};
 use std::collections::HashMap;
 use std::time::Duration;
 
 /// Nanoseconds to add to the times of each host, by the number that `host_of` gives its ranks. The
 /// clock of host `h` is known to `doubts[h]` nanoseconds against that of the first host, if at all.
-pub fn corrections(call: &TracedCall, host_of: &[usize], doubts: &[Option<i64>]) -> Vec<i64> {
+pub fn corrections(
+    steps: &[Vec<TimedStep>],
+    host_of: &[usize],
+    doubts: &[Option<i64>],
+) -> Vec<i64> {
     let hosts = host_of.iter().max().map_or(0, |most| most + 1);
-    let delays = least_delays(call, host_of);
+    let delays = least_delays(steps, host_of);
     let mut bounded = delays.clone();
     for (host, doubt) in doubts.iter().enumerate().take(hosts).skip(1) {
         let Some(doubt) = *doubt else { continue };
@@ -55,9 +58,9 @@ fn middles(hosts: usize, delays: &HashMap<(usize, usize), i64>) -> Option<Vec<i6
 
 /// The least time from a host to another that anything seems to have taken; less than nothing where
 /// clocks are wrong.
-fn least_delays(call: &TracedCall, host_of: &[usize]) -> HashMap<(usize, usize), i64> {
+fn least_delays(ranks: &[Vec<TimedStep>], host_of: &[usize]) -> HashMap<(usize, usize), i64> {
     let mut sent: HashMap<(bool, u32, u32, u32, u32), Duration> = HashMap::new();
-    for (rank, steps) in (0..).zip(&call.steps) {
+    for (rank, steps) in (0..).zip(ranks) {
         for TimedStep { at, step } in steps {
             match *step {
                 RankStep::TokenGiven(t) => drop(sent.insert((true, rank, t.peer, t.id, 0), *at)),
@@ -69,7 +72,7 @@ fn least_delays(call: &TracedCall, host_of: &[usize]) -> HashMap<(usize, usize),
         }
     }
     let mut delays = HashMap::new();
-    for (rank, steps) in (0..).zip(&call.steps) {
+    for (rank, steps) in (0..).zip(ranks) {
         for TimedStep { at, step } in steps {
             let (key, peer) = match *step {
                 RankStep::TokenTaken(t) => ((true, t.peer, rank, t.id, 0), t.peer),

@@ -203,7 +203,10 @@ fn calls(traces: &[RankTrace], hosts: &[String]) -> Vec<TracedCall> {
                 kind,
                 steps,
             };
-            call.correct(&causality::corrections(&call, &host_of, &doubts), &host_of);
+            call.correct(
+                &causality::corrections(&call.steps, &host_of, &doubts),
+                &host_of,
+            );
             Some(call)
         })
         .collect()

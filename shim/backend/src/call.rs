@@ -1,10 +1,9 @@
 //! One call of the application: its arguments, and where the block of each rank lies.
 use crate::abi::{MPI_Comm, MPI_Count, MPI_Datatype, MPI_Op};
 use crate::datatype::{self, DatatypeLayout, size_if_valid};
-use crate::elements::MpiElements;
+use crate::elements::{MpiElements, octets_of, room};
 use crate::mpi::mpi;
 use crate::mpi_result::MpiResult;
-use crate::octets::{octets_of, room};
 use policy::decision_table::{Collective, CollectiveTraffic};
 use runtime::call_forecast::{CallPlace, NOT_SERVED, OwnCall};
 use std::ffi::{c_int, c_void};

@@ -10,9 +10,9 @@
 use crate::abi::MPI_Comm;
 use crate::call::{CallAmount, CollectiveCall};
 use crate::call_comm::CallComm;
-use crate::error_handlers::quietly;
+use crate::error_handlers::{guarded, quietly};
 use crate::meeting::{self, MeetingOutcome};
-use crate::mpi::{SUCCESS, mpi};
+use crate::mpi::{self, SUCCESS, mpi};
 use crate::mpi_result::{MpiErrorCode, MpiResult, check};
 use crate::process_set::{self, ProcessSet};
 use crate::{passing, registry, root_rank};
@@ -234,7 +234,7 @@ unsafe extern "C" fn share(
 ) -> c_int {
     let state: *const CommState = value.cast_const().cast();
     // SAFETY: the value `attribute` set, which lives as long as the parent.
-    let shared = !process_set::threads_call_at_once() || unsafe { &*state }.passes_through();
+    let shared = !mpi::threads_call_at_once() || unsafe { &*state }.passes_through();
     // SAFETY: MPI passes places for the flag and for a value, and gives that back to `forget`,
     // once.
     unsafe {
@@ -250,10 +250,12 @@ unsafe extern "C" fn share(
 /// The communicator is freed.
 unsafe extern "C" fn forget(comm: MPI_Comm, _: c_int, value: *mut c_void, _: *mut c_void) -> c_int {
     GENERATION.fetch_add(1, Ordering::AcqRel);
-    passing::forget(comm);
+    if passing::forget(comm) {
+        registry::count_passed();
+    }
     // SAFETY: the value `attribute` or `share` set, given back once.
     let state: Arc<CommState> = unsafe { Arc::from_raw(value.cast_const().cast()) };
-    crate::guarded("the end of a communicator", || {
+    guarded("the end of a communicator", || {
         if let Some(state) = Arc::into_inner(state) {
             lock_states().retain(|other| other.strong_count() > 0);
             if let CommStage::Joined(set) = state
@@ -272,8 +274,8 @@ unsafe extern "C" fn forget(comm: MPI_Comm, _: c_int, value: *mut c_void, _: *mu
 /// still works: neither library can free a communicator from within the end of another one at that
 /// time.
 unsafe extern "C" fn finalize(_: MPI_Comm, _: c_int, _: *mut c_void, _: *mut c_void) -> c_int {
-    crate::guarded("the end of the job", || {
-        passing::count_for_owner();
+    guarded("the end of the job", || {
+        registry::count_passed();
         let states: Vec<Arc<CommState>> = lock_states().iter().filter_map(Weak::upgrade).collect();
         states
             .iter()

@@ -121,3 +121,21 @@ impl MpiElements {
         })
     }
 }
+
+/// Octets as elements of any type, as the standard lets them be sent and received (MPI-4.1, 5.2:
+/// MPI_PACKED).
+pub(crate) fn octets_of(octets: &mut [u8]) -> MpiElements {
+    MpiElements {
+        at: octets.as_mut_ptr().cast(),
+        count: octets.len() as MPI_Count,
+        datatype: mpi().handle.packed,
+    }
+}
+
+pub(crate) fn room(octets: usize) -> MpiResult<Vec<u8>> {
+    let mut room = Vec::new();
+    room.try_reserve_exact(octets)
+        .map_err(|_| MpiErrorCode::no_memory())?;
+    room.resize(octets, 0);
+    Ok(room)
+}

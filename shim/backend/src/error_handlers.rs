@@ -14,6 +14,9 @@ use crate::abi::{MPI_Comm, MPI_Errhandler};
 use crate::mpi::SUCCESS;
 use crate::mpi::mpi;
 use crate::mpi_result::{MpiResult, check};
+use runtime::stderr;
+use std::ffi::c_int;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A communicator that is quiet now, for how many calls, and its own handler.
@@ -131,4 +134,17 @@ impl Drop for QuietGuard {
             }
         }
     }
+}
+
+/// Runs `what`; a panic must not reach C, and after it the other ranks wait for messages that never
+/// come: the job ends, with a message.
+pub(crate) fn guarded(what: &str, run: impl FnOnce() -> c_int) -> c_int {
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
+        stderr::write_line(&format!(
+            "bug in {what} (see above); the job cannot go on. HEDDLE=off runs it without heddle"
+        ));
+        // SAFETY: ends every process of the job.
+        unsafe { (mpi().call.Abort)(mpi().handle.comm_self, 70) };
+        std::process::abort()
+    })
 }

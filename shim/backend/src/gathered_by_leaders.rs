@@ -5,9 +5,8 @@
 //! If the ring fails, a leader tells the ranks of its host in the octet behind the blocks.
 use crate::call::CollectiveCall;
 use crate::call_comm::CallComm;
-use crate::elements::MpiElements;
+use crate::elements::{MpiElements, octets_of, room};
 use crate::mpi_result::{MpiErrorCode, MpiResult};
-use crate::octets::{self, octets_of};
 use crate::pending_collective::PendingCollective;
 use crate::private_comm::PrivateComm;
 use crate::relayed::{self, RelayRing};
@@ -27,7 +26,7 @@ pub(crate) unsafe fn carry_out(
 ) -> MpiResult<()> {
     let blocks = call.received()?;
     let (block, order) = (blocks.octets(0), leaders.by_host());
-    let mut own = octets::room(block)?;
+    let mut own = room(block)?;
     // Whatever goes wrong here, the others wait for this rank.
     // SAFETY: passed on to the caller.
     let packed = own_block(call, within).and_then(|from| unsafe { from.copy(octets_of(&mut own)) });
@@ -37,7 +36,7 @@ pub(crate) unsafe fn carry_out(
         let ranks = parts[number as usize].len() / block.max(1);
         PendingCollective::gather_all(on_host, ranks, own)?.octets()
     });
-    let mut all = octets::room(order.len() * block + 1)?;
+    let mut all = room(order.len() * block + 1)?;
     let between = match (ring, here) {
         (None, here) => here.map(drop),
         (Some(ring), Err(failed)) => {

@@ -6,12 +6,12 @@
 //! | [`library_check`] | what the library answers, against what is compiled in |
 //! | [`entries`], [`reduction_entries`] | the functions that the front calls |
 //! | [`call`], [`elements`], [`datatype`] | one call of the application, its blocks and datatypes |
-//! | [`error_handlers`] | heddle's own errors never reach the application's handlers |
+//! | [`error_handlers`] | heddle's own errors never reach the application's handlers, nor its panics C |
 //! | [`communicators`] | the state of each communicator, once its calls are worth it |
 //! | [`passing`] | the calls that never come here |
 //! | [`presences`] | whether all members have published the same heddle, before they meet |
 //! | [`member_check`] | whether all members come, and what they know in common |
-//! | [`process_set`], [`registry`] | the epoch that the same members follow together |
+//! | [`world_ranks`], [`process_set`], [`registry`] | members, and the epoch that the same ones follow together |
 //! | [`root_rank`], [`shared_recorder`] | the tasks of rank 0 alone |
 //! | [`set_trace`] | what this rank did when, for `HEDDLE_TRACE` |
 //! | [`call_comm`] | agreements among the ranks of a call |
@@ -21,7 +21,7 @@
 //! | [`pending_collective`] | agreements that are under way from one call to the next |
 //! | [`point_to_point`] | parts of schedules over MPI's messages |
 //! | [`octets`] | blocks as octets, whatever their datatypes are |
-//! | [`mesh_state`], [`mesh_ways`] | the same over the runtime's own TCP connections, and their ways |
+//! | [`mesh_state`], [`mesh_members`], [`mesh_ways`] | the same over the runtime's own TCP connections, and their ways |
 //! | [`relayed`], [`reduce_op`] | reductions and broadcasts along the ring |
 //! | [`relayed_by_leaders`], [`gathered_by_leaders`] | the same, and small allgathers, where hosts have several ranks |
 //! | [`device`] | buffers in the memory of a GPU |
@@ -50,6 +50,7 @@ mod location;
 mod lost_messages;
 mod meeting;
 mod member_check;
+mod mesh_members;
 mod mesh_state;
 mod mesh_ways;
 mod mpi;
@@ -72,16 +73,17 @@ mod set_learning;
 mod set_trace;
 mod set_watch;
 mod shared_recorder;
+mod world_ranks;
 
 use self::abi::MPI_Comm;
 use self::call::CollectiveCall;
+use self::error_handlers::guarded;
 use self::mpi::{SymbolFinder, mpi};
 use self::mpi_result::{MpiErrorCode, MpiResult};
 use self::presences::PresenceReader;
 use runtime::{stderr, watchdog};
 use std::cell::Cell;
 use std::ffi::{CString, c_char, c_int};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -203,7 +205,7 @@ unsafe fn through(call: &CollectiveCall, state: &communicators::CommState) -> Mp
     match (set, amount) {
         // SAFETY: passed on to the caller.
         (Some(set), Some(amount)) => unsafe {
-            passing::hand_over(&set);
+            registry::pass_kinds_of(&set);
             process_set::lock(&set).serve(call, &within, amount)
         },
         _ => {
@@ -212,17 +214,4 @@ unsafe fn through(call: &CollectiveCall, state: &communicators::CommState) -> Mp
             Ok(unsafe { call.native() })
         }
     }
-}
-
-/// Runs `what`; a panic must not reach C, and after it the other ranks wait for messages that never
-/// come: the job ends, with a message.
-pub(crate) fn guarded(what: &str, run: impl FnOnce() -> c_int) -> c_int {
-    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
-        stderr::write_line(&format!(
-            "bug in {what} (see above); the job cannot go on. HEDDLE=off runs it without heddle"
-        ));
-        // SAFETY: ends every process of the job.
-        unsafe { (mpi().call.Abort)(mpi().handle.comm_self, 70) };
-        std::process::abort()
-    })
 }

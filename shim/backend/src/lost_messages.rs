@@ -1,6 +1,6 @@
 //! Messages of the MPI library for what lost connections cannot carry.
 use crate::abi::{MPI_Comm, MPI_Request, MPI_Status};
-use crate::mesh_state::MeshMembers;
+use crate::mesh_members::MeshMembers;
 use crate::mpi::{SUCCESS, mpi};
 use crate::mpi_result::{MpiResult, check};
 use crate::private_comm::PrivateComm;

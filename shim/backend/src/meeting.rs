@@ -1,12 +1,12 @@
 //! The members of a communicator meet, and find out whether they become a process set.
 use crate::call_comm::CallComm;
 use crate::member_check::{self, MemberFacts};
-use crate::mpi::mpi;
+use crate::mpi::{mpi, threads_call_at_once};
 use crate::mpi_result::{MpiResult, check};
 use crate::presences;
-use crate::process_set::{ProcessSet, threads_call_at_once};
-use crate::registry::{self, WorldRanks};
-use crate::root_rank;
+use crate::process_set::ProcessSet;
+use crate::world_ranks::{self, WorldRanks};
+use crate::{registry, root_rank};
 use runtime::rank_host::RankHost;
 use runtime::settings;
 use runtime::watchdog;
@@ -41,7 +41,7 @@ pub(crate) fn meet(
     is_worth_a_look: bool,
     may_meet_again: bool,
 ) -> MpiResult<MeetingOutcome> {
-    let members = registry::members(within)?;
+    let members = world_ranks::members(within)?;
     if !presences::are_alike(within, members.as_ref()) {
         return Ok(MeetingOutcome::Apart);
     }

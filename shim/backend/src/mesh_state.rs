@@ -3,11 +3,12 @@
 use crate::call::CollectiveCall;
 use crate::call_comm::CallComm;
 use crate::lost_messages::LostMessages;
+use crate::mesh_members::MeshMembers;
 use crate::mesh_ways::{self, MeshWays};
 use crate::mpi_result::{MpiErrorCode, MpiResult};
 use crate::octets::{self, ReceiveBlocks};
 use crate::private_comm::PrivateCommState;
-use crate::root_rank::is_first_of_the_job;
+use crate::world_ranks::is_first_of_the_job;
 use inventory::counted;
 use runtime::network_evidence::octets_of;
 use runtime::plan::{ChosenWays, FollowedEpoch};
@@ -40,44 +41,6 @@ pub(crate) enum MeshState {
     Apart,
     /// Some rank could not; nobody tries again.
     Refused,
-}
-
-/// The ranks that connections are for. The mesh knows them by numbers from 0.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum MeshMembers<'a> {
-    /// All ranks, by their own numbers.
-    All,
-    /// These, in ascending order.
-    These(&'a [u32]),
-}
-
-impl MeshMembers<'_> {
-    /// The number of a rank; `None` if it takes no part.
-    fn number(self, rank: u32) -> Option<u32> {
-        match self {
-            MeshMembers::All => Some(rank),
-            MeshMembers::These(ranks) => ranks.binary_search(&rank).ok().map(|at| at as u32),
-        }
-    }
-
-    fn rank(self, number: u32) -> u32 {
-        match self {
-            MeshMembers::All => number,
-            MeshMembers::These(ranks) => ranks.get(number as usize).copied().unwrap_or(u32::MAX),
-        }
-    }
-
-    fn are_all(self) -> bool {
-        matches!(self, MeshMembers::All)
-    }
-
-    /// Their number, among so many ranks.
-    fn count(self, ranks: u32) -> u32 {
-        match self {
-            MeshMembers::All => ranks,
-            MeshMembers::These(ranks) => ranks.len() as u32,
-        }
-    }
 }
 
 impl MeshState {

@@ -1,7 +1,7 @@
 //! The ways of a communicator's connections through the stages of a fabric.
 use crate::call_comm::CallComm;
 use crate::mpi_result::MpiResult;
-use crate::root_rank::is_first_of_the_job;
+use crate::world_ranks::is_first_of_the_job;
 use runtime::plan::{ChosenWays, FollowedEpoch};
 use runtime::stderr;
 use runtime::tcp::way_search::{self, WantedWays};

@@ -378,3 +378,15 @@ pub(crate) fn mpi() -> &'static MpiLibrary {
         None => unreachable!("the front calls heddle_open before any collective"),
     }
 }
+
+/// True if threads of this process may call MPI at once: then calls on two communicators have no
+/// common order.
+pub(crate) fn threads_call_at_once() -> bool {
+    static MULTIPLE: OnceLock<bool> = OnceLock::new();
+    *MULTIPLE.get_or_init(|| {
+        let mut provided = 0;
+        // SAFETY: a place for the result.
+        let code = unsafe { (mpi().call.Query_thread)(&mut provided) };
+        code != SUCCESS || provided == mpi().thread_multiple
+    })
+}

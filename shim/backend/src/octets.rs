@@ -1,11 +1,10 @@
 //! Blocks as octets, whatever their datatypes are: the application's own memory where it is plain,
 //! else a copy.
-use crate::abi::{MPI_Count, MPI_Datatype};
+use crate::abi::MPI_Datatype;
 use crate::call::{CollectiveCall, SendBlocks};
 use crate::call_comm::CallComm;
-use crate::elements::MpiElements;
-use crate::mpi::mpi;
-use crate::mpi_result::{MpiErrorCode, MpiResult};
+use crate::elements::{MpiElements, octets_of, room};
+use crate::mpi_result::MpiResult;
 
 /// An all-to-all in which `exchange` fills the second blocks from the first ones of all ranks; the
 /// rank's own is copied here.
@@ -167,22 +166,4 @@ impl PlainTypes {
         self.last = Some((block.datatype, plain));
         Ok(plain)
     }
-}
-
-/// Octets as elements of any type, as the standard lets them be sent and received (MPI-4.1, 5.2:
-/// MPI_PACKED).
-pub(crate) fn octets_of(octets: &mut [u8]) -> MpiElements {
-    MpiElements {
-        at: octets.as_mut_ptr().cast(),
-        count: octets.len() as MPI_Count,
-        datatype: mpi().handle.packed,
-    }
-}
-
-pub(crate) fn room(octets: usize) -> MpiResult<Vec<u8>> {
-    let mut room = Vec::new();
-    room.try_reserve_exact(octets)
-        .map_err(|_| MpiErrorCode::no_memory())?;
-    room.resize(octets, 0);
-    Ok(room)
 }

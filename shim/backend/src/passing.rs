@@ -9,64 +9,31 @@
 use crate::abi::MPI_Comm;
 use crate::call::CollectiveCall;
 use crate::datatype;
-use crate::process_set::{self, ProcessSet, threads_call_at_once};
+use crate::mpi::threads_call_at_once;
 use passes::{CallWords, PassTable, PassedCollective};
 use policy::decision_table::Collective;
 use policy::learning::CallClass;
 use runtime::watchdog;
-use std::sync::atomic::{AtomicPtr, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// The table that the front reads.
 #[unsafe(no_mangle)]
 static HEDDLE_PASSING: PassTable =
     PassTable::new(usize::MAX >> (8 * (size_of::<usize>() - size_of::<MPI_Comm>())));
 
-/// The process set whose kinds may pass, if one's do.
-static OWNER: Mutex<Weak<Mutex<ProcessSet>>> = Mutex::new(Weak::new());
-/// Where that one lies: asked first.
-static OWNER_AT: AtomicPtr<Mutex<ProcessSet>> = AtomicPtr::new(std::ptr::null_mut());
-
 /// Calls on this communicator pass through for as long as it lives.
 pub(crate) fn pass(comm: MPI_Comm) {
     HEDDLE_PASSING.pass_all(comm.0 as usize);
 }
 
-/// A communicator is freed: its handle may come to mean another one.
-pub(crate) fn forget(comm: MPI_Comm) {
+/// A communicator is freed: its handle may come to mean another one. True if calls of some kind pass on it.
+pub(crate) fn forget(comm: MPI_Comm) -> bool {
     HEDDLE_PASSING.forget_all();
-    if HEDDLE_PASSING.has_kind_on(comm.0 as usize) {
-        count_for_owner();
-    }
-}
-
-/// A process set serves a call: from now on only its kinds may pass.
-pub(crate) fn hand_over(to: &Arc<Mutex<ProcessSet>>) {
-    let at = Arc::as_ptr(to).cast_mut();
-    if OWNER_AT.load(Ordering::Relaxed) == at || !may_pass() {
-        return;
-    }
-    count_for_owner();
-    *lock_owner() = Arc::downgrade(to);
-    OWNER_AT.store(at, Ordering::Relaxed);
-}
-
-/// The process set whose kinds pass counts what has passed; none do any more.
-pub(crate) fn count_for_owner() {
-    OWNER_AT.store(std::ptr::null_mut(), Ordering::Relaxed);
-    let owner = std::mem::take(&mut *lock_owner()).upgrade();
-    if let Some(owner) = owner {
-        process_set::lock(&owner).end_passing();
-    }
-}
-
-fn lock_owner() -> MutexGuard<'static, Weak<Mutex<ProcessSet>>> {
-    OWNER.lock().unwrap_or_else(PoisonError::into_inner)
+    HEDDLE_PASSING.has_kind_on(comm.0 as usize)
 }
 
 /// Threads that call at once could not count alike on all ranks, and a watchdog wants to see every
 /// call.
-fn may_pass() -> bool {
+pub(crate) fn kinds_may_pass() -> bool {
     !threads_call_at_once() && !watchdog::is_on()
 }
 
@@ -105,7 +72,7 @@ impl PassingKinds {
             return;
         };
         let last = self.last[collective as usize].replace(kind.block);
-        if last != Some(kind.block) || calls == 0 || !may_pass() {
+        if last != Some(kind.block) || calls == 0 || !kinds_may_pass() {
             return;
         }
         if let Some(words) = words(call) {

@@ -6,10 +6,10 @@
 use crate::abi::MPI_Count;
 use crate::call::{CollectiveCall, RankBlocks, SendBlocks};
 use crate::call_comm::CallComm;
-use crate::elements::MpiElements;
+use crate::elements::{MpiElements, room};
 use crate::mpi::mpi;
 use crate::mpi_result::{MpiErrorCode, MpiResult};
-use crate::octets::{self, room};
+use crate::octets;
 use crate::private_comm::PrivateComm;
 use crate::requests::PendingRequests;
 use policy::ways::{MessageForm, Way};

@@ -2,7 +2,7 @@
 //! from the launcher, so all that ask come to the same answer without a message, and where the answer
 //! is no, none waits for a rank that would not come.
 use crate::call_comm::CallComm;
-use crate::registry::WorldRanks;
+use crate::world_ranks::WorldRanks;
 use presence::difference::{Difference, Published, first_difference};
 use presence::text::LONGEST;
 use runtime::settings;

@@ -17,16 +17,15 @@ use crate::device::Staging;
 use crate::length_forecasts::LengthForecasts;
 use crate::length_plans::LengthPlans;
 use crate::mesh_state::MeshState;
-use crate::mpi::mpi;
-use crate::mpi_result::{MpiResult, check};
+use crate::mpi_result::MpiResult;
 use crate::passing::PassingKinds;
 use crate::private_comm::PrivateCommState;
-use crate::registry::WorldRanks;
 use crate::relayed;
 use crate::root_rank::RootRank;
 use crate::set_learning::SetLearning;
 use crate::set_trace::SetTrace;
 use crate::set_watch::SetWatch;
+use crate::world_ranks::WorldRanks;
 use agreement::DirectiveUnderWay;
 use network::NetworkKnowledge;
 use policy::call_policy::{CallPolicy, PolicyCall};
@@ -40,7 +39,7 @@ use runtime::plan::{ChosenWays, FollowedEpoch};
 use runtime::rank_host::RankHost;
 use runtime::watchdog;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// A process set, as one of its processes knows it.
@@ -76,18 +75,6 @@ pub(crate) struct ProcessSet {
     watch: SetWatch,
     network: NetworkKnowledge,
     agreement: DirectiveUnderWay,
-}
-
-/// True if threads of this process may call MPI at once: then calls on two communicators have no
-/// common order.
-pub(crate) fn threads_call_at_once() -> bool {
-    static MULTIPLE: OnceLock<bool> = OnceLock::new();
-    *MULTIPLE.get_or_init(|| {
-        let mut provided = 0;
-        // SAFETY: a place for the result.
-        let code = unsafe { (mpi().call.Query_thread)(&mut provided) };
-        check(code).is_err() || provided == mpi().thread_multiple
-    })
 }
 
 pub(crate) fn lock(set: &Mutex<ProcessSet>) -> MutexGuard<'_, ProcessSet> {

@@ -1,23 +1,17 @@
 //! Process sets that live: a program that makes the same communicator again and again finds what it
 //! had before, and the hosts of processes are asked for once.
-use crate::abi::MPI_Group;
-use crate::call_comm::CallComm;
-use crate::error_handlers::quietly;
-use crate::mpi::mpi;
-use crate::mpi_result::{MpiResult, check};
+use crate::passing;
 use crate::process_set::{self, ProcessSet};
+use crate::world_ranks::WorldRanks;
 use runtime::rank_host::RankHost;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ffi::c_int;
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError, Weak};
 
 /// Process sets that no communicator has any more are kept for the next one of these members: the
 /// last so many.
 const IDLE: usize = 16;
-
-/// The members of a communicator, in rank order, as ranks of MPI_COMM_WORLD.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct WorldRanks(Vec<c_int>);
 
 struct LivingSet {
     members: WorldRanks,
@@ -40,51 +34,6 @@ fn registry() -> MutexGuard<'static, ProcessSetRegistry> {
     REGISTRY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The members of a communicator; `None` if one is not of MPI_COMM_WORLD, as after MPI_Comm_spawn.
-pub(crate) fn members(within: &CallComm) -> MpiResult<Option<WorldRanks>> {
-    let (mpi, world) = (mpi(), mpi().handle.comm_world);
-    let group_of = |comm| {
-        let mut group: MPI_Group = mpi.handle.group_null;
-        quietly(comm, || {
-            // SAFETY: a valid communicator and a place for the result.
-            check(unsafe { (mpi.call.Comm_group)(comm, &mut group) })
-        })
-        .map(|()| group)
-    };
-    let (mut own, mut all) = (group_of(within.comm)?, group_of(world)?);
-    let ranks: Vec<c_int> = (0..within.size).collect();
-    let mut members = vec![0; ranks.len()];
-    // SAFETY: two groups, and arrays with an entry for each rank of the first; both groups are
-    // given back.
-    let translated = quietly(world, || unsafe {
-        let code = (mpi.call.Group_translate_ranks)(
-            own,
-            within.size,
-            ranks.as_ptr(),
-            all,
-            members.as_mut_ptr(),
-        );
-        (mpi.call.Group_free)(&mut own);
-        (mpi.call.Group_free)(&mut all);
-        check(code)
-    });
-    translated.map(|()| WorldRanks::of(members))
-}
-
-impl WorldRanks {
-    /// What MPI_COMM_WORLD's group says of members; `None` if one is not in it. MPICH 4.0 takes ranks
-    /// that other ranks started for some of its own, and so has one of these twice.
-    fn of(members: Vec<c_int>) -> Option<WorldRanks> {
-        let mut seen = HashSet::new();
-        let are_all = members.iter().all(|&rank| rank >= 0 && seen.insert(rank));
-        are_all.then_some(WorldRanks(members))
-    }
-
-    pub(crate) fn ranks(&self) -> &[c_int] {
-        &self.0
-    }
-}
-
 /// The process set of these members, with its number, if one lives.
 pub(crate) fn find(members: &WorldRanks) -> Option<(u64, Arc<Mutex<ProcessSet>>)> {
     registry()
@@ -101,7 +50,7 @@ pub(crate) fn unused_number(members: &WorldRanks, rank: c_int) -> u64 {
     let mut registry = registry();
     registry.made += 1;
     let own = members
-        .0
+        .ranks()
         .get(rank as usize)
         .map_or(0, |&rank| rank as u64 + 1);
     own << 32 | u64::from(registry.made)
@@ -170,6 +119,35 @@ pub(crate) fn communicator_freed(set: &Arc<Mutex<ProcessSet>>) {
     }
 }
 
+/// The process set whose kinds may pass, if one's do.
+static OWNER: Mutex<Weak<Mutex<ProcessSet>>> = Mutex::new(Weak::new());
+/// Where that one lies: asked first.
+static OWNER_AT: AtomicPtr<Mutex<ProcessSet>> = AtomicPtr::new(std::ptr::null_mut());
+
+/// A process set serves a call: from now on only its kinds may pass.
+pub(crate) fn pass_kinds_of(to: &Arc<Mutex<ProcessSet>>) {
+    let at = Arc::as_ptr(to).cast_mut();
+    if OWNER_AT.load(Ordering::Relaxed) == at || !passing::kinds_may_pass() {
+        return;
+    }
+    count_passed();
+    *lock_owner() = Arc::downgrade(to);
+    OWNER_AT.store(at, Ordering::Relaxed);
+}
+
+/// The process set whose kinds pass counts what has passed; none do any more.
+pub(crate) fn count_passed() {
+    OWNER_AT.store(std::ptr::null_mut(), Ordering::Relaxed);
+    let owner = std::mem::take(&mut *lock_owner()).upgrade();
+    if let Some(owner) = owner {
+        process_set::lock(&owner).end_passing();
+    }
+}
+
+fn lock_owner() -> MutexGuard<'static, Weak<Mutex<ProcessSet>>> {
+    OWNER.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// All that live.
 pub(crate) fn all() -> Vec<Arc<Mutex<ProcessSet>>> {
     registry()
@@ -183,7 +161,7 @@ pub(crate) fn all() -> Vec<Arc<Mutex<ProcessSet>>> {
 pub(crate) fn hosts(members: &WorldRanks) -> Option<Vec<RankHost>> {
     let registry = registry();
     members
-        .0
+        .ranks()
         .iter()
         .map(|rank| registry.hosts.get(rank).cloned())
         .collect()
@@ -193,17 +171,5 @@ pub(crate) fn hosts(members: &WorldRanks) -> Option<Vec<RankHost>> {
 pub(crate) fn remember_hosts(members: &WorldRanks, hosts: &[RankHost]) {
     registry()
         .hosts
-        .extend(members.0.iter().copied().zip(hosts.iter().cloned()));
-}
-
-#[cfg(test)]
-mod tests {
-    use super::WorldRanks;
-
-    #[test]
-    fn members_that_the_world_has_twice_are_not_all_its_own() {
-        assert!(WorldRanks::of(vec![2, 0, 1]).is_some());
-        assert!(WorldRanks::of(vec![0, 1, -32766, -32766]).is_none());
-        assert!(WorldRanks::of(vec![0, 1, 0, 1]).is_none());
-    }
+        .extend(members.ranks().iter().copied().zip(hosts.iter().cloned()));
 }

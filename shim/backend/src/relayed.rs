@@ -6,10 +6,10 @@ use crate::aligned_room::KeptRoom;
 use crate::call::{CallRole, CollectiveCall};
 use crate::call_comm::CallComm;
 use crate::datatype::{self, DatatypeLayout};
+use crate::elements::{octets_of, room};
 use crate::mesh_state::failed;
 use crate::mpi::mpi;
 use crate::mpi_result::{MpiErrorCode, MpiResult, check};
-use crate::octets::{self, octets_of};
 use crate::reduce_op;
 use policy::decision_table::Collective;
 use policy::forced::{ForcedWays, ReductionOrder};
@@ -133,7 +133,7 @@ pub(crate) unsafe fn broadcast(
     let blocks = call.received()?;
     let (elements, length) = (blocks.of_rank(0), blocks.octets(0));
     let plain = DatatypeLayout::of(elements.datatype)?.plain;
-    let mut aside = octets::room(if plain { 0 } else { length })?;
+    let mut aside = room(if plain { 0 } else { length })?;
     if !plain && root == ring.me {
         // SAFETY: passed on to the caller.
         unsafe { elements.copy(octets_of(&mut aside)) }?;

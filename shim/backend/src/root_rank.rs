@@ -1,9 +1,9 @@
 //! The further work of rank 0 of a process set: it looks for epochs, tells the other ranks, prints
 //! messages, and has the job record written. None of that waits for a file.
 use crate::location::beside_this_library;
-use crate::mpi::{SUCCESS, mpi};
-use crate::registry::WorldRanks;
+use crate::mpi::mpi;
 use crate::shared_recorder::SharedRecorder;
+use crate::world_ranks::{WorldRanks, is_first_of_the_job};
 use directory::epoch::LeanEpoch;
 use inventory::{Bytes, environment};
 use policy::decision_table::{Collective, Way};
@@ -73,10 +73,10 @@ pub(crate) struct RootRank {
 fn settings() -> RuntimeSettings {
     static SETTINGS: OnceLock<RuntimeSettings> = OnceLock::new();
     let read = || {
-        let (settings, problem) = RuntimeSettings::read(|name| std::env::var(name).ok());
-        if let Some(problem) = problem {
-            stderr::write_line_once(&problem);
-        }
+        let (settings, problems) = RuntimeSettings::read(|name| std::env::var(name).ok());
+        problems
+            .iter()
+            .for_each(|problem| stderr::write_line_once(problem));
         let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
         for misspelt in environment::misspelt(names) {
             stderr::write_line_once(&misspelt.to_string());
@@ -130,13 +130,6 @@ pub(crate) fn tell_one_host(ranks: usize) {
             "all {ranks} ranks of a communicator are on one host: its calls go to the MPI library"
         ));
     }
-}
-
-pub(crate) fn is_first_of_the_job() -> bool {
-    let mut rank = -1;
-    // SAFETY: MPI_COMM_WORLD and a place for the result.
-    let code = unsafe { (mpi().call.Comm_rank)(mpi().handle.comm_world, &mut rank) };
-    code == SUCCESS && rank == 0
 }
 
 impl RootRank {

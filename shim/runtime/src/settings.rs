@@ -32,7 +32,7 @@ pub struct RuntimeSettings {
 /// the order that surely is the library's.
 fn reduction_order(
     var: impl Fn(&str) -> Option<String>,
-    problem: &mut Option<String>,
+    problems: &mut Vec<String>,
 ) -> ReductionOrder {
     let text = var("HEDDLE_REDUCE").unwrap_or_default();
     match text.as_str() {
@@ -41,7 +41,7 @@ fn reduction_order(
         "fast" => ReductionOrder::Fast,
         "off" => ReductionOrder::Librarys,
         _ => {
-            *problem = Some(format!(
+            problems.push(format!(
                 "HEDDLE_REDUCE={text}: expected reproducible, fast or off; reductions are the library's own"
             ));
             ReductionOrder::Librarys
@@ -83,11 +83,11 @@ fn class_in(text: &str) -> Option<u8> {
 
 impl RuntimeSettings {
     /// Reads the settings through `var`, and says what it did not understand.
-    pub fn read(var: impl Fn(&str) -> Option<String>) -> (RuntimeSettings, Option<String>) {
-        let mut problem = None;
+    pub fn read(var: impl Fn(&str) -> Option<String>) -> (RuntimeSettings, Vec<String>) {
+        let mut problems = Vec::new();
         let text = var("HEDDLE_FORCE").unwrap_or_default();
         let mut force = ForcedWays::parse(&text).unwrap_or_else(|| {
-            problem = Some(format!(
+            problems.push(format!(
                 "HEDDLE_FORCE={text}: expected aapc, lg or bundled, ring, relay, several as \
                  aapc,ring, or native; the decision table decides"
             ));
@@ -95,31 +95,31 @@ impl RuntimeSettings {
         });
         if let Some(turns) = var("HEDDLE_TURNS").filter(|v| !v.is_empty()) {
             force = ForcedWays::turns(&turns).unwrap_or_else(|wrong| {
-                problem = Some(format!("HEDDLE_TURNS: {wrong}; the decision table decides"));
+                problems.push(format!("HEDDLE_TURNS: {wrong}; the decision table decides"));
                 ForcedWays::default()
             });
         }
         let learn = var("HEDDLE_LEARN").unwrap_or_default();
         let learns = !matches!(learn.as_str(), "off" | "0" | "no");
         if !matches!(learn.as_str(), "" | "on" | "off" | "0" | "1" | "no" | "yes") {
-            problem = Some(format!(
+            problems.push(format!(
                 "HEDDLE_LEARN={learn}: expected on or off; jobs learn"
             ));
         }
         let network = var("HEDDLE_NETWORK").unwrap_or_default();
         if !network.is_empty() && !is_network_name(&network) {
-            problem = Some(format!(
+            problems.push(format!(
                 "HEDDLE_NETWORK={network}: expected the name of a network, or published; the ranks \
                  look which network it is"
             ));
         }
         let class = var("HEDDLE_DSCP").unwrap_or_default();
         if class_in(&class).is_none() {
-            problem = Some(format!(
+            problems.push(format!(
                 "HEDDLE_DSCP={class}: expected a class of 0 to 63, or off; nothing is marked"
             ));
         }
-        force.reductions = reduction_order(&var, &mut problem);
+        force.reductions = reduction_order(&var, &mut problems);
         let dir = var("HEDDLE_DIR")
             .filter(|v| !v.is_empty())
             .map(PathBuf::from);
@@ -139,7 +139,7 @@ impl RuntimeSettings {
                 verbose,
                 trace,
             },
-            problem,
+            problems,
         )
     }
 }
@@ -156,27 +156,31 @@ mod tests {
         let env = |pairs: &'static [(&str, &str)]| {
             RuntimeSettings::read(|name| pairs.iter().find(|p| p.0 == name).map(|p| p.1.to_owned()))
         };
-        let (s, problem) = env(&[
+        let (s, problems) = env(&[
             ("HEDDLE_DIR", "/shared"),
             ("HEDDLE_FORCE", "ring"),
             ("HEDDLE_VERBOSE", "2"),
         ]);
         assert_eq!(
-            (s.dir, s.force, s.verbose, problem),
+            (s.dir, s.force, s.verbose, problems),
             (
                 Some(PathBuf::from("/shared")),
                 ForcedWays::parse("ring").unwrap(),
                 2,
-                None
+                vec![]
             )
         );
-        let (s, problem) = env(&[("HEDDLE_FORCE", "fast"), ("HEDDLE_DIR", "")]);
+        let (s, problems) = env(&[
+            ("HEDDLE_FORCE", "fast"),
+            ("HEDDLE_DIR", ""),
+            ("HEDDLE_LEARN", "of"),
+        ]);
         assert_eq!((s.dir, s.force), (None, ForcedWays::default()));
-        assert!(
-            problem
-                .unwrap()
-                .contains("expected aapc, lg or bundled, ring")
-        );
+        let [force, learn] = &problems[..] else {
+            panic!("both are named: {problems:?}")
+        };
+        assert!(force.contains("expected aapc, lg or bundled, ring"));
+        assert!(learn.starts_with("HEDDLE_LEARN=of: "));
     }
 
     #[test]
@@ -188,9 +192,9 @@ mod tests {
             ("../data", true, None, true),
         ] {
             let var = |name: &str| (name == "HEDDLE_NETWORK").then(|| text.to_owned());
-            let (settings, problem) = RuntimeSettings::read(var);
+            let (settings, problems) = RuntimeSettings::read(var);
             let found = (settings.looks, settings.network.as_deref());
-            assert_eq!((found, problem.is_some()), ((looks, named), is_wrong));
+            assert_eq!((found, !problems.is_empty()), ((looks, named), is_wrong));
         }
     }
 
@@ -226,9 +230,10 @@ mod tests {
             let var = |name: &str| text.filter(|_| name == "HEDDLE_DSCP").map(str::to_owned);
             assert_eq!(token_class(var), class, "{text:?}");
             let is_wrong = matches!(text, Some("none" | "64" | "-1"));
-            let problem = RuntimeSettings::read(var).1;
-            assert_eq!(problem.is_some(), is_wrong, "{problem:?}");
-            assert!(problem.is_none_or(|told| told.contains("0 to 63, or off; nothing is marked")));
+            let problems = RuntimeSettings::read(var).1;
+            assert_eq!(problems.len(), usize::from(is_wrong), "{problems:?}");
+            let hint = "0 to 63, or off; nothing is marked";
+            assert!(problems.iter().all(|problem| problem.contains(hint)));
         }
     }
 
@@ -287,10 +292,12 @@ mod tests {
             ("of", ReductionOrder::Librarys, true),
         ] {
             let var = |name: &str| (name == "HEDDLE_REDUCE").then(|| text.to_owned());
-            let (settings, problem) = RuntimeSettings::read(var);
+            let (settings, problems) = RuntimeSettings::read(var);
             assert_eq!(settings.force.reductions, reductions, "{text}");
-            let told = problem.is_some_and(|problem| problem.contains("expected reproducible"));
-            assert_eq!(told, is_wrong, "{text}");
+            let is_named = problems
+                .iter()
+                .any(|problem| problem.contains("expected reproducible"));
+            assert_eq!(is_named, is_wrong, "{text}");
         }
     }
 
@@ -299,8 +306,8 @@ mod tests {
         let env = |turns: &'static str| {
             RuntimeSettings::read(|name| (name == "HEDDLE_TURNS").then(|| turns.to_owned()))
         };
-        let (settings, problem) = env("native,aapc sender tcp,ring,aapc");
-        assert_eq!(problem, None);
+        let (settings, problems) = env("native,aapc sender tcp,ring,aapc");
+        assert_eq!(problems, [""; 0]);
         let names = |collective| {
             (0..4)
                 .map(|n| {
@@ -320,8 +327,8 @@ mod tests {
             names(Collective::Allgather),
             ["native", "ring", "ring", "native"]
         );
-        let (settings, problem) = env("native,fast");
+        let (settings, problems) = env("native,fast");
         assert_eq!(settings.force, ForcedWays::default());
-        assert!(problem.unwrap().contains("\"fast\""));
+        assert!(problems[0].contains("\"fast\""));
     }
 }

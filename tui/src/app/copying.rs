@@ -1,6 +1,6 @@
 //! Copying: a name, or the whole detail, as text.
 use super::{App, AppEffect};
-use crate::table::RowKey;
+use crate::rows::RowKey;
 use inventory::counted;
 
 /// The width of a copied detail; nobody wraps it.

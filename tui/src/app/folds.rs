@@ -1,7 +1,7 @@
 //! Folding: which nodes of the tree hide what hangs on them.
 use super::App;
-use crate::panels::PanelView;
-use crate::table::{self, RowItem, RowKey, TableRow};
+use crate::panel_view::PanelView;
+use crate::rows::{self, RowItem, RowKey, TableRow};
 use crate::tree;
 use std::collections::HashSet;
 
@@ -26,7 +26,7 @@ impl TreeFolds {
             _ => None,
         };
         if self.begins(view) || !self.others.is_empty() {
-            table::fold(
+            rows::fold(
                 rows,
                 |row| name(row).is_some_and(|name| self.is_folded(view, name, row.hang.depth)),
                 |row| name(row).is_some_and(|name| view.picture.has_alarm(name)),

@@ -1,7 +1,7 @@
 //! The actions on a lab: moving a host's cable, cutting a link and joining it again.
 use super::{App, AppEffect, InputMode, LabAction};
 use crate::lab_moves;
-use crate::table::RowKey;
+use crate::rows::RowKey;
 use inventory::topology::Topology;
 
 impl App {

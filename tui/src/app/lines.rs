@@ -2,7 +2,7 @@
 use super::{App, InputMode, PanelLines, PanelPosition};
 use crate::columns::{TableColumn, TableWants};
 use crate::panels::{PANELS, Panel};
-use crate::table::{self, RowKey, TableRow};
+use crate::rows::{self, RowKey, TableRow};
 use crate::text_filter::TextFilter;
 
 impl PanelPosition {
@@ -61,7 +61,7 @@ impl App {
         if place.filter.is_empty() {
             self.folds.apply(&view, &mut rows);
         } else {
-            table::filter(&mut rows, |row| {
+            rows::filter(&mut rows, |row| {
                 place.filter.passes(&PANELS[panel].words(&view, row))
             });
         }

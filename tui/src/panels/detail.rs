@@ -1,8 +1,8 @@
 //! The building blocks of the detail pane: labelled facts, and the parts that links and nodes
 //! share.
-use super::PanelView;
 use crate::chart;
 use crate::format;
+use crate::panel_view::PanelView;
 use crate::port_names::short;
 use crate::table::gauge;
 use crate::tree::{TreeBranch, ports};

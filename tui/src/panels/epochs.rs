@@ -1,10 +1,11 @@
 //! The published epochs: the reasons for each, its plan, and the duration of every stage.
-use super::{Panel, PanelView, detail};
+use super::{Panel, detail};
 use super::{SortOrder, falling, left, right};
 use crate::columns::{ColumnWidth, TableColumn};
 use crate::format;
+use crate::panel_view::PanelView;
 use crate::port_names::middle;
-use crate::table::{RowItem, RowKey, TableRow};
+use crate::rows::{RowItem, RowKey, TableRow};
 use api::{EpochInfo, StageTimes};
 use ratatui::text::{Line, Span};
 use std::time::Duration;

@@ -1,9 +1,10 @@
 //! The alarms that still stand, and below them the events, newest first.
-use super::{Panel, PanelView, detail};
+use super::{Panel, detail};
 use super::{SortOrder, falling, left};
 use crate::columns::{ColumnWidth, TableColumn};
 use crate::format;
-use crate::table::{RowItem, RowKey, TableRow};
+use crate::panel_view::PanelView;
+use crate::rows::{RowItem, RowKey, TableRow};
 use api::EventLevel;
 use ratatui::style::Style;
 use ratatui::text::Line;

@@ -1,9 +1,10 @@
 //! The jobs, and the throughput of the selected job's collectives against the bound.
-use super::{Panel, PanelView, detail, learned};
+use super::{Panel, detail, learned};
 use super::{SortOrder, falling, left, right, rising, unmarked};
 use crate::columns::{ColumnWidth, TableColumn};
+use crate::panel_view::PanelView;
 use crate::port_names::middle;
-use crate::table::{RowItem, RowKey, TableRow};
+use crate::rows::{RowItem, RowKey, TableRow};
 use crate::{chart, format};
 use api::{JobPoint, JobStatus};
 use directory::job_record::{BoundShare, CallTotal};

@@ -1,6 +1,7 @@
 //! A job's figures about the ways of its calls, and what learning cost and saved.
-use super::{PanelView, detail};
+use super::detail;
 use crate::format;
+use crate::panel_view::PanelView;
 use directory::job_record::JobRecord;
 use policy::decision_table::Way;
 use policy::learned::RecordedTiming;

@@ -1,10 +1,12 @@
 //! The links, ordered by the phases that each alone forces: the first ones bound every all-to-all.
-use super::{Panel, PanelView, detail, find_link, link_key};
+use super::{Panel, detail, find_link, link_key};
 use super::{SortOrder, falling, left, moving, right, rising, topology};
 use crate::columns::{ColumnWidth, TableColumn};
 use crate::format;
+use crate::panel_view::PanelView;
 use crate::port_names::{middle, short};
-use crate::table::{RowItem, RowKey, TableRow, gauge};
+use crate::rows::{RowItem, RowKey, TableRow};
+use crate::table::gauge;
 use api::LinkLoad;
 use inventory::topology::{Link, LinkState};
 use ratatui::text::{Line, Span};

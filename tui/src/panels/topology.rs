@@ -1,10 +1,12 @@
 //! The topology as a tree: the root bridge first, each line with the link to the node above it.
-use super::{Panel, PanelView, detail, find_link, link_key};
+use super::{Panel, detail, find_link, link_key};
 use super::{SortOrder, falling, left, moving, right, rising};
 use crate::columns::{ColumnWidth, TableColumn};
 use crate::format;
+use crate::panel_view::PanelView;
 use crate::port_names::{middle, short};
-use crate::table::{RowIndent, RowItem, RowKey, TableRow, gauge};
+use crate::rows::{RowIndent, RowItem, RowKey, TableRow};
+use crate::table::gauge;
 use crate::tree::{self, TreeBranch, ports, walk};
 use api::{AgentStatus, AlarmLine, PathStatus, SwitchStatus};
 use inventory::BitsPerSec;

@@ -1,6 +1,6 @@
 //! A network of three levels with names as sites have them, of any size.
 use api::{AlarmLine, LinkLoad, Snapshot, SwitchStatus};
-use inventory::topology::{Link, LinkGrade, LinkState, Node, NodeKind, Topology};
+use inventory::topology::{Link, LinkState, Node, NodeKind, Topology};
 use inventory::{BitsPerSec, Millis};
 
 /// One core switch, `distributions` below it, `accesses` below each of those, `hosts` on each of
@@ -73,15 +73,8 @@ impl NetworkBuilder {
         let s = &mut self.snapshot;
         let number = s.topology.links.len() as u64;
         s.topology.links.push(Link {
-            a: a.into(),
-            a_port: a_port.into(),
-            b: b.into(),
-            b_port: b_port.into(),
-            members: vec![],
-            rate_bps: BitsPerSec::GIGABIT,
             state,
-            grade: LinkGrade::Certain,
-            evidence: vec![],
+            ..Link::new(a, a_port, b, b_port)
         });
         let measured = |salt| Some(BitsPerSec((number * salt) % 97 * 10_000_000));
         s.loads.push(LinkLoad {

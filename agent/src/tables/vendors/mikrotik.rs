@@ -2,8 +2,8 @@
 //! not tell by which. Until version 7.7 lldpRemTable has the same neighbours, without a port and
 //! under the numbers of this table. All of them are taken for what the weakest protocol allows.
 use super::{TableObjects, VendorTable};
-use crate::tables::lldp::FIRST_REMOTE;
 use crate::tables::lldp::remote::LocalPortNumber;
+use crate::tables::lldp::standard::FIRST_REMOTE;
 use crate::tables::{mac, number, text};
 use crate::walk::WalkAnswers;
 use inventory::observation::{CdpNeighbour, LldpTable, NeighbourId, VendorProtocol};

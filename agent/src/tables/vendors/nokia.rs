@@ -1,7 +1,7 @@
 //! TIMETRA-LLDP-MIB (Nokia SR OS): LLDP by ifIndex and destination address.
 use super::{TableObjects, VendorTable};
-use crate::tables::lldp::LocalColumns;
 use crate::tables::lldp::remote::{RemoteColumns, interface_in_index};
+use crate::tables::lldp::standard::LocalColumns;
 use crate::walk::WalkAnswers;
 use inventory::observation::{LldpNeighbour, LldpTable};
 use std::collections::BTreeMap;

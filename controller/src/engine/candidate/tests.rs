@@ -1,5 +1,4 @@
 use super::*;
-use inventory::BitsPerSec;
 use inventory::host_report::Nic;
 use inventory::observation::{BridgePort, BridgeTable};
 use inventory::topology::Node;
@@ -10,15 +9,8 @@ pub(crate) fn node(name: &str, kind: NodeKind) -> Node {
 
 pub(crate) fn link(a: &str, a_port: &str, b: &str, state: LinkState) -> Link {
     Link {
-        a: a.into(),
-        a_port: a_port.into(),
-        b: b.into(),
-        b_port: "up".into(),
-        members: Vec::new(),
-        rate_bps: BitsPerSec::GIGABIT,
         state,
-        grade: LinkGrade::Certain,
-        evidence: Vec::new(),
+        ..Link::new(a, a_port, b, "up")
     }
 }
 

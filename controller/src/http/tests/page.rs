@@ -7,7 +7,7 @@ use api::{
 use directory::job_record::JobRecord;
 use inventory::BitsPerSec;
 use inventory::networks::Network;
-use inventory::topology::{Link, LinkGrade, LinkState, Node, NodeKind, Topology};
+use inventory::topology::{Link, LinkState, Node, NodeKind, Topology};
 
 /// Names as nobody should choose them.
 const HOSTILE: [&str; 5] = [
@@ -20,15 +20,8 @@ const HOSTILE: [&str; 5] = [
 
 fn link(a: &str, a_port: &str, b: &str, rate: u64) -> Link {
     Link {
-        a: a.into(),
-        a_port: a_port.into(),
-        b: b.into(),
-        b_port: "eth0".into(),
-        members: vec![],
         rate_bps: BitsPerSec(rate),
-        state: LinkState::Forwarding,
-        grade: LinkGrade::Certain,
-        evidence: vec![],
+        ..Link::new(a, a_port, b, "eth0")
     }
 }
 

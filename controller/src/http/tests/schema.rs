@@ -48,10 +48,6 @@ fn topology() -> Topology {
         (LinkState::Multipath, LinkGrade::Certain),
     ];
     let link = |(state, grade)| Link {
-        a: "s0".into(),
-        a_port: "swp1".into(),
-        b: "n0".into(),
-        b_port: "eth0".into(),
         members: vec![AggregateMember {
             a_port: "swp1".into(),
             b_port: "eth0".into(),
@@ -60,6 +56,7 @@ fn topology() -> Topology {
         state,
         grade,
         evidence: vec![Evidence::Stated, Evidence::BehindBridge("u0".into())],
+        ..Link::new("s0", "swp1", "n0", "eth0")
     };
     Topology {
         nodes: kinds.map(node).into(),

@@ -1,9 +1,9 @@
 use super::*;
-use crate::test_trees::{any_tree_text, star_text, topology};
 use flate2::read::ZlibDecoder;
 use inventory::Tree;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
+use samples::trees::{any_tree_text, star_text, topology};
 use schedules::alltoall::{self, plan_reduced};
 use schedules::synchronization::{SyncKind, SyncReduction};
 use schedules::verify;

@@ -1,11 +1,9 @@
 //! Time and memory of planning against the number of hosts: `cargo run --release --bin scaling --
 //! DIR` writes `scaling.svg` and a part of `figures.md` in DIR. Each plan is made in a separate process, so
 //! that the memory is measured separately, too.
-#[path = "../../../../schedules/benches/networks/mod.rs"]
-mod networks;
-
 use drawing::chart::{self, AxisLabel, AxisScale, ChartLine, ChartPanel, ChartPoint};
 use experiments::figures as document;
+use samples::networks;
 use schedules::alltoall::{AlltoallAlgorithm, plan_as};
 use schedules::synchronization::{SyncKind, SyncReduction};
 use schedules::{allgather, verify};

@@ -38,7 +38,7 @@ use inventory::device_view::{DeviceView, DeviceViews};
 use inventory::evidence::RecognizedBy;
 use inventory::inventory_file::{Inventory, InventoryHost};
 use inventory::mapped_place::MappedPlaces;
-use inventory::topology::{Node, NodeKind};
+use inventory::topology::{Link, Node, NodeKind};
 use ports::PortIx;
 use std::collections::{HashMap, HashSet};
 use std::ops::{Index, Range};
@@ -324,6 +324,13 @@ impl<'a> Facts<'a> {
     /// A node by its name.
     pub(crate) fn node_named(&self, name: &str) -> Option<NodeIx> {
         self.by_name.get(name).copied()
+    }
+
+    /// The switch's port at a host's link.
+    pub(crate) fn switch_port(&self, link: &Link) -> Option<DevicePortIx> {
+        let device = self.device_of(self.node_named(&link.a)?)?;
+        let port = self[device].ports.by_exact_name(&link.a_port)?;
+        Some((device, port))
     }
 
     /// True for a host of the inventory.

@@ -8,17 +8,7 @@ const SWITCHES: usize = 6;
 const HOSTS: usize = 12;
 
 fn link(a: String, a_port: usize, b: String, b_port: usize) -> Link {
-    Link {
-        a,
-        a_port: format!("p{a_port}"),
-        b,
-        b_port: format!("q{b_port}"),
-        members: vec![],
-        rate_bps: BitsPerSec::GIGABIT,
-        state: LinkState::Forwarding,
-        grade: LinkGrade::Certain,
-        evidence: vec![],
-    }
+    Link::new(a, format!("p{a_port}"), b, format!("q{b_port}"))
 }
 
 /// A line of switches with two hosts on each.

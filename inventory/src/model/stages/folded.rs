@@ -145,20 +145,13 @@ impl Topology {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::{LinkGrade, NodeKind};
+    use crate::topology::NodeKind;
 
     #[test]
     fn spines_are_one_node_with_one_link_to_each_leaf() {
         let link = |a: &str, a_port: &str, b: &str, b_port: &str, state| Link {
-            a: a.into(),
-            a_port: a_port.into(),
-            b: b.into(),
-            b_port: b_port.into(),
-            members: vec![],
-            rate_bps: BitsPerSec::GIGABIT,
             state,
-            grade: LinkGrade::Certain,
-            evidence: vec![],
+            ..Link::new(a, a_port, b, b_port)
         };
         let way = LinkState::Multipath;
         let plain = LinkState::Forwarding;

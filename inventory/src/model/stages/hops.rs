@@ -91,22 +91,15 @@ fn hops<'a>(ways: impl Iterator<Item = [(&'a str, &'a [IpAddr]); 2]>) -> Vec<Way
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::BitsPerSec;
-    use crate::model::topology::{Link, LinkGrade, Node, NodeKind, WayAddress};
+
+    use crate::model::topology::{Link, Node, NodeKind, WayAddress};
 
     #[test]
     fn each_cable_between_two_routers_has_answers_of_its_own() {
         let nodes = [("leaf 1", NodeKind::Switch), ("spine1", NodeKind::Router)];
         let link = |a_port: &str, b_port: &str, state| Link {
-            a: "leaf 1".into(),
-            a_port: a_port.into(),
-            b: "spine1".into(),
-            b_port: b_port.into(),
-            members: vec![],
-            rate_bps: BitsPerSec::GIGABIT,
             state,
-            grade: LinkGrade::Certain,
-            evidence: vec![],
+            ..Link::new("leaf 1", a_port, "spine1", b_port)
         };
         let address = |node: &str, port: &str, last: u8| WayAddress {
             node: node.into(),

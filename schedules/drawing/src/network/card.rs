@@ -1,6 +1,5 @@
 //! The card of a switch: its name, and a row for each host and for each link beside the tree.
 use super::NetworkView;
-use super::layout::DrawnFolding;
 use super::link_look::LinkLook;
 use super::tree::{DrawnSwitch, seen_from};
 use crate::svg::{SvgElement, shortened, text_width};
@@ -21,6 +20,14 @@ const BESIDE: f64 = 10.0;
 const MOST_SPECIAL: usize = 12;
 /// The most that a port, a name and a note take.
 const WIDEST: [f64; 4] = [110.0, 190.0, 60.0, 80.0];
+
+/// The hosts that are counted instead of shown one by one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct DrawnFolding {
+    pub(super) hosts: bool,
+    /// The links that are not in the tree.
+    pub(super) beside: bool,
+}
 
 /// A switch as it is drawn.
 pub(super) struct SwitchCard {

@@ -1,5 +1,5 @@
 //! Two networks side by side: before a change and after it.
-use super::layout::DrawnFolding;
+use super::card::DrawnFolding;
 use super::link_look::LinkLook;
 use super::{BOLD_TITLE, MARGIN, NetworkView, PicturePage};
 use crate::svg::{SvgElement, SvgPicture, text_width, wrapped};

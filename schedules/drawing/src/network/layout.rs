@@ -1,6 +1,6 @@
 //! The place of each card, and the lines between them.
 use super::NetworkView;
-use super::card::{HEAD, SwitchCard};
+use super::card::{DrawnFolding, HEAD, SwitchCard};
 use super::link_look::LinkLook;
 use super::tree::{DrawnTree, seen_from};
 use crate::svg::{SvgElement, SvgNumber, SvgPicture, shortened, text_width};
@@ -14,14 +14,6 @@ const LANE: f64 = 8.0;
 const MOST_LANES: usize = 40;
 const LABEL: f64 = 10.5;
 const WIDEST_PORT: f64 = 110.0;
-
-/// The hosts that are counted instead of shown one by one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct DrawnFolding {
-    pub(super) hosts: bool,
-    /// The links that are not in the tree.
-    pub(super) beside: bool,
-}
 
 /// Cards with their places.
 pub(super) struct NetworkLayout<'a> {

@@ -17,10 +17,11 @@ mod tree;
 pub use compared::{NetworkMoment, compared};
 
 use crate::svg::{SvgElement, SvgPicture, text_width, wrapped};
+use card::DrawnFolding;
 use inventory::alarm::AlarmSubject;
 use inventory::stages::folded::FoldedWay;
 use inventory::topology::{Link, LinkState, NodeKind, Topology};
-use layout::{DrawnFolding, NetworkLayout};
+use layout::NetworkLayout;
 use link_look::LinkLook;
 use schedules::alltoall::AlltoallAlgorithm;
 use schedules::bound;

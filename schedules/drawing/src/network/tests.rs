@@ -1,23 +1,8 @@
 use super::*;
-use inventory::BitsPerSec;
 use inventory::alarm::code::AlarmCode;
 use inventory::alarm::{Alarm, AlarmKind};
 use inventory::evidence::{Evidence, FlowFinding};
 use inventory::topology::{Link, LinkGrade, Node};
-
-fn link(a: &str, a_port: &str, b: &str, b_port: &str) -> Link {
-    Link {
-        a: a.into(),
-        a_port: a_port.into(),
-        b: b.into(),
-        b_port: b_port.into(),
-        members: vec![],
-        rate_bps: BitsPerSec::GIGABIT,
-        state: LinkState::Forwarding,
-        grade: LinkGrade::Certain,
-        evidence: vec![],
-    }
-}
 
 fn network(switches: usize, hosts: usize, mut links: Vec<Link>) -> Topology {
     let mut nodes: Vec<Node> = (0..switches)
@@ -25,10 +10,10 @@ fn network(switches: usize, hosts: usize, mut links: Vec<Link>) -> Topology {
         .collect();
     nodes.extend((0..hosts).map(|i| Node::new(format!("n{i}"), NodeKind::Host)));
     links.extend((0..hosts).map(|i| {
-        link(
-            &format!("s{}", i % switches),
-            &format!("p{i}"),
-            &format!("n{i}"),
+        Link::new(
+            format!("s{}", i % switches),
+            format!("p{i}"),
+            format!("n{i}"),
             "eth0",
         )
     }));
@@ -68,9 +53,9 @@ fn a_picture_shows_ports_rates_looks_and_alarms() {
         3,
         6,
         vec![
-            link("s0", "swp1", "s1", "swp9"),
-            link("s0", "swp2", "s2", "swp9"),
-            link("s1", "swp3", "s2", "swp4"),
+            Link::new("s0", "swp1", "s1", "swp9"),
+            Link::new("s0", "swp2", "s2", "swp9"),
+            Link::new("s1", "swp3", "s2", "swp4"),
         ],
     );
     t.links[2].state = LinkState::Blocked;
@@ -103,7 +88,10 @@ fn a_picture_shows_ports_rates_looks_and_alarms() {
 
 #[test]
 fn a_measured_cable_is_told_from_an_inferred_one() {
-    let trunks = vec![link("s0", "", "s1", ""), link("s0", "swp2", "s2", "swp9")];
+    let trunks = vec![
+        Link::new("s0", "", "s1", ""),
+        Link::new("s0", "swp2", "s2", "swp9"),
+    ];
     let mut t = network(3, 6, trunks);
     // The other trunk looks like the bottleneck that it is.
     t.links[1].grade = LinkGrade::Inferred;
@@ -126,7 +114,7 @@ fn hostile_names_stay_text() {
         &"x".repeat(255),
     ] {
         t.nodes.push(Node::new(name, NodeKind::Host));
-        t.links.push(link("s0", name, name, name));
+        t.links.push(Link::new("s0", name, name, name));
     }
     let text = drawn(&t);
     assert!(
@@ -141,7 +129,7 @@ fn many_hosts_are_counted() {
         100,
         2400,
         (1..100)
-            .map(|i| link("s0", &format!("swp{i}"), &format!("s{i}"), "up"))
+            .map(|i| Link::new("s0", format!("swp{i}"), format!("s{i}"), "up"))
             .collect(),
     );
     let text = drawn(&t);
@@ -157,10 +145,10 @@ fn any_links_are_drawn() {
         let mut t = network(switches, random.usize(0..8), vec![]);
         for _ in 0..random.usize(0..30) {
             let (a, b) = (random.usize(0..switches + 1), random.usize(0..switches + 1));
-            let mut new = link(
-                &format!("s{a}"),
-                &random.u8(..).to_string(),
-                &format!("s{b}"),
+            let mut new = Link::new(
+                format!("s{a}"),
+                random.u8(..).to_string(),
+                format!("s{b}"),
                 "",
             );
             new.state = [
@@ -180,7 +168,7 @@ fn a_chain_of_switches_is_no_recursion() {
         20_000,
         0,
         (1..20_000)
-            .map(|i| link(&format!("s{}", i - 1), "a", &format!("s{i}"), "b"))
+            .map(|i| Link::new(format!("s{}", i - 1), "a", format!("s{i}"), "b"))
             .collect(),
     );
     drawn(&t);
@@ -188,7 +176,7 @@ fn a_chain_of_switches_is_no_recursion() {
 
 #[test]
 fn what_changed_is_marked_on_both_sides() {
-    let before = network(2, 2, vec![link("s0", "swp1", "s1", "swp1")]);
+    let before = network(2, 2, vec![Link::new("s0", "swp1", "s1", "swp1")]);
     let mut after = before.clone();
     after.links[2].a = "s0".into();
     let moment = |topology, heading: &str| NetworkMoment {

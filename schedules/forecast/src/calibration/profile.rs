@@ -10,6 +10,7 @@ use inventory::tree::{NodeNumber, Tree};
 use policy::decision_table::{Collective, CollectiveTraffic};
 use policy::library_routine::LibraryRoutine;
 use schedules::bound::{self, WIRE_PER_PAYLOAD};
+use schedules::capacities;
 
 /// The cost of a message to the rank that sends it and to the one that waits for it. Of 20, 30, 40, 60
 /// and 100 us, calls of 1 kB at 20 and at 100 Mbit/s predict each other best with this one.
@@ -124,7 +125,7 @@ impl CallTraffic {
         let others = f64::from(ranks - 1);
         let Some(steps) = steps else {
             let along_ring = gathers && !matches!(routine, TimedRoutine::Library(..));
-            let loads = bound::loads(tree).into_iter().enumerate();
+            let loads = capacities::loads(tree).into_iter().enumerate();
             // A ring crosses each link once in either direction.
             let blocks = |load: u64| if along_ring { load.min(1) } else { load } as f64;
             let seconds = loads.map(|(edge, load)| blocks(load) / link_rate(tree, edge));

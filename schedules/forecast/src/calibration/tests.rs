@@ -1,9 +1,9 @@
 use super::*;
-use crate::test_trees::star;
 use inventory::{Millis, TopologyFile};
 use policy::decision_table::DataCarrier;
 use policy::learned::figures::JobLesson;
 use policy::measurements::{CallTiming, MeasuredPlace, WayTiming};
+use samples::trees::star;
 
 /// The share of these predictions that are off by a tenth at most.
 fn share_within_a_tenth(predicted: impl Iterator<Item = (f64, f64)>) -> f64 {

@@ -1,12 +1,12 @@
 mod between;
 
 use super::*;
-use crate::test_trees::topology;
 use inventory::Millis;
 use policy::decision_table::{Collective, Way};
 use policy::measurements::comparison::TunedComparison;
 use policy::measurements::{CallTiming, MeasuredPlace, WayTiming, WayTrial};
 use proptest::prelude::*;
+use samples::trees::topology;
 
 const PAIR: &str = "switches: [a, b]\nhosts: {w: {switch: a, rate: 100M}, \
     x: {switch: a, rate: 100M}, y: {switch: b, rate: 100M}, z: {switch: b, rate: 100M}}\n\

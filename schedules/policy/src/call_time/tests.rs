@@ -1,7 +1,7 @@
 use super::*;
-use crate::test_trees::{any_tree, topology};
 use crate::ways::phases;
 use proptest::prelude::*;
+use samples::trees::{any_tree, topology};
 use schedules::synchronization::SyncKind;
 use schedules::synchronization::scheme::SyncScheme;
 

@@ -151,9 +151,9 @@ mod tests {
     use super::*;
     use crate::learned::figures::JobLesson;
     use crate::learned::{LearnedFigures, LearnedPlace, RankLayout};
-    use crate::test_trees::star;
     use inventory::Millis;
     use proptest::prelude::*;
+    use samples::trees::star;
 
     fn timing(from: u64, way: &str, mean_ns: u64) -> LearnedTiming {
         LearnedTiming {

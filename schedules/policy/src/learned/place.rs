@@ -273,8 +273,8 @@ fn number(digest: &[u8]) -> u128 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_trees::{any_tree_text, topology};
     use proptest::prelude::*;
+    use samples::trees::{any_tree_text, topology};
 
     fn place(text: &str, hosts: &[&str], host_of: &[u32]) -> LearnedPlace {
         let whole = topology(text);

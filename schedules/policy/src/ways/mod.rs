@@ -6,6 +6,7 @@
 mod aapc;
 mod bundled;
 mod credit;
+mod gathered_sizes;
 mod lg;
 mod names;
 mod native;

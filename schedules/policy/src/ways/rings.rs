@@ -1,5 +1,7 @@
 //! Several rings of an allgather, where slow trunks make one slower and each host has one rank.
-use super::{CallWay, DataCarrier, HostTraits, MessageForm, PlannedPart, PlanningSet, Way, ring};
+use super::{
+    CallWay, DataCarrier, HostTraits, MessageForm, PlannedPart, PlanningSet, Way, gathered_sizes,
+};
 use crate::decision_table::{ANY_SIZE, Collective, CollectiveTraffic, TOKENS, UnmeasuredSet};
 use inventory::tree::Tree;
 use inventory::{Bytes, TopologyFile};
@@ -45,7 +47,7 @@ impl CallWay for SeveralRings {
     fn pays(&self, set: &UnmeasuredSet<'_>, collective: Collective) -> Option<(Range<Bytes>, Way)> {
         let is_gathered = collective.traffic() == CollectiveTraffic::Gather;
         let gains = is_gathered && set.traits().have_slow_trunks;
-        let one = gains.then(|| ring::smallest(set)).flatten()?;
+        let one = gains.then(|| gathered_sizes::smallest(set)).flatten()?;
         let (least, lasting) = IN_RINGS;
         let rate = set.allgather()?.rate;
         let octet = BottleneckLoad { blocks: 1, rate }.seconds(Bytes(1));

@@ -126,7 +126,7 @@ fn most_slow(slow: &[(usize, usize)], hosts: usize) -> Vec<NodeNumber> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_trees::row;
+    use samples::trees::row;
 
     fn plan(tree: &Tree) -> WatchedPlan {
         WatchedPlan::new(tree, &(0..tree.hosts()).collect::<Vec<_>>()).unwrap()

@@ -4,9 +4,9 @@ mod simulated;
 
 use super::arrivals::BlockArrivals;
 use super::judge::judge;
-use crate::test_trees::row;
 use inventory::alarm::arguments::SuspectedMove;
 use inventory::tree::Tree;
+use samples::trees::row;
 
 /// The part of a link's rate that TCP reaches.
 const WHOLE_SHARE: f64 = 0.97;

@@ -1,10 +1,10 @@
 use super::*;
 use crate::message::Message;
-use crate::test_trees::{any_tree_text, topology};
 use crate::transfers::part;
 use crate::transfers::part::tests::carried_out;
 use crate::verify;
 use proptest::prelude::*;
+use samples::trees::{any_tree_text, topology};
 
 /// Two switches with so many hosts each at 20 Mbit/s, and a trunk between them.
 fn pair(hosts: [usize; 2], trunk: u32) -> Tree {

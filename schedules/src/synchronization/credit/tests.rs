@@ -1,10 +1,10 @@
 use super::*;
 use crate::alltoall::{self, AlltoallSchedule};
 use crate::message::Message;
-use crate::test_trees::{any_wide_tree, star};
 use crate::verify;
 use proptest::prelude::*;
 use proptest::sample::Index;
+use samples::trees::{any_wide_tree, star};
 use std::collections::{HashMap, HashSet};
 
 fn planned(tree: &Tree, credit: u32) -> AlltoallSchedule {
@@ -137,7 +137,7 @@ fn the_credit_is_what_lies_between_and_a_share_of_the_queue() {
         format!("switches: [s0, s1, s2, s3, s4]\nhosts:\n{hosts}links:\n{links}")
     };
     let credit = |trunk: &str| {
-        let tree = crate::test_trees::topology(&text(trunk));
+        let tree = samples::trees::topology(&text(trunk));
         let capacities = EdgeCapacities::of(&tree);
         LaneCredit::of(&tree, &capacities)
     };

@@ -9,10 +9,10 @@ use crate::lg::{LgSchedule, Transfer};
 use crate::message::Synchronization;
 use crate::synchronization::SyncKind;
 use crate::synchronization::scheme::SyncScheme;
-use crate::test_trees::{any_tree, star, topology};
 use crate::{allgather, alltoall, lg, verify};
 use inventory::Tree;
 use proptest::prelude::*;
+use samples::trees::{any_tree, star, topology};
 use std::collections::HashSet;
 
 fn parts(schedule: &TransferSchedule) -> Vec<RankPart> {

@@ -1,7 +1,7 @@
 use super::*;
 use crate::lg::tests::runs;
 use crate::lg::{HostCluster, Transfer, plan};
-use crate::test_trees::{star, topology};
+use samples::trees::{star, topology};
 
 /// The violation in a plan for 2 + 3 hosts after a change to it.
 fn broken(change: impl FnOnce(&mut LgSchedule)) -> String {

@@ -5,7 +5,7 @@
 //! awaits. Whether an edge keeps its width depends on the bits of its own chains only. So threads
 //! share the edges out, and each goes through all messages with the bits of its own edges.
 use super::tokens::TokensByMessage;
-use super::wide_edges::{EdgeCrowd, MessageHistory};
+use super::wide_edges::{EdgeCrowd, EdgeUser, MessageHistory};
 use crate::knowledge::{KnowledgeRows, RowNumber, SlotNumber};
 use crate::transfers::TransferSchedule;
 use inventory::tree::{EdgeNumber, NodeNumber, Tree};
@@ -68,16 +68,6 @@ pub(super) fn first_crowded(
     });
     let crowded = found.into_iter().flatten();
     crowded.min_by_key(|crowded| (crowded.position, crowded.step))
-}
-
-/// A message on an edge.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct EdgeUser {
-    pub(super) position: u32,
-    /// The row of its knowledge.
-    pub(super) row: RowNumber,
-    /// All messages before this position, the place of the last barrier, are over.
-    pub(super) met: u32,
 }
 
 /// The kind of check that an edge needs.

@@ -11,11 +11,11 @@ use crate::message::Message;
 use crate::packed::packed;
 use crate::synchronization::scheme::SyncScheme;
 use crate::synchronization::{SyncKind, SyncReduction, syncs};
-use crate::test_trees::{any_wide_tree, star};
 use crate::transfers::TransferSchedule;
 use inventory::Tree;
 use proptest::prelude::*;
 use proptest::sample::Index;
+use samples::trees::{any_wide_tree, star};
 
 fn plan(
     tree: &Tree,

@@ -13,11 +13,20 @@
 //! the users in question, by a walk through all messages since the first of them, then a maximum
 //! matching. A good choice of the chain to continue makes this rare.
 use super::super::delivery::NOWHERE;
-use super::order_walk::EdgeUser;
 use super::tokens::TokensByMessage;
-use crate::knowledge::{KnowledgeRows, SlotNumber};
+use crate::knowledge::{KnowledgeRows, RowNumber, SlotNumber};
 use crate::transfers::TransferSchedule;
 use std::cell::OnceCell;
+
+/// A message on an edge.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct EdgeUser {
+    pub(super) position: u32,
+    /// The row of its knowledge.
+    pub(super) row: RowNumber,
+    /// All messages before this position, the place of the last barrier, are over.
+    pub(super) met: u32,
+}
 
 /// The users of one edge.
 pub(super) struct EdgeCrowd {

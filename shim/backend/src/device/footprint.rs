@@ -1,8 +1,7 @@
 //! Which octets of memory a call's blocks touch.
 use crate::datatype::TrueExtent;
-use crate::elements::MpiElements;
+use crate::elements::{MpiElements, octets_of, room};
 use crate::mpi_result::MpiResult;
-use crate::octets::{octets_of, room};
 use std::ops::Range;
 
 /// Elements in memory, and where.

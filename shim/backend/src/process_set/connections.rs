@@ -2,7 +2,7 @@
 use super::ProcessSet;
 use crate::call::CollectiveCall;
 use crate::call_comm::CallComm;
-use crate::mesh_state::MeshMembers;
+use crate::mesh_members::MeshMembers;
 use crate::mpi_result::MpiResult;
 use crate::private_comm::PrivateCommState;
 use crate::relayed::RelayRing;

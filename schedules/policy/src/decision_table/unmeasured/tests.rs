@@ -1,8 +1,8 @@
 use super::super::{Collective, Mpi};
 use super::*;
-use crate::test_trees::{any_tree, topology};
 use crate::ways::{DataCarrier, LEAST_RELAYED};
 use proptest::prelude::*;
+use samples::trees::{any_tree, topology};
 use schedules::bound::WIRE_PER_PAYLOAD;
 
 /// `each` hosts on each of so many switches in a row, all links at so many Mbit/s.

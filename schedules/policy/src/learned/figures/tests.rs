@@ -2,9 +2,9 @@
 use super::*;
 use crate::decision_table::{Collective, Mpi, Way};
 use crate::learned::{RankLayout, size_class};
-use crate::test_trees::star;
 use inventory::Tree;
 use proptest::prelude::*;
+use samples::trees::star;
 
 const WAYS: [&str; 4] = ["native", "aapc tcp", "aapc sender tcp", "bundled"];
 

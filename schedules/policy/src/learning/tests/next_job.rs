@@ -3,8 +3,8 @@ use super::*;
 use crate::decision_table::Mpi;
 use crate::learned::figures::JobLesson;
 use crate::learned::{LearnedFigures, LearnedPlace, RankLayout};
-use crate::test_trees::star;
 use inventory::Millis;
+use samples::trees::star;
 
 /// The seconds of a call by each way.
 type WaySeconds = [f64; 3];

@@ -3,7 +3,7 @@ use inventory::TopologyFile;
 use std::fmt::Write;
 
 /// `leaves` switches with `hosts` each around a core.
-pub(crate) fn two_levels(leaves: usize, hosts: usize, trunk: &str) -> TopologyFile {
+pub fn two_levels(leaves: usize, hosts: usize, trunk: &str) -> TopologyFile {
     let switches = std::iter::once("core".to_owned())
         .chain((0..leaves).map(leaf))
         .collect();
@@ -19,8 +19,7 @@ pub(crate) fn two_levels(leaves: usize, hosts: usize, trunk: &str) -> TopologyFi
 
 /// `pods` switches around a core, each with `leaves` switches of `hosts`; 1G, 10G and 40G from the
 /// hosts up.
-#[allow(dead_code, reason = "measured by the benchmark alone")]
-pub(crate) fn three_levels(pods: usize, leaves: usize, hosts: usize) -> TopologyFile {
+pub fn three_levels(pods: usize, leaves: usize, hosts: usize) -> TopologyFile {
     let pod = |p: usize| format!("p{p}");
     let switches = std::iter::once("core".to_owned())
         .chain((0..pods).map(pod))
@@ -37,8 +36,7 @@ pub(crate) fn three_levels(pods: usize, leaves: usize, hosts: usize) -> Topology
 }
 
 /// Eight switches, each cabled to the next.
-#[allow(dead_code, reason = "measured by the benchmark alone")]
-pub(crate) fn row(hosts: usize) -> TopologyFile {
+pub fn row(hosts: usize) -> TopologyFile {
     topology(
         (0..8).map(leaf).collect(),
         8,

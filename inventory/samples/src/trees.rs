@@ -1,21 +1,21 @@
-//! Trees for the tests of this crate, of `policy`, `simulation`, `forecast` and of `directory`.
+//! Small trees, and random ones.
 use inventory::{TopologyFile, Tree};
 use proptest::prelude::*;
 use std::fmt::Write;
 
 /// The tree of a topology file's text.
-pub(crate) fn topology(text: &str) -> Tree {
+pub fn topology(text: &str) -> Tree {
     TopologyFile::parse("test", text).unwrap().tree().unwrap()
 }
 
 /// Hosts n0.. spread over switches s0.. as counted; every switch after the first is cabled to the
 /// first.
-pub(crate) fn star(hosts: &[u32]) -> Tree {
+pub fn star(hosts: &[u32]) -> Tree {
     topology(&star_text(hosts))
 }
 
 /// The text of [`star`].
-pub(crate) fn star_text(hosts: &[u32]) -> String {
+pub fn star_text(hosts: &[u32]) -> String {
     let at: Vec<usize> = hosts
         .iter()
         .enumerate()
@@ -25,7 +25,7 @@ pub(crate) fn star_text(hosts: &[u32]) -> String {
 }
 
 /// So many switches in a row, with so many hosts each.
-pub(crate) fn row(switches: usize, hosts: usize) -> Tree {
+pub fn row(switches: usize, hosts: usize) -> Tree {
     let names: Vec<String> = (0..switches).map(|s| format!("s{s}")).collect();
     let mut text = format!("switches: [{}]\nhosts:\n", names.join(", "));
     text.extend((0..switches * hosts).map(|h| format!("  n{h}: {{switch: s{}}}\n", h / hosts)));
@@ -35,12 +35,12 @@ pub(crate) fn row(switches: usize, hosts: usize) -> Tree {
 }
 
 /// A random tree: 1 to 20 switches (some without hosts) in a random, deep or bushy shape.
-pub(crate) fn any_tree(hosts: std::ops::RangeInclusive<usize>) -> impl Strategy<Value = Tree> {
+pub fn any_tree(hosts: std::ops::RangeInclusive<usize>) -> impl Strategy<Value = Tree> {
     any_tree_text(hosts, 20).prop_map(|t| topology(&t))
 }
 
 /// The text of [`any_tree`] with at most `switches` switches.
-pub(crate) fn any_tree_text(
+pub fn any_tree_text(
     hosts: std::ops::RangeInclusive<usize>,
     switches: usize,
 ) -> impl Strategy<Value = String> {
@@ -77,7 +77,7 @@ fn text(switches: usize, at: &[usize], parent: &[usize]) -> String {
 }
 
 /// A random tree as in [`any_tree`] whose cables carry one to four messages at once.
-pub(crate) fn any_wide_tree(
+pub fn any_wide_tree(
     hosts: std::ops::RangeInclusive<usize>,
     switches: usize,
 ) -> impl Strategy<Value = Tree> {
