@@ -1,12 +1,12 @@
 //! The end of the inference: nodes, ports and networks get their names, and hosts their clusters.
 use crate::claims::ClaimEnd;
-use crate::clusters::{ClusterInput, LinkNodes, clusters, link_nodes, unseen_routers};
+use crate::clusters::{ClusterInput, clusters, unseen_routers};
 use crate::crossing_hosts;
 use crate::draft::{DraftLink, DraftNetwork};
 use crate::facts::{Facts, NodeIx};
 use crate::host_addresses::{HostPorts, add_addresses};
 use crate::network_names;
-use crate::networks::{networks, whole};
+use crate::networks::{LinkNodes, link_nodes, networks, whole};
 use crate::vlans;
 use indexmap::IndexMap;
 use inventory::alarm::Alarm;

@@ -7,7 +7,6 @@
 //! joins no switches: a bridge between its cards makes it a switch, which it says.
 //! Cost: one pass over the cables, nearly.
 use crate::claims::ClaimEnd;
-use crate::clusters::LinkNodes;
 use crate::draft::DraftLink;
 use crate::facts::{DeviceIx, DevicePortIx, Facts, NodeIx};
 use inventory::evidence::Evidence;
@@ -173,6 +172,18 @@ impl<'p> SplitHosts<'p> {
             self.count - 1
         })
     }
+}
+
+/// The numbers of the two nodes of each link, if both are among the nodes.
+pub(crate) type LinkNodes = Vec<Option<[usize; 2]>>;
+
+/// The nodes of links, by their names.
+pub(crate) fn link_nodes(nodes: &[Node], links: &[Link]) -> LinkNodes {
+    let names = nodes.iter().enumerate();
+    let number: HashMap<&str, usize> = names.map(|(i, n)| (n.name.as_str(), i)).collect();
+    let end = |name: &String| number.get(name.as_str()).copied();
+    let ends = |link: &Link| Some([end(&link.a)?, end(&link.b)?]);
+    links.iter().map(ends).collect()
 }
 
 /// The networks, the main one first; none if there is only one. A part is another network if a host has a

@@ -28,6 +28,7 @@ mod tests;
 mod unseen_routers;
 
 use crate::crossing_hosts::RoutingHosts;
+use crate::networks::LinkNodes;
 use forest::SpanningForest;
 use indexmap::IndexMap;
 use inventory::alarm::Alarm;
@@ -55,18 +56,6 @@ pub(crate) struct ClusterInput<'a> {
     pub(crate) stated: &'a IndexMap<String, Vec<String>>,
     /// Hosts with cards in several networks: a path through one tells nothing about either network.
     pub(crate) routing: &'a RoutingHosts,
-}
-
-/// The numbers of the two nodes of each link, if both are among the nodes.
-pub(crate) type LinkNodes = Vec<Option<[usize; 2]>>;
-
-/// The nodes of links, by their names.
-pub(crate) fn link_nodes(nodes: &[Node], links: &[Link]) -> LinkNodes {
-    let names = nodes.iter().enumerate();
-    let number: HashMap<&str, usize> = names.map(|(i, n)| (n.name.as_str(), i)).collect();
-    let end = |name: &String| number.get(name.as_str()).copied();
-    let ends = |link: &Link| Some([end(&link.a)?, end(&link.b)?]);
-    links.iter().map(ends).collect()
 }
 
 /// The clusters by name, and alarms about contradictions.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::networks::link_nodes;
 use inventory::BitsPerSec;
 use inventory::cluster_reason::ClusterReason;
 use inventory::device_view::DeviceView;
