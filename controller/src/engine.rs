@@ -77,6 +77,7 @@ use place_mapping::PlaceMapping;
 use public_record::PublicRecord;
 use rollback::RollbackHold;
 use shown_rates::ShownRates;
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -512,7 +513,7 @@ impl ControllerEngine {
             return NetworkJudgement {
                 candidate: Err(Vec::new()),
                 alarms: Vec::new(),
-                plain: false,
+                doubtful: BTreeSet::new(),
             };
         }
         let settled = self.public.settled.as_ref();

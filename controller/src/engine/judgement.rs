@@ -31,9 +31,8 @@ pub(crate) struct NetworkJudgement {
     pub(crate) candidate: Result<EpochCandidate, Vec<TreeDoubt>>,
     /// Alarms about hosts that keep their place without being seen there.
     pub(crate) alarms: Vec<Alarm>,
-    /// Every link to a host carries frames, whatever the states of ports: what is seen of a host is
-    /// its place.
-    pub(crate) plain: bool,
+    /// The hosts with a link of which it is not certain that it carries frames.
+    pub(crate) doubtful: BTreeSet<String>,
 }
 
 /// The hosts of the published tree that have no place now, since when.
@@ -71,8 +70,9 @@ pub(crate) fn judge(
     // A copy of a large network costs more than the rest of its judgement, so it is made only where
     // the network is to be changed.
     let mut network = Arc::clone(topology);
-    let plain = |l: &Link| l.carries_frames() || !hosts.contains(l.b.as_str());
-    let plain = network.links.iter().all(plain);
+    let is_doubtful = |l: &&Link| !l.carries_frames() && hosts.contains(l.b.as_str());
+    let doubtful = network.links.iter().filter(is_doubtful);
+    let doubtful = doubtful.map(|l| l.b.clone()).collect();
     let proven = |l: &Link| carries(views, l) || !hosts.contains(l.b.as_str());
     if !network.links.iter().all(proven) {
         Arc::make_mut(&mut network).links.retain(proven);
@@ -109,7 +109,7 @@ pub(crate) fn judge(
     NetworkJudgement {
         candidate,
         alarms,
-        plain,
+        doubtful,
     }
 }
 

@@ -4,8 +4,8 @@
 //! judgement is the one that [`judge`](super::judge) makes of the whole network (a property test
 //! compares them), or there is none. Cost: copies of the lists of hosts; switches, cables and tree
 //! stay, because a host is a leaf: wherever it is plugged in, the tree stays a tree. Deviations:
-//! where agents report, where a part flaps, where several clusters are published, or where a place
-//! is not certain, the whole network is judged.
+//! where agents report, where a part flaps, where several clusters are published, or where the state
+//! of a host's port decides, the whole network is judged.
 use super::{
     AbsentHosts, JudgementInput, KeptReason, NetworkJudgement, absence, as_published, is_gone,
 };
@@ -35,33 +35,46 @@ pub(crate) fn judge_moved(
 ) -> Option<NetworkJudgement> {
     let settled = input.settled?;
     let before = last.candidate.as_ref().ok()?;
-    if !is_plain(input, last, before, settled) {
+    if !is_plain(input, before, settled) {
         return None;
     }
     let moved = match difference {
         Some(difference) => difference.only_hosts()?,
         None => HashSet::new(),
     };
-    let here: &[Link] = difference.map_or(&[], |d| &d.after.links);
-    if moved.len() + absent.len() > FEW {
+    let concerned = links_of(
+        &input.topology.links,
+        moved
+            .into_iter()
+            .chain(last.doubtful.iter().map(String::as_str))
+            .chain(absent.keys().map(String::as_str)),
+    );
+    if concerned.len() > FEW {
         return None;
     }
     let mut away = absent.clone();
     let mut seats: BTreeMap<&str, RatedSeat<'_>> = BTreeMap::new();
-    for &host in &moved {
-        match here.iter().filter(|l| l.b == host).collect::<Vec<_>>()[..] {
+    for (&host, links) in &concerned {
+        match proven(links)?[..] {
             [] => drop(away.entry(host.to_owned()).or_insert(now)),
-            [link] if link.state == LinkState::Forwarding && link.carries_frames() => {
+            [link] => {
                 away.remove(host);
                 seats.insert(host, (&link.a, link.rate_bps));
             }
             _ => return None,
         }
     }
-    let alarms = keep_away(now, input, settled, &moved, &away, &mut seats)?;
+    let alarms = keep_away(now, input, settled, &concerned, &away, &mut seats)?;
     let mut candidate = seated(input, before, &seats)?;
+    let is_doubtful = |(_, links): &(_, &Vec<&Link>)| links.iter().any(|l| !l.carries_frames());
+    let doubtful = concerned.iter().filter(is_doubtful);
+    let doubtful: BTreeSet<String> = doubtful.map(|(host, _)| (*host).to_owned()).collect();
     if !Arc::ptr_eq(&candidate.file, &before.file) {
         candidate.network = Arc::clone(input.topology);
+        if !doubtful.is_empty() {
+            let is_kept = |l: &Link| l.carries_frames() || !doubtful.contains(&l.b);
+            Arc::make_mut(&mut candidate.network).links.retain(is_kept);
+        }
         if !away.is_empty() {
             put_back(&mut candidate, settled, &away);
         }
@@ -70,14 +83,44 @@ pub(crate) fn judge_moved(
     Some(NetworkJudgement {
         candidate: Ok(candidate),
         alarms,
-        plain: true,
+        doubtful,
     })
+}
+
+/// The links to each of these hosts.
+fn links_of<'a>(
+    links: &'a [Link],
+    hosts: impl Iterator<Item = &'a str>,
+) -> BTreeMap<&'a str, Vec<&'a Link>> {
+    let mut own: BTreeMap<&str, Vec<&Link>> = hosts.map(|host| (host, Vec::new())).collect();
+    if own.is_empty() {
+        return own;
+    }
+    for link in links {
+        if let Some(own) = own.get_mut(link.b.as_str()) {
+            own.push(link);
+        }
+    }
+    own
+}
+
+/// Those of a host's links that prove its place; `None` where that depends on more than the links.
+fn proven<'a>(links: &[&'a Link]) -> Option<Vec<&'a Link>> {
+    let mut proven = Vec::new();
+    for &link in links {
+        match link.state {
+            LinkState::Blocked => {}
+            _ if link.grade == LinkGrade::Ambiguous => {}
+            LinkState::Forwarding => proven.push(link),
+            LinkState::Multipath | LinkState::Unknown => return None,
+        }
+    }
+    Some(proven)
 }
 
 /// Returns whether a host's place decides nothing but itself.
 fn is_plain(
     input: &JudgementInput<'_>,
-    last: &NetworkJudgement,
     before: &EpochCandidate,
     settled: &PublishedNetwork,
 ) -> bool {
@@ -86,36 +129,35 @@ fn is_plain(
         ([now], [then]) => now.name == then.name,
         _ => false,
     };
-    last.plain
-        && !input.damping.holds_anything()
+    !input.damping.holds_anything()
         && before.file.clusters.is_empty()
         && same(&input.topology.clusters, &settled.network.clusters)
         && input.views.values().all(|view| view.host.is_none())
 }
 
-/// Keeps the hosts that are seen nowhere in their published places: adds these to `seats`, and
-/// returns the alarms. `None` if a host is to be given up, or is seen somewhere after all.
+/// Keeps the hosts without a proven place in their published places: adds these to `seats`, and
+/// returns the alarms. `None` if a host is to be given up.
 fn keep_away<'a>(
     now: Millis,
     input: &JudgementInput<'a>,
     settled: &'a PublishedNetwork,
-    moved: &HashSet<&str>,
+    concerned: &BTreeMap<&str, Vec<&Link>>,
     away: &'a AbsentHosts,
     seats: &mut BTreeMap<&'a str, RatedSeat<'a>>,
 ) -> Option<Vec<Alarm>> {
     let mut alarms = Vec::new();
     for (host, since) in away {
-        let seen = || input.topology.links.iter().any(|l| l.b == *host);
         let known =
             settled.key.hosts.contains_key(host) && input.inventory.hosts.contains_key(host);
-        if !known || (!moved.contains(host.as_str()) && seen()) {
+        if !known {
             return None;
         }
+        let elsewhere = !concerned.get(host.as_str())?.is_empty();
         let gone = is_gone(input, settled, host);
-        if gone.is_ok() && now.since(*since) >= input.gone_after {
+        if gone.is_ok() && !elsewhere && now.since(*since) >= input.gone_after {
             return None;
         }
-        alarms.push(absence(host, settled, false, gone, input.gone_after));
+        alarms.push(absence(host, settled, elsewhere, gone, input.gone_after));
         let mut places = settled.network.links.iter().filter(|l| l.b == *host);
         let place = places.next().filter(|l| l.grade != LinkGrade::Ambiguous)?;
         seats.insert(host, (&place.a, place.rate_bps));
