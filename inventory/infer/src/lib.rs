@@ -107,7 +107,8 @@ fn infer_in(
     let unplaced = acceptance::silent_switches::unplaced(&known);
     let candidates = acceptance::silent_switches::candidates(&known, &unplaced);
     known.cables.extend(candidates);
-    let hosts = places::place_hosts(&mut known, &unplaced);
+    let (hosts, found) = places::place_hosts(&known, &unplaced);
+    found.add_to(&mut known);
     let mut draft = DraftNetwork::new(known, hosts);
     operator::apply(&mut draft);
     let roots = states::set_link_states(&mut draft);

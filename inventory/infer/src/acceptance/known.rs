@@ -3,13 +3,9 @@ use super::unreported_members::UnreportedMembers;
 use crate::claims::{Claim, ClaimEnd};
 use crate::facts::ports::PortIx;
 use crate::facts::{DevicePortIx, Facts, NodeIx};
-use crate::ranking::ClaimGrounds;
-use inventory::alarm::{Alarm, AlarmKind};
-use inventory::evidence::Evidence;
-use inventory::natural_order::natural;
+use inventory::alarm::Alarm;
 use inventory::observation::StpState;
 use inventory::topology::{LinkGrade, Node, NodeKind};
-use inventory::topology_file::plain_name;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// The accepted claims, and the nodes and alarms that they need.
@@ -36,13 +32,17 @@ pub(crate) fn block_each_other(ends: [Option<StpState>; 2]) -> bool {
 }
 
 impl<'f> Known<'f> {
-    pub(crate) fn new(facts: &'f Facts<'f>) -> Known<'f> {
+    /// Before any cable is accepted.
+    pub(super) fn new(
+        facts: &'f Facts<'f>,
+        hosts_heard: BTreeMap<DevicePortIx, BTreeSet<NodeIx>>,
+    ) -> Known<'f> {
         Known {
             facts,
             nodes: facts.nodes().to_vec(),
             added: HashMap::new(),
             cables: Vec::new(),
-            hosts_heard: BTreeMap::new(),
+            hosts_heard,
             unreported: UnreportedMembers::default(),
             unclear_aggregates: HashSet::new(),
             alarms: facts.alarms.clone(),
@@ -57,32 +57,16 @@ impl<'f> Known<'f> {
         self.nodes[node.0 as usize].kind
     }
 
-    /// The node with this name. It is added with the kind if there is none.
-    pub(crate) fn add_node(&mut self, name: &str, kind: NodeKind) -> NodeIx {
+    /// The node with this name.
+    pub(super) fn node_named(&self, name: &str) -> Option<NodeIx> {
         let known = self.facts.node_named(name);
-        if let Some(node) = known.or_else(|| self.added.get(name).copied()) {
-            return node;
-        }
-        let node = NodeIx(u32::try_from(self.nodes.len()).unwrap_or(u32::MAX));
-        self.nodes.push(Node::new(name, kind));
-        self.added.insert(name.to_owned(), node);
-        node
+        known.or_else(|| self.added.get(name).copied())
     }
 
-    /// A further node. A name that another node has gets a mark.
-    pub(crate) fn add_apart(&mut self, name: &str, kind: NodeKind) -> NodeIx {
-        let mut name = name.to_owned();
-        while self.facts.node_named(&name).is_some() || self.added.contains_key(&name) {
-            name.push('+');
-        }
-        self.add_node(&name, kind)
-    }
-
-    /// A bridge that nobody asked: the one that the operator states under this name, or else a further
-    /// one.
-    pub(crate) fn unmanaged_bridge(&mut self, name: &str) -> NodeIx {
-        let stated = self.stated_bridge(name);
-        stated.unwrap_or_else(|| self.add_apart(name, NodeKind::Unmanaged))
+    /// Adds further nodes, whose numbers are those of their names.
+    pub(super) fn add_nodes(&mut self, nodes: Vec<Node>, named: HashMap<String, NodeIx>) {
+        self.nodes.extend(nodes);
+        self.added.extend(named);
     }
 
     /// The bridge that the operator states under this name.
@@ -91,10 +75,15 @@ impl<'f> Known<'f> {
         (self.facts.is_stated(node) && self.kind(node) == NodeKind::Unmanaged).then_some(node)
     }
 
-    /// Adds an alarm about a node.
-    pub(crate) fn alarm(&mut self, node: NodeIx, kind: AlarmKind) {
-        let alarm = Alarm::node(self.name(node), kind);
-        self.alarms.push(alarm);
+    /// Puts the cables, and alarms about them, in place of those so far.
+    pub(super) fn revise(
+        &mut self,
+        revised: impl FnOnce(&Known<'f>, Vec<Claim>) -> (Vec<Claim>, Vec<Alarm>),
+    ) {
+        let cables = std::mem::take(&mut self.cables);
+        let (cables, alarms) = revised(self, cables);
+        self.cables = cables;
+        self.alarms.extend(alarms);
     }
 
     /// The aggregate that has the port as a member, reported or found.
@@ -129,25 +118,6 @@ impl<'f> Known<'f> {
     pub(crate) fn place_of(&self, end: &ClaimEnd) -> String {
         let place = format!("{} {}", self.name(end.node), end.port_name(self.facts));
         place.trim().to_owned()
-    }
-
-    /// The bridge that joins these ends, with a cable to each. Nobody asked it.
-    pub(crate) fn join_by_bridge(
-        &mut self,
-        ends: &[ClaimEnd],
-        evidence: impl Fn(&ClaimEnd) -> Vec<Evidence>,
-    ) -> Vec<Claim> {
-        let mut places: Vec<String> = ends.iter().map(|end| self.place_of(end)).collect();
-        places.sort_by_cached_key(|p| natural(p));
-        let name = plain_name(&format!("segment-{}", places[0]));
-        let bridge = self.add_node(&name, NodeKind::Unmanaged);
-        self.alarm(bridge, AlarmKind::UnmanagedBridge { places });
-        ends.iter()
-            .map(|end| {
-                let ends = [end.clone(), ClaimEnd::somewhere(bridge)];
-                Claim::new(self.facts, ends, ClaimGrounds::OnSegment, evidence(end))
-            })
-            .collect()
     }
 
     /// True if frames may cross a claimed cable.

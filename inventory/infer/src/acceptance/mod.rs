@@ -2,6 +2,9 @@
 //! ranking, and each sees what was accepted before. What is contradicted becomes ambiguous, with an
 //! alarm that names both sides.
 //!
+//! A step reads what is known and returns what it found, or all cables with other grades. It changes nothing
+//! itself.
+//!
 //! ```text
 //! neighbours --shared_ports--> one cable a port   --overruled--> databases against protocols
 //! designated, facing --segments--> cables that nobody names, bridges that nobody asked
@@ -9,6 +12,7 @@
 //! all cables --aggregates--> links
 //! ```
 mod aggregates;
+pub(crate) mod findings;
 pub(crate) mod islands;
 pub(crate) mod known;
 mod overruled;
@@ -20,10 +24,11 @@ pub(crate) mod unreported_members;
 use crate::claims::{Claim, ClaimEnd};
 use crate::draft::{DraftLink, DraftNetwork};
 use crate::facts::device::tells;
-use crate::facts::{Facts, NodeIx};
+use crate::facts::{DevicePortIx, Facts, NodeIx};
 use crate::readers::neighbours::NeighbourClaims;
 use crate::readers::{designated, edge, facing, neighbours};
 use aggregates::AggregateEnds;
+use findings::Findings;
 use inventory::BitsPerSec;
 use inventory::alarm::{Alarm, AlarmKind};
 use inventory::evidence::{DevicePort, Evidence};
@@ -36,55 +41,53 @@ use std::collections::HashSet;
 /// The cables between devices: first those that devices name, then those that only tables and
 /// spanning tree reveal.
 pub(crate) fn accept_cables<'f>(facts: &'f Facts<'f>) -> Known<'f> {
-    let mut known = Known::new(facts);
-    let suspects = accept_neighbours(&mut known, neighbours::propose(facts));
-    overruled::give_way(&mut known);
+    let (mut known, suspects) = accept_neighbours(facts, neighbours::propose(facts));
+    known.revise(overruled::give_way);
     (known.unreported, known.unclear_aggregates) = aggregates::unreported(&known);
-    overruled::doubt_crossed(&mut known);
+    known.revise(overruled::doubt_crossed);
     let pairs = designated::propose(facts, &known);
-    segments::accept(&mut known, pairs);
+    segments::accept(&known, pairs).add_to(&mut known);
     if !facts.scope.policy.shows_unlisted {
         let missing = silent_switches::unplaced(&known);
-        let pairs = designated::propose_silent(&mut known, &missing);
-        let claims = pairs.iter().map(|pair| segments::joined(facts, pair));
-        let claims: Vec<Claim> = claims.collect();
-        known.cables.extend(claims);
+        let mut found = Findings::new(&known);
+        let pairs = designated::propose_silent(&known, &missing, &mut found);
+        found.add_cables(pairs.iter().map(|pair| segments::joined(facts, pair)));
+        found.done().add_to(&mut known);
     }
     let pairs = facing::propose(facts, &known);
-    segments::accept(&mut known, pairs);
-    let at_edges = edge::propose(facts, &known);
-    known.cables.extend(at_edges);
-    shared_ports::explain(&mut known, suspects);
+    segments::accept(&known, pairs).add_to(&mut known);
+    known.cables.extend(edge::propose(facts, &known));
+    shared_ports::explain(&known, suspects).add_to(&mut known);
     known
 }
 
 /// Accepts what LLDP and CDP say: one cable a port.
-fn accept_neighbours(
-    known: &mut Known<'_>,
+fn accept_neighbours<'f>(
+    facts: &'f Facts<'f>,
     found: NeighbourClaims,
-) -> Vec<shared_ports::SuspectSegment> {
-    let facts = known.facts;
+) -> (Known<'f>, Vec<shared_ports::SuspectSegment>) {
     let NeighbourClaims {
         claims,
         mut refused,
         hosts,
         down,
     } = found;
-    known.hosts_heard = hosts;
+    let mut known = Known::new(facts, hosts);
+    let mut heard = Findings::new(&known);
     for (device, port) in down {
         let kind = AlarmKind::DownPortNames {
             at: facts[device].place(port),
         };
-        known.alarm(device.into(), kind);
+        heard.alarm(device.into(), kind);
     }
-    known.alarms.extend(about_rows(facts));
-    let claims = without_stations(known, claims);
-    let claims = aggregates::match_members(known, claims);
-    let (claims, suspects) = shared_ports::resolve(known, claims, &mut refused);
-    known.cables = claims;
-    let about_refused = shared_ports::about_refused(known, refused, &suspects);
+    heard.add_alarms(about_rows(facts));
+    let claims = without_stations(&known, claims, &mut heard);
+    let claims = aggregates::match_members(&known, claims);
+    let suspects = shared_ports::resolve(&known, claims, &mut refused, &mut heard);
+    heard.done().add_to(&mut known);
+    let about_refused = shared_ports::about_refused(&known, refused, &suspects);
     known.alarms.extend(about_refused);
-    suspects
+    (known, suspects)
 }
 
 /// The alarms about neighbours at tunnels and other interfaces without a cable, and about neighbours without any identity.
@@ -122,7 +125,11 @@ fn about_rows(facts: &Facts<'_>) -> Vec<Alarm> {
 
 /// Raises an alarm about each neighbour that the inventory should list. In a living network a
 /// station that it does not list does not belong to it.
-fn without_stations(known: &mut Known<'_>, claims: Vec<Claim>) -> Vec<Claim> {
+fn without_stations(
+    known: &Known<'_>,
+    claims: Vec<Claim>,
+    heard: &mut Findings<'_, '_>,
+) -> Vec<Claim> {
     let facts = known.facts;
     if facts.scope.policy.shows_unlisted {
         return claims;
@@ -136,9 +143,9 @@ fn without_stations(known: &mut Known<'_>, claims: Vec<Claim>) -> Vec<Claim> {
         }
         let at = DevicePort::new(known.name(near), claim.ends[0].port_name(facts));
         match known.kind(far) {
-            NodeKind::Host => known.alarm(far, AlarmKind::StationUnlisted { at }),
+            NodeKind::Host => heard.alarm(far, AlarmKind::StationUnlisted { at }),
             kind => {
-                known.alarm(far, AlarmKind::DeviceUnlisted { at, what: kind });
+                heard.alarm(far, AlarmKind::DeviceUnlisted { at, what: kind });
                 kept.push(claim);
             }
         }
@@ -150,7 +157,10 @@ impl<'f> DraftNetwork<'f> {
     /// The links of all accepted cables, and of hosts.
     pub(crate) fn new(mut known: Known<'f>, hosts: Vec<DraftLink>) -> DraftNetwork<'f> {
         let mut all = hosts;
-        all.extend(links(&mut known));
+        let groups = aggregates::links(&known);
+        let taken = known.taken();
+        let cables = std::mem::take(&mut known.cables);
+        all.extend(links(&known, groups, cables, &taken));
         DraftNetwork {
             facts: known.facts,
             nodes: known.nodes,
@@ -162,14 +172,14 @@ impl<'f> DraftNetwork<'f> {
     }
 }
 
-/// The links of all accepted cables.
-fn links(known: &mut Known<'_>) -> Vec<DraftLink> {
-    let groups = aggregates::links(known);
-    let taken = known.taken();
-    let mut cables: Vec<Option<Claim>> = std::mem::take(&mut known.cables)
-        .into_iter()
-        .map(Some)
-        .collect();
+/// The links of all accepted cables. `groups` are the cables of each, by number; `taken`: the ports of all.
+fn links(
+    known: &Known<'_>,
+    groups: Vec<(Option<AggregateEnds>, Vec<usize>)>,
+    cables: Vec<Claim>,
+    taken: &HashSet<DevicePortIx>,
+) -> Vec<DraftLink> {
+    let mut cables: Vec<Option<Claim>> = cables.into_iter().map(Some).collect();
     groups
         .into_iter()
         .map(|(ends, all)| {
@@ -177,7 +187,7 @@ fn links(known: &mut Known<'_>) -> Vec<DraftLink> {
             match ends {
                 Some(ends) => {
                     let ends = ends.map(|(node, port)| {
-                        let unnamed = || aggregates::unnamed(known, node, &cables, &taken);
+                        let unnamed = || aggregates::unnamed(known, node, &cables, taken);
                         (node, port.or_else(unnamed))
                     });
                     aggregate(known, &ends, cables)

@@ -17,7 +17,7 @@ use crate::learned_between::{LEAST, STALE, denies, is_foreign, stations_between}
 use crate::ranking::ClaimGrounds;
 use crate::readers::designated::named_designated;
 use inventory::Mac;
-use inventory::alarm::AlarmKind;
+use inventory::alarm::{Alarm, AlarmKind};
 use inventory::evidence::Evidence;
 use inventory::observation::InterfaceKind;
 use inventory::topology::LinkGrade;
@@ -32,9 +32,9 @@ const MOST_FORGOTTEN: usize = 5;
 /// A longer database is not compared, station by station, with those of all bridges.
 const MOST_ROWS: usize = 4096;
 
-/// Removes the claims between whose ends an asked bridge is. A neighbour that nobody asked moves to
-/// the port at which the last of these bridges learned it.
-pub(super) fn give_way(known: &mut Known<'_>) {
+/// The cables without the claims between whose ends an asked bridge is, with an alarm for each of those. A
+/// neighbour that nobody asked moves to the port at which the last of these bridges learned it.
+pub(super) fn give_way(known: &Known<'_>, cables: Vec<Claim>) -> (Vec<Claim>, Vec<Alarm>) {
     let facts = known.facts;
     // Bridges that pass LLDP on, and bridges that pass CDP on.
     let mute = [
@@ -42,11 +42,11 @@ pub(super) fn give_way(known: &mut Known<'_>) {
         mute_bridges(facts, |d| d.speaks_cdp),
     ];
     if mute.iter().all(Vec::is_empty) {
-        return;
+        return (cables, Vec::new());
     }
-    let mut kept = Vec::new();
+    let (mut kept, mut alarms) = (Vec::new(), Vec::new());
     let mut at_bridges = HashSet::new();
-    for claim in std::mem::take(&mut known.cables) {
+    for claim in cables {
         let between = if claim.grounds.gives_way_to_databases() {
             bridges_between(known, &claim, &mute[by_cdp(&claim)])
         } else {
@@ -57,15 +57,21 @@ pub(super) fn give_way(known: &mut Known<'_>) {
             continue;
         }
         if claim.grounds != ClaimGrounds::NamedByCdp {
-            let ends = claim.places(facts, |node| known.name(node).to_owned());
             let why = between[0].evidence(facts, known, &claim);
-            known.alarm(claim.ends[0].node, AlarmKind::CableDoubted { ends, why });
+            alarms.push(doubted(known, &claim, why));
         }
         kept.extend(moved(known, &claim, &between));
         let cables = at_bridge(facts, known, &claim, &between).into_iter();
         kept.extend(cables.filter(|cable| at_bridges.insert(cable.ends.clone())));
     }
-    known.cables = kept;
+    (kept, alarms)
+}
+
+/// The alarm about a claim that databases contradict.
+fn doubted(known: &Known<'_>, claim: &Claim, why: Evidence) -> Alarm {
+    let ends = claim.places(known.facts, |node| known.name(node).to_owned());
+    let name = known.name(claim.ends[0].node);
+    Alarm::node(name, AlarmKind::CableDoubted { ends, why })
 }
 
 /// A bridge between the ends of a claim, and its ports towards them.
@@ -256,15 +262,16 @@ fn moved(known: &Known<'_>, claim: &Claim, between: &[BridgeBetween]) -> Option<
     Some(moved)
 }
 
-/// Lowers the grade of certain claims that leave a trace of a bridge that nobody asked.
+/// The cables, with a lower grade for claims that leave a trace of a bridge that nobody asked, and alarms about
+/// those.
 ///
 /// The cable itself stays, because bridges must not pass LLDP on (IEEE 802.1D-2004, 7.12.6), while
 /// tables that are read one after the other, hosts that move and VLANs give the same picture as a
 /// bridge in between.
-pub(super) fn doubt_crossed(known: &mut Known<'_>) {
+pub(super) fn doubt_crossed(known: &Known<'_>, mut cables: Vec<Claim>) -> (Vec<Claim>, Vec<Alarm>) {
     let facts = known.facts;
     let named = named_designated(facts);
-    let mut cables = std::mem::take(&mut known.cables);
+    let mut alarms = Vec::new();
     for claim in cables
         .iter_mut()
         .filter(|c| c.grade != LinkGrade::Ambiguous)
@@ -293,9 +300,7 @@ pub(super) fn doubt_crossed(known: &mut Known<'_>) {
         // Recordings hold rows of many moments and VLANs.
         let alarming = weak || strong && !facts.scope.policy.mixes_moments;
         if alarming {
-            let ends = claim.places(facts, |node| known.name(node).to_owned());
-            let why = why.clone();
-            known.alarm(claim.ends[0].node, AlarmKind::CableDoubted { ends, why });
+            alarms.push(doubted(known, claim, why.clone()));
         }
         claim.lower(match weak {
             true => LinkGrade::Ambiguous,
@@ -303,7 +308,7 @@ pub(super) fn doubt_crossed(known: &mut Known<'_>) {
         });
         claim.evidence.push(why);
     }
-    known.cables = cables;
+    (cables, alarms)
 }
 
 /// Stations that both of two facing ports learned, or that one learned although the other blocks:

@@ -1,6 +1,7 @@
 //! Cables from pairs of ends that share a segment. Two ports alone on a segment are the ends of a
 //! cable. If more ports share one, a bridge that nobody asked joins them. Ends that cannot all be on
 //! one segment have ambiguous neighbours.
+use super::findings::{Additions, Findings};
 use super::known::Known;
 use crate::claims::{Claim, ClaimEnd};
 use crate::facts::{DeviceIx, Facts};
@@ -14,19 +15,18 @@ use inventory::topology::LinkGrade;
 use petgraph::unionfind::UnionFind;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Accepts the cables of all pairs.
-pub(super) fn accept(known: &mut Known<'_>, pairs: Vec<SegmentPair>) {
+/// The cables of all pairs.
+pub(super) fn accept(known: &Known<'_>, pairs: Vec<SegmentPair>) -> Additions {
     let open = OpenPorts::new(known);
     let (pairs, unsure): (Vec<SegmentPair>, Vec<SegmentPair>) =
         pairs.into_iter().partition(|p| p.sure);
-    let mut claims: Vec<Claim> = unsure
-        .iter()
-        .flat_map(|pair| candidates(known.facts, pair))
-        .collect();
+    let mut found = Findings::new(known);
+    let all = unsure.iter();
+    found.add_cables(all.flat_map(|pair| candidates(known.facts, pair)));
     for segment in segments(&pairs) {
-        claims.extend(segment.settle(known, &open));
+        segment.settle(known, &open, &mut found);
     }
-    known.cables.extend(claims);
+    found.done()
 }
 
 /// Ends that share a segment, by all pairs that say so.
@@ -58,18 +58,18 @@ fn segments(pairs: &[SegmentPair]) -> Vec<Segment<'_>> {
 }
 
 impl Segment<'_> {
-    /// The node that joins the ends.
-    fn settle(&self, known: &mut Known<'_>, open: &OpenPorts<'_>) -> Vec<Claim> {
+    /// Finds what joins the ends.
+    fn settle(&self, known: &Known<'_>, open: &OpenPorts<'_>, found: &mut Findings<'_, '_>) {
         let dark: Vec<&SegmentEnd> = self.dark().collect();
         let all_candidates = |facts: &Facts<'_>| -> Vec<Claim> {
             let pairs = self.pairs.iter();
             pairs.flat_map(|pair| candidates(facts, pair)).collect()
         };
-        match (self.is_whole(known.facts), &dark[..], &self.pairs[..]) {
+        let claims = match (self.is_whole(known.facts), &dark[..], &self.pairs[..]) {
             (true, [], [pair]) if open.may_be_cable(pair) => {
                 vec![joined(known.facts, pair)]
             }
-            (true, [], _) => self.join_by_bridge(known),
+            (true, [], _) => return self.join_by_bridge(found),
             // A device that does not answer joins the others.
             (true, [SegmentEnd::Dark(nodes)], several) if nodes.len() == 1 => several
                 .iter()
@@ -83,10 +83,11 @@ impl Segment<'_> {
             }
             (true, _, _) => all_candidates(known.facts),
             (false, _, _) => {
-                self.alarm_unclear(known);
+                found.add_alarms([self.unclear(known)]);
                 all_candidates(known.facts)
             }
-        }
+        };
+        found.add_cables(claims);
     }
 
     fn dark(&self) -> impl Iterator<Item = &SegmentEnd> {
@@ -124,21 +125,22 @@ impl Segment<'_> {
     }
 
     /// Several ports on one segment: an unmanaged bridge joins them.
-    fn join_by_bridge(&self, known: &mut Known<'_>) -> Vec<Claim> {
+    fn join_by_bridge(&self, found: &mut Findings<'_, '_>) {
         let ends: Vec<ClaimEnd> = self
             .ends
             .iter()
             .filter(|e| e.device().is_some())
             .map(|e| e.cable_end())
             .collect();
-        known.join_by_bridge(&ends, |end| {
+        found.join_by_bridge(&ends, |end| {
             let pairs = self.pairs.iter();
             let own = pairs.filter(|p| p.ends.iter().any(|e| e.cable_end() == *end));
             own.flat_map(|p| p.evidence.clone()).collect()
-        })
+        });
     }
 
-    fn alarm_unclear(&self, known: &mut Known<'_>) {
+    /// The alarm about ends that cannot all be on one segment.
+    fn unclear(&self, known: &Known<'_>) -> Alarm {
         let mut names: Vec<String> = self.ends.iter().map(|end| end.told(known)).collect();
         names.sort_by_cached_key(|n| natural(n));
         let first = self.pairs[0].ends.iter().find_map(SegmentEnd::device);
@@ -146,7 +148,7 @@ impl Segment<'_> {
             AlarmSubject::node(&known.facts[d].name)
         });
         let kind = AlarmKind::SegmentUnclear { places: names };
-        known.alarms.push(Alarm { subject, kind });
+        Alarm { subject, kind }
     }
 }
 

@@ -1,5 +1,6 @@
 //! A port holds one cable. If several neighbours are heard on it, a device in between passes LLDP
 //! on, against IEEE 802.1AB-2005, 8.1: the ports share a segment.
+use super::findings::{Additions, Findings};
 use super::known::Known;
 use crate::claims::{Claim, ClaimEnd, EndPort, RefusedStatement};
 use crate::facts::{DevicePortIx, NodeIx};
@@ -20,20 +21,21 @@ pub(super) struct SuspectSegment {
 /// ones could have been confirmed. If all nodes on a segment hear each other, a device joins them.
 /// Otherwise they cannot be told apart, and all are ambiguous.
 pub(super) fn resolve(
-    known: &mut Known<'_>,
+    known: &Known<'_>,
     mut claims: Vec<Claim>,
     refused: &mut Vec<RefusedStatement>,
-) -> (Vec<Claim>, Vec<SuspectSegment>) {
+    found: &mut Findings<'_, '_>,
+) -> Vec<SuspectSegment> {
     let mut seen = HashSet::new();
     claims.retain(|claim| seen.insert(claim.ends.clone()));
     let claims = without_denied(known, claims, refused);
     let mut claims: Vec<Option<Claim>> = claims.into_iter().map(Some).collect();
-    let (mut kept, mut suspects) = (Vec::new(), Vec::new());
+    let mut suspects = Vec::new();
     for all in segments(&claims) {
         let all: Vec<Claim> = all.into_iter().filter_map(|i| claims[i].take()).collect();
-        SharedSegment::new(known, all).settle(known, &mut kept, &mut suspects);
+        suspects.extend(SharedSegment::new(known, all).settle(known, found));
     }
-    (kept, suspects)
+    suspects
 }
 
 /// The claims that meet at ports, directly or through other claims.
@@ -212,23 +214,20 @@ impl SharedSegment {
         }
     }
 
-    fn settle(
-        self,
-        known: &mut Known<'_>,
-        kept: &mut Vec<Claim>,
-        suspects: &mut Vec<SuspectSegment>,
-    ) {
+    /// Its cables, unless a device may be in between.
+    fn settle(self, known: &Known<'_>, found: &mut Findings<'_, '_>) -> Option<SuspectSegment> {
         let alone = self.claims.len() == 1;
         let whole = self.is_whole(known);
         // Recordings hold rows of many moments.
         let mixed = known.facts.scope.policy.mixes_moments;
         if alone && (!whole || mixed || self.hosts.is_empty()) {
-            kept.extend(self.claims);
+            found.add_cables(self.claims);
         } else if whole && !mixed {
-            suspects.push(self.suspect());
+            return Some(self.suspect());
         } else {
-            kept.extend(self.unclear(known));
+            self.unclear(known, found);
         }
+        None
     }
 
     /// True if all nodes that hear any other hear all others, or at least two of them.
@@ -275,7 +274,7 @@ impl SharedSegment {
         }
     }
 
-    fn unclear(mut self, known: &mut Known<'_>) -> Vec<Claim> {
+    fn unclear(mut self, known: &Known<'_>, found: &mut Findings<'_, '_>) {
         let mut at: BTreeMap<&ClaimEnd, BTreeSet<NodeIx>> = BTreeMap::new();
         for claim in &self.claims {
             for (end, other) in [(0, 1), (1, 0)].map(|(i, j)| (&claim.ends[i], &claim.ends[j])) {
@@ -291,7 +290,7 @@ impl SharedSegment {
             );
             let mut names: Vec<String> = others.iter().map(|n| known.name(*n).to_owned()).collect();
             names.sort();
-            known.alarm(
+            found.alarm(
                 end.node,
                 AlarmKind::SeveralOnCable {
                     at: place,
@@ -302,13 +301,14 @@ impl SharedSegment {
         for claim in &mut self.claims {
             claim.lower(LinkGrade::Ambiguous);
         }
-        self.claims
+        found.add_cables(self.claims);
     }
 }
 
 /// The device between ends that hear each other: an unlisted bridge, if nothing else explains their
 /// ports.
-pub(super) fn explain(known: &mut Known<'_>, suspects: Vec<SuspectSegment>) {
+pub(super) fn explain(known: &Known<'_>, suspects: Vec<SuspectSegment>) -> Additions {
+    let mut found = Findings::new(known);
     let ends = known.cables.iter().flat_map(Claim::known_ends);
     let taken: HashSet<ClaimEnd> = ends.cloned().collect();
     for SuspectSegment { ends, evidence } in suspects {
@@ -325,16 +325,12 @@ pub(super) fn explain(known: &mut Known<'_>, suspects: Vec<SuspectSegment>) {
                 let own = own(known.name(one.node));
                 let grounds = ClaimGrounds::FacingInDoubt;
                 let claim = Claim::new(known.facts, ends, grounds, own);
-                known.cables.push(claim);
+                found.add_cables([claim]);
             }
             _ => {
-                let names: HashMap<NodeIx, String> = open
-                    .iter()
-                    .map(|end| (end.node, known.name(end.node).to_owned()))
-                    .collect();
-                let claims = known.join_by_bridge(&open, |end| own(&names[&end.node]));
-                known.cables.extend(claims);
+                found.join_by_bridge(&open, |end| own(known.name(end.node)));
             }
         }
     }
+    found.done()
 }

@@ -14,7 +14,7 @@
 //! Each host has one place at most, so frames make no more switches than there are hosts, whatever
 //! they say. If the agent of a host is silent, its place is inferred, and gives way to a host that
 //! hears the same port now.
-use crate::acceptance::known::Known;
+use crate::acceptance::findings::Findings;
 use crate::claims::{ClaimEnd, EndPort, slower};
 use crate::draft::DraftLink;
 use crate::facts::unlisted::{SharedName, UnlistedNames, as_name, station};
@@ -23,7 +23,7 @@ use crate::readers::host::{HeardStranger, strangers};
 use inventory::evidence::NeighbourProtocol;
 use inventory::host_report::Nic;
 use inventory::observation::{LldpNeighbour, NeighbourId};
-use inventory::topology::{LinkGrade, LinkState, NodeKind};
+use inventory::topology::{LinkGrade, LinkState, Node, NodeKind};
 use inventory::{BitsPerSec, Mac};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -47,10 +47,10 @@ pub(super) struct HeardSeat {
 /// The places of all hosts that hear one switch, by host. `cards` are those by which hosts are on
 /// their networks.
 pub(super) fn heard_seats<'f>(
-    known: &mut Known<'f>,
+    facts: &'f Facts<'f>,
     cards: &BTreeMap<NodeIx, &'f Nic>,
+    found: &mut Findings<'_, '_>,
 ) -> BTreeMap<NodeIx, HeardSeat> {
-    let facts = known.facts;
     let mut frames: BTreeMap<NodeIx, Vec<HeardStranger<'f>>> = BTreeMap::new();
     for (host, card) in cards {
         frames.insert(*host, frames_on(facts, *host, card));
@@ -74,11 +74,13 @@ pub(super) fn heard_seats<'f>(
     named.sort_by_key(|(name, _)| as_name(name) != *name);
     let mut seats = BTreeMap::new();
     for (name, senders) in named {
-        let switch = known.add_apart(&as_name(&name), NodeKind::Switch);
         let mut rows = senders.iter().map(|sender| &sender.frames[0].row);
-        known.nodes[switch.0 as usize].chassis = rows.find_map(station);
+        let switch = found.add_apart(Node {
+            chassis: rows.find_map(station),
+            ..Node::new(as_name(&name), NodeKind::Switch)
+        });
         for sender in senders {
-            seats.insert(sender.host, sender.seat(known, switch));
+            seats.insert(sender.host, sender.seat(found, switch));
         }
     }
     give_way(&mut seats);
@@ -171,14 +173,14 @@ fn rank(protocol: NeighbourProtocol) -> u8 {
 }
 
 impl HeardSender<'_> {
-    fn seat(&self, known: &Known<'_>, switch: NodeIx) -> HeardSeat {
+    fn seat(&self, found: &Findings<'_, '_>, switch: NodeIx) -> HeardSeat {
         let is_certain = !self.old && self.frames[0].protocol == NeighbourProtocol::Lldp;
         let port = match &self.frames[..] {
             [frame] => frame.port(),
             // The cables of an aggregate.
             _ => EndPort::Unknown,
         };
-        let (host, name) = (known.name(self.host), known.name(switch));
+        let (host, name) = (found.name(self.host), found.name(switch));
         let told = |frame: &HeardStranger<'_>| frame.evidence(host, name, self.old);
         let mut evidence: Vec<_> = self.frames.iter().map(told).collect();
         let own = EndPort::Named(self.card.name.clone());

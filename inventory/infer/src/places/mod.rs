@@ -10,6 +10,7 @@ mod port_tables;
 pub(crate) mod seat;
 mod shared_networks;
 
+use crate::acceptance::findings::{Additions, Findings};
 use crate::acceptance::islands::{DeviceIslands, IslandExit};
 use crate::acceptance::known::Known;
 use crate::claims::{ClaimEnd, EndPort};
@@ -76,11 +77,22 @@ struct SeatSearch<'i, 'f> {
 
 /// The links of all hosts of the inventory to their seats, with an alarm for each host whose seat is
 /// not known.
-pub(crate) fn place_hosts(known: &mut Known<'_>, unplaced: &[NodeIx]) -> Vec<DraftLink> {
+pub(crate) fn place_hosts(known: &Known<'_>, unplaced: &[NodeIx]) -> (Vec<DraftLink>, Additions) {
+    let mut found = Findings::new(known);
+    let links = match known.facts.scope.lists_no_switch() {
+        true => shared_networks::place_hosts(known, &mut found),
+        false => on_switches(known, unplaced, &mut found),
+    };
+    (links, found.done())
+}
+
+/// The links of all hosts to switches that were asked, or to those behind them.
+fn on_switches(
+    known: &Known<'_>,
+    unplaced: &[NodeIx],
+    found: &mut Findings<'_, '_>,
+) -> Vec<DraftLink> {
     let facts = known.facts;
-    if facts.scope.lists_no_switch() {
-        return shared_networks::place_hosts(known);
-    }
     let islands = DeviceIslands::new(known);
     let trunks = TrunkPorts::new(known);
     let mut announced = port_tables::announced(facts, &trunks);
@@ -116,18 +128,18 @@ pub(crate) fn place_hosts(known: &mut Known<'_>, unplaced: &[NodeIx]) -> Vec<Dra
     let mut seated = LinksByPort::new();
     for (host, _, _) in facts.hosts() {
         let announced = announced.take(host);
-        let found = search.seats(known, host, announced);
-        known.nodes[host.0 as usize].chassis = found.macs.first().copied();
-        let placed = search.settle(known, host, found);
+        let seats = search.seats(known, host, announced);
+        found.add_station(host, seats.macs.first().copied());
+        let placed = search.settle(known, host, seats);
         for (end, link) in placed.at_ports {
             seated.entry(end).or_default().push(link);
         }
         links.extend(placed.links);
         for kind in placed.alarms {
-            known.alarm(host, kind);
+            found.alarm(host, kind);
         }
     }
-    add_seated(known, seated, &search.trunks, links)
+    add_seated(facts, found, (seated, &search.trunks), links)
 }
 
 impl SeatSearch<'_, '_> {
@@ -466,12 +478,11 @@ fn ambiguous(known: &Known<'_>, seats: &[HostSeat], behind: &[DraftLink]) -> Ala
 /// Adds the links of hosts with one seat. If another host may have the port, too, they are
 /// inferred. Several hosts on one port get a bridge between.
 fn add_seated(
-    known: &mut Known<'_>,
-    seated: LinksByPort,
-    trunks: &TrunkPorts,
+    facts: &Facts<'_>,
+    found: &mut Findings<'_, '_>,
+    (seated, trunks): (LinksByPort, &TrunkPorts),
     mut links: Vec<DraftLink>,
 ) -> Vec<DraftLink> {
-    let facts = known.facts;
     let disputed: HashSet<ClaimEnd> = links
         .iter()
         .filter(|l| l.grade == LinkGrade::Ambiguous)
@@ -479,7 +490,7 @@ fn add_seated(
         .collect();
     for (end, mut here) in seated {
         if disputed.contains(&end) {
-            let at = DevicePort::new(known.name(end.node), end.port_name(facts));
+            let at = DevicePort::new(found.name(end.node), end.port_name(facts));
             for link in &mut here {
                 link.grade = link.grade.max(LinkGrade::Inferred);
                 link.evidence.push(Evidence::OthersPossible(at.clone()));
@@ -489,7 +500,7 @@ fn add_seated(
         match (here.len(), bridge) {
             (_, Some(bridge)) => links.extend(below(*bridge, here)),
             (1, None) => links.extend(here),
-            _ => links.extend(on_unmanaged_bridge(known, end, here)),
+            _ => links.extend(on_unmanaged_bridge(facts, found, end, here)),
         }
     }
     links
@@ -506,19 +517,20 @@ fn below(bridge: NodeIx, links: Vec<DraftLink>) -> impl Iterator<Item = DraftLin
 
 /// Several hosts behind one port: an unmanaged bridge is between.
 fn on_unmanaged_bridge(
-    known: &mut Known<'_>,
+    facts: &Facts<'_>,
+    found: &mut Findings<'_, '_>,
     end: ClaimEnd,
     links: Vec<DraftLink>,
 ) -> Vec<DraftLink> {
-    let place = DevicePort::new(known.name(end.node), end.port_name(known.facts));
+    let place = DevicePort::new(found.name(end.node), end.port_name(facts));
     let name = format!("{}-{}", place.device, plain_name(&place.port));
-    let bridge = known.unmanaged_bridge(&name);
-    let hosts = links.iter().map(|l| known.name(l.ends[1].node).to_owned());
+    let bridge = found.unmanaged_bridge(&name);
+    let hosts = links.iter().map(|l| found.name(l.ends[1].node).to_owned());
     let kind = AlarmKind::HostsOnPort {
         at: place,
         hosts: hosts.collect(),
     };
-    known.alarm(bridge, kind);
+    found.alarm(bridge, kind);
     let up = DraftLink {
         ends: [end, ClaimEnd::somewhere(bridge)],
         members: vec![],

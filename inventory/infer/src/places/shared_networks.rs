@@ -7,6 +7,7 @@
 //! the lowest. The MAC or network address that the inventory states for a host decides before.
 use super::heard_switches::{HeardSeat, heard_seats};
 use super::on_unmanaged_bridge;
+use crate::acceptance::findings::Findings;
 use crate::acceptance::known::Known;
 use crate::claims::{ClaimEnd, EndPort, slower};
 use crate::draft::DraftLink;
@@ -45,7 +46,7 @@ struct BridgedHosts<'f> {
 /// The links of all hosts to the switch that they hear, or to the bridge of their network, and of
 /// these switches to the bridge, with an alarm for each bridge, and for each host that shares no
 /// network.
-pub(super) fn place_hosts(known: &mut Known<'_>) -> Vec<DraftLink> {
+pub(super) fn place_hosts(known: &Known<'_>, found: &mut Findings<'_, '_>) -> Vec<DraftLink> {
     let facts = known.facts;
     let networks = networks(facts);
     let mut placed: BTreeMap<NodeIx, (NetworkPrefix, &Nic)> = BTreeMap::new();
@@ -55,7 +56,7 @@ pub(super) fn place_hosts(known: &mut Known<'_>) -> Vec<DraftLink> {
         }
         match best_network(&networks, host) {
             Some(place) => drop(placed.insert(host, place)),
-            None => known.alarm(
+            None => found.alarm(
                 host,
                 AlarmKind::HostUnfound {
                     why: HostNotFound::SharesNoNetwork,
@@ -67,14 +68,14 @@ pub(super) fn place_hosts(known: &mut Known<'_>) -> Vec<DraftLink> {
     let mut bridges: BTreeMap<NetworkPrefix, NodeIx> = BTreeMap::new();
     for (network, _) in placed.values() {
         let bridge = bridges.entry(*network);
-        bridge.or_insert_with(|| known.unmanaged_bridge(&bridge_name(*network)));
+        bridge.or_insert_with(|| found.unmanaged_bridge(&bridge_name(*network)));
     }
     let cards = placed.iter().map(|(host, (_, card))| (*host, *card));
-    let mut seats = heard_seats(known, &cards.collect());
+    let mut seats = heard_seats(facts, &cards.collect(), found);
     let mut links = Vec::new();
     for group in bridged(known, &placed, &mut seats) {
         let bridge = bridges[&group.networks[0]];
-        links.extend(place_group(known, &group, bridge, &mut seats));
+        links.extend(place_group(facts, found, &group, (bridge, &mut seats)));
     }
     links
 }
@@ -171,10 +172,10 @@ fn best_network<'f>(
 
 /// The links of the hosts on a bridge, and of the switches that they hear.
 fn place_group(
-    known: &mut Known<'_>,
+    facts: &Facts<'_>,
+    found: &mut Findings<'_, '_>,
     group: &BridgedHosts<'_>,
-    bridge: NodeIx,
-    seats: &mut BTreeMap<NodeIx, HeardSeat>,
+    (bridge, seats): (NodeIx, &mut BTreeMap<NodeIx, HeardSeat>),
 ) -> Vec<DraftLink> {
     let mut flat = Vec::new();
     let mut ports: BTreeMap<ClaimEnd, Vec<DraftLink>> = BTreeMap::new();
@@ -190,7 +191,7 @@ fn place_group(
             None => flat.push(on_bridge(bridge, *host, card, *network)),
         }
     }
-    let is_whole = flat.is_empty() && switches.len() == 1 && !known.facts.is_stated(bridge);
+    let is_whole = flat.is_empty() && switches.len() == 1 && !facts.is_stated(bridge);
     if group.hosts.len() >= LEAST_UNKNOWN && !is_whole {
         let networks: Vec<String> = group.networks.iter().map(written).collect();
         let kind = AlarmKind::HostsInNetwork {
@@ -198,17 +199,17 @@ fn place_group(
             are_measurable: are_measurable(group.hosts.len()),
             switches: switches.len(),
         };
-        known.alarm(bridge, kind);
+        found.alarm(bridge, kind);
     }
     let mut links = flat;
     for (end, here) in ports {
         match here.len() > 1 && end.port.means_one() {
-            true => links.extend(on_unmanaged_bridge(known, end, here)),
+            true => links.extend(on_unmanaged_bridge(facts, found, end, here)),
             false => links.extend(here),
         }
     }
     let up = switches.iter().filter(|_| !is_whole);
-    links.extend(up.map(|(node, switch)| switch.link(known, *node, bridge)));
+    links.extend(up.map(|(node, switch)| switch.link(found, *node, bridge)));
     links
 }
 
@@ -222,12 +223,12 @@ struct HeardSwitch {
 
 impl HeardSwitch {
     /// Its way to the others, of which nothing tells the rate.
-    fn link(&self, known: &Known<'_>, switch: NodeIx, bridge: NodeIx) -> DraftLink {
+    fn link(&self, found: &Findings<'_, '_>, switch: NodeIx, bridge: NodeIx) -> DraftLink {
         let networks = self.networks.iter().map(written);
         let mut evidence: Vec<Evidence> = networks.map(Evidence::SharesNetwork).collect();
         let rate = slower([self.fastest, None], &mut evidence);
         if self.fastest.is_some() {
-            let assumed = AssumedRate::AsFastestHost(known.name(switch).to_owned());
+            let assumed = AssumedRate::AsFastestHost(found.name(switch).to_owned());
             evidence.push(Evidence::Rate(assumed));
         }
         DraftLink {

@@ -3,6 +3,7 @@
 //! port or a blocked port names the port that it faces. Bridges without spanning tree between the
 //! two pass its frames on and stay unseen.
 use super::segments::{OpenPorts, SegmentEnd, SegmentPair};
+use crate::acceptance::findings::Findings;
 use crate::acceptance::known::Known;
 use crate::facts::ports::PortIx;
 use crate::facts::{DeviceIx, DevicePortIx, Facts, NodeIx};
@@ -49,7 +50,11 @@ pub(crate) fn propose(facts: &Facts<'_>, known: &Known<'_>) -> Vec<SegmentPair> 
 /// Pairs of open ports and the bridges that do not answer, which spanning tree names as designated
 /// there. Such a bridge is known by an address that others name, or only by its identifier. If one
 /// switch is missing and one address is unknown, the address belongs to that switch.
-pub(crate) fn propose_silent(known: &mut Known<'_>, missing: &[NodeIx]) -> Vec<SegmentPair> {
+pub(crate) fn propose_silent(
+    known: &Known<'_>,
+    missing: &[NodeIx],
+    found: &mut Findings<'_, '_>,
+) -> Vec<SegmentPair> {
     let facts = known.facts;
     let all_told = facts
         .devices()
@@ -77,8 +82,8 @@ pub(crate) fn propose_silent(known: &mut Known<'_>, missing: &[NodeIx]) -> Vec<S
             }
             (None, _) if all_told => {
                 let name = format!("bridge-{}", address.to_string().replace(':', "-"));
-                let node = known.add_node(&name, NodeKind::Unmanaged);
-                known.alarm(node, AlarmKind::BridgeUnknown { address });
+                let node = found.add_node(&name, NodeKind::Unmanaged);
+                found.alarm(node, AlarmKind::BridgeUnknown { address });
                 (node, SilentBridge::Unknown(address))
             }
             _ => continue,
