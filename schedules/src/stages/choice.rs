@@ -6,7 +6,8 @@
 //! Guarantee: if there is a choice, no cable has more messages in a phase than it carries, and each
 //! message leaves a box that it enters. There is one wherever all ways of a stage of one level carry the
 //! same, and where there are several cables between two boxes only; elsewhere messages that find no
-//! room push others aside, for a while. Cost: that of the colouring, for each message. Deviations: none.
+//! room push others aside, for a while, and a phase that has no choice then becomes two. Cost: that of the
+//! colouring, for each message. Deviations: none.
 use super::{EdgesOfPath, LinkNumber, MessagePaths, PathEdge, PathNumber, meets};
 use crate::capacities::EdgeCapacities;
 use crate::capacity::colour::EdgeColouring;
@@ -21,22 +22,38 @@ const PUSHES: usize = 64;
 /// More ways through stages that are several levels high are not looked at.
 const MOST_WAYS: usize = 4096;
 
-/// The path of each message, in the order of phases; none if some phase finds no room, and if nothing
-/// lies side by side.
+/// The path of each message, in the order of phases; none if nothing lies side by side. A phase that finds no
+/// room is divided, as long as there are no more than `most`; none where that is not enough.
 pub fn choose(
     tree: &Tree,
     capacities: &EdgeCapacities,
-    phases: &[Vec<Message>],
-) -> Option<Vec<PathNumber>> {
+    phases: &mut Vec<Vec<Message>>,
+    most: usize,
+) -> Vec<PathNumber> {
     if !tree.has_members() {
-        return None;
+        return Vec::new();
     }
     let mut chooser = StageChooser::new(tree, capacities);
     let mut paths = Vec::with_capacity(phases.iter().map(Vec::len).sum());
-    for (number, phase) in phases.iter().enumerate() {
-        paths.extend(chooser.phase(number, phase)?);
+    let (mut number, mut divided) = (0, Vec::new());
+    while let Some(phase) = phases.get_mut(number) {
+        if let Some(found) = chooser.phase(number, phase) {
+            paths.extend(found);
+            number += 1;
+            continue;
+        }
+        let rest = phase.split_off(phase.len() / 2);
+        phases.insert(number + 1, rest);
+        divided.push(number);
+        if phases.len() > most || phases[number].is_empty() {
+            for number in divided.into_iter().rev() {
+                let rest = phases.remove(number + 1);
+                phases[number].extend(rest);
+            }
+            return Vec::new();
+        }
     }
-    Some(paths)
+    paths
 }
 
 /// Phases in which the same switches send to the same ones follow each other, so that messages find the ways

@@ -13,6 +13,10 @@ use std::num::NonZeroU32;
 
 /// Leaves with hosts of 10G, and spines with so many cables of a rate to each leaf.
 pub(super) fn leaf_spine(leaves: u32, hosts: u32, spines: u32, uplink: &str) -> Tree {
+    topology(&leaf_spine_text(leaves, hosts, spines, uplink))
+}
+
+fn leaf_spine_text(leaves: u32, hosts: u32, spines: u32, uplink: &str) -> String {
     let names = |name: &str, count: u32| -> String {
         let names: Vec<String> = (0..count).map(|at| format!("{name}{at}")).collect();
         names.join(", ")
@@ -33,7 +37,7 @@ pub(super) fn leaf_spine(leaves: u32, hosts: u32, spines: u32, uplink: &str) -> 
             "  - {{a: leaf{leaf}, b: spine{spine}, rate: {uplink}, state: multipath}}"
         );
     }
-    topology(&text)
+    text
 }
 
 /// The plan with a credit of one message a lane.
@@ -252,4 +256,32 @@ fn a_plan_keeps_its_paths_in_json() {
     assert!(!plan.paths.is_empty());
     let read = json::read_alltoall(json::write_alltoall(&plan).as_bytes());
     assert_eq!(read, Ok(plan));
+}
+
+#[test]
+fn each_message_has_a_way_where_ways_were_lost() {
+    let mut random = SplitMix64::new(3);
+    let (mut longer, mut without) = (0, 0);
+    for _ in 0..100 {
+        let [leaves, hosts, spines] =
+            [(2, 4), (2, 7), (3, 3)].map(|(least, more)| (least + random.below(more)) as u32);
+        let mut text = leaf_spine_text(leaves, hosts, spines, ["10G", "20G", "5G"][random.below(3)]);
+        // Spine 0 reaches all leaves still.
+        for _ in 0..=random.below(3) {
+            let [leaf, spine] = [leaves, spines - 1].map(|most| random.below(most as usize));
+            let lost = format!("{{a: leaf{leaf}, b: spine{},", spine + 1);
+            let lines: Vec<&str> = text.lines().filter(|line| !line.contains(&lost)).collect();
+            text = lines.join("\n");
+        }
+        let tree = topology(&text);
+        if !tree.has_members() {
+            continue;
+        }
+        let plan = planned(&tree);
+        assert_eq!(verify::alltoall(&tree, &plan), Ok(()), "{text}");
+        without += usize::from(plan.paths.is_empty());
+        longer += usize::from(plan.phases.len() as u64 > plan.bound.phases);
+    }
+    println!("{longer} longer, {without} without");
+    assert_eq!(without, 0);
 }
