@@ -169,7 +169,7 @@ fn run(args: &Args) -> anyhow::Result<bool> {
     };
     let network = WireNetwork {
         fabric: SimulatedFabric::of(&file)?,
-        merged: tree.clone().with_members(&[]),
+        merged: tree.clone().by_hash(),
         tree,
     };
     let tree = &network.tree;

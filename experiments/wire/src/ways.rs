@@ -48,7 +48,7 @@ impl SimulatedWay {
         size: Bytes,
     ) -> anyhow::Result<SimulatedWay> {
         if let Some(own) = name.strip_suffix(BY_HASH) {
-            let merged = tree.clone().with_members(&[]);
+            let merged = tree.clone().by_hash();
             let way = SimulatedWay::named(own.trim_end(), &merged, collective, size)?;
             return Ok(match way {
                 SimulatedWay::Own(way) => SimulatedWay::ByHash(way),

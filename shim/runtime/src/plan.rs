@@ -60,7 +60,11 @@ impl FollowedEpoch {
         let view = ProcessSetView::of(&lean, hosts)?;
         let has_addresses = view.has_all_addresses();
         let unmeasured = if has_addresses {
-            DecisionTable::unmeasured(&view.hosts, &view.host_of, view.delay, Some(mpi))
+            let hosts = view
+                .staged
+                .as_ref()
+                .map_or(&view.hosts, |staged| &staged.hosts);
+            DecisionTable::unmeasured(hosts, &view.host_of, view.delay, Some(mpi))
         } else {
             DecisionTable::default()
         };

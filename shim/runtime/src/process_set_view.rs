@@ -62,9 +62,10 @@ pub struct ProcessSetView {
     slower: Option<f64>,
 }
 
-/// Ranks as leaves of a fabric, and what answers along its ways.
+/// Hosts and ranks as leaves of a fabric, and what answers along its ways.
 #[derive(Debug)]
 pub(crate) struct StagedLeaves {
+    pub(crate) hosts: Tree,
     pub(crate) leaves: Tree,
     pub(crate) hops: Vec<WayHop>,
 }
@@ -129,13 +130,14 @@ impl ProcessSetView {
             .transpose()
             .map_err(tree)?
             .map(|leaves| StagedLeaves {
+                hosts: hosts.clone(),
                 leaves,
                 hops: lean.hops.clone(),
             });
         let flow_rates = (0..hosts.nodes()).map(|node| flow_rate(&hosts, node));
         let flow_rates = flow_rates.collect();
         // Elsewhere messages take whichever way the hash of their ports gives.
-        let hosts = hosts.with_members(&[]);
+        let hosts = hosts.by_hash();
         let leaves = ranks_as_leaves(&hosts, &members).map_err(tree)?;
         let (host_of, delay) = (host_of(&members), delay(&hosts, &lean.topology));
         Ok(ProcessSetView {

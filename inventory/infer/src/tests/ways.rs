@@ -237,3 +237,23 @@ fn hosts_on_aggregates_without_members_are_on_both_of_a_pair() {
         );
     }
 }
+
+/// What a host sent before it was moved stays in a switch's table for two minutes.
+#[test]
+fn one_card_at_two_leaves_is_no_host_with_two_cards() {
+    let mut net = leaves_and_spines();
+    net.host("n0", "l2", 6);
+    no_states(&mut net, "l2");
+    let t = net.infer();
+    for link in &t.links {
+        println!("{} {} {} {:?} {:?}", link.a, link.a_port, link.b, link.state, link.grade);
+    }
+    println!("{}", alarms(&t));
+    assert_eq!(states(&t, LinkState::Multipath), 6);
+    let rows = &mut net.view("l2").lldp.as_mut().unwrap().neighbours;
+    let row = rows.iter_mut().find(|row| row.name == "n0").unwrap();
+    row.port_descr = "eth1".into();
+    row.port = Some(NeighbourId::Text("eth1".into()));
+    let t = net.infer();
+    assert_eq!(states(&t, LinkState::Multipath), 8);
+}

@@ -192,7 +192,9 @@ fn cables_side_by_side_stay_known_however_the_tree_is_cut_and_turned() {
         "l1-s1 4", "l1-s2 2", "l2-s1 4", "l2-s2 2", "l3-s1 4", "l3-s2 2",
     ];
     assert_eq!(members(&tree), all);
-    assert!(tree.has_members() && !tree.clone().with_members(&[]).has_members());
+    assert!(tree.has_members() && !tree.clone().by_hash().has_members());
+    let hashed = ["l1-s1 6x2", "l2-s1 6x2", "l3-s1 6x2"];
+    assert_eq!(members(&tree.clone().by_hash()), hashed);
     for node in 0..tree.nodes() {
         assert_eq!(members(&tree.hang_from(node)), all);
     }

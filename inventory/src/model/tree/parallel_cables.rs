@@ -132,6 +132,22 @@ impl Tree {
         self
     }
 
+    /// The same tree where a hash chooses among cables: those of each edge are one aggregate.
+    #[must_use]
+    pub fn by_hash(mut self) -> Tree {
+        for cables in &mut self.members.cables {
+            let rate = cables.iter().map(|cable| cable.rate.0).sum();
+            let parts = cables.iter().map(|cable| u32::from(cable.parts.get()));
+            let parts = u8::try_from(parts.sum::<u32>()).unwrap_or(u8::MAX);
+            cables.truncate(1);
+            if let Some(all) = cables.first_mut() {
+                all.rate = BitsPerSec(rate);
+                all.parts = NonZeroU8::new(parts).unwrap_or(all.parts);
+            }
+        }
+        self
+    }
+
     /// All cables that lie side by side, by names that nodes have or get.
     pub fn members_named<'n>(
         &'n self,

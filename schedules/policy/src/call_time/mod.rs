@@ -23,7 +23,7 @@
 //! | [`COPIED`] | 1 GB/s | what a core copies in memory |
 mod overflow;
 
-pub(crate) use overflow::smallest_overflowing_block;
+pub(crate) use overflow::{DEVIATIONS, may_meet_on_a_cable, smallest_overflowing_block};
 
 use crate::ways::{DataCarrier, WAYS, Way};
 use inventory::tree::{NodeNumber, Tree};

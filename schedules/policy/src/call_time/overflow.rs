@@ -4,6 +4,10 @@ use inventory::tree::{NodeNumber, Tree};
 use inventory::{BitsPerSec, Bytes};
 use std::collections::BTreeMap;
 
+/// By so many standard deviations more than their mean number messages meet on some cable now and then, where a
+/// hash chooses among several: balls in bins.
+pub(crate) const DEVIATIONS: f64 = 3.0;
+
 /// The ranks that send at each rate, in bits a second.
 type SendersByRate = BTreeMap<u64, f64>;
 
@@ -14,7 +18,8 @@ type SendersByRate = BTreeMap<u64, f64>;
 /// The hosts before a port send to those behind it at a rate, and the port passes on at another.
 /// The rest queues, until the fastest hosts have sent all their blocks, and then until the next ones have.
 /// Where all ports of hosts are as fast, and each sender has a block for each, a port of a host passes on as
-/// fast as its blocks come. The numbers come of sums, products and quotients alone, so all ranks get the same.
+/// fast as its blocks come. Among cables side by side a hash chooses, and the fullest one counts. The numbers
+/// come of sums, products, quotients and roots alone, so all ranks get the same.
 pub(crate) fn smallest_overflowing_block(hosts: &Tree, host_of: &[NodeNumber]) -> Option<Bytes> {
     let (below, ranks) = senders_below(hosts, host_of);
     let all = &below[hosts.root() as usize];
@@ -27,18 +32,48 @@ pub(crate) fn smallest_overflowing_block(hosts: &Tree, host_of: &[NodeNumber]) -
         let node = edge as usize / 2;
         let inside = ranks[node];
         let outside = host_of.len() as f64 - inside;
-        let rate = hosts.rate(edge / 2);
+        let (share, rate) = fullest_cable(hosts, edge / 2, inside * outside);
         // Of what a rank sends, so much is for those behind the port.
         if edge.is_multiple_of(2) {
-            blocks_in_queue(&below[node], outside / others, others, rate)
+            blocks_in_queue(&below[node], share * outside / others, others, rate)
         } else {
-            blocks_in_queue(&without(all, &below[node]), inside / others, others, rate)
+            let senders = without(all, &below[node]);
+            blocks_in_queue(&senders, share * inside / others, others, rate)
         }
     });
     let most = queued.fold(0.0, f64::max);
     // Quotients are rounded: what is a whole number of octets but for that stays one.
     let block = |most: f64| (hosts.queue().0 as f64 / most - 1e-6).ceil();
     (most > 1e-9).then(|| Bytes(block(most) as u64))
+}
+
+/// True if ranks that send one block at a time may send more over some cable of several than it carries.
+pub(crate) fn may_meet_on_a_cable(hosts: &Tree, host_of: &[NodeNumber]) -> bool {
+    let (below, ranks) = senders_below(hosts, host_of);
+    let all = &below[hosts.root() as usize];
+    let together =
+        |senders: &SendersByRate| -> f64 { senders.iter().map(|(&rate, n)| rate as f64 * n).sum() };
+    (0..hosts.nodes()).any(|node| {
+        let inside = &below[node as usize];
+        // Nobody gets two at once.
+        let sent = together(inside).min(together(&without(all, inside)));
+        let pairs = ranks[node as usize].min(host_of.len() as f64 - ranks[node as usize]);
+        let (share, rate) = fullest_cable(hosts, node, pairs);
+        let has_choice = !hosts.is_host(node) && hosts.member_cables(node).len() > 1;
+        has_choice && sent * share > rate.0 as f64
+    })
+}
+
+/// The part of so many blocks over an edge that the fullest of its cables gets, and the rate of that one.
+fn fullest_cable(hosts: &Tree, node: NodeNumber, blocks: f64) -> (f64, BitsPerSec) {
+    let cables = hosts.member_cables(node);
+    let slowest = cables.iter().map(|cable| cable.rate).min();
+    let (Some(rate), 2..) = (slowest, cables.len()) else {
+        return (1.0, hosts.rate(node));
+    };
+    let mean = 1.0 / cables.len() as f64;
+    let deviation = (mean * (1.0 - mean) / blocks.max(1.0)).sqrt();
+    ((mean + DEVIATIONS * deviation).min(1.0), rate)
 }
 
 /// The blocks that queue at most in a port of this rate, before which these ranks send so many blocks each,

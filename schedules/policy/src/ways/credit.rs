@@ -42,7 +42,8 @@ impl CallWay for CreditedPhases {
         aapc::planned(sync, set, None)
     }
 
-    /// Short blocks that overflow a queue.
+    /// Short blocks that overflow a queue, and those of which the library has few under way at once where each
+    /// has a way of its own: a hash would put several on one way.
     fn instead_of_native(
         &self,
         set: &UnmeasuredSet<'_>,
@@ -50,7 +51,7 @@ impl CallWay for CreditedPhases {
         ways: Vec<(Bytes, Way)>,
     ) -> Vec<(Bytes, Way)> {
         let is_even = collective == Collective::Alltoall && set.alltoall().is_some();
-        let short = is_even.then(|| ShortBlocks::of(set.hosts, set.host_of, set.delay));
+        let short = is_even.then(|| ShortBlocks::of(set));
         match short.flatten() {
             Some(short) => short.in_place_of_native(&ways),
             None => ways,

@@ -4,11 +4,15 @@
 //! A lost segment of a short block waits for a timer of 200 ms. On fast links that is more than a hundred
 //! calls take: in ns-3 at 10 Gbit/s the libraries' patterns came to 0.00 to 0.06 of the bound there, and
 //! credit to 0.72 to 0.88 (docs/figures.md).
+//!
+//! Where a hash chooses among cables, several messages under way meet on one: balls in bins. Credit goes only as
+//! far as a cable's queue holds what may meet there.
 use super::{DataCarrier, Way};
-use crate::call_time::smallest_overflowing_block;
-use inventory::tree::NodeNumber;
-use inventory::{Bytes, Tree};
-use schedules::alltoall;
+use crate::call_time::{DEVIATIONS, may_meet_on_a_cable, smallest_overflowing_block};
+use crate::decision_table::{Collective, UnmeasuredSet};
+use crate::library_routine::LibraryRoutine;
+use inventory::{Bytes, MpiRoutines, Tree};
+use schedules::alltoall::{self, AlltoallAlgorithm};
 use schedules::bound::{self, BottleneckLoad};
 use schedules::synchronization::SyncKind;
 use schedules::synchronization::credit::{LaneCredit, MESSAGES, ROUND_TRIP};
@@ -39,13 +43,54 @@ pub(super) struct ShortBlocks {
     with_tokens: Bytes,
     end: Bytes,
     credit: LaneCredit,
+    hashed: Option<HashedCables>,
     has_few_plans: bool,
+}
+
+/// Cables among which a hash chooses.
+#[derive(Debug, Clone, Copy)]
+struct HashedCables {
+    /// The messages that one carries at once.
+    lanes: f64,
+    cables: f64,
+    queue: Bytes,
+}
+
+impl HashedCables {
+    /// Those on which most may meet.
+    fn of(hosts: &Tree) -> Option<HashedCables> {
+        let aggregates = (0..hosts.nodes()).flat_map(|node| {
+            let cables = hosts.member_cables(node).iter();
+            let hashed = cables.filter(|cable| cable.parts.get() > 1);
+            hashed.map(move |cable| (2 * node, *cable))
+        });
+        let mut aggregates = aggregates.peekable();
+        aggregates.peek()?;
+        let capacities = AlltoallAlgorithm::faster_for(hosts).capacities(hosts);
+        let hashed = aggregates.map(|(edge, cable)| {
+            let cables = f64::from(cable.parts.get());
+            HashedCables {
+                lanes: capacities.cable_width(edge, cable) as f64 / cables,
+                cables,
+                queue: port_queue(hosts),
+            }
+        });
+        hashed.min_by_key(|cables| cables.longest(NonZeroU32::MIN))
+    }
+
+    /// The longest message of which so many may be under way a lane.
+    fn longest(self, messages: NonZeroU32) -> Bytes {
+        let mean = self.lanes * f64::from(messages.get());
+        let deviation = (mean * (1.0 - 1.0 / self.cables)).sqrt();
+        Bytes((self.queue.0 as f64 / (mean + DEVIATIONS * deviation)) as u64)
+    }
 }
 
 impl ShortBlocks {
     /// Those of these hosts, with which the library overflows a queue; none where a token takes longer than
     /// the credit reckons with.
-    pub(super) fn of(hosts: &Tree, host_of: &[NodeNumber], delay: Duration) -> Option<ShortBlocks> {
+    pub(super) fn of(set: &UnmeasuredSet<'_>) -> Option<ShortBlocks> {
+        let UnmeasuredSet { hosts, host_of, .. } = *set;
         let rate = bound::slowest_host_link(hosts)?;
         let octet = BottleneckLoad { blocks: 1, rate }.seconds(Bytes(1));
         let lasting = |time: Duration| Bytes((time.as_secs_f64() / octet) as u64);
@@ -53,15 +98,17 @@ impl ShortBlocks {
         let drifting = Bytes(port_queue(hosts).0 / WAITING + 1).max(tokens_cost_little);
         let drifting = (host_of.len() > SENDERS).then_some(drifting);
         let overflowing = smallest_overflowing_block(hosts, host_of);
-        let first = [overflowing, drifting].into_iter().flatten().min()?;
+        let possible = [overflowing, drifting, smallest_in_pairs(set)];
+        let first = possible.into_iter().flatten().min()?;
         let short = ShortBlocks {
             first,
             with_tokens: tokens_cost_little.max(first),
             end: lasting(SHORT),
             credit: alltoall::lane_credit(hosts),
+            hashed: HashedCables::of(hosts),
             has_few_plans: hosts.hosts() > MOST_PLANS,
         };
-        Some(short).filter(|short| short.first < short.end && 2 * delay <= ROUND_TRIP)
+        Some(short).filter(|short| short.first < short.end && 2 * set.delay <= ROUND_TRIP)
     }
 
     /// These ways, each with the smallest block that goes it, but for short blocks that go the library's.
@@ -86,11 +133,8 @@ impl ShortBlocks {
 
     /// The ways of these blocks, each with the smallest that goes it.
     fn ways(self, first: Bytes, last: Bytes) -> Vec<(Bytes, Way)> {
-        // Up to these sizes the credit holds as many messages.
-        let held = self
-            .messages()
-            .map(|messages| self.credit.longest(messages.get().into()));
-        let above = held.map(|Bytes(longest)| Bytes(longest + 1));
+        let held = self.messages().map(|messages| self.longest(messages));
+        let above = held.map(|Bytes(longest)| Bytes(longest.saturating_add(1)));
         let mut starts: Vec<Bytes> = above.chain([first, self.with_tokens]).collect();
         starts.retain(|start| (first..last).contains(start));
         starts.sort_unstable();
@@ -108,15 +152,36 @@ impl ShortBlocks {
         all.filter(move |messages| !self.has_few_plans || messages.is_power_of_two())
     }
 
+    /// The longest blocks of which so many may be under way a lane; any one may.
+    fn longest(self, messages: NonZeroU32) -> Bytes {
+        let credit = match messages.get() {
+            1 => Bytes(u64::MAX),
+            several => self.credit.longest(several.into()),
+        };
+        let hashed = self.hashed.map(|cables| cables.longest(messages));
+        hashed.map_or(credit, |hashed| hashed.min(credit))
+    }
+
     fn way(self, block: Bytes) -> Way {
-        let held = self.credit.messages(block);
         let messages = self
             .messages()
-            .filter(|messages| u64::from(messages.get()) <= held);
+            .filter(|&messages| block <= self.longest(messages));
         let by_credit = messages.max().filter(|_| block < self.with_tokens);
         Way::Aapc {
             sync: by_credit.map_or(SyncKind::Receiver.into(), SyncScheme::credit),
             over: DataCarrier::Tcp,
         }
     }
+}
+
+/// The smallest block of which the library sends one at a time, where a hash would put several on one cable.
+fn smallest_in_pairs(set: &UnmeasuredSet<'_>) -> Option<Bytes> {
+    let library = set.library.and_then(MpiRoutines::measured);
+    let library = library.filter(|_| may_meet_on_a_cable(set.hosts, set.host_of))?;
+    let ranks = u32::try_from(set.host_of.len()).unwrap_or(u32::MAX);
+    let sizes = (0..32).flat_map(|power| [1u64 << power, (1 << power) + 1]);
+    sizes.map(Bytes).find(|&block| {
+        let routine = LibraryRoutine::chosen(library, Collective::Alltoall, ranks, block);
+        routine == LibraryRoutine::Pairwise
+    })
 }

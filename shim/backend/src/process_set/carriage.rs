@@ -2,11 +2,15 @@
 use super::ProcessSet;
 use crate::call::{CallAmount, CollectiveCall};
 use crate::call_comm::CallComm;
+use crate::mesh_state::MeshState;
 use crate::mpi::SUCCESS;
 use crate::mpi_result::MpiResult;
 use crate::private_comm::PrivateCommState;
 use crate::{mesh_state, point_to_point};
+use policy::call_policy::CallPolicy;
 use policy::ways::{DataCarrier, MessageForm, Way};
+use runtime::plan::FollowedEpoch;
+use schedules::transfers::part::RankPart;
 
 impl ProcessSet {
     /// # Safety
@@ -87,12 +91,8 @@ impl ProcessSet {
                     mesh_state::allgather(call, within, mesh, parts)?
                 }
                 (_, Some(mesh), _) => {
-                    let by_ways = follow.parts_by_ways(way);
-                    let planned = match by_ways {
-                        Some(by_ways) if self.wires.takes_ways(follow) => by_ways,
-                        _ => parts,
-                    };
-                    let parts = by_lengths.map_or(planned, std::slice::from_ref);
+                    let planned = || planned_over_tcp(&self.policy, &self.wires, follow, way);
+                    let parts = by_lengths.map_or_else(planned, std::slice::from_ref);
                     mesh_state::alltoall(call, within, mesh, parts)?
                 }
                 (_, None, PrivateCommState::Over(twin)) => {
@@ -105,5 +105,24 @@ impl ProcessSet {
             }
         }
         Ok(true)
+    }
+}
+
+/// A rank's part of a way's schedule over its connections.
+fn planned_over_tcp<'p>(
+    policy: &'p CallPolicy,
+    wires: &MeshState,
+    follow: &'p FollowedEpoch,
+    way: Way,
+) -> &'p [RankPart] {
+    let parts = policy.parts(way);
+    match follow.parts_by_ways(way) {
+        Some(by_ways) if wires.takes_ways(follow) => by_ways,
+        // Where the hash decides after all, queues may not hold as much as on ways of their own.
+        Some(_) => match policy.parts(way.with_usual_sync()) {
+            [] => parts,
+            with_tokens => with_tokens,
+        },
+        None => parts,
     }
 }

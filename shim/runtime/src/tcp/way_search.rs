@@ -70,12 +70,16 @@ pub fn find(
         calls: Vec::new(),
         found: vec![None; doors.len()],
         first_hop: 1,
+        has_answers: false,
     };
     let began = Instant::now();
     while !search.step()? {
         if began.elapsed() > PATIENCE || !progress() {
             let left = search.calls.len() + search.waiting.len();
-            let problem = format!("the ways to {left} ranks were not traced in time");
+            let problem = format!(
+                "the ways to {left} ranks were not traced in time; routers may answer few calls a second: on \
+                 Linux net.ipv4.icmp_ratelimit"
+            );
             return Err(io::Error::new(ErrorKind::TimedOut, problem));
         }
     }
@@ -115,6 +119,8 @@ struct WaySearch<'a> {
     found: Vec<Option<u16>>,
     /// The hop that told ways apart last.
     first_hop: u8,
+    /// Some router has answered by an address of a way.
+    has_answers: bool,
 }
 
 impl WaySearch<'_> {
@@ -149,6 +155,7 @@ impl WaySearch<'_> {
             CallOutcome::Arrived => call.hops = MOST_HOPS + 1,
             CallOutcome::Answered(address) => {
                 call.answered.push(address);
+                self.has_answers |= self.wanted.answers.contains(&address);
                 match self.verdict(call) {
                     TraceVerdict::Open => call.next_hop(),
                     TraceVerdict::This => {
@@ -164,8 +171,8 @@ impl WaySearch<'_> {
             }
         }
         if call.hops > MOST_HOPS {
-            // What tells the ways of other ranks apart may tell nothing here.
-            if call.began_at == 1 {
+            // What tells the ways of other ranks apart may tell nothing here; and who answers may do so seldom.
+            if call.began_at == 1 && !self.has_answers {
                 return Err(io::Error::other(format!(
                     "no router on the way to rank {} answers by an address that the epoch has",
                     call.rank
