@@ -258,7 +258,9 @@ impl<'a> StageChooser<'a> {
         let colours = self.coloured(&waiting, &place, slots.len());
         let node: HashMap<usize, NodeNumber> =
             place.iter().map(|(&node, &at)| (at, node)).collect();
-        self.before.retain(|ends, _| !waiting.contains_key(ends));
+        for ends in waiting.keys() {
+            self.before.remove(ends);
+        }
         for left in 0..place.len() {
             for (colour, &at) in slots.iter().enumerate() {
                 let Some(right) = colours.right_of(left, colour) else {

@@ -259,33 +259,26 @@ fn a_plan_keeps_its_paths_in_json() {
 }
 
 #[test]
-fn each_message_has_a_way_where_ways_were_lost() {
+fn each_message_has_a_way_where_a_spine_lost_some() {
     let mut random = SplitMix64::new(3);
-    let (mut longer, mut without) = (0, 0);
+    let mut longer = 0;
     for _ in 0..100 {
         let [leaves, hosts, spines] =
             [(2, 4), (2, 7), (3, 3)].map(|(least, more)| (least + random.below(more)) as u32);
-        let mut text =
-            leaf_spine_text(leaves, hosts, spines, ["10G", "20G", "5G"][random.below(3)]);
-        // Spine 0 reaches all leaves still, and each other one some leaf.
+        let rate = ["10G", "20G", "5G"][random.below(3)];
+        let mut text = leaf_spine_text(leaves, hosts, spines, rate);
         for _ in 0..=random.below(3) {
-            let [leaf, spine] = [leaves, spines - 1].map(|most| random.below(most as usize));
-            let [leaf, spine] = [format!("leaf{leaf},"), format!("b: spine{},", spine + 1)];
-            let is_lost = |line: &str| line.contains(&leaf) && line.contains(&spine);
-            let left: Vec<&str> = text.lines().filter(|line| !is_lost(line)).collect();
-            if left.iter().any(|line| line.contains(&spine)) {
+            let leaf = format!("leaf{}, b: spine0,", random.below(leaves as usize));
+            let left: Vec<&str> = text.lines().filter(|line| !line.contains(&leaf)).collect();
+            if left.iter().any(|line| line.contains("b: spine0,")) {
                 text = left.join("\n");
             }
         }
         let tree = topology(&text);
-        if !tree.has_members() {
-            continue;
-        }
         let plan = planned(&tree);
         assert_eq!(verify::alltoall(&tree, &plan), Ok(()), "{text}");
-        without += usize::from(plan.paths.is_empty());
+        assert!(!plan.paths.is_empty(), "{text}");
         longer += usize::from(plan.phases.len() as u64 > plan.bound.phases);
     }
-    println!("{longer} longer, {without} without");
-    assert_eq!(without, 0);
+    assert!(longer > 0, "no phase had to be divided");
 }
