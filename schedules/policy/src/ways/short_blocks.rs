@@ -50,8 +50,9 @@ pub(super) struct ShortBlocks {
 /// Cables among which a hash chooses.
 #[derive(Debug, Clone, Copy)]
 struct HashedCables {
-    /// The messages that one carries at once.
+    /// The messages that one carries at once, and those that come to one, if hosts send one each.
     lanes: f64,
+    flows: f64,
     cables: f64,
     queue: Bytes,
 }
@@ -67,10 +68,15 @@ impl HashedCables {
         let mut aggregates = aggregates.peekable();
         aggregates.peek()?;
         let capacities = AlltoallAlgorithm::faster_for(hosts).capacities(hosts);
+        let below = hosts.hosts_below();
         let hashed = aggregates.map(|(edge, cable)| {
             let cables = f64::from(cable.parts.get());
+            let lanes = capacities.cable_width(edge, cable) as f64 / cables;
+            let inside = below[edge as usize / 2];
+            let pairs = inside.min(hosts.hosts() - inside);
             HashedCables {
-                lanes: capacities.cable_width(edge, cable) as f64 / cables,
+                lanes,
+                flows: lanes.min(f64::from(pairs) / cables),
                 cables,
                 queue: port_queue(hosts),
             }
@@ -80,9 +86,12 @@ impl HashedCables {
 
     /// The longest message of which so many may be under way a lane.
     fn longest(self, messages: NonZeroU32) -> Bytes {
-        let mean = self.lanes * f64::from(messages.get());
-        let deviation = (mean * (1.0 - 1.0 / self.cables)).sqrt();
-        Bytes((self.queue.0 as f64 / (mean + DEVIATIONS * deviation)) as u64)
+        let mean = self.flows * f64::from(messages.get());
+        let meet = mean + DEVIATIONS * (mean * (1.0 - 1.0 / self.cables)).sqrt();
+        if meet <= self.lanes {
+            return Bytes(u64::MAX);
+        }
+        Bytes((self.queue.0 as f64 / meet) as u64)
     }
 }
 
@@ -184,4 +193,27 @@ fn smallest_in_pairs(set: &UnmeasuredSet<'_>) -> Option<Bytes> {
         let routine = LibraryRoutine::chosen(library, Collective::Alltoall, ranks, block);
         routine == LibraryRoutine::Pairwise
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use samples::trees::topology;
+
+    #[test]
+    fn a_hash_limits_what_is_under_way_only_where_hosts_fill_a_cable() {
+        let longest = |rate: &str| {
+            let hosts: Vec<String> = (0..16)
+                .map(|h| format!("n{h}: {{switch: s{}, rate: 10G}}", h / 8))
+                .collect();
+            let tree = topology(&format!(
+                "switches: [s0, s1]\nhosts: {{{}}}\nlinks: [{{a: s0, b: s1, rate: {rate}, cables: 4}}]",
+                hosts.join(", ")
+            ));
+            HashedCables::of(&tree).map(|cables| cables.longest(NonZeroU32::MIN))
+        };
+        let [narrow, wide] = ["40G", "400G"].map(longest);
+        assert_eq!(narrow, Some(Bytes(34_151)));
+        assert_eq!(wide, Some(Bytes(u64::MAX)));
+    }
 }
