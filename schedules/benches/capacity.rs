@@ -77,7 +77,14 @@ fn ways(c: &mut Criterion) {
     let capacities = EdgeCapacities::of(&tree);
     let phases = capacity::phases(&tree, &capacities);
     group.bench_function("32x32, 16 spines, chosen for given phases", |b| {
-        b.iter(|| stages::choose(black_box(&tree), &capacities, &phases));
+        b.iter(|| {
+            stages::choose(
+                black_box(&tree),
+                &capacities,
+                &mut phases.clone(),
+                usize::MAX,
+            )
+        });
     });
     let plan = || alltoall::plan(black_box(&tree), SyncScheme::credit(NonZeroU32::MIN));
     group.bench_function("32x32, 16 spines, planned by credit", |b| b.iter(plan));
