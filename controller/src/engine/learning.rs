@@ -11,6 +11,7 @@ use policy::decision_table::Collective;
 use policy::learned::figures::{JobLesson, LessonNews, job_digest};
 use policy::learned::{LearnedFigures, LearnedPlace, LearnedTiming, RecordedTiming};
 use schedules::bound;
+use std::cell::OnceCell;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -44,7 +45,15 @@ struct TaughtEpoch {
     first: u64,
     last: u64,
     file: Arc<TopologyFile>,
-    networks: Vec<TaughtNetwork>,
+    /// Its networks, made for the first job that tells of one.
+    networks: OnceCell<Vec<TaughtNetwork>>,
+}
+
+impl TaughtEpoch {
+    fn networks(&self) -> &[TaughtNetwork] {
+        let all = || self.file.all_networks().filter_map(TaughtNetwork::new);
+        self.networks.get_or_init(|| all().collect())
+    }
 }
 
 /// A network of it.
@@ -78,11 +87,10 @@ impl LearnedState {
                 false
             }
             _ => {
-                let networks = file.all_networks().filter_map(TaughtNetwork::new);
                 self.published = Some(TaughtEpoch {
                     first: number,
                     last: number,
-                    networks: networks.collect(),
+                    networks: OnceCell::new(),
                     file: Arc::clone(file),
                 });
                 true
@@ -102,7 +110,7 @@ impl LearnedState {
             .published
             .as_ref()
             .filter(|_| self.is_published(record.epoch))?;
-        let mut networks = published.networks.iter();
+        let mut networks = published.networks().iter();
         match &record.network {
             None => networks.next(),
             name => networks.find(|network| network.file.name == *name),

@@ -60,8 +60,9 @@ impl LaneCredit {
     pub fn of(tree: &Tree, capacities: &EdgeCapacities) -> LaneCredit {
         let on_the_way = FRAMES + octets_in(ROUND_TRIP, capacities.rate());
         let queue = port_queue(tree).0 as f64;
+        let hosts = HostRates::new(tree);
         let share = ports(tree).map(|edge| {
-            let free = FILLED * queue - octets_at_once(tree, edge);
+            let free = FILLED * queue - octets_at_once(tree, &hosts, edge);
             free / lanes(tree, capacities, edge)
         });
         let share = share.fold(queue / SHARE, f64::min);
@@ -96,10 +97,10 @@ fn octets_in(time: Duration, rate: BitsPerSec) -> f64 {
 }
 
 /// Octets that come to a port now and then beyond those that its link carries: where hosts share a trunk.
-fn octets_at_once(tree: &Tree, edge: EdgeNumber) -> f64 {
+fn octets_at_once(tree: &Tree, hosts: &HostRates, edge: EdgeNumber) -> f64 {
     let is_trunk = tree.ends(edge).is_some_and(|(_, to)| !tree.is_host(to));
     let excess = if is_trunk {
-        feeders(tree, edge) - 1.0
+        hosts.feeders(tree, edge) - 1.0
     } else {
         0.0
     };
@@ -122,20 +123,38 @@ fn lanes(tree: &Tree, capacities: &EdgeCapacities, edge: EdgeNumber) -> f64 {
 }
 
 /// The part of the credit that the first messages over a port may use.
-fn at_first(tree: &Tree, capacities: &EdgeCapacities, edge: EdgeNumber, credit: LaneCredit) -> f64 {
-    let excess = 1.0 - 1.0 / feeders(tree, edge).max(1.0);
+fn at_first(
+    tree: &Tree,
+    capacities: &EdgeCapacities,
+    (hosts, edge): (&HostRates, EdgeNumber),
+    credit: LaneCredit,
+) -> f64 {
+    let excess = 1.0 - 1.0 / hosts.feeders(tree, edge).max(1.0);
     let fits =
         FIRST_MESSAGES * port_queue(tree).0 as f64 / (lanes(tree, capacities, edge) * excess);
     (fits / credit.0.0 as f64).min(1.0)
 }
 
-/// So many times as much comes from the hosts at the switch of a port as its link carries. What comes over
-/// trunks has waited its turn before.
-fn feeders(tree: &Tree, edge: EdgeNumber) -> f64 {
-    let at = tree.ends(edge).map(|(at, _)| at);
-    let hosts = (0..tree.hosts()).filter(|&host| tree.parent(host) == at);
-    let rate: f64 = hosts.map(|host| tree.rate(host).0 as f64).sum();
-    rate / tree.rate(edge / 2).0.max(1) as f64
+/// By node: the rates of the hosts there, together.
+struct HostRates(Vec<f64>);
+
+impl HostRates {
+    fn new(tree: &Tree) -> HostRates {
+        let mut rates = vec![0.0; tree.nodes() as usize];
+        for host in 0..tree.hosts() {
+            if let Some(at) = tree.parent(host) {
+                rates[at as usize] += tree.rate(host).0 as f64;
+            }
+        }
+        HostRates(rates)
+    }
+
+    /// So many times as much comes from the hosts at the switch of a port as its link carries. What comes over
+    /// trunks has waited its turn before.
+    fn feeders(&self, tree: &Tree, edge: EdgeNumber) -> f64 {
+        let rate = tree.ends(edge).map_or(0.0, |(at, _)| self.0[at as usize]);
+        rate / tree.rate(edge / 2).0.max(1) as f64
+    }
 }
 
 /// The users of a port follow each other in as many lanes as may be under way, in turn. Where so many would
@@ -148,12 +167,12 @@ pub(super) fn orders(
     credit: u32,
 ) -> Vec<TokenOrder> {
     let tree = paths.tree();
-    let of_lane = LaneCredit::of(tree, capacities);
+    let (of_lane, hosts) = (LaneCredit::of(tree, capacities), HostRates::new(tree));
     let mut ports: Vec<Option<PortUsers>> = (0..paths.links() as LinkNumber)
         .map(|link| {
             // A host queues in its own memory.
             let width = Some(paths.width(link, capacities)).filter(|_| paths.is_port(link))?;
-            let part = at_first(tree, capacities, paths.edge(link).0, of_lane);
+            let part = at_first(tree, capacities, (&hosts, paths.edge(link).0), of_lane);
             Some(PortUsers::new(width, credit, part))
         })
         .collect();
