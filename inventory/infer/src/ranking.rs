@@ -13,6 +13,8 @@ pub(crate) enum ClaimGrounds {
     NamedUnheard,
     /// One end names the other by LLDP, and only by a system name.
     NamedByName,
+    /// One end names the other by LLDP, at a port that its tables do not tell for certain.
+    NamedAtGuessedPort,
     /// Both ends name each other, one of them by a name although the chassis id is another's.
     NamedDespiteChassis,
     /// One end names a switch that never answered.
@@ -66,11 +68,12 @@ const fn rank(grounds: ClaimGrounds, grade: LinkGrade, gives_way: bool) -> Groun
 /// frames pass any bridge that does not speak CDP. Spanning tree and databases leave unseen bridges
 /// possible. Flows tell only about bridges that state nothing themselves. A name is the weakest
 /// identifier.
-const RANKING: [GroundsRank; 17] = [
+const RANKING: [GroundsRank; 18] = [
     rank(ClaimGrounds::NamedByBoth, LinkGrade::Certain, true),
     rank(ClaimGrounds::NamedByOne, LinkGrade::Certain, true),
     rank(ClaimGrounds::NamedUnheard, LinkGrade::Inferred, true),
     rank(ClaimGrounds::NamedByName, LinkGrade::Inferred, true),
+    rank(ClaimGrounds::NamedAtGuessedPort, LinkGrade::Inferred, true),
     rank(ClaimGrounds::NamedDespiteChassis, LinkGrade::Inferred, true),
     rank(ClaimGrounds::NamedSilent, LinkGrade::Inferred, true),
     rank(ClaimGrounds::NamedNobody, LinkGrade::Inferred, true),

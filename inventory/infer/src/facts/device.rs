@@ -88,6 +88,8 @@ pub(crate) struct NeighbourRow {
     pub(crate) protocol: DiscoveryProtocol,
     /// True if the same device says that the port is down.
     pub(crate) down: bool,
+    /// True if the device's tables fit another port as well.
+    pub(crate) guessed: bool,
 }
 
 /// The MAC address that names a device: its chassis id, or else its bridge address.
@@ -268,15 +270,19 @@ fn neighbour_rows(
     let mut spoken = BTreeSet::new();
     let names_somebody = |row: &&LldpNeighbour| row.chassis.is_some() || !row.name.is_empty();
     for row in lldp.neighbours.iter().filter(names_somebody) {
+        let mut guessed = false;
         let port = match row.if_index {
             Some(index) if index != 0 => ports
                 .by_index(index)
                 .unwrap_or_else(|| ports.unlisted(index.to_string())),
             _ if row.local_port == 0 => continue,
-            _ => lldp_ports.local(row.local_port, ports),
+            _ => {
+                guessed = lldp_ports.is_guess(row.local_port, ports);
+                lldp_ports.local(row.local_port, ports)
+            }
         };
         spoken.insert(port);
-        rows.push((port, row.clone(), DiscoveryProtocol::Lldp));
+        rows.push((port, row.clone(), DiscoveryProtocol::Lldp, guessed));
     }
     for row in cable_rows(lldp) {
         let port = ports
@@ -284,14 +290,15 @@ fn neighbour_rows(
             .unwrap_or_else(|| ports.unlisted(row.if_index.to_string()));
         let row = as_lldp(row);
         if names_somebody(&&row) && !spoken.contains(&port) {
-            rows.push((port, row, DiscoveryProtocol::Cdp));
+            rows.push((port, row, DiscoveryProtocol::Cdp, false));
         }
     }
-    let row = |(port, row, protocol)| NeighbourRow {
+    let row = |(port, row, protocol, guessed)| NeighbourRow {
         port,
         row,
         protocol,
         down: !ports[port].up,
+        guessed,
     };
     rows.into_iter().map(row).collect()
 }

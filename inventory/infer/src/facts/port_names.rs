@@ -95,6 +95,11 @@ impl LldpPorts {
             .unwrap_or_else(|| ports.unlisted(number.to_string()))
     }
 
+    /// True if only what is usual says which port a row of the neighbour table is at.
+    pub(crate) fn is_guess(&self, number: u32, ports: &PortTable) -> bool {
+        !self.by_number.contains_key(&number) && self.reading.numbers.is_guess(number, ports)
+    }
+
     /// The port of a row of the local port table.
     pub(crate) fn listed(&self, number: u32) -> Option<PortIx> {
         self.by_number.get(&number).copied()

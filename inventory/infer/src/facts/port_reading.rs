@@ -118,7 +118,9 @@ impl NumberReading {
     pub(crate) fn of(rows: &[NumberedRow<'_>], ports: &PortTable) -> NumberReading {
         let fits = PortNumbering::ALL.map(|numbering| numbering.fit(rows, ports));
         let best = fits[0].max(fits[1]);
-        if best.known < 0 || best.named <= 0 || best.described < 0 {
+        // The description of a port may be the name of another one. That of most ports is not.
+        let misdescribed = rows.len() as i64 + 2 * best.described < 0;
+        if best.known < 0 || best.named <= 0 || misdescribed {
             return NumberReading::Neither;
         }
         let [base, index] = PortNumbering::ALL;
@@ -145,6 +147,12 @@ impl NumberReading {
             (NumberReading::Either(_), Some(numbering)) => NumberReading::By(numbering),
             _ => self,
         }
+    }
+
+    /// True if the number is two ports', and only what is usual says which one is meant.
+    pub(crate) fn is_guess(self, number: u32, ports: &PortTable) -> bool {
+        let [base, index] = PortNumbering::ALL.map(|numbering| numbering.port(number, ports));
+        matches!(self, NumberReading::Either(Some(_))) && base != index
     }
 
     /// The port with a number, if the reading tells.

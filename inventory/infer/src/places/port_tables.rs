@@ -39,10 +39,14 @@ pub(super) fn announced(facts: &Facts<'_>, trunks: &TrunkPorts) -> ByHost<Vec<Ho
             down: false,
         }];
         let port = EndPort::At(row.port);
+        let grade = match row.guessed {
+            true => LinkGrade::Inferred,
+            false => LinkGrade::Certain,
+        };
         let seat = HostSeat {
             trunk: trunks.inner.contains(&(device, row.port)),
             old: facts[device].stale,
-            ..HostSeat::new(device, port, host_port, LinkGrade::Certain, evidence)
+            ..HostSeat::new(device, port, host_port, grade, evidence)
         };
         if !seats.iter().any(|s| s.is_at(&seat)) {
             seats.push(seat);

@@ -33,6 +33,7 @@ struct TrunkHalf<'f> {
     names: &'f NamedNeighbour,
     protocol: DiscoveryProtocol,
     down: bool,
+    guessed: bool,
     to: DeviceIx,
     /// The port that is named at the other device.
     far: Option<PortIx>,
@@ -67,6 +68,7 @@ pub(crate) fn propose(facts: &Facts<'_>) -> NeighbourClaims {
                     row: &row.row,
                     protocol: row.protocol,
                     down: row.down,
+                    guessed: row.guessed,
                     to,
                     names: statement.names,
                 });
@@ -97,7 +99,7 @@ fn one_a_neighbour(facts: &Facts<'_>, claims: Vec<Claim>) -> Vec<Claim> {
         let is_member = port.is_some_and(|(d, p)| facts[d].ports[p].aggregate.is_some());
         let is_told = matches!(
             claim.grounds,
-            ClaimGrounds::NamedByOne | ClaimGrounds::NamedSilent
+            ClaimGrounds::NamedByOne | ClaimGrounds::NamedAtGuessedPort | ClaimGrounds::NamedSilent
         );
         match is_told && !is_member {
             false => apart.push(claim),
@@ -158,6 +160,7 @@ fn about_unasked(facts: &Facts<'_>, statement: &NeighbourStatement<'_>) -> Claim
         DiscoveryProtocol::Cdp => ClaimGrounds::NamedByCdp,
         DiscoveryProtocol::Lldp if silent => ClaimGrounds::NamedSilent,
         DiscoveryProtocol::Lldp if is_nobody(&row.row) => ClaimGrounds::NamedNobody,
+        DiscoveryProtocol::Lldp if row.guessed => ClaimGrounds::NamedAtGuessedPort,
         DiscoveryProtocol::Lldp => ClaimGrounds::NamedByOne,
     };
     let ends = [
@@ -306,6 +309,9 @@ fn grounds(facts: &Facts<'_>, half: &TrunkHalf<'_>, back: Option<&TrunkHalf<'_>>
         Some(_) if said().any(|s| s.names.doubtful) => ClaimGrounds::NamedDespiteChassis,
         None if half.names.doubtful => ClaimGrounds::NamedByContestedName,
         _ if !by_lldp => ClaimGrounds::NamedByCdp,
+        _ if half.is_guess(back) || back.is_some_and(|back| back.is_guess(Some(half))) => {
+            ClaimGrounds::NamedAtGuessedPort
+        }
         Some(_) => ClaimGrounds::NamedByBoth,
         // A device that hears others by LLDP would hear this one, too. Another node may use its
         // identifiers.
@@ -318,6 +324,11 @@ fn grounds(facts: &Facts<'_>, half: &TrunkHalf<'_>, back: Option<&TrunkHalf<'_>>
 }
 
 impl TrunkHalf<'_> {
+    /// True if the port is a guess that the other end does not confirm.
+    fn is_guess(&self, back: Option<&TrunkHalf<'_>>) -> bool {
+        self.guessed && back.and_then(|back| back.far) != Some(self.port)
+    }
+
     /// The evidence for a cable from this device to that neighbour.
     fn evidence(&self, facts: &Facts<'_>) -> Evidence {
         Evidence::Names {

@@ -134,3 +134,25 @@ fn descriptions_do_not_outvote_ids() {
     let t = infer_recorded(&views);
     assert_eq!(links(&t), ["d1 x2 d2 x3"]);
 }
+
+#[test]
+fn a_number_of_two_ports_is_not_certain_to_be_one_of_them() {
+    for first in [2, 3] {
+        let mut views = pair(first, false);
+        let far = views.get_mut("d2").unwrap();
+        far.lldp.as_mut().unwrap().neighbours.clear();
+        let t = infer_recorded(&views);
+        assert_eq!(links(&t).len(), 1, "{first}: {}", alarms(&t));
+        assert_eq!(t.links[0].grade, LinkGrade::Inferred, "{first}");
+    }
+}
+
+#[test]
+fn the_description_of_one_port_does_not_outvote_the_ids_of_all() {
+    let mut views = pair(1001, true);
+    let lldp = views.get_mut("d2").unwrap().lldp.as_mut().unwrap();
+    lldp.ports[2].descr = "x5".into();
+    let t = infer_recorded(&views);
+    assert_eq!(links(&t), ["d1 x2 d2 x3"], "{}", alarms(&t));
+    assert_eq!(t.links[0].grade, LinkGrade::Certain);
+}
