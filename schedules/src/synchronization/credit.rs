@@ -60,7 +60,7 @@ impl LaneCredit {
     pub fn of(tree: &Tree, capacities: &EdgeCapacities) -> LaneCredit {
         let on_the_way = FRAMES + octets_in(ROUND_TRIP, capacities.rate());
         let queue = port_queue(tree).0 as f64;
-        let hosts = HostRates::new(tree);
+        let hosts = FeederRates::new(tree);
         let share = ports(tree).map(|edge| {
             let free = FILLED * queue - octets_at_once(tree, &hosts, edge);
             free / lanes(tree, capacities, edge)
@@ -97,7 +97,7 @@ fn octets_in(time: Duration, rate: BitsPerSec) -> f64 {
 }
 
 /// Octets that come to a port now and then beyond those that its link carries: where hosts share a trunk.
-fn octets_at_once(tree: &Tree, hosts: &HostRates, edge: EdgeNumber) -> f64 {
+fn octets_at_once(tree: &Tree, hosts: &FeederRates, edge: EdgeNumber) -> f64 {
     let is_trunk = tree.ends(edge).is_some_and(|(_, to)| !tree.is_host(to));
     let excess = if is_trunk {
         hosts.feeders(tree, edge) - 1.0
@@ -126,7 +126,7 @@ fn lanes(tree: &Tree, capacities: &EdgeCapacities, edge: EdgeNumber) -> f64 {
 fn at_first(
     tree: &Tree,
     capacities: &EdgeCapacities,
-    (hosts, edge): (&HostRates, EdgeNumber),
+    (hosts, edge): (&FeederRates, EdgeNumber),
     credit: LaneCredit,
 ) -> f64 {
     let excess = 1.0 - 1.0 / hosts.feeders(tree, edge).max(1.0);
@@ -136,17 +136,17 @@ fn at_first(
 }
 
 /// By node: the rates of the hosts there, together.
-struct HostRates(Vec<f64>);
+struct FeederRates(Vec<f64>);
 
-impl HostRates {
-    fn new(tree: &Tree) -> HostRates {
+impl FeederRates {
+    fn new(tree: &Tree) -> FeederRates {
         let mut rates = vec![0.0; tree.nodes() as usize];
         for host in 0..tree.hosts() {
             if let Some(at) = tree.parent(host) {
                 rates[at as usize] += tree.rate(host).0 as f64;
             }
         }
-        HostRates(rates)
+        FeederRates(rates)
     }
 
     /// So many times as much comes from the hosts at the switch of a port as its link carries. What comes over
@@ -167,7 +167,7 @@ pub(super) fn orders(
     credit: u32,
 ) -> Vec<TokenOrder> {
     let tree = paths.tree();
-    let (of_lane, hosts) = (LaneCredit::of(tree, capacities), HostRates::new(tree));
+    let (of_lane, hosts) = (LaneCredit::of(tree, capacities), FeederRates::new(tree));
     let mut ports: Vec<Option<PortUsers>> = (0..paths.links() as LinkNumber)
         .map(|link| {
             // A host queues in its own memory.
