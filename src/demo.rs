@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 /// Emulate a cluster, run a job on it, move a cable, and show how the job follows
 ///
-/// On a terminal this opens the terminal interface. Elsewhere it prints the story as text and
+/// On a terminal this opens the terminal interface. Elsewhere it prints the scenario as text and
 /// checks every step.
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -21,7 +21,7 @@ pub(crate) struct Args {
     /// The MPI library of the job
     #[arg(long, default_value_t = Mpi::OpenMpi, value_parser = flags::mpi())]
     mpi: Mpi,
-    /// Print the story as text and check every step, also on a terminal
+    /// Print the scenario as text and check every step, also on a terminal
     #[arg(long)]
     text: bool,
     /// The lab's name

@@ -15,7 +15,6 @@ use inventory::host_report::HostReport;
 use inventory::observation::{DeviceFact, Observation, ObservationSource};
 use inventory::unreadable::UnreadableFile;
 use inventory::{Topology, TopologyFile, unreadable};
-use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 /// Look at the network once and print its tree and its problems
@@ -256,12 +255,11 @@ fn place_addresses(file: &mut TopologyFile, topology: &Topology) {
     let Some(own) = topology.own_network() else {
         return;
     };
-    let may_be_stated = |stated: &IpAddr| match own.prefix {
-        Some(prefix) => prefix.contains(stated),
-        None => Some(own) == topology.networks.first(),
-    };
     for (name, host) in &mut file.hosts {
-        let stated = host.address.filter(may_be_stated);
+        let stated = host.address.filter(|stated| match own.prefix {
+            Some(prefix) => prefix.contains(stated),
+            None => Some(own) == topology.networks.first(),
+        });
         let all = own.addresses_of(name);
         let stays = stated.filter(|stated| all.is_empty() || all.contains(stated));
         host.address = stays.or(all.first().copied());

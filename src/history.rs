@@ -207,13 +207,11 @@ fn drawn(args: &Args, entries: &[HistoryEntry]) -> anyhow::Result<String> {
         Some(number) => format!("--epoch {number}: {dir} does not keep this epoch; heddle history --dir {dir} lists those that it keeps"),
         None => format!("{dir}: there is no current epoch to draw; name one with --epoch"),
     })?;
-    let is_usable = |entry: &&HistoryEntry| entry.problem.is_none();
-    let older = |entry: &&HistoryEntry| entry.info.number < after.info.number;
     let before = entries
         .iter()
         .rev()
-        .filter(older)
-        .find(is_usable)
+        .filter(|entry| entry.info.number < after.info.number)
+        .find(|entry| entry.problem.is_none())
         .unwrap_or(after);
     let network = |entry: &HistoryEntry| {
         history::network(&args.dir, entry.info.number).map_err(anyhow::Error::msg)

@@ -87,8 +87,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
 /// The call that is asked for, or the slowest.
 fn one(job: &TracedJob, number: Option<u32>) -> &TracedCall {
     let asked = job.calls.iter().find(|call| Some(call.number) == number);
-    let slowest = || job.calls.iter().max_by_key(|call| call.took());
-    asked.or_else(slowest).unwrap_or(&job.calls[0])
+    asked
+        .or_else(|| job.calls.iter().max_by_key(|call| call.took()))
+        .unwrap_or(&job.calls[0])
 }
 
 /// Reads the traces of one process set.

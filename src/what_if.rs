@@ -140,21 +140,19 @@ impl Args {
                 switch: switch.to_owned(),
             })
         });
-        let link = |(ends, rate): (&str, &str)| {
-            let rate: BitsPerSec = rate
-                .parse()
-                .with_context(|| format!("--link {ends}={rate}"))?;
-            Ok(CablingChange::link(file, ends, rate)?)
-        };
-        let add = |(name, like): (&str, &str)| {
-            Ok(CablingChange::Beside {
-                name: name.to_owned(),
-                like: like.to_owned(),
-            })
-        };
         moves
-            .chain(each(&self.links).map(link))
-            .chain(each(&self.added).map(add))
+            .chain(each(&self.links).map(|(ends, rate)| {
+                let rate: BitsPerSec = rate
+                    .parse()
+                    .with_context(|| format!("--link {ends}={rate}"))?;
+                Ok(CablingChange::link(file, ends, rate)?)
+            }))
+            .chain(each(&self.added).map(|(name, like)| {
+                Ok(CablingChange::Beside {
+                    name: name.to_owned(),
+                    like: like.to_owned(),
+                })
+            }))
             .chain(
                 self.root_bridge
                     .iter()

@@ -108,9 +108,9 @@ impl AgentDaemon {
     }
 
     fn await_word(&self, word: &str) {
-        let said = || self.said();
+        let output = || self.said();
         until(&format!("{} says \"{word}\"", self.log.display()), || {
-            said().contains(word).then_some(())
+            output().contains(word).then_some(())
         });
     }
 

@@ -44,9 +44,9 @@ fn job(
     };
     let mut command = up.lab.mpirun(&job, words);
     let output = command.env(AT_ONCE.0, AT_ONCE.1).output().expect("mpirun");
-    let said = TestJobOutput::new(&output, mpi);
-    assert!(said.out.contains("every byte checked"), "{}", said.out);
-    (said, records(&dir).remove(0))
+    let text = TestJobOutput::new(&output, mpi);
+    assert!(text.out.contains("every byte checked"), "{}", text.out);
+    (text, records(&dir).remove(0))
 }
 
 fn topology(up: &RunningLab) -> String {
@@ -61,7 +61,7 @@ fn both() -> impl Iterator<Item = (&'static str, Mpi)> {
 fn where_the_library_uses_another_network_heddle_stands_aside_and_names_it() {
     let up = RunningLab::with(MachinePart::Half, "another", TWO);
     for library in both() {
-        let (said, record) = job(
+        let (answer, record) = job(
             &up,
             library,
             LibraryNetwork::Management,
@@ -72,11 +72,11 @@ fn where_the_library_uses_another_network_heddle_stands_aside_and_names_it() {
         let tree =
             "; the published tree is that of 10.77.0.0/16; the MPI library's own routines run";
         let is_named = |text: &str| text.contains(line);
-        let named: Vec<&String> = said.heddle.iter().filter(|text| is_named(text)).collect();
+        let named: Vec<&String> = answer.heddle.iter().filter(|text| is_named(text)).collect();
         assert!(
             named.len() == 1 && named[0].ends_with(tree),
             "{:?}",
-            said.heddle
+            answer.heddle
         );
         assert!(record.aside.as_deref().is_some_and(is_named), "{record:?}");
         let dir = up.lab.dir().join("shared");
@@ -114,22 +114,22 @@ fn where_the_epoch_has_the_librarys_network_its_tree_is_followed() {
     let up = RunningLab::with(MachinePart::Half, "two-trees", TWO);
     let both_networks = with_management(&up);
     for library in both() {
-        let (said, record) = job(
+        let (output, record) = job(
             &up,
             library,
             LibraryNetwork::Management,
             &both_networks,
             &[],
         );
-        assert_eq!(record.aside, None, "{:?}", said.heddle);
+        assert_eq!(record.aside, None, "{:?}", output.heddle);
         assert_eq!(record.network.as_deref(), Some("management"));
         assert!(record.epoch > 0);
         // Nobody has to name a network that is not there.
         let named = ["env", "HEDDLE_NETWORK=storage"];
-        let (said, record) = job(&up, library, LibraryNetwork::Data, &both_networks, &named);
+        let (output, record) = job(&up, library, LibraryNetwork::Data, &both_networks, &named);
         let line = "HEDDLE_NETWORK: there is no network \"storage\"; there are data, management";
-        let is_told = said.heddle.iter().any(|text| text.contains(line));
-        assert!(is_told, "{:?}", said.heddle);
+        let is_told = output.heddle.iter().any(|text| text.contains(line));
+        assert!(is_told, "{:?}", output.heddle);
         assert!(record.aside.is_some());
         let named = ["env", "HEDDLE_NETWORK=management"];
         let (_, record) = job(
@@ -151,12 +151,12 @@ fn where_published_rates_are_too_low_calls_show_it() {
     assert_ne!(slow, topology(&up));
     let (_, tree) = TopologyFile::parse_tree("topology.yaml", &slow).expect("a tree");
     for library in both() {
-        let (said, record) = job(&up, library, LibraryNetwork::Data, &slow, &[]);
+        let (output, record) = job(&up, library, LibraryNetwork::Data, &slow, &[]);
         let line = "sooner than its rates allow: link s";
         assert!(
-            said.heddle.iter().any(|text| text.contains(line)),
+            output.heddle.iter().any(|text| text.contains(line)),
             "{:?}",
-            said.heddle
+            output.heddle
         );
         let call = record.fast_call.as_ref().and_then(|call| call.known());
         let links = faster_links(&tree, &vec![1; record.hosts.len()], &call.expect("a call"));
@@ -181,11 +181,11 @@ fn a_host_that_calls_itself_otherwise_is_known_by_its_addresses() {
     ];
     let up = RunningLab::with(MachinePart::Half, "renamed", TWO);
     for library in both() {
-        let (said, record) = job(&up, library, LibraryNetwork::Data, &topology(&up), &RENAMED);
+        let (output, record) = job(&up, library, LibraryNetwork::Data, &topology(&up), &RENAMED);
         assert!(
             record.aside.is_none() && record.epoch > 0,
             "{:?}",
-            said.heddle
+            output.heddle
         );
         assert!(
             record.hosts.iter().all(|host| !host.starts_with("ib-")),

@@ -63,7 +63,7 @@ struct ConnectionFlood {
 }
 
 impl ConnectionFlood {
-    fn of(said: &'static [u8], to: SocketAddr) -> ConnectionFlood {
+    fn of(output: &'static [u8], to: SocketAddr) -> ConnectionFlood {
         let (stop, sent_away) = (
             Arc::new(AtomicBool::new(false)),
             Arc::new(AtomicUsize::new(0)),
@@ -82,7 +82,7 @@ impl ConnectionFlood {
                         break;
                     };
                     stream.set_nonblocking(true).unwrap();
-                    let _ = stream.write(said);
+                    let _ = stream.write(output);
                     open.push(stream);
                     // Some thousands a second are flood enough.
                     std::thread::sleep(Duration::from_micros(200));

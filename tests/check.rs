@@ -61,10 +61,10 @@ fn a_network_that_does_not_answer_is_not_compared() {
         .output();
     let output = output.unwrap();
     assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
-    let said = String::from_utf8_lossy(&output.stderr);
+    let answer = String::from_utf8_lossy(&output.stderr);
     assert!(
-        said.contains("no switch answered; nothing is known of the network"),
-        "{said}"
+        answer.contains("no switch answered; nothing is known of the network"),
+        "{answer}"
     );
 }
 

@@ -18,13 +18,13 @@ fn ranks_scattered_over_hosts_give_the_same_bytes() {
             let bare = TestJob::bare(mpi, host_of.len()).run(&program, &[]);
             for forced in [FORCED, BUNDLED] {
                 let dir = shared(TREE);
-                let said = TestJob::new(mpi, host_of.len())
+                let output = TestJob::new(mpi, host_of.len())
                     .dir(dir.path())
                     .env("HOST_OF", host_of)
                     .env(forced.0, forced.1)
                     .run(&program, &[]);
                 assert_eq!(
-                    (said.out, said.heddle),
+                    (output.out, output.heddle),
                     (bare.out.clone(), Vec::new()),
                     "{host_of} on {mpi}"
                 );
@@ -64,7 +64,7 @@ fn connections_go_by_ipv6_too_and_with_their_communicator() {
     for mpi in BOTH {
         let program = compiled("sockets.c", mpi, &[]);
         let dir = shared(&TREE.replace("127.0.0.1", "\"::1\""));
-        let said = TestJob::new(mpi, 4)
+        let output = TestJob::new(mpi, 4)
             .dir(dir.path())
             .env(OVER_TCP.0, OVER_TCP.1)
             .run(&program, &[]);
@@ -75,7 +75,7 @@ fn connections_go_by_ipv6_too_and_with_their_communicator() {
             .zip(0..)
             .map(|(own, rank)| format!("rank {rank}: 0 more, {} more, then {own}\n", 7 + own))
             .collect();
-        assert_eq!(said.out, expected, "{mpi}");
+        assert_eq!(output.out, expected, "{mpi}");
         assert_eq!(ways(dir.path()), ["alltoall aapc tcp"], "{mpi}");
     }
 }
@@ -94,13 +94,13 @@ fn communicators_by_the_thousand() {
             ("brief", 60, OVER_TCP),
         ] {
             let (dir, n) = (shared(TREE), count.to_string());
-            let said = TestJob::new(mpi, 4)
+            let output = TestJob::new(mpi, 4)
                 .dir(dir.path())
                 .env(forced.0, forced.1)
                 .run(&program, &[what, &n]);
             let alive = if what == "live" { count } else { 0 };
             assert_eq!(
-                (said.out, said.heddle),
+                (output.out, output.heddle),
                 (
                     format!("comms: {alive} alive at once, 0 wrong\n"),
                     Vec::new()
@@ -131,21 +131,22 @@ fn communicators_by_the_thousand_where_threads_may_call_at_once() {
     // MPICH has 2,048, and Open MPI more than any program makes.
     for (mpi, live) in BOTH.into_iter().zip([400, 1900]) {
         let (dir, n) = (shared(TREE), live.to_string());
-        let said = TestJob::new(mpi, 4)
+        let output = TestJob::new(mpi, 4)
             .dir(dir.path())
             .env(FORCED.0, FORCED.1)
             .run(&compiled("comms.c", mpi, &[]), &["live", &n, "threads"]);
         assert_eq!(
-            said.out,
+            output.out,
             format!("comms: {live} alive at once, 0 wrong\n"),
             "{mpi}"
         );
         assert!(
-            said.heddle
+            output
+                .heddle
                 .iter()
                 .all(|line| line.contains("no communicator left for heddle")),
             "{mpi}: {:?}",
-            said.heddle
+            output.heddle
         );
         let records = records(dir.path());
         // One record for all of them, and one for the calls after they are gone.
@@ -180,20 +181,20 @@ fn every_communicator_of_the_library_is_the_applications() {
         (OVER_TCP.0, OVER_TCP.1, 0),
         (FORCED.0, FORCED.1, 1),
     ] {
-        let said = TestJob::new("mpich", 4)
+        let output = TestJob::new("mpich", 4)
             .dir(dir.path())
             .env(name, value)
             .run(&program, &["all"]);
-        assert_eq!(said.out, bare, "{name}={value}");
-        let told = said
+        assert_eq!(output.out, bare, "{name}={value}");
+        let told = output
             .heddle
             .iter()
             .filter(|line| line.contains("no communicator left for heddle"))
             .count();
         assert!(
-            told >= lines && told == said.heddle.len(),
+            told >= lines && told == output.heddle.len(),
             "{name}={value}: {:?}",
-            said.heddle
+            output.heddle
         );
     }
 }
@@ -215,12 +216,13 @@ fn few_calls_are_left_alone_and_many_are_looked_at() {
                 iterations,
                 "--check",
             ];
-            let said = TestJob::new(mpi, 4)
+            let output = TestJob::new(mpi, 4)
                 .dir(dir.path())
                 .env("HEDDLE_VERBOSE", "1")
                 .run(&bench, &flags);
             (
-                said.heddle
+                output
+                    .heddle
                     .iter()
                     .any(|line| line.contains("follows epoch 1")),
                 records(dir.path()).len(),
@@ -259,7 +261,7 @@ fn a_large_first_call_is_looked_at() {
 fn a_look_connects_few_ranks() {
     let program = compiled("sockets.c", "openmpi", &[]);
     let dir = shared(TREE);
-    let said = TestJob::new("openmpi", 16)
+    let output = TestJob::new("openmpi", 16)
         .per_host(2)
         .dir(dir.path())
         .env("HEDDLE_AFTER", "0")
@@ -267,6 +269,6 @@ fn a_look_connects_few_ranks() {
     assert_eq!(records(dir.path()).len(), 1, "they looked");
     // With those 1, 2, 4 and 8 places away on both sides, and perhaps two sockets where both ends
     // began; one more leads to the helper.
-    let most: u32 = said.out.trim().parse().expect("a number");
+    let most: u32 = output.out.trim().parse().expect("a number");
     assert!(most < 13, "{most}");
 }

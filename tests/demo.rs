@@ -26,21 +26,21 @@ fn told_by_demo(name: &str, mpi: &str, flags: &[&str]) -> String {
     ]);
     demo.args(flags);
     let out = demo.output().expect("timeout, of coreutils");
-    let (said, complained) = (
+    let (text, complained) = (
         String::from_utf8_lossy(&out.stdout),
         String::from_utf8_lossy(&out.stderr),
     );
     assert!(
         out.status.success(),
-        "{}\n{said}\n{complained}\n(the lab needs root)",
+        "{}\n{text}\n{complained}\n(the lab needs root)",
         out.status
     );
     assert_eq!(named.left(), [""; 0], "the demo left its lab behind");
-    said.into_owned()
+    text.into_owned()
 }
 
 fn demo(mpi: &str) {
-    let said = told_by_demo(&format!("demo-{mpi}"), mpi, &[]);
+    let output = told_by_demo(&format!("demo-{mpi}"), mpi, &[]);
     for told in [
         "beside it 1 further network",
         "network m0, on which the switches answer: 12 hosts on 1 switch",
@@ -52,10 +52,11 @@ fn demo(mpi: &str) {
         "taken up +",
         "every step checked",
     ] {
-        assert!(said.contains(told), "\"{told}\" is missing:\n{said}");
+        assert!(output.contains(told), "\"{told}\" is missing:\n{output}");
     }
     let number = |before: &str, after: &str| -> Option<u64> {
-        said.lines()
+        output
+            .lines()
             .find_map(|line| line.split_once(before)?.1.split_once(after)?.0.parse().ok())
     };
     let (planned, followed) = (
@@ -64,13 +65,13 @@ fn demo(mpi: &str) {
     );
     assert!(
         planned.is_some() && planned < followed,
-        "{planned:?}, {followed:?}:\n{said}"
+        "{planned:?}, {followed:?}:\n{output}"
     );
 }
 
 #[test]
 fn a_spine_is_drained_and_put_back() {
-    let said = told_by_demo("demo-fabric", "openmpi", &["--fabric"]);
+    let output = told_by_demo("demo-fabric", "openmpi", &["--fabric"]);
     for told in [
         "3 switches, 2 routers",
         "spine[1-2]  router  2 ways",
@@ -79,7 +80,7 @@ fn a_spine_is_drained_and_put_back() {
         "put spine1 back",
         "every step checked",
     ] {
-        assert!(said.contains(told), "\"{told}\" is missing:\n{said}");
+        assert!(output.contains(told), "\"{told}\" is missing:\n{output}");
     }
 }
 

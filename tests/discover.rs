@@ -200,11 +200,10 @@ fn a_cable_moves(up: &RunningLab, inventory: &str) {
         there && !links(f).iter().any(|l| l.starts_with("s1 n3")) && messages.is_empty()
     });
     up.lab.cut("s0", "s1").unwrap();
-    let healed = |f: &Value, _: &str| {
+    up.until(inventory, "the blocked link taking over", |f, _| {
         links(f).contains(&"s2 s3 forwarding".to_owned())
             && !links(f).iter().any(|l| l.starts_with("s0 s1"))
-    };
-    up.until(inventory, "the blocked link taking over", healed);
+    });
 }
 
 /// A station without LLDP is placed by the forwarding tables. A host that nobody saw raises an

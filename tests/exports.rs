@@ -38,13 +38,13 @@ fn taken(program: &mut Command, text: &str) -> String {
         .write_all(text.as_bytes())
         .unwrap();
     let output = child.wait_with_output().unwrap();
-    let said = String::from_utf8(output.stdout).unwrap();
+    let answer = String::from_utf8(output.stdout).unwrap();
     assert!(
         output.status.success() && output.stderr.is_empty(),
-        "{said}{}",
+        "{answer}{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    said
+    answer
 }
 
 fn discovered(walks: &Path, format: &str) -> String {

@@ -178,14 +178,14 @@ impl GeneratedRoutines {
             .arg("shim/tests/host.sh")
             .arg(program)
             .args(arguments);
-        let said = done(&mut command, "timeout, of coreutils").stdout;
-        let said = String::from_utf8_lossy(&said);
-        let numbers: Vec<u64> = said
+        let output = done(&mut command, "timeout, of coreutils").stdout;
+        let output = String::from_utf8_lossy(&output);
+        let numbers: Vec<u64> = output
             .split(' ')
             .filter_map(|word| word.parse().ok())
             .collect();
         let [routines, checks, given, awaited, wrong] = numbers[..] else {
-            panic!("{mpi}: {said}")
+            panic!("{mpi}: {output}")
         };
         assert_eq!(
             (routines, awaited, wrong),
@@ -194,9 +194,9 @@ impl GeneratedRoutines {
                 given,
                 0
             ),
-            "{mpi}: {said}"
+            "{mpi}: {output}"
         );
-        assert!(checks > 0, "{mpi}: {said}");
+        assert!(checks > 0, "{mpi}: {output}");
         assert_eq!(running(self.folder.path()), [] as [PathBuf; 0]);
         given
     }

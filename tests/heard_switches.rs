@@ -30,15 +30,15 @@ fn hosts_tell_the_switches_that_they_hear() {
         started.elapsed()
     );
     let done = lab.order().wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&done.stdout).into_owned();
-    assert!(done.status.success(), "{said}{}", lab.logs());
-    eprintln!("{said}");
+    let output = String::from_utf8_lossy(&done.stdout).into_owned();
+    assert!(done.status.success(), "{output}{}", lab.logs());
+    eprintln!("{output}");
     lab.await_so("flows tell the rates", || {
         ["s0", "s2"]
             .iter()
             .all(|switch| rate(&lab, switch).as_deref() == Some("20M"))
     });
-    assert_eq!(lab.places(), found, "{said}");
+    assert_eq!(lab.places(), found, "{output}");
     let switches = lab.published().unwrap().switches;
     assert_eq!(switches.len(), 4, "{switches:?}");
     assert!(switches.iter().any(|name| name == NET), "{switches:?}");
@@ -47,7 +47,7 @@ fn hosts_tell_the_switches_that_they_hear() {
     let moved = Instant::now();
     lab.move_host("n5", "s0");
     eprintln!("the cable took {:.1?} to move", moved.elapsed());
-    lab.await_places(&owned(["s0", "s0", "s1", "s1", "s2", "s0"]), &said);
+    lab.await_places(&owned(["s0", "s0", "s1", "s1", "s2", "s0"]), &output);
     eprintln!("a moved cable was published after {:.1?}", moved.elapsed());
     // The trunks that flows found stay.
     assert_eq!(rate(&lab, "s0").as_deref(), Some("20M"), "{}", lab.logs());

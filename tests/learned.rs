@@ -28,14 +28,14 @@ fn job(mpi: &str, dir: &Path) -> TestJobOutput {
     let bench = lib().join(format!("bench-{mpi}"));
     let flags = "--collective alltoall --size 1000 --iterations 5 --check";
     let flags: Vec<&str> = flags.split(' ').collect();
-    let said = TestJob::new(mpi, 4)
+    let output = TestJob::new(mpi, 4)
         .dir(dir)
         .env(AT_ONCE.0, AT_ONCE.1)
         .env("HEDDLE_LEARN", "on")
         .env("HEDDLE_VERBOSE", "1")
         .run(&bench, &flags);
-    assert_eq!(said.out.matches("every byte checked").count(), 1);
-    said
+    assert_eq!(output.out.matches("every byte checked").count(), 1);
+    output
 }
 
 /// The only record there, and the way of its calls. It is removed.
@@ -107,9 +107,9 @@ fn a_later_job_starts_from_what_one_job_learned() {
         job(mpi, dir);
         assert!(taken(dir).1.split(", ").any(|way| way == "aapc"), "{mpi}");
         fs::write(dir.join(LEARNED), "{").expect("written");
-        let said = job(mpi, dir);
+        let output = job(mpi, dir);
         let told = |line: &String| line.contains("learned.json: no figures that jobs learned");
-        assert!(said.heddle.iter().any(told), "{:?}", said.heddle);
+        assert!(output.heddle.iter().any(told), "{:?}", output.heddle);
         assert!(!taken(dir).1.contains("aapc"), "{mpi}");
         assert!(doctor(dir).contains("jobs start from nothing"));
     }

@@ -111,11 +111,11 @@ fn unequal_blocks_and_one_cluster_stay_the_librarys_and_the_job_says_so() {
             .arg(dir.path())
             .output()
             .expect("heddle");
-        let said = String::from_utf8_lossy(&doctor.stdout);
+        let text = String::from_utf8_lossy(&doctor.stdout);
         assert!(
-            said.lines().any(|line| line
+            text.lines().any(|line| line
                 == "clusters   west (3), middle (2), east (3): jobs that span them can go by lg"),
-            "{said}"
+            "{text}"
         );
     }
 }
@@ -162,12 +162,12 @@ fn clusters_a_long_way_apart() {
             "{mpi}"
         );
         let bench = ["--size", "1,1000,30000", "--iterations", "3", "--check"];
-        let said = run(true, &lib().join(format!("bench-{mpi}")), &bench);
+        let text = run(true, &lib().join(format!("bench-{mpi}")), &bench);
         assert_eq!(
-            said.out.matches("every byte checked").count(),
+            text.out.matches("every byte checked").count(),
             3,
             "{}",
-            said.out
+            text.out
         );
     }
 }

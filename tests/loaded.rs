@@ -49,8 +49,8 @@ fn large_blocks_go_over_tcp_and_small_ones_the_librarys_way() {
             };
             let mut command = up.lab.mpirun(&job, words);
             let output = command.env(AT_ONCE.0, AT_ONCE.1).output().expect("mpirun");
-            let said = TestJobOutput::new(&output, &format!("{mpi} {collective}"));
-            assert_eq!(said.out.matches("every byte checked").count(), 2);
+            let text = TestJobOutput::new(&output, &format!("{mpi} {collective}"));
+            assert_eq!(text.out.matches("every byte checked").count(), 2);
             let gone = ways_gone(&dir, collective);
             // The first large call goes the library's way, to show which network that is.
             let expected = [(256, "native"), (65_536, "native"), (65_536, way)];
@@ -97,8 +97,8 @@ fn a_long_call_of_many_ranks_a_host_leaves_the_library_at_once() {
             let mut command = up.lab.mpirun(&job, words);
             command.env(AT_ONCE.0, AT_ONCE.1).env("HEDDLE_LEARN", learn);
             let output = command.output().expect("mpirun");
-            let said = TestJobOutput::new(&output, mpi);
-            assert_eq!(said.out.matches("every byte checked").count(), 1);
+            let text = TestJobOutput::new(&output, mpi);
+            assert_eq!(text.out.matches("every byte checked").count(), 1);
             let expected = [(65_536, "aapc tcp".to_owned())];
             assert_eq!(ways_gone(&dir, "alltoall"), expected, "{mpi}, {learn}");
         }

@@ -147,12 +147,12 @@ impl SlurmSite {
         let mut number = 0;
         loop {
             number += 1;
-            let (success, said) = self.slurm_once(mpi, configuration, script);
+            let (success, output) = self.slurm_once(mpi, configuration, script);
             if success {
-                return said;
+                return output;
             }
-            let is_known = said.err.contains("Open MPI failed to TCP connect");
-            assert!(is_known && number < TRIES, "{mpi}: {script}\n{said}");
+            let is_known = output.err.contains("Open MPI failed to TCP connect");
+            assert!(is_known && number < TRIES, "{mpi}: {script}\n{output}");
         }
     }
 
@@ -225,7 +225,7 @@ impl SlurmSite {
 fn each_launcher_hands_it_to_all_ranks() {
     for mpi in BOTH {
         let site = SlurmSite::new();
-        let said = site.slurm(
+        let output = site.slurm(
             mpi,
             "",
             &format!(
@@ -233,8 +233,8 @@ fn each_launcher_hands_it_to_all_ranks() {
                 SlurmSite::with_idle(snippet(mpi))
             ),
         );
-        assert_eq!(said.out.matches("x 4 ranks: ").count(), 2, "{said}");
-        assert_eq!(site.ways(), SERVED, "{mpi}: {said}");
+        assert_eq!(output.out.matches("x 4 ranks: ").count(), 2, "{output}");
+        assert_eq!(site.ways(), SERVED, "{mpi}: {output}");
     }
 }
 
@@ -243,7 +243,7 @@ fn slurm_exports_it() {
     for mpi in BOTH {
         let site = SlurmSite::new();
         // Slurm keeps a value that is set already.
-        let said = site.slurm(
+        let output = site.slurm(
             mpi,
             "",
             &format!(
@@ -251,7 +251,7 @@ fn slurm_exports_it() {
                 SlurmSite::with_idle(snippet("srun"))
             ),
         );
-        assert_eq!(site.ways(), SERVED, "{mpi}: {said}");
+        assert_eq!(site.ways(), SERVED, "{mpi}: {output}");
     }
 }
 
@@ -270,15 +270,15 @@ fn served_under_srun(mpi: &str) -> Result<(), String> {
     let site = SlurmSite::new();
     let _share = MachinePart::Half.take();
     let line = SlurmSite::with_idle(snippet("srun"));
-    let (success, said) = site.slurm_once(mpi, "", &format!("unset LD_PRELOAD\n{line}"));
+    let (success, output) = site.slurm_once(mpi, "", &format!("unset LD_PRELOAD\n{line}"));
     let ways = site.ways();
     let is_served = ["alltoallv aapc", "allgatherv ring"]
         .iter()
         .all(|way| ways.iter().any(|gone| gone == way));
-    let is_quiet = said.out.lines().count() == 73 && !said.err.contains("heddle:");
+    let is_quiet = output.out.lines().count() == 73 && !output.err.contains("heddle:");
     (success && is_served && is_quiet)
         .then_some(())
-        .ok_or_else(|| format!("{mpi}: {ways:?}, {said}"))
+        .ok_or_else(|| format!("{mpi}: {ways:?}, {output}"))
 }
 
 #[test]
@@ -291,19 +291,19 @@ fn the_module_file_loads_it_and_takes_it_back() {
             ". /usr/share/modules/init/bash\n{}\nsalloc -N4 -n4 mpirun ./program\n{unloaded}",
             snippet("module")
         );
-        let said = site.slurm(mpi, "", &script);
-        assert_eq!(said.out.matches("x 4 ranks: ").count(), 4, "{said}");
+        let output = site.slurm(mpi, "", &script);
+        assert_eq!(output.out.matches("x 4 ranks: ").count(), 4, "{output}");
         assert!(
-            said.out.contains(&format!(
+            output.out.contains(&format!(
                 "left: nothing {}\n",
                 lib().join("libheddle-idle.so").display()
             )),
-            "{said}"
+            "{output}"
         );
         assert_eq!(
             calls(site.shared.path()).into_iter().collect::<Vec<_>>(),
             SERVED.map(|way| (way.to_owned(), 8)),
-            "{mpi}: {said}"
+            "{mpi}: {output}"
         );
     }
 }
@@ -319,13 +319,13 @@ fn the_task_prolog_loads_it_for_everybody_who_does_not_say_off() {
         .0;
     for mpi in BOTH {
         let site = SlurmSite::new();
-        let said = site.slurm(mpi, configured, snippet("off"));
-        assert_eq!(said.out.matches("x 4 ranks: ").count(), 2, "{said}");
-        assert_eq!(site.ways(), [] as [&str; 0], "{mpi}: {said}");
-        let said = site.slurm(mpi, configured, snippet("prolog"));
-        assert_eq!(site.ways(), SERVED, "{mpi}: {said}");
+        let output = site.slurm(mpi, configured, snippet("off"));
+        assert_eq!(output.out.matches("x 4 ranks: ").count(), 2, "{output}");
+        assert_eq!(site.ways(), [] as [&str; 0], "{mpi}: {output}");
+        let output = site.slurm(mpi, configured, snippet("prolog"));
+        assert_eq!(site.ways(), SERVED, "{mpi}: {output}");
         // The user's own choice of a shared directory is kept, and heddle is loaded once.
-        let said = site.slurm(
+        let output = site.slurm(
             mpi,
             configured,
             "HEDDLE_DIR=/of/my/own srun -n1 printenv HEDDLE_DIR LD_PRELOAD",
@@ -335,7 +335,11 @@ fn the_task_prolog_loads_it_for_everybody_who_does_not_say_off() {
             site.prefix().display(),
             lib().join("libheddle-idle.so").display()
         );
-        assert_eq!(said.out, format!("/of/my/own\n{loaded}\n"), "{mpi}: {said}");
+        assert_eq!(
+            output.out,
+            format!("/of/my/own\n{loaded}\n"),
+            "{mpi}: {output}"
+        );
     }
 }
 
@@ -399,7 +403,7 @@ fn linked_it_needs_no_preload() {
             "{compile}: {}",
             String::from_utf8_lossy(&done.stderr)
         );
-        let said = site.slurm(
+        let text = site.slurm(
             mpi,
             "",
             &format!(
@@ -407,8 +411,8 @@ fn linked_it_needs_no_preload() {
                 program.display()
             ),
         );
-        assert!(said.out.contains(" 0 wrong\n"), "{said}");
-        assert_eq!(site.ways(), SERVED, "{mpi}: {said}");
+        assert!(text.out.contains(" 0 wrong\n"), "{text}");
+        assert_eq!(site.ways(), SERVED, "{mpi}: {text}");
     }
 }
 
@@ -486,8 +490,8 @@ fn address_sanitizer_refuses_it_and_takes_it_by_either_way_of_the_guide() {
     for mpi in BOTH {
         let dir = shared(TREE);
         let refused = sanitized(mpi, dir.path(), heddle, "");
-        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
-        assert!(!refused.status.success() && said.contains(told), "{said}");
+        let text = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert!(!refused.status.success() && text.contains(told), "{text}");
         for (preload, options) in [(&first[..], ""), (heddle, order)] {
             let dir = shared(TREE);
             let output = sanitized(mpi, dir.path(), preload, options);

@@ -35,14 +35,13 @@ fn sides(tree: &Tree) -> BTreeSet<Vec<String>> {
     let hosts = tree.host_names();
     let inner = tree.top_down().iter().filter(|node| !tree.is_host(**node));
     let below = |trunk: u32| -> Vec<String> {
-        let hangs = |host: &&String| {
+        let (inside, outside): (Vec<_>, Vec<_>) = hosts.iter().partition(|host| {
             let mut at = tree.host(host);
             while at.is_some_and(|node| node != trunk) {
                 at = at.and_then(|node| tree.parent(node));
             }
             at.is_some()
-        };
-        let (inside, outside): (Vec<_>, Vec<_>) = hosts.iter().partition(hangs);
+        });
         let side = if inside.contains(&&hosts[0]) {
             outside
         } else {
@@ -59,9 +58,9 @@ fn sides(tree: &Tree) -> BTreeSet<Vec<String>> {
 /// Measures the tree into a file. The rate of each cable may be a fifth off.
 fn measured_right(lab: &RunningLab, file: &Path) -> Result<(), String> {
     let done = map(lab, "openmpi", &[], file);
-    let said = String::from_utf8_lossy(&done.stdout);
-    if !said.starts_with("9 hosts, 3 switches that matter; ") {
-        return Err(format!("{said}{}", String::from_utf8_lossy(&done.stderr)));
+    let output = String::from_utf8_lossy(&done.stdout);
+    if !output.starts_with("9 hosts, 3 switches that matter; ") {
+        return Err(format!("{output}{}", String::from_utf8_lossy(&done.stderr)));
     }
     let text = fs::read_to_string(file).unwrap();
     let found = TopologyFile::parse("cluster.yaml", &text).unwrap();
@@ -89,17 +88,17 @@ fn the_tree_is_found_from_the_hosts_alone() {
     }
 
     let again = map(&lab, "openmpi", &[], &file);
-    let said = String::from_utf8_lossy(&again.stderr);
+    let output = String::from_utf8_lossy(&again.stderr);
     assert!(
-        !again.status.success() && said.contains("--force replaces it"),
-        "{said}"
+        !again.status.success() && output.contains("--force replaces it"),
+        "{output}"
     );
     fs::remove_file(&file).unwrap();
     let refused = map(&lab, "mpich", &["--per-host", "2"], &file);
-    let said = String::from_utf8_lossy(&refused.stderr);
+    let output = String::from_utf8_lossy(&refused.stderr);
     assert!(
-        !refused.status.success() && said.contains("ranks 0 and 1 are both on n0: "),
-        "{said}"
+        !refused.status.success() && output.contains("ranks 0 and 1 are both on n0: "),
+        "{output}"
     );
     lab.down();
 }
@@ -112,10 +111,10 @@ fn without_a_launcher_it_says_how_to_start_it() {
         .env_remove("OMPI_COMM_WORLD_SIZE")
         .output()
         .expect("heddle runs");
-    let said = String::from_utf8_lossy(&alone.stderr);
+    let text = String::from_utf8_lossy(&alone.stderr);
     assert!(
-        said.contains("mpirun --map-by node -n 16 heddle map -o cluster.yaml"),
-        "{said}"
+        text.contains("mpirun --map-by node -n 16 heddle map -o cluster.yaml"),
+        "{text}"
     );
     assert_eq!(alone.status.code(), Some(64));
 }
@@ -163,13 +162,13 @@ fn kept_rounds_that_cannot_be_read_are_bad_input() {
             .args(map)
             .output()
             .expect("heddle runs");
-        let said = String::from_utf8_lossy(&done.stderr);
+        let text = String::from_utf8_lossy(&done.stderr);
         assert!(
-            said.starts_with("heddle map: ") && said.contains(&expected),
-            "{said}"
+            text.starts_with("heddle map: ") && text.contains(&expected),
+            "{text}"
         );
-        assert!(!said.contains("os error"), "{said}");
-        assert_eq!(done.status.code(), Some(64), "{said}");
+        assert!(!text.contains("os error"), "{text}");
+        assert_eq!(done.status.code(), Some(64), "{text}");
         assert!(!Path::new(&cluster).exists());
     }
 }

@@ -46,36 +46,36 @@ fn a_network_that_is_no_tree_is_told() {
     for switch in ["s0", "s1"] {
         lab.exec(switch, &["sh", "-c", AGGREGATE]);
     }
-    let said = map(&[]);
+    let text = map(&[]);
     assert!(
-        said.contains("no tree explains what was measured: "),
-        "{said}"
+        text.contains("no tree explains what was measured: "),
+        "{text}"
     );
     assert!(
         !file.exists() && lab.path("cluster.yaml.rounds").exists(),
-        "{said}"
+        "{text}"
     );
     // The rounds are not lost to the next run.
-    let said = map(&[]);
-    assert!(said.contains("the rounds of an earlier run"), "{said}");
-    let said = map(&["--sceonds", "9"]);
-    assert_eq!(said.matches("unexpected argument").count(), 1, "{said}");
+    let text = map(&[]);
+    assert!(text.contains("the rounds of an earlier run"), "{text}");
+    let text = map(&["--sceonds", "9"]);
+    assert_eq!(text.matches("unexpected argument").count(), 1, "{text}");
 
     lab.exec("s0", &["sh", "-c", FAST]);
     lab.exec("s1", &["sh", "-c", SLOW]);
-    let said = map(&["--force"]);
+    let text = map(&["--force"]);
     let directions = "from these hosts 10M, to them 20M; plans use the lower rate";
     assert!(
-        said.contains("trunk 10M beside n4 n5 n6 n7: inferred"),
-        "{said}"
+        text.contains("trunk 10M beside n4 n5 n6 n7: inferred"),
+        "{text}"
     );
-    assert!(said.contains(directions), "{said}");
+    assert!(text.contains(directions), "{text}");
 
     lab.exec("n2", &["sh", "-c", FIREWALL]);
-    let said = map(&["--force"]);
+    let text = map(&["--force"]);
     let [from, to] = ["n1", "n2"].map(|host| lab.address(host));
     let dropped = format!("no datagram from {from} arrives at {to}, though connections do");
-    assert!(said.contains(&dropped), "{said}");
+    assert!(text.contains(&dropped), "{text}");
     lab.down();
 }
 
@@ -102,8 +102,8 @@ fn a_rank_that_dies_ends_the_job_and_the_rounds_are_kept() {
         until_so("rounds are kept", || rounds() > 12);
         kill_rank(&lab, "n5", mpi);
         let ended = running.wait_with_output().unwrap();
-        let said = told(&ended);
-        assert!(!ended.status.success() && !file.exists(), "{said}");
+        let answer = told(&ended);
+        assert!(!ended.status.success() && !file.exists(), "{answer}");
         let read = [
             Path::new("map"),
             Path::new("--from"),
@@ -118,7 +118,10 @@ fn a_rank_that_dies_ends_the_job_and_the_rounds_are_kept() {
                 .output()
                 .unwrap(),
         );
-        assert!(read.contains("8 hosts, ") && file.exists(), "{said}{read}");
+        assert!(
+            read.contains("8 hosts, ") && file.exists(),
+            "{answer}{read}"
+        );
     }
     lab.down();
 }

@@ -106,8 +106,9 @@ impl MeasuredLab {
                 .skip(2)
                 .filter(|place| place.starts_with("s0-port-"));
             let is_so = places.starts_with(&["s0".into(), "s0".into()]) && bridges.count() == 5;
-            let why = || format!("{places:?}\n{}", self.logs());
-            is_so.then_some(()).ok_or_else(why)
+            is_so
+                .then_some(())
+                .ok_or_else(|| format!("{places:?}\n{}", self.logs()))
         });
     }
 
@@ -117,12 +118,12 @@ impl MeasuredLab {
         let flat = vec!["net-10.77.0.0-16".to_owned(); 7];
         self.await_places(&flat, "");
         let done = self.order().wait_with_output().unwrap();
-        let said = String::from_utf8_lossy(&done.stdout).into_owned();
-        assert!(done.status.success(), "{said}{}", self.logs());
+        let output = String::from_utf8_lossy(&done.stdout).into_owned();
+        assert!(done.status.success(), "{output}{}", self.logs());
         let net = flat[0].as_str();
         let [s1, s2] = [1, 2].map(|number| format!("{net}-{number}"));
         let expected = [net, net, &s1, &s1, &s2, &s2, &s2];
-        self.await_places(&expected.map(str::to_owned), &said);
+        self.await_places(&expected.map(str::to_owned), &output);
     }
 
     fn of(lab: RunningLab, inventory: &str) -> MeasuredLab {
@@ -165,11 +166,10 @@ impl MeasuredLab {
     }
 
     fn all_report(&self) -> bool {
-        let took = |host: &String| {
+        self.lab.file.hosts.keys().all(|host| {
             self.log(&format!("{host}.log"))
                 .contains("took the first report")
-        };
-        self.lab.file.hosts.keys().all(took)
+        })
     }
 
     fn start_agent(&self, host: &str, log: &str) -> KilledAtEnd {
@@ -248,11 +248,12 @@ impl MeasuredLab {
 
     /// Waits until hosts are on these switches, in the published tree. A host that hears no switch any
     /// more keeps its place for half a minute.
-    pub(crate) fn await_places(&self, expected: &[String], said: &str) {
+    pub(crate) fn await_places(&self, expected: &[String], output: &str) {
         until_or_why("the hosts have their places", LIMIT * 2, || {
             let places = self.places();
-            let why = || format!("{said}{places:?}\n{}", self.logs());
-            (places == expected).then_some(()).ok_or_else(why)
+            (places == expected)
+                .then_some(())
+                .ok_or_else(|| format!("{output}{places:?}\n{}", self.logs()))
         });
     }
 
@@ -281,14 +282,14 @@ fn the_agents_find_the_trunk_between_unmanaged_switches() {
     let bridge = flat[2].clone();
     assert_eq!(flat[2..], vec![bridge.clone(); 5], "{}", lab.logs());
     let done = lab.map();
-    let said = String::from_utf8_lossy(&done.stdout).into_owned();
+    let output = String::from_utf8_lossy(&done.stdout).into_owned();
     let remarks = String::from_utf8_lossy(&done.stderr);
-    assert!(done.status.success(), "{said}{remarks}{}", lab.logs());
+    assert!(done.status.success(), "{output}{remarks}{}", lab.logs());
     assert!(
-        said.contains("trunk 20M beside n4 n5 n6: probability"),
-        "{said}"
+        output.contains("trunk 20M beside n4 n5 n6: probability"),
+        "{output}"
     );
-    assert!(said.contains("\nepoch "), "{said}{}", lab.logs());
+    assert!(output.contains("\nepoch "), "{output}{}", lab.logs());
     // It says so when it is done, which may be after the controller.
     until_so("n5 took part after its restart", || {
         lab.log("n5-again.log")
@@ -297,7 +298,7 @@ fn the_agents_find_the_trunk_between_unmanaged_switches() {
     let far = format!("{bridge}-1");
     let expected = [&flat[0], &flat[1], &bridge, &bridge, &far, &far, &far];
     // An epoch for another reason may have come between.
-    lab.await_places(&expected.map(String::clone), &said);
+    lab.await_places(&expected.map(String::clone), &output);
     let trunk = lab
         .published()
         .unwrap()
@@ -309,7 +310,7 @@ fn the_agents_find_the_trunk_between_unmanaged_switches() {
         (trunk.a, trunk.rate.to_string()),
         (bridge, "20M".to_owned())
     );
-    eprintln!("{said}{remarks}");
+    eprintln!("{output}{remarks}");
     lab.finds_the_port_behind_which_unmanaged_switches_are();
     lab.finds_the_tree_without_any_switch();
 }
@@ -324,10 +325,13 @@ fn flows_tell_on_which_switch_a_host_is_that_no_switch_tells() {
         (lab.all_report() && lab.places() == known).then_some(())
     });
     let done = lab.order().wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&done.stdout).into_owned();
+    let output = String::from_utf8_lossy(&done.stdout).into_owned();
     let remarks = String::from_utf8_lossy(&done.stderr);
-    assert!(done.status.success(), "{said}{remarks}{}", lab.logs());
-    assert!(said.contains("n5 is on s1: probability"), "{said}{remarks}");
+    assert!(done.status.success(), "{output}{remarks}{}", lab.logs());
+    assert!(
+        output.contains("n5 is on s1: probability"),
+        "{output}{remarks}"
+    );
     until("n5 has its place", || {
         (lab.places() == ["s0", "s0", "s0", "s1", "s1", "s1"]).then_some(())
     });

@@ -25,17 +25,17 @@ fn refused(dir: &TempDir, status: i32, command: &str) -> String {
         .env_remove("HEDDLE_DIR")
         .output()
         .expect("heddle runs");
-    let said = String::from_utf8(output.stderr).expect("UTF-8");
-    assert_eq!(output.status.code(), Some(status), "{command}: {said}");
-    said
+    let text = String::from_utf8(output.stderr).expect("UTF-8");
+    assert_eq!(output.status.code(), Some(status), "{command}: {text}");
+    text
 }
 
 /// Runs a command on one file `f.yaml` with this content, and compares its whole message.
 #[track_caller]
 fn says(content: &[u8], command: &str, message: &str) {
     let dir = given(&[("f.yaml", content)]);
-    let said = refused(&dir, 64, command);
-    assert_eq!(said.trim_end(), format!("heddle: {message}"), "{command}");
+    let output = refused(&dir, 64, command);
+    assert_eq!(output.trim_end(), format!("heddle: {message}"), "{command}");
 }
 
 const PLAN: &str = "schedule alltoall --topology f.yaml";
@@ -192,8 +192,8 @@ fn values_of_flags_that_do_not_fit_say_what_does() {
              controller or heddle publish writes",
         ),
     ] {
-        let said = refused(&dir, status, command);
-        assert!(said.contains(message), "{command}: {said}");
+        let output = refused(&dir, status, command);
+        assert!(output.contains(message), "{command}: {output}");
     }
 }
 
@@ -205,8 +205,8 @@ const PAIR: &[u8] = b"switches: [s0, s1]\nhosts: {n0: {switch: s0}, n1: {switch:
 fn all_refused(commands: &[(i32, &str, &str)]) {
     let dir = given(&[("f.yaml", PAIR)]);
     for (status, command, message) in commands {
-        let said = refused(&dir, *status, command);
-        assert!(said.contains(message), "{command}: {said}");
+        let output = refused(&dir, *status, command);
+        assert!(output.contains(message), "{command}: {output}");
     }
     let left = fs::read_dir(dir.path()).expect("the folder").count();
     assert_eq!(left, 1, "something was made");
@@ -324,8 +324,8 @@ fn files_that_are_read_later_are_told_as_well() {
             "heddle: --reports none: no such file or folder; nothing was asked\n",
         ),
     ] {
-        let said = refused(&dir, 64, &command);
-        assert!(said.ends_with(message), "{command}: {said}");
+        let output = refused(&dir, 64, &command);
+        assert!(output.ends_with(message), "{command}: {output}");
     }
 }
 

@@ -50,9 +50,9 @@ fn promtool(arguments: &[&str], folder: &Path, input: &str) {
         .write_all(input.as_bytes())
         .unwrap();
     let output = child.wait_with_output().unwrap();
-    let said = [output.stdout, output.stderr].concat();
-    let said = String::from_utf8_lossy(&said);
-    assert!(output.status.success(), "promtool {arguments:?}: {said}");
+    let text = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&text);
+    assert!(output.status.success(), "promtool {arguments:?}: {text}");
 }
 
 /// Every query of the dashboard, with all controllers chosen.
@@ -179,11 +179,12 @@ fn the_documentation_has_every_metric() {
 
 /// The value of a query, as promtool prints it: `{labels} => value @[time]`, a line for each series.
 fn query(up: &RunningLab, query: &str) -> Vec<String> {
-    let said = up.exec(
+    let output = up.exec(
         CONTROL,
         &["promtool", "query", "instant", PROMETHEUS, query],
     );
-    said.lines()
+    output
+        .lines()
         .filter(|line| !line.is_empty())
         .map(str::to_owned)
         .collect()

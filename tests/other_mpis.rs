@@ -15,8 +15,8 @@ fn other(flags: &[&str], made: &Path) {
         .args(flags)
         .output()
         .expect("gcc");
-    let said = String::from_utf8_lossy(&done.stderr);
-    assert!(done.status.success(), "{said}");
+    let text = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "{text}");
 }
 
 /// Runs a program over MPI libraries that are compiled with these flags, with a runtime loaded. The

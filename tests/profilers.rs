@@ -39,11 +39,12 @@ fn by_way<const N: usize>(expected: [(&str, u64); N]) -> BTreeMap<String, u64> {
 }
 
 /// The profiler's counts.
-fn counted(said: &TestJobOutput) -> &str {
-    said.out
+fn counted(output: &TestJobOutput) -> &str {
+    output
+        .out
         .lines()
         .find(|line| line.starts_with("profiler: "))
-        .unwrap_or_else(|| panic!("the profiler did not tell: {}", said.out))
+        .unwrap_or_else(|| panic!("the profiler did not tell: {}", output.out))
 }
 
 fn has_large_counts(mpi: &str) -> bool {
@@ -71,7 +72,7 @@ fn in_both_orders_it_sees_every_call_and_every_call_is_served() {
             } else {
                 &[]
             };
-            let said = TestJob::new(mpi, 4)
+            let output = TestJob::new(mpi, 4)
                 .preloaded(order.libraries(profiler.clone()))
                 .dir(dir.path())
                 .env(FORCED.0, FORCED.1)
@@ -80,13 +81,13 @@ fn in_both_orders_it_sees_every_call_and_every_call_is_served() {
             let told = format!(
                 "profiler: 5 alltoall, 5 allgather, 5 alltoallv, 5 allgatherv, {large} alltoall_c"
             );
-            assert_eq!(counted(&said), told, "{mpi}, {order:?} first");
+            assert_eq!(counted(&output), told, "{mpi}, {order:?} first");
             assert!(
-                said.out.contains("profiled: 0 wrong\n"),
+                output.out.contains("profiled: 0 wrong\n"),
                 "{mpi}, {order:?} first: {}",
-                said.out
+                output.out
             );
-            assert_eq!(said.heddle, [] as [&str; 0], "{mpi}, {order:?} first");
+            assert_eq!(output.heddle, [] as [&str; 0], "{mpi}, {order:?} first");
             let served = by_way([
                 ("allgather ring", 5),
                 ("allgatherv ring", 5),
@@ -106,16 +107,16 @@ fn switched_off_it_still_sees_every_call() {
             let job = TestJob::new(mpi, 4)
                 .preloaded(order.libraries(profiler(mpi, &[])))
                 .env("HEDDLE", "off");
-            let said = job.run(&compiled("profiled.c", mpi, &[]), &[]);
+            let output = job.run(&compiled("profiled.c", mpi, &[]), &[]);
             assert_eq!(
-                counted(&said),
+                counted(&output),
                 "profiler: 5 alltoall, 5 allgather, 5 alltoallv, 5 allgatherv, 0 alltoall_c",
                 "{mpi}, {order:?} first"
             );
             assert!(
-                said.out.contains("profiled: 0 wrong\n") && said.heddle.is_empty(),
+                output.out.contains("profiled: 0 wrong\n") && output.heddle.is_empty(),
                 "{mpi}, {order:?} first: {}",
-                said.out
+                output.out
             );
         }
     }
@@ -139,19 +140,19 @@ fn fortran_is_served_in_both_orders() {
         for order in ORDERS {
             let dir = shared(TREE);
             let job = TestJob::new(mpi, 4).preloaded(order.libraries(profiler(mpi, &[])));
-            let said = job
+            let output = job
                 .dir(dir.path())
                 .env(FORCED.0, FORCED.1)
                 .run(&program, &[]);
             assert_eq!(
-                counted(&said),
+                counted(&output),
                 format!("profiler: {seen}, 0 alltoall_c"),
                 "{mpi}, {order:?} first"
             );
             assert!(
-                said.out.contains("fortran: 0 wrong\n") && said.heddle.is_empty(),
+                output.out.contains("fortran: 0 wrong\n") && output.heddle.is_empty(),
                 "{mpi}, {order:?} first: {}",
-                said.out
+                output.out
             );
             let served = by_way([
                 ("allgather ring", 1),
@@ -170,19 +171,19 @@ fn python_is_served_in_both_orders() {
     for order in ORDERS {
         let dir = shared(TREE);
         let job = TestJob::new("openmpi", 4).preloaded(order.libraries(profiler("openmpi", &[])));
-        let said = job.dir(dir.path()).env(FORCED.0, FORCED.1).run(
+        let output = job.dir(dir.path()).env(FORCED.0, FORCED.1).run(
             Path::new("/usr/bin/python3"),
             &["shim/tests/mpi4py_both.py"],
         );
         assert!(
-            counted(&said).starts_with("profiler: 3 alltoall, "),
+            counted(&output).starts_with("profiler: 3 alltoall, "),
             "{order:?} first: {}",
-            said.out
+            output.out
         );
         assert!(
-            said.out.contains("mpi4py: 0 wrong\n") && said.heddle.is_empty(),
+            output.out.contains("mpi4py: 0 wrong\n") && output.heddle.is_empty(),
             "{order:?} first: {}",
-            said.out
+            output.out
         );
         assert_eq!(calls(dir.path())["alltoall aapc"], 3, "{order:?} first");
     }
@@ -205,11 +206,11 @@ fn one_that_calls_past_the_profiling_names_must_come_first() {
             let job = job
                 .env("EZTRACE_TRACE_DIR", folder.to_str().expect("a plain path"))
                 .env("EZTRACE_TRACE", mpi);
-            let said = job.run(&compiled("profiled.c", mpi, &[]), &[]);
+            let output = job.run(&compiled("profiled.c", mpi, &[]), &[]);
             assert!(
-                said.out.contains("profiled: 0 wrong\n"),
+                output.out.contains("profiled: 0 wrong\n"),
                 "{mpi}, {order:?} first: {}",
-                said.out
+                output.out
             );
             assert_eq!(
                 traced(traces.path(), "MPI_Alltoall"),
@@ -217,7 +218,7 @@ fn one_that_calls_past_the_profiling_names_must_come_first() {
                 "{mpi}, {order:?} first"
             );
             if order == LoadedFirst::Profiler {
-                assert_eq!(said.heddle, [] as [&str; 0], "{mpi}");
+                assert_eq!(output.heddle, [] as [&str; 0], "{mpi}");
                 let served = by_way([
                     ("allgather ring", 5),
                     ("allgatherv ring", 5),
@@ -226,8 +227,8 @@ fn one_that_calls_past_the_profiling_names_must_come_first() {
                 ]);
                 assert_eq!(calls(dir.path()), served, "{mpi}");
             } else {
-                let [line] = &said.heddle[..] else {
-                    panic!("{mpi}: {:?}", said.heddle)
+                let [line] = &output.heddle[..] else {
+                    panic!("{mpi}: {:?}", output.heddle)
                 };
                 assert!(
                     line.contains(&eztrace) && line.contains("load it before heddle"),

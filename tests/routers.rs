@@ -26,13 +26,14 @@ const SILENCE: Duration = Duration::from_secs(3);
 impl RunningLab {
     /// A socket of a node, at a free port.
     fn socket(&self, node: &str, patience: Duration) -> UdpSocket {
-        let open = || {
-            let socket = UdpSocket::bind("0.0.0.0:0")?;
-            setsockopt(&socket, RcvBufForce, &(16 << 20))?;
-            socket.set_read_timeout(Some(patience))?;
-            Ok(socket)
-        };
-        self.lab.within_network(node, open).unwrap()
+        self.lab
+            .within_network(node, || {
+                let socket = UdpSocket::bind("0.0.0.0:0")?;
+                setsockopt(&socket, RcvBufForce, &(16 << 20))?;
+                socket.set_read_timeout(Some(patience))?;
+                Ok(socket)
+            })
+            .unwrap()
     }
 
     /// Round trips from one node to another, one after the other; they end when nothing arrives for
@@ -290,8 +291,8 @@ fn mpi_crosses_the_router(up: &RunningLab, mpi: &str) {
         ..lab::mpi::MpiJob::new(library)
     };
     let output = up.lab.mpirun(&job, [&program]).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    let mut lines: Vec<&str> = said.lines().filter(|l| l.starts_with("rank")).collect();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let mut lines: Vec<&str> = text.lines().filter(|l| l.starts_with("rank")).collect();
     lines.sort_unstable();
     let expected: Vec<String> = (0..6).map(|r| format!("rank {r} of 6 has all")).collect();
     assert_eq!(
@@ -351,18 +352,19 @@ links: [{a: s0, b: s1, rate: 100M, delay: 10ms}]";
             (0..COUNT).for_each(|number| assert!(near.send_to(&datagram(number), to).is_ok()))
         });
         let mut octets = [0; 2048];
-        let arrived = |number| {
-            let length = far
-                .recv(&mut octets)
-                .unwrap_or_else(|e| panic!("datagram {number}: {e}"));
-            let came = u32::from_be_bytes(octets[..4].try_into().unwrap());
-            assert!(
-                octets[..length] == datagram(number),
-                "datagram {number}: lost, changed or out of order: {came} came in its place"
-            );
-            length
-        };
-        (0..COUNT).map(arrived).sum()
+        (0..COUNT)
+            .map(|number| {
+                let length = far
+                    .recv(&mut octets)
+                    .unwrap_or_else(|e| panic!("datagram {number}: {e}"));
+                let came = u32::from_be_bytes(octets[..4].try_into().unwrap());
+                assert!(
+                    octets[..length] == datagram(number),
+                    "datagram {number}: lost, changed or out of order: {came} came in its place"
+                );
+                length
+            })
+            .sum()
     });
     let least = Duration::from_secs_f64(8.0 * octets as f64 / 100e6);
     assert!(

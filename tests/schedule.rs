@@ -253,15 +253,15 @@ fn whatever_is_scheduled_verifies() {
             ),
         )
         .unwrap();
-        let (code, told) = verify(topology, &file);
+        let (code, message) = verify(topology, &file);
         let name = if collective == "alltoall" {
             "all-to-all"
         } else {
             collective
         };
         assert!(
-            code == Some(0) && told.starts_with(&format!("ok: {name} among ")),
-            "{topology} {flags:?}: {told}"
+            code == Some(0) && message.starts_with(&format!("ok: {name} among ")),
+            "{topology} {flags:?}: {message}"
         );
     };
     let schemes = "none; dummy; sender; receiver; barrier; sender --block 2; receiver --block 3; \
@@ -313,13 +313,13 @@ fn a_schedule_for_other_cables_is_a_violation() {
         cables.replace("n2: {switch: s2}", "n2: {switch: s3}"),
     )
     .unwrap();
-    let (code, told) = verify(moved.to_str().unwrap(), &file);
+    let (code, message) = verify(moved.to_str().unwrap(), &file);
     assert_eq!(code, Some(1));
     assert!(
-        told.starts_with("violation: edge ")
-            && told.contains(", phase ")
-            && told.ends_with(" collide\n"),
-        "{told}"
+        message.starts_with("violation: edge ")
+            && message.contains(", phase ")
+            && message.ends_with(" collide\n"),
+        "{message}"
     );
 }
 
@@ -338,9 +338,9 @@ fn a_lost_token_is_a_violation() {
     .unwrap();
     plan["syncs"].as_array_mut().unwrap().pop();
     std::fs::write(&file, plan.to_string()).unwrap();
-    let (code, told) = verify("figure-1.yaml", &file);
+    let (code, message) = verify("figure-1.yaml", &file);
     assert!(
-        code == Some(1) && told.contains("are ordered by no synchronization"),
-        "{told}"
+        code == Some(1) && message.contains("are ordered by no synchronization"),
+        "{message}"
     );
 }

@@ -39,16 +39,17 @@ impl SecretsSnmpd {
     /// Starts it at a port that all four addresses have free. If another process takes the port
     /// first, snmpd ends and is started at another port.
     fn start(folder: &Path) -> (SecretsSnmpd, u16) {
-        let attempt = |_| {
-            let port = UdpSocket::bind("127.0.0.1:0")
-                .unwrap()
-                .local_addr()
-                .unwrap()
-                .port();
-            let mut snmpd = SecretsSnmpd::at(folder, port);
-            snmpd.listens(port).then_some((snmpd, port))
-        };
-        (0..5).find_map(attempt).expect("snmpd ended at five ports")
+        (0..5)
+            .find_map(|_| {
+                let port = UdpSocket::bind("127.0.0.1:0")
+                    .unwrap()
+                    .local_addr()
+                    .unwrap()
+                    .port();
+                let mut snmpd = SecretsSnmpd::at(folder, port);
+                snmpd.listens(port).then_some((snmpd, port))
+            })
+            .expect("snmpd ended at five ports")
     }
 
     /// Waits until it listens at the last of its addresses, 127.0.0.4 (proc(5), /proc/net/udp).
@@ -373,11 +374,11 @@ fn refusal(dir: &Path, snmp: &str, flags: &[&str]) -> String {
 }
 
 fn assert_refused(dir: &Path, snmp: &str, flags: &[&str], problem: &str) {
-    let said = refusal(dir, snmp, flags);
-    assert!(said.contains(problem), "{problem}: {said}");
+    let output = refusal(dir, snmp, flags);
+    assert!(output.contains(problem), "{problem}: {output}");
     assert!(
-        !said.contains("sh0rt") && !said.contains("hunter22"),
-        "{said}"
+        !output.contains("sh0rt") && !output.contains("hunter22"),
+        "{output}"
     );
 }
 

@@ -37,9 +37,12 @@ fn run(dir: &Path) -> (bool, usize) {
         .env("SLURM_TOPOLOGY", dir.join("topology.conf"))
         .status()
         .unwrap();
-    let told = fs::read_to_string(dir.join("told")).unwrap_or_default();
-    assert!(told.lines().all(|line| line == "reconfigure"), "{told}");
-    (status.success(), told.lines().count())
+    let message = fs::read_to_string(dir.join("told")).unwrap_or_default();
+    assert!(
+        message.lines().all(|line| line == "reconfigure"),
+        "{message}"
+    );
+    (status.success(), message.lines().count())
 }
 
 #[test]

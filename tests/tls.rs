@@ -131,10 +131,10 @@ fn a_viewer_trusts_the_authority_it_is_given_and_no_other() {
         matches!(view(&https, Some(&theirs.ca)), AppMessage::Picture(_)),
         "a key that does not fit changes nothing"
     );
-    let said = daemon.stop();
+    let output = daemon.stop();
     assert!(
-        said.contains("API on https://") && !said.contains("PRIVATE KEY"),
-        "{said}"
+        output.contains("API on https://") && !output.contains("PRIVATE KEY"),
+        "{output}"
     );
 }
 
@@ -182,12 +182,12 @@ fn bad_certificates_are_told_with_their_file_and_nothing_is_started() {
             .arg("--tls-key")
             .arg(dir.path().join("key.pem"));
         let output = command.output().unwrap();
-        let said = String::from_utf8(output.stderr).unwrap();
+        let text = String::from_utf8(output.stderr).unwrap();
         assert!(
             output.status.code() == Some(64)
-                && said.contains(problem)
-                && !said.contains("hunter22"),
-            "{problem}: {said}"
+                && text.contains(problem)
+                && !text.contains("hunter22"),
+            "{problem}: {text}"
         );
         assert!(!dir.path().join("shared").exists());
     }

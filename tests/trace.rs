@@ -33,7 +33,7 @@ fn a_job_is_explained() {
         // A folder that is not there is made.
         let traces = place.path().join("traces");
         let flags = "--collective both --size 1000,100000 --iterations 5 --check";
-        let said = TestJob::new(mpi, RANKS)
+        let output = TestJob::new(mpi, RANKS)
             .dir(dir.path())
             .env(OVER_TCP.0, OVER_TCP.1)
             .env("HEDDLE_TRACE", traces.to_str().unwrap())
@@ -42,19 +42,18 @@ fn a_job_is_explained() {
                 &flags.split(' ').collect::<Vec<_>>(),
             );
         assert_eq!(
-            said.out.matches("every byte checked").count(),
+            output.out.matches("every byte checked").count(),
             4,
             "{}",
-            said.out
+            output.out
         );
         let report: Value = serde_json::from_str(&trace(&traces, &["--format", "json"])).unwrap();
         assert_eq!(report["hosts"].as_array().unwrap().len(), RANKS, "{mpi}");
-        let large = |call: &&Value| call["block"] == 100_000;
         let calls: Vec<&Value> = report["calls"]
             .as_array()
             .unwrap()
             .iter()
-            .filter(large)
+            .filter(|call| call["block"] == 100_000)
             .collect();
         let way = |way: &str| calls.iter().filter(|call| call["way"] == way).count();
         // The median and the slowest of each.
@@ -91,7 +90,7 @@ fn a_job_is_explained() {
 fn a_folder_that_cannot_be_made_costs_the_trace_alone() {
     for mpi in BOTH {
         let dir = shared(TREE);
-        let said = TestJob::new(mpi, 2)
+        let output = TestJob::new(mpi, 2)
             .dir(dir.path())
             .env(OVER_TCP.0, OVER_TCP.1)
             .env("HEDDLE_TRACE", "/proc/nowhere")
@@ -99,12 +98,12 @@ fn a_folder_that_cannot_be_made_costs_the_trace_alone() {
                 &lib().join(format!("bench-{mpi}")),
                 &["--iterations", "2", "--check"],
             );
-        assert!(said.out.contains("every byte checked"), "{}", said.out);
+        assert!(output.out.contains("every byte checked"), "{}", output.out);
         let told = |line: &&String| line.contains("the trace of a rank is not written");
         assert!(
-            said.heddle.iter().any(|line| told(&line)),
+            output.heddle.iter().any(|line| told(&line)),
             "{:?}",
-            said.heddle
+            output.heddle
         );
     }
 }

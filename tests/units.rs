@@ -34,12 +34,12 @@ fn systemd_takes_the_units() {
     let output = verify
         .output()
         .expect("systemd-analyze, which `heddle doctor` asks for");
-    let said = String::from_utf8_lossy(&output.stderr);
-    let about: Vec<&str> = said
+    let text = String::from_utf8_lossy(&output.stderr);
+    let about: Vec<&str> = text
         .lines()
         .filter(|line| line.contains("heddle"))
         .collect();
-    assert!(output.status.success() && about.is_empty(), "{said}");
+    assert!(output.status.success() && about.is_empty(), "{text}");
 }
 
 #[test]

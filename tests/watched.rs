@@ -108,8 +108,8 @@ fn a_cable_that_moves_where_no_switch_tells_is_noticed() {
     );
 
     // The job says so, too, when it ends: also where no controller runs.
-    let said = fs::read_to_string(up.path("job.log")).expect("a log");
-    assert!(said.contains("host \"n11\" behaves as if"), "{said}");
+    let output = fs::read_to_string(up.path("job.log")).expect("a log");
+    assert!(output.contains("host \"n11\" behaves as if"), "{output}");
     daemon.stop();
     up.down();
 }

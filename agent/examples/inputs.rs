@@ -112,9 +112,8 @@ fn answers() -> Vec<Vec<u8>> {
         ("1.3.6.1.2.1.17.4.3.1.2.2.0.0.0.0.7", Value::Integer(1)),
         ("1.3.6.1.2.1.17.4.3.1.3.2.0.0.0.0.7", Value::Integer(3)),
     ];
-    let answer = |(table, values): (u8, &[(&str, Value)])| [&[table][..], &answer(values)].concat();
     [(0, &system[..]), (1, &interfaces), (4, &fdb)]
-        .map(answer)
+        .map(|(table, values)| [&[table][..], &answer(values)].concat())
         .into()
 }
 

@@ -258,9 +258,10 @@ fn one_line(text: &str) -> String {
 
 /// A text in YAML: in quotes if it could be taken for something else.
 fn yaml_text(text: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let is_word = text.starts_with(|c: char| c.is_ascii_alphabetic())
-        && text.chars().all(plain)
+        && text
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
         && !RESERVED.iter().any(|word| text.eq_ignore_ascii_case(word));
     let is_address = text.parse::<std::net::Ipv4Addr>().is_ok();
     match is_word || is_address {

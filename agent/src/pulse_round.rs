@@ -74,12 +74,11 @@ impl PulseRound {
     /// The system's refusal of a socket; one address family is enough.
     pub fn open() -> io::Result<PulseRound> {
         let any: [IpAddr; 2] = [Ipv4Addr::UNSPECIFIED.into(), Ipv6Addr::UNSPECIFIED.into()];
-        let open = |any: IpAddr| {
+        let [four, six] = any.map(|any| {
             let socket = UdpSocket::bind((any, 0))?;
             socket.set_nonblocking(true)?;
             io::Result::Ok(socket)
-        };
-        let [four, six] = any.map(open);
+        });
         let sockets = match (four, six) {
             (Ok(four), Ok(six)) => vec![four, six],
             (Ok(one), Err(_)) | (Err(_), Ok(one)) => vec![one],

@@ -67,13 +67,12 @@ pub fn text(path: &Path) -> Result<String, String> {
 /// A warning if every user of this machine may read a secret's file.
 pub fn exposure_warning(path: &Path) -> Option<String> {
     let mode = std::fs::metadata(path).ok()?.mode();
-    let warning = || {
+    (mode & 0o004 != 0).then(|| {
         format!(
             "{}: holds a secret, and every user of this machine may read it: chmod o-rwx it",
             path.display()
         )
-    };
-    (mode & 0o004 != 0).then(warning)
+    })
 }
 
 /// Refuses a URL, or HOST:PORT, with user information (RFC 3986, 3.2.1). Addresses are logged and

@@ -51,13 +51,14 @@ pub fn clients(inventory: &Inventory) -> Result<Vec<(String, SnmpClient)>, Acces
         let access = match ready.get(switch.snmp.as_str()) {
             Some(access) => access.clone(),
             None => {
-                let unknown = || AccessError::Unknown {
-                    switch: name.clone(),
-                    credential: switch.snmp.clone(),
-                };
                 let access = SnmpAccess::new(
                     &switch.snmp,
-                    inventory.credential(switch).ok_or_else(unknown)?,
+                    inventory
+                        .credential(switch)
+                        .ok_or_else(|| AccessError::Unknown {
+                            switch: name.clone(),
+                            credential: switch.snmp.clone(),
+                        })?,
                 )?;
                 ready.insert(&switch.snmp, access.clone());
                 access

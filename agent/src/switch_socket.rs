@@ -62,16 +62,17 @@ impl Transport for SwitchSocket {
         F: FnMut(Bytes, SocketAddr) -> Result<Candidate<T>> + Send,
     {
         let asked = place(self.socket.peer_addr());
-        let judge = |answer, from: SocketAddr| {
-            let there = place(from) == asked;
-            self.elsewhere.set((!there).then_some(from));
-            if there {
-                validate(answer, from)
-            } else {
-                Ok(Candidate::Reject)
-            }
-        };
-        self.socket.request_with(data, registration, judge).await
+        self.socket
+            .request_with(data, registration, |answer, from| {
+                let there = place(from) == asked;
+                self.elsewhere.set((!there).then_some(from));
+                if there {
+                    validate(answer, from)
+                } else {
+                    Ok(Candidate::Reject)
+                }
+            })
+            .await
     }
 
     fn peer_addr(&self) -> SocketAddr {

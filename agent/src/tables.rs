@@ -89,9 +89,8 @@ fn text(value: Option<&Value>) -> String {
 /// (`0:16:c8:bd:4d:80`).
 fn mac(value: Option<&Value>) -> Option<Mac> {
     let octets = value.and_then(Value::as_bytes)?;
-    let written = || std::str::from_utf8(octets).ok()?.parse().ok();
     Mac::from_octets(octets)
-        .or_else(written)
+        .or_else(|| std::str::from_utf8(octets).ok()?.parse().ok())
         .filter(|m| m.is_station())
 }
 

@@ -2,7 +2,7 @@
 //! to poll sooner, not facts. SNMPv2c traps prove nothing ([`TrapProof`]), and datagrams get lost,
 //! so polls find the same changes a little later.
 use crate::snmp_access::SnmpAccess;
-use snmp::v3::{AuthoritativeEngine, PersistedAuthoritativeEngine, UsmUser, generate_engine_id};
+use snmp::v3::{AuthoritativeEngine, generate_engine_id};
 use snmp::{Notification, NotificationReceiver, SecurityLevel};
 use std::net::{IpAddr, SocketAddr};
 use tokio::sync::mpsc;
@@ -124,21 +124,18 @@ async fn receiver(address: SocketAddr, users: &[SnmpAccess]) -> snmp::Result<Not
         .bind(address.to_string())
         .accept_all_notifications();
     for (name, keys) in users.iter().filter_map(|access| access.user.as_ref()) {
-        let keyed = |user: UsmUser| {
-            keys.clone()
-                .map_or(Ok(user.clone()), |keys| user.with_master_keys(keys))
-        };
         receiver = receiver
-            .usm_user(name.clone(), keyed)
+            .usm_user(name.clone(), |user| {
+                keys.clone()
+                    .map_or(Ok(user.clone()), |keys| user.with_master_keys(keys))
+            })
             .map_err(|e| snmp::Error::Config(e.to_string().into()).boxed())?;
     }
     if !users.is_empty() {
-        let kept_nowhere =
-            |_: &PersistedAuthoritativeEngine| Ok::<(), std::convert::Infallible>(());
-        receiver = receiver.authoritative_engine(AuthoritativeEngine::install(
-            generate_engine_id()?,
-            kept_nowhere,
-        )?);
+        receiver = receiver
+            .authoritative_engine(AuthoritativeEngine::install(generate_engine_id()?, |_| {
+                Ok::<(), std::convert::Infallible>(())
+            })?);
     }
     receiver.build().await
 }

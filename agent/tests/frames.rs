@@ -37,7 +37,7 @@ fn neighbours(heard: &[HeardFrame]) -> Vec<&HeardContent> {
     heard
         .iter()
         .map(|h| &h.said)
-        .filter(|said| matches!(said, HeardContent::Neighbour { .. }))
+        .filter(|output| matches!(output, HeardContent::Neighbour { .. }))
         .collect()
 }
 
@@ -45,20 +45,20 @@ fn bpdus(heard: &[HeardFrame]) -> Vec<&HeardContent> {
     heard
         .iter()
         .map(|h| &h.said)
-        .filter(|said| matches!(said, HeardContent::Bpdu { .. }))
+        .filter(|output| matches!(output, HeardContent::Bpdu { .. }))
         .collect()
 }
 
 /// An announcer that first listens for other programs for this time.
 fn announcer(listen: Duration) -> LldpAnnouncer {
     let every = Duration::from_secs(30);
-    let said = LldpAnnouncement {
+    let output = LldpAnnouncement {
         host: "n3".into(),
         description: "a host of the test".into(),
         every,
         listen,
     };
-    LldpAnnouncer::open(said).expect("root may open packet sockets")
+    LldpAnnouncer::open(output).expect("root may open packet sockets")
 }
 
 /// Runs a function without any privilege: as user "nobody", in this thread only.
@@ -81,11 +81,11 @@ fn the_bridge_and_its_port_are_heard_and_age_out() {
     let switch = plug();
     let lldpd = switch.lldpd(2);
     let mut ear = FrameListener::open().unwrap();
-    let said = until("LLDP and a BPDU are heard", || {
+    let output = until("LLDP and a BPDU are heard", || {
         let heard = heard(&mut ear);
         (heard.len() == 2 && heard.iter().all(|h| h.nic == "eth0")).then_some(heard)
     });
-    assert_names_the_switch(&said);
+    assert_names_the_switch(&output);
 
     drop(lldpd);
     until(
@@ -102,13 +102,13 @@ fn the_bridge_and_its_port_are_heard_and_age_out() {
 }
 
 /// Checks that LLDP names the switch and its port, and that the BPDU names its bridge.
-fn assert_names_the_switch(said: &[HeardFrame]) {
+fn assert_names_the_switch(output: &[HeardFrame]) {
     let bridge = BridgeId {
         priority: 0x1000,
         address: mac("02:00:00:00:0a:00"),
     };
     assert_eq!(
-        bpdus(said),
+        bpdus(output),
         [&HeardContent::Bpdu {
             root_bridge: bridge,
             root_path_cost: 0,
@@ -125,9 +125,9 @@ fn assert_names_the_switch(said: &[HeardFrame]) {
             capabilities,
             ..
         },
-    ] = neighbours(said)[..]
+    ] = neighbours(output)[..]
     else {
-        panic!("{said:?}")
+        panic!("{output:?}")
     };
     assert_eq!(
         (protocol, name.as_str(), port),
@@ -144,7 +144,7 @@ fn assert_names_the_switch(said: &[HeardFrame]) {
                     bridge: true,
                     router: false
                 }),
-        "{said:?}"
+        "{output:?}"
     );
 }
 

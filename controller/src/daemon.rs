@@ -102,7 +102,7 @@ pub async fn run(config: ControllerConfig) -> Result<(), ControllerError> {
     let (done, finished) = mpsc::unbounded_channel();
     let first = ServedSnapshot::new(engine.snapshot(SteadyClock::default().now()));
     let (shown, look) = snapshot_feed(first);
-    let (rota, directions) = watch::channel(Arc::default());
+    let (assignment, directions) = watch::channel(Arc::default());
     let clock = SteadyClock::default();
     let intake = ReportIntake::new(clock.clone(), events.clone(), directions);
     let orders = MappingOrders::new(clock.clone(), events.clone());
@@ -118,7 +118,7 @@ pub async fn run(config: ControllerConfig) -> Result<(), ControllerError> {
         events,
         done,
         shown,
-        rota,
+        assignment,
         flows: intake.flows().clone(),
         measuring: MeasuringProgress::default(),
         mapped: Arc::default(),
@@ -156,15 +156,15 @@ fn begin_journal(
     path: Option<&Path>,
     engine: &ControllerEngine,
 ) -> Result<Option<Journal>, ControllerError> {
-    let begin = |path: &Path| {
+    path.map(|path| {
         Journal::begin(path, MAX_BYTES, &engine.header()).map_err(|cause| {
             ControllerError::Journal {
                 path: path.to_owned(),
                 cause,
             }
         })
-    };
-    path.map(begin).transpose()
+    })
+    .transpose()
 }
 
 /// Opens the shared directory and reads its epochs; `None` if a signal ends the wait for it.
@@ -206,10 +206,9 @@ fn started(dir: &Path, store: &EpochStore) -> Result<Vec<ControllerEvent>, Contr
         Err(e) => (None, Some(e.to_string())),
     };
     let number = current.as_ref().map_or(0, |c| c.number);
-    let usable = |e: &history::HistoryEntry| e.problem.is_none() && e.info.number <= number;
     let epochs = history::read(dir)?
         .into_iter()
-        .filter(usable)
+        .filter(|e| e.problem.is_none() && e.info.number <= number)
         .map(|e| e.info)
         .collect();
     let (learned, unlearned) = learned_so_far(dir);
@@ -253,7 +252,7 @@ struct ControllerDaemon {
     events: mpsc::Sender<ControllerEvent>,
     done: mpsc::UnboundedSender<FinishedWork>,
     shown: SnapshotSender,
-    rota: watch::Sender<Arc<DirectionsByHost>>,
+    assignment: watch::Sender<Arc<DirectionsByHost>>,
     flows: FlowExchange,
     measuring: MeasuringProgress,
     mapped: Arc<MappedWriter>,
@@ -420,7 +419,9 @@ impl ControllerDaemon {
             ControllerEffect::Read { switch, tables } => self.pollers.read(&switch, &tables),
             ControllerEffect::Plan(order) => self.plan(*order),
             ControllerEffect::Publish { ticket } => self.publish(ticket),
-            ControllerEffect::Direct(rota) => drop(self.rota.send_replace(Arc::new(rota))),
+            ControllerEffect::Direct(assignment) => {
+                drop(self.assignment.send_replace(Arc::new(assignment)))
+            }
             ControllerEffect::KeepLearned(figures) => self.keep_learned(&figures),
             ControllerEffect::Judge(order) => window_judge::judge(*order, self.done.clone()),
             ControllerEffect::MapPlace(order) => self.measure(*order),

@@ -323,15 +323,16 @@ impl PeerChannel for MemberChannel {
 
     fn answer(&mut self) -> Result<PeerAnswer, FlowError> {
         // One that started anew may answer, but its port is another one.
-        let own = |session: &mut FlowSession| {
-            let member = session.members.get_mut(&self.name)?;
-            let answer = member.answer.take();
-            match member.is_new {
-                true => Some(None),
-                false => answer.map(Some),
-            }
-        };
-        let answer = self.exchange.wait_for(Instant::now() + PATIENCE, own);
+        let answer = self
+            .exchange
+            .wait_for(Instant::now() + PATIENCE, |session| {
+                let member = session.members.get_mut(&self.name)?;
+                let answer = member.answer.take();
+                match member.is_new {
+                    true => Some(None),
+                    false => answer.map(Some),
+                }
+            });
         match answer.flatten() {
             Some(PeerAnswer::Failed(problem)) => Err(FlowError::Unable {
                 name: self.name.clone(),

@@ -130,12 +130,13 @@ impl ServedSnapshot {
 
     /// The same as an event.
     fn event(&self) -> Bytes {
-        let make = || {
-            let json = serde_json::to_string(&*self.snapshot)
-                .unwrap_or_else(|e| unreachable!("plain data always serializes: {e}"));
-            [EVENT.0, &json, EVENT.1].concat().into()
-        };
-        self.event.get_or_init(make).clone()
+        self.event
+            .get_or_init(|| {
+                let json = serde_json::to_string(&*self.snapshot)
+                    .unwrap_or_else(|e| unreachable!("plain data always serializes: {e}"));
+                [EVENT.0, &json, EVENT.1].concat().into()
+            })
+            .clone()
     }
 }
 

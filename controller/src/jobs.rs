@@ -183,10 +183,9 @@ fn most_wanted(jobs: &BTreeMap<String, TrackedJob>, now: Millis) -> Vec<String> 
 fn point(at: Millis, before: &[CallTotal], record: &JobRecord) -> Option<JobPoint> {
     let (mut bytes, mut seconds, mut bounded) = (0.0, 0.0, Vec::new());
     for call in &record.calls {
-        let same = |b: &&CallTotal| {
+        let before = before.iter().find(|b| {
             b.collective == call.collective && b.way == call.way && b.block == call.block
-        };
-        let before = before.iter().find(same);
+        });
         let (calls, s) = before.map_or((0, 0.0), |b| (b.calls, b.seconds));
         let ranks = f64::from(record.ranks);
         bytes += call.calls.checked_sub(calls)? as f64

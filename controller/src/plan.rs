@@ -14,13 +14,13 @@ pub fn stated(file: &TopologyFile) -> Topology {
     };
     let switches = file.switches.iter().map(|s| Node::new(s, NodeKind::Switch));
     let inner = switches.chain(file.routers.iter().map(|r| Node::new(r, NodeKind::Router)));
-    let no_ports = || AggregateMember {
-        a_port: String::new(),
-        b_port: String::new(),
-    };
     let trunks = file.links.iter().map(|l| {
         let cables = usize::from(l.cables.get());
-        let members = std::iter::repeat_with(no_ports).take(cables);
+        let members = std::iter::repeat_with(|| AggregateMember {
+            a_port: String::new(),
+            b_port: String::new(),
+        })
+        .take(cables);
         Link {
             members: members.filter(|_| cables > 1).collect(),
             ..link(&l.a, &l.b, l.rate, l.state.unwrap_or(LinkState::Forwarding))

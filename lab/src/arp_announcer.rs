@@ -36,13 +36,14 @@ impl ArpAnnouncer {
     pub(crate) fn new<'a>(
         interfaces: impl Iterator<Item = (&'a str, Mac, Ipv4Addr)>,
     ) -> io::Result<ArpAnnouncer> {
-        let frame = |(name, mac, address)| {
-            Ok((
-                nix::net::if_::if_nametoindex(name)? as libc::c_int,
-                frame(mac, address),
-            ))
-        };
-        let frames = interfaces.map(frame).collect::<io::Result<_>>()?;
+        let frames = interfaces
+            .map(|(name, mac, address)| {
+                Ok((
+                    nix::net::if_::if_nametoindex(name)? as libc::c_int,
+                    frame(mac, address),
+                ))
+            })
+            .collect::<io::Result<_>>()?;
         // Protocol 0: the socket only sends.
         let packets = socket(
             AddressFamily::Packet,

@@ -165,29 +165,27 @@ fn launcher(mpi: Mpi) -> LabResult<PathBuf> {
         Mpi::OpenMpi => (["mpirun.openmpi", "mpirun"], "openmpi-bin"),
         Mpi::Mpich => (["mpiexec.mpich", "mpiexec.hydra"], "mpich"),
     };
-    let missing = || {
-        LabError::Missing(format!(
-            "mpirun: {mpi} is not installed; run: apt-get install {package}"
-        ))
-    };
     names
         .iter()
         .find_map(|n| requirements::find(n))
-        .ok_or_else(missing)
+        .ok_or_else(|| {
+            LabError::Missing(format!(
+                "mpirun: {mpi} is not installed; run: apt-get install {package}"
+            ))
+        })
 }
 
 /// The environment of the ranks: preloaded libraries, the shared directory, and every `HEDDLE_*`
 /// variable of the caller.
 fn variables(state: &LabState, job: &MpiJob) -> LabResult<Vec<(String, String)>> {
     let load = |name: &str, hint: &str| {
-        let missing = || {
+        library(&state.program, name).ok_or_else(|| {
             LabError::Missing(format!(
                 "mpirun: lib{name}.so is neither in lib nor in ../lib/heddle beside {}; run: make \
                  build{hint}",
                 state.program.display()
             ))
-        };
-        library(&state.program, name).ok_or_else(missing)
+        })
     };
     let mut preload = Vec::new();
     if job.shim {

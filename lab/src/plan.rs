@@ -244,8 +244,8 @@ impl LabPlan {
     /// True for routers, and for switches with ways to others.
     pub(crate) fn forwards(&self, node: &LabNode) -> bool {
         let mut spreading = self.cables.iter().filter(|cable| cable.spreads);
-        let is_end = |cable: &LabCable| [&cable.a, &cable.b].iter().any(|e| e.node == node.name);
-        node.kind == LabNodeKind::Router || spreading.any(is_end)
+        node.kind == LabNodeKind::Router
+            || spreading.any(|cable| [&cable.a, &cable.b].iter().any(|e| e.node == node.name))
     }
 
     /// The lowest port of a switch or router without a cable.

@@ -166,15 +166,14 @@ fn cables(
     ports: &HashMap<&str, Vec<StpPortState>>,
     carried: bool,
 ) -> Vec<CableStatus> {
-    let end_state = |end: &crate::plan::PortEnd| {
-        let port = ports
-            .get(end.node.as_str())
-            .and_then(|p| p.iter().find(|p| p.name == end.port));
-        port.map(|p| if p.carrier { p.state } else { DISABLED })
-    };
     let cable = |c: &crate::plan::LabCable| {
         // The end that lets less through decides.
-        let ends = [&c.a, &c.b].into_iter().filter_map(end_state);
+        let ends = [&c.a, &c.b].into_iter().filter_map(|end| {
+            let port = ports
+                .get(end.node.as_str())
+                .and_then(|p| p.iter().find(|p| p.name == end.port));
+            port.map(|p| if p.carrier { p.state } else { DISABLED })
+        });
         let worse = ends
             .min_by_key(|s| (*s != DISABLED, *s != BLOCKING, *s))
             .filter(|_| carried || c.delay.is_zero());

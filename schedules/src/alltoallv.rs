@@ -217,16 +217,17 @@ struct OpenShop {
 
 impl OpenShop {
     fn new(tree: &Tree, pending: Vec<MessageJob>) -> OpenShop {
-        let edge = |edge| {
-            let spare = edge_rate(tree, edge);
-            BusyEdge {
-                spare,
-                left: VecDeque::from([(None, spare)]),
-            }
-        };
         let hosts = tree.hosts() as usize;
         OpenShop {
-            edges: (0..tree.edges()).map(edge).collect(),
+            edges: (0..tree.edges())
+                .map(|edge| {
+                    let spare = edge_rate(tree, edge);
+                    BusyEdge {
+                        spare,
+                        left: VecDeque::from([(None, spare)]),
+                    }
+                })
+                .collect(),
             sends: vec![false; hosts],
             last: vec![None; hosts],
             ends: BinaryHeap::new(),

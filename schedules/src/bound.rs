@@ -174,13 +174,14 @@ pub fn slow_trunks(tree: &Tree) -> Vec<NodeNumber> {
         return Vec::new();
     };
     let below = tree.hosts_below();
-    let is_slow = |&node: &NodeNumber| {
-        let around = u128::from(hosts - 1) * u128::from(least.rate.0);
-        let inside = below[node as usize];
-        let parts = tree.parent(node).is_some() && inside > 0 && inside < hosts;
-        parts && around > u128::from(least.blocks) * u128::from(tree.rate(node).0)
-    };
-    (0..tree.nodes()).filter(is_slow).collect()
+    (0..tree.nodes())
+        .filter(|&node| {
+            let around = u128::from(hosts - 1) * u128::from(least.rate.0);
+            let inside = below[node as usize];
+            let parts = tree.parent(node).is_some() && inside > 0 && inside < hosts;
+            parts && around > u128::from(least.blocks) * u128::from(tree.rate(node).0)
+        })
+        .collect()
 }
 
 /// The slowest edge, which carries `blocks(ranks on the sending side, ranks on the receiving
@@ -215,19 +216,20 @@ pub fn edge_loads(
         }
     }
     let total = below[tree.root() as usize];
-    let load = |edge: EdgeNumber| {
-        let v = edge / 2;
-        tree.parent(v)?;
-        let (low, high) = (below[v as usize], total - below[v as usize]);
-        let blocks = if edge.is_multiple_of(2) {
-            blocks(low, high)
-        } else {
-            blocks(high, low)
-        };
-        let rate = tree.rate(v);
-        (blocks > 0).then_some((edge, BottleneckLoad { blocks, rate }))
-    };
-    (0..tree.edges()).filter_map(load).collect()
+    (0..tree.edges())
+        .filter_map(|edge| {
+            let v = edge / 2;
+            tree.parent(v)?;
+            let (low, high) = (below[v as usize], total - below[v as usize]);
+            let blocks = if edge.is_multiple_of(2) {
+                blocks(low, high)
+            } else {
+                blocks(high, low)
+            };
+            let rate = tree.rate(v);
+            (blocks > 0).then_some((edge, BottleneckLoad { blocks, rate }))
+        })
+        .collect()
 }
 
 #[cfg(test)]

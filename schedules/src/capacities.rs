@@ -39,9 +39,10 @@ pub struct EdgeCapacities {
 impl EdgeCapacities {
     /// Every edge carries one message, at the rate of the slowest cable, as the papers assume.
     pub fn unit(tree: &Tree) -> EdgeCapacities {
-        let width = |v| u64::from(tree.parent(v).is_some());
         EdgeCapacities {
-            widths: (0..tree.nodes()).map(width).collect(),
+            widths: (0..tree.nodes())
+                .map(|v| u64::from(tree.parent(v).is_some()))
+                .collect(),
             rate: BitsPerSec(slowest(tree)),
         }
     }
@@ -51,16 +52,17 @@ impl EdgeCapacities {
         let unit = common(tree)
             .or_else(|| fitting(&critical(tree)))
             .unwrap_or_else(|| slowest(tree));
-        let width = |v| match tree.member_cables(v) {
-            _ if tree.parent(v).is_none() => 0,
-            [] => (tree.rate(v).0 / unit.max(1)).max(1),
-            cables => {
-                let units = cables.iter().map(|cable| units_of(*cable, unit));
-                units.sum::<u64>().max(1)
-            }
-        };
         EdgeCapacities {
-            widths: (0..tree.nodes()).map(width).collect(),
+            widths: (0..tree.nodes())
+                .map(|v| match tree.member_cables(v) {
+                    _ if tree.parent(v).is_none() => 0,
+                    [] => (tree.rate(v).0 / unit.max(1)).max(1),
+                    cables => {
+                        let units = cables.iter().map(|cable| units_of(*cable, unit));
+                        units.sum::<u64>().max(1)
+                    }
+                })
+                .collect(),
             rate: BitsPerSec(unit),
         }
     }

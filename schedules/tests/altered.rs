@@ -69,8 +69,11 @@ fn every_cut_is_refused_and_the_place_is_named() {
         assert_eq!(verdict(&tree, text.as_bytes()), None);
         // The last octet ends the line; a file without it is still right.
         for length in 0..text.len() - 1 {
-            let said = verdict(&tree, &text.as_bytes()[..length]).expect("refused");
-            assert!(said.contains("line 1 column"), "cut to {length}: {said}");
+            let output = verdict(&tree, &text.as_bytes()[..length]).expect("refused");
+            assert!(
+                output.contains("line 1 column"),
+                "cut to {length}: {output}"
+            );
         }
     }
 }
@@ -204,7 +207,11 @@ fn a_schedule_for_another_topology_is_refused_where_it_first_fails() {
         ),
     ] {
         let other = network(&NETWORK.replace(made, really));
-        let said = verdict(&other, text.as_bytes()).unwrap_or_else(|| panic!("right for {really}"));
-        assert!(said.starts_with(expected), "{said}\nexpected: {expected}");
+        let output =
+            verdict(&other, text.as_bytes()).unwrap_or_else(|| panic!("right for {really}"));
+        assert!(
+            output.starts_with(expected),
+            "{output}\nexpected: {expected}"
+        );
     }
 }

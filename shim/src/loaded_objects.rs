@@ -63,10 +63,6 @@ pub(crate) fn loaded_libraries(name: &[u8], function: &CStr) -> Vec<(usize, *mut
     let mut files: Vec<CString> = Vec::new();
     // SAFETY: the callback only copies names into `files`, which outlives the call.
     unsafe { libc::dl_iterate_phdr(Some(collect_file), (&raw mut files).cast()) };
-    let is_named = |file: &&CString| {
-        let last = file.to_bytes().rsplit(|&b| b == b'/').next();
-        last.unwrap_or_default().starts_with(name)
-    };
     let with_function = |file: &CString| {
         // SAFETY: NOLOAD opens nothing that is not there already.
         let handle = unsafe { libc::dlopen(file.as_ptr(), RTLD_NOLOAD | RTLD_LAZY) };
@@ -77,9 +73,12 @@ pub(crate) fn loaded_libraries(name: &[u8], function: &CStr) -> Vec<(usize, *mut
         let found = unsafe { libc::dlsym(handle, function.as_ptr()) };
         (!found.is_null()).then_some((handle as usize, found))
     };
-    (files.iter().filter(is_named))
-        .filter_map(with_function)
-        .collect()
+    (files.iter().filter(|file| {
+        let last = file.to_bytes().rsplit(|&b| b == b'/').next();
+        last.unwrap_or_default().starts_with(name)
+    }))
+    .filter_map(with_function)
+    .collect()
 }
 
 unsafe extern "C" fn collect_file(

@@ -294,7 +294,7 @@ pub(super) const PAGES: &[CommandPage] = &[
     },
     CommandPage {
         command: "demo",
-        examples: &[("Play the whole story", "heddle demo")],
+        examples: &[("Play the whole scenario", "heddle demo")],
         files: &[],
         variables: &[],
         see_also: &["lab", "tui"],

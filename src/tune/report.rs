@@ -84,14 +84,15 @@ fn aligned(rows: &[Vec<String>]) -> String {
             .map(|cell| cell.chars().count())
             .max()
     };
-    let line = |row: &Vec<String>| {
-        let cells = row
-            .iter()
-            .enumerate()
-            .map(|(column, cell)| format!("{cell:>0$}", width(column).unwrap_or_default()));
-        cells.collect::<Vec<_>>().join("  ") + "\n"
-    };
-    rows.iter().map(line).collect()
+    rows.iter()
+        .map(|row| {
+            let cells = row
+                .iter()
+                .enumerate()
+                .map(|(column, cell)| format!("{cell:>0$}", width(column).unwrap_or_default()));
+            cells.collect::<Vec<_>>().join("  ") + "\n"
+        })
+        .collect()
 }
 
 /// The width of a column of ways.

@@ -21,11 +21,11 @@ pub(crate) fn fetched() -> impl Iterator<Item = &'static str> {
 #[cfg(feature = "mpis")]
 pub(crate) fn every_interface() -> Vec<String> {
     let both = fetched().flat_map(|mpi| [mpi.to_owned(), format!("{mpi}{STANDARD}")]);
-    let is_there = |mpi: &String| {
+    both.filter(|mpi| {
         let lib = folder(mpi).expect("fetched").join("lib");
         !mpi.ends_with(STANDARD) || lib.join("libmpi_abi.so").exists()
-    };
-    both.filter(is_there).collect()
+    })
+    .collect()
 }
 
 /// What follows the name of one by whose standard interface, and not its own, programs are linked.

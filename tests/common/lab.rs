@@ -85,9 +85,10 @@ impl TestLab {
 
     /// True if a text holds the name, and not only as the beginning of a longer name.
     fn is_named_in(&self, text: &str) -> bool {
-        let goes_on = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        text.match_indices(&self.name)
-            .any(|(at, name)| !text[at + name.len()..].starts_with(goes_on))
+        text.match_indices(&self.name).any(|(at, name)| {
+            !text[at + name.len()..]
+                .starts_with(|c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_')
+        })
     }
 
     /// Processes of the lab: those whose command line or environment names it.
@@ -173,13 +174,13 @@ impl RunningLab {
     /// The output of a program on a node. The program must succeed.
     pub(crate) fn exec(&self, node: &str, program: &[&str]) -> String {
         let output = self.lab.exec(node, program).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(
             output.status.success(),
-            "{node} {program:?}: {said}{}",
+            "{node} {program:?}: {text}{}",
             String::from_utf8_lossy(&output.stderr)
         );
-        said
+        text
     }
 
     /// A controller on the head node, with the lab's inventory and shared directory. Its output

@@ -58,11 +58,11 @@ fn a_mount_whose_server_is_gone_is_named() {
     fs::write(&inventory, "hosts: [n0, n1]\n").unwrap();
     for folder in [&shared, &made] {
         let output = publish(&file, folder);
-        let said = stderr(&output);
-        assert!(!output.status.success(), "{said}");
+        let text = stderr(&output);
+        assert!(!output.status.success(), "{text}");
         assert!(
-            said.contains("unmount the folder and mount it again"),
-            "{said}"
+            text.contains("unmount the folder and mount it again"),
+            "{text}"
         );
         let mut check = heddle();
         check.args([
@@ -78,16 +78,16 @@ fn a_mount_whose_server_is_gone_is_named() {
             .arg(folder)
             .output()
             .unwrap();
-        let said = String::from_utf8(output.stdout).unwrap();
-        assert_eq!(output.status.code(), Some(1), "{said}");
-        let directory = said
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{text}");
+        let directory = text
             .lines()
             .find(|line| line.contains("directory"))
             .unwrap();
         assert!(
             directory.starts_with("WRONG")
                 && directory.contains("unmount the folder and mount it again"),
-            "{said}"
+            "{text}"
         );
     }
 }
@@ -114,13 +114,13 @@ fn history_tells_of_a_current_epoch_that_cannot_be_read() {
                 .arg(&shared)
                 .output()
                 .unwrap();
-            let said = stderr(&output);
-            assert_eq!(output.status.code(), Some(64), "{pointer:?}: {said}");
+            let text = stderr(&output);
+            assert_eq!(output.status.code(), Some(64), "{pointer:?}: {text}");
             assert!(
-                said.contains(told)
-                    && said.contains("jobs that start now")
-                    && said.contains("publish a new epoch"),
-                "{said}"
+                text.contains(told)
+                    && text.contains("jobs that start now")
+                    && text.contains("publish a new epoch"),
+                "{text}"
             );
             assert!(
                 String::from_utf8(output.stdout).unwrap().contains("6"),
@@ -267,24 +267,24 @@ fn a_full_disk_and_a_read_only_directory_are_told_and_lose_nothing() {
     let before = current_epoch(&shared).unwrap().unwrap();
 
     let full = publish(&large, &shared);
-    let said = stderr(&full);
-    assert_eq!(full.status.code(), Some(64), "{said}");
+    let output = stderr(&full);
+    assert_eq!(full.status.code(), Some(64), "{output}");
     assert!(
-        said.contains("No space left")
-            && said.contains("free space there")
-            && said.contains(".new-00000002"),
-        "{said}"
+        output.contains("No space left")
+            && output.contains("free space there")
+            && output.contains(".new-00000002"),
+        "{output}"
     );
     assert_eq!(current_epoch(&shared).unwrap().unwrap(), before);
 
     fs::write(&small, topology(4, true)).unwrap();
     mount.remount("ro");
     let refused = publish(&small, &shared);
-    let said = stderr(&refused);
-    assert_eq!(refused.status.code(), Some(64), "{said}");
+    let output = stderr(&refused);
+    assert_eq!(refused.status.code(), Some(64), "{output}");
     assert!(
-        said.contains("Read-only file system") && said.contains("remount it writable"),
-        "{said}"
+        output.contains("Read-only file system") && output.contains("remount it writable"),
+        "{output}"
     );
     assert_eq!(current_epoch(&shared).unwrap().unwrap(), before);
 
@@ -310,12 +310,12 @@ fn a_directory_without_permission_is_told_and_keeps_its_epoch() {
     fs::write(&file, topology(4, true)).unwrap();
     let flags = ["publish", "--topology", file.to_str().unwrap(), "--dir"];
     let output = as_nobody(&program, &flags, &shared);
-    let said = stderr(&output);
-    assert_eq!(output.status.code(), Some(64), "{said}");
+    let text = stderr(&output);
+    assert_eq!(output.status.code(), Some(64), "{text}");
     assert!(
-        said.contains("Permission denied")
-            && said.contains("give the user heddle runs as write permission"),
-        "{said}"
+        text.contains("Permission denied")
+            && text.contains("give the user heddle runs as write permission"),
+        "{text}"
     );
     before.assert_unchanged("without permission");
     assert_check_names_files_of_another_user(dir.path(), &program, &shared);
@@ -335,10 +335,10 @@ fn as_nobody(program: &Path, arguments: &[&str], folder: &Path) -> Output {
         .arg(folder)
         .output()
         .expect("no setpriv on this machine: apt install util-linux");
-    let said = stderr(&output);
+    let text = stderr(&output);
     assert!(
-        !said.contains("setpriv:"),
-        "to be another user needs root: run `sudo -E make test`; {said}"
+        !text.contains("setpriv:"),
+        "to be another user needs root: run `sudo -E make test`; {text}"
     );
     output
 }
@@ -352,12 +352,12 @@ fn assert_check_names_files_of_another_user(dir: &Path, program: &Path, shared: 
     let files = ["--inventory", inventory.to_str().unwrap(), "--dir"];
     let checked = |place: &str| {
         let output = as_nobody(program, &[&flags[..], &files].concat(), shared);
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        let line = said.lines().find(|line| line.contains("directory"));
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let line = text.lines().find(|line| line.contains("directory"));
         assert!(
             line.is_some_and(|line| line.starts_with("WRONG") && line.contains(place))
                 && output.status.code() == Some(1),
-            "{place}: {said}{}",
+            "{place}: {text}{}",
             stderr(&output)
         );
     };

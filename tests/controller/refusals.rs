@@ -132,11 +132,11 @@ fn bad_files_are_told_with_their_place_and_what_is_published_stays() {
     for (what, text, message) in BAD_TOPOLOGIES {
         fs::write(&file, text).unwrap();
         let output = publish(&file, &shared);
-        let said = stderr(&output);
+        let answer = stderr(&output);
         assert!(
-            said.starts_with(&format!("heddle: {place}{message}"))
+            answer.starts_with(&format!("heddle: {place}{message}"))
                 && output.status.code() == Some(64),
-            "{what}: {said}"
+            "{what}: {answer}"
         );
         before.assert_unchanged(what);
     }
@@ -148,10 +148,10 @@ fn bad_files_are_told_with_their_place_and_what_is_published_stays() {
             .arg("--dir")
             .arg(&shared)
             .output();
-        let (said, code) = output.map(|o| (stderr(&o), o.status.code())).unwrap();
+        let (answer, code) = output.map(|o| (stderr(&o), o.status.code())).unwrap();
         assert!(
-            said.starts_with(&format!("heddle: {place}{message}")) && code == Some(64),
-            "{what}: {said}"
+            answer.starts_with(&format!("heddle: {place}{message}")) && code == Some(64),
+            "{what}: {answer}"
         );
         before.assert_unchanged(what);
     }

@@ -25,12 +25,12 @@ fn a_torn_last_line_of_a_journal_is_passed_over() {
         .arg(&torn)
         .output()
         .unwrap();
-    let said = String::from_utf8(output.stdout).unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
     assert!(
         output.status.success()
-            && said.contains("torn, skipped")
-            && said.contains("publish plan 2"),
-        "{said}"
+            && text.contains("torn, skipped")
+            && text.contains("publish plan 2"),
+        "{text}"
     );
 }
 
@@ -49,13 +49,13 @@ fn the_daemon_names_a_silent_switch_keeps_a_bad_inventory_out_and_stops_on_a_sig
         .arg("--dir")
         .arg(&shared)
         .output();
-    let said = stderr(&second.unwrap());
+    let text = stderr(&second.unwrap());
     assert!(
-        said.contains(&format!(
+        text.contains(&format!(
             "another heddle process (pid {}) publishes here",
             daemon.id()
         )),
-        "{said}"
+        "{text}"
     );
 
     fs::write(&inventory, good.replace("switches", "swtches")).unwrap();
@@ -106,12 +106,12 @@ impl RunningLab {
             .collect();
         daemon.kill().unwrap();
         daemon.wait().unwrap();
-        let lives = |process: &&PathBuf| {
-            fs::read_to_string(process.join("status")).is_ok_and(|s| !s.contains("State:\tZ"))
-        };
         until_or_why("the killed one is gone", LIMIT, || {
             its.iter()
-                .find(lives)
+                .find(|process| {
+                    fs::read_to_string(process.join("status"))
+                        .is_ok_and(|s| !s.contains("State:\tZ"))
+                })
                 .map_or(Ok(()), |p| Err(p.display().to_string()))
         });
     }

@@ -147,11 +147,12 @@ fn reached(files: &NeededFiles, from: &ModulePath) -> BTreeSet<ModulePath> {
 fn circles(files: &NeededFiles) -> BTreeSet<Vec<ModulePath>> {
     let all: BTreeMap<&ModulePath, _> = files.keys().map(|f| (f, reached(files, f))).collect();
     let in_circles = all.keys().filter(|file| all[*file].contains(**file));
-    let circle = |file: &&ModulePath| {
-        let others = all[file].iter().filter(|other| all[other].contains(*file));
-        others.cloned().collect()
-    };
-    in_circles.map(circle).collect()
+    in_circles
+        .map(|file| {
+            let others = all[file].iter().filter(|other| all[other].contains(*file));
+            others.cloned().collect()
+        })
+        .collect()
 }
 
 /// The files of one crate with what they need of each other.

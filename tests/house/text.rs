@@ -87,11 +87,10 @@ fn ends_in_text_for_people(code: &str) -> bool {
         .fold(code, |code, call| {
             code.strip_suffix(&format!(".{call}")).unwrap_or(code)
         });
-    let named = |name: &&str| {
+    TEXT_FOR_PEOPLE.iter().any(|name| {
         code.strip_suffix(*name)
             .is_some_and(|before| !before.ends_with(|c: char| c.is_alphanumeric() || c == '_'))
-    };
-    TEXT_FOR_PEOPLE.iter().any(named) || code.ends_with(".text")
+    }) || code.ends_with(".text")
 }
 
 /// The lines that decide on text for people.

@@ -94,12 +94,12 @@ fn an_up_that_fails_leaves_nothing() {
     }
     let lab = LabCommands::new("fail");
     let output = run(lab.command(&["up", TWO]).env("PATH", directory.path()));
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(64), "{said}");
+    let answer = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(64), "{answer}");
     assert!(
-        said.contains(": starting snmpd: No such file")
-            || said.contains(": starting lldpd: No such file"),
-        "{said}"
+        answer.contains(": starting snmpd: No such file")
+            || answer.contains(": starting lldpd: No such file"),
+        "{answer}"
     );
     assert_eq!(lab.named.left(), Vec::<String>::new());
 }

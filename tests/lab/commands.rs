@@ -145,13 +145,11 @@ impl LabCommands {
     /// The state of the cable between two nodes.
     pub(super) fn cable(&self, a: &str, b: &str) -> String {
         let status = self.status();
-        let joins =
-            |c: &&Value| (c["a"][0] == a && c["b"][0] == b) || (c["a"][0] == b && c["b"][0] == a);
         status["cables"]
             .as_array()
             .unwrap()
             .iter()
-            .find(joins)
+            .find(|c| (c["a"][0] == a && c["b"][0] == b) || (c["a"][0] == b && c["b"][0] == a))
             .map_or("none", |c| c["state"].as_str().unwrap())
             .to_owned()
     }

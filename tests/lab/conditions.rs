@@ -70,15 +70,15 @@ fn each_host_drops_packets_during_the_job_and_never_after_it() {
     let program = lib().join("bench-mpich");
     let program = ["sh", "-c", SCRIPT, program.to_str().unwrap()];
     assert_eq!(lab.job("mpich", &[], &program), "");
-    let said = lab.job("mpich", &["--loss", "2.5"], &program);
-    let dropped: Vec<u64> = said
+    let output = lab.job("mpich", &["--loss", "2.5"], &program);
+    let dropped: Vec<u64> = output
         .lines()
         .filter_map(|line| line.split_once("< 2500 counter packets "))
         .map(|(_, rest)| rest.split(' ').next().unwrap().parse().unwrap())
         .collect();
     assert!(
         dropped.len() == 4 && dropped.iter().all(|packets| *packets > 0),
-        "{said}"
+        "{output}"
     );
     assert_eq!(lab.kept(), [] as [&str; 0]);
     lab.down();
@@ -111,10 +111,10 @@ fn a_neighbour_runs_on_hosts_that_the_job_leaves_out() {
     let lab = LabCommands::up("neighbour", TWO);
     for mpi in BOTH {
         let before = lab.sent("n3", "eth0");
-        let said = lab.all_to_all(mpi, &["--beside", "mpi:n1,n3"]);
+        let text = lab.all_to_all(mpi, &["--beside", "mpi:n1,n3"]);
         assert!(
-            said.contains("x 2 ranks: ") && said.lines().count() == 1,
-            "{said}"
+            text.contains("x 2 ranks: ") && text.lines().count() == 1,
+            "{text}"
         );
         let sent = lab.sent("n3", "eth0") - before;
         // The one block of each call that goes to the other rank, of most calls at least.
@@ -126,10 +126,10 @@ fn a_neighbour_runs_on_hosts_that_the_job_leaves_out() {
     let flags = ["mpirun", "--mpi", "mpich", "--no-shim", "-n", "1"];
     let rest = ["--beside", "mpi:n3", "--", "sh", "-c", script];
     let output = lab.output(&[&flags[..], &rest].concat());
-    let said = String::from_utf8_lossy(&output.stderr);
+    let text = String::from_utf8_lossy(&output.stderr);
     assert!(
-        !output.status.success() && said.contains("the neighbour on n3 ended with"),
-        "{said}"
+        !output.status.success() && text.contains("the neighbour on n3 ended with"),
+        "{text}"
     );
     lab.down();
 }
@@ -166,14 +166,14 @@ fn a_rank_comes_late_to_each_call() {
         let program = lib().join(format!("bench-{mpi}"));
         let small = ["--size", "1000", "--iterations", "3", "--json"];
         let program = [&[program.to_str().unwrap()], &small[..]].concat();
-        let said = lab.job(mpi, &[], &[&program[..], &["--late", "2:300"]].concat());
-        let (_, median) = said.split_once("\"median_seconds\":").expect("a median");
+        let output = lab.job(mpi, &[], &[&program[..], &["--late", "2:300"]].concat());
+        let (_, median) = output.split_once("\"median_seconds\":").expect("a median");
         let median: f64 = median.split(',').next().unwrap().parse().unwrap();
-        assert!(median >= 0.3, "{mpi}: {said}");
+        assert!(median >= 0.3, "{mpi}: {output}");
         let begin = ["mpirun", "--mpi", mpi, "--no-shim", "--"];
-        let said = lab.refused(&[&begin, &program[..], &["--late", "4:300"]].concat());
+        let output = lab.refused(&[&begin, &program[..], &["--late", "4:300"]].concat());
         let told = "bench: --late: rank 4 is not in this job";
-        assert_eq!(said.matches(told).count(), 1, "{mpi}: {said}");
+        assert_eq!(output.matches(told).count(), 1, "{mpi}: {output}");
     }
     lab.down();
 }
@@ -192,8 +192,8 @@ fn bad_conditions_are_refused_before_the_job() {
         (&["--beside", "mpi:n[0-3]"], "no host is left"),
     ] {
         let begin = ["mpirun", "--mpi", "mpich", "--no-shim"];
-        let said = lab.refused(&[&begin, flags, &["--", "true"]].concat());
-        assert!(said.contains(told), "{flags:?}: {said}");
+        let output = lab.refused(&[&begin, flags, &["--", "true"]].concat());
+        assert!(output.contains(told), "{flags:?}: {output}");
     }
     lab.down();
 }

@@ -46,13 +46,16 @@ fn names_that_lead_elsewhere_are_refused_and_nothing_is_deleted() {
     ];
     let check = |variable: &str, arguments: &[&str], words: &str| {
         let (output, left) = in_another_run(variable, arguments);
-        let said = text(&output.stderr);
+        let answer = text(&output.stderr);
         assert_eq!(
             output.status.code(),
             Some(64),
-            "{variable:?} {arguments:?}: {said}"
+            "{variable:?} {arguments:?}: {answer}"
         );
-        assert!(said.contains(words), "{variable:?} {arguments:?}: {said}");
+        assert!(
+            answer.contains(words),
+            "{variable:?} {arguments:?}: {answer}"
+        );
         assert_eq!(left, all, "{variable:?} {arguments:?}");
     };
     for name in ["", ".", "..", "../..", "/run/x", "a/b", "../x", "a.b", "-x"] {

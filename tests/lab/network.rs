@@ -91,8 +91,8 @@ fn recabling_is_seen_by_stp_and_by_its_counters() {
             .unwrap()
     };
     let before = (changes("10.78.1.1"), changes("10.78.1.2"));
-    let said = lab.ok(&["move", "n1", "s1"]);
-    assert!(said.contains("n1: from s0 swp3 to s1 swp4"), "{said}");
+    let answer = lab.ok(&["move", "n1", "s1"]);
+    assert!(answer.contains("n1: from s0 swp3 to s1 swp4"), "{answer}");
     lab.await_cable("n1", "s1", "forwarding");
     assert_eq!(lab.cable("n1", "s0"), "none");
     until_or_why("both switches count the change", LIMIT, || {
@@ -184,8 +184,9 @@ fn fast_ports_send_segments_and_slow_ones_frames() {
     );
     let sender = up.lab.clone();
     let sender = std::thread::spawn(move || {
-        let send = || TcpStream::connect(at)?.write_all(&[7; OCTETS]);
-        sender.within_network("n0", send).unwrap();
+        sender
+            .within_network("n0", || TcpStream::connect(at)?.write_all(&[7; OCTETS]))
+            .unwrap();
     });
     let mut received = Vec::new();
     door.accept().unwrap().0.read_to_end(&mut received).unwrap();

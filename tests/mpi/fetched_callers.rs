@@ -62,13 +62,13 @@ impl<'a> CallersRun<'a> {
             let dir = shared(TREE);
             let job = TestJob::new(self.mpi, self.ranks).dir(dir.path());
             let job = with_env(with_env(job, &self.env), mode);
-            let said = job.run(self.program, self.arguments);
-            assert_eq!(without_ucx(&said.out), bare, "{what}, {mode:?}");
-            let other =
-                (said.heddle.iter()).find(|said| self.line.is_none_or(|line| !said.contains(line)));
+            let output = job.run(self.program, self.arguments);
+            assert_eq!(without_ucx(&output.out), bare, "{what}, {mode:?}");
+            let other = (output.heddle.iter())
+                .find(|output| self.line.is_none_or(|line| !output.contains(line)));
             assert_eq!(other, None, "{what}, {mode:?}");
             if mode[0] == OVER_TCP {
-                let told = self.line.is_none_or(|_| !said.heddle.is_empty());
+                let told = self.line.is_none_or(|_| !output.heddle.is_empty());
                 assert!(told, "{what}: no line with {:?}", self.line);
                 let ways = calls(dir.path());
                 assert!(ways.contains_key(way), "{what}: {ways:?}");
@@ -199,15 +199,15 @@ fn with_sessions(mpi: &str) {
     } else {
         &[]
     };
-    let said = TestJob::new(mpi, 4)
+    let output = TestJob::new(mpi, 4)
         .dir(dir.path())
         .env(OVER_TCP.0, OVER_TCP.1)
         .env(AT_ONCE.0, AT_ONCE.1)
         .run(&program, arguments);
-    assert_eq!(said.out, "sessions: 0 wrong\n", "{mpi}");
-    let said = said.heddle.concat();
-    let is_told = said.contains("without MPI_Init");
-    assert_eq!(is_told, arguments.is_empty(), "{mpi}: {said}");
+    assert_eq!(output.out, "sessions: 0 wrong\n", "{mpi}");
+    let output = output.heddle.concat();
+    let is_told = output.contains("without MPI_Init");
+    assert_eq!(is_told, arguments.is_empty(), "{mpi}: {output}");
 }
 
 /// Where the wheel has what Fortran needs: the older two of the bindings.

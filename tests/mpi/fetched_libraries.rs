@@ -33,12 +33,12 @@ fn assert_same_with_heddle(mpi: &str) {
             if name == FORCED.0 {
                 job = job.env(AT_ONCE.0, AT_ONCE.1);
             }
-            let said = job.run(&program, arguments);
-            assert_eq!(said.out, bare, "{source} on {mpi}, {name}={value}");
+            let output = job.run(&program, arguments);
+            assert_eq!(output.out, bare, "{source} on {mpi}, {name}={value}");
             assert!(
-                said.heddle.is_empty(),
+                output.heddle.is_empty(),
                 "{mpi}, {name}={value}: {:?}",
-                said.heddle
+                output.heddle
             );
             if name == FORCED.0 && source != "reductions.c" {
                 let ways = calls(dir.path());
@@ -119,8 +119,8 @@ fn the_standards_numbers_are_those_of_its_headers() {
             .arg("shim/backend/src/constants.c")
             .output()
             .expect("gcc");
-        let said = String::from_utf8_lossy(&done.stderr);
-        assert!(done.status.success(), "{header:?}: {said}");
+        let text = String::from_utf8_lossy(&done.stderr);
+        assert!(done.status.success(), "{header:?}: {text}");
         String::from_utf8_lossy(&done.stdout).into_owned()
     };
     let ours = numbers(&[]);
@@ -141,12 +141,12 @@ fn what_few_programs_do() {
         let bare = TestJob::bare(mpi, 4).run(&program, &[]).out;
         assert!(bare.contains("one set early is deleted"), "{mpi}: {bare}");
         let dir = shared(TREE);
-        let said = TestJob::new(mpi, 4)
+        let output = TestJob::new(mpi, 4)
             .dir(dir.path())
             .env(OVER_TCP.0, OVER_TCP.1)
             .env(AT_ONCE.0, AT_ONCE.1)
             .run(&program, &[]);
-        assert_eq!(said.out, bare, "{mpi}");
+        assert_eq!(output.out, bare, "{mpi}");
         let ways = calls(dir.path());
         assert!(ways.contains_key("alltoallw aapc tcp"), "{mpi}: {ways:?}");
     }
@@ -171,7 +171,7 @@ fn a_library_that_lies_about_its_name_is_served_by_what_it_is() {
     // The libraries that it needs itself lie here.
     symlink(theirs.join("mpich"), lies.path().join("mpich")).expect("a link");
     let (program, dir) = (compiled("vectors.c", "mpich5", &[]), shared(TREE));
-    let said = TestJob::new("mpich5", 4)
+    let output = TestJob::new("mpich5", 4)
         .dir(dir.path())
         .env(
             "LD_LIBRARY_PATH",
@@ -181,7 +181,7 @@ fn a_library_that_lies_about_its_name_is_served_by_what_it_is() {
         .env("HEDDLE_VERBOSE", "2")
         .run(&program, &[]);
     let bare = TestJob::bare("mpich5", 4).run(&program, &[]).out;
-    assert_eq!(said.out, bare);
+    assert_eq!(output.out, bare);
     // No figure of it is taken for one of MPICH 5.
     let routines: Vec<String> = (records(dir.path()).iter())
         .map(|record| record.mpi.to_string())
@@ -193,7 +193,7 @@ fn a_library_that_lies_about_its_name_is_served_by_what_it_is() {
     assert!(
         calls(dir.path()).contains_key("alltoall aapc"),
         "{:?}",
-        said.heddle
+        output.heddle
     );
 }
 
@@ -213,15 +213,15 @@ fn a_process_with_two_private_libraries_keeps_its_own() {
         let arguments = [&["-c", main, "plugins"], &opened[..]].concat();
         let bare = TestJob::bare("mpich5", 4).run(Path::new("python3"), &arguments);
         let dir = shared(TREE);
-        let said = TestJob::new("mpich5", 4)
+        let output = TestJob::new("mpich5", 4)
             .dir(dir.path())
             .env(FORCED.0, FORCED.1)
             .env(AT_ONCE.0, AT_ONCE.1)
             .run(Path::new("python3"), &arguments);
-        assert_eq!(said.out, bare.out, "{opened:?}");
+        assert_eq!(output.out, bare.out, "{opened:?}");
         let line = "this process has two MPI libraries: ";
-        let told = said.heddle.len() == 1 && said.heddle[0].contains(line);
-        assert!(told, "{opened:?}: {:?}", said.heddle);
+        let told = output.heddle.len() == 1 && output.heddle[0].contains(line);
+        assert!(told, "{opened:?}: {:?}", output.heddle);
     }
 }
 
@@ -310,8 +310,8 @@ fn doctor(flag: &str, file: &Path) -> (Option<i32>, String) {
         .arg(file)
         .output()
         .expect("heddle doctor");
-    let said = String::from_utf8_lossy(&done.stdout);
-    (done.status.code(), said.into_owned())
+    let text = String::from_utf8_lossy(&done.stdout);
+    (done.status.code(), text.into_owned())
 }
 
 /// What `heddle doctor` says of a library's file, and of a program that is linked with it.
@@ -345,16 +345,16 @@ fn doctor_tells_who_serves_a_library() {
     ] {
         let file = folder(mpi).expect("fetched").join("lib").join(library);
         let program = compiled("state.c", mpi, &[]);
-        for (code, said) in [
+        for (code, output) in [
             doctor("--mpi-library", &file),
             doctor("--program", &program),
         ] {
             let backend = format!("/libheddle-{backend}.so\n");
             assert!(
-                said.contains(&backend) && said.contains(line),
-                "{mpi}: {said}"
+                output.contains(&backend) && output.contains(line),
+                "{mpi}: {output}"
             );
-            assert_eq!(code, Some(0), "{mpi}: {said}");
+            assert_eq!(code, Some(0), "{mpi}: {output}");
         }
     }
     for file in ["/nonexistent/libmpi.so", "Cargo.toml"] {
@@ -364,7 +364,7 @@ fn doctor_tells_who_serves_a_library() {
             "{file}"
         );
     }
-    let (code, said) = doctor("--program", Path::new(HEDDLE));
-    assert!(said.contains("linked with no libmpi"), "{said}");
+    let (code, output) = doctor("--program", Path::new(HEDDLE));
+    assert!(output.contains("linked with no libmpi"), "{output}");
     assert_eq!(code, Some(1));
 }

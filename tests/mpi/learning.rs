@@ -51,15 +51,16 @@ fn learning(mpi: &'static str, size: &str, collective: &str) -> (JobRecord, Test
         .expect("timeout, of coreutils");
     let job = format!("{collective} of {size} B on {mpi}");
     until_or_why(&job, PATIENCE, || {
-        let tried = |record: &JobRecord| tries_ways(record, collective);
-        let some = records_so_far(dir.path()).iter().any(tried);
+        let some = records_so_far(dir.path())
+            .iter()
+            .any(|record| tries_ways(record, collective));
         some.then_some(()).ok_or("only one way was tried")
     });
     drop(going);
     let output = child.wait_with_output().expect("its output");
-    let said = TestJobOutput::new(&output, &job);
-    assert!(said.out.contains("every byte checked"), "{}", said.out);
-    (records(dir.path()).remove(0), said)
+    let text = TestJobOutput::new(&output, &job);
+    assert!(text.out.contains("every byte checked"), "{}", text.out);
+    (records(dir.path()).remove(0), text)
 }
 
 /// The records; none before the job has made the folder.
@@ -85,16 +86,16 @@ fn unequal_blocks_are_learned_too() {
 fn a_job_tries_ways_and_says_what_it_learned() {
     for mpi in BOTH {
         for collective in ["alltoall", "allgather"] {
-            let (record, said) = learning(mpi, "8000", collective);
+            let (record, output) = learning(mpi, "8000", collective);
             let ways = record.learned.iter().map(|timing| timing.way.to_string());
             let ways: BTreeSet<String> = ways.collect();
             let native = Way::Native.to_string();
             assert!(ways.len() > 1 && ways.contains(&native), "{mpi}: {ways:?}");
             assert!(record.learning_cost_seconds > Some(0.0), "{record:?}");
-            let told = |text: &str| said.heddle.iter().any(|line| line.contains(text));
+            let told = |text: &str| output.heddle.iter().any(|line| line.contains(text));
             let learned = format!("learned: {collective} of 4096 to 8191 B: ");
-            assert!(told(&learned), "{:?}", said.heddle);
-            assert!(told("learning took "), "{:?}", said.heddle);
+            assert!(told(&learned), "{:?}", output.heddle);
+            assert!(told("learning took "), "{:?}", output.heddle);
         }
     }
 }

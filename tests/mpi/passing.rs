@@ -15,7 +15,7 @@ fn small_calls_pass_and_all_are_counted() {
             .dir(dir.path())
             .env(AT_ONCE.0, AT_ONCE.1)
             .env("HEDDLE_VERBOSE", "1");
-        let said = thread::scope(|scope| {
+        let output = thread::scope(|scope| {
             let running = scope.spawn(|| job.run(&program, &[]));
             // The ranks agree on each of these at a call, between calls that pass.
             for tree in [MOVED, TREE].into_iter().cycle() {
@@ -27,11 +27,11 @@ fn small_calls_pass_and_all_are_counted() {
             }
             running.join().expect("the job")
         });
-        let (alltoalls, allgathers) = counts(&said, mpi);
+        let (alltoalls, allgathers) = counts(&output, mpi);
         assert_eq!(recorded(dir.path(), "alltoall"), alltoalls, "{mpi}");
         assert_eq!(recorded(dir.path(), "allgather"), allgathers, "{mpi}");
         let all = alltoalls + allgathers;
-        let passed = passed(&said);
+        let passed = passed(&output);
         assert!(
             passed > all / 10 && passed < all,
             "{mpi}: {passed} of {all} calls"
@@ -40,13 +40,13 @@ fn small_calls_pass_and_all_are_counted() {
 }
 
 /// The calls on communicators of all ranks in their order.
-fn counts(said: &TestJobOutput, mpi: &str) -> (u64, u64) {
-    let numbers: Vec<u64> = (said.out.split(' '))
+fn counts(output: &TestJobOutput, mpi: &str) -> (u64, u64) {
+    let numbers: Vec<u64> = (output.out.split(' '))
         .filter_map(|word| word.parse().ok())
         .collect();
     match numbers[..] {
         [alltoalls, allgathers, 0] => (alltoalls, allgathers),
-        _ => panic!("{mpi}: {}", said.out),
+        _ => panic!("{mpi}: {}", output.out),
     }
 }
 
@@ -62,10 +62,10 @@ fn recorded(dir: &Path, collective: &str) -> u64 {
 }
 
 /// The calls that came to no backend.
-fn passed(said: &TestJobOutput) -> u64 {
+fn passed(output: &TestJobOutput) -> u64 {
     let calls = |line: &String| {
         let (before, _) = line.split_once(" calls went to the MPI library at once")?;
         before.rsplit(' ').next()?.parse::<u64>().ok()
     };
-    said.heddle.iter().filter_map(calls).max().unwrap_or(0)
+    output.heddle.iter().filter_map(calls).max().unwrap_or(0)
 }

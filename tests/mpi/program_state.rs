@@ -16,11 +16,11 @@ fn assert_leaves_the_state_alone(mpi: &str, arguments: &[&str]) {
     assert!(bare.ends_with("deleted\n"), "{mpi} {arguments:?}: {bare}");
     for (name, value) in [FORCED, OVER_TCP] {
         let dir = shared(TREE);
-        let said = TestJob::new(mpi, 4)
+        let output = TestJob::new(mpi, 4)
             .dir(dir.path())
             .env(name, value)
             .run(&program, arguments);
-        assert_eq!(said.out, bare, "{mpi} {arguments:?}, {value}");
+        assert_eq!(output.out, bare, "{mpi} {arguments:?}, {value}");
         let ways = calls(dir.path());
         assert!(
             ways.keys().any(|way| way.starts_with("alltoall aapc")),

@@ -32,11 +32,11 @@ fn an_mpi_library_that_comes_with_a_plugin() {
 fn threads_call_at_once() {
     for mpi in BOTH {
         let dir = shared(TREE);
-        let said = TestJob::new(mpi, 4)
+        let output = TestJob::new(mpi, 4)
             .dir(dir.path())
             .env(FORCED.0, FORCED.1)
             .run(&compiled("threads.c", mpi, &[]), &[]);
-        assert_eq!(said.out, "threads: 0 wrong\n");
+        assert_eq!(output.out, "threads: 0 wrong\n");
         assert_eq!(calls(dir.path())["alltoall aapc"], 4 * 60);
     }
 }
@@ -47,11 +47,11 @@ fn fortran_by_each_binding() {
         for binding in ["-DMPIF_H", "-DUSE_MPI", "-DUSE_MPI_F08"] {
             let dir = shared(TREE);
             let flags = [binding, "-fallow-argument-mismatch"];
-            let said = TestJob::new(mpi, 4)
+            let output = TestJob::new(mpi, 4)
                 .dir(dir.path())
                 .env(FORCED.0, FORCED.1)
                 .run(&compiled("fortran.F90", mpi, &flags), &[]);
-            assert_eq!(said.out, "fortran: 0 wrong\n", "{mpi} {binding}");
+            assert_eq!(output.out, "fortran: 0 wrong\n", "{mpi} {binding}");
             let expected = [
                 ("allgather ring", 1),
                 ("allgatherv ring", 1),
@@ -74,11 +74,11 @@ fn python_through_mpi4py() {
     let job = TestJob::new("openmpi", 4)
         .dir(dir.path())
         .env(FORCED.0, FORCED.1);
-    let said = job.run(
+    let output = job.run(
         Path::new("/usr/bin/python3"),
         &["shim/tests/mpi4py_both.py"],
     );
-    assert_eq!(said.out, "mpi4py: 0 wrong\n");
+    assert_eq!(output.out, "mpi4py: 0 wrong\n");
     // Two calls of the program, and one by which mpi4py exchanges the lengths of pickled objects.
     assert_eq!(calls(dir.path())["alltoall aapc"], 3);
     assert!(calls(dir.path())["allgather ring"] >= 1);
@@ -91,11 +91,11 @@ fn a_program_hears_of_its_own_children_only() {
         let program = compiled("children.c", mpi, &[]);
         let dir = shared(TREE);
         let bare = TestJob::bare(mpi, 3).run(&program, &[]).out;
-        let said = TestJob::new(mpi, 3)
+        let output = TestJob::new(mpi, 3)
             .dir(dir.path())
             .env(AT_ONCE.0, AT_ONCE.1)
             .run(&program, &[]);
-        assert_eq!((said.out, said.heddle), (bare, Vec::new()), "{mpi}");
+        assert_eq!((output.out, output.heddle), (bare, Vec::new()), "{mpi}");
         assert_eq!(records(dir.path()).len(), 1, "{mpi}: a helper was there");
     }
 }
@@ -104,13 +104,13 @@ fn a_program_hears_of_its_own_children_only() {
 #[test]
 fn a_program_with_sessions() {
     let dir = shared(TREE);
-    let said = TestJob::new("mpich", 4)
+    let output = TestJob::new("mpich", 4)
         .dir(dir.path())
         .env(FORCED.0, FORCED.1)
         .run(&compiled("sessions.c", "mpich", &[]), &[]);
-    assert_eq!(said.out, "sessions: 0 wrong\n");
+    assert_eq!(output.out, "sessions: 0 wrong\n");
     let line = "heddle: a communicator of a session, without MPI_Init; the MPI library's own \
                 routines run";
-    assert_eq!(said.heddle, [line]);
+    assert_eq!(output.heddle, [line]);
     assert_eq!(calls(dir.path())["alltoall aapc"], 2 * 3);
 }

@@ -29,12 +29,12 @@ fn assert_told(odd: &str, what: &str) {
         let bare = TestJob::bare(mpi, 4).run(&program, &["0", "0"]).out;
         for ranks in WHERE {
             let dir = shared(TREE);
-            let said = job(mpi, dir.path())
+            let output = job(mpi, dir.path())
                 .env("ODD_RANKS", ranks)
                 .env("ODD", odd)
                 .run(&program, &["0", "0"]);
-            assert_eq!(said.out, bare, "{odd} on {ranks} of {mpi}");
-            assert_names(&said, &format!("rank {}", &ranks[..1]), what);
+            assert_eq!(output.out, bare, "{odd} on {ranks} of {mpi}");
+            assert_names(&output, &format!("rank {}", &ranks[..1]), what);
             assert!(!is_served(dir.path()), "{odd} on {ranks} of {mpi}");
         }
     }
@@ -46,17 +46,17 @@ fn is_served(dir: &Path) -> bool {
 }
 
 /// One line names this rank and what is with it, and no rank waited.
-fn assert_names(said: &TestJobOutput, rank: &str, what: &str) {
-    let lines: Vec<&String> = (said.heddle.iter())
+fn assert_names(output: &TestJobOutput, rank: &str, what: &str) {
+    let lines: Vec<&String> = (output.heddle.iter())
         .filter(|line| line.contains(ASIDE))
         .collect();
     let [line] = lines[..] else {
-        panic!("not one line: {:?}", said.heddle);
+        panic!("not one line: {:?}", output.heddle);
     };
     let begins = line.starts_with(&format!("heddle: {rank} "));
     assert!(begins && line.contains(what), "{rank}, {what}: {line}");
-    let waited = said.heddle.iter().any(|line| line.contains("watchdog"));
-    assert!(!waited, "{:?}", said.heddle);
+    let waited = output.heddle.iter().any(|line| line.contains("watchdog"));
+    assert!(!waited, "{:?}", output.heddle);
 }
 
 #[test]
@@ -159,13 +159,13 @@ fn a_program_beside_one_without() {
             "0",
             "0",
         ];
-        let said = TestJob::new(mpi, 2)
+        let output = TestJob::new(mpi, 2)
             .dir(dir.path())
             .env(FORCED.0, FORCED.1)
             .env("HEDDLE_WATCHDOG", "1")
             .run(&program, &second);
-        assert_eq!(said.out, bare, "{mpi}");
-        assert_names(&said, "rank 2", "and 1 more: heddle is not loaded there");
+        assert_eq!(output.out, bare, "{mpi}");
+        assert_names(&output, "rank 2", "and 1 more: heddle is not loaded there");
     }
 }
 
@@ -174,20 +174,20 @@ fn a_program_beside_one_without() {
 #[test]
 fn ranks_that_were_started_without() {
     let dir = shared(TREE);
-    let said = TestJob::new("openmpi", 2)
+    let output = TestJob::new("openmpi", 2)
         .dir(dir.path())
         .env(FORCED.0, FORCED.1)
         .env("HEDDLE_WATCHDOG", "1")
         .run(&compiled("spawn.c", "openmpi", &[]), &[]);
     assert_eq!(
-        said.out,
+        output.out,
         "alone: 2 ranks, 0 wrong\ntogether: 4 ranks, 0 wrong\n"
     );
     let told = "a communicator has ranks that other ranks started";
     assert!(
-        said.heddle.len() == 1 && said.heddle[0].contains(told),
+        output.heddle.len() == 1 && output.heddle[0].contains(told),
         "{:?}",
-        said.heddle
+        output.heddle
     );
     assert_eq!(ways(dir.path()), ["allgather ring", "alltoall aapc"]);
 }
@@ -199,18 +199,23 @@ fn where_the_launcher_cannot_tell_the_user_may() {
     let bench = lib().join("bench-mpich");
     for (present, all_have_it) in [("", false), ("all", true)] {
         let dir = shared(TREE);
-        let said = TestJob::new("mpich", 4)
+        let output = TestJob::new("mpich", 4)
             .env("ODD_RANKS", "0 1 2 3")
             .env("ODD", "export PMI_RANK=\" $PMI_RANK\"")
             .dir(dir.path())
             .env(FORCED.0, FORCED.1)
             .env("HEDDLE_PRESENT", present)
             .run(&bench, &super::SMALL);
-        let hints = (said.heddle.iter())
+        let hints = (output.heddle.iter())
             .filter(|line| line.contains("HEDDLE_PRESENT=all on all ranks says"))
             .count();
         // Rank 0 may be one without heddle, so two ranks say it.
-        assert_eq!(hints, if all_have_it { 0 } else { 2 }, "{:?}", said.heddle);
+        assert_eq!(
+            hints,
+            if all_have_it { 0 } else { 2 },
+            "{:?}",
+            output.heddle
+        );
         assert_eq!(
             is_served(dir.path()),
             all_have_it,

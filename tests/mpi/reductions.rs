@@ -45,8 +45,8 @@ fn who_wants_it_keeps_the_librarys_last_digits() {
             let job = job.env(RELAYED.0, RELAYED.1).env("HEDDLE_REDUCE", reduce);
             (job.run(&program, &[]).out, calls(dir.path()))
         };
-        let (said, served) = with("reproducible");
-        assert_eq!(said, bare, "{mpi}");
+        let (output, served) = with("reproducible");
+        assert_eq!(output, bare, "{mpi}");
         // Whole numbers go along the ring, sums of others and an application's own operations do not.
         for way in ["relay", "native"] {
             assert!(
@@ -55,9 +55,9 @@ fn who_wants_it_keeps_the_librarys_last_digits() {
             );
         }
         for reduce in ["", "fast"] {
-            let (said, served) = with(reduce);
-            let differ: Vec<&str> = (said.lines().zip(bare.lines()))
-                .filter_map(|(said, bare)| (said != bare).then_some(said))
+            let (output, served) = with(reduce);
+            let differ: Vec<&str> = (output.lines().zip(bare.lines()))
+                .filter_map(|(output, bare)| (output != bare).then_some(output))
                 .collect();
             assert!(!differ.is_empty(), "{mpi}, {reduce}: {served:?}");
             let is_sum = |line: &&str| line.contains("digits of the sum");
@@ -77,13 +77,13 @@ fn large_calls_go_along_the_ring_where_nobody_measured_and_small_ones_pass() {
             let flags =
                 format!("--collective {collective} --size 1000,4000000 --iterations 3 --check");
             let flags: Vec<&str> = flags.split(' ').collect();
-            let said = TestJob::new(mpi, 4)
+            let output = TestJob::new(mpi, 4)
                 .per_host(per_host)
                 .dir(dir.path())
                 .env(AT_ONCE.0, AT_ONCE.1)
                 .env("HEDDLE_REDUCE", reduce)
                 .run(&bench, &flags);
-            assert_eq!(said.out.matches("every byte checked").count(), 2);
+            assert_eq!(output.out.matches("every byte checked").count(), 2);
             calls(dir.path())
         };
         let three = |kind: &str| [(kind.to_owned(), 3)].into();
@@ -112,8 +112,8 @@ fn epochs_change_between_reductions() {
             let all_often = ["allreduce", "reduce_scatter_block", "bcast"];
             seen.len() > 3 && all_often.into_iter().all(often)
         });
-        let said = TestJobOutput::new(&output, mpi);
-        assert!(said.out.ends_with(" 0 wrong\n"), "{mpi}: {}", said.out);
+        let text = TestJobOutput::new(&output, mpi);
+        assert!(text.out.ends_with(" 0 wrong\n"), "{mpi}: {}", text.out);
         assert!(seen.len() > 3, "{mpi}: {seen:?}");
     }
 }
@@ -127,13 +127,9 @@ fn a_rank_that_dies_ends_the_job() {
                 .dir(dir.path())
                 .env(RELAYED.0, RELAYED.1)
                 .env("HEDDLE_VERBOSE", "2");
-            let recorded = || !ways(dir.path()).is_empty();
-            let output = until(
-                &job,
-                &compiled("death.c", mpi, &[]),
-                &[collective],
-                recorded,
-            );
+            let output = until(&job, &compiled("death.c", mpi, &[]), &[collective], || {
+                !ways(dir.path()).is_empty()
+            });
             let error = String::from_utf8_lossy(&output.stderr);
             assert!(
                 !matches!(output.status.code(), Some(0 | 124 | 134 | 139)),

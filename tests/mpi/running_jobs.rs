@@ -82,13 +82,13 @@ fn change_epochs_under(mpi: &str, forced: (&str, &str), over: &str, least: u64) 
         let long = began.get_or_insert_with(Instant::now).elapsed() >= Duration::from_secs(least);
         long && published > 10 && seen.len() > 4 && often()
     });
-    let said = TestJobOutput::new(&output, mpi);
+    let text = TestJobOutput::new(&output, mpi);
     println!(
         "{mpi}{over}: {published} epochs published; {}",
-        said.out.trim()
+        text.out.trim()
     );
-    assert!(said.out.ends_with(" 0 wrong\n"), "{mpi}: {}", said.out);
-    let followed = followed_epochs(&said);
+    assert!(text.out.ends_with(" 0 wrong\n"), "{mpi}: {}", text.out);
+    let followed = followed_epochs(&text);
     assert!(
         published > 10 && followed.len() > 4,
         "{mpi}: {published} published, followed: {followed:?}"
@@ -98,13 +98,14 @@ fn change_epochs_under(mpi: &str, forced: (&str, &str), over: &str, least: u64) 
 }
 
 /// The epochs that the job's eight ranks say they follow, one after the other.
-fn followed_epochs(said: &TestJobOutput) -> Vec<&str> {
-    let epoch = |line| -> Option<&str> {
-        let (_, rest) = str::split_once(line, "follows epoch ")?;
-        Some(rest.split_once(", 8 ranks on 8 hosts")?.0)
-    };
-    let lines = said.heddle.iter().map(String::as_str);
-    let mut followed: Vec<&str> = lines.filter_map(epoch).collect();
+fn followed_epochs(output: &TestJobOutput) -> Vec<&str> {
+    let lines = output.heddle.iter().map(String::as_str);
+    let mut followed: Vec<&str> = lines
+        .filter_map(|line| -> Option<&str> {
+            let (_, rest) = str::split_once(line, "follows epoch ")?;
+            Some(rest.split_once(", 8 ranks on 8 hosts")?.0)
+        })
+        .collect();
     followed.dedup();
     followed
 }
@@ -119,10 +120,9 @@ fn a_rank_that_dies_ends_the_job_as_it_does_without_heddle() {
             .dir(dir.path())
             .env(OVER_TCP.0, OVER_TCP.1)
             .env("HEDDLE_VERBOSE", "2");
-        let recorded = || !ways(dir.path()).is_empty();
         for output in [
             until(&TestJob::bare(mpi, 4), &program, &[], || true),
-            until(&with, &program, &[], recorded),
+            until(&with, &program, &[], || !ways(dir.path()).is_empty()),
         ] {
             let error = String::from_utf8_lossy(&output.stderr);
             // 124: the time limit; 134 and 139: the program crashed (SIGABRT, SIGSEGV).
@@ -157,14 +157,14 @@ fn a_job_older_than_the_first_epoch_takes_it_up() {
             }
             all_follow()
         });
-        let said = TestJobOutput::new(&output, mpi);
-        assert!(said.out.ends_with(" 0 wrong\n"), "{}", said.out);
-        let at = |what: &str| said.heddle.iter().position(|line| line.contains(what));
+        let text = TestJobOutput::new(&output, mpi);
+        assert!(text.out.ends_with(" 0 wrong\n"), "{}", text.out);
+        let at = |what: &str| text.heddle.iter().position(|line| line.contains(what));
         let (aside, follows) = (at("no epoch published yet"), at("follows epoch 1, 4 ranks"));
         assert!(
             aside.is_some() && aside < follows,
             "{mpi}: {:?}",
-            said.heddle
+            text.heddle
         );
         let records = records(dir.path());
         assert!(

@@ -48,15 +48,15 @@ fn several_rings_give_the_same_bytes() {
         let bench = lib().join(format!("bench-{mpi}"));
         let flags = "--collective allgather --size 1,1000,100000 --iterations 9 --check";
         let flags: Vec<&str> = flags.split(' ').collect();
-        let said = TestJob::new(mpi, 8)
+        let output = TestJob::new(mpi, 8)
             .dir(dir.path())
             .env(SEVERAL_RINGS.0, SEVERAL_RINGS.1)
             .run(&bench, &flags);
         assert_eq!(
-            said.out.matches("every byte checked").count(),
+            output.out.matches("every byte checked").count(),
             3,
             "{}",
-            said.out
+            output.out
         );
         assert_eq!(ways(dir.path()), ["allgather rings tcp"], "{mpi}");
     }
@@ -78,11 +78,11 @@ fn lengths_that_change_from_call_to_call_give_the_same_bytes() {
 fn over_tcp_a_rank_hears_of_a_block_that_was_cut_short_and_the_others_of_nothing() {
     for mpi in BOTH {
         let dir = shared(TREE);
-        let said = TestJob::new(mpi, 4)
+        let output = TestJob::new(mpi, 4)
             .dir(dir.path())
             .env(OVER_TCP.0, OVER_TCP.1)
             .run(&compiled("lengths.c", mpi, &[]), &["disagree"]);
-        let last = said.out.lines().last();
+        let last = output.out.lines().last();
         assert_eq!(last, Some("1 told of a block cut short"), "{mpi}");
     }
 }
@@ -141,8 +141,8 @@ fn a_rank_with_too_little_room_ends_the_job_or_hears_of_it_and_nobody_hangs() {
                     .dir(dir.path())
                     .env(forced.0, forced.1)
             };
-            let said = job().run(&program, &[collective, "return"]);
-            assert_eq!(said.out, "truncated\n", "{collective} on {mpi}");
+            let text = job().run(&program, &[collective, "return"]);
+            assert_eq!(text.out, "truncated\n", "{collective} on {mpi}");
             // The launcher's message about it sometimes gets lost. Open MPI alone may hang; with
             // heddle the job ends.
             let output = job().output(&program, &[collective]);
@@ -161,16 +161,16 @@ fn datatypes_made_with_large_counts() {
     for forced in [FORCED, OVER_TCP, BUNDLED] {
         let dir = shared(TREE);
         let per_host = if forced == BUNDLED { 2 } else { 1 };
-        let said = TestJob::new("mpich", 4)
+        let output = TestJob::new("mpich", 4)
             .per_host(per_host)
             .dir(dir.path())
             .env(forced.0, forced.1)
             .run(&compiled("large.c", "mpich", &[]), &[]);
         assert!(
-            said.out.contains("large: 0 wrong\n") && said.heddle.is_empty(),
+            output.out.contains("large: 0 wrong\n") && output.heddle.is_empty(),
             "{}: {:?}",
-            said.out,
-            said.heddle
+            output.out,
+            output.heddle
         );
         let served: u64 = records(dir.path())
             .iter()

@@ -113,21 +113,26 @@ fn an_unusable_directory_gives_one_line_and_the_librarys_own_routine() {
         for (name, damage, line) in DAMAGES {
             let dir = shared(TREE);
             damage(dir.path());
-            let said = TestJob::new(mpi, 4)
+            let output = TestJob::new(mpi, 4)
                 .dir(dir.path())
                 .env(FORCED.0, FORCED.1)
                 .run(Path::new("/usr/bin/setpriv"), &arguments);
             assert_eq!(
-                said.out.matches("every byte checked").count(),
+                output.out.matches("every byte checked").count(),
                 2,
                 "{name} on {mpi}: {}",
-                said.out
+                output.out
             );
-            assert_eq!(said.heddle.len(), 1, "{name} on {mpi}: {:?}", said.heddle);
-            assert!(
-                said.heddle[0].contains(line),
+            assert_eq!(
+                output.heddle.len(),
+                1,
                 "{name} on {mpi}: {:?}",
-                said.heddle
+                output.heddle
+            );
+            assert!(
+                output.heddle[0].contains(line),
+                "{name} on {mpi}: {:?}",
+                output.heddle
             );
             if dir.path().is_dir() {
                 assert_eq!(
@@ -137,13 +142,13 @@ fn an_unusable_directory_gives_one_line_and_the_librarys_own_routine() {
                 );
             }
         }
-        let said = TestJob::new(mpi, 4)
+        let output = TestJob::new(mpi, 4)
             .env(AT_ONCE.0, AT_ONCE.1)
             .run(&bench, &SMALL);
         assert!(
-            said.heddle.len() == 1 && said.heddle[0].contains("HEDDLE_DIR is not set"),
+            output.heddle.len() == 1 && output.heddle[0].contains("HEDDLE_DIR is not set"),
             "{:?}",
-            said.heddle
+            output.heddle
         );
     }
 }
@@ -153,15 +158,15 @@ fn only_rank_0_need_see_the_directory() {
     for mpi in BOTH {
         let bench = lib().join(format!("bench-{mpi}"));
         let dir = shared(TREE);
-        let said = TestJob::new(mpi, 4)
+        let output = TestJob::new(mpi, 4)
             .dir(dir.path())
             .env("DIR_OF_OTHERS", "/nonexistent")
             .env(FORCED.0, FORCED.1)
             .run(&bench, &SMALL);
         assert_eq!(
             (
-                said.out.matches("every byte checked").count(),
-                said.heddle.len()
+                output.out.matches("every byte checked").count(),
+                output.heddle.len()
             ),
             (2, 0),
             "{mpi}"
@@ -169,19 +174,19 @@ fn only_rank_0_need_see_the_directory() {
         assert_eq!(ways(dir.path()), ["allgather ring", "alltoall aapc"]);
 
         let others = dir.path().to_str().unwrap();
-        let said = TestJob::new(mpi, 4)
+        let output = TestJob::new(mpi, 4)
             .env("HEDDLE_DIR", "/nonexistent")
             .env("DIR_OF_OTHERS", others)
             .env(FORCED.0, FORCED.1)
             .run(&bench, &SMALL);
         assert_eq!(
             (
-                said.out.matches("every byte checked").count(),
-                said.heddle.len()
+                output.out.matches("every byte checked").count(),
+                output.heddle.len()
             ),
             (2, 1),
             "{mpi}: {:?}",
-            said.heddle
+            output.heddle
         );
     }
 }

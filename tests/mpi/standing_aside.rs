@@ -43,8 +43,12 @@ fn assert_ways_of_a_late_rank(
     expected: &[&str],
 ) {
     let dir = shared(TREE);
-    let said = patient(mpi, dir.path(), patience).run(program, &["3", late]);
-    assert_eq!(without_ucx(&said.out), bare, "patience {patience} on {mpi}");
+    let output = patient(mpi, dir.path(), patience).run(program, &["3", late]);
+    assert_eq!(
+        without_ucx(&output.out),
+        bare,
+        "patience {patience} on {mpi}"
+    );
     let gone = if dir.path().join("jobs").exists() {
         ways(dir.path())
     } else {
@@ -53,7 +57,7 @@ fn assert_ways_of_a_late_rank(
     assert_eq!(
         gone, expected,
         "patience {patience} on {mpi}: {:?}",
-        said.heddle
+        output.heddle
     );
 }
 
@@ -72,12 +76,12 @@ fn a_rank_late_to_a_large_first_call_loses_only_that_call() {
             let dir = shared(TREE);
             // Calls are the library's until the look.
             let job = patient(mpi, dir.path(), "2").env("HEDDLE_AFTER", "4096");
-            let said = job.run(&program, &[late, "3"]);
-            assert_eq!(said.out, bare, "{flags:?} on {mpi}");
+            let output = job.run(&program, &[late, "3"]);
+            assert_eq!(output.out, bare, "{flags:?} on {mpi}");
             assert!(
-                said.heddle.is_empty(),
+                output.heddle.is_empty(),
                 "{late} {flags:?} on {mpi}: {:?}",
-                said.heddle
+                output.heddle
             );
             let expected = ["allgather ring", "alltoall aapc"];
             assert_eq!(ways(dir.path()), expected, "{flags:?} on {mpi}");
@@ -93,13 +97,13 @@ fn the_watchdog_names_who_waits_for_what() {
             .dir(dir.path())
             .env(FORCED.0, FORCED.1)
             .env("HEDDLE_WATCHDOG", "0.5");
-        let said = job.run(&compiled("late.c", mpi, &[]), &["2", "2"]);
+        let output = job.run(&compiled("late.c", mpi, &[]), &["2", "2"]);
         let met = "watchdog: 0.5 s without progress: all 4 ranks of a communicator to come to a \
                    collective";
         assert!(
-            said.heddle.iter().any(|line| line.contains(met)),
+            output.heddle.iter().any(|line| line.contains(met)),
             "{mpi}: {:?}",
-            said.heddle
+            output.heddle
         );
         // Rank 2 is late to a later call of a communicator whose ranks have met.
         for (forced, over) in [(FORCED, ""), (OVER_TCP, " over tcp")] {
@@ -111,7 +115,7 @@ fn the_watchdog_names_who_waits_for_what() {
                     .dir(dir.path())
                     .env(forced.0, forced.1)
                     .env("HEDDLE_WATCHDOG", "0.5");
-                let said = job.run(&compiled("late.c", mpi, &["-DMEET", flag]), &["2", "1.5"]);
+                let output = job.run(&compiled("late.c", mpi, &["-DMEET", flag]), &["2", "1.5"]);
                 let call = format!("in {call}{over}: ");
                 let waits = |line: &String| {
                     ["without progress: rank ", &call, phase]
@@ -119,9 +123,9 @@ fn the_watchdog_names_who_waits_for_what() {
                         .all(|part| line.contains(part))
                 };
                 assert!(
-                    said.heddle.iter().any(waits),
+                    output.heddle.iter().any(waits),
                     "{mpi}{over}: {:?}",
-                    said.heddle
+                    output.heddle
                 );
             }
         }
@@ -137,18 +141,18 @@ fn where_nobody_can_be_connected_calls_go_the_ways_that_are_left() {
         let dir = shared(&elsewhere);
         let flags = "--check --collective both --size 65536 --iterations 6";
         let flags: Vec<&str> = flags.split(' ').collect();
-        let said = TestJob::new(mpi, 4)
+        let output = TestJob::new(mpi, 4)
             .dir(dir.path())
             .env(AT_ONCE.0, AT_ONCE.1)
             .env("HEDDLE_LEARN", "on")
             .run(&lib().join(format!("bench-{mpi}")), &flags);
-        assert_eq!(said.out.matches("every byte checked").count(), 2, "{mpi}");
+        assert_eq!(output.out.matches("every byte checked").count(), 2, "{mpi}");
         let refused = |line: &String| {
             line.contains("TCP path: rank 0 on n0, one of 4 hosts that cannot use it: 192.0.2.7")
         };
         // One rank says it for all.
-        let count = said.heddle.iter().filter(|line| refused(line)).count();
-        assert_eq!(count, 1, "{mpi}: {:?}", said.heddle);
+        let count = output.heddle.iter().filter(|line| refused(line)).count();
+        assert_eq!(count, 1, "{mpi}: {:?}", output.heddle);
         let gone = ways(dir.path());
         assert!(!gone.is_empty(), "{mpi}");
         assert!(
@@ -162,14 +166,14 @@ fn where_nobody_can_be_connected_calls_go_the_ways_that_are_left() {
 fn an_epoch_without_addresses_says_why_nothing_goes_over_tcp() {
     let dir = shared(&TREE.replace("n1: {switch: s0, address: 127.0.0.1}", "n1: {switch: s0}"));
     for mpi in BOTH {
-        let said = TestJob::new(mpi, 4)
+        let output = TestJob::new(mpi, 4)
             .dir(dir.path())
             .env(AT_ONCE.0, AT_ONCE.1)
             .env("HEDDLE_VERBOSE", "1")
             .run(&lib().join(format!("bench-{mpi}")), &SMALL);
         let told = "heddle: no TCP: epoch 1 has no address of 1 host: n1; ";
-        let lines = said.heddle.iter().filter(|line| line.starts_with(told));
-        assert_eq!(lines.count(), 1, "{mpi}: {:?}", said.heddle);
+        let lines = output.heddle.iter().filter(|line| line.starts_with(told));
+        assert_eq!(lines.count(), 1, "{mpi}: {:?}", output.heddle);
     }
 }
 
@@ -177,15 +181,15 @@ fn an_epoch_without_addresses_says_why_nothing_goes_over_tcp() {
 fn a_misspelt_variable_is_told_by_rank_0_and_the_job_runs() {
     for mpi in BOTH {
         let dir = shared(TREE);
-        let said = TestJob::new(mpi, 4)
+        let output = TestJob::new(mpi, 4)
             .dir(dir.path())
             .env(AT_ONCE.0, AT_ONCE.1)
             .env("HEDDLE_VERBOES", "1")
             .run(&lib().join(format!("bench-{mpi}")), &SMALL);
-        let told: Vec<&String> = (said.heddle.iter())
+        let told: Vec<&String> = (output.heddle.iter())
             .filter(|line| line.contains("HEDDLE_VERBOES is set"))
             .collect();
-        assert_eq!(told.len(), 1, "{mpi}: {:?}", said.heddle);
+        assert_eq!(told.len(), 1, "{mpi}: {:?}", output.heddle);
         assert!(
             told[0].contains("did you mean HEDDLE_VERBOSE?"),
             "{mpi}: {told:?}"
@@ -208,19 +212,19 @@ fn ranks_on_one_host_are_left_alone() {
             "50",
             "--check",
         ];
-        let said = TestJob::new(mpi, 4)
+        let output = TestJob::new(mpi, 4)
             .per_host(4)
             .dir(dir.path())
             .env(FORCED.0, FORCED.1)
             .env("HEDDLE_VERBOSE", "1")
             .run(&lib().join(format!("bench-{mpi}")), &flags);
         let counts = (
-            said.out.matches("every byte checked").count(),
+            output.out.matches("every byte checked").count(),
             records(dir.path()).len(),
         );
         assert_eq!(counts, (4, 0), "{mpi}");
         let told = "all 4 ranks of a communicator are on one host: its calls go to the MPI library";
-        assert_eq!(said.heddle, [format!("heddle: {told}")], "{mpi}");
+        assert_eq!(output.heddle, [format!("heddle: {told}")], "{mpi}");
     }
 }
 
@@ -230,13 +234,13 @@ fn switched_off_or_without_a_backend_nothing_happens() {
         let bench = lib().join(format!("bench-{mpi}"));
         let dir = shared(TREE);
         let program = compiled("vectors.c", mpi, &[]);
-        let said = TestJob::new(mpi, 3)
+        let output = TestJob::new(mpi, 3)
             .dir(dir.path())
             .env("HEDDLE", "off")
             .env("HEDDLE_VERBOSE", "2")
             .run(&program, &[]);
         assert_eq!(
-            (said.out, said.heddle.len()),
+            (output.out, output.heddle.len()),
             (TestJob::bare(mpi, 3).run(&program, &[]).out, 0),
             "{mpi}"
         );
@@ -248,14 +252,14 @@ fn switched_off_or_without_a_backend_nothing_happens() {
         let alone = TempDir::new().unwrap();
         let front = alone.path().join("libheddle.so");
         fs::copy(lib().join("libheddle.so"), &front).unwrap();
-        let said = TestJob::new(mpi, 3)
+        let output = TestJob::new(mpi, 3)
             .preloaded([front])
             .dir(dir.path())
             .run(&bench, &SMALL);
         assert!(
-            said.heddle.len() == 1 && said.heddle[0].contains(&format!("libheddle-{mpi}.so")),
+            output.heddle.len() == 1 && output.heddle[0].contains(&format!("libheddle-{mpi}.so")),
             "{:?}",
-            said.heddle
+            output.heddle
         );
 
         let (front, backend) = (
@@ -263,15 +267,15 @@ fn switched_off_or_without_a_backend_nothing_happens() {
             format!("libheddle-{mpi}.so"),
         );
         fs::copy(lib().join(&backend), alone.path().join(&backend)).unwrap();
-        let said = TestJob::new(mpi, 3)
+        let output = TestJob::new(mpi, 3)
             .preloaded([front])
             .dir(dir.path())
             .env(FORCED.0, FORCED.1)
             .run(&bench, &SMALL);
         assert!(
-            said.heddle.len() == 1 && said.heddle[0].contains("heddle-helper: No such file"),
+            output.heddle.len() == 1 && output.heddle[0].contains("heddle-helper: No such file"),
             "{:?}",
-            said.heddle
+            output.heddle
         );
     }
 }
@@ -280,15 +284,15 @@ fn switched_off_or_without_a_backend_nothing_happens() {
 fn a_host_the_topology_does_not_know_is_named() {
     let dir = shared("switches: [s0]\nhosts: {n0: {switch: s0}, n1: {switch: s0}}\n");
     for mpi in BOTH {
-        let said = TestJob::new(mpi, 3)
+        let output = TestJob::new(mpi, 3)
             .dir(dir.path())
             .env(FORCED.0, FORCED.1)
             .run(&lib().join(format!("bench-{mpi}")), &SMALL);
         assert!(
-            said.heddle.len() == 1 && said.heddle[0].contains("\"n2\""),
+            output.heddle.len() == 1 && output.heddle[0].contains("\"n2\""),
             "{:?}",
-            said.heddle
+            output.heddle
         );
-        assert_eq!(said.out.matches("every byte checked").count(), 2);
+        assert_eq!(output.out.matches("every byte checked").count(), 2);
     }
 }

@@ -41,15 +41,15 @@ fn the_table_decides_by_block_size() {
         let bench = lib().join(format!("bench-{mpi}"));
         let flags = "--collective both --size 1000,1000000 --iterations 5 --check";
         let flags: Vec<&str> = flags.split(' ').collect();
-        let said = TestJob::new(mpi, 4)
+        let output = TestJob::new(mpi, 4)
             .dir(dir.path())
             .env(AT_ONCE.0, AT_ONCE.1)
             .run(&bench, &flags);
         assert_eq!(
-            said.out.matches("every byte checked").count(),
+            output.out.matches("every byte checked").count(),
             4,
             "{}",
-            said.out
+            output.out
         );
         assert_recorded_ways(&records(dir.path())[0], mpi);
     }
@@ -63,13 +63,13 @@ fn short_blocks_that_overflow_a_queue_go_by_credit() {
         let bench = lib().join(format!("bench-{mpi}"));
         let flags = "--collective alltoall --size 8000,17000,30000,60000 --iterations 20 --check";
         let flags: Vec<&str> = flags.split(' ').collect();
-        let said = TestJob::new(mpi, 8)
+        let output = TestJob::new(mpi, 8)
             .dir(dir.path())
             .env(AT_ONCE.0, AT_ONCE.1)
             .env("HEDDLE_LEARN", "off")
             .run(&bench, &flags);
-        let checked = said.out.matches("every byte checked").count();
-        assert_eq!(checked, 4, "{}", said.out);
+        let checked = output.out.matches("every byte checked").count();
+        assert_eq!(checked, 4, "{}", output.out);
         assert_eq!(
             ways(dir.path()),
             [
@@ -138,16 +138,17 @@ fn without_addresses_or_with_one_that_is_not_here_mpi_carries_the_blocks() {
         ),
     ] {
         let dir = shared(&topology);
-        let said = TestJob::new(mpi, 4)
+        let output = TestJob::new(mpi, 4)
             .dir(dir.path())
             .env(OVER_TCP.0, OVER_TCP.1)
             .run(&lib().join(format!("bench-{mpi}")), &SMALL);
         assert!(
-            said.heddle
+            output
+                .heddle
                 .iter()
                 .any(|line| line.contains(reason) && line.ends_with("calls go without it")),
             "{:?}",
-            said.heddle
+            output.heddle
         );
         assert!(
             ways(dir.path()).iter().all(|way| !way.ends_with("tcp")),
@@ -169,16 +170,17 @@ fn with_too_few_open_files_allowed_mpi_carries_the_blocks() {
             &SMALL,
         ]
         .concat();
-        let said = TestJob::new(mpi, 8)
+        let output = TestJob::new(mpi, 8)
             .dir(dir.path())
             .env(OVER_TCP.0, OVER_TCP.1)
             .run(Path::new("/usr/bin/prlimit"), &arguments);
         assert!(
-            said.heddle
+            output
+                .heddle
                 .iter()
                 .any(|line| line.contains("raise it: ulimit -n")),
             "{:?}",
-            said.heddle
+            output.heddle
         );
         assert_eq!(
             ways(dir.path()),

@@ -41,9 +41,9 @@ impl CleanRoot {
             .args([folder.path(), &before]);
         let mut holder = KilledAtEnd(command.stdout(Stdio::piped()).spawn().expect("unshare"));
         let mut line = String::new();
-        let said = BufReader::new(holder.stdout.take().expect("piped")).read_line(&mut line);
+        let output = BufReader::new(holder.stdout.take().expect("piped")).read_line(&mut line);
         assert!(
-            said.is_ok() && line == "ready\n",
+            output.is_ok() && line == "ready\n",
             "clean_root.sh; mounting needs root"
         );
         CleanRoot {

@@ -119,17 +119,19 @@ fn a_controller_runs_as_its_unit_says(root: &CleanRoot) {
     let log = tempfile::NamedTempFile::new().unwrap();
     command.stderr(log.reopen().unwrap());
     let mut controller = KilledAtEnd(command.spawn().unwrap());
-    let said = || fs::read_to_string(log.path()).unwrap();
+    let output = || fs::read_to_string(log.path()).unwrap();
     until_so("the controller of the unit listens", || {
         let ended = controller.try_wait().unwrap();
-        assert!(ended.is_none(), "{ended:?}: {}", said());
-        said().contains("API on http://127.0.0.1:")
+        assert!(ended.is_none(), "{ended:?}: {}", output());
+        output().contains("API on http://127.0.0.1:")
     });
     // The example's switch does not exist.
-    until_so("it asks the example's switch", || said().contains("leaf1"));
+    until_so("it asks the example's switch", || {
+        output().contains("leaf1")
+    });
     assert!(root.path("/var/lib/heddle/journal").is_file());
     told(Command::new("kill").arg(controller.id().to_string()));
-    assert!(controller.wait().unwrap().success(), "{}", said());
+    assert!(controller.wait().unwrap().success(), "{}", output());
 }
 
 /// Jobs of each MPI, loaded as the module file says.

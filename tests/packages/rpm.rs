@@ -15,8 +15,9 @@ fn the_rpms_are_whole_hold_their_parts_and_need_no_mpi() {
         told(Command::new("rpm").args(["-K", "--nosignature"]).arg(rpm));
     }
     let named = |name: &str| {
-        let is_it = |rpm: &&PathBuf| asked("--qf=%{NAME}", rpm) == name;
-        rpms.iter().find(is_it).expect(name)
+        rpms.iter()
+            .find(|rpm| asked("--qf=%{NAME}", rpm) == name)
+            .expect(name)
     };
     for (name, wanted) in [
         ("heddle", "/usr/bin/heddle"),

@@ -64,11 +64,11 @@ fn the_tarball_is_an_installation_below_opt() {
 fn serves_the_standards_interface(lib: &Path) {
     const MPI: &str = "mpich5-abi";
     let dir = shared(TREE);
-    let said = TestJob::new(MPI, 4)
+    let output = TestJob::new(MPI, 4)
         .preloaded([lib.join("libheddle.so")])
         .dir(dir.path())
         .env(FORCED.0, FORCED.1)
         .run(&compiled("datatypes.c", MPI, &[]), &[]);
-    assert!(said.heddle.is_empty(), "{:?}", said.heddle);
+    assert!(output.heddle.is_empty(), "{:?}", output.heddle);
     assert_eq!(ways(dir.path()), ["allgather ring", "alltoall aapc"]);
 }

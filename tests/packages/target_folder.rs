@@ -25,8 +25,8 @@ fn packages_hold_what_cargo_built() {
         .env("CARGO_TARGET_DIR", empty.path())
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&done.stderr);
+    let text = String::from_utf8_lossy(&done.stderr);
     let sought = empty.path().join("release/heddle").display().to_string();
-    assert!(!done.status.success() && said.contains(&sought), "{said}");
+    assert!(!done.status.success() && text.contains(&sought), "{text}");
     assert!(empty.path().join("packages").is_dir());
 }

@@ -14,8 +14,8 @@ pub(super) fn packed(format: &str) -> Vec<PathBuf> {
         .env("DEB_BUILD_OPTIONS", "noautodbgsym")
         .output()
         .expect("share/packages/build");
-    let said = String::from_utf8_lossy(&done.stderr);
-    assert!(done.status.success(), "{said}; see scripts/packages");
+    let text = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "{text}; see scripts/packages");
     let listed = String::from_utf8(done.stdout).expect("text");
     listed.lines().map(PathBuf::from).collect()
 }

@@ -107,11 +107,10 @@ pub(crate) fn clear(jobs: &Path) {
 }
 
 fn left(jobs: &Path) -> Vec<PathBuf> {
-    let is_theirs = |path: &PathBuf| path.symlink_metadata().is_ok_and(|what| what.uid() == USER);
     fs::read_dir(jobs)
         .unwrap()
         .flatten()
         .map(|entry| entry.path())
-        .filter(is_theirs)
+        .filter(|path| path.symlink_metadata().is_ok_and(|what| what.uid() == USER))
         .collect()
 }

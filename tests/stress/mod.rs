@@ -63,19 +63,19 @@ fn number(variable: &str, default: u64) -> u64 {
 fn wait(what: &str, running: &[RunningJob], so: impl Fn() -> bool) {
     let began = Instant::now();
     while !so() {
-        let said = || running.iter().map(RunningJob::said).collect::<String>();
+        let output = || running.iter().map(RunningJob::said).collect::<String>();
         assert!(
             began.elapsed() < HANGS,
             "{what}: not within {} s\n{}",
             HANGS.as_secs(),
-            said()
+            output()
         );
         for job in running {
             assert!(
                 !job.has_ended(),
                 "{what}: {} has ended\n{}",
                 job.name,
-                said()
+                output()
             );
         }
         std::thread::sleep(Duration::from_millis(50));

@@ -132,9 +132,9 @@ fn half_requests(api: SocketAddr, random: &mut SplitMix64) -> Vec<TcpStream> {
     ];
     let begin = |_| {
         let mut stream = TcpStream::connect_timeout(&api, Duration::from_secs(5)).ok()?;
-        let said = SAID[random.below(SAID.len())];
+        let output = SAID[random.below(SAID.len())];
         // The controller may have closed it already.
-        stream.write_all(said.as_bytes()).ok().map(|()| stream)
+        stream.write_all(output.as_bytes()).ok().map(|()| stream)
     };
     (0..HALVES).filter_map(begin).collect()
 }

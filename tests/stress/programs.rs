@@ -240,19 +240,18 @@ fn lose_helpers(guest: &RunningProgram) {
 
 /// The processes that read the directory by this name, as seen from outside of their hosts.
 fn helpers(views: &Path) -> Vec<String> {
-    let is_one = |process: &PathBuf| {
-        let read = |what: &str| fs::read_to_string(process.join(what)).unwrap_or_default();
-        read("comm") == "heddle-helper\n"
-            && read("cmdline")
-                .split('\0')
-                .nth(1)
-                .is_some_and(|dir| Path::new(dir).starts_with(views))
-    };
     let processes = fs::read_dir("/proc")
         .unwrap()
         .flatten()
         .map(|entry| entry.path())
-        .filter(is_one);
+        .filter(|process| {
+            let read = |what: &str| fs::read_to_string(process.join(what)).unwrap_or_default();
+            read("comm") == "heddle-helper\n"
+                && read("cmdline")
+                    .split('\0')
+                    .nth(1)
+                    .is_some_and(|dir| Path::new(dir).starts_with(views))
+        });
     processes
         .map(|process| process.file_name().unwrap().to_string_lossy().into_owned())
         .collect()

@@ -122,15 +122,16 @@ fn sort(rest: &str, panel: &dyn Panel) -> Result<TypedCommand, CommandProblem> {
 pub(crate) fn columns(names: &str, panel: &dyn Panel) -> Result<Vec<usize>, CommandProblem> {
     let all = panel.columns();
     let names = names.split([',', ' ']).filter(|n| !n.is_empty());
-    let place = |name: &str| {
-        let at = all.iter().position(|c| c.name == name);
-        at.ok_or_else(|| CommandProblem::Word {
-            command: "columns",
-            word: name.to_owned(),
-            expected: all.iter().map(|c| c.name).collect(),
+    names
+        .map(|name| {
+            let at = all.iter().position(|c| c.name == name);
+            at.ok_or_else(|| CommandProblem::Word {
+                command: "columns",
+                word: name.to_owned(),
+                expected: all.iter().map(|c| c.name).collect(),
+            })
         })
-    };
-    names.map(place).collect()
+        .collect()
 }
 
 /// `text` with as much added as all possible ends have in common.

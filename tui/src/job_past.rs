@@ -55,8 +55,9 @@ impl JobPast {
     /// The collectives of a job, once there are enough readings.
     pub(crate) fn of(&self, job: &JobStatus) -> &[CollectiveSeries] {
         let series = self.0.get(&job.record.id).map(|r| r.series.as_slice());
-        let enough = |s: &&[CollectiveSeries]| s.iter().any(|s| s.points.len() >= ENOUGH);
-        series.filter(enough).unwrap_or_default()
+        series
+            .filter(|s| s.iter().any(|s| s.points.len() >= ENOUGH))
+            .unwrap_or_default()
     }
 }
 
@@ -102,10 +103,9 @@ fn point(
     let ranks = f64::from(record.ranks);
     let calls = record.calls.iter();
     for call in calls.filter(|c| c.collective == *collective) {
-        let same = |b: &&CallTotal| {
+        let before = before.iter().find(|b| {
             b.collective == call.collective && b.way == call.way && b.block == call.block
-        };
-        let before = before.iter().find(same);
+        });
         let new = call.calls.checked_sub(before.map_or(0, |b| b.calls))?;
         bytes += new as f64 * ranks * (ranks - 1.0).max(0.0) * call.block as f64;
         seconds += call.seconds - before.map_or(0.0, |b| b.seconds);

@@ -63,12 +63,13 @@ impl PanelView<'_> {
             self.past.of(way.link, direction, count)
         });
         let all: Vec<Vec<Option<f64>>> = readings.collect();
-        let mean = |at: usize| {
-            let known = all.iter().filter_map(|way| *way.get(at)?);
-            let count = known.clone().count();
-            (count > 0).then(|| known.sum::<f64>() / count as f64)
-        };
-        (0..all.first().map_or(0, Vec::len)).map(mean).collect()
+        (0..all.first().map_or(0, Vec::len))
+            .map(|at| {
+                let known = all.iter().filter_map(|way| *way.get(at)?);
+                let count = known.clone().count();
+                (count > 0).then(|| known.sum::<f64>() / count as f64)
+            })
+            .collect()
     }
 
     /// Turns rows that are in the sort order around, if the user wants the reverse.

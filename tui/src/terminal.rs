@@ -56,11 +56,10 @@ mod tests {
     use super::*;
 
     fn of(variables: &[(&str, &str)]) -> (ColourDepth, bool) {
-        let read = |name: &str| {
+        let traits = TerminalTraits::of(|name| {
             let found = variables.iter().find(|(n, _)| *n == name);
             found.map(|(_, value)| (*value).to_owned())
-        };
-        let traits = TerminalTraits::of(read);
+        });
         (traits.depth, traits.ascii)
     }
 

@@ -197,13 +197,14 @@ fn indexed(index: u8) -> [u8; 3] {
 /// The nearest of the colours 16 to 255.
 fn nearest(rgb: u32) -> u8 {
     let [_, wanted @ ..] = rgb.to_be_bytes();
-    let distance = |index: &u8| {
-        let parts = indexed(*index).into_iter().zip(wanted);
-        parts
-            .map(|(a, b)| u32::from(a.abs_diff(b)).pow(2))
-            .sum::<u32>()
-    };
-    (16..=255).min_by_key(distance).unwrap_or(16)
+    (16..=255)
+        .min_by_key(|index| {
+            let parts = indexed(*index).into_iter().zip(wanted);
+            parts
+                .map(|(a, b)| u32::from(a.abs_diff(b)).pow(2))
+                .sum::<u32>()
+        })
+        .unwrap_or(16)
 }
 
 /// Sixteen colours without the bright ones, which Solarized takes for its greys.

@@ -260,17 +260,16 @@ mod tests {
             root_bridge: Some(root.into()),
             ..Topology::default()
         };
-        let line = |b: &TreeBranch| {
-            format!(
-                "{}{}{}",
-                "  ".repeat(b.depth),
-                if b.outside { "+" } else { "" },
-                b.place.name(&topology)
-            )
-        };
         walk(&topology, &|a, b| a.cmp(&b))
             .iter()
-            .map(line)
+            .map(|b| {
+                format!(
+                    "{}{}{}",
+                    "  ".repeat(b.depth),
+                    if b.outside { "+" } else { "" },
+                    b.place.name(&topology)
+                )
+            })
             .collect()
     }
 

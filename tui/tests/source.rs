@@ -51,16 +51,15 @@ fn follow(url: &str, token: Option<&str>, count: usize) -> Vec<AppMessage> {
         })
     });
     let end = Instant::now() + Duration::from_secs(60);
-    let next = || {
+    let waited = |m: &AppMessage| matches!(m, AppMessage::Lost(why) if why.contains("timeout"));
+    let seen = std::iter::repeat_with(|| {
         messages
             .recv_timeout(end.saturating_duration_since(Instant::now()))
             .expect("a message")
-    };
-    let waited = |m: &AppMessage| matches!(m, AppMessage::Lost(why) if why.contains("timeout"));
-    let seen = std::iter::repeat_with(next)
-        .filter(|m| !waited(m))
-        .take(count)
-        .collect();
+    })
+    .filter(|m| !waited(m))
+    .take(count)
+    .collect();
     stop.store(true, Ordering::Relaxed);
     drop(messages);
     reader.join().unwrap();

@@ -290,9 +290,9 @@ impl PreparedRound {
             most,
             cable: (known > 0).then_some(known as f64),
         };
-        let send =
-            |flow: LeavingFlow| thread::spawn(move || datagrams::send(flow.to, flow.mark, plan));
-        let sender = self.to.map(send);
+        let sender = self
+            .to
+            .map(|flow| thread::spawn(move || datagrams::send(flow.to, flow.mark, plan)));
         let rate = self
             .from
             .map(|flow| self.receiver.receive(flow.from, flow.mark, start, window));

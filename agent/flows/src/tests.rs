@@ -114,15 +114,16 @@ fn flow(from: usize, to: usize) -> HostFlow {
 /// Hosts that tell these rates one after the other, and the last one for ever; and so many bytes
 /// sent.
 fn told_peers(hosts: usize, rates: &[f64], sent: u64) -> Vec<Box<dyn PeerChannel + Send>> {
-    let peer = |_| -> Box<dyn PeerChannel + Send> {
-        let rates = rates.to_vec();
-        Box::new(ToldRate {
-            rates,
-            sent,
-            goes: false,
+    (0..hosts)
+        .map(|_| -> Box<dyn PeerChannel + Send> {
+            let rates = rates.to_vec();
+            Box::new(ToldRate {
+                rates,
+                sent,
+                goes: false,
+            })
         })
-    };
-    (0..hosts).map(peer).collect()
+        .collect()
 }
 
 /// Four of them.
@@ -138,11 +139,11 @@ fn flows_that_are_sent_again_have_their_pauses() {
         time: Duration::from_secs(60),
         share: 0.5,
     };
-    let goes_on = |done, _| match done {
+    let stopped = measure_tree(&mut coordinator, limits, |done, _| match done {
         3 => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
-    };
-    let stopped = measure_tree(&mut coordinator, limits, goes_on).expect_err("ended");
+    })
+    .expect_err("ended");
     // Three rounds, each four times 5 ms long, in half of the time.
     let took = stopped.measured.as_ref().unwrap().took;
     assert!(took >= Duration::from_millis(120), "{took:?}");

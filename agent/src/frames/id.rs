@@ -57,16 +57,15 @@ pub(crate) fn read(octets: &[u8], kind: Option<IdSubtype>) -> Option<NeighbourId
             .or_else(|| parted_mac(text.as_deref()?).or_else(|| text.as_deref()?.parse().ok()))
             .map(NeighbourId::Mac),
     };
-    let hexadecimal = || {
-        sanitize::clean_line(
-            &octets
-                .iter()
-                .map(|o| format!("{o:02x}"))
-                .collect::<String>(),
-        )
-    };
     Some(known.unwrap_or_else(|| {
-        NeighbourId::Text(text.or_else(|| cut(octets)).unwrap_or_else(hexadecimal))
+        NeighbourId::Text(text.or_else(|| cut(octets)).unwrap_or_else(|| {
+            sanitize::clean_line(
+                &octets
+                    .iter()
+                    .map(|o| format!("{o:02x}"))
+                    .collect::<String>(),
+            )
+        }))
     }))
 }
 

@@ -184,16 +184,15 @@ fn cards(links: &[LinkMessage], addresses: &[AddressMessage], only: &[String]) -
         .filter(|l| l.header.link_layer_type == LinkLayerType::Ether)
         .map(|l| KernelInterface::new(l, of.remove(&l.header.index).unwrap_or_default()))
         .collect();
-    let counts = |i: &&KernelInterface<'_>| {
-        if only.is_empty() {
-            i.is_plugged()
-        } else {
-            only.iter().any(|name| name == i.name())
-        }
-    };
     let plugged: BTreeSet<u32> = interfaces
         .iter()
-        .filter(counts)
+        .filter(|i| {
+            if only.is_empty() {
+                i.is_plugged()
+            } else {
+                only.iter().any(|name| name == i.name())
+            }
+        })
         .map(|i| i.index)
         .take(MOST_CARDS)
         .collect();
@@ -223,13 +222,10 @@ fn with_what_is_upon(interfaces: &[KernelInterface<'_>], plugged: &BTreeSet<u32>
             .filter(|i| told.contains(&i.index))
             .filter_map(|i| i.master)
             .collect();
-        let upon = |i: &&KernelInterface<'_>| {
-            masters.contains(&i.index) || i.below.is_some_and(|b| told.contains(&b))
-        };
         let more: Vec<u32> = interfaces
             .iter()
             .filter(|i| !told.contains(&i.index))
-            .filter(upon)
+            .filter(|i| masters.contains(&i.index) || i.below.is_some_and(|b| told.contains(&b)))
             .map(|i| i.index)
             .collect();
         let room = (2 * MOST_CARDS).saturating_sub(told.len());

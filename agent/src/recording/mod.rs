@@ -73,12 +73,6 @@ fn facts(contexts: &[RecordedContext]) -> (Vec<DeviceFact>, Vec<String>) {
     let MergedContexts { bridge, fdb, torn } = contexts::merge_contexts(contexts);
     let first = &first.answers;
     let interfaces = tables::interfaces::read(first);
-    let name = |index: u32| {
-        let row = interfaces.binary_search_by_key(&index, |i| i.index).ok();
-        row.map(|at| interfaces[at].name.clone())
-            .filter(|name| !name.is_empty())
-            .unwrap_or_else(|| index.to_string())
-    };
     let rest = DeviceTable::ALL
         .into_iter()
         .filter(|t| !matches!(t, DeviceTable::Bridge | DeviceTable::Fdb))
@@ -86,7 +80,14 @@ fn facts(contexts: &[RecordedContext]) -> (Vec<DeviceFact>, Vec<String>) {
     (
         rest.chain([DeviceFact::Bridge(bridge), DeviceFact::Fdb(fdb)])
             .collect(),
-        torn.into_iter().map(name).collect(),
+        torn.into_iter()
+            .map(|index| {
+                let row = interfaces.binary_search_by_key(&index, |i| i.index).ok();
+                row.map(|at| interfaces[at].name.clone())
+                    .filter(|name| !name.is_empty())
+                    .unwrap_or_else(|| index.to_string())
+            })
+            .collect(),
     )
 }
 

@@ -59,14 +59,14 @@ fn both_formats_say_the_same_packed_or_not() {
         (views.keys().map(String::as_str).collect::<Vec<_>>(), notes),
         (vec!["a", "b", "c", "d.example.org", "e"], vec![])
     );
-    let said = |v: &DeviceView| {
+    let output = |v: &DeviceView| {
         (
             v.system.as_ref().unwrap().name.clone(),
             v.lldp.as_ref().unwrap().chassis.clone(),
         )
     };
     assert!(
-        views.values().all(|v| said(v)
+        views.values().all(|v| output(v)
             == (
                 "s0".to_owned(),
                 Some(NeighbourId::Mac(Mac([2, 0, 0, 0, 0, 9])))

@@ -197,21 +197,20 @@ fn rate(speed: Option<u32>, high_speed: Option<u32>) -> Option<BitsPerSec> {
 /// The rate in bit/s. Some devices report kbit/s or bit/s in ifHighSpeed; ifSpeed tells. Without it
 /// a rate that would be absurd is in bit/s.
 fn high_rate(speed: Option<u64>, high: u64) -> u64 {
-    let in_unit = |unit: u64| (unit, high.saturating_mul(unit));
     let possible = [1_000_000, 1_000, 1]
-        .map(in_unit)
+        .map(|unit| (unit, high.saturating_mul(unit)))
         .into_iter()
         .filter(|(unit, rate)| *rate < ABSURD_RATE && (*unit == 1_000_000 || *rate >= LOWEST_RATE));
     let full = u64::from(SPEED_FULL);
-    let agrees = |(unit, rate): &(u64, u64)| match speed {
+    let told = possible.clone().find(|(unit, rate)| match speed {
         Some(s) if s == full => *rate >= full,
         Some(s) => rate.abs_diff(s) < *unit,
         None => false,
-    };
-    let told = possible.clone().find(agrees);
-    let plain = || possible.clone().find(|(unit, _)| *unit != 1_000);
+    });
     // The largest value stands for any higher one.
-    let rate = told.or_else(plain).filter(|_| high != full);
+    let rate = told
+        .or_else(|| possible.clone().find(|(unit, _)| *unit != 1_000))
+        .filter(|_| high != full);
     rate.map_or(0, |(_, rate)| rate)
 }
 

@@ -136,10 +136,6 @@ fn is_aggregate(answers: &WalkAnswers, index: u32) -> bool {
         Some(LAG) => true,
         Some(kind) if PROPRIETARY.contains(&kind) => {
             let name = text(answers.cell(NAME, &[index])).to_ascii_lowercase();
-            let numbered = |prefix: &&str| {
-                name.strip_prefix(*prefix)
-                    .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
-            };
             [
                 "po",
                 "port-channel",
@@ -151,7 +147,10 @@ fn is_aggregate(answers: &WalkAnswers, index: u32) -> bool {
                 "eth-trunk",
             ]
             .iter()
-            .any(numbered)
+            .any(|prefix| {
+                name.strip_prefix(*prefix)
+                    .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+            })
         }
         _ => false,
     }

@@ -28,8 +28,9 @@ fn frames(file: &str) -> Vec<Result<NeighbourFrame, FrameError>> {
 }
 
 /// The different contents of the frames, each once.
-fn said(file: &str) -> Vec<String> {
-    let said = |frame: Result<NeighbourFrame, FrameError>| match frame.map(|frame| frame.message) {
+fn output(file: &str) -> Vec<String> {
+    let output = |frame: Result<NeighbourFrame, FrameError>| match frame.map(|frame| frame.message)
+    {
         Ok(NeighbourPdu::Lldp(u)) => {
             format!(
                 "lldp {} {} ({}) {} {} s {}",
@@ -66,7 +67,7 @@ fn said(file: &str) -> Vec<String> {
         Ok(NeighbourPdu::Bpdu(Bpdu::TopologyChange)) => "topology change".into(),
         Err(problem) => problem.to_string(),
     };
-    let mut all: Vec<String> = frames(file).into_iter().map(said).collect();
+    let mut all: Vec<String> = frames(file).into_iter().map(output).collect();
     all.sort();
     all.dedup();
     all

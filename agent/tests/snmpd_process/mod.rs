@@ -143,10 +143,11 @@ impl Drop for SnmpdProcess {
 /// An inventory of switches by name, address and credential, with patience for a busy machine. One
 /// agent may play several switches, which an inventory file could not state.
 pub(crate) fn inventory(switches: &[(&str, SocketAddr, &str)]) -> Inventory {
-    let line = |(i, (name, _, snmp)): (usize, &(&str, SocketAddr, &str))| {
-        format!("  {name}: {{address: 127.1.0.{i}, snmp: {snmp}}}\n")
-    };
-    let stated: String = switches.iter().enumerate().map(line).collect();
+    let stated: String = switches
+        .iter()
+        .enumerate()
+        .map(|(i, (name, _, snmp))| format!("  {name}: {{address: 127.1.0.{i}, snmp: {snmp}}}\n"))
+        .collect();
     let user = |user, auth, key, privacy| {
         format!(
             "{{version: 3, user: {user}, auth: {{protocol: {auth}, key: {key}}}, \

@@ -75,11 +75,11 @@ pub async fn check(config: &ControllerConfig) -> Vec<CheckedPart> {
 type ReadToken = Option<(BearerToken, PathBuf)>;
 
 fn token(file: Option<&Path>) -> Result<ReadToken, String> {
-    let read = |path: &Path| {
+    file.map(|path| {
         let token = BearerToken::read(path).map_err(below_its_name)?;
         Ok((token, path.to_owned()))
-    };
-    file.map(read).transpose()
+    })
+    .transpose()
 }
 
 /// An error in the line of its part, which has named the kind of the file.

@@ -35,12 +35,13 @@ impl LessonIntake {
         let due: Vec<&JobRecord> = records.iter().filter(|r| self.is_due(r, now)).collect();
         let claims = due.iter().map(|record| (&record.user, record.memory()));
         let kept = LESSONS.select_kept(claims);
-        let lesson = |index: usize| {
-            let record = due[index];
-            self.taken.insert(record.id.clone(), (now, digest(record)));
-            ControllerEvent::Taught(Box::new(record.clone()))
-        };
-        kept.into_iter().map(lesson).collect()
+        kept.into_iter()
+            .map(|index| {
+                let record = due[index];
+                self.taken.insert(record.id.clone(), (now, digest(record)));
+                ControllerEvent::Taught(Box::new(record.clone()))
+            })
+            .collect()
     }
 
     fn is_due(&self, record: &JobRecord, now: Instant) -> bool {

@@ -184,15 +184,15 @@ fn measure(
         time: order.longest.saturating_sub(began.elapsed()),
         share: order.share,
     };
-    let note = |rounds: usize, moved| {
+    measure_tree(&mut coordinator, limits, |rounds, moved| {
         let mut made = progress.lock();
         (made.rounds, made.moved) = (rounds as u32, moved);
         match made.ends {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
         }
-    };
-    measure_tree(&mut coordinator, limits, note).map_err(|stopped| {
+    })
+    .map_err(|stopped| {
         progress.lock().moved = stopped.moved;
         stopped.error.to_string()
     })

@@ -20,8 +20,9 @@ pub(super) async fn watch(dir: PathBuf, events: Sender<ControllerEvent>) {
     loop {
         every.tick().await;
         let place = dir.clone();
-        let look = move || RollbackOrder::read(&place).map_err(|e| e.to_string());
-        let Ok(now) = spawn_blocking(look).await else {
+        let Ok(now) =
+            spawn_blocking(move || RollbackOrder::read(&place).map_err(|e| e.to_string())).await
+        else {
             return;
         };
         if now == last {

@@ -24,7 +24,7 @@ fn daemon(dir: &Path) -> ControllerDaemon {
         events: mpsc::channel(QUEUE).0,
         done: mpsc::unbounded_channel().0,
         shown,
-        rota: watch::channel(Arc::default()).0,
+        assignment: watch::channel(Arc::default()).0,
         flows: FlowExchange::default(),
         measuring: MeasuringProgress::default(),
         mapped: Arc::default(),

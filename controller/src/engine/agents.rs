@@ -26,7 +26,7 @@ const REFUSALS: usize = 64;
 pub(crate) struct HostAgents {
     hosts: BTreeMap<String, AgentMachine>,
     refused: BTreeSet<String>,
-    rota: DirectionsByHost,
+    assignment: DirectionsByHost,
     round: u64,
     /// The directions may be out of date.
     pub(crate) stirred: bool,
@@ -157,11 +157,11 @@ impl HostAgents {
     }
 
     /// Takes directions. Returns them if they differ from the last ones.
-    pub(crate) fn direct(&mut self, rota: DirectionsByHost) -> Option<DirectionsByHost> {
-        if rota == self.rota {
+    pub(crate) fn direct(&mut self, assignment: DirectionsByHost) -> Option<DirectionsByHost> {
+        if assignment == self.assignment {
             return None;
         }
-        self.rota = rota.clone();
-        Some(rota)
+        self.assignment = assignment.clone();
+        Some(assignment)
     }
 }

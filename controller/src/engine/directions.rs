@@ -56,7 +56,7 @@ pub(crate) fn assign_probes(mut subjects: Vec<DirectedHost<'_>>, round: u64) -> 
             .saturating_mul(subjects.len() as u32)
             .clamp(EVERY.0, EVERY.1),
     );
-    let mut rota: DirectionsByHost = subjects
+    let mut assignment: DirectionsByHost = subjects
         .iter()
         .map(|s| {
             (
@@ -80,7 +80,7 @@ pub(crate) fn assign_probes(mut subjects: Vec<DirectedHost<'_>>, round: u64) -> 
             .filter(|s| !s.targets.is_empty())
             .collect();
         let mut direct = |prober: &str, (host, address): (&str, IpAddr)| {
-            if let Some(directions) = rota.get_mut(prober) {
+            if let Some(directions) = assignment.get_mut(prober) {
                 directions.peers.push(ProbeTarget {
                     host: host.to_owned(),
                     address,
@@ -105,7 +105,7 @@ pub(crate) fn assign_probes(mut subjects: Vec<DirectedHost<'_>>, round: u64) -> 
             }
         }
     }
-    rota
+    assignment
 }
 
 impl<'a> ProbeSegment<'a> {
@@ -181,10 +181,11 @@ mod tests {
         (0..count).map(|i| format!("n{i:04}")).collect()
     }
 
-    /// The ordered pairs of segments that a rota covers, with `each` hosts on a segment.
-    fn covered(rota: &DirectionsByHost, each: usize) -> BTreeSet<(usize, usize)> {
+    /// The ordered pairs of segments that a assignment covers, with `each` hosts on a segment.
+    fn covered(assignment: &DirectionsByHost, each: usize) -> BTreeSet<(usize, usize)> {
         let number = |name: &str| name[1..].parse::<usize>().unwrap() / each;
-        rota.iter()
+        assignment
+            .iter()
             .flat_map(|(host, d)| d.peers.iter().map(|p| (number(host), number(&p.host))))
             .collect()
     }
@@ -192,29 +193,33 @@ mod tests {
     #[test]
     fn every_pair_of_segments_is_probed_both_ways_by_few_probes() {
         let names = names(1000);
-        let rota = assign_probes(subjects(&names, 25, |_| true), 0);
+        let assignment = assign_probes(subjects(&names, 25, |_| true), 0);
         assert_eq!(
-            covered(&rota, 25).iter().filter(|(a, b)| a != b).count(),
+            covered(&assignment, 25)
+                .iter()
+                .filter(|(a, b)| a != b)
+                .count(),
             40 * 39
         );
         assert_eq!(
-            rota.values().map(|d| d.peers.len()).sum::<usize>(),
+            assignment.values().map(|d| d.peers.len()).sum::<usize>(),
             40 * 39 + 40,
             "one probe a pair, one for a neighbour"
         );
         assert!(
-            rota.values().all(|d| d.peers.len() <= 3),
+            assignment.values().all(|d| d.peers.len() <= 3),
             "spread over the hosts"
         );
         let mut probed: BTreeMap<&str, usize> = BTreeMap::new();
-        rota.values()
+        assignment
+            .values()
             .flat_map(|d| &d.peers)
             .for_each(|p| *probed.entry(&p.host).or_default() += 1);
         assert!(
             probed.values().all(|n| *n <= 3),
             "no host is probed by all: {probed:?}"
         );
-        assert_eq!(rota["n0000"].every_ms, 10_000);
+        assert_eq!(assignment["n0000"].every_ms, 10_000);
     }
 
     #[test]
@@ -222,9 +227,9 @@ mod tests {
         let names = names(200);
         let mut seen = BTreeSet::new();
         for round in 0..7 {
-            let rota = assign_probes(subjects(&names, 2, |i| i % 2 == 0), round);
-            assert!(rota.values().all(|d| d.peers.len() <= MOST));
-            seen.extend(covered(&rota, 2).into_iter().filter(|(a, b)| a != b));
+            let assignment = assign_probes(subjects(&names, 2, |i| i % 2 == 0), round);
+            assert!(assignment.values().all(|d| d.peers.len() <= MOST));
+            seen.extend(covered(&assignment, 2).into_iter().filter(|(a, b)| a != b));
         }
         assert_eq!(
             seen.len(),
@@ -269,10 +274,10 @@ mod tests {
         all.iter_mut()
             .filter(|s| s.segment == "s001")
             .for_each(|s| s.address = None);
-        let rota = assign_probes(all, 0);
-        assert_eq!(covered(&rota, 3), BTreeSet::from([(0, 0), (1, 0)]));
+        let assignment = assign_probes(all, 0);
+        assert_eq!(covered(&assignment, 3), BTreeSet::from([(0, 0), (1, 0)]));
         assert_eq!(
-            rota.len(),
+            assignment.len(),
             6,
             "hosts without anything to probe report all the same"
         );

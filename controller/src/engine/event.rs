@@ -351,12 +351,12 @@ impl fmt::Display for ControllerEffect {
                 )
             }
             ControllerEffect::Publish { ticket } => write!(f, "publish plan {ticket}"),
-            ControllerEffect::Direct(rota) => {
+            ControllerEffect::Direct(assignment) => {
                 write!(
                     f,
                     "direct {} hosts: {} probes",
-                    rota.len(),
-                    rota.values().map(|d| d.peers.len()).sum::<usize>()
+                    assignment.len(),
+                    assignment.values().map(|d| d.peers.len()).sum::<usize>()
                 )
             }
             ControllerEffect::Judge(order) => write!(f, "judge a window of job {}", order.job),

@@ -9,11 +9,11 @@ use std::time::Duration;
 
 /// A change that keeps changing is believed after this many hold-downs, in its state at that time.
 const MOST_HOLDS: u32 = 10;
-/// Changes closer together than this belong to one story: the events from a first sign to an epoch.
-const STORY: Duration = Duration::from_secs(5);
+/// Changes closer together than this belong to one burst: the events from a first sign to an epoch.
+const BURST: Duration = Duration::from_secs(5);
 /// The same while the network is as published: echoes of the last change must not become the start
 /// of the next one. A hint, too, belongs to a change that follows within this time. A hint that no
-/// change follows does not belong to a story.
+/// change follows does not belong to a burst.
 const ECHO: Duration = Duration::from_secs(1);
 
 /// The most hosts that one change names.
@@ -107,7 +107,7 @@ pub(crate) struct HoldDown {
     /// The first and the last hint of a series without a pause.
     hints: Option<(Millis, Millis)>,
     /// The first sign of the present change, and the last change.
-    story: Option<(Millis, Millis)>,
+    burst: Option<(Millis, Millis)>,
     calm: bool,
 }
 
@@ -124,16 +124,16 @@ impl HoldDown {
 
     /// Notes a change: the inferred network differs.
     pub(crate) fn change(&mut self, now: Millis) {
-        let pause = if self.calm { ECHO } else { STORY };
+        let pause = if self.calm { ECHO } else { BURST };
         let began = self
-            .story
+            .burst
             .filter(|(_, last)| now.since(*last) <= pause)
             .map(|(first, _)| first);
         let hinted = self
             .hints
             .filter(|(_, last)| now.since(*last) <= ECHO)
             .map(|(first, _)| first);
-        self.story = Some((began.or(hinted).unwrap_or(now), now));
+        self.burst = Some((began.or(hinted).unwrap_or(now), now));
     }
 
     /// Notes whether the network is as published, with no table missing.
@@ -141,11 +141,11 @@ impl HoldDown {
         self.calm = calm;
     }
 
-    /// The first sign of the story that led to a candidate; `since` is the time of
+    /// The first sign of the burst that led to a candidate; `since` is the time of
     /// [`HeldChange::since`].
     pub(crate) fn first_sign(&self, since: Millis) -> Millis {
-        self.story
-            .filter(|(_, last)| since.since(*last) <= STORY)
+        self.burst
+            .filter(|(_, last)| since.since(*last) <= BURST)
             .map_or(since, |(first, _)| first.min(since))
     }
 
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_close_together_are_one_story() {
+    fn changes_close_together_are_one_burst() {
         let mut b = HoldDown::default();
         for t in [1000, 3000, 7000] {
             b.change(Millis(t));
@@ -286,7 +286,7 @@ mod tests {
         assert_eq!(
             b.first_sign(Millis(12_001)),
             Millis(12_001),
-            "a change held since then is another story"
+            "a change held since then is another burst"
         );
         b.change(Millis(12_001));
         assert_eq!(b.first_sign(Millis(12_001)), Millis(12_001));
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_hint_that_a_change_follows_begins_a_story() {
+    fn only_a_hint_that_a_change_follows_begins_a_burst() {
         let mut b = HoldDown::default();
         (1..1000).for_each(|n| b.hint(Millis(100 * n)));
         b.change(Millis(100_000));

@@ -227,7 +227,7 @@ impl ObservedNetwork {
     }
 
     /// The end of the time in which further tables are waited for before an inference: a change shows
-    /// in several tables, and an inference of each of them would tell parts of one story.
+    /// in several tables, and an inference of each of them would tell parts of one burst.
     pub(super) fn gathering_until(&self) -> Option<Millis> {
         self.reads
             .is_any_missing()

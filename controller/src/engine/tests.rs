@@ -300,7 +300,7 @@ fn clocks_that_jump_fire_nothing() {
         (w.published.len(), w.engine.snapshot(w.now).alarms),
         (1, vec![])
     );
-    // A job's clock is hours ahead, or behind: it runs, and its story ends within the epoch's.
+    // A job's clock is hours ahead, or behind: it runs, and its burst ends within the epoch's.
     for (n, hours) in [5 * 3_600_000_i64, -5 * 3_600_000].into_iter().enumerate() {
         let mut job = crate::jobs::tests::record(&format!("j{n}"), 1, 1, 1.0);
         let theirs = Millis(w.now.0.saturating_add_signed(hours));

@@ -41,7 +41,7 @@ const STRANGERS: RateLimiter = RateLimiter::new(Duration::from_secs(1), 10);
 pub struct ReportIntake {
     clock: SteadyClock,
     events: mpsc::Sender<ControllerEvent>,
-    rota: watch::Receiver<Arc<DirectionsByHost>>,
+    assignment: watch::Receiver<Arc<DirectionsByHost>>,
     limits: Arc<Mutex<ReportLimits>>,
     flows: FlowExchange,
 }
@@ -70,16 +70,16 @@ struct HostReportLimit {
 }
 
 impl ReportIntake {
-    /// Reports become `events`. `rota` has the directions for each host of the inventory.
+    /// Reports become `events`. `assignment` has the directions for each host of the inventory.
     pub(crate) fn new(
         clock: SteadyClock,
         events: mpsc::Sender<ControllerEvent>,
-        rota: watch::Receiver<Arc<DirectionsByHost>>,
+        assignment: watch::Receiver<Arc<DirectionsByHost>>,
     ) -> ReportIntake {
         ReportIntake {
             clock,
             events,
-            rota,
+            assignment,
             limits: Arc::new(Mutex::new(ReportLimits {
                 hosts: HashMap::new(),
                 strangers: STRANGERS,
@@ -121,11 +121,11 @@ impl ReportIntake {
     /// Takes out the hosts that just fell silent, each with its limit. Hosts that left the
     /// inventory are forgotten.
     pub(super) fn silent(&self, now: Instant) -> Vec<(String, Duration)> {
-        let rota = Arc::clone(&self.rota.borrow());
+        let assignment = Arc::clone(&self.assignment.borrow());
         let mut limits = self.limits();
-        limits.hosts.retain(|host, _| rota.contains_key(host));
+        limits.hosts.retain(|host, _| assignment.contains_key(host));
         let over = limits.hosts.iter_mut().filter_map(|(host, state)| {
-            let limit = Duration::from_millis(rota[host].every_ms * MISSED) + GRACE;
+            let limit = Duration::from_millis(assignment[host].every_ms * MISSED) + GRACE;
             state
                 .heard
                 .take_if(|heard| now.duration_since(*heard) > limit)?;
@@ -172,7 +172,7 @@ impl ReportIntake {
         headers: &HeaderMap,
         body: Body,
     ) -> Result<ProbeDirections, ReportRefusal> {
-        let Some(directions) = self.rota.borrow().get(host).cloned() else {
+        let Some(directions) = self.assignment.borrow().get(host).cloned() else {
             let host: String = host.chars().take(64).collect();
             let problem = format!(
                 "host {host:?}: reports, but the inventory does not list it; add it to hosts: or \

@@ -44,7 +44,7 @@ async fn start(viewers: Option<&str>, agents: Option<&str>) -> ServedApi {
         host: "n1".into(),
         address: "10.0.0.1".parse().unwrap(),
     };
-    let rota = DirectionsByHost::from([
+    let assignment = DirectionsByHost::from([
         (
             "n0".into(),
             ProbeDirections {
@@ -62,7 +62,7 @@ async fn start(viewers: Option<&str>, agents: Option<&str>) -> ServedApi {
             },
         ),
     ]);
-    let (_rota, directions) = watch::channel(Arc::new(rota));
+    let (_rota, directions) = watch::channel(Arc::new(assignment));
     let keys = ApiTokens::new(viewers.map(BearerToken::new), agents.map(BearerToken::new)).unwrap();
     let listener = bind("127.0.0.1:0".parse().unwrap(), &keys).await.unwrap();
     let address = listener.local_addr().unwrap();

@@ -247,16 +247,15 @@ impl<R: FnMut(&str, u64) -> io::Result<Vec<u8>>> EpochFolder<R> {
     /// The trees of all networks.
     pub(super) fn topology(&mut self) -> Result<TopologyFile, EpochError> {
         let epoch = self.manifest.epoch;
-        let refuse = |file: &str, problem| EpochError {
-            epoch,
-            file: file.to_owned(),
-            problem,
-        };
         let read = |name: &str| match name {
             NETWORKS if !self.lists(name) => Ok(None),
             _ => self.file(name).map(Some),
         };
-        network_files::topology(read, refuse)
+        network_files::topology(read, |file, problem| EpochError {
+            epoch,
+            file: file.to_owned(),
+            problem,
+        })
     }
 
     /// The decision table of a network, in this file.

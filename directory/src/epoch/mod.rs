@@ -270,8 +270,9 @@ impl Epoch {
         let schedules = NetworkSchedules::open(&mut folder, &topology, str::to_owned)?;
         let mut further = Vec::new();
         for (name, tree) in &topology.networks {
-            let path = |file: &str| in_network(name, file);
-            further.push(NetworkSchedules::open(&mut folder, tree, path)?);
+            further.push(NetworkSchedules::open(&mut folder, tree, |file| {
+                in_network(name, file)
+            })?);
         }
         let (tuning, learned) = (folder.tuning()?, folder.learned()?);
         Ok(Epoch {

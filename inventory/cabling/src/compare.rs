@@ -335,8 +335,9 @@ impl<'a> UnmatchedCables<'a> {
                     .found_with(end)
                     .find(|(f, _)| self.found[*f].cable.ends().contains(&end)),
             });
-            let between = || self.found_with((x.0, "")).find(|(_, other)| other.0 == y.0);
-            if let Some((f, _)) = anchored.or_else(between) {
+            if let Some((f, _)) =
+                anchored.or_else(|| self.found_with((x.0, "")).find(|(_, other)| other.0 == y.0))
+            {
                 self.tell(FindingKind::Moved, &[p], &[f], report);
             }
         }

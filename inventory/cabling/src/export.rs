@@ -236,8 +236,9 @@ impl<'a> TreeDrawing<'a> {
 
     fn remark(&self, node: &str) -> String {
         let members = self.topology.nodes.iter();
-        let is_member = |member: &&Node| self.node(&member.name) == node;
-        let members: Vec<&Node> = members.filter(is_member).collect();
+        let members: Vec<&Node> = members
+            .filter(|member| self.node(&member.name) == node)
+            .collect();
         let is_root = |member: &&&Node| self.topology.is_root_bridge(&member.name);
         let root = members.iter().find(is_root).map_or("", |_| "  root bridge");
         let stale = members.iter().find(|n| n.stale).map_or("", |_| "  stale");

@@ -3,7 +3,6 @@ use super::{Cable, CableEnd, CablingPlan};
 use inventory::BitsPerSec;
 use inventory::counted;
 use inventory::evidence::Evidence;
-use inventory::networks::Network;
 use inventory::topology::{self, Link, LinkGrade, NodeKind, Topology};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -78,13 +77,14 @@ impl<'t> PlannedParts<'t> {
             let mut switches = network.switches.iter();
             !switches.any(|switch| nodes.contains(switch.as_str()))
         });
-        let switches = |network: &'t Network| {
-            let switches = network.switches.iter();
-            switches.map(|switch| (switch.as_str(), network.name.as_str()))
-        };
         PlannedParts {
             names_hosts: nodes.iter().any(|node| hosts.contains(node)),
-            unplanned: unplanned.flat_map(switches).collect(),
+            unplanned: unplanned
+                .flat_map(|network| {
+                    let switches = network.switches.iter();
+                    switches.map(|switch| (switch.as_str(), network.name.as_str()))
+                })
+                .collect(),
             pairs: planned
                 .iter()
                 .map(|ends| sorted(ends.map(|end| end.0)))

@@ -59,11 +59,10 @@ impl CablingPlan {
             .collect();
         let there: HashSet<&str> = topology.nodes.iter().map(|n| n.name.as_str()).collect();
         let others = by_first_part(there.difference(&planned));
-        let known = |name: &'a str| Some((name, *others.get(first_part(name))?.as_ref()?));
         by_first_part(planned.difference(&there))
             .into_values()
             .flatten()
-            .filter_map(known)
+            .filter_map(|name| Some((name, *others.get(first_part(name))?.as_ref()?)))
             .collect()
     }
 }

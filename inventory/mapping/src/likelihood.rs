@@ -291,16 +291,16 @@ impl<'a> Measurements<'a> {
         match self.rule {
             SharingRule::ByArrival => self.carried_by_arrival(trunks),
             // TCP does not always fill a trunk that it could fill.
-            SharingRule::MaxMin => {
-                let most = |&(side, rates): &(HostSet, TrunkRates)| {
+            SharingRule::MaxMin => trunks
+                .iter()
+                .map(|&(side, rates)| {
                     let most = match rates.out == rates.into {
                         true => self.rate(side, 0.9),
                         false => self.rates(side, 0.9),
                     };
                     most.unwrap_or(rates)
-                };
-                trunks.iter().map(most).collect()
-            }
+                })
+                .collect(),
         }
     }
 
@@ -441,13 +441,12 @@ fn residuals_of_round(
     take: &mut impl FnMut(RateResidual),
 ) {
     let ratio = |f: usize| (round.flows[f].rate.max(1.0) / expected[f].0.max(1.0)).ln();
-    let near = |link: &&SharedLink| {
-        let load: f64 = bits(link.flows).map(|f| expected[f].0).sum();
-        load > NEARLY_FILLED * link.rate
-    };
     let nearly = links
         .iter()
-        .filter(near)
+        .filter(|link| {
+            let load: f64 = bits(link.flows).map(|f| expected[f].0).sum();
+            load > NEARLY_FILLED * link.rate
+        })
         .fold(0, |all, link| all | link.flows);
     for (f, (_, limit)) in expected.iter().enumerate() {
         match limit {

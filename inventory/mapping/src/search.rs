@@ -117,15 +117,6 @@ impl<'a> TreeSearch<'a> {
     /// cannot fill slows no flow down: the rates cannot tell it.
     fn can_be_filled(&self, trunks: &[(HostSet, TrunkRates)]) -> bool {
         let sides: Vec<HostSet> = trunks.iter().map(|(side, _)| *side).collect();
-        let rate = |branch: &HostSet| {
-            let side = trunk_side(self.hosts, *branch);
-            let trunk = trunks.iter().find(|(known, _)| Some(*known) == side);
-            let host = |h| self.measurements.own_rate(h).sends;
-            trunk.map_or_else(
-                || branch.iter().map(host).sum::<f64>(),
-                |(_, rates)| rates.most(),
-            )
-        };
         let least = |branch: &HostSet| {
             let side = trunk_side(self.hosts, *branch);
             let trunk = trunks.iter().find(|(known, _)| Some(*known) == side);
@@ -134,7 +125,17 @@ impl<'a> TreeSearch<'a> {
         branches(self.hosts, &sides).iter().all(|switch| {
             let others = |b: &HostSet| -> f64 {
                 let others = switch.iter().filter(|other| *other != b);
-                others.map(rate).sum()
+                others
+                    .map(|branch| {
+                        let side = trunk_side(self.hosts, *branch);
+                        let trunk = trunks.iter().find(|(known, _)| Some(*known) == side);
+                        let host = |h| self.measurements.own_rate(h).sends;
+                        trunk.map_or_else(
+                            || branch.iter().map(host).sum::<f64>(),
+                            |(_, rates)| rates.most(),
+                        )
+                    })
+                    .sum()
             };
             switch.iter().all(|b| others(b) > FILLABLE * least(b))
         })
@@ -243,13 +244,12 @@ impl<'a> TreeSearch<'a> {
 fn paths(sides: &[HostSet], host: HostSet) -> Vec<Vec<HostSet>> {
     // A switch is known by the innermost side around it; the first one has none.
     let switches = std::iter::once(HostSet::default()).chain(sides.iter().copied());
-    let between = |switch: HostSet| -> Vec<HostSet> {
-        let around = |s: &HostSet| !switch.is_empty() && s.covers(switch);
-        let differ = |s: &&HostSet| s.covers(host) != around(s);
-        sides.iter().filter(differ).copied().collect()
-    };
     switches
-        .map(between)
+        .map(|switch| -> Vec<HostSet> {
+            let around = |s: &HostSet| !switch.is_empty() && s.covers(switch);
+            let differ = |s: &&HostSet| s.covers(host) != around(s);
+            sides.iter().filter(differ).copied().collect()
+        })
         .filter(|path| !path.is_empty())
         .collect()
 }

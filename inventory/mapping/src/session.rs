@@ -227,10 +227,9 @@ impl MapSession {
                 .iter()
                 .map(|r| r.least())
                 .fold(f64::INFINITY, f64::min);
-            let load = |(side, rates): &(HostSet, TrunkRates)| {
+            let trunks = tree.trunks.iter().map(|(side, rates)| {
                 (side.len() * (self.hosts - side.len())) as f64 * cable / rates.least()
-            };
-            let trunks = tree.trunks.iter().map(load);
+            });
             trunks.fold((self.hosts - 1) as f64, f64::max)
         };
         let Some(best) = self.trees.first().map(time) else {
@@ -324,11 +323,12 @@ impl MapSession {
 fn permutation(hosts: usize, rng: &mut fastrand::Rng) -> Vec<HostFlow> {
     let mut order: Vec<usize> = (0..hosts).collect();
     rng.shuffle(&mut order);
-    let flow = |i: usize| HostFlow {
-        from: order[i],
-        to: order[(i + 1) % hosts],
-    };
-    (0..hosts).map(flow).collect()
+    (0..hosts)
+        .map(|i| HostFlow {
+            from: order[i],
+            to: order[(i + 1) % hosts],
+        })
+        .collect()
 }
 
 /// As many flows as there can be from one side to the other, and back.

@@ -22,8 +22,9 @@ impl TrueNetwork {
         let (hosts, switches, equal) = (rng.usize(4..=32), rng.usize(1..=6), rng.bool());
         let parent: Vec<usize> = (0..switches).map(|s| rng.usize(0..s.max(1))).collect();
         let at: Vec<usize> = (0..hosts).map(|_| rng.usize(0..switches)).collect();
-        let on = |s: usize| (0..hosts).filter(|h| at[*h] == s).collect::<HostSet>();
-        let mut below: Vec<HostSet> = (0..switches).map(on).collect();
+        let mut below: Vec<HostSet> = (0..switches)
+            .map(|s| (0..hosts).filter(|h| at[*h] == s).collect::<HostSet>())
+            .collect();
         for s in (1..switches).rev() {
             below[parent[s]] = below[parent[s]].with(below[s]);
         }
@@ -45,8 +46,7 @@ impl TrueNetwork {
 
     /// The sides of trunks that an all-to-all loads as much as a host's cable.
     pub(crate) fn felt_sides(&self) -> Vec<HostSet> {
-        let felt = |trunk: &&(HostSet, f64)| self.load(**trunk) >= 1.0;
-        let sides = self.trunks.iter().filter(felt);
+        let sides = self.trunks.iter().filter(|trunk| self.load(**trunk) >= 1.0);
         sides
             .filter_map(|(side, _)| trunk_side(self.hosts, *side))
             .collect()

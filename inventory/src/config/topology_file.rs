@@ -191,14 +191,14 @@ impl TopologyFile {
 
     /// The network in which a host has this address, or whose prefix it has.
     pub fn network_of(&self, address: IpAddr) -> Option<&TopologyFile> {
-        let has_host = |network: &&TopologyFile| {
+        let by_host = self.all_networks().find(|network| {
             let mut addresses = network.hosts.values().flat_map(TopologyHost::addresses);
             addresses.any(|own| own == address)
-        };
-        let has_prefix =
-            |network: &&TopologyFile| network.prefix.is_some_and(|own| own.contains(&address));
-        let by_host = self.all_networks().find(has_host);
-        by_host.or_else(|| self.all_networks().find(has_prefix))
+        });
+        by_host.or_else(|| {
+            self.all_networks()
+                .find(|network| network.prefix.is_some_and(|own| own.contains(&address)))
+        })
     }
 
     /// What its hosts' links can bring together, and the number of hosts.

@@ -131,8 +131,8 @@ impl MappedPlaces {
 
     /// Takes a measurement. It replaces those about any of its hosts.
     pub fn take(&mut self, place: MappedPlace) {
-        let is_other = |old: &MappedPlace| old.hosts.iter().all(|h| !place.hosts.contains(h));
-        self.places.retain(is_other);
+        self.places
+            .retain(|old| old.hosts.iter().all(|h| !place.hosts.contains(h)));
         self.places.push(place);
     }
 
@@ -157,9 +157,10 @@ impl MappedPlaces {
 impl MappedPlace {
     /// The hosts whose link was lost since: they may be on another cable of the place.
     pub fn moved<'a>(&self, report: impl Fn(&str) -> Option<&'a HostReport>) -> Vec<&str> {
-        let is_lost =
-            |(host, before): &(&String, &CardLosses)| before.differ(report(host.as_str()));
-        let lost = self.link_losses.iter().filter(is_lost);
+        let lost = self
+            .link_losses
+            .iter()
+            .filter(|(host, before)| before.differ(report(host.as_str())));
         lost.map(|(host, _)| host.as_str()).collect()
     }
 
@@ -178,8 +179,9 @@ impl MappedPlace {
 
     /// True if it is about these hosts, and perhaps about others.
     pub fn covers(&self, hosts: &[&str]) -> bool {
-        let is_own = |host: &&str| self.hosts.iter().any(|own| own == host);
-        hosts.iter().all(is_own)
+        hosts
+            .iter()
+            .all(|host| self.hosts.iter().any(|own| own == host))
     }
 
     /// True if it is about just these hosts, which are sorted.

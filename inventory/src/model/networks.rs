@@ -27,9 +27,10 @@ pub(crate) fn contradiction<'n>(
             return Some((name, problem));
         }
         let Some(prefix) = prefix else { continue };
-        let overlaps =
-            |(_, other): &&(&str, IpNet)| other.contains(&prefix) || prefix.contains(other);
-        if let Some((other, theirs)) = before.iter().find(overlaps) {
+        if let Some((other, theirs)) = before
+            .iter()
+            .find(|(_, other)| other.contains(&prefix) || prefix.contains(other))
+        {
             let problem = format!(
                 "prefix {prefix} overlaps {theirs} of network \"{other}\"; each network has its own"
             );

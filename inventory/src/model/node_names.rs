@@ -12,8 +12,9 @@ pub fn is_network_name(name: &str) -> bool {
 
 /// The text with a hyphen for each character that names do not allow. Its length stays.
 pub fn plain_name(text: &str) -> String {
-    let plain = |c: char| if is_name_character(c) { c } else { '-' };
-    text.chars().map(plain).collect()
+    text.chars()
+        .map(|c| if is_name_character(c) { c } else { '-' })
+        .collect()
 }
 
 fn is_name_character(c: char) -> bool {

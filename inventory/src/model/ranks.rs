@@ -4,17 +4,18 @@ use crate::model::tree::{NodeNumber, Tree, TreeError};
 
 /// The ranks that the tree's hosts offer, host by host.
 pub fn names(tree: &Tree) -> Vec<String> {
-    let of = |host: NodeNumber| {
-        let (name, ranks) = (tree.name(host), tree.ranks(host));
-        (0..ranks).map(move |rank| {
-            if ranks == 1 {
-                name.to_owned()
-            } else {
-                format!("{name}:{rank}")
-            }
+    (0..tree.hosts())
+        .flat_map(|host| {
+            let (name, ranks) = (tree.name(host), tree.ranks(host));
+            (0..ranks).map(move |rank| {
+                if ranks == 1 {
+                    name.to_owned()
+                } else {
+                    format!("{name}:{rank}")
+                }
+            })
         })
-    };
-    (0..tree.hosts()).flat_map(of).collect()
+        .collect()
 }
 
 /// The number of ranks that the tree's hosts offer, without naming them.

@@ -269,8 +269,9 @@ impl Topology {
             .filter(|l| kinds.contains_key(l.b.as_str()))
             .partition(|l| kinds[l.b.as_str()] == NodeKind::Host);
         // A file does not list routers without links.
-        let linked = |name: &&str| trunks.iter().any(|l| l.a == *name || l.b == *name);
-        let routers = self.of(NodeKind::Router).filter(linked);
+        let routers = self
+            .of(NodeKind::Router)
+            .filter(|name| trunks.iter().any(|l| l.a == *name || l.b == *name));
         let hosts = hosts_in_file(&to_hosts);
         let answers = self.first_answers();
         TopologyFile {
@@ -469,8 +470,9 @@ impl Link {
 
     /// True if flows between hosts measured it, and no protocol states it.
     pub fn is_measured(&self) -> bool {
-        let told = |e: &Evidence| matches!(e, Evidence::Measured(_));
-        self.evidence.iter().any(told)
+        self.evidence
+            .iter()
+            .any(|e| matches!(e, Evidence::Measured(_)))
     }
 
     /// True if frames certainly cross the link.

@@ -6,12 +6,12 @@
 //! | `cluster` | the lab, the controller on its head node, a job across its hosts |
 //! | `gain` | the same job without heddle and with it |
 //! | `narration` | the lines that it prints |
-//! | `story` | the steps, each checked |
+//! | `scenario` | the steps, each checked |
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 mod cluster;
 mod gain;
 mod narration;
-mod story;
+mod scenario;
 
 pub use cluster::BenchProgram;
 
@@ -35,11 +35,11 @@ pub fn play(
     bench: BenchProgram,
     watched: bool,
 ) -> anyhow::Result<()> {
-    let mut cluster = story::begin(name, file, mpi, bench)?;
+    let mut cluster = scenario::begin(name, file, mpi, bench)?;
     if watched {
-        story::watch(&mut cluster)?;
+        scenario::watch(&mut cluster)?;
         return cluster.down();
     }
-    story::tell(&mut cluster)?;
-    story::end(&mut cluster)
+    scenario::tell(&mut cluster)?;
+    scenario::end(&mut cluster)
 }

@@ -335,14 +335,15 @@ links:
         let plan = plan(ROW).unwrap();
         let routes = |node: &str| {
             let all = plan.routes(node);
-            let shown = |r: &super::SegmentRoute| {
-                let hops = r
-                    .hops
-                    .iter()
-                    .map(|hop| format!(" {} {}", hop.via, hop.port));
-                format!("{}{}", r.network, hops.collect::<String>())
-            };
-            all.iter().map(shown).collect::<Vec<_>>()
+            all.iter()
+                .map(|r| {
+                    let hops = r
+                        .hops
+                        .iter()
+                        .map(|hop| format!(" {} {}", hop.via, hop.port));
+                    format!("{}{}", r.network, hops.collect::<String>())
+                })
+                .collect::<Vec<_>>()
         };
         assert_eq!(
             routes("h0"),

@@ -183,13 +183,10 @@ impl ChartGrid {
             .map(|row| text_width(&row.name, 11.0))
             .fold(60.0, f64::max)
             .min(260.0);
-        let label = |&(_, _, pair): &(usize, usize, HostPair)| {
-            text_width(&message(schedule.tree, pair), LETTERS)
-        };
         let words = rows
             .iter()
             .flat_map(|row| &row.cells)
-            .map(label)
+            .map(|&(_, _, pair)| text_width(&message(schedule.tree, pair), LETTERS))
             .fold(24.0, f64::max)
             + 8.0;
         let room = WIDEST / columns.max(1) as f64;

@@ -103,10 +103,8 @@ pub fn run(
 ) -> Result<Timeline, Deadlock> {
     let mut run = SimulationRun::new(tree, traffic, model);
     run.play();
-    let stuck =
-        |i: &usize| run.waits_for[*i] > 0 && matches!(traffic.steps[*i], TrafficStep::Send { .. });
     match (0..traffic.steps.len())
-        .find(stuck)
+        .find(|i| run.waits_for[*i] > 0 && matches!(traffic.steps[*i], TrafficStep::Send { .. }))
         .map(|i| traffic.steps[i])
     {
         Some(TrafficStep::Send { src, dst, .. }) => {

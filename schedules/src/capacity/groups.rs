@@ -48,11 +48,10 @@ impl HostGroups {
     /// The groups of a tree of at least two hosts.
     pub(super) fn new(tree: &Tree, capacities: &EdgeCapacities) -> HostGroups {
         let n = u64::from(tree.hosts());
-        let needs = |(load, edge): (u64, u32)| load.div_ceil(capacities.width(edge).max(1));
         let bound = loads(tree)
             .into_iter()
             .zip(0..)
-            .map(needs)
+            .map(|(load, edge)| load.div_ceil(capacities.width(edge).max(1)))
             .max()
             .unwrap_or(0)
             .max(1);

@@ -101,16 +101,15 @@ pub fn read_lg(text: &[u8]) -> Result<LgSchedule, JsonError> {
             json.hosts.len()
         ));
     }
-    let cluster = |c: &ClusterJson<String>| {
-        Ok(HostCluster {
-            name: c.name.clone(),
-            hosts: numbers.all(&c.hosts)?,
-        })
-    };
     let clusters = json
         .clusters
         .iter()
-        .map(cluster)
+        .map(|c| {
+            Ok(HostCluster {
+                name: c.name.clone(),
+                hosts: numbers.all(&c.hosts)?,
+            })
+        })
         .collect::<Result<Vec<HostCluster>, JsonError>>()?;
     let transfer = |t: &TransferJson<String>| {
         let blocks = t.blocks.iter().map(|block| numbers.message(block));

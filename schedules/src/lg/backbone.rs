@@ -14,7 +14,7 @@ use super::Transfer;
 use super::clusters::ClusterPartition;
 use crate::capacities::EdgeCapacities;
 use crate::capacity::colour::EdgeColouring;
-use inventory::tree::{EdgeNumber, Tree};
+use inventory::tree::Tree;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
@@ -84,15 +84,14 @@ impl StepLimits {
     ) -> StepLimits {
         let (hosts, capacities) = (tree.hosts(), EdgeCapacities::of(tree));
         let abroad = at_once.map_or(u64::MAX, |limit| limit.max(1));
-        let edge_width = |edge: EdgeNumber| {
-            if clusters.inside(edge).is_some() {
-                capacities.width(edge)
-            } else {
-                abroad
-            }
-        };
         let width: Vec<u64> = std::iter::repeat_n(1, 2 * hosts as usize)
-            .chain((0..tree.edges()).map(edge_width))
+            .chain((0..tree.edges()).map(|edge| {
+                if clusters.inside(edge).is_some() {
+                    capacities.width(edge)
+                } else {
+                    abroad
+                }
+            }))
             .collect();
         let under = |m: &Transfer| {
             let mut limits = vec![m.from, hosts + m.to];

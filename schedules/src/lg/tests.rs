@@ -20,15 +20,14 @@ pub(crate) fn runs(tree: &Tree, sizes: &[u32]) -> ClusterPartition {
 /// The messages between the clusters, as (from, to), by step.
 fn abroad(plan: &LgSchedule) -> Vec<Vec<(u32, u32)>> {
     let cluster = |h: u32| plan.clusters.iter().position(|c| c.hosts.contains(&h));
-    let between = |step: &Vec<Transfer>| {
-        step.iter()
-            .filter(|t| cluster(t.from) != cluster(t.to))
-            .map(|t| (t.from, t.to))
-            .collect::<Vec<_>>()
-    };
     plan.steps
         .iter()
-        .map(between)
+        .map(|step| {
+            step.iter()
+                .filter(|t| cluster(t.from) != cluster(t.to))
+                .map(|t| (t.from, t.to))
+                .collect::<Vec<_>>()
+        })
         .filter(|step| !step.is_empty())
         .collect()
 }

@@ -260,17 +260,16 @@ fn list_around(schedule: &TransferSchedule, part: &mut RankPart) {
                 }
             }
         };
-        let block = |(at, &src): (usize, &NodeNumber)| OutgoingBlock {
-            block: Message {
-                src,
-                dst: send.peer,
-            },
-            origin: origin(at),
-        };
         send.blocks = sources[..sources.len() - 1]
             .iter()
             .enumerate()
-            .map(block)
+            .map(|(at, &src)| OutgoingBlock {
+                block: Message {
+                    src,
+                    dst: send.peer,
+                },
+                origin: origin(at),
+            })
             .collect();
     }
     for receive in &mut part.receives {

@@ -137,13 +137,12 @@ fn former_user(
     link: LinkNumber,
     position: usize,
 ) -> Message {
-    let uses = |&number: &usize| {
+    let before = (0..position).rev().find(|&number| {
         let mut uses = false;
         let m = schedule.ends()[number];
         paths.visit(number as u32, m, |on_path| uses |= on_path == link);
         uses
-    };
-    let before = (0..position).rev().find(uses);
+    });
     schedule.ends()[before.unwrap_or(position)]
 }
 

@@ -102,16 +102,17 @@ impl<'a> Delivery<'a> {
         let pairs = (0..hosts)
             .flat_map(|src| (0..hosts).map(move |dst| Message { src, dst }))
             .zip(&self.by);
-        let place = |(block, &by): (Message, &u32)| {
-            (
-                block,
-                self.schedule
-                    .ends()
-                    .get(by as usize)
-                    .map_or(block.src, |ends| ends.dst),
-            )
-        };
-        pairs.map(place).find(|(block, at)| block.dst != *at)
+        pairs
+            .map(|(block, &by)| {
+                (
+                    block,
+                    self.schedule
+                        .ends()
+                        .get(by as usize)
+                        .map_or(block.src, |ends| ends.dst),
+                )
+            })
+            .find(|(block, at)| block.dst != *at)
     }
 
     fn index(&self, block: Message) -> usize {

@@ -304,9 +304,10 @@ fn keep_apart(
     } else {
         sites.capacities.rate().0
     };
-    let inside =
-        |edge: EdgeNumber| sites.inside[edge as usize / 2].map(|_| sites.names.0.rate(edge / 2).0);
-    room.take(transfer, rate, inside).map_err(
+    room.take(transfer, rate, |edge| {
+        sites.inside[edge as usize / 2].map(|_| sites.names.0.rate(edge / 2).0)
+    })
+    .map_err(
         |EdgeCollision {
              edge,
              first,

@@ -291,8 +291,9 @@ impl TracedCall {
 
     /// When each rank came, of those whose trace is there.
     pub fn arrivals(&self) -> impl Iterator<Item = (u32, Duration)> + '_ {
-        let of = |(rank, steps): (u32, &Vec<TimedStep>)| Some((rank, steps.first()?.at));
-        (0..).zip(&self.steps).filter_map(of)
+        (0..)
+            .zip(&self.steps)
+            .filter_map(|(rank, steps)| Some((rank, steps.first()?.at)))
     }
 
     /// The rank that came last, and when.

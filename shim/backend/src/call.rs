@@ -271,12 +271,13 @@ impl CollectiveCall<'_> {
             MOST
         };
         let (mut total, mut fits) = (0u64, true);
-        let add = |block| {
-            total = total.saturating_add(block);
-            fits &= block <= most;
-        };
         // SAFETY: passed on to the caller.
-        unsafe { self.receive.each_length(ranks, self.comm, add) }?;
+        unsafe {
+            self.receive.each_length(ranks, self.comm, |block| {
+                total = total.saturating_add(block);
+                fits &= block <= most;
+            })
+        }?;
         let block = total.div_ceil(ranks as u64);
         let moved = match self.collective.traffic() {
             // Twice around the ring, or once, in parts.

@@ -24,8 +24,9 @@ fn is_valid(datatype: MPI_Datatype, comm: MPI_Comm) -> bool {
     let is_there = || {
         let mut size = 0;
         // SAFETY: MPICH checks handles before it follows them.
-        let ask = || unsafe { (mpi().call.Pack_size)(1, datatype, comm, &mut size) };
-        quietly(comm, ask) == SUCCESS
+        quietly(comm, || unsafe {
+            (mpi().call.Pack_size)(1, datatype, comm, &mut size)
+        }) == SUCCESS
     };
     if is_predefined_datatype(datatype.0) {
         cfg!(mpich) || asked_once(datatype, is_there)

@@ -38,7 +38,7 @@ impl LengthForecasts {
     pub(crate) fn size(
         &mut self,
         collective: Collective,
-        (within, twin): (&CallComm, Option<&PrivateComm>),
+        (within, private): (&CallComm, Option<&PrivateComm>),
         own: OwnCall,
         way: impl Fn(u64) -> Way,
     ) -> MpiResult<CallSize> {
@@ -60,9 +60,9 @@ impl LengthForecasts {
         }
         let is_exact = std::mem::take(&mut forecast.is_exact);
         let (word, guess) = (forecast.calls.word(), forecast.calls.guess());
-        if let (Some(twin), Some(guess), false) = (twin, guess, is_exact) {
+        if let (Some(private), Some(guess), false) = (private, guess, is_exact) {
             let ranks = within.size as usize;
-            forecast.words = Some(PendingCollective::gather_all(twin, ranks, word)?);
+            forecast.words = Some(PendingCollective::gather_all(private, ranks, word)?);
             return Ok(guess);
         }
         Ok(forecast.calls.hear(&within.gather_all(&word)?, way))

@@ -30,13 +30,13 @@ pub(crate) struct LostMessages {
 unsafe impl Send for LostMessages {}
 
 impl LostMessages {
-    pub(crate) fn new(twin: &PrivateComm, members: MeshMembers) -> LostMessages {
+    pub(crate) fn new(private: &PrivateComm, members: MeshMembers) -> LostMessages {
         let ranks = match members {
             MeshMembers::All => None,
             MeshMembers::These(ranks) => Some(ranks.to_vec()),
         };
         LostMessages {
-            comm: twin.handle(),
+            comm: private.handle(),
             ranks,
             posted: Vec::new(),
         }

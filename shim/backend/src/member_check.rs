@@ -137,19 +137,18 @@ mod tests {
     #[test]
     fn what_all_ranks_know_is_what_none_denies() {
         let common = |votes: &[(u64, bool, bool)]| {
-            let vote = |(at, &(set, hosts, came)): (i32, &(u64, bool, bool))| {
-                let known = MemberFacts {
-                    set,
-                    hosts,
-                    unused: 40 - at as u64,
-                    is_worth_a_look: at == 0,
-                };
-                known.vote(came, at)
-            };
             let least = |a: [u64; VOTE], b: [u64; VOTE]| std::array::from_fn(|at| a[at].min(b[at]));
             (0..)
                 .zip(votes)
-                .map(vote)
+                .map(|(at, &(set, hosts, came))| {
+                    let known = MemberFacts {
+                        set,
+                        hosts,
+                        unused: 40 - at as u64,
+                        is_worth_a_look: at == 0,
+                    };
+                    known.vote(came, at)
+                })
                 .reduce(least)
                 .and_then(MemberFacts::common)
         };

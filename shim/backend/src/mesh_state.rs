@@ -81,9 +81,9 @@ impl MeshState {
             };
             *self = match mesh.filter(|_| everybody) {
                 Some(mut mesh) => {
-                    let twin = messages.existing();
-                    mesh.carry_by(twin.map(|twin| -> Box<dyn MeshMessages> {
-                        Box::new(LostMessages::new(twin, members))
+                    let private = messages.existing();
+                    mesh.carry_by(private.map(|private| -> Box<dyn MeshMessages> {
+                        Box::new(LostMessages::new(private, members))
                     }));
                     MeshState::Up(KeptMesh::new(mesh), ways)
                 }
@@ -151,10 +151,9 @@ fn report(
     follow: &FollowedEpoch,
     problem: Option<ConnectProblem>,
 ) -> MpiResult<()> {
-    let number = |problem: &ConnectProblem| {
+    let own = problem.as_ref().map_or(u64::MAX, |problem| {
         u64::from(problem.is_of_another) << 32 | u64::from(within.rank as u32)
-    };
-    let own = problem.as_ref().map_or(u64::MAX, number);
+    });
     let without_first = u64::from(!is_first_of_the_job());
     let least = within.least_numbers(&[own, without_first])?;
     let has_own = problem.as_ref().is_some_and(|p| !p.is_of_another);

@@ -95,12 +95,13 @@ impl ReceiveBlocks {
         blocks: impl Iterator<Item = (MpiElements, usize)>,
     ) -> MpiResult<ReceiveBlocks> {
         let mut plain = PlainTypes::default();
-        let aside = |(block, octets): (MpiElements, usize)| {
-            let in_place = octets == 0 || plain.is_plain(&block)?;
-            let aside = if in_place { None } else { Some(room(octets)?) };
-            Ok((block, octets, aside))
-        };
-        let blocks = blocks.map(aside).collect::<MpiResult<_>>()?;
+        let blocks = blocks
+            .map(|(block, octets)| {
+                let in_place = octets == 0 || plain.is_plain(&block)?;
+                let aside = if in_place { None } else { Some(room(octets)?) };
+                Ok((block, octets, aside))
+            })
+            .collect::<MpiResult<_>>()?;
         Ok(ReceiveBlocks { blocks })
     }
 

@@ -39,17 +39,17 @@ pub(crate) unsafe fn carry_out(
     call: &CollectiveCall,
     within: &CallComm,
     (way, parts): (Way, &[RankPart]),
-    twin: &PrivateComm,
+    private: &PrivateComm,
     block: usize,
 ) -> MpiResult<()> {
     // SAFETY: passed on to the caller.
     unsafe {
         match way.form() {
-            MessageForm::Blocks => alltoall(call, within, twin, parts),
+            MessageForm::Blocks => alltoall(call, within, private, parts),
             MessageForm::Bundles { at_once } => {
-                passed_on(call, within, twin, parts, at_once, block)
+                passed_on(call, within, private, parts, at_once, block)
             }
-            MessageForm::Gathered => allgather(call, twin, parts),
+            MessageForm::Gathered => allgather(call, private, parts),
             MessageForm::Relayed | MessageForm::Library => Ok(()),
         }
     }
@@ -62,7 +62,7 @@ pub(crate) unsafe fn carry_out(
 pub(crate) unsafe fn alltoall(
     call: &CollectiveCall,
     within: &CallComm,
-    twin: &PrivateComm,
+    private: &PrivateComm,
     parts: &[RankPart],
 ) -> MpiResult<()> {
     // SAFETY: passed on to the caller.
@@ -82,7 +82,7 @@ pub(crate) unsafe fn alltoall(
             outgoing: Some(&outgoing),
             incoming,
         };
-        MessageCarrier::carry_out(call, twin, part, places, DIRECT)
+        MessageCarrier::carry_out(call, private, part, places, DIRECT)
     });
     outcome.and(copied)
 }
@@ -93,11 +93,11 @@ pub(crate) unsafe fn alltoall(
 /// As the MPI standard says of the call's arguments.
 pub(crate) unsafe fn allgather(
     call: &CollectiveCall,
-    twin: &PrivateComm,
+    private: &PrivateComm,
     parts: &[RankPart],
 ) -> MpiResult<()> {
     let incoming = call.received()?;
-    let me = twin.rank as u32;
+    let me = private.rank as u32;
     // If its own block does not fit, others still wait for what this rank passes on.
     let copied = if call.in_place() {
         Ok(())
@@ -109,7 +109,7 @@ pub(crate) unsafe fn allgather(
     let carried = parts.try_for_each(|part| {
         MessageCarrier::carry_out(
             call,
-            twin,
+            private,
             part,
             InPlace {
                 part,
@@ -131,7 +131,7 @@ pub(crate) unsafe fn allgather(
 pub(crate) unsafe fn passed_on(
     call: &CollectiveCall,
     within: &CallComm,
-    twin: &PrivateComm,
+    private: &PrivateComm,
     parts: &[RankPart],
     at_once: usize,
     block: usize,
@@ -153,7 +153,7 @@ pub(crate) unsafe fn passed_on(
                     received,
                     sent: Vec::new(),
                 };
-                MessageCarrier::carry_out(call, twin, part, packed, window)
+                MessageCarrier::carry_out(call, private, part, packed, window)
             })
         })
     }
@@ -285,7 +285,7 @@ enum TransferCompletion {
 
 /// Messages of one call.
 struct MessageCarrier<'a, P> {
-    twin: &'a PrivateComm,
+    private: &'a PrivateComm,
     part: &'a RankPart,
     places: P,
     requests: PendingRequests<TransferCompletion>,
@@ -296,13 +296,13 @@ struct MessageCarrier<'a, P> {
 impl<'a, P: PiecePlaces> MessageCarrier<'a, P> {
     fn carry_out(
         call: &CollectiveCall,
-        twin: &'a PrivateComm,
+        private: &'a PrivateComm,
         part: &'a RankPart,
         places: P,
         window: ExchangeWindow,
     ) -> MpiResult<()> {
         let mut carrier = MessageCarrier {
-            twin,
+            private,
             part,
             places,
             requests: PendingRequests::new(),
@@ -331,7 +331,7 @@ impl<P: PiecePlaces> TransferCarrier for MessageCarrier<'_, P> {
             // SAFETY: the buffer is left alone during the call, and the call waits for every
             // request.
             self.requests.add(
-                unsafe { self.twin.receive(data, from as c_int, DATA) }?,
+                unsafe { self.private.receive(data, from as c_int, DATA) }?,
                 TransferCompletion::Received(piece),
             );
         }
@@ -349,7 +349,7 @@ impl<P: PiecePlaces> TransferCarrier for MessageCarrier<'_, P> {
             // SAFETY: the buffer stays as it is during the call, and the call waits for every
             // request.
             self.requests.add(
-                unsafe { self.twin.send(data, to as c_int, DATA) }?,
+                unsafe { self.private.send(data, to as c_int, DATA) }?,
                 TransferCompletion::Sent(piece),
             );
         }
@@ -360,7 +360,7 @@ impl<P: PiecePlaces> TransferCarrier for MessageCarrier<'_, P> {
         // SAFETY: no buffer.
         self.requests.add(
             unsafe {
-                self.twin
+                self.private
                     .receive(MpiElements::nothing(), token.peer as c_int, tag(token))
             }?,
             TransferCompletion::Taken(token),
@@ -372,7 +372,7 @@ impl<P: PiecePlaces> TransferCarrier for MessageCarrier<'_, P> {
         // SAFETY: no buffer.
         self.requests.add(
             unsafe {
-                self.twin
+                self.private
                     .send(MpiElements::nothing(), token.peer as c_int, tag(token))
             }?,
             TransferCompletion::Given,

@@ -46,17 +46,19 @@ impl PrivateComm {
     /// the application's attribute callbacks. Collective.
     fn of(within: &CallComm, part: c_int) -> MpiResult<PrivateComm> {
         let mpi = mpi();
-        let mut twin = PrivateComm {
+        let mut private = PrivateComm {
             comm: mpi.handle.comm_null,
             rank: within.rank,
         };
         quietly(within.comm, || {
             // SAFETY: a valid intracommunicator and a place for the result.
-            check(unsafe { (mpi.call.Comm_split)(within.comm, part, within.rank, &mut twin.comm) })
+            check(unsafe {
+                (mpi.call.Comm_split)(within.comm, part, within.rank, &mut private.comm)
+            })
         })?;
         MADE.fetch_add(1, Ordering::Relaxed);
-        return_errors(twin.comm)?;
-        Ok(twin)
+        return_errors(private.comm)?;
+        Ok(private)
     }
 
     /// Runs an exchange of messages. MPICH tells what goes wrong in waiting for several of them to
@@ -203,7 +205,7 @@ impl PrivateCommState {
     /// The communicator, if there is one.
     pub(crate) fn existing(&self) -> Option<&PrivateComm> {
         match self {
-            PrivateCommState::Over(twin) => Some(twin),
+            PrivateCommState::Over(private) => Some(private),
             _ => None,
         }
     }
@@ -227,12 +229,12 @@ impl PrivateCommState {
     /// The same with a communicator for the ranks of each part. Collective, of all parts.
     pub(crate) fn up_in_parts(&mut self, within: &CallComm, part: c_int) -> MpiResult<bool> {
         if let PrivateCommState::Untried = self {
-            let twin = if within.holds_on_all_ranks(PrivateComm::may_be_made())? {
+            let private = if within.holds_on_all_ranks(PrivateComm::may_be_made())? {
                 PrivateComm::of(within, part).ok()
             } else {
                 None
             };
-            let everywhere = within.holds_on_all_ranks(twin.is_some())?;
+            let everywhere = within.holds_on_all_ranks(private.is_some())?;
             if !everywhere {
                 stderr::write_line_once(
                     "the MPI library has no communicator left for heddle; its own routines run",
@@ -240,7 +242,7 @@ impl PrivateCommState {
             }
             // Where a rank has none, those of the others stay as they are: to give one back takes
             // all its members.
-            *self = twin
+            *self = private
                 .filter(|_| everywhere)
                 .map_or(PrivateCommState::Refused, PrivateCommState::Over);
         }

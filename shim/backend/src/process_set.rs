@@ -174,8 +174,9 @@ impl ProcessSet {
         let began = Instant::now();
         let mut trace = std::mem::take(&mut self.trace);
         // SAFETY: passed on to the caller.
-        let carry_out = || unsafe { self.carry_out(call, within, way, amount) };
-        let code = trace.around((call.collective, way, amount.block), came, carry_out);
+        let code = trace.around((call.collective, way, amount.block), came, || unsafe {
+            self.carry_out(call, within, way, amount)
+        });
         self.trace = trace;
         if let (Some(root), Some(timer)) = (&mut self.root, &timer) {
             root.done(timer);
@@ -237,12 +238,13 @@ impl ProcessSet {
         // SAFETY: passed on to the caller.
         let known = unsafe { call.own(ranks, own) };
         let policy = &self.policy;
-        let way = |block| policy.likely_way(call.collective, block);
-        let twin = self
+        let private = self
             .messages
             .existing()
             .filter(|_| !policy.is_forced(call.collective));
-        let size = (self.forecasts).size(call.collective, (within, twin), known, way)?;
+        let size = (self.forecasts).size(call.collective, (within, private), known, |block| {
+            policy.likely_way(call.collective, block)
+        })?;
         if size.block == NOT_SERVED {
             return Ok(CallAmount { fits: false, ..own });
         }
@@ -426,8 +428,8 @@ impl ProcessSet {
         self.room = KeptRoom::default();
         self.staging = Staging::default();
         for state in [&mut self.messages, &mut self.on_host] {
-            if let PrivateCommState::Over(mut twin) = std::mem::take(state) {
-                twin.free();
+            if let PrivateCommState::Over(mut private) = std::mem::take(state) {
+                private.free();
             }
         }
     }

@@ -26,8 +26,9 @@ use std::sync::OnceLock;
 pub(crate) fn is_too_small(call: &CollectiveCall) -> bool {
     static FORCED: OnceLock<ForcedWays> = OnceLock::new();
     let forced = FORCED.get_or_init(|| {
-        let var = |name: &str| std::env::var(name).ok();
-        RuntimeSettings::read(var).0.force
+        RuntimeSettings::read(|name| std::env::var(name).ok())
+            .0
+            .force
     });
     let is_forced = forced
         .ways(call.collective)

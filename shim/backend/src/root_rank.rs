@@ -72,18 +72,19 @@ pub(crate) struct RootRank {
 /// The environment, read once.
 fn settings() -> RuntimeSettings {
     static SETTINGS: OnceLock<RuntimeSettings> = OnceLock::new();
-    let read = || {
-        let (settings, problems) = RuntimeSettings::read(|name| std::env::var(name).ok());
-        problems
-            .iter()
-            .for_each(|problem| stderr::write_line_once(problem));
-        let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-        for misspelt in environment::misspelt(names) {
-            stderr::write_line_once(&misspelt.to_string());
-        }
-        settings
-    };
-    SETTINGS.get_or_init(read).clone()
+    SETTINGS
+        .get_or_init(|| {
+            let (settings, problems) = RuntimeSettings::read(|name| std::env::var(name).ok());
+            problems
+                .iter()
+                .for_each(|problem| stderr::write_line_once(problem));
+            let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+            for misspelt in environment::misspelt(names) {
+                stderr::write_line_once(&misspelt.to_string());
+            }
+            settings
+        })
+        .clone()
 }
 
 fn directory(settings: &RuntimeSettings) -> Option<Arc<Mutex<SharedDirectory>>> {
@@ -366,11 +367,12 @@ impl RootRank {
 
     pub(crate) fn begin(&mut self, collective: Collective, way: Way, block: u64) -> CallTimer {
         let view = &self.view;
-        let bound = |collective, block: Bytes| {
-            view.as_ref()
-                .map_or(0.0, |view| view.bound_seconds(collective, block))
-        };
-        self.recorder.lock().begin(collective, way, block, bound)
+        self.recorder
+            .lock()
+            .begin(collective, way, block, |collective, block| {
+                view.as_ref()
+                    .map_or(0.0, |view| view.bound_seconds(collective, block))
+            })
     }
 
     /// The calls of a kind by the library's own routine that nobody times, up to the next timed one.

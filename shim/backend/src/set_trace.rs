@@ -46,8 +46,9 @@ impl SetTrace {
             return Ok(());
         };
         let rank = within.rank as usize;
-        let gather = |own: &[u8]| within.gather_all(own);
-        let bounds = clock::compare(recorder.meetings(), rank, hosts, gather)?;
+        let bounds = clock::compare(recorder.meetings(), rank, hosts, |own| {
+            within.gather_all(own)
+        })?;
         recorder.clocks_compared(bounds);
         Ok(())
     }

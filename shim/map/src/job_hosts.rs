@@ -51,9 +51,9 @@ pub(crate) fn exchange(world: &impl Communicator, port: u16) -> anyhow::Result<V
     own.resize(ROOM, b' ');
     let mut all = vec![0; ROOM * world.size() as usize];
     world.all_gather_into(&own[..], &mut all[..]);
-    let read =
-        |text: &[u8]| serde_json::from_slice(text).context("a rank tells nonsense of itself");
-    all.chunks(ROOM).map(read).collect()
+    all.chunks(ROOM)
+        .map(|text| serde_json::from_slice(text).context("a rank tells nonsense of itself"))
+        .collect()
 }
 
 fn addresses() -> anyhow::Result<Vec<NetworkAddress>> {
@@ -159,8 +159,9 @@ fn with_addresses(member: &JobMember) -> String {
 fn nothing_in_common(members: &[JobMember]) -> String {
     let first = &members[0];
     let meets = |m: &&JobMember| {
-        let on = |b: &NetworkAddress| first.addresses.iter().any(|a| a.shares_network(*b));
-        m.addresses.iter().any(on)
+        m.addresses
+            .iter()
+            .any(|b| first.addresses.iter().any(|a| a.shares_network(*b)))
     };
     let without = members.iter().find(|m| !meets(m)).unwrap_or(&members[1]);
     format!(

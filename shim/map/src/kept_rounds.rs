@@ -142,11 +142,12 @@ mod tests {
     use super::*;
 
     fn hosts() -> Vec<MapHost> {
-        let host = |n: u8| MapHost {
-            name: format!("n{n}"),
-            address: format!("10.0.0.{n}:7").parse().unwrap(),
-        };
-        (1..=3).map(host).collect()
+        (1..=3)
+            .map(|n| MapHost {
+                name: format!("n{n}"),
+                address: format!("10.0.0.{n}:7").parse().unwrap(),
+            })
+            .collect()
     }
 
     #[test]

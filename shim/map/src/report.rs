@@ -224,15 +224,6 @@ fn topology(hosts: &[MapHost], own_rates: &[HostRates], trunks: &[FoundTrunk]) -
         let inner = around.min_by_key(|s| sides[*s].len());
         format!("s{}", inner.map_or(0, |s| s + 1))
     };
-    let host = |(h, host): (usize, &MapHost)| {
-        let switch = switch_of(&|side| side.contains(h));
-        let rate = line_rate(own_rates.get(h).map_or(0.0, |own| own.least()));
-        let entry = TopologyHost {
-            address: Some(host.address.ip()),
-            ..TopologyHost::new(switch, rate)
-        };
-        (host.name.clone(), entry)
-    };
     let cable = |(t, found): (usize, &FoundTrunk)| {
         let above = switch_of(&|side| side != sides[t] && side.covers(sides[t]));
         let rate = line_rate(found.trunk.rates.least());
@@ -243,7 +234,15 @@ fn topology(hosts: &[MapHost], own_rates: &[HostRates], trunks: &[FoundTrunk]) -
         hosts: hosts
             .iter()
             .enumerate()
-            .map(host)
+            .map(|(h, host)| {
+                let switch = switch_of(&|side| side.contains(h));
+                let rate = line_rate(own_rates.get(h).map_or(0.0, |own| own.least()));
+                let entry = TopologyHost {
+                    address: Some(host.address.ip()),
+                    ..TopologyHost::new(switch, rate)
+                };
+                (host.name.clone(), entry)
+            })
             .collect::<IndexMap<_, _>>(),
         links: trunks.iter().enumerate().map(cable).collect(),
         ..TopologyFile::default()

@@ -168,13 +168,14 @@ impl CallForecast {
     fn own_turn(&self) -> u8 {
         let now = self.own.iter().map(|call| call.digest);
         let latest: Vec<u64> = self.digests.iter().copied().chain(now).rev().collect();
-        let repeats = |turn: &usize| {
-            let often = *turn + ENOUGH_ALIKE;
-            let before = latest.iter().skip(*turn);
-            latest.len() >= turn + often
-                && latest.iter().zip(before).take(often).all(|(a, b)| a == b)
-        };
-        (1..=LONGEST).find(repeats).unwrap_or(0) as u8
+        (1..=LONGEST)
+            .find(|turn| {
+                let often = *turn + ENOUGH_ALIKE;
+                let before = latest.iter().skip(*turn);
+                latest.len() >= turn + often
+                    && latest.iter().zip(before).take(often).all(|(a, b)| a == b)
+            })
+            .unwrap_or(0) as u8
     }
 
     /// Takes the words of all ranks, one behind the other, and gives the size of the call. `way`

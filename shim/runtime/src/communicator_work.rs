@@ -74,8 +74,9 @@ impl CommunicatorWork {
     }
 
     fn count_up_to(&mut self, enough: u64, ranks: u64, block: Option<u64>) -> CallAction {
-        let exchanged = |block: u64| (block.saturating_mul(ranks) >> 12).saturating_add(1);
-        let work = block.map_or(OF_UNKNOWN_SIZE, exchanged);
+        let work = block.map_or(OF_UNKNOWN_SIZE, |block| {
+            (block.saturating_mul(ranks) >> 12).saturating_add(1)
+        });
         self.work = self.work.saturating_add(work);
         // At the first call no time has passed.
         let is_first = self.began.is_none();

@@ -191,8 +191,8 @@ mod tests {
             ("data", false, Some("data"), false),
             ("../data", true, None, true),
         ] {
-            let var = |name: &str| (name == "HEDDLE_NETWORK").then(|| text.to_owned());
-            let (settings, problems) = RuntimeSettings::read(var);
+            let (settings, problems) =
+                RuntimeSettings::read(|name| (name == "HEDDLE_NETWORK").then(|| text.to_owned()));
             let found = (settings.looks, settings.network.as_deref());
             assert_eq!((found, !problems.is_empty()), ((looks, named), is_wrong));
         }
@@ -273,8 +273,9 @@ mod tests {
     #[test]
     fn reductions_stay_the_librarys_where_digits_count() {
         let env = |pairs: &'static [(&str, &str)]| {
-            let var = |name: &str| pairs.iter().find(|p| p.0 == name).map(|p| p.1.to_owned());
-            RuntimeSettings::read(var).0.force
+            RuntimeSettings::read(|name| pairs.iter().find(|p| p.0 == name).map(|p| p.1.to_owned()))
+                .0
+                .force
         };
         let relay = env(&[("HEDDLE_FORCE", "relay")]);
         let off = env(&[("HEDDLE_FORCE", "relay"), ("HEDDLE_REDUCE", "off")]);
@@ -291,8 +292,8 @@ mod tests {
             ("fast", ReductionOrder::Fast, false),
             ("of", ReductionOrder::Librarys, true),
         ] {
-            let var = |name: &str| (name == "HEDDLE_REDUCE").then(|| text.to_owned());
-            let (settings, problems) = RuntimeSettings::read(var);
+            let (settings, problems) =
+                RuntimeSettings::read(|name| (name == "HEDDLE_REDUCE").then(|| text.to_owned()));
             assert_eq!(settings.force.reductions, reductions, "{text}");
             let is_named = problems
                 .iter()

@@ -57,19 +57,18 @@ fn watch() -> Option<&'static HangWatchdog> {
         .as_ref()?;
     THREAD.get_or_init(|| {
         // Without a thread it says nothing; the job is not worse off for it.
-        let look = move || {
-            loop {
-                thread::sleep(watch.after / 4);
-                watch
-                    .overdue(Instant::now())
-                    .iter()
-                    .for_each(|line| stderr::write_line(line));
-            }
-        };
         let _ = signals::with_signals_blocked(|| {
             thread::Builder::new()
                 .name("heddle-watchdog".into())
-                .spawn(look)
+                .spawn(move || {
+                    loop {
+                        thread::sleep(watch.after / 4);
+                        watch
+                            .overdue(Instant::now())
+                            .iter()
+                            .for_each(|line| stderr::write_line(line));
+                    }
+                })
         });
     });
     Some(watch)

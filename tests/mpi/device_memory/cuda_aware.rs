@@ -42,8 +42,8 @@ fn jobs_with_buffers_on_a_device_of_all_ranks_and_of_some() {
         let words = words.iter().map(String::as_str).chain(SHAPE);
         let mut command = up.lab.mpirun(&job, words);
         let output = command.env(AT_ONCE.0, AT_ONCE.1).output().expect("mpirun");
-        let said = TestJobOutput::new(&output, device_ranks);
-        assert_eq!(said.out, "device: 0 wrong\n", "{device_ranks}");
+        let answer = TestJobOutput::new(&output, device_ranks);
+        assert_eq!(answer.out, "device: 0 wrong\n", "{device_ranks}");
         // heddle carried calls, and copied where there was a device.
         let calls = calls(&dir);
         for way in ["alltoall aapc tcp", "allgather ring tcp", "allreduce relay"] {

@@ -8,7 +8,7 @@ use crate::port_names::{middle, short};
 use crate::rows::{RowIndent, RowItem, RowKey, TableRow};
 use crate::table::gauge;
 use crate::tree::{self, TreeBranch, ports, walk};
-use api::{AgentStatus, AlarmLine, PathStatus, SwitchStatus};
+use api::{AgentStatus, PathStatus, SwitchStatus};
 use inventory::BitsPerSec;
 use inventory::topology::{Link, LinkState, Node, NodeKind, Topology};
 use ratatui::text::{Line, Span};
@@ -399,9 +399,9 @@ fn node(view: &PanelView<'_>, name: &str) -> Vec<Line<'static>> {
     let mut boxes: Vec<&str> = view.picture.boxes(name).collect();
     boxes.sort_by(|a, b| natural(a, b));
     lines.extend((!boxes.is_empty()).then(|| detail::fact(view, "boxes", boxes.join(", "))));
-    let concerns =
-        |alarm: &AlarmLine| alarm.concerns(name) || boxes.iter().any(|own| alarm.concerns(own));
-    lines.extend(detail::alarms(view, concerns));
+    lines.extend(detail::alarms(view, |alarm| {
+        alarm.concerns(name) || boxes.iter().any(|own| alarm.concerns(own))
+    }));
     if let Some(problem) = trouble(view, name) {
         lines.push(detail::styled(view, "× stale", problem, view.palette.bad));
     }

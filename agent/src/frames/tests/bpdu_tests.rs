@@ -20,20 +20,20 @@ fn reads_the_bridge_of_mstp_where_mstp_has_it() {
         "0000 03 02 7c 2000aaaaaaaaaaaa 00004e20 3000bbbbbbbbbbbb 8002 0100 1400 0200 0f00";
     let region = format!("00 0040 {} 000007d0 4000cccccccccccc 13", "11".repeat(51));
     let mst = |tail: &str| match Bpdu::read(&octets(&format!("{common} {tail}"))) {
-        Ok(Bpdu::Configuration(said)) => said,
+        Ok(Bpdu::Configuration(output)) => output,
         other => panic!("{other:?}"),
     };
     let id = |priority, octet| BridgeId {
         priority,
         address: Mac([octet; 6]),
     };
-    let said = mst(&region);
+    let output = mst(&region);
     assert_eq!(
         (
-            said.root_bridge,
-            said.root_path_cost,
-            said.bridge,
-            said.port
+            output.root_bridge,
+            output.root_path_cost,
+            output.bridge,
+            output.port
         ),
         (id(0x2000, 0xaa), 20_000, id(0x4000, 0xcc), 0x8002)
     );
@@ -42,8 +42,8 @@ fn reads_the_bridge_of_mstp_where_mstp_has_it() {
         internal_path_cost: 2000,
         remaining_hops: 0x13,
     };
-    assert_eq!((said.version, said.is_designated()), (version, true));
-    assert_eq!(said.holds_for(), std::time::Duration::from_secs(19));
+    assert_eq!((output.version, output.is_designated()), (version, true));
+    assert_eq!(output.holds_for(), std::time::Duration::from_secs(19));
     for as_rstp in [
         "",
         "00",

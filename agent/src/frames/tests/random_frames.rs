@@ -119,7 +119,7 @@ fn any_bpdu() -> impl Strategy<Value = NeighbourPdu> {
                 (age, max_age, hello_time, forward_delay),
             )| {
                 let message_age = age % max_age;
-                let said = ConfigurationBpdu {
+                let output = ConfigurationBpdu {
                     version,
                     flags,
                     root_bridge,
@@ -131,7 +131,7 @@ fn any_bpdu() -> impl Strategy<Value = NeighbourPdu> {
                     hello_time,
                     forward_delay,
                 };
-                NeighbourPdu::Bpdu(Bpdu::Configuration(said))
+                NeighbourPdu::Bpdu(Bpdu::Configuration(output))
             },
         );
     prop_oneof![9 => configuration, 1 => Just(NeighbourPdu::Bpdu(Bpdu::TopologyChange))]

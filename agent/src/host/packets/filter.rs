@@ -24,14 +24,13 @@ const DIRECTION: u32 = (libc::SKF_AD_OFF + libc::SKF_AD_PKTTYPE) as u32;
 
 /// Lets frames to these addresses through.
 pub(crate) fn to_groups(groups: &[Mac]) -> Vec<BpfInstruction> {
-    let clause = |Mac([a, b, c, d, e, f]): &Mac| {
+    any_of(groups.iter().map(|Mac([a, b, c, d, e, f])| {
         let (first, last) = (
             u32::from_be_bytes([*a, *b, *c, *d]),
             u16::from_be_bytes([*e, *f]),
         );
         all_of(&[FilterTest::Double(0, first), FilterTest::Word(4, last)])
-    };
-    any_of(groups.iter().map(clause))
+    }))
 }
 
 /// Lets frames through that leave the host and have this EtherType.

@@ -199,13 +199,14 @@ mod tests {
 
     #[tokio::test]
     async fn routers_are_named_in_order_and_silent_ones_keep_their_place() {
-        let network = |_, kind, hop| match (hop, kind) {
+        let traced = play(|_, kind, hop| match (hop, kind) {
             (1, ProbeMethod::Udp) => Some(ProbeAnswer::Router(router(1))),
             (1 | 2, _) => None,
             (3, _) => Some(ProbeAnswer::Router(router(3))),
             _ => us(5000),
-        };
-        let traced = play(network).await.0;
+        })
+        .await
+        .0;
         assert_eq!(traced.hops, [Some(router(1)), None, Some(router(3))]);
         assert!(traced.reached);
     }
@@ -226,12 +227,13 @@ mod tests {
 
     #[tokio::test]
     async fn a_host_that_answers_udp_only_is_reached() {
-        let network = |_, kind, hop| match (kind, hop) {
+        let traced = play(|_, kind, hop| match (kind, hop) {
             (ProbeMethod::Echo, _) => None,
             (ProbeMethod::Udp, 1) => Some(ProbeAnswer::Router(router(1))),
             (ProbeMethod::Udp, _) => us(300),
-        };
-        let traced = play(network).await.0;
+        })
+        .await
+        .0;
         assert_eq!(
             (traced.hops, traced.round_trip.map(|r| r.samples)),
             (vec![Some(router(1))], Some(6))

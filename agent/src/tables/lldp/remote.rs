@@ -71,14 +71,13 @@ impl RemoteColumns {
     ) -> Vec<(&'a [u32], LocalPortNumber)> {
         let indices = self.indices(answers);
         let short = self.listed.and_then(|ports| {
-            let is_port = |part: u32| answers.cell(ports, &[part]).is_some();
-            ShortIndex::of(&indices, is_port)
+            ShortIndex::of(&indices, |part| answers.cell(ports, &[part]).is_some())
         });
         indices
             .into_iter()
             .filter_map(|index| {
-                let by_short = || Some(LocalPortNumber::Own(short.as_ref()?.port(index)?));
-                let local = (self.local)(answers, index).or_else(by_short);
+                let local = (self.local)(answers, index)
+                    .or_else(|| Some(LocalPortNumber::Own(short.as_ref()?.port(index)?)));
                 Some((index, local?))
             })
             .collect()

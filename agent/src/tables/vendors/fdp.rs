@@ -20,7 +20,7 @@ pub(super) const TABLE: VendorTable = VendorTable {
 };
 
 fn read(answers: &WalkAnswers, table: &mut LldpTable) {
-    let row = |(index, value): (&[u32], &Value)| {
+    let rows = answers.column(DEVICE).filter_map(|(index, value)| {
         let [if_index, _] = index else { return None };
         Some(CdpNeighbour {
             protocol: VendorProtocol::Fdp,
@@ -29,8 +29,7 @@ fn read(answers: &WalkAnswers, table: &mut LldpTable) {
             port: name(answers.cell(DEVICE_PORT, index)),
             ..CdpNeighbour::default()
         })
-    };
-    let rows = answers.column(DEVICE).filter_map(row);
+    });
     table.cdp.neighbours.extend(rows);
 }
 

@@ -47,9 +47,9 @@ fn silence() -> DeviceFact {
 #[test]
 fn hosts_are_told_to_probe_a_neighbour_and_those_on_other_switches() {
     let mut w = running();
-    assert_eq!(w.rota.keys().collect::<Vec<_>>(), ["n0", "n1", "n2"]);
+    assert_eq!(w.assignment.keys().collect::<Vec<_>>(), ["n0", "n1", "n2"]);
     assert!(
-        w.rota
+        w.assignment
             .values()
             .all(|d| d.peers.is_empty() && d.every_ms == 2_000)
     );
@@ -57,7 +57,7 @@ fn hosts_are_told_to_probe_a_neighbour_and_those_on_other_switches() {
         w.hears(host, DeviceFact::Host(report(host, card)));
     }
     let peers = |host: &str| {
-        w.rota[host]
+        w.assignment[host]
             .peers
             .iter()
             .map(|p| p.host.as_str())
@@ -89,7 +89,7 @@ fn only_the_card_on_the_known_network_is_probed() {
     w.hears("n1", DeviceFact::Host(report("n1", 11)));
     w.hears("n0", DeviceFact::Host(two_cards.clone()));
     let probed = |w: &SimulatedCluster| {
-        w.rota["n1"]
+        w.assignment["n1"]
             .peers
             .iter()
             .map(|p| p.address.to_string())
@@ -199,7 +199,7 @@ fn a_silent_agent_is_told_once_and_changes_nothing_else() {
     );
     assert_eq!(w.engine.snapshot(w.now).alarms, alarms);
     assert!(
-        w.rota["n0"].peers.iter().all(|p| p.host == "n1"),
+        w.assignment["n0"].peers.iter().all(|p| p.host == "n1"),
         "no other host on that switch reports, so it is still probed"
     );
     w.hears("n1", DeviceFact::Host(report("n1", 11)));
@@ -252,10 +252,10 @@ fn late_reports_of_hosts_that_left_are_nothing() {
     let mut smaller = w.inventory.clone();
     smaller.hosts.shift_remove("n2");
     w.event(ControllerEvent::InventoryChanged(Box::new(smaller)));
-    assert_eq!(w.rota.keys().collect::<Vec<_>>(), ["n0", "n1"]);
+    assert_eq!(w.assignment.keys().collect::<Vec<_>>(), ["n0", "n1"]);
     w.hears("n2", DeviceFact::Host(report("n2", 12)));
     w.run(1_000);
-    assert!(!w.rota.contains_key("n2") && !w.rota.contains_key("n7"));
+    assert!(!w.assignment.contains_key("n2") && !w.assignment.contains_key("n7"));
 }
 
 #[test]

@@ -107,7 +107,7 @@ fn a_number_that_may_be_on_disk_is_not_used_for_another_tree() {
 }
 
 #[test]
-fn a_job_that_follows_ends_the_story() {
+fn a_job_that_follows_ends_the_burst() {
     let mut w = running();
     let mut job = crate::jobs::tests::record("j", 1, 1, 1.0);
     job.epoch_since = Millis(w.now.0 - 100);
@@ -120,7 +120,7 @@ fn a_job_that_follows_ends_the_story() {
 }
 
 #[test]
-fn a_job_that_began_after_an_epoch_tells_nothing_of_its_story() {
+fn a_job_that_began_after_an_epoch_tells_nothing_of_its_burst() {
     let mut w = running();
     w.run(60_000);
     let mut job = crate::jobs::tests::record("j", 1, 1, 1.0);
@@ -133,7 +133,7 @@ fn a_job_that_began_after_an_epoch_tells_nothing_of_its_story() {
     );
 }
 
-/// Traps without a change do not begin a story, with any number of traps, and with any other alarm.
+/// Traps without a change do not begin a burst, with any number of traps, and with any other alarm.
 #[test]
 fn stage_times_begin_with_the_change_and_not_with_a_trap_of_an_hour_ago() {
     for (every, standing) in [(500, false), (500, true), (3_000, false), (3_000, true)] {

@@ -52,7 +52,7 @@ pub(super) struct SimulatedCluster {
     pub(super) disk_full: bool,
     pub(super) attempts: usize,
     pub(super) highest: u64,
-    pub(super) rota: DirectionsByHost,
+    pub(super) assignment: DirectionsByHost,
     pub(super) devices: BTreeMap<String, SimulatedDevice>,
     /// The age of each table that an agent serves from its cache, in ms.
     pub(super) cached: BTreeMap<(String, DeviceTable), u64>,
@@ -103,7 +103,7 @@ impl SimulatedCluster {
             disk_full: false,
             attempts: 0,
             highest: 0,
-            rota: DirectionsByHost::default(),
+            assignment: DirectionsByHost::default(),
             devices: switches
                 .iter()
                 .map(|s| ((*s).to_owned(), SimulatedDevice::default()))
@@ -335,7 +335,7 @@ impl SimulatedCluster {
                 }
                 ControllerEffect::Plan(order) => self.plan(*order),
                 ControllerEffect::Publish { ticket } => self.publish(ticket),
-                ControllerEffect::Direct(rota) => self.rota = rota,
+                ControllerEffect::Direct(assignment) => self.assignment = assignment,
                 ControllerEffect::KeepLearned(figures) => {
                     self.kept.push(figures);
                     let problem = self.disk_full.then(|| "disk full".to_owned());

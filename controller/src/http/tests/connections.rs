@@ -53,10 +53,10 @@ async fn a_client_without_a_whole_request_or_a_further_one_is_disconnected() {
         open.push(tokio::spawn(tokio::time::timeout(LIMIT, rest(stream))));
     }
     for (stream, answer) in open.into_iter().zip(["", "", "HTTP/1.1 200"]) {
-        let said = stream.await.unwrap().expect("an end");
+        let output = stream.await.unwrap().expect("an end");
         assert!(
-            said.starts_with(answer) && (said.is_empty() == answer.is_empty()),
-            "{said}"
+            output.starts_with(answer) && (output.is_empty() == answer.is_empty()),
+            "{output}"
         );
     }
 }

@@ -32,27 +32,25 @@ fn network(switches: usize, hosts: usize) -> Topology {
         .map(|i| Node::new(switch(i), NodeKind::Switch))
         .collect();
     nodes.extend((0..hosts).map(|i| Node::new(format!("node{i}"), NodeKind::Host)));
-    let trunk = |i: usize| {
-        link(
-            &switch((i - 1) / 30),
-            &format!("Ethernet1/{i}"),
-            &switch(i),
-            100_000_000_000,
-        )
-    };
-    let cable = |i: usize| {
-        link(
-            &switch(i % switches),
-            &format!("swp{i}"),
-            &format!("node{i}"),
-            10_000_000_000,
-        )
-    };
     Topology {
         nodes,
         links: (1..switches)
-            .map(trunk)
-            .chain((0..hosts).map(cable))
+            .map(|i| {
+                link(
+                    &switch((i - 1) / 30),
+                    &format!("Ethernet1/{i}"),
+                    &switch(i),
+                    100_000_000_000,
+                )
+            })
+            .chain((0..hosts).map(|i| {
+                link(
+                    &switch(i % switches),
+                    &format!("swp{i}"),
+                    &format!("node{i}"),
+                    10_000_000_000,
+                )
+            }))
             .collect(),
         root_bridge: Some(switch(0)),
         ..Topology::default()

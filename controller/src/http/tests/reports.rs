@@ -13,14 +13,14 @@ async fn a_report_becomes_an_observation_and_is_answered_with_directions() {
     let Some(ControllerEvent::Observed(Observation {
         reporter,
         source,
-        fact: DeviceFact::Host(said),
+        fact: DeviceFact::Host(output),
         ..
     })) = served.events.recv().await
     else {
         panic!("expected a report");
     };
     assert_eq!(
-        (reporter.as_str(), source, said.slots),
+        (reporter.as_str(), source, output.slots),
         ("n0", ObservationSource::Agent, 2)
     );
 }

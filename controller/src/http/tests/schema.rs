@@ -47,20 +47,21 @@ fn topology() -> Topology {
         (LinkState::Unknown, LinkGrade::Ambiguous),
         (LinkState::Multipath, LinkGrade::Certain),
     ];
-    let link = |(state, grade)| Link {
-        members: vec![AggregateMember {
-            a_port: "swp1".into(),
-            b_port: "eth0".into(),
-        }],
-        rate_bps: RATE,
-        state,
-        grade,
-        evidence: vec![Evidence::Stated, Evidence::BehindBridge("u0".into())],
-        ..Link::new("s0", "swp1", "n0", "eth0")
-    };
     Topology {
         nodes: kinds.map(node).into(),
-        links: states.map(link).into(),
+        links: states
+            .map(|(state, grade)| Link {
+                members: vec![AggregateMember {
+                    a_port: "swp1".into(),
+                    b_port: "eth0".into(),
+                }],
+                rate_bps: RATE,
+                state,
+                grade,
+                evidence: vec![Evidence::Stated, Evidence::BehindBridge("u0".into())],
+                ..Link::new("s0", "swp1", "n0", "eth0")
+            })
+            .into(),
         clusters: vec![Cluster {
             name: "main".into(),
             hosts: vec!["n0".into()],
@@ -323,12 +324,12 @@ fn heard() -> Vec<HeardFrame> {
             port: 0x8001,
         },
     ];
-    let frame = |said| HeardFrame {
+    said.map(|said| HeardFrame {
         nic: "eth0".into(),
         at: Millis(4),
         said,
-    };
-    said.map(frame).into()
+    })
+    .into()
 }
 
 /// The body of an answer that must be a good one.
@@ -362,21 +363,21 @@ async fn first_event(address: SocketAddr) -> Value {
 /// taken.
 async fn exchanged(served: &ServedApi) -> Value {
     let get = async |path| body(&ask(served.address, path, "Host: localhost\r\n").await);
-    let said = serde_json::to_value(full_report()).unwrap();
+    let output = serde_json::to_value(full_report()).unwrap();
     let hosts = [("n0", "10.0.0.2"), ("n1", "10.0.0.1")];
     let hosts = hosts.map(|(name, address)| (name.to_owned(), address.parse().unwrap()));
     let _open = served
         .flows
         .begin(&hosts, 1, Duration::from_secs(1))
         .unwrap();
-    let answer = report(served.address, "n0", AGENTS, &said.to_string()).await;
+    let answer = report(served.address, "n0", AGENTS, &output.to_string()).await;
     let json = "Host: localhost\r\nContent-Type: application/json\r\n";
     let ordered = send(served.address, "POST /v1/map", json, "{}").await;
     json!({
         "Snapshot": [get("/v1/snapshot").await, first_event(served.address).await],
         "Topology": [get("/v1/topology").await],
         "Epochs": [get("/v1/epochs").await],
-        "HostReport": [said],
+        "HostReport": [output],
         "ProbeDirections": [body(&answer)],
         "MappingTicket": [body(&ordered)],
     })

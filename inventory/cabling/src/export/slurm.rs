@@ -186,12 +186,12 @@ impl SlurmWriter<'_> {
                 .collect::<String>()
                 + &ending
         });
-        let free = |name: &String| {
-            !self.taken.contains(name.as_str()) && self.switches.iter().all(|s| s.switch != *name)
-        };
         names
             .into_iter()
-            .find(free)
+            .find(|name| {
+                !self.taken.contains(name.as_str())
+                    && self.switches.iter().all(|s| s.switch != *name)
+            })
             .unwrap_or_else(|| unreachable!("there are more numbers than switches"))
     }
 }

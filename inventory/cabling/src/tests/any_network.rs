@@ -44,11 +44,12 @@ fn networks() -> impl Strategy<Value = Topology> {
             link.rate_bps = rates[drawn.2];
             link.state = states[drawn.3];
             if drawn.4 > 1 {
-                let member = |i: usize| AggregateMember {
-                    a_port: format!("{}.{i}", link.a_port),
-                    b_port: format!("{}.{i}", link.b_port),
-                };
-                link.members = (0..drawn.4).map(member).collect();
+                link.members = (0..drawn.4)
+                    .map(|i| AggregateMember {
+                        a_port: format!("{}.{i}", link.a_port),
+                        b_port: format!("{}.{i}", link.b_port),
+                    })
+                    .collect();
             }
         }
         for (link, drawn) in topology.links.iter_mut().skip(of_trunks.len()).zip(&hosts) {

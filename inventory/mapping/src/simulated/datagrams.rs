@@ -43,8 +43,7 @@ struct DatagramRound {
 
 impl DatagramRound {
     fn new(cables: &[f64], kind: SwitchKind) -> DatagramRound {
-        let faster = |rate: &f64| rate * kind.times_faster;
-        let cables: Vec<f64> = cables.iter().map(faster).collect();
+        let cables: Vec<f64> = cables.iter().map(|rate| rate * kind.times_faster).collect();
         let window = (BYTES_OF_A_FLOW * 8.0 / cables[0]).clamp(5e-3, 0.2);
         let together = (window * cables[0] / 8.0 / 1500.0 / MOST_OF_A_FLOW).ceil();
         DatagramRound {
@@ -128,6 +127,7 @@ pub(crate) fn arrived_rates(
             came[flow] += octets as f64;
         }
     }
-    let rate = |octets: f64| octets * 8.0 / (0.75 * window) / kind.times_faster;
-    came.into_iter().map(rate).collect()
+    came.into_iter()
+        .map(|octets| octets * 8.0 / (0.75 * window) / kind.times_faster)
+        .collect()
 }

@@ -27,11 +27,10 @@ fn found_time(tree: &MappedTree) -> f64 {
     let hosts = tree.own_rates.len();
     let hosts_alone = (hosts - 1) as f64;
     let alone = tree.own_rates.iter().map(|own| hosts_alone / own.least());
-    let trunk = |t: &crate::FoundTrunk| {
+    let times = alone.chain(tree.trunks.iter().map(|t| {
         let side = t.trunk.side.len();
         (side * (hosts - side)) as f64 / t.trunk.rates.least()
-    };
-    let times = alone.chain(tree.trunks.iter().map(trunk));
+    }));
     times.fold(0.0, f64::max) * TrueNetwork::CABLE / hosts_alone
 }
 

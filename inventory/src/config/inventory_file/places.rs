@@ -200,8 +200,9 @@ impl FromStr for HostAddress {
     type Err = String;
 
     fn from_str(text: &str) -> Result<HostAddress, String> {
-        let problem = |_| format!("address \"{text}\": expected an IP address like 10.77.0.2");
-        text.parse().map(HostAddress).map_err(problem)
+        text.parse()
+            .map(HostAddress)
+            .map_err(|_| format!("address \"{text}\": expected an IP address like 10.77.0.2"))
     }
 }
 

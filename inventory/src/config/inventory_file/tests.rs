@@ -395,13 +395,13 @@ fn secrets_come_from_elsewhere() {
     let text = GOOD
         .replace("key: authpass12", "key: {env: AUTH}")
         .replace("community: public", "community: {file: /c}");
-    let read = |place: SecretLocation<'_>| match place {
+    let mut i = Inventory::parse("i.yaml", &text).unwrap();
+    i.resolve_secrets(|place| match place {
         SecretLocation::Env("AUTH") => Ok("12345678".to_owned()),
         SecretLocation::File("/c") => Ok("private\n".to_owned()),
         _ => Err("unexpected".to_owned()),
-    };
-    let mut i = Inventory::parse("i.yaml", &text).unwrap();
-    i.resolve_secrets(read).unwrap();
+    })
+    .unwrap();
     assert!(
         matches!(&i.snmp["default"], Credential::Community(c) if c.expose() == Some("private"))
     );

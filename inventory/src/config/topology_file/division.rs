@@ -222,12 +222,11 @@ impl WrittenTopology {
 
     /// The number of a card's network: that which it names, or whose prefix its address has.
     fn network_of(&self, card: &WrittenCard) -> Result<usize, String> {
-        let holds = |address: IpAddr| {
+        let by_address = card.address.and_then(|address| {
             let networks = self.networks.values();
             let mut prefixes = networks.map(|n| n.prefix.filter(|p| p.contains(&address)));
             prefixes.position(|prefix| prefix.is_some())
-        };
-        let by_address = card.address.and_then(holds);
+        });
         let Some(name) = &card.network else {
             let is_only = self.networks.len() < 2;
             return by_address.or(is_only.then_some(0)).ok_or_else(|| {

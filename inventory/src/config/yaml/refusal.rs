@@ -36,9 +36,10 @@ fn is_empty(text: &str) -> bool {
 /// A name with a range in brackets that is not in quotes: `node[01-40]`.
 fn bare_range(line: &str) -> Option<&str> {
     line.match_indices('[').find_map(|(open, _)| {
-        let is_of_name = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         let before = &line[..open];
-        let start = before.trim_end_matches(is_of_name).len();
+        let start = before
+            .trim_end_matches(|c: char| c.is_ascii_alphanumeric() || "-_.".contains(c))
+            .len();
         let inside = line[open + 1..].split_once(']')?.0;
         let is_range = inside.contains(|c: char| c.is_ascii_digit())
             && inside

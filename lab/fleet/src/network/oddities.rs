@@ -140,12 +140,11 @@ fn domains(wiring: &mut NetworkWiring, share: f64, rng: &mut Rng) {
 }
 
 fn bad_chassis(wiring: &mut NetworkWiring, share: f64, rng: &mut Rng) {
-    let lists = |n: usize| {
+    // The original lists its neighbours, because nothing else would show that it is another.
+    let originals = switches(wiring, |n| {
         let node = &wiring.nodes[n];
         node.asked && node.speaks && !node.habit.deaf
-    };
-    // The original lists its neighbours, because nothing else would show that it is another.
-    let originals = switches(wiring, lists);
+    });
     let mut cloned = None;
     for n in switches(wiring, |_| true) {
         if rng.f64() >= share {

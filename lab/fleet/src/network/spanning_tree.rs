@@ -27,8 +27,9 @@ impl SpanningTreeState {
     pub(super) fn new(wiring: &NetworkWiring, runs: bool) -> SpanningTreeState {
         let all = |node: &super::wiring::WiredNode| vec![true; node.sockets.len()];
         let forwards = wiring.nodes.iter().map(all).collect();
-        let own = |n: usize| (0..wiring.nodes[n].sockets.len()).map(|s| (n, s)).collect();
-        let designated = (0..wiring.nodes.len()).map(own).collect();
+        let designated = (0..wiring.nodes.len())
+            .map(|n| (0..wiring.nodes[n].sockets.len()).map(|s| (n, s)).collect())
+            .collect();
         let mut span = SpanningTreeState {
             root: None,
             roots: vec![None; wiring.nodes.len()],

@@ -100,35 +100,36 @@ pub(super) fn inventory(
         |is: fn(&WiredNode) -> bool| wiring.nodes.iter().enumerate().filter(move |(_, n)| is(n));
     // A device that is asked must be listed among the switches, whatever it is.
     let asked = |n: &WiredNode| n.asked || n.listed && n.role == NodeRole::Switch;
-    let known = |n: &WiredNode| n.listed && !n.asked && n.role == NodeRole::Host;
-    let switch = |(n, node): (usize, &WiredNode)| {
-        (
-            node.name.clone(),
-            InventorySwitch {
-                address: SocketAddr::new(management(n), 161).into(),
-                snmp: "default".to_owned(),
-                queue: None,
-            },
-        )
-    };
     // Without LLDP, a host is known by its address only.
-    let host = |(_, node): (usize, &WiredNode)| {
-        let stated = !node.speaks || rng.f64() >= options.unstated;
-        (
-            node.name.clone(),
-            InventoryHost {
-                mac: stated.then_some(node.address),
-                ..InventoryHost::default()
-            },
-        )
-    };
     Inventory {
-        switches: of(asked).map(switch).collect(),
+        switches: of(asked)
+            .map(|(n, node)| {
+                (
+                    node.name.clone(),
+                    InventorySwitch {
+                        address: SocketAddr::new(management(n), 161).into(),
+                        snmp: "default".to_owned(),
+                        queue: None,
+                    },
+                )
+            })
+            .collect(),
         snmp: IndexMap::from([(
             "default".to_owned(),
             Credential::Community(Secret::new("public")),
         )]),
-        hosts: of(known).map(host).collect(),
+        hosts: of(|n| n.listed && !n.asked && n.role == NodeRole::Host)
+            .map(|(_, node)| {
+                let stated = !node.speaks || rng.f64() >= options.unstated;
+                (
+                    node.name.clone(),
+                    InventoryHost {
+                        mac: stated.then_some(node.address),
+                        ..InventoryHost::default()
+                    },
+                )
+            })
+            .collect(),
         ..Inventory::default()
     }
 }
@@ -188,12 +189,11 @@ pub(super) fn networks(wiring: &NetworkWiring) -> Vec<BTreeSet<String>> {
         numbers.map(|n| wiring.nodes[n].name.clone()).collect()
     };
     let beside = || wiring.beside.iter().map(|network| &network.switches);
-    let is_main = |n: &usize| {
+    let main = named(&mut (0..wiring.nodes.len()).filter(|n| {
         let role = wiring.nodes[*n].role;
         matches!(role, NodeRole::Switch | NodeRole::Unmanaged)
             && !beside().any(|switches| switches.contains(n))
-    };
-    let main = named(&mut (0..wiring.nodes.len()).filter(is_main));
+    }));
     let others = beside().map(|switches| named(&mut switches.iter().copied()));
     std::iter::once(main).chain(others).collect()
 }

@@ -335,7 +335,7 @@ fn bridge_ports(
         let end = (number, socket);
         if unlisted && node.sockets[socket].aggregate.is_some() {
             let members = node.sockets[socket].ports.iter();
-            let member = |p: &u32| {
+            ports.extend(members.map(|p| {
                 let base = habit.base(*p);
                 untold.port(
                     base,
@@ -343,8 +343,7 @@ fn bridge_ports(
                     StpState::Disabled,
                     designated_here(base),
                 )
-            };
-            ports.extend(members.map(member));
+            }));
             continue;
         }
         let tree = match node.sockets[socket].apart {

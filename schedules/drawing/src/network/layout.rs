@@ -154,13 +154,13 @@ impl<'a> NetworkLayout<'a> {
         let mut taken: Vec<(usize, usize, f64, f64)> = Vec::new();
         for (column, ends, link) in wanted {
             let (from, to) = (ends[0].y - 4.0, ends[1].y + 4.0);
-            let is_free = |lane: &usize| {
-                let clash = |other: &(usize, usize, f64, f64)| {
-                    (other.0, other.1) == (column, *lane) && other.2 < to && from < other.3
-                };
-                !taken.iter().any(clash)
-            };
-            let lane = (0..MOST_LANES).find(is_free).unwrap_or(MOST_LANES);
+            let lane = (0..MOST_LANES)
+                .find(|lane| {
+                    !taken.iter().any(|other| {
+                        (other.0, other.1) == (column, *lane) && other.2 < to && from < other.3
+                    })
+                })
+                .unwrap_or(MOST_LANES);
             taken.push((column, lane, from, to));
             self.columns[column].lanes = self.columns[column].lanes.max(lane + 1);
             self.lanes.push(LinkLane {

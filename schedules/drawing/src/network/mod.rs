@@ -95,13 +95,13 @@ impl<'a> NetworkView<'a> {
 
     fn look(&self, link: usize) -> LinkLook {
         let found = &self.topology.links[link];
-        let is_bottleneck = |(a, b): &(String, String)| {
-            (*a == found.a && *b == found.b) || (*a == found.b && *b == found.a)
-        };
         let look = LinkLook::of(found);
         match self.changed.get(&link) {
             Some(&changed) => changed,
-            None if self.bottleneck.as_ref().is_some_and(is_bottleneck) => {
+            None if self.bottleneck.as_ref().is_some_and(|(a, b)| {
+                (*a == found.a && *b == found.b) || (*a == found.b && *b == found.a)
+            }) =>
+            {
                 look.min(LinkLook::Bottleneck)
             }
             None => look,

@@ -51,16 +51,15 @@ impl WayComparison {
         collective: Collective,
         block: Bytes,
     ) -> WayComparison {
-        let prediction = |way: Way| {
-            Some(WayPrediction {
-                way,
-                routine: TimedRoutine::of(way, mpi, collective, tree.hosts(), block)?,
-                time: calibration.time(tree, (way, mpi), collective, block)?,
-            })
-        };
         let mut ways: Vec<WayPrediction> = calibrated_ways(collective)
             .into_iter()
-            .filter_map(prediction)
+            .filter_map(|way| {
+                Some(WayPrediction {
+                    way,
+                    routine: TimedRoutine::of(way, mpi, collective, tree.hosts(), block)?,
+                    time: calibration.time(tree, (way, mpi), collective, block)?,
+                })
+            })
             .collect();
         ways.sort_by(|a, b| a.time.seconds.total_cmp(&b.time.seconds));
         let bound = if collective.traffic() == CollectiveTraffic::Exchange {

@@ -23,8 +23,7 @@ fn every_shipped_cell_is_read_and_belongs_to_a_routine() {
 #[test]
 fn measured_calls_are_predicted_also_from_other_networks_alone() {
     let shipped = CallCalibration::shipped();
-    let is_goal = |cell: &&BenchCell| cell.is_goal();
-    let cells = shipped_cells().iter().filter(is_goal);
+    let cells = shipped_cells().iter().filter(|cell| cell.is_goal());
     let calls: Vec<MeasuredCall> = cells.filter_map(BenchCell::call).collect();
     let share = |leaves_network_out: bool| {
         share_within_a_tenth(calls.iter().filter_map(|call| {

@@ -112,16 +112,16 @@ fn the_published_signatures_are_found_again() {
 #[test]
 fn with_noise_other_host_numbers_are_predicted_within_the_papers_ten_percent() {
     // Three percent up and down, without a visible pattern.
-    let noise = |i: usize| {
-        [
-            0.03, -0.02, 0.01, -0.03, 0.02, 0.0, -0.01, 0.03, -0.03, 0.01, -0.02, 0.02, -0.01,
-        ][i]
-    };
     for p in published() {
         let fitted = fit(
             p.hosts,
             &PingPongFit::known(p.signature.link()),
-            &measured(&p, noise),
+            &measured(&p, |i| {
+                [
+                    0.03, -0.02, 0.01, -0.03, 0.02, 0.0, -0.01, 0.03, -0.03, 0.01, -0.02, 0.02,
+                    -0.01,
+                ][i]
+            }),
         )
         .unwrap();
         for (n, size) in [4, 16, 60, 200]

@@ -117,14 +117,11 @@ pub fn hint(mpi: Mpi, collective: Collective, name: &str) -> Option<String> {
     } else {
         "allgather"
     };
-    let of_it = |variable: &&(&str, &str)| {
-        variable.0 == DYNAMIC.0 || variable.0.to_lowercase().contains(about)
-    };
     Some(
         algorithms
             .environment
             .iter()
-            .filter(of_it)
+            .filter(|variable| variable.0 == DYNAMIC.0 || variable.0.to_lowercase().contains(about))
             .map(|(name, value)| format!("{name}={value}"))
             .collect::<Vec<_>>()
             .join(" "),

@@ -29,10 +29,9 @@ pub fn kept(medians: &[WayMedian], ways: &[Way]) -> Vec<Way> {
 }
 
 fn best(medians: &[WayMedian], ways: &[Way], collective: Collective) -> Vec<Way> {
-    let own = |way: &&Way| **way != Way::Native && way.serves(collective);
     let mut shares: Vec<(Way, f64)> = ways
         .iter()
-        .filter(own)
+        .filter(|way| **way != Way::Native && way.serves(collective))
         .map(|&way| (way, share(medians, ways, collective, way)))
         .filter(|(_, share)| *share <= SLOWER)
         .collect();

@@ -83,13 +83,13 @@ impl ContentionModel {
         let Some((native, native_off)) = predicted(Way::Native) else {
             return Way::Native;
         };
-        let gains = |way: &Way| {
-            let (seconds, off) = predicted(*way)?;
-            (seconds < native * (1.0 - noise::of_both(off, native_off))).then_some((*way, seconds))
-        };
         among
             .iter()
-            .filter_map(gains)
+            .filter_map(|way| {
+                let (seconds, off) = predicted(*way)?;
+                (seconds < native * (1.0 - noise::of_both(off, native_off)))
+                    .then_some((*way, seconds))
+            })
             .min_by(|a, b| a.1.total_cmp(&b.1))
             .map_or(Way::Native, |(way, _)| way)
     }

@@ -98,11 +98,6 @@ impl WayChoice<'_> {
             STEPS => there,
             _ => model.best(&[here, there], between(size, next, point)),
         };
-        let gains = |way: Way, point: u32| match point {
-            0 => self.gains(way, size),
-            STEPS => self.gains(way, next),
-            _ => way != Way::Native && model.best(&[way], between(size, next, point)) == way,
-        };
         for point in 0..STEPS {
             let from = if point == 0 {
                 Bytes(size.0 + 1)
@@ -111,7 +106,13 @@ impl WayChoice<'_> {
             };
             ranges.add(
                 from,
-                throughout([point, point + 1], best, gains),
+                throughout([point, point + 1], best, |way, point| match point {
+                    0 => self.gains(way, size),
+                    STEPS => self.gains(way, next),
+                    _ => {
+                        way != Way::Native && model.best(&[way], between(size, next, point)) == way
+                    }
+                }),
                 DecisionGrounds::Modelled,
             );
         }

@@ -83,11 +83,12 @@ fn candidates(file: &TopologyFile) -> BTreeSet<CablingChange> {
         .map(CablingChange::RootBridge)
         .collect();
     for ((at, ..), host) in kinds {
-        let moved = |switch: &String| CablingChange::Move {
-            host: host.clone(),
-            switch: switch.clone(),
-        };
-        candidates.extend(file.switches.iter().filter(|s| *s != at).map(moved));
+        candidates.extend(file.switches.iter().filter(|s| *s != at).map(|switch| {
+            CablingChange::Move {
+                host: host.clone(),
+                switch: switch.clone(),
+            }
+        }));
     }
     candidates.extend(file.links.iter().map(|l| CablingChange::Link {
         a: l.a.clone(),

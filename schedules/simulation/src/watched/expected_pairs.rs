@@ -2,7 +2,6 @@
 use super::expected::WatchedPlan;
 use super::host_pairs::{HostPairs, by_hosts};
 use inventory::tree::{NodeNumber, Tree};
-use schedules::message::Message;
 
 /// How far a pair's rate lies outside of what is expected, as a logarithm.
 const SPREAD: f64 = 0.12;
@@ -19,14 +18,13 @@ impl ExpectedPairs {
         between: &Tree,
         host_of: &[NodeNumber],
     ) -> Option<ExpectedPairs> {
-        let of_hosts = |slowness: Vec<(Message, f64)>| {
+        Some(ExpectedPairs(plan.slowness(tree)?.map(|slowness| {
             let mut of_ranks = vec![vec![None; host_of.len()]; host_of.len()];
             for (message, slowness) in slowness {
                 of_ranks[message.src as usize][message.dst as usize] = Some(slowness);
             }
             by_hosts(between, host_of, |from, to| of_ranks[from][to])
-        };
-        Some(ExpectedPairs(plan.slowness(tree)?.map(of_hosts)))
+        })))
     }
 
     fn range(&self, from: usize, to: usize) -> Option<(f64, f64)> {

@@ -103,9 +103,10 @@ fn most_moves(crossings: usize) -> usize {
 
 fn slow_pairs(left: &HostPairs) -> Vec<(usize, usize)> {
     let row = |(from, row): (usize, &Vec<Option<f64>>)| {
-        let slow =
-            |(to, rest): (usize, &Option<f64>)| rest.filter(|r| *r < SLOW).map(|_| (from, to));
-        row.iter().enumerate().filter_map(slow).collect::<Vec<_>>()
+        row.iter()
+            .enumerate()
+            .filter_map(|(to, rest)| rest.filter(|r| *r < SLOW).map(|_| (from, to)))
+            .collect::<Vec<_>>()
     };
     left.iter().enumerate().flat_map(row).collect()
 }

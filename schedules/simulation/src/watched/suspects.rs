@@ -56,9 +56,9 @@ pub(super) fn moved(tree: &Tree, to: &SuspectedMove) -> Option<Tree> {
         }
         SuspectedMove::Trunk { switch, from, to } => (node(switch)?, node(from)?, node(to)?),
     };
-    let is_it =
-        |(a, b, _): &&mut NumberedCable| (*a, *b) == (stays, from) || (*b, *a) == (stays, from);
-    let cable = cables.iter_mut().find(is_it)?;
+    let cable = cables
+        .iter_mut()
+        .find(|(a, b, _)| (*a, *b) == (stays, from) || (*b, *a) == (stays, from))?;
     *cable = (stays, to, cable.2);
     let hosts: Vec<(&str, u32)> = (0..tree.hosts())
         .map(|host| (tree.name(host), tree.ranks(host)))

@@ -24,9 +24,9 @@ fn one_rank_each(tree: &Tree) -> Vec<u32> {
 fn judged(rows: [&str; 12]) -> Option<SuspectedMove> {
     let tree = row(2, 6);
     let arrivals = BlockArrivals::from_rows(&rows.map(str::to_owned)).unwrap();
-    let said = judge(&tree, &one_rank_each(&tree), &arrivals);
-    println!("{said:?}");
-    said.map(|said| said.best)
+    let output = judge(&tree, &one_rank_each(&tree), &arrivals);
+    println!("{output:?}");
+    output.map(|output| output.best)
 }
 
 #[test]

@@ -46,9 +46,10 @@ impl TreeIslands {
             });
             hosts[number].push(host);
         }
-        let number = |host: NodeNumber| island[part[host as usize]].unwrap_or(0);
         TreeIslands {
-            of: (0..tree.hosts()).map(number).collect(),
+            of: (0..tree.hosts())
+                .map(|host| island[part[host as usize]].unwrap_or(0))
+                .collect(),
             rings: hosts.iter().map(|hosts| ring(tree, hosts)).collect(),
             junctions: junctions(&near, &island),
             slow,

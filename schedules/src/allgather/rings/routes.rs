@@ -60,8 +60,7 @@ impl BlockRoutes {
 
     /// The time that the busiest cable needs for a bit of each block, and that cable.
     pub(super) fn bit(&self, tree: &Tree) -> (f64, EdgeNumber) {
-        let time = |edge: EdgeNumber| (seconds(tree, &self.loads, edge), edge);
-        let edges = (0..tree.edges()).map(time);
+        let edges = (0..tree.edges()).map(|edge| (seconds(tree, &self.loads, edge), edge));
         edges.fold(
             (0.0, 0),
             |most, this| if this.0 > most.0 { this } else { most },

@@ -140,15 +140,15 @@ fn the_verifier_refuses_altered_plans() {
             schedule,
             ..whole.clone()
         };
-        let said = verify::rings(&tree, &plan).map_err(|violation| violation.to_string());
-        said.err().unwrap_or_default()
+        let output = verify::rings(&tree, &plan).map_err(|violation| violation.to_string());
+        output.err().unwrap_or_default()
     };
     let waits = whole.schedule.waits();
     assert_eq!(altered(&sound, waits), "");
     for number in 0..waits.len() {
         let others = [&waits[..number], &waits[number + 1..]].concat();
-        let said = altered(&sound, &others);
-        assert!(said.contains("nothing keeps"), "{number}: {said}");
+        let output = altered(&sound, &others);
+        assert!(output.contains("nothing keeps"), "{number}: {output}");
     }
     let mut backwards = waits.to_vec();
     let TransferWait { after, before, .. } = backwards[0];

@@ -176,13 +176,12 @@ impl<'a> OrderWalk<'a> {
             self.order.tree.path(m.src, m.dst, |edge| path.push(edge));
             for (step, edge) in path.drain(..).enumerate() {
                 let slot = self.use_edge(edge, user);
-                let crowded = |former| CrowdedEdge {
+                slots.extend(slot.map_err(|former| CrowdedEdge {
                     position,
                     step,
                     edge,
                     users: [former, position],
-                };
-                slots.extend(slot.map_err(crowded)?);
+                })?);
             }
             started.push(StartedMessage {
                 position,

@@ -70,8 +70,8 @@ impl ProcessSet {
             return self.agree(within);
         }
         let header = self.next_header().to_vec();
-        if let Some(twin) = self.messages.existing() {
-            self.agreement.header = Some(PendingCollective::broadcast(twin, header)?);
+        if let Some(private) = self.messages.existing() {
+            self.agreement.header = Some(PendingCollective::broadcast(private, header)?);
         }
         if let Some(root) = &mut self.root {
             root.directive_begun();

@@ -3,8 +3,9 @@ use crate::text::encode;
 use proptest::prelude::*;
 
 fn text(ability: Ability, host: &str, env: &[(&str, &str)]) -> Published {
-    let var = |name: &str| env.iter().find(|p| p.0 == name).map(|p| p.1.to_owned());
-    Published::Text(encode(&Presence::here(ability, host, var)))
+    Published::Text(encode(&Presence::here(ability, host, |name| {
+        env.iter().find(|p| p.0 == name).map(|p| p.1.to_owned())
+    })))
 }
 
 fn alike(host: &str) -> Published {
@@ -53,7 +54,7 @@ fn each_difference_is_said_with_its_cure() {
         panic!("a text");
     };
     let older = plain.replace(crate::BUILD, "0.0.9+abc");
-    for (other, said) in [
+    for (other, output) in [
         (
             Published::Nothing(None),
             "heddle is not loaded there: load it on all",
@@ -81,7 +82,7 @@ fn each_difference_is_said_with_its_cure() {
         ),
     ] {
         let what = with(2, other).what.to_string();
-        assert!(what.contains(said), "{what}");
+        assert!(what.contains(output), "{what}");
     }
 }
 

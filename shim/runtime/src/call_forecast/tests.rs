@@ -115,14 +115,13 @@ fn a_call_that_one_rank_cannot_serve_is_served_by_none() {
 fn one_large_block_in_one_call_makes_calls_uneven() {
     let mut ranks = ForecastingRanks::new();
     assert!((0..100).all(|_| ranks.call(6000).is_even));
-    let uneven = |rank: usize| OwnCall {
-        block: 6000,
-        largest: if rank == 2 { 18_000 } else { 6000 },
-        digest: 0,
-    };
     let calls = ranks.agreements;
     while ranks.agreements == calls {
-        ranks.call_of(uneven);
+        ranks.call_of(|rank| OwnCall {
+            block: 6000,
+            largest: if rank == 2 { 18_000 } else { 6000 },
+            digest: 0,
+        });
         if ranks.agreements == calls {
             ranks.call(6000);
         }

@@ -84,12 +84,13 @@ fn masked(address: IpAddr, mask: IpAddr) -> Option<String> {
 }
 
 fn descriptors() -> Vec<RawFd> {
-    let number = |entry: std::io::Result<fs::DirEntry>| {
-        let name = entry.ok()?.file_name();
-        name.to_str()?.parse().ok()
-    };
     match fs::read_dir("/proc/self/fd") {
-        Ok(entries) => entries.filter_map(number).collect(),
+        Ok(entries) => entries
+            .filter_map(|entry| {
+                let name = entry.ok()?.file_name();
+                name.to_str()?.parse().ok()
+            })
+            .collect(),
         Err(_) => (0..MOST_UNLISTED).collect(),
     }
 }

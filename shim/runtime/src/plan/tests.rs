@@ -201,8 +201,8 @@ fn lengths_that_do_not_repeat_are_planned_for_beside_long_calls() {
 #[test]
 fn a_process_set_has_a_table_for_its_own_links() {
     let from = |hosts: &[&str]| {
-        let prospect = unplanned(lean("10M"), ForcedWays::default(), hosts).unwrap();
-        (0..30).find(|k| prospect.policy.may_differ(Collective::Alltoall, 1 << k))
+        let open_set = unplanned(lean("10M"), ForcedWays::default(), hosts).unwrap();
+        (0..30).find(|k| open_set.policy.may_differ(Collective::Alltoall, 1 << k))
     };
     assert!(from(&["w", "x", "y", "z"]) < from(&["w", "x"]));
 }
@@ -213,9 +213,9 @@ fn without_an_address_nothing_differs_and_nothing_is_planned() {
         .replace("RATE", "10M")
         .replace(", address: 10.0.0.4", "");
     let differs = |hosts: &[&str]| {
-        let prospect = unplanned(lean_of(&text), ForcedWays::default(), hosts).unwrap();
-        prospect.policy.takes_part(Collective::Alltoall)
-            || prospect.policy.takes_part(Collective::Allgatherv)
+        let open_set = unplanned(lean_of(&text), ForcedWays::default(), hosts).unwrap();
+        open_set.policy.takes_part(Collective::Alltoall)
+            || open_set.policy.takes_part(Collective::Allgatherv)
     };
     assert!(differs(&["w", "x", "y"]) && !differs(&["w", "x", "y", "z"]));
 }
@@ -223,18 +223,18 @@ fn without_an_address_nothing_differs_and_nothing_is_planned() {
 #[test]
 fn what_may_differ_is_known_without_a_plan() {
     let hosts = ["w", "x", "y", "z"];
-    let prospect =
+    let open_set =
         |force: &str| unplanned(lean("1G"), ForcedWays::parse(force).unwrap(), &hosts).unwrap();
     let differs =
-        |force: &str, collective, block| prospect(force).policy.may_differ(collective, block);
+        |force: &str, collective, block| open_set(force).policy.may_differ(collective, block);
     assert!(!differs("", Collective::Alltoall, 8) && differs("", Collective::Alltoall, 1 << 20));
     assert!(
         differs("ring", Collective::Allgather, 8)
             && !differs("native", Collective::Alltoall, 1 << 20)
     );
     assert!(
-        !prospect("native").policy.takes_part(Collective::Alltoallv)
-            && prospect("aapc").policy.takes_part(Collective::Alltoallv)
+        !open_set("native").policy.takes_part(Collective::Alltoallv)
+            && open_set("aapc").policy.takes_part(Collective::Alltoallv)
     );
 }
 
@@ -357,8 +357,8 @@ fn several_rings_are_planned_over_slow_trunks_for_a_rank_a_host() {
 
 #[test]
 fn calls_that_end_too_soon_show_faster_links() {
-    let mut prospect = unplanned(lean("1G"), ForcedWays::default(), &["w", "x", "y", "z"]).unwrap();
-    let view = &mut prospect.follow.view;
+    let mut open_set = unplanned(lean("1G"), ForcedWays::default(), &["w", "x", "y", "z"]).unwrap();
+    let view = &mut open_set.follow.view;
     let (collective, block) = (Collective::Alltoall, Bytes(1 << 20));
     let bound = Duration::from_secs_f64(view.bound_seconds(collective, block));
     let faster = |view: &ProcessSetView| view.pace(0, 2).unwrap().slowest.0 / 1_000_000_000;
@@ -394,9 +394,9 @@ fn calls_that_end_too_soon_show_faster_links() {
 #[test]
 fn the_octets_between_hosts_are_those_that_every_way_moves() {
     let hosts = ["w", "w", "x", "y"];
-    let prospect = unplanned(lean("1G"), ForcedWays::default(), &hosts).unwrap();
+    let open_set = unplanned(lean("1G"), ForcedWays::default(), &hosts).unwrap();
     let octets = |collective| {
-        prospect
+        open_set
             .follow
             .view
             .octets_between_hosts(collective, Bytes(10))
@@ -521,8 +521,8 @@ fn more_ranks_go_by_hosts() {
 #[test]
 fn ranks_that_planned_the_ways_otherwise_have_another_digest() {
     let fabric = fabric();
-    let host = |name: &str| RankHost::new(std::iter::once(name.to_owned()), std::iter::empty());
-    let hosts = ["w", "x", "y", "z"].map(host);
+    let hosts = ["w", "x", "y", "z"]
+        .map(|name| RankHost::new(std::iter::once(name.to_owned()), std::iter::empty()));
     let view = ProcessSetView::of(&fabric, &hosts).unwrap();
     let planned = |schemes: &[SyncScheme]| {
         let mut chosen = None;

@@ -32,13 +32,13 @@ impl RunQueueTime {
 
 /// The time in line since the last question.
 pub(super) fn since_last_look() -> Duration {
-    let ask = |time: &RefCell<RunQueueTime>| {
+    // At the program's exit its file may be closed already.
+    TIME.try_with(|time| {
         let mut time = time.borrow_mut();
         let now = time.read().unwrap_or(time.seen);
         let since = now.saturating_sub(time.seen);
         time.seen = now;
         Duration::from_nanos(since)
-    };
-    // At the program's exit its file may be closed already.
-    TIME.try_with(ask).unwrap_or_default()
+    })
+    .unwrap_or_default()
 }

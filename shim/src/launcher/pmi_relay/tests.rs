@@ -136,16 +136,16 @@ fn in_pmi_2_it_publishes_after_the_first_message() {
         launcher: theirs,
     };
     let relay = std::thread::spawn(move || passing.run(3, "1:text"));
-    let said = [INIT.to_owned(), full.clone(), framed("cmd=kvs-fence;")];
-    for (said, answer) in said.iter().zip([BEGUN, &fully, &other]) {
-        (&library).write_all(said.as_bytes()).unwrap();
+    let output = [INIT.to_owned(), full.clone(), framed("cmd=kvs-fence;")];
+    for (output, answer) in output.iter().zip([BEGUN, &fully, &other]) {
+        (&library).write_all(output.as_bytes()).unwrap();
         let mut heard = vec![0; answer.len()];
         (&library).read_exact(&mut heard).unwrap();
         assert_eq!(String::from_utf8(heard).unwrap(), answer);
     }
     library.shutdown(Shutdown::Both).unwrap();
     let put = "    38cmd=kvs-put;key=heddle-3;value=1:text;";
-    let [init, full, fence] = said;
+    let [init, full, fence] = output;
     let got = launcher.join().unwrap().map(|asked| asked.unwrap());
     assert_eq!(
         got,

@@ -41,8 +41,9 @@ impl FabricWiring {
             far.entry(b).or_default().push(a);
         }
         let mut roots: Vec<Option<(usize, usize)>> = vec![None; nodes.len()];
-        let bridges = |n: &usize| nodes[*n].role == NodeRole::Switch;
-        let mut by_id: Vec<usize> = (0..nodes.len()).filter(bridges).collect();
+        let mut by_id: Vec<usize> = (0..nodes.len())
+            .filter(|n| nodes[*n].role == NodeRole::Switch)
+            .collect();
         by_id.sort_by_key(|n| (spanning_tree::id(&self.wiring, *n), *n));
         for root in by_id.into_iter().map(|n| self.as_one(n)) {
             let mut next = VecDeque::from([(root, 0)]);
@@ -211,11 +212,10 @@ impl FabricWiring {
         let beside = |pair: &&[usize; 2]| pair.contains(&one) && !pair.contains(&far);
         let pair = self.pairs.iter().find(beside);
         pair.is_some_and(|pair| {
-            let reaches = |one: &usize| {
+            pair.iter().all(|one| {
                 self.bridged()
                     .any(|[a, b]| [[a.0, b.0], [b.0, a.0]].contains(&[*one, far]))
-            };
-            pair.iter().all(reaches)
+            })
         })
     }
 

@@ -180,7 +180,9 @@ fn moved_cables_are_named() {
         };
         count.all += 1;
         match watched(&tree, &moved, &mut rng).0 {
-            Some(said) if said.best == *truth || said.others.contains(truth) => count.named += 1,
+            Some(output) if output.best == *truth || output.others.contains(truth) => {
+                count.named += 1
+            }
             Some(_) => count.taken_for_another += 1,
             None => {}
         }

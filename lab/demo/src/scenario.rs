@@ -1,4 +1,4 @@
-//! The story: discover, plan, run, recable, follow. Each step is checked.
+//! The scenario: discover, plan, run, recable, follow. Each step is checked.
 use super::cluster::{BenchProgram, DemoCluster, JobRoutines};
 use super::gain::JobPace;
 use super::narration::{print_fact, print_line, step};
@@ -38,7 +38,7 @@ pub(crate) fn watch(cluster: &mut DemoCluster) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Without a terminal: the same story as text, with every step checked.
+/// Without a terminal: the same scenario as text, with every step checked.
 pub(crate) fn tell(cluster: &mut DemoCluster) -> anyhow::Result<()> {
     let first = first_epoch(cluster)?;
     let own = without_heddle(cluster)?;
@@ -392,19 +392,18 @@ fn following(snapshot: &Snapshot, epoch: u64) -> Option<&JobStatus> {
 }
 
 fn ways(job: &JobStatus) -> String {
-    let way = |c: &directory::job_record::CallTotal| {
-        format!(
-            "{} by {} ({} of {} B)",
-            c.collective,
-            c.way,
-            counted(c.calls, "call"),
-            c.block
-        )
-    };
     job.record
         .calls
         .iter()
-        .map(way)
+        .map(|c| {
+            format!(
+                "{} by {} ({} of {} B)",
+                c.collective,
+                c.way,
+                counted(c.calls, "call"),
+                c.block
+            )
+        })
         .collect::<Vec<_>>()
         .join(", ")
 }
