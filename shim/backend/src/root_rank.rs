@@ -5,7 +5,7 @@ use crate::mpi::mpi;
 use crate::shared_recorder::SharedRecorder;
 use crate::world_ranks::{WorldRanks, is_first_of_the_job};
 use directory::epoch::LeanEpoch;
-use inventory::{Bytes, environment};
+use inventory::environment;
 use policy::decision_table::{Collective, Way};
 use policy::forced::ForcedWays;
 use policy::learning::CallLearner;
