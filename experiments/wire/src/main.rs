@@ -11,7 +11,7 @@ use fabric::SimulatedFabric;
 use inventory::tree::Tree;
 use inventory::{Bytes, TopologyFile};
 use library::LibraryCall;
-use network::{NetworkCounts, PacketRules, RankProgram, SimulatedNetwork};
+use network::{CongestionControl, NetworkCounts, PacketRules, RankProgram, SimulatedNetwork};
 use policy::decision_table::Collective;
 use schedules::bound::{self, WIRE_PER_PAYLOAD};
 use schedules::transfers::part::RankPart;
@@ -72,6 +72,9 @@ struct Args {
     /// From an event to the step of the rank that it wakes, in microseconds
     #[arg(long, value_name = "US", default_value_t = 4.0)]
     step_cost: f64,
+    /// Octets that a rank copies in a second, to the kernel and from it; 0: any number
+    #[arg(long, value_name = "OCTETS_PER_S", default_value_t = 0.0)]
+    copy: f64,
     /// Calls one after the other
     #[arg(long, default_value_t = 3)]
     calls: u32,
@@ -81,12 +84,6 @@ struct Args {
     /// text or json
     #[arg(long, default_value = "text")]
     format: OutputFormat,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum CongestionControl {
-    Cubic,
-    Dctcp,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -190,8 +187,7 @@ fn run(args: &Args) -> anyhow::Result<bool> {
     let mut are_whole = true;
     for &size in &args.size {
         for way in &args.way {
-            let way =
-                SimulatedWay::named(way, tree, collective, Bytes(size.into()))?;
+            let way = SimulatedWay::named(way, tree, collective, Bytes(size.into()))?;
             let (run, stuck) = simulate(args, &network, collective, size, way)?;
             for line in stuck.iter().take(8) {
                 eprintln!("wire: {way}, {size} octets: not over: {line}");
@@ -247,8 +243,9 @@ fn packet_rules(args: &Args) -> PacketRules {
         queue: args.queue,
         shared_buffer: args.shared_buffer.unwrap_or(0),
         least_rto_ms: args.rto,
-        is_dctcp: args.cc == CongestionControl::Dctcp,
+        control: args.cc,
         step_cost_us: args.step_cost,
+        copied_per_s: args.copy,
     }
 }
 

@@ -38,6 +38,7 @@ struct Network {
   std::vector<Connection> connections;
   std::vector<std::deque<NetworkEvent>> events;
   std::vector<char> is_woken;
+  std::vector<Time> busy_until;       // by rank: with copying
   NetworkCounts counts{};
   bool is_stopped = false;
 
@@ -52,7 +53,11 @@ struct Network {
     events[rank].push_back({kind, peer, id});
     if (is_woken[rank]) return;
     is_woken[rank] = 1;
-    Simulator::Schedule(NanoSeconds((uint64_t)(setting.step_cost_us * 1000)), &Network::wake, this, rank);
+    Time now = Simulator::Now(), step = NanoSeconds((uint64_t)(setting.step_cost_us * 1000));
+    Simulator::Schedule(std::max(busy_until[rank], now) + step - now, &Network::wake, this, rank);
+  }
+  void copied(uint32_t rank, uint32_t octets) {
+    if (setting.copied_per_s > 0) busy_until[rank] = std::max(busy_until[rank], Simulator::Now()) + Seconds(octets / setting.copied_per_s);
   }
   static uint32_t under_way(Ptr<Socket> s) { return DynamicCast<TcpSocketBase>(s)->GetTxBuffer()->Size(); }
   static uint32_t unsent(Ptr<Socket> s) {
@@ -118,7 +123,7 @@ static void Forward(Network *net, Ptr<NetDevice> device, Ptr<const Packet> packe
   if (queued + packet->GetSize() > limit) { net->counts.drops++; return; }
   net->counts.longest_queue = std::max<uint64_t>(net->counts.longest_queue, queued + packet->GetSize());
   Ptr<Packet> copy = packet->Copy();
-  if (net->setting.dctcp && queued > std::min(MARKING, limit / 2) && header.GetEcn() != Ipv4Header::ECN_NotECT) {
+  if (net->setting.control == CONTROL_DCTCP && queued > std::min(MARKING, limit / 2) && header.GetEcn() != Ipv4Header::ECN_NotECT) {
     copy->RemoveHeader(header);
     header.SetEcn(Ipv4Header::ECN_CE);
     copy->AddHeader(header);
@@ -142,7 +147,7 @@ class OpenDctcp : public TcpDctcp {
 NS_OBJECT_ENSURE_REGISTERED(OpenDctcp);
 
 static void Configure(const NetworkSetting &setting) {
-  std::string control = setting.dctcp ? "OpenDctcp" : "ns3::TcpCubic";
+  const char *controls[] = {"ns3::TcpCubic", "OpenDctcp", "ns3::TcpBbr"}, *control = controls[setting.control];
   Config::SetDefault("ns3::TcpL4Protocol::SocketType", TypeIdValue(TypeId::LookupByName(control)));
   Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(SEGMENT));
   Config::SetDefault("ns3::TcpSocket::InitialCwnd", UintegerValue(10));
@@ -152,7 +157,7 @@ static void Configure(const NetworkSetting &setting) {
   Config::SetDefault("ns3::TcpSocket::DelAckTimeout", TimeValue(MilliSeconds(1)));
   Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(MicroSeconds(setting.least_rto_ms * 1000)));
   Config::SetDefault("ns3::TcpSocketBase::ClockGranularity", TimeValue(MicroSeconds(std::min(1000.0, setting.least_rto_ms * 100))));
-  Config::SetDefault("ns3::TcpSocketBase::UseEcn", StringValue(setting.dctcp ? "On" : "Off"));
+  Config::SetDefault("ns3::TcpSocketBase::UseEcn", StringValue(setting.control == CONTROL_DCTCP ? "On" : "Off"));
   // A host's own queue is its memory: it delays no flow but the one that fills it, and drops nothing.
   Config::SetDefault("ns3::FqCoDelQueueDisc::MaxSize", QueueSizeValue(QueueSize("200000p")));
   Config::SetDefault("ns3::FqCoDelQueueDisc::UseEcn", BooleanValue(false));
@@ -228,6 +233,7 @@ Network *network_new(const NetworkSetting *setting) {
   net->connections.resize(setting->hosts * setting->hosts);
   net->events.resize(setting->hosts);
   net->is_woken.assign(setting->hosts, 0);
+  net->busy_until.assign(setting->hosts, Seconds(0));
   Configure(*setting);
   NodeContainer nodes, hosts;
   nodes.Create(setting->hosts + setting->switches);
@@ -283,6 +289,7 @@ uint32_t network_send(Network *net, uint32_t from, uint32_t to, uint32_t octets)
     sent += n;
   }
   c.awaits_room |= sent < octets;
+  net->copied(from, sent);
   return sent;
 }
 
@@ -294,6 +301,7 @@ uint32_t network_receive(Network *net, uint32_t from, uint32_t to, uint32_t octe
     if (!p || p->GetSize() == 0) break;
     taken += p->GetSize();
   }
+  net->copied(to, taken);
   return taken;
 }
 

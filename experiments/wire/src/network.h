@@ -9,6 +9,8 @@ extern "C" {
 
 struct NetworkLink { uint32_t from, to; double bits_per_s, delay_s; };
 
+enum CongestionControl { CONTROL_CUBIC, CONTROL_DCTCP, CONTROL_BBR };
+
 struct NetworkSetting {
   uint32_t hosts, switches, links;
   const struct NetworkLink *link;     /* directed; link 2k + 1 is the reverse of 2k */
@@ -18,8 +20,9 @@ struct NetworkSetting {
   uint32_t queue;                     /* octets of a port */
   uint32_t shared_buffer;             /* octets of a switch; 0: each port has its own */
   double least_rto_ms;
-  uint32_t dctcp;                     /* 0: cubic */
+  uint32_t control;                   /* enum CongestionControl */
   double step_cost_us;                /* from an event to the rank's next step */
+  double copied_per_s;                /* octets that a rank copies between kernel and memory; 0: any number */
   void *context;
   void (*wake)(void *context, uint32_t rank);
 };

@@ -2,6 +2,7 @@
 #![allow(unsafe_code, reason = "ns-3 is C++")]
 use crate::fabric::{FabricLink, SimulatedFabric};
 use crate::library::{CountedOctets, LibraryCall};
+use clap::ValueEnum;
 use schedules::transfers::part::SyncToken;
 use std::ffi::{c_int, c_void};
 use std::time::Duration;
@@ -28,8 +29,9 @@ struct NetworkSetting {
     queue: u32,
     shared_buffer: u32,
     least_rto_ms: f64,
-    dctcp: u32,
+    control: u32,
     step_cost_us: f64,
+    copied_per_s: f64,
     context: *mut c_void,
     wake: extern "C" fn(*mut c_void, u32),
 }
@@ -40,6 +42,14 @@ struct NetworkEvent {
     kind: u32,
     peer: u32,
     id: u32,
+}
+
+/// `enum CongestionControl` of network.h.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CongestionControl {
+    Cubic,
+    Dctcp,
+    Bbr,
 }
 
 /// What the switches and senders counted.
@@ -78,8 +88,10 @@ pub(crate) struct PacketRules {
     pub(crate) queue: u32,
     pub(crate) shared_buffer: u32,
     pub(crate) least_rto_ms: f64,
-    pub(crate) is_dctcp: bool,
+    pub(crate) control: CongestionControl,
     pub(crate) step_cost_us: f64,
+    /// 0: any number.
+    pub(crate) copied_per_s: f64,
 }
 
 /// What a rank carries out.
@@ -156,8 +168,9 @@ impl<'p> SimulatedNetwork<'p> {
             queue: rules.queue,
             shared_buffer: rules.shared_buffer,
             least_rto_ms: rules.least_rto_ms,
-            dctcp: rules.is_dctcp.into(),
+            control: rules.control as u32,
             step_cost_us: rules.step_cost_us,
+            copied_per_s: rules.copied_per_s,
             context: (&raw mut *simulation).cast(),
             wake,
         };

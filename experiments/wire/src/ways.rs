@@ -89,11 +89,7 @@ pub(crate) struct WireParts {
 }
 
 /// The parts of all ranks, verified.
-pub(crate) fn planned(
-    tree: &Tree,
-    way: Way,
-    collective: Collective,
-) -> anyhow::Result<WireParts> {
+pub(crate) fn planned(tree: &Tree, way: Way, collective: Collective) -> anyhow::Result<WireParts> {
     ensure!(
         way.serves(collective),
         "way \"{way}\" does not serve {collective}; see heddle schedule"
