@@ -147,7 +147,7 @@ class OpenDctcp : public TcpDctcp {
 NS_OBJECT_ENSURE_REGISTERED(OpenDctcp);
 
 static void Configure(const NetworkSetting &setting) {
-  const char *controls[] = {"ns3::TcpCubic", "OpenDctcp", "ns3::TcpBbr"}, *control = controls[setting.control];
+  const char *controls[] = {"ns3::TcpCubic", "OpenDctcp"}, *control = controls[setting.control];
   Config::SetDefault("ns3::TcpL4Protocol::SocketType", TypeIdValue(TypeId::LookupByName(control)));
   Config::SetDefault("ns3::TcpSocket::SegmentSize", UintegerValue(SEGMENT));
   Config::SetDefault("ns3::TcpSocket::InitialCwnd", UintegerValue(10));

@@ -9,7 +9,8 @@ extern "C" {
 
 struct NetworkLink { uint32_t from, to; double bits_per_s, delay_s; };
 
-enum CongestionControl { CONTROL_CUBIC, CONTROL_DCTCP, CONTROL_BBR };
+/* ns-3.37's BBR is none: with pauses between messages even tokens took seconds without a loss. */
+enum CongestionControl { CONTROL_CUBIC, CONTROL_DCTCP };
 
 struct NetworkSetting {
   uint32_t hosts, switches, links;

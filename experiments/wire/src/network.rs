@@ -49,7 +49,6 @@ struct NetworkEvent {
 pub(crate) enum CongestionControl {
     Cubic,
     Dctcp,
-    Bbr,
 }
 
 /// What the switches and senders counted.
