@@ -32,6 +32,26 @@ struct Trouble {
     said: Option<&'static str>,
 }
 
+impl Trouble {
+    /// Without further settings, and with nothing to say.
+    fn new(
+        name: &'static str,
+        make: MakeTrouble,
+        (times, pause): (usize, Duration),
+        longest: f64,
+    ) -> Trouble {
+        Trouble {
+            name,
+            make,
+            times,
+            pause,
+            longest,
+            settings: &[],
+            said: None,
+        }
+    }
+}
+
 impl RunningLab {
     fn on(&self, host: &str, words: &[&str]) -> String {
         let output = self.lab.exec(host, words).output().unwrap();
@@ -173,19 +193,11 @@ fn reject(up: &RunningLab, number: usize) -> usize {
 
 #[test]
 fn a_job_goes_on_when_its_connections_are_reset() {
+    let times = (20, Duration::from_millis(300));
     let troubles = [
-        ("reset", reset as MakeTrouble),
-        ("reject", reject as MakeTrouble),
+        Trouble::new("reset", reset, times, 5.0),
+        Trouble::new("reject", reject, times, 5.0),
     ];
-    let troubles = troubles.map(|(name, make)| Trouble {
-        name,
-        make,
-        times: 20,
-        pause: Duration::from_millis(300),
-        longest: 5.0,
-        settings: &[],
-        said: None,
-    });
     RunningLab::jobs_go_through("reset", &troubles);
 }
 
@@ -216,15 +228,12 @@ fn swallow(up: &RunningLab, _: usize) -> usize {
 fn a_job_goes_on_when_a_packet_filter_drops_its_connections() {
     RunningLab::jobs_go_through(
         "silent",
-        &[Trouble {
-            name: "forgotten",
-            make: forget,
-            times: 2,
-            pause: Duration::from_secs(8),
-            longest: 8.0,
-            settings: &[],
-            said: None,
-        }],
+        &[Trouble::new(
+            "forgotten",
+            forget,
+            (2, Duration::from_secs(8)),
+            8.0,
+        )],
     );
 }
 
@@ -232,15 +241,12 @@ fn a_job_goes_on_when_a_packet_filter_drops_its_connections() {
 fn a_job_goes_on_where_long_packets_get_lost() {
     RunningLab::jobs_go_through(
         "mtu",
-        &[Trouble {
-            name: "long packets lost",
-            make: swallow,
-            times: 1,
-            pause: Duration::from_secs(18),
-            longest: 14.0,
-            settings: &[],
-            said: None,
-        }],
+        &[Trouble::new(
+            "long packets lost",
+            swallow,
+            (1, Duration::from_secs(18)),
+            14.0,
+        )],
     );
 }
 
@@ -278,15 +284,12 @@ fn lose(up: &RunningLab, _: usize) -> usize {
 fn a_job_goes_on_where_packets_get_lost() {
     RunningLab::jobs_go_through(
         "lossy",
-        &[Trouble {
-            name: "lossy",
-            make: lose,
-            times: 1,
-            pause: Duration::from_secs(10),
-            longest: 30.0,
-            settings: &[],
-            said: None,
-        }],
+        &[Trouble::new(
+            "lossy",
+            lose,
+            (1, Duration::from_secs(10)),
+            30.0,
+        )],
     );
 }
 
@@ -335,17 +338,8 @@ fn flood(up: &RunningLab, number: usize) -> usize {
 #[test]
 fn a_job_goes_on_where_no_connection_can_be_made_for_a_while() {
     let troubles = [
-        ("ports exhausted", exhaust as MakeTrouble),
-        ("SYN flood", flood as MakeTrouble),
+        Trouble::new("ports exhausted", exhaust, (2, Duration::from_secs(1)), 8.0),
+        Trouble::new("SYN flood", flood, (2, Duration::from_secs(1)), 8.0),
     ];
-    let troubles = troubles.map(|(name, make)| Trouble {
-        name,
-        make,
-        times: 2,
-        pause: Duration::from_secs(1),
-        longest: 8.0,
-        settings: &[],
-        said: None,
-    });
     RunningLab::jobs_go_through("no-ports", &troubles);
 }

@@ -181,7 +181,7 @@ mod tests {
         (0..count).map(|i| format!("n{i:04}")).collect()
     }
 
-    /// The ordered pairs of segments that a assignment covers, with `each` hosts on a segment.
+    /// The ordered pairs of segments that an assignment covers, with `each` hosts on a segment.
     fn covered(assignment: &DirectionsByHost, each: usize) -> BTreeSet<(usize, usize)> {
         let number = |name: &str| name[1..].parse::<usize>().unwrap() / each;
         assignment

@@ -70,9 +70,8 @@ pub(crate) fn judge(
     // A copy of a large network costs more than the rest of its judgement, so it is made only where
     // the network is to be changed.
     let mut network = Arc::clone(topology);
-    let is_doubtful = |l: &&Link| !l.carries_frames() && hosts.contains(l.b.as_str());
-    let doubtful = network.links.iter().filter(is_doubtful);
-    let doubtful = doubtful.map(|l| l.b.clone()).collect();
+    let links = network.links.iter();
+    let doubtful = doubtful_hosts(links.filter(|l| hosts.contains(l.b.as_str())));
     let proven = |l: &Link| carries(views, l) || !hosts.contains(l.b.as_str());
     if !network.links.iter().all(proven) {
         Arc::make_mut(&mut network).links.retain(proven);
@@ -111,6 +110,12 @@ pub(crate) fn judge(
         alarms,
         doubtful,
     }
+}
+
+/// The hosts with a link among these of which it is not certain that it carries frames.
+fn doubtful_hosts<'a>(links: impl Iterator<Item = &'a Link>) -> BTreeSet<String> {
+    let doubtful = links.filter(|link| !link.carries_frames());
+    doubtful.map(|link| link.b.clone()).collect()
 }
 
 /// The candidate in which all that flaps stays as published.

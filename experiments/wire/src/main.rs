@@ -55,8 +55,8 @@ struct Args {
     queue: u32,
     /// heddle counts on so many, as if the inventory stated them; without a number on those of --queue, and
     /// of shared octets on a quarter
-    #[arg(long, value_name = "OCTETS", num_args = 0..=1, default_missing_value = "0")]
-    stated: Option<u32>,
+    #[arg(long, value_name = "OCTETS")]
+    stated: Option<Option<u32>>,
     /// Octets that all ports of a switch queue together, instead
     #[arg(long, value_name = "OCTETS")]
     shared_buffer: Option<u32>,
@@ -160,8 +160,10 @@ fn run(args: &Args) -> anyhow::Result<bool> {
     let text = std::fs::read_to_string(&args.topology).with_context(|| name.clone())?;
     let (file, tree) = TopologyFile::parse_tree(&name, &text)?;
     let tree = match args.stated {
-        Some(0) => tree.with_queue(Some(port_queue(args))),
-        Some(octets) => tree.with_queue(Some(Bytes(octets.into()))),
+        Some(stated) => {
+            let octets = stated.map(|octets| Bytes(octets.into()));
+            tree.with_queue(Some(octets.unwrap_or_else(|| port_queue(args))))
+        }
         None => tree,
     };
     let network = WireNetwork {

@@ -7,7 +7,8 @@
 //! where agents report, where a part flaps, where several clusters are published, or where the state
 //! of a host's port decides, the whole network is judged.
 use super::{
-    AbsentHosts, JudgementInput, KeptReason, NetworkJudgement, absence, as_published, is_gone,
+    AbsentHosts, JudgementInput, KeptReason, NetworkJudgement, absence, as_published,
+    doubtful_hosts, is_gone,
 };
 use crate::engine::candidate::{EpochCandidate, PublishedNetwork};
 use inventory::alarm::Alarm;
@@ -66,14 +67,12 @@ pub(crate) fn judge_moved(
     }
     let alarms = keep_away(now, input, settled, &concerned, &away, &mut seats)?;
     let mut candidate = seated(input, before, &seats)?;
-    let is_doubtful = |(_, links): &(_, &Vec<&Link>)| links.iter().any(|l| !l.carries_frames());
-    let doubtful = concerned.iter().filter(is_doubtful);
-    let doubtful: BTreeSet<String> = doubtful.map(|(host, _)| (*host).to_owned()).collect();
+    let doubtful = doubtful_hosts(concerned.values().flatten().copied());
     if !Arc::ptr_eq(&candidate.file, &before.file) {
         candidate.network = Arc::clone(input.topology);
         if !doubtful.is_empty() {
-            let is_kept = |l: &Link| l.carries_frames() || !doubtful.contains(&l.b);
-            Arc::make_mut(&mut candidate.network).links.retain(is_kept);
+            let links = &mut Arc::make_mut(&mut candidate.network).links;
+            links.retain(|l| l.carries_frames() || !doubtful.contains(&l.b));
         }
         if !away.is_empty() {
             put_back(&mut candidate, settled, &away);
