@@ -238,7 +238,7 @@ impl AlltoallSchedule {
     pub fn lead(&self, tree: &Tree) -> Option<Bytes> {
         let is_by_credit = self.scheme.mechanism() == SyncMechanism::Credit;
         let capacities = is_by_credit.then(|| self.algorithm.capacities(tree))?;
-        Some(LaneCredit::of(tree, &capacities).0)
+        Some(LaneCredit::of(tree, &capacities).lead(tree))
     }
 
     /// Number of messages.

@@ -83,7 +83,27 @@ fn short_blocks_that_overflow_a_queue_go_by_credit() {
     }
 }
 
-/// Checks the job record of the test above: the ways by block size, their times, and the job
+/// The same with several ranks a host, where all ways are compared by their times.
+#[test]
+fn short_blocks_of_several_ranks_a_host_go_by_credit() {
+    for mpi in BOTH {
+        let dir = shared(TREE);
+        let bench = lib().join(format!("bench-{mpi}"));
+        let flags = "--collective alltoall --size 2000,8000 --iterations 20 --check";
+        let flags: Vec<&str> = flags.split(' ').collect();
+        let output = TestJob::new(mpi, 16)
+            .per_host(4)
+            .dir(dir.path())
+            .env(AT_ONCE.0, AT_ONCE.1)
+            .env("HEDDLE_LEARN", "off")
+            .run(&bench, &flags);
+        let checked = output.out.matches("every byte checked").count();
+        assert_eq!(checked, 2, "{}", output.out);
+        assert_eq!(ways(dir.path()), Vec::<String>::new(), "{mpi}");
+    }
+}
+
+/// Checks the job record of the first test: the ways by block size, their times, and the job
 /// itself.
 fn assert_recorded_ways(record: &JobRecord, mpi: &str) {
     let names: Vec<(String, String)> = record

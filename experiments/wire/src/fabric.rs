@@ -23,17 +23,17 @@ const FIRST_PORT: u16 = 10_000;
 /// So many ports are traced for a connection at most.
 const TRACED: usize = 4096;
 
-/// The port to which connections are opened: `NETWORK_PORT` of network.h.
+/// The port to which connections to the first rank are opened: `NETWORK_PORT` of network.h.
 const DOOR: u16 = 5000;
 
 unsafe extern "C" {
     fn network_hash(at: u32, from: u32, to: u32, from_port: u16, to_port: u16) -> u32;
 }
 
-/// By which a switch spreads the packets of a connection from this port.
+/// By which a switch spreads the packets of a connection from this port, where each host has one rank.
 fn spread(at: u32, [from, to]: [u32; 2], port: u16) -> u32 {
     // SAFETY: it computes with these numbers alone.
-    unsafe { network_hash(at, from, to, port, DOOR) }
+    unsafe { network_hash(at, from, to, port, DOOR + to as u16) }
 }
 
 /// `struct NetworkLink` of network.h.
@@ -167,14 +167,16 @@ impl SimulatedFabric {
         links
     }
 
-    /// The ports from which the connections between hosts are opened, at random.
-    pub(crate) fn any_ports(&self, seed: u64) -> Vec<u16> {
+    /// The ports from which the connections between ranks are opened, at random.
+    pub(crate) fn any_ports(&self, host_of: &[NodeNumber], seed: u64) -> Vec<u16> {
         let mut free = FreePorts::new(self.hosts, seed);
-        let pairs = (0..self.hosts).flat_map(|from| (0..self.hosts).map(move |_| from));
-        pairs.map(|from| free.take(from)).collect()
+        let pairs = host_of
+            .iter()
+            .flat_map(|from| host_of.iter().map(move |_| from));
+        pairs.map(|&from| free.take(from)).collect()
     }
 
-    /// The same, so that each message of the plan takes its path.
+    /// The same where each host has one rank, so that each message of the plan takes its path.
     pub(crate) fn ports_of(
         &self,
         tree: &Tree,
@@ -182,7 +184,8 @@ impl SimulatedFabric {
         seed: u64,
     ) -> anyhow::Result<Vec<u16>> {
         let mut free = FreePorts::new(self.hosts, seed);
-        let mut ports = self.any_ports(seed);
+        let hosts: Vec<NodeNumber> = (0..self.hosts).collect();
+        let mut ports = self.any_ports(&hosts, seed);
         let paths = MessagePaths::new(tree, &plan.paths);
         for (&m, number) in plan.phases.iter().flatten().zip(0..) {
             let wanted = self.links_of(tree, &paths, number, m)?;
@@ -273,8 +276,8 @@ impl FreePorts {
     }
 }
 
-/// The links from a host to each other one.
-pub(crate) fn links(tree: &Tree, from: NodeNumber) -> Vec<PeerLinks> {
+/// The links from a rank to each other one; none within a host.
+pub(crate) fn links(tree: &Tree, host_of: &[NodeNumber], from: NodeNumber) -> Vec<PeerLinks> {
     let to = |to: NodeNumber| {
         let (mut slowest, mut seconds) = (BitsPerSec(u64::MAX), 0.0);
         tree.path(from, to, |edge| {
@@ -292,5 +295,5 @@ pub(crate) fn links(tree: &Tree, from: NodeNumber) -> Vec<PeerLinks> {
             frame_time: Duration::try_from_secs_f64(seconds).unwrap_or_default(),
         }
     };
-    (0..tree.hosts()).map(to).collect()
+    host_of.iter().map(|&host| to(host)).collect()
 }

@@ -54,6 +54,8 @@ pub(crate) struct LibraryCall {
     me: u32,
     size: u32,
     goes_around: bool,
+    /// By rank: octets for it.
+    outgoing: Vec<u32>,
     /// By step, from 1: octets of its block that have not been written.
     unsent: Vec<u32>,
     /// By rank: octets that have not come.
@@ -81,8 +83,24 @@ impl LibraryCall {
             me,
             size,
             goes_around,
+            outgoing: vec![size; ranks as usize],
             unsent: vec![0; ranks as usize],
             missing,
+            begun: 0,
+            came: 0,
+        }
+    }
+
+    /// All at once so many octets to each rank, and from each.
+    pub(crate) fn at_once(me: u32, outgoing: Vec<u32>, incoming: Vec<u32>) -> LibraryCall {
+        LibraryCall {
+            pattern: LibraryPattern::Linear,
+            me,
+            size: 0,
+            goes_around: false,
+            unsent: vec![0; outgoing.len()],
+            outgoing,
+            missing: incoming,
             begun: 0,
             came: 0,
         }
@@ -94,7 +112,7 @@ impl LibraryCall {
 
     pub(crate) fn is_over(&self) -> bool {
         self.begun == self.ranks() - 1
-            && self.came == self.ranks() - 1
+            && self.missing.iter().all(|octets| *octets == 0)
             && self.unsent.iter().all(|octets| *octets == 0)
     }
 
@@ -121,7 +139,8 @@ impl LibraryCall {
         }
         while self.may_begin() {
             self.begun += 1;
-            self.unsent[self.begun as usize] = self.size;
+            let to = self.receiver(self.begun);
+            self.unsent[self.begun as usize] = self.outgoing[to as usize];
             self.send(self.begun, octets);
         }
         if let WireEvent::Writable(to) = event {
@@ -136,9 +155,13 @@ impl LibraryCall {
         }
     }
 
-    fn send(&mut self, step: u32, octets: &mut impl CountedOctets) {
+    fn receiver(&self, step: u32) -> u32 {
         let further = if self.goes_around { 1 } else { step };
-        let to = (self.me + further) % self.ranks();
+        (self.me + further) % self.ranks()
+    }
+
+    fn send(&mut self, step: u32, octets: &mut impl CountedOctets) {
+        let to = self.receiver(step);
         let unsent = &mut self.unsent[step as usize];
         if *unsent > 0 {
             *unsent -= octets.send(to, *unsent);

@@ -3,6 +3,7 @@
 mod fabric;
 mod library;
 mod network;
+mod ranked_hosts;
 mod ways;
 
 use anyhow::{Context, ensure};
@@ -13,6 +14,7 @@ use inventory::{Bytes, TopologyFile};
 use library::LibraryCall;
 use network::{CongestionControl, NetworkCounts, PacketRules, RankProgram, SimulatedNetwork};
 use policy::decision_table::Collective;
+use ranked_hosts::RankedHosts;
 use schedules::bound::{self, WIRE_PER_PAYLOAD};
 use schedules::transfers::part::RankPart;
 use serde::Serialize;
@@ -30,7 +32,7 @@ const LIMIT_S: f64 = 30.0;
 ///
 /// Octets and tokens go as in an MPI job: the schedule is planned and verified for the topology, and
 /// the same transport core carries it out. linear, pairwise and throttled:K are what MPI libraries
-/// send. The bound is the payload of the most loaded link at its full rate; headers of frames leave
+/// send; of bundled only what leaves hosts. Hosts have as many ranks as the topology says. The bound is the payload of the most loaded link at its full rate; headers of frames leave
 /// 0.94 of it.
 #[derive(Parser)]
 #[command(name = "wire", version)]
@@ -92,11 +94,11 @@ enum OutputFormat {
     Json,
 }
 
-/// The network, and the tree of it with and without the ways that lie side by side.
+/// The network, and its ranks with and without the ways that lie side by side.
 struct WireNetwork {
     fabric: SimulatedFabric,
-    tree: Tree,
-    merged: Tree,
+    ranks: RankedHosts,
+    merged: RankedHosts,
 }
 
 /// One size by one way.
@@ -168,12 +170,12 @@ fn run(args: &Args) -> anyhow::Result<bool> {
     };
     let network = WireNetwork {
         fabric: SimulatedFabric::of(&file)?,
-        merged: tree.clone().by_hash(),
-        tree,
+        merged: RankedHosts::of(tree.clone().by_hash())?,
+        ranks: RankedHosts::of(tree)?,
     };
-    let tree = &network.tree;
+    let ranks = &network.ranks;
     ensure!(
-        tree.hosts() > 1,
+        ranks.hosts.hosts() > 1,
         "{name}: a single host sends nothing; give two or more"
     );
     let collective = match args.collective.as_str() {
@@ -189,7 +191,7 @@ fn run(args: &Args) -> anyhow::Result<bool> {
     let mut are_whole = true;
     for &size in &args.size {
         for way in &args.way {
-            let way = SimulatedWay::named(way, tree, collective, Bytes(size.into()))?;
+            let way = SimulatedWay::named(way, ranks, collective, Bytes(size.into()))?;
             let (run, stuck) = simulate(args, &network, collective, size, way)?;
             for line in stuck.iter().take(8) {
                 eprintln!("wire: {way}, {size} octets: not over: {line}");
@@ -254,19 +256,30 @@ fn packet_rules(args: &Args) -> PacketRules {
 /// The parts of all ranks by this way, and the ports from which connections are opened.
 fn planned(
     args: &Args,
-    network: &WireNetwork,
+    WireNetwork {
+        fabric,
+        ranks,
+        merged,
+    }: &WireNetwork,
     collective: Collective,
     way: SimulatedWay,
 ) -> anyhow::Result<(Vec<RankPart>, Vec<u16>)> {
-    let (own, tree) = match way {
-        SimulatedWay::Own(way) => (way, &network.tree),
-        SimulatedWay::ByHash(way) => (way, &network.merged),
-        SimulatedWay::Library(_) => return Ok((Vec::new(), network.fabric.any_ports(args.seed))),
+    let any_ports = || fabric.any_ports(&ranks.host_of, args.seed);
+    let (own, ranks) = match way {
+        SimulatedWay::Own(way) => (way, ranks),
+        SimulatedWay::ByHash(way) => (way, merged),
+        SimulatedWay::Library(_) | SimulatedWay::Bundled => return Ok((Vec::new(), any_ports())),
     };
-    let planned = ways::planned(tree, own, collective)?;
+    let planned = ways::planned(&ranks.leaves, own, collective)?;
     let ports = match &planned.alltoall {
-        Some(plan) if !plan.paths.is_empty() => network.fabric.ports_of(tree, plan, args.seed)?,
-        _ => network.fabric.any_ports(args.seed),
+        Some(plan) if !plan.paths.is_empty() => {
+            ensure!(
+                !ranks.share_hosts(),
+                "hosts with several ranks: links side by side cannot be chosen here; take \"{way} by hash\""
+            );
+            fabric.ports_of(&ranks.leaves, plan, args.seed)?
+        }
+        _ => any_ports(),
     };
     Ok((planned.parts, ports))
 }
@@ -279,34 +292,39 @@ fn simulate(
     size: u32,
     way: SimulatedWay,
 ) -> anyhow::Result<(WireRun, Vec<String>)> {
-    let WireNetwork { fabric, tree, .. } = network;
-    let ranks = tree.hosts();
+    let WireNetwork { fabric, ranks, .. } = network;
     let (parts, ports) = planned(args, network, collective, way)?;
-    let links: Vec<_> = (0..ranks).map(|rank| fabric::links(tree, rank)).collect();
-    let rules = packet_rules(args);
-    let mut network = SimulatedNetwork::new(fabric, &ports, links.clone(), rules);
+    let all = ranks.host_of.len();
+    let links: Vec<_> = ranks
+        .host_of
+        .iter()
+        .map(|&host| fabric::links(&ranks.hosts, &ranks.host_of, host))
+        .collect();
+    let places = (&ranks.host_of[..], &ports[..]);
+    let mut network = SimulatedNetwork::new(fabric, places, links.clone(), packet_rules(args));
     let (mut seconds, mut counts, mut stuck) = (Vec::new(), NetworkCounts::default(), Vec::new());
     for call in 0..args.warm_up + args.calls {
         let program = |me: u32| match way {
             SimulatedWay::Library(pattern) => RankProgram::Library(LibraryCall::new(
                 pattern,
-                (me, ranks),
+                (me, all as u32),
                 size,
                 collective == Collective::Allgather,
             )),
+            SimulatedWay::Bundled => RankProgram::Library(ranks.bundles(me, size)),
             SimulatedWay::Own(_) | SimulatedWay::ByHash(_) => {
                 let setting = WireSetting {
                     call,
                     framing: BlockFraming::Bare,
                     links: links[me as usize].clone(),
                     patience: 1.0,
-                    outgoing: vec![size as usize; ranks as usize],
-                    incoming: vec![size as usize; ranks as usize],
+                    outgoing: vec![size as usize; all],
+                    incoming: vec![size as usize; all],
                 };
                 RankProgram::Scheduled(Box::new(WireCall::new(&parts[me as usize], setting)))
             }
         };
-        let done = network.call((0..ranks).map(program).collect(), LIMIT_S);
+        let done = network.call((0..all as u32).map(program).collect(), LIMIT_S);
         stuck = done.stuck;
         if call < args.warm_up && stuck.is_empty() {
             continue;
@@ -320,6 +338,6 @@ fn simulate(
             break;
         }
     }
-    let bound = bound_seconds(tree, collective, size);
+    let bound = bound_seconds(&ranks.leaves, collective, size);
     Ok((WireRun::new(size, way, seconds, bound, &counts), stuck))
 }

@@ -1,4 +1,4 @@
-// TCP, links and switches with finite port queues, by ns-3. For each ordered pair of hosts there is one
+// TCP, links and switches with finite port queues, by ns-3. For each ordered pair of ranks there is one
 // connection, whose caller sends blocks and whose callee sends tokens against the stream, as in heddle's mesh.
 #include "network.h"
 #include "ns3/core-module.h"
@@ -25,13 +25,15 @@ struct Connection {
   uint32_t unsent_tokens = 0;         // octets that found no room
   uint32_t wake_at = 1, few = UINT32_MAX;
   bool awaits_few = false, awaits_room = false;
+  uint32_t in_memory = 0;             // between ranks of a host: octets that the receiver has not taken
 };
 
 struct Network {
   NetworkSetting setting;
   std::vector<NetworkLink> links;
-  std::vector<uint32_t> routes, link_of;
+  std::vector<uint32_t> host_of, routes, link_of;
   std::vector<uint16_t> caller_port;
+  std::map<std::pair<uint32_t, uint16_t>, uint32_t> caller_at;  // by host and port: the rank
   std::vector<Ptr<NetDevice>> out;    // by link: the device that sends over it
   std::vector<std::vector<uint32_t>> ports;  // by switch: its links
   std::map<Ptr<NetDevice>, uint32_t> at_switch;
@@ -42,7 +44,8 @@ struct Network {
   NetworkCounts counts{};
   bool is_stopped = false;
 
-  Connection &between(uint32_t from, uint32_t to) { return connections[from * setting.hosts + to]; }
+  Connection &between(uint32_t from, uint32_t to) { return connections[from * setting.ranks + to]; }
+  bool share_host(uint32_t from, uint32_t to) { return host_of[from] == host_of[to]; }
   uint32_t queued(uint32_t link) { return DynamicCast<PointToPointNetDevice>(out[link])->GetQueue()->GetNBytes(); }
 
   void wake(uint32_t rank) {
@@ -194,28 +197,32 @@ static void Cable(Network *net, NodeContainer &nodes, TrafficControlHelper &cont
 }
 
 static void Connect(Network *net, NodeContainer &nodes) {
-  uint32_t hosts = net->setting.hosts, number = 0;
+  uint32_t ranks = net->setting.ranks, number = 0;
   TypeId tcp = TypeId::LookupByName("ns3::TcpSocketFactory");
-  for (uint32_t to = 0; to < hosts; to++) {
-    Ptr<Socket> door = Socket::CreateSocket(nodes.Get(to), tcp);
-    door->Bind(InetSocketAddress(Ipv4Address::GetAny(), NETWORK_PORT));
+  for (uint32_t to = 0; to < ranks; to++) {
+    Ptr<Socket> door = Socket::CreateSocket(nodes.Get(net->host_of[to]), tcp);
+    door->Bind(InetSocketAddress(Ipv4Address::GetAny(), NETWORK_PORT + to));
     door->Listen();
     door->SetAcceptCallback(MakeNullCallback<bool, Ptr<Socket>, const Address &>(), Callback<void, Ptr<Socket>, const Address &>([net, to](Ptr<Socket> s, const Address &caller) {
-      uint32_t from = (InetSocketAddress::ConvertFrom(caller).GetIpv4().Get() & 0xffffff) - 1;
+      InetSocketAddress address = InetSocketAddress::ConvertFrom(caller);
+      uint32_t from = net->caller_at[{(address.GetIpv4().Get() & 0xffffff) - 1, address.GetPort()}];
       net->between(from, to).callee = s;
       s->SetRecvCallback(Callback<void, Ptr<Socket>>([net, from, to](Ptr<Socket>) { net->readable(from, to); }));
       s->SetSendCallback(Callback<void, Ptr<Socket>, uint32_t>([net, from, to](Ptr<Socket>, uint32_t) { net->push_tokens(from, to); }));
     }));
   }
-  for (uint32_t from = 0; from < hosts; from++) for (uint32_t to = 0; to < hosts; to++) {
-    if (from == to) continue;
-    Ptr<Socket> s = Socket::CreateSocket(nodes.Get(from), tcp);
-    s->Bind(InetSocketAddress(Ipv4Address(0x0a000001 + from), net->caller_port[from * hosts + to]));
+  for (uint32_t from = 0; from < ranks; from++) for (uint32_t to = 0; to < ranks; to++) {
+    uint32_t host = net->host_of[from], there = net->host_of[to];
+    if (host == there) continue;
+    Ptr<Socket> s = Socket::CreateSocket(nodes.Get(host), tcp);
+    uint16_t port = net->caller_port[from * ranks + to];
+    net->caller_at[{host, port}] = from;
+    s->Bind(InetSocketAddress(Ipv4Address(0x0a000001 + host), port));
     net->between(from, to).caller = s;
     s->SetRecvCallback(Callback<void, Ptr<Socket>>([net, from, to](Ptr<Socket>) { net->read_tokens(from, to); }));
     s->SetSendCallback(Callback<void, Ptr<Socket>, uint32_t>([net, from, to](Ptr<Socket>, uint32_t) { net->acknowledged(from, to); }));
     s->TraceConnectWithoutContext("CongState", Callback<void, TcpSocketState::TcpCongState_t, TcpSocketState::TcpCongState_t>([net](TcpSocketState::TcpCongState_t, TcpSocketState::TcpCongState_t now) { if (now == TcpSocketState::CA_LOSS) net->counts.timers++; }));
-    Simulator::Schedule(MicroSeconds(20 * ++number), [s, to]() { s->Connect(InetSocketAddress(Ipv4Address(0x0a000001 + to), NETWORK_PORT)); });
+    Simulator::Schedule(MicroSeconds(20 * ++number), [s, there, to]() { s->Connect(InetSocketAddress(Ipv4Address(0x0a000001 + there), NETWORK_PORT + to)); });
   }
   Simulator::Stop(MicroSeconds(20 * number) + Seconds(0.5));
   Simulator::Run();
@@ -227,13 +234,14 @@ Network *network_new(const NetworkSetting *setting) {
   net->links.assign(setting->link, setting->link + setting->links);
   net->routes.assign(setting->route, setting->route + setting->switches * setting->hosts + 1);
   net->link_of.assign(setting->link_of, setting->link_of + net->routes.back());
-  net->caller_port.assign(setting->port, setting->port + setting->hosts * setting->hosts);
+  net->host_of.assign(setting->host_of, setting->host_of + setting->ranks);
+  net->caller_port.assign(setting->port, setting->port + setting->ranks * setting->ranks);
   net->out.resize(setting->links);
   net->ports.resize(setting->switches);
-  net->connections.resize(setting->hosts * setting->hosts);
-  net->events.resize(setting->hosts);
-  net->is_woken.assign(setting->hosts, 0);
-  net->busy_until.assign(setting->hosts, Seconds(0));
+  net->connections.resize(setting->ranks * setting->ranks);
+  net->events.resize(setting->ranks);
+  net->is_woken.assign(setting->ranks, 0);
+  net->busy_until.assign(setting->ranks, Seconds(0));
   Configure(*setting);
   NodeContainer nodes, hosts;
   nodes.Create(setting->hosts + setting->switches);
@@ -281,6 +289,12 @@ int network_event(Network *net, uint32_t rank, NetworkEvent *event) {
 
 uint32_t network_send(Network *net, uint32_t from, uint32_t to, uint32_t octets) {
   Connection &c = net->between(from, to);
+  if (net->share_host(from, to)) {
+    c.in_memory += octets;
+    net->copied(from, octets);
+    if (c.in_memory >= c.wake_at) net->happen(to, EVENT_READABLE, from, 0);
+    return octets;
+  }
   uint32_t waiting = Network::unsent(c.caller), sent = 0;
   uint32_t may = std::min(std::min(octets, waiting < AHEAD ? AHEAD - waiting : 0), c.caller->GetTxAvailable());
   while (sent < may) {
@@ -294,9 +308,11 @@ uint32_t network_send(Network *net, uint32_t from, uint32_t to, uint32_t octets)
 }
 
 uint32_t network_receive(Network *net, uint32_t from, uint32_t to, uint32_t octets) {
-  Ptr<Socket> s = net->between(from, to).callee;
-  uint32_t taken = 0;
-  while (taken < octets && s->GetRxAvailable() > 0) {
+  Connection &c = net->between(from, to);
+  Ptr<Socket> s = c.callee;
+  uint32_t taken = net->share_host(from, to) ? std::min(octets, c.in_memory) : 0;
+  c.in_memory -= taken;
+  while (s && taken < octets && s->GetRxAvailable() > 0) {
     Ptr<Packet> p = s->Recv(octets - taken, 0);
     if (!p || p->GetSize() == 0) break;
     taken += p->GetSize();
@@ -305,7 +321,9 @@ uint32_t network_receive(Network *net, uint32_t from, uint32_t to, uint32_t octe
   return taken;
 }
 
-uint32_t network_under_way(Network *net, uint32_t from, uint32_t to) { return Network::under_way(net->between(from, to).caller); }
+uint32_t network_under_way(Network *net, uint32_t from, uint32_t to) {
+  return net->share_host(from, to) ? 0 : Network::under_way(net->between(from, to).caller);
+}
 
 void network_await_few(Network *net, uint32_t from, uint32_t to, uint32_t octets) {
   Connection &c = net->between(from, to);
@@ -316,6 +334,7 @@ void network_await_few(Network *net, uint32_t from, uint32_t to, uint32_t octets
 void network_wake_at(Network *net, uint32_t from, uint32_t to, uint32_t octets) { net->between(from, to).wake_at = octets; }
 
 void network_give(Network *net, uint32_t from, uint32_t to, uint32_t id) {
+  if (net->share_host(from, to)) return net->happen(to, EVENT_TOKEN, from, id);
   // The giver is the callee of the connection on which the taker sends blocks to it.
   Connection &c = net->between(to, from);
   c.tokens.push_back(id);

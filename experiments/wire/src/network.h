@@ -1,5 +1,6 @@
 /* A network of ns-3 as crate `wire` sees it: connections that carry counted octets, and tokens. Hosts are
-   0, 1, ...; switches follow. A rank is woken by `wake` some time after something happened, and asks what. */
+   0, 1, ...; switches follow. Ranks of one host reach each other through its memory, at once. A rank is woken by
+   `wake` some time after something happened, and asks what. */
 #pragma once
 #include <stdint.h>
 
@@ -13,11 +14,12 @@ struct NetworkLink { uint32_t from, to; double bits_per_s, delay_s; };
 enum CongestionControl { CONTROL_CUBIC, CONTROL_DCTCP };
 
 struct NetworkSetting {
-  uint32_t hosts, switches, links;
+  uint32_t hosts, ranks, switches, links;
+  const uint32_t *host_of;            /* by rank */
   const struct NetworkLink *link;     /* directed; link 2k + 1 is the reverse of 2k */
   const uint32_t *route;              /* [switch][host]: the first of its links to it in `link_of`; one more */
   const uint32_t *link_of;            /* flows spread over several by a hash of addresses and ports */
-  const uint16_t *port;               /* [from][to]: the port from which the connection is opened */
+  const uint16_t *port;               /* [from][to], ranks: the port from which the connection is opened */
   uint32_t queue;                     /* octets of a port */
   uint32_t shared_buffer;             /* octets of a switch; 0: each port has its own */
   double least_rto_ms;
@@ -32,7 +34,7 @@ enum NetworkEventKind { EVENT_BEGUN, EVENT_READABLE, EVENT_WRITABLE, EVENT_TOKEN
 struct NetworkEvent { uint32_t kind, peer, id; };
 struct NetworkCounts { uint64_t drops, marks, timers, longest_queue; };
 
-/* The port to which connections are opened. */
+/* The port to which connections to the first rank are opened; those to the next ones follow. */
 #define NETWORK_PORT 5000
 /* By which a switch spreads flows. */
 uint32_t network_hash(uint32_t at, uint32_t from, uint32_t to, uint16_t from_port, uint16_t to_port);

@@ -20,8 +20,10 @@ const LOOK_AGAIN_US: f64 = 1000.0;
 #[repr(C)]
 struct NetworkSetting {
     hosts: u32,
+    ranks: u32,
     switches: u32,
     links: u32,
+    host_of: *const u32,
     link: *const FabricLink,
     route: *const u32,
     link_of: *const u32,
@@ -143,7 +145,7 @@ extern "C" fn wake(context: *mut c_void, rank: u32) {
 impl<'p> SimulatedNetwork<'p> {
     pub(crate) fn new(
         fabric: &SimulatedFabric,
-        ports: &[u16],
+        (host_of, ports): (&[u32], &[u16]),
         links: Vec<Vec<PeerLinks>>,
         rules: PacketRules,
     ) -> Box<SimulatedNetwork<'p>> {
@@ -158,6 +160,8 @@ impl<'p> SimulatedNetwork<'p> {
         });
         let setting = NetworkSetting {
             hosts: fabric.hosts,
+            ranks: host_of.len() as u32,
+            host_of: host_of.as_ptr(),
             switches: fabric.switches,
             links: fabric.links.len() as u32,
             link: fabric.links.as_ptr(),

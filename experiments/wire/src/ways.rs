@@ -1,5 +1,6 @@
 //! The way of a call by its name, and what each rank carries out.
 use crate::library::LibraryPattern;
+use crate::ranked_hosts::RankedHosts;
 use anyhow::{Context, bail, ensure};
 use inventory::Bytes;
 use inventory::tree::Tree;
@@ -27,6 +28,8 @@ pub(crate) enum SimulatedWay {
     /// Planned as if links side by side were one, over which a hash spreads flows.
     ByHash(Way),
     Library(LibraryPattern),
+    /// One message for each pair of hosts, all at once: the part of that way which crosses cables.
+    Bundled,
 }
 
 impl fmt::Display for SimulatedWay {
@@ -35,6 +38,7 @@ impl fmt::Display for SimulatedWay {
             SimulatedWay::Own(way) => way.fmt(f),
             SimulatedWay::ByHash(way) => f.pad(&format!("{way} {BY_HASH}")),
             SimulatedWay::Library(pattern) => pattern.fmt(f),
+            SimulatedWay::Bundled => Way::Bundled.fmt(f),
         }
     }
 }
@@ -43,12 +47,12 @@ impl SimulatedWay {
     /// The way of this name; `default` is that of heddle's own choice.
     pub(crate) fn named(
         name: &str,
-        tree: &Tree,
+        ranks: &RankedHosts,
         collective: Collective,
         size: Bytes,
     ) -> anyhow::Result<SimulatedWay> {
         if let Some(own) = name.strip_suffix(BY_HASH) {
-            let merged = tree.clone().by_hash();
+            let merged = RankedHosts::of(ranks.hosts.clone().by_hash())?;
             let way = SimulatedWay::named(own.trim_end(), &merged, collective, size)?;
             return Ok(match way {
                 SimulatedWay::Own(way) => SimulatedWay::ByHash(way),
@@ -60,12 +64,12 @@ impl SimulatedWay {
         }
         let way = if name == "credit" {
             Way::Aapc {
-                sync: alltoall::lane_credit(tree).scheme(size),
+                sync: alltoall::lane_credit(&ranks.leaves).scheme(size),
                 over: DataCarrier::Tcp,
             }
         } else if name == "default" {
-            let host_of: Vec<u32> = (0..tree.hosts()).collect();
-            let table = DecisionTable::unmeasured(tree, &host_of, Duration::ZERO, None);
+            let RankedHosts { hosts, host_of, .. } = ranks;
+            let table = DecisionTable::unmeasured(hosts, host_of, Duration::ZERO, None);
             table.choose(collective, size)
         } else {
             name.parse::<Way>()
@@ -76,6 +80,7 @@ impl SimulatedWay {
                 SimulatedWay::Library(LibraryPattern::Throttled(AT_ONCE))
             }
             Way::Native => SimulatedWay::Library(LibraryPattern::Pairwise),
+            Way::Bundled => SimulatedWay::Bundled,
             own => SimulatedWay::Own(own),
         })
     }

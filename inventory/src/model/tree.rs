@@ -6,6 +6,7 @@
 //! verifiers work on these numbers.
 pub mod parallel_cables;
 pub mod port_queue;
+mod rank_leaves;
 
 use crate::{BitsPerSec, Bytes};
 use parallel_cables::TreeMembers;
@@ -33,6 +34,8 @@ pub struct Tree {
     root: u32,
     members: TreeMembers,
     queue: Bytes,
+    /// Hosts that are inner nodes, with their ranks as leaves below them.
+    hosts_of_ranks: Vec<NodeNumber>,
 }
 
 /// The reason that a set of cables is not a tree.
@@ -153,6 +156,7 @@ impl Tree {
             names,
             members: TreeMembers::default(),
             queue: port_queue::UNSTATED,
+            hosts_of_ranks: Vec::new(),
         };
         tree.depth[root as usize] = 0;
         let mut stack = vec![root];
@@ -316,8 +320,12 @@ impl Tree {
     pub fn hang_from(&self, root: NodeNumber) -> Tree {
         let near = self.neighbours();
         match Tree::grow(self.names.clone(), self.ranks.clone(), &near, root) {
-            Ok(tree) => (tree.with_queue(Some(self.queue)))
-                .with_members(&self.members_named(|v| self.name(v))),
+            Ok(tree) => Tree {
+                hosts_of_ranks: self.hosts_of_ranks.clone(),
+                ..tree
+                    .with_queue(Some(self.queue))
+                    .with_members(&self.members_named(|v| self.name(v)))
+            },
             Err(_) => unreachable!("a tree stays a tree under another root"),
         }
     }
@@ -346,73 +354,6 @@ impl Tree {
             return Err(TreeError::NoHost);
         }
         Ok(self.keep(&keep))
-    }
-
-    /// The tree with ranks as leaves: leaf `r` has the name `ranks[r].0` and runs on host
-    /// `ranks[r].1`. A host with one rank is that leaf. A host with several becomes a switch to
-    /// which they are cabled at the host's own rate, so that its cable counts once for all of them.
-    /// Hosts without ranks are dropped.
-    ///
-    /// # Errors
-    /// As [`Tree::restrict`] and [`Tree::new`], if a host number or a name is wrong.
-    pub fn with_ranks(&self, ranks: &[(String, NodeNumber)]) -> Result<Tree, TreeError> {
-        let mut leaves: Vec<Vec<&str>> = vec![Vec::new(); self.hosts as usize];
-        for (name, host) in ranks {
-            leaves
-                .get_mut(*host as usize)
-                .ok_or_else(|| TreeError::Unknown(format!("number {host}")))?
-                .push(name);
-        }
-        let used: Vec<&str> = self
-            .host_names()
-            .iter()
-            .zip(&leaves)
-            .filter(|(_, own)| !own.is_empty())
-            .map(|(h, _)| h.as_str())
-            .collect();
-        let tree = self.restrict(&used)?;
-        leaves.retain(|own| !own.is_empty());
-        let name = |v: NodeNumber| match leaves.get(v as usize).map(Vec::as_slice) {
-            Some([only]) => *only,
-            _ => tree.name(v),
-        };
-        let shared = || {
-            (0..tree.hosts)
-                .zip(&leaves)
-                .filter(|(_, own)| own.len() > 1)
-        };
-        let switches: Vec<&str> = (tree.hosts..tree.nodes())
-            .chain(shared().map(|(host, _)| host))
-            .map(|v| tree.name(v))
-            .collect();
-        let mut cables: Vec<TreeCable<'_>> = Vec::with_capacity(tree.names.len() + ranks.len());
-        for &v in &tree.order {
-            if let Some(parent) = tree.parent(v) {
-                cables.push(TreeCable {
-                    a: name(parent),
-                    b: name(v),
-                    rate: tree.rate(v),
-                });
-            }
-        }
-        for (host, own) in shared() {
-            // A host that is alone in its tree has no cable, and messages between its ranks never
-            // leave it.
-            let rate = if tree.parent(host).is_some() {
-                tree.rate(host)
-            } else {
-                BitsPerSec::GIGABIT
-            };
-            cables.extend(own.iter().map(|rank| TreeCable {
-                a: tree.name(host),
-                b: rank,
-                rate,
-            }));
-        }
-        let named: Vec<(&str, u32)> = ranks.iter().map(|(name, _)| (name.as_str(), 1)).collect();
-        let members = tree.members_named(name);
-        let tree = Tree::new(&named, &switches, &cables)?;
-        Ok(tree.with_members(&members).with_queue(Some(self.queue)))
     }
 
     /// [`Tree::restrict`] by number; `hosts` holds each host once.
@@ -454,6 +395,10 @@ impl Tree {
         Tree {
             members: self.members.kept(&old, top),
             queue: self.queue,
+            hosts_of_ranks: (0..)
+                .zip(&old)
+                .filter_map(|(node, &v)| self.holds_ranks(v).then_some(node))
+                .collect(),
             names: old.iter().map(name).collect(),
             hosts: total,
             ranks: hosts.iter().map(|&h| self.ranks[h as usize]).collect(),
@@ -490,7 +435,7 @@ mod tests {
         }
     }
 
-    fn sample() -> Tree {
+    pub(super) fn sample() -> Tree {
         let cables = [
             cable("s0", "s1"),
             cable("s1", "s2"),
@@ -530,32 +475,6 @@ mod tests {
         assert_eq!((t.nodes(), t.name(t.root())), (4, "s1"));
         let one = sample().restrict(&["n1"]).unwrap();
         assert_eq!((one.hosts(), one.nodes(), one.root()), (1, 1, 0));
-    }
-
-    #[test]
-    fn ranks_hang_on_their_host() {
-        let ranks = [("r0", 3), ("r1", 0), ("r2", 3)].map(|(name, host)| (name.to_owned(), host));
-        let t = sample().with_ranks(&ranks).unwrap();
-        assert_eq!(t.host_names(), ["r0", "r1", "r2"]);
-        let way = |a, b| {
-            let mut nodes = Vec::new();
-            t.path(a, b, |e| {
-                nodes.push(t.name(t.ends(e).unwrap().1).to_owned())
-            });
-            nodes.sort();
-            nodes
-        };
-        assert_eq!(way(0, 2), ["n3", "r2"]);
-        assert_eq!(way(0, 1), ["n3", "r1", "s0", "s1", "s2"]);
-        let alone = sample()
-            .with_ranks(&[("a".to_owned(), 1), ("b".to_owned(), 1)])
-            .unwrap();
-        assert_eq!(
-            (alone.hosts(), alone.nodes(), alone.rate(0)),
-            (2, 3, BitsPerSec::GIGABIT)
-        );
-        assert!(sample().with_ranks(&[("a".to_owned(), 9)]).is_err());
-        assert!(sample().with_ranks(&[]).is_err());
     }
 
     #[test]

@@ -397,9 +397,12 @@ impl PolicyGrounds {
             let entries = self.table.entries(collective).iter();
             forced.chain(entries.map(|entry| entry.way))
         });
+        let asked: Vec<Way> = asked.collect();
         let tried = WAYS.iter().filter(|row| row.is_tried(self.hosts));
+        let bolder = asked.iter().filter_map(|way| way.row().bolder(*way));
+        let tried = tried.map(|row| row.usual()).chain(bolder);
         let tried = tried.filter(|_| self.learned.is_some());
-        let asked: Vec<Way> = asked.chain(tried.map(|row| row.usual())).collect();
+        let asked: Vec<Way> = asked.iter().copied().chain(tried).collect();
         let instead = asked.iter().filter_map(|way| way.row().instead());
         let mut ways: Vec<Way> = Vec::new();
         for way in asked.iter().copied().chain(instead) {

@@ -25,10 +25,12 @@ mod overflow;
 
 pub(crate) use overflow::{DEVIATIONS, may_meet_on_a_cable, smallest_overflowing_block};
 
-use crate::ways::{DataCarrier, WAYS, Way};
+use crate::ways::{MOST_RANKS_BY_PAIRS, WAYS, Way};
 use inventory::tree::{NodeNumber, Tree};
 use inventory::{BitsPerSec, Bytes, Mpi, MpiRoutines};
+use schedules::alltoall;
 use schedules::bound;
+use schedules::synchronization::credit::{LaneCredit, ROUND_TRIP};
 use schedules::window::OctetWindow;
 use std::time::Duration;
 
@@ -44,8 +46,10 @@ pub(crate) const WAKE: u64 = 45_000;
 pub(crate) const MESSAGE: u64 = 10_000;
 pub(crate) const COPIED: BitsPerSec = BitsPerSec(8_000_000_000);
 /// Nobody knows whether a queue overflows. Where none does, a way may take so many times the library's
-/// time.
+/// time,
 const REGRETTED: (u64, u64) = (3, 2);
+/// or such a part of its time where one does.
+const WORTH_REGRET: (u64, u64) = (1, 10);
 /// Nanoseconds of a call of which a program notices a single one.
 const NOTICED: u64 = 1_000_000_000;
 /// Another way is taken if it takes less than this part of the library's time: the error of the model.
@@ -85,6 +89,9 @@ pub struct AlltoallTime {
     pub(crate) queue: Bytes,
     /// The largest block that all queues hold in a window.
     pub(crate) held: Bytes,
+    /// What may be under way on each lane where receivers give tokens ahead; `None` where nobody knows what
+    /// queues hold then.
+    pub(crate) credit: Option<LaneCredit>,
     /// Steps of the phases, one after the other.
     pub(crate) phases: u64,
     pub(crate) ranks: u64,
@@ -120,8 +127,9 @@ impl AlltoallTime {
         let others = self
             .timed(block)
             .filter(|&(way, _)| way != Way::Native && can(way));
-        let most = times(self.native(block), CLEARLY);
-        let most = most.min(times(self.without_loss(block), REGRETTED));
+        let native = self.native(block);
+        let regretted = times(self.without_loss(block), REGRETTED).max(times(native, WORTH_REGRET));
+        let most = times(native, CLEARLY).min(regretted);
         let best = others.min_by_key(|(_, time)| *time);
         best.filter(|(_, time)| *time < most)
             .map_or(Way::Native, |(way, _)| way)
@@ -146,14 +154,19 @@ impl AlltoallTime {
             at_once.div_ceil(u128::from(link.rate.0.max(1))) as u64
         };
         let phases = links.iter().map(phases).max()?;
+        let overflowing = [
+            smallest_overflowing_block(hosts, host_of),
+            overflow::smallest_block_in_order(hosts, host_of),
+        ];
         let most = u64::from(ranks.iter().copied().max()?);
         let all = host_of.len() as u64;
         let other_hosts = (used.iter().sum::<u32>() - 1).into();
         Some(AlltoallTime {
             rounds: rounds(hosts, host_of),
-            overflowing: smallest_overflowing_block(hosts, host_of),
+            overflowing: overflowing.into_iter().flatten().min(),
             queue: hosts.queue(),
             held: OctetWindow::of(hosts, host_of).largest_block,
+            credit: lane_credit(hosts, host_of.len()).filter(|_| 2 * delay <= ROUND_TRIP),
             phases,
             ranks: all,
             library: library.and_then(MpiRoutines::measured),
@@ -172,9 +185,7 @@ impl AlltoallTime {
     /// Each way of which it knows the time over TCP, or over MPI where there is no other, with that time; the
     /// simplest first.
     pub fn timed(&self, block: Bytes) -> impl Iterator<Item = (Way, u64)> {
-        let ways = WAYS
-            .iter()
-            .map(|row| row.usual().with_carrier(DataCarrier::Tcp));
+        let ways = WAYS.iter().map(move |row| row.timed(self, block));
         ways.filter_map(move |way| Some((way, self.nanoseconds(way, block)?)))
     }
 
@@ -197,6 +208,14 @@ impl AlltoallTime {
             .max()
             .unwrap_or(0)
     }
+}
+
+/// The credit of the schedules of so many ranks, of which there are none for too many. Where a hash chooses among
+/// cables, nobody knows how many of their messages meet on one.
+fn lane_credit(hosts: &Tree, ranks: usize) -> Option<LaneCredit> {
+    let cables = |node| hosts.member_cables(node).iter();
+    let has_hash = (0..hosts.nodes()).any(|node| cables(node).any(|cable| cable.parts.get() > 1));
+    (ranks <= MOST_RANKS_BY_PAIRS && !has_hash).then(|| alltoall::lane_credit(hosts))
 }
 
 /// The links that carry blocks, each kind of load once.

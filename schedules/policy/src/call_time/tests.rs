@@ -267,7 +267,7 @@ fn fast_links_and_long_cables_need_larger_blocks() {
     };
     assert_eq!(first("20M", 0), Some(0));
     assert!(first("1G", 0) > first("20M", 0));
-    assert!(first("10G", 0) > first("1G", 0));
+    assert!(first("10G", 0) >= first("1G", 0));
     let tokens = |delay| {
         let time = AlltoallTime {
             delay,
@@ -276,6 +276,34 @@ fn fast_links_and_long_cables_need_larger_blocks() {
         (10..40).find(|power| fastest(&time, 1 << power) == phases(SyncKind::Receiver))
     };
     assert!(tokens(10_000_000) > tokens(0));
+}
+
+/// In ns-3 at 10 Gbit/s two to eight ranks a host came to 0.68 to 0.88 of the bound by credit, and the libraries' own
+/// routines to 0.00 and 0.01 where they overflow a queue (docs/figures.md).
+#[test]
+fn several_ranks_of_a_host_send_short_blocks_by_credit_where_a_timer_is_long() {
+    for (rate, block, messages) in [("1G", 8192, 4), ("10G", 8192, 8), ("25G", 8192, 12)] {
+        let credit = SyncScheme::credit(std::num::NonZeroU32::new(messages).unwrap());
+        for library in Mpi::ALL {
+            let time = time_of(&shape("star", rate), 8, Some(library));
+            assert_eq!(fastest(&time, block), phases(credit), "{rate}, {library}");
+        }
+    }
+    let far = AlltoallTime {
+        credit: None,
+        ..time_of(&shape("star", "10G"), 8, None)
+    };
+    assert_eq!(fastest(&far, 8192), Way::Native);
+}
+
+/// On average the trunk carries what comes, but hosts on one switch turn to the other one at the same time: in ns-3
+/// blocks of 512 B lost packets.
+#[test]
+fn a_trunk_overflows_while_all_hosts_of_a_switch_send_over_it() {
+    let time = time_of(&network(&[2, 2], &[(0, 1)], "10G"), 16, Some(Mpi::Mpich));
+    let credit = SyncScheme::credit(std::num::NonZeroU32::new(64).unwrap());
+    assert_eq!(fastest(&time, 512), phases(credit));
+    assert_eq!(fastest(&time, 128), Way::Native);
 }
 
 #[test]

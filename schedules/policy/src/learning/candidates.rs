@@ -76,7 +76,7 @@ pub fn candidates(
     }
     let timed = by_time(grounds, collective, (alike, first), block);
     let others = timed.unwrap_or_else(|| by_size(grounds, collective, (alike, first), block));
-    for (way, expected) in others {
+    for (way, expected) in others.into_iter().chain(bolder(grounds, first, block)) {
         if way != first && way.serves(collective) && grounds.hosts.can_go(way) {
             all.push(CandidateWay {
                 way,
@@ -151,6 +151,12 @@ fn by_time(
     }
     others.retain(|&(way, expected)| way == Way::Native || expected < HOPELESS);
     Some(others)
+}
+
+/// The first way with more under way. If a queue does not hold that, a call waits for a timer.
+fn bolder(grounds: CandidateGrounds, first: Way, block: Bytes) -> Option<(Way, f64)> {
+    let expected = grounds.time?.slowed_by_a_timer(block);
+    first.row().bolder(first).map(|way| (way, expected))
 }
 
 /// True if one call of the library's own routine would take over a second, and half of that the first

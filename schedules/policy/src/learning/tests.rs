@@ -3,6 +3,7 @@ mod next_job;
 mod opening;
 
 use super::*;
+use crate::call_time::AlltoallTime;
 use crate::decision_table::{DataCarrier, DecisionEntry, DecisionGrounds, DecisionTable};
 use crate::ways::HostTraits;
 use schedules::synchronization::SyncKind;
@@ -218,6 +219,36 @@ fn measured_sizes_and_small_blocks_ask_nothing() {
     let of = |block| candidates(grounds, Collective::Alltoall, Bytes(block));
     assert_eq!(of(8).len(), 1);
     assert!(of(65_536).len() > 1);
+}
+
+/// Ports may hold more than anybody knows. If they do not, a call waits for a timer: a job of many calls tries that.
+#[test]
+fn calls_by_credit_try_twice_as_many_messages_once_a_timer_costs_little() {
+    let hosts: String = (0..16)
+        .map(|n| format!("n{n}: {{switch: s{}, rate: 25G}}, ", n / 8))
+        .collect();
+    let tree = samples::trees::topology(&format!(
+        "switches: [s0, s1]\nhosts: {{{hosts}}}\nlinks: [{{a: s0, b: s1, rate: 50G}}]"
+    ));
+    let host_of: Vec<u32> = (0..16).collect();
+    let table = DecisionTable::unmeasured(&tree, &host_of, Duration::ZERO, None);
+    let time = AlltoallTime::of(&tree, &host_of, Duration::ZERO, None);
+    let grounds = CandidateGrounds {
+        table: &table,
+        learned: &[],
+        has_addresses: true,
+        hosts: ONE_RANK_A_HOST,
+        is_even: false,
+        time: time.as_ref(),
+    };
+    let all = candidates(grounds, Collective::Alltoall, Bytes(16_384));
+    let [credit, twice] = ["aapc credit(6) tcp", "aapc credit(12) tcp"].map(|name| name.parse());
+    assert_eq!(Ok(all[0].way), credit);
+    let bolder = all.iter().find(|other| Ok(other.way) == twice);
+    assert!(
+        bolder.is_some_and(|bolder| bolder.expected > 100.0),
+        "{all:?}"
+    );
 }
 
 #[test]

@@ -2,9 +2,11 @@
 //! ([`schedules::synchronization::credit`]).
 use super::short_blocks::ShortBlocks;
 use super::{CallWay, DataCarrier, MessageForm, PlannedPart, PlanningSet, Way, aapc};
+use crate::call_time::{AlltoallTime, MESSAGE, times, wire};
 use crate::decision_table::{Collective, UnmeasuredSet};
 use inventory::Bytes;
 use schedules::synchronization::SyncKind;
+use schedules::synchronization::credit::{MESSAGES, ROUND_TRIP};
 use schedules::synchronization::scheme::{SyncMechanism, SyncScheme};
 use schedules::verify::ScheduleViolation;
 use std::num::NonZeroU32;
@@ -42,6 +44,22 @@ impl CallWay for CreditedPhases {
         aapc::planned(sync, set, None)
     }
 
+    fn timed(&self, time: &AlltoallTime, block: Bytes) -> Way {
+        let held = |messages: &NonZeroU32| {
+            let longest = time
+                .credit
+                .map(|credit| credit.longest(messages.get().into()));
+            longest.is_some_and(|longest| block <= longest)
+        };
+        let messages = numbers_of_messages(time.ranks).filter(held).max();
+        super::phases(SyncScheme::credit(messages.unwrap_or(NonZeroU32::MIN)))
+    }
+
+    fn nanoseconds(&self, time: &AlltoallTime, way: Way, block: Bytes) -> Option<u64> {
+        let messages = way.sync().filter(|_| time.credit.is_some())?.block();
+        Some(nanoseconds(time, messages.into(), block))
+    }
+
     /// Short blocks that overflow a queue, and those of which the library has few under way at once where each
     /// has a way of its own: a hash would put several on one way.
     fn instead_of_native(
@@ -64,8 +82,39 @@ impl CallWay for CreditedPhases {
         Some(if self.is(longer) { longer } else { tokens })
     }
 
+    /// Twice as many messages.
+    fn bolder(&self, way: Way) -> Option<Way> {
+        let twice = 2 * way.sync()?.block();
+        let messages = MESSAGES
+            .into_iter()
+            .find(|messages| messages.get() == twice);
+        messages.map(|messages| super::phases(SyncScheme::credit(messages)))
+    }
+
     /// Queues overflow there, and a call is short beside a timer.
     fn avoids_timers(&self) -> bool {
         true
     }
+}
+
+/// Larger process sets plan for half as many messages as before, and so on; others for numbers between, too.
+const MOST_PLANS: u64 = 256;
+
+/// The numbers of messages under way for which so many ranks have plans.
+pub(super) fn numbers_of_messages(ranks: u64) -> impl Iterator<Item = NonZeroU32> {
+    let all = MESSAGES.into_iter();
+    all.filter(move |messages| ranks <= MOST_PLANS || messages.is_power_of_two())
+}
+
+/// Credit leaves links idle now and then: a block takes about a fifth longer than with tokens that cost nothing
+/// (docs/figures.md).
+const IDLE: (u64, u64) = (6, 5);
+
+/// In a round trip as many messages are over as were under way, and each message costs its ranks time.
+fn nanoseconds(time: &AlltoallTime, messages: u64, block: Bytes) -> u64 {
+    let sent = time.longest(|link| wire(block.0).saturating_mul(link.blocks));
+    let round_trips = time.phases / messages.max(1);
+    let awaited = (ROUND_TRIP.as_nanos() as u64).saturating_mul(round_trips);
+    let costs = MESSAGE * (time.ranks - 1) + time.delay;
+    times(sent, IDLE).max(awaited).saturating_add(costs)
 }

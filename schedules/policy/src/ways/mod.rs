@@ -117,6 +117,11 @@ pub trait CallWay: Sync {
     /// The mistake of a planner.
     fn plan(&self, way: Way, set: &PlanningSet<'_>) -> Result<PlannedPart, ScheduleViolation>;
 
+    /// The way with the choices that suit such blocks of an all-to-all, over TCP where that is possible.
+    fn timed(&self, _time: &AlltoallTime, _block: Bytes) -> Way {
+        self.usual().with_carrier(DataCarrier::Tcp)
+    }
+
     /// The nanoseconds of an all-to-all, where the model knows them.
     fn nanoseconds(&self, _time: &AlltoallTime, _way: Way, _block: Bytes) -> Option<u64> {
         None
@@ -154,6 +159,11 @@ pub trait CallWay: Sync {
 
     /// The way in its place where some blocks may be twice as long, and blocks of that length go this way.
     fn with_longer_blocks(&self, _longer: Way) -> Option<Way> {
+        None
+    }
+
+    /// The same way with more under way at once, which gains where queues hold more than anybody knows.
+    fn bolder(&self, _way: Way) -> Option<Way> {
         None
     }
 

@@ -7,6 +7,7 @@
 //!
 //! Where a hash chooses among cables, several messages under way meet on one: balls in bins. Credit goes only as
 //! far as a cable's queue holds what may meet there.
+use super::credit::numbers_of_messages;
 use super::{DataCarrier, Way};
 use crate::call_time::{DEVIATIONS, may_meet_on_a_cable, smallest_overflowing_block};
 use crate::decision_table::{Collective, UnmeasuredSet};
@@ -15,7 +16,7 @@ use inventory::{Bytes, MpiRoutines, Tree};
 use schedules::alltoall::{self, AlltoallAlgorithm};
 use schedules::bound::{self, BottleneckLoad};
 use schedules::synchronization::SyncKind;
-use schedules::synchronization::credit::{LaneCredit, MESSAGES, ROUND_TRIP};
+use schedules::synchronization::credit::{LaneCredit, ROUND_TRIP};
 use schedules::synchronization::scheme::SyncScheme;
 use schedules::window::port_queue;
 use std::num::NonZeroU32;
@@ -32,8 +33,6 @@ const SHORT: Duration = Duration::from_micros(1100);
 const WAITING: u64 = 2;
 /// Fewer senders cannot have so many for one host.
 const SENDERS: usize = WAITING as usize + 1;
-/// Larger process sets plan for half as many messages as before, and so on; others for numbers between, too.
-const MOST_PLANS: u32 = 256;
 
 /// The sizes of short blocks that overflow a queue.
 #[derive(Debug, Clone, Copy)]
@@ -44,7 +43,7 @@ pub(super) struct ShortBlocks {
     end: Bytes,
     credit: LaneCredit,
     hashed: Option<HashedCables>,
-    has_few_plans: bool,
+    ranks: u64,
 }
 
 /// Cables among which a hash chooses.
@@ -115,7 +114,7 @@ impl ShortBlocks {
             end: lasting(SHORT),
             credit: alltoall::lane_credit(hosts),
             hashed: HashedCables::of(hosts),
-            has_few_plans: hosts.hosts() > MOST_PLANS,
+            ranks: host_of.len() as u64,
         };
         Some(short).filter(|short| short.first < short.end && 2 * set.delay <= ROUND_TRIP)
     }
@@ -142,7 +141,7 @@ impl ShortBlocks {
 
     /// The ways of these blocks, each with the smallest that goes it.
     fn ways(self, first: Bytes, last: Bytes) -> Vec<(Bytes, Way)> {
-        let held = self.messages().map(|messages| self.longest(messages));
+        let held = numbers_of_messages(self.ranks).map(|messages| self.longest(messages));
         let above = held.map(|Bytes(longest)| Bytes(longest.saturating_add(1)));
         let mut starts: Vec<Bytes> = above.chain([first, self.with_tokens]).collect();
         starts.retain(|start| (first..last).contains(start));
@@ -153,12 +152,6 @@ impl ShortBlocks {
             .collect();
         ways.dedup_by_key(|(_, way)| *way);
         ways
-    }
-
-    /// The numbers of messages under way for which there are plans.
-    fn messages(self) -> impl Iterator<Item = NonZeroU32> {
-        let all = MESSAGES.into_iter();
-        all.filter(move |messages| !self.has_few_plans || messages.is_power_of_two())
     }
 
     /// The longest blocks of which so many may be under way a lane; any one may.
@@ -172,9 +165,8 @@ impl ShortBlocks {
     }
 
     fn way(self, block: Bytes) -> Way {
-        let messages = self
-            .messages()
-            .filter(|&messages| block <= self.longest(messages));
+        let messages = numbers_of_messages(self.ranks);
+        let messages = messages.filter(|&messages| block <= self.longest(messages));
         let by_credit = messages.max().filter(|_| block < self.with_tokens);
         Way::Aapc {
             sync: by_credit.map_or(SyncKind::Receiver.into(), SyncScheme::credit),

@@ -88,6 +88,20 @@ proptest! {
     }
 }
 
+proptest! {
+    /// A host's ranks share its link and its memory.
+    #[test]
+    fn ranks_have_the_credit_of_their_hosts(tree in any_wide_tree(2..=12, 4), each in 1..5u32) {
+        let hosts = (0..tree.hosts()).flat_map(|host| (0..each).map(move |_| host));
+        let ranks: Vec<(String, u32)> = hosts.enumerate().map(|(rank, host)| (format!("rank {rank}"), host)).collect();
+        let leaves = tree.with_ranks(&ranks).unwrap();
+        let credit = alltoall::lane_credit(&leaves);
+        prop_assert_eq!(credit, alltoall::lane_credit(&tree));
+        prop_assert_eq!(credit.lead(&tree), credit.0);
+        prop_assert_eq!(credit.lead(&leaves) < credit.0, each > 1);
+    }
+}
+
 #[test]
 fn a_lost_token_is_refused() {
     let tree = star(&[3, 3]);
