@@ -94,7 +94,7 @@ test-mpis:
 	@scripts/packages build lab tests mpis
 	@scripts/need-root "make test-mpis"
 	shim/build.sh debug
-	$(CARGO) test --locked --features mpis --test all fetched_libraries -- --nocapture
+	$(CARGO) test --locked --features mpis --test all fetched_ -- --nocapture
 
 test-device:
 	@scripts/packages build lab tests

@@ -135,6 +135,52 @@ const DIFFERENT: [(&str, &[&str], &[&str], &str); 9] = [
     ),
 ];
 
+/// MPI libraries that no package brings here, by their version text and the functions that they export:
+/// those that their sources bind for C, without their letters `MPI_`, beside what their mpi.h stands on.
+const RECORDED: [(&str, &str); 2] = [
+    (
+        "MVAPICH Version: 4.0",
+        include_str!("../shim/tests/symbols/mvapich-4.0"),
+    ),
+    (
+        "ParaStation MPI 5.14",
+        include_str!("../shim/tests/symbols/parastation-5.14"),
+    ),
+];
+
+/// A linker's script with which a library exports these only.
+fn only(folder: &Path, functions: &str) -> String {
+    let names = functions.split_whitespace();
+    let exported = names.flat_map(|name| [format!("MPI_{name};"), format!("PMPI_{name};")]);
+    let script = folder.join("exported");
+    let text = format!(
+        "{{ global: MPIR_Dup_fn; {} local: *; }};",
+        exported.collect::<String>()
+    );
+    fs::write(&script, text).expect("written");
+    format!("-Wl,--version-script={}", script.display())
+}
+
+/// A stand-in that exports what such a library does is found to have MPICH's interface and all that
+/// the backend needs. It is asked to the end, where it knows no MPI_IN_PLACE.
+#[test]
+fn libraries_that_no_package_brings_have_what_the_backend_needs() {
+    let folder = TempDir::new().expect("a temporary directory");
+    for (version, functions) in RECORDED {
+        let version = format!("-DVERSION=\"{version}\"");
+        let lacking = functions.replace(" Iprobe ", " ");
+        assert_ne!(lacking, functions);
+        for (functions, line) in [
+            (functions, "MPI_Alltoall with MPI_IN_PLACE gives 2"),
+            (&lacking, "the MPI library lacks a function heddle needs"),
+        ] {
+            let exported = only(folder.path(), functions);
+            let flags = [&version, MPICH[0], "-DSTANDARD=4", "-DIN_PLACE", &exported];
+            assert_stands_aside(&over_others(&[&flags], lib()), line, &format!("{flags:?}"));
+        }
+    }
+}
+
 /// The interface is MPICH's or the standard's, whatever the library calls itself. Its answers are
 /// compared with what the backend is compiled for.
 #[test]

@@ -1,10 +1,11 @@
 //! What jobs with an MPI library would do, told from the library's file alone: heddle's front chooses
 //! the backend of a process by the same symbols.
+use crate::exported_symbols::exported_symbols;
 use crate::interface_symbols::{OF_EVERY_LIBRARY, STANDARD_VERSION, backend_for_own};
 use crate::jobs::{JobFindings, backend_file};
 use crate::probe::runtime_folder;
 use inventory::unreadable::UnreadableFile;
-use std::ffi::CStr;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -20,11 +21,6 @@ pub fn look_at_program(program: &Path, dir: &Path) -> JobFindings {
     let mut findings = JobFindings { list: Vec::new() };
     findings.note("program", &program.display().to_string());
     let linked = linked_with(program);
-    let is_mpi = |file: &PathBuf| {
-        let symbols = std::fs::read(file);
-        symbols
-            .is_ok_and(|octets| has_name(&octets, OF_EVERY_LIBRARY) && interface(&octets).is_some())
-    };
     match linked.iter().find(|file| is_mpi(file)).or(linked.first()) {
         Some(file) => library(&mut findings, file, dir),
         None => findings.missing(
@@ -34,6 +30,13 @@ pub fn look_at_program(program: &Path, dir: &Path) -> JobFindings {
         ),
     }
     findings
+}
+
+/// True of an MPI library with an interface that heddle knows.
+fn is_mpi(file: &Path) -> bool {
+    let octets = std::fs::read(file).unwrap_or_default();
+    let symbols = exported_symbols(&octets);
+    symbols.contains(OF_EVERY_LIBRARY.to_bytes()) && interface(&symbols).is_some()
 }
 
 /// The files named libmpi that the loader would load with a program.
@@ -62,13 +65,14 @@ fn library(findings: &mut JobFindings, file: &Path, dir: &Path) {
         }
     };
     findings.note("MPI", &file.display().to_string());
-    if !has_name(&octets, OF_EVERY_LIBRARY) {
+    let symbols = exported_symbols(&octets);
+    if !symbols.contains(OF_EVERY_LIBRARY.to_bytes()) {
         return findings.missing(
             "interface",
             "this file is no MPI library: it has no MPI functions",
         );
     }
-    let Some((backend, whose)) = interface(&octets) else {
+    let Some((backend, whose)) = interface(&symbols) else {
         return findings.missing(
             "interface",
             "neither Open MPI's nor MPICH's nor the standard's: heddle prints one line, and the MPI \
@@ -103,21 +107,15 @@ fn library(findings: &mut JobFindings, file: &Path, dir: &Path) {
     );
 }
 
-/// The backend for the interface that the symbols in a library's file tell, and whose that is.
-fn interface(octets: &[u8]) -> Option<(&'static str, &'static str)> {
-    let has = |symbol: &CStr| has_name(octets, symbol);
-    match backend_for_own(has) {
+/// The backend for the interface that a library's symbols tell, and whose that is.
+fn interface(symbols: &BTreeSet<&[u8]>) -> Option<(&'static str, &'static str)> {
+    match backend_for_own(|symbol| symbols.contains(symbol.to_bytes())) {
         Some("openmpi") => Some(("openmpi", "Open MPI's")),
         Some(backend) => Some((backend, "MPICH's")),
-        None => has(STANDARD_VERSION).then_some(("abi", "the MPI standard's own")),
+        None => symbols
+            .contains(STANDARD_VERSION.to_bytes())
+            .then_some(("abi", "the MPI standard's own")),
     }
-}
-
-/// True if a file has a symbol's name: a text between zeros.
-fn has_name(octets: &[u8], name: &CStr) -> bool {
-    octets
-        .split(|&octet| octet == 0)
-        .any(|text| text == name.to_bytes())
 }
 
 #[cfg(test)]
@@ -125,15 +123,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_interface_is_told_by_names_and_not_by_parts_of_them() {
-        let backend = |octets| interface(octets).map(|(backend, _)| backend);
-        assert_eq!(backend(b"\0MPIR_Dup_fn\0"), Some("mpich"));
-        assert_eq!(backend(b"\0ompi_mpi_comm_world\0x"), Some("openmpi"));
-        assert_eq!(backend(b"\0MPIR_Dup_fn_x\0"), None);
-        assert_eq!(backend(b"\0MPIR_Dup_fn\0ompi_mpi_comm_world\0"), None);
-        assert_eq!(backend(b"\0PMPI_Abi_get_version\0"), Some("abi"));
+    fn the_interface_is_told_by_exported_names() {
+        let backend = |names: &[&'static str]| {
+            let symbols = names.iter().map(|name| name.as_bytes()).collect();
+            interface(&symbols).map(|(backend, _)| backend)
+        };
+        assert_eq!(backend(&["MPIR_Dup_fn"]), Some("mpich"));
+        assert_eq!(backend(&["ompi_mpi_comm_world"]), Some("openmpi"));
+        assert_eq!(backend(&["MPIR_Dup_fn_x"]), None);
+        assert_eq!(backend(&["MPIR_Dup_fn", "ompi_mpi_comm_world"]), None);
+        assert_eq!(backend(&["PMPI_Abi_get_version"]), Some("abi"));
         // It has its own, and knows of the standard's.
-        let both = b"\0PMPI_Abi_get_version\0MPIR_Dup_fn\0";
-        assert_eq!(backend(both), Some("mpich"));
+        let both = backend(&["PMPI_Abi_get_version", "MPIR_Dup_fn"]);
+        assert_eq!(both, Some("mpich"));
     }
 }

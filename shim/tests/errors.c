@@ -60,6 +60,16 @@ int main(int argc, char **argv)
 	tell("no type for one rank", MPI_Alltoallw(buffer, good, places, none, other, good, places, none, comm));
 	for (int i = 0; i < 256; i++)
 		places[i] /= 4;
+	/* MPICH's reductions end the job over a negative count or no type. */
+	tell("good allreduce", MPI_Allreduce(buffer, other, 64, MPI_INT, MPI_SUM, comm));
+	tell("no operation", MPI_Allreduce(buffer, other, 1, MPI_INT, MPI_OP_NULL, comm));
+	tell("an operation of another type", MPI_Allreduce(buffer, other, 1, MPI_DOUBLE, MPI_BXOR, comm));
+	tell("no operation to scatter", MPI_Reduce_scatter_block(buffer, other, 1, MPI_INT, MPI_OP_NULL, comm));
+	tell("good bcast", MPI_Bcast(buffer, 64, MPI_INT, 1, comm));
+	tell("negative count to broadcast", MPI_Bcast(buffer, -1, MPI_INT, 0, comm));
+	tell("no type to broadcast", MPI_Bcast(buffer, 1, MPI_DATATYPE_NULL, 0, comm));
+	tell("no such root", MPI_Bcast(buffer, 1, MPI_INT, 4711, comm));
+	tell("no communicator to reduce on", MPI_Allreduce(buffer, other, 1, MPI_INT, MPI_SUM, MPI_COMM_NULL));
 	tell("no communicator for a vector", MPI_Alltoallv(buffer, good, places, MPI_INT, other, good, places, MPI_INT, MPI_COMM_NULL));
 	MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
 	tell("negative count, told by code", MPI_Alltoall(buffer, -1, MPI_INT, other, -1, MPI_INT, comm));

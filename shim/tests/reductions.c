@@ -101,7 +101,7 @@ static void add(void *in, void *inout, int *n, MPI_Datatype *type)
 static void own_operations(void)
 {
 	MPI_Op ordered, free_order;
-	MPI_Datatype four, two, gap, turned;
+	MPI_Datatype four, two, gap, turned, early;
 	int ones[2] = {1, 1}, places[2] = {1, 0};
 	MPI_Op_create(multiply, 0, &ordered);
 	MPI_Op_create(add, 1, &free_order);
@@ -109,40 +109,45 @@ static void own_operations(void)
 	MPI_Type_contiguous(2, MPI_UNSIGNED, &two);
 	MPI_Type_create_resized(two, 0, 12, &gap);
 	MPI_Type_indexed(2, ones, places, MPI_UNSIGNED, &turned);
-	MPI_Type_commit(&four), MPI_Type_commit(&two), MPI_Type_commit(&gap), MPI_Type_commit(&turned);
+	MPI_Type_create_resized(two, -4, 16, &early); /* begins before its address */
+	MPI_Type_commit(&four), MPI_Type_commit(&two), MPI_Type_commit(&gap), MPI_Type_commit(&turned), MPI_Type_commit(&early);
 	each("ordered", ordered, "matrices", four);
 	each("own", free_order, "pairs", two);
 	each("own", free_order, "pairs with gaps", gap);
 	each("own", free_order, "turned pairs", turned);
+	each("own", free_order, "early pairs", early);
 	broadcasts("pairs", two);
+	broadcasts("early pairs", early);
 	broadcasts("pairs with gaps", gap);
 	broadcasts("turned pairs", turned);
 	MPI_Op_free(&ordered), MPI_Op_free(&free_order);
-	MPI_Type_free(&four), MPI_Type_free(&two), MPI_Type_free(&gap), MPI_Type_free(&turned);
+	MPI_Type_free(&four), MPI_Type_free(&two), MPI_Type_free(&gap), MPI_Type_free(&turned), MPI_Type_free(&early);
 }
 
-/* Pairs have to hold numbers: small ones, so that some are equal. */
+/* Pairs have to hold numbers: small ones, so that some are equal. Nobody says what is in the gaps. */
+#define PLACES(kind, type, op) \
+	do { \
+		struct { kind value; int place; } *a = (void *)sent, *b = (void *)got; \
+		int n = 4000; \
+		memset(sent, 0, BYTES); \
+		for (int i = 0; i < n; i++) \
+			a[i].value = (rank * 7 + i) % 5, a[i].place = rank; \
+		memset(got, 9, BYTES); \
+		MPI_Allreduce(sent, got, n, type, op, comm); \
+		for (int i = 0; i < n; i++) \
+			a[i].value = b[i].value, a[i].place = b[i].place; \
+		memcpy(got, sent, n * sizeof *a); \
+		told("allreduce", #op, #type, n); \
+	} while (0)
+
 static void places_of_extremes(void)
 {
-	struct { double value; int place; } *a = (void *)sent;
-	struct { int value, place; } *b = (void *)sent;
-	int n = 5000;
-	fill(0);
-	memset(sent, 0, BYTES);
-	for (int i = 0; i < n; i++)
-		a[i].value = (rank * 7 + i) % 5, a[i].place = rank;
-	memset(got, 9, BYTES);
-	for (int i = 0; i < n; i++)
-		((char *)got)[16 * i + 12] = 9;
-	MPI_Allreduce(sent, got, n, MPI_DOUBLE_INT, MPI_MAXLOC, comm);
-	for (int i = 0; i < n; i++) /* nobody says what is in the gaps */
-		memset(got + 16 * i + 12, 0, 4);
-	told("allreduce", "maxloc", "double_int", n);
-	for (int i = 0; i < n; i++)
-		b[i].value = (rank * 7 + i) % 5, b[i].place = rank;
-	memset(got, 9, BYTES);
-	MPI_Allreduce(sent, got, n, MPI_2INT, MPI_MINLOC, comm);
-	told("allreduce", "minloc", "2int", n);
+	PLACES(double, MPI_DOUBLE_INT, MPI_MAXLOC);
+	PLACES(int, MPI_2INT, MPI_MINLOC);
+	PLACES(float, MPI_FLOAT_INT, MPI_MINLOC);
+	PLACES(long, MPI_LONG_INT, MPI_MINLOC);
+	PLACES(short, MPI_SHORT_INT, MPI_MAXLOC);
+	PLACES(long double, MPI_LONG_DOUBLE_INT, MPI_MINLOC);
 }
 
 /* The sums are near the truth, and the same on all ranks and in each call. */

@@ -1,13 +1,14 @@
 /* Notes all that a program can ask of MPI's state, before and after collectives: error handlers and what follows from them,
-   attributes, names, groups, infos, counts of MPI_T, messages that are under way, and whether further calls leave objects behind. Of an
-   error in its arguments it notes the class, and whom the library told. With the argument `fatal` such an error ends the job. */
+   attributes of communicators and datatypes, names, groups, hints, dimensions, threads, variables of MPI_T and their values, a buffer,
+   messages and a collective that are under way, and whether further calls leave objects behind. Of an error in its arguments it notes the
+   class, and whom the library told. With the argument `fatal` such an error ends the job. */
 #include "digest.h"
 
-enum { WORLD, SELF, COPY, FATAL, QUIET, HEARD, HALF, COMMS };
-static const char *const names[COMMS] = {"world", "self", "copy", "fatal", "quiet", "heard", "half"};
+enum { WORLD, SELF, COPY, FATAL, QUIET, HEARD, HALF, GRID, COMMS };
+static const char *const names[COMMS] = {"world", "self", "copy", "fatal", "quiet", "heard", "half", "grid"};
 static MPI_Comm comms[COMMS];
 static MPI_Errhandler handler;
-static int rank, size, copied, deleted;
+static int rank, size, copied, deleted, of_types, typed;
 static char told[256];
 
 static void hear(MPI_Comm *comm, int *code, ...)
@@ -25,6 +26,13 @@ static int copy(MPI_Comm comm, int key, void *extra, void *value, void *into, in
 	return MPI_SUCCESS;
 }
 
+/* Of a datatype. */
+static int copy_typed(MPI_Datatype type, int key, void *extra, void *value, void *into, int *flag)
+{
+	typed++;
+	return copy(MPI_COMM_NULL, key, extra, value, into, flag);
+}
+
 static int delete(MPI_Comm comm, int key, void *value, void *extra)
 {
 	deleted++;
@@ -38,19 +46,92 @@ static void combine(void *in, void *into, int *count, MPI_Datatype *type)
 static const char *handler_of(MPI_Comm comm)
 {
 	MPI_Errhandler now;
-	MPI_Comm_get_errhandler(comm, &now);
+	if (comm == MPI_COMM_NULL)
+		MPI_File_get_errhandler(MPI_FILE_NULL, &now);
+	else
+		MPI_Comm_get_errhandler(comm, &now);
 	const char *name = now == MPI_ERRORS_ARE_FATAL ? "fatal" : now == MPI_ERRORS_RETURN ? "return" : now == handler ? "own" : "another";
 	MPI_Errhandler_free(&now);
 	return name;
 }
 
+/* Its hints with their values. */
+static void print_hints(MPI_Comm comm)
+{
+	char key[MPI_MAX_INFO_KEY + 1], value[256];
+	int keys, known, room;
+	MPI_Info info;
+	MPI_Comm_get_info(comm, &info);
+	MPI_Info_get_nkeys(info, &keys);
+	for (int k = 0; k < keys; k++) {
+		MPI_Info_get_nthkey(info, k, key);
+#if MPI_VERSION >= 4
+		MPI_Info_get_string(info, key, (room = sizeof value, &room), value, &known);
+#else
+		MPI_Info_get(info, key, sizeof value - 1, value, &known);
+#endif
+		printf(" %s=%s", key, value);
+	}
+	MPI_Info_free(&info);
+}
+
+/* The values of the whole numbers that are bound to no object. Those of Open MPI change by themselves, or cannot be read. */
+static uint64_t values_of_variables(int variables)
+{
+	uint64_t digest = 14695981039346656037u;
+#ifndef OPEN_MPI
+	for (int v = 0; v < variables; v++) {
+		char name[256], about[4096];
+		int name_room = sizeof name, about_room = sizeof about, verbosity, bind, scope, count;
+		MPI_Datatype type = MPI_DATATYPE_NULL;
+		MPI_T_enum names;
+		MPI_T_cvar_handle handle;
+		if (MPI_T_cvar_get_info(v, name, &name_room, &verbosity, &type, &names, about, &about_room, &bind, &scope))
+			continue;
+		if (type != MPI_INT || bind != MPI_T_BIND_NO_OBJECT || MPI_T_cvar_handle_alloc(v, NULL, &handle, &count))
+			continue;
+		int values[64] = {0};
+		if (count <= 64 && !MPI_T_cvar_read(handle, values))
+			for (int i = 0; i < count; i++)
+				digest = (digest ^ (uint32_t)values[i]) * 1099511628211u;
+		MPI_T_cvar_handle_free(&handle);
+	}
+#endif
+	return digest;
+}
+
+/* What is of no communicator. */
+static void note_process(const char *when)
+{
+	static const int predefined[] = {MPI_IO, MPI_WTIME_IS_GLOBAL, MPI_UNIVERSE_SIZE, MPI_APPNUM, MPI_LASTUSEDCODE};
+	static uint64_t first;
+	int variables = -1, performance = -1, categories = -1, level, is_main, *value, found;
+	MPI_T_cvar_get_num(&variables);
+	MPI_T_pvar_get_num(&performance);
+	MPI_T_category_get_num(&categories);
+	MPI_Query_thread(&level);
+	MPI_Is_thread_main(&is_main);
+	uint64_t values = values_of_variables(variables);
+	first = first ? first : values;
+	if (rank)
+		return;
+	printf("%s: %d attributes copied, %d of them of types, %d deleted\n", when, copied, typed, deleted);
+	printf("%s: %d variables, their values are %s, %d of performance, %d categories\n", when, variables,
+	       values == first ? "the first" : "others", performance, categories);
+	printf("%s: thread level %d, main %d, handler of files %s, predefined", when, level, is_main, handler_of(MPI_COMM_NULL));
+	for (int p = 0; p < 5; p++) {
+		MPI_Comm_get_attr(MPI_COMM_WORLD, predefined[p], &value, &found);
+		printf(" %d", found ? *value : -1);
+	}
+	puts("");
+}
+
 static void note(const char *when, int key)
 {
 	char name[MPI_MAX_OBJECT_NAME];
-	int length, found, compared, variables = -1, keys, *bound;
+	int length, found, compared, topology, waiting, *bound;
 	void *value;
 	MPI_Group whole, group;
-	MPI_Info info;
 
 	MPI_Comm_group(MPI_COMM_WORLD, &whole);
 	for (int c = 0; c < COMMS; c++) {
@@ -60,17 +141,17 @@ static void note(const char *when, int key)
 		MPI_Comm_group(comms[c], &group);
 		MPI_Group_compare(group, whole, &compared);
 		MPI_Group_free(&group);
-		MPI_Comm_get_info(comms[c], &info);
-		MPI_Info_get_nkeys(info, &keys);
-		MPI_Info_free(&info);
-		if (rank == 0)
-			printf("%s: %s \"%s\" handler %s, attribute %d, tags to %d, group %d, %d hints\n", when, names[c], name,
-			       handler_of(comms[c]), found, length ? *bound : -1, compared == MPI_IDENT, keys);
+		MPI_Topo_test(comms[c], &topology);
+		MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comms[c], &waiting, MPI_STATUS_IGNORE);
+		if (rank)
+			continue;
+		printf("%s: %s \"%s\" handler %s, attribute %d, tags to %d, group %d, a grid %d, a message %d, hints", when, names[c], name,
+		       handler_of(comms[c]), found, length ? *bound : -1, compared == MPI_IDENT, topology == MPI_CART, waiting);
+		print_hints(comms[c]);
+		puts("");
 	}
 	MPI_Group_free(&whole);
-	MPI_T_cvar_get_num(&variables);
-	if (rank == 0)
-		printf("%s: %d attributes copied, %d deleted, %d variables\n", when, copied, deleted, variables);
+	note_process(when);
 }
 
 /* With 60,000 elements they are large enough for every way of a call. */
@@ -82,6 +163,7 @@ static void calls(MPI_Comm comm, int n)
 	MPI_Datatype pairs;
 	MPI_Type_vector(10, 2, 3, MPI_DOUBLE, &pairs);
 	MPI_Type_commit(&pairs);
+	MPI_Type_set_attr(pairs, of_types, NULL);
 	for (int call = 0; call < 2; call++) {
 		MPI_Alltoall(from, n / 100, pairs, to, n / 100 * 20, MPI_DOUBLE, comm);
 		MPI_Allgather(from, n / 100, pairs, to, n / 100 * 20, MPI_DOUBLE, comm);
@@ -99,7 +181,7 @@ static void calls(MPI_Comm comm, int n)
 #endif
 
 /* The numbers of the next object of each kind: they grow where somebody keeps what was made. */
-static void next_objects(int next[6])
+static void next_objects(int next[7])
 {
 	MPI_Comm comm;
 	MPI_Group group;
@@ -115,6 +197,8 @@ static void next_objects(int next[6])
 	MPI_Info_create(&info);
 	next[0] = NUMBER(Comm, comm), next[1] = NUMBER(Group, group), next[2] = NUMBER(Type, type);
 	next[3] = NUMBER(Op, op), next[4] = NUMBER(Errhandler, made), next[5] = NUMBER(Info, info);
+	MPI_Comm_create_keyval(copy, delete, &next[6], NULL);
+	MPI_Comm_free_keyval((int[]){next[6]});
 	MPI_Comm_free(&comm);
 	MPI_Group_free(&group);
 	MPI_Type_free(&type);
@@ -126,14 +210,14 @@ static void next_objects(int next[6])
 /* Whatever is made once for a communicator is made in the first rounds. */
 static void calls_leave_nothing(void)
 {
-	static const char *const kinds[6] = {"communicators", "groups", "datatypes", "operations", "handlers", "infos"};
-	int before[6], after[6];
+	static const char *const kinds[7] = {"communicators", "groups", "datatypes", "operations", "handlers", "infos", "keyvals"};
+	int before[7], after[7];
 	for (int round = 0; round < 8; round++) {
 		calls(comms[COPY], 600);
 		calls(comms[HALF], 600);
 		next_objects(round < 6 ? before : after);
 	}
-	for (int k = 0; k < 6 && rank == 0; k++)
+	for (int k = 0; k < 7 && rank == 0; k++)
 		printf("further calls: %s\n", before[k] == after[k] ? "left nothing" : kinds[k]);
 }
 
@@ -142,7 +226,7 @@ static void errors(const char *when)
 {
 	int buffer[64] = {0}, other[64], class, bytes;
 	for (int c = 0; c < COMMS; c++) {
-		if (c == FATAL)
+		if (c == FATAL || c == GRID)
 			continue;
 		*told = 0;
 		MPI_Error_class(MPI_Alltoall(buffer, -1, MPI_INT, other, -1, MPI_INT, comms[c]), &class);
@@ -165,8 +249,10 @@ static void errors(const char *when)
 
 int main(int argc, char **argv)
 {
-	int key, received = -1, unexpected = -1, number;
-	MPI_Request pending[2];
+	static char attached[MPI_BSEND_OVERHEAD + 64];
+	int key, received = -1, unexpected = -1, number, sum = 0, octets;
+	void *detached;
+	MPI_Request pending[3];
 	MPI_Status status;
 
 	MPI_T_init_thread(MPI_THREAD_SINGLE, &key);
@@ -179,6 +265,7 @@ int main(int argc, char **argv)
 	for (int c = COPY; c <= HEARD; c++)
 		MPI_Comm_dup(MPI_COMM_WORLD, &comms[c]);
 	MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &comms[HALF]);
+	MPI_Cart_create(MPI_COMM_WORLD, 1, &size, (int[]){1}, 0, &comms[GRID]);
 	MPI_Comm_create_errhandler(hear, &handler);
 	MPI_Comm_set_errhandler(comms[FATAL], MPI_ERRORS_ARE_FATAL);
 	MPI_Comm_set_errhandler(comms[QUIET], MPI_ERRORS_RETURN);
@@ -186,9 +273,13 @@ int main(int argc, char **argv)
 	MPI_Comm_create_keyval(copy, delete, &key, NULL);
 	MPI_Comm_set_attr(comms[COPY], key, NULL);
 	MPI_Comm_set_name(comms[COPY], "a copy");
-	/* A receive for any message, on one communicator; on another a message that nobody expects. */
+	MPI_Type_create_keyval(copy_typed, MPI_TYPE_NULL_DELETE_FN, &of_types, NULL);
+	MPI_Buffer_attach(attached, sizeof attached);
+	/* A receive for any message, on one communicator; on another a message that nobody expects; on a third a collective. */
 	MPI_Irecv(&received, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, comms[COPY], &pending[0]);
 	MPI_Isend(&number, 1, MPI_INT, (rank + 1) % size, 7, comms[QUIET], &pending[1]);
+	MPI_Iallreduce(&number, &sum, 1, MPI_INT, MPI_SUM, comms[HEARD], &pending[2]);
+	MPI_Probe(MPI_ANY_SOURCE, MPI_ANY_TAG, comms[QUIET], &status);
 	note("before", key);
 	for (int c = 0; c < COMMS; c++)
 		if (c != SELF)
@@ -205,6 +296,10 @@ int main(int argc, char **argv)
 	MPI_Wait(&pending[1], MPI_STATUS_IGNORE);
 	if (rank == 0)
 		printf("message: tag %d, from %d\n", status.MPI_TAG, unexpected);
+	MPI_Wait(&pending[2], MPI_STATUS_IGNORE);
+	MPI_Buffer_detach(&detached, &octets);
+	if (rank == 0)
+		printf("the sum is %d, the buffer %s\n", sum, detached == attached && octets == sizeof attached ? "its own" : "another");
 	/* A library may take the handler of MPI_COMM_WORLD where a communicator was given none. What it does on these two, the
 	   program finds out by ending or not. */
 	if (argc > 1) {

@@ -2,7 +2,7 @@
 use super::job::BOTH;
 use super::runtime::lib;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Their names, which stand where those of the machine's libraries may stand: the newest, and with
@@ -17,15 +17,27 @@ pub(crate) fn fetched() -> impl Iterator<Item = &'static str> {
         .filter_map(|line| line.trim().strip_prefix('"')?.split(' ').next())
 }
 
-/// Each of them by its own interface, and by the standard's if it has that.
+/// Runs a test with each version of a vendor's library that is wanted, by its own interface and by the
+/// standard's if it has that, and names all with which the test fails.
 #[cfg(feature = "mpis")]
-pub(crate) fn every_interface() -> Vec<String> {
-    let both = fetched().flat_map(|mpi| [mpi.to_owned(), format!("{mpi}{STANDARD}")]);
-    both.filter(|mpi| {
-        let lib = folder(mpi).expect("fetched").join("lib");
-        !mpi.ends_with(STANDARD) || lib.join("libmpi_abi.so").exists()
-    })
-    .collect()
+pub(crate) fn assert_of_each(vendor: &str, is_wanted: fn(&str) -> bool, test: fn(&str)) {
+    let versions = fetched().filter(|mpi| mpi.starts_with(vendor));
+    let both = versions.flat_map(|mpi| [mpi.to_owned(), format!("{mpi}{STANDARD}")]);
+    let mut wrong = Vec::new();
+    for mpi in both.filter(|mpi| has_interface(mpi) && is_wanted(mpi)) {
+        let is_same = std::panic::catch_unwind(|| test(&mpi)).is_ok();
+        eprintln!("{mpi}: {}", if is_same { "the same" } else { "DIFFERS" });
+        if !is_same {
+            wrong.push(mpi);
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:?}");
+}
+
+#[cfg(feature = "mpis")]
+fn has_interface(mpi: &str) -> bool {
+    let lib = folder(mpi).expect("fetched").join("lib");
+    !mpi.ends_with(STANDARD) || lib.join("libmpi_abi.so").exists()
 }
 
 /// What follows the name of one by whose standard interface, and not its own, programs are linked.
@@ -78,38 +90,59 @@ pub(crate) fn c_compiler(mpi: &str) -> Command {
     gcc
 }
 
-/// A Fortran compiler for programs of a library; `None` where the wheels have nothing for one, as all
-/// but Intel's newest.
-pub(crate) fn fortran_compiler(mpi: &str) -> Option<Command> {
+/// The bindings of Fortran that programs of shim/tests are compiled with: those of whose library the
+/// wheels have what a compiler reads. They have nothing for mpi_f08.
+pub(crate) fn fortran_bindings(mpi: &str) -> impl Iterator<Item = &'static str> {
+    let folder = folder(mpi).expect("fetched");
+    let has_header = folder.join("include/mpif.h").exists();
+    let has_modules = fortran_modules(&folder).is_some();
+    [("-DMPIF_H", has_header), ("-DUSE_MPI", has_modules)]
+        .into_iter()
+        .filter_map(|(binding, is_there)| is_there.then_some(binding))
+}
+
+/// The newest compiled modules that the machine's compiler reads.
+fn fortran_modules(folder: &Path) -> Option<PathBuf> {
+    let version = Command::new("gfortran").arg("-dumpversion").output();
+    let version = String::from_utf8(version.expect("gfortran").stdout).expect("a version");
+    let modules = fs::read_dir(folder.join("include/mpi/gfortran")).ok()?;
+    modules
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|modules| major(modules) <= major(Path::new(version.trim())))
+        .max_by_key(|modules| major(modules))
+}
+
+fn major(version: &Path) -> Option<u32> {
+    let name = version.file_name()?.to_str()?;
+    name.split('.').next()?.parse().ok()
+}
+
+/// A Fortran compiler for programs of a library.
+pub(crate) fn fortran_compiler(mpi: &str) -> Command {
     let Some(folder) = folder(mpi) else {
-        return Some(Command::new(format!("mpifort.{mpi}")));
+        return Command::new(format!("mpifort.{mpi}"));
     };
-    let (include, lib) = (folder.join("include"), folder.join("lib"));
-    let modules = fs::read_dir(include.join("mpi/gfortran"));
-    let modules = modules.ok().filter(|_| !mpi.ends_with(STANDARD))?;
-    let told = Command::new("gfortran").arg("-dumpversion").output();
-    let told = String::from_utf8(told.expect("gfortran").stdout).expect("a version");
-    let major = |version: &str| -> Option<u32> { version.trim().split('.').next()?.parse().ok() };
-    let modules = modules.map(|entry| entry.expect("an entry").path());
-    let major_of = |modules: &PathBuf| major(modules.file_name()?.to_str()?);
-    let newest = modules
-        .filter(|modules| major_of(modules) <= major(&told))
-        .max_by_key(major_of);
+    let lib = folder.join("lib");
     let mut gfortran = Command::new("gfortran");
-    gfortran
-        .arg("-I")
-        .arg(newest.expect("modules that it reads"));
-    gfortran.arg("-I").arg(include).arg("-L").arg(&lib);
+    for include in fortran_modules(&folder)
+        .into_iter()
+        .chain([folder.join("include")])
+    {
+        gfortran.arg("-I").arg(include);
+    }
+    gfortran.arg("-L").arg(&lib);
+    // Also for what the library for Fortran needs itself.
     gfortran.arg(format!(
-        "-Wl,-rpath,{},--allow-shlib-undefined",
+        "-Wl,-rpath,{},--disable-new-dtags,--allow-shlib-undefined",
         lib.display()
     ));
-    Some(gfortran)
+    gfortran
 }
 
 /// The libraries that Fortran programs are linked with.
 pub(crate) fn linked_with_fortran(mpi: &str) -> &'static [&'static str] {
     match folder(mpi) {
+        Some(_) if mpi.ends_with(STANDARD) => &["-lmpifort_abi", "-lmpi_abi"],
         Some(_) => &["-lmpifort", "-lmpi"],
         None => &[],
     }

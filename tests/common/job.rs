@@ -31,7 +31,7 @@ fn compile(source: &str, mpi: &str, flags: &[&str], name: &str) -> PathBuf {
     );
     let is_fortran = source.ends_with(".F90");
     let mut command = if is_fortran {
-        fortran_compiler(mpi).expect("a library with Fortran")
+        fortran_compiler(mpi)
     } else {
         c_compiler(mpi)
     };

@@ -2,7 +2,7 @@
 //! each ends as without heddle. `make test` runs them over heddle's own connections, and `make
 //! test-mpis` by default and over the library's messages, too, on every version.
 use crate::common::epochs::{AT_ONCE, FORCED, OVER_TCP, TREE, calls, shared};
-use crate::common::fetched_mpi::{folder, for_mpi4py, fortran_compiler};
+use crate::common::fetched_mpi::{folder, for_mpi4py, fortran_bindings};
 use crate::common::job::{TestJob, compiled};
 use crate::common::machine_share::MachinePart;
 use crate::common::mpirun::{OVER_A_NETWORK, settings};
@@ -210,9 +210,8 @@ fn with_sessions(mpi: &str) {
     assert_eq!(is_told, arguments.is_empty(), "{mpi}: {output}");
 }
 
-/// Where the wheel has what Fortran needs: the older two of the bindings.
 fn from_fortran(mpi: &str) {
-    for binding in ["-DMPIF_H", "-DUSE_MPI"] {
+    for binding in fortran_bindings(mpi) {
         let program = compiled("fortran.F90", mpi, &[binding, "-fallow-argument-mismatch"]);
         let out = CallersRun::new(mpi, &program).assert_alike("alltoallv aapc tcp");
         assert_eq!(out, "fortran: 0 wrong\n", "{mpi} {binding}");
@@ -281,9 +280,7 @@ fn assert_callers_alike(mpi: &str) {
     if !mpi.ends_with("-abi") || (cfg!(feature = "mpis") && !older_abi) {
         from_mpi4py(mpi);
     }
-    if fortran_compiler(mpi).is_some() {
-        from_fortran(mpi);
-    }
+    from_fortran(mpi);
 }
 
 /// What starts ranks, or begins MPI otherwise, which older libraries do not have.
@@ -325,19 +322,30 @@ fn callers_of_open_mpi_5() {
 
 /// Each older version that scripts/packages names.
 #[cfg(feature = "mpis")]
-#[test]
-fn callers_of_every_older_version() {
-    let mut wrong = Vec::new();
-    let every = crate::common::fetched_mpi::every_interface().into_iter();
-    for mpi in every.filter(|mpi| !is_thorough(mpi)) {
-        let done = std::panic::catch_unwind(|| assert_callers_alike(&mpi)).is_ok();
+mod older_versions {
+    use super::{assert_callers_alike, is_thorough, with_started_ranks};
+    use crate::common::fetched_mpi::assert_of_each;
+
+    fn assert_alike(mpi: &str) {
+        assert_callers_alike(mpi);
         // MPICH 3.4 starts none over UCX, without heddle too.
-        let starts =
-            mpi == "mpich-3.4" || std::panic::catch_unwind(|| with_started_ranks(&mpi)).is_ok();
-        eprintln!("{mpi}: calls {done}, starts {starts}");
-        if !done || !starts {
-            wrong.push(mpi);
+        if mpi != "mpich-3.4" {
+            with_started_ranks(mpi);
         }
     }
-    assert!(wrong.is_empty(), "{wrong:?}");
+
+    #[test]
+    fn of_intel_mpi() {
+        assert_of_each("intel", |mpi| !is_thorough(mpi), assert_alike);
+    }
+
+    #[test]
+    fn of_mpich() {
+        assert_of_each("mpich", |mpi| !is_thorough(mpi), assert_alike);
+    }
+
+    #[test]
+    fn of_open_mpi() {
+        assert_of_each("openmpi", |mpi| !is_thorough(mpi), assert_alike);
+    }
 }
