@@ -64,13 +64,13 @@ macro_rules! functions {
         impl $table {
             /// # Safety
             /// `find` must give the library's functions under their names.
-            unsafe fn find(find: SymbolFinder) -> Option<$table> {
-                Some($table {
+            unsafe fn find(find: SymbolFinder) -> Result<$table, &'static str> {
+                Ok($table {
                     $($(#[$only])* $name: {
                         // SAFETY: passed on to the caller; the MPI standard gives this function
                         // this signature.
                         let found = unsafe { function::<unsafe extern "C" fn($($argument),*) -> c_int>(find, concat!("PMPI_", stringify!($name), "\0").as_bytes()) };
-                        functions!(@value $wrap found)
+                        functions!(@value $wrap found $name)
                     },)*
                 })
             }
@@ -78,8 +78,10 @@ macro_rules! functions {
     };
     (@type Each $type:ty) => { $type };
     (@type Some $type:ty) => { Option<$type> };
-    (@value Each $found:ident) => { $found? };
-    (@value Some $found:ident) => { $found };
+    (@value Each $found:ident $name:ident) => {
+        $found.ok_or(concat!("the MPI library has no PMPI_", stringify!($name), ", which heddle needs"))?
+    };
+    (@value Some $found:ident $name:ident) => { $found };
 }
 
 functions! {
@@ -326,11 +328,10 @@ const OLDEST: c_int = 3;
 /// # Safety
 /// `function` and `object` must give those of the MPI library this crate was compiled for.
 pub(crate) unsafe fn open(function: SymbolFinder, object: SymbolFinder) -> Result<(), String> {
-    let lacks = "the MPI library lacks a function heddle needs";
     // SAFETY: passed on to the caller.
-    let call = unsafe { Functions::find(function) }.ok_or(lacks)?;
+    let call = unsafe { Functions::find(function) }?;
     // SAFETY: as above.
-    let large = unsafe { Large::find(function) }.ok_or(lacks)?;
+    let large = unsafe { Large::find(function) }?;
     let handle = MpiHandles::find(object).ok_or("the MPI library lacks a handle heddle needs")?;
     let (mut version, mut minor) = (0, 0);
     // SAFETY: places for the results. It may be asked before MPI_Init.
