@@ -12,7 +12,7 @@
 //! | `PublicRecord` | the published epochs, and all messages to operators |
 //! | `LearnedState` | what jobs learned about the ways of their calls |
 //! | `WatchState` | what the rates of jobs' blocks say against the published tree |
-//! | `PlaceMapping` | measurements of flows between hosts, where no switch answers |
+//! | `FlowMeasuring` | measurements of flows between hosts, where no switch answers |
 //!
 //! Time is an argument. The inference runs on [`ControllerEvent::Tick`] only, so that a burst of
 //! answers is judged once. [`ControllerEngine::deadline`] gives the time of the next tick.
@@ -24,8 +24,6 @@ mod claims;
 mod damping;
 mod decisions;
 mod directions;
-mod doubtful_hosts;
-mod due_measurements;
 mod event;
 mod figures;
 mod further_networks;
@@ -35,12 +33,9 @@ mod judged;
 mod judgement;
 mod learning;
 mod making;
-mod mapping_results;
-mod mapping_target;
-mod measuring_addresses;
+mod measuring;
 mod moved_cables;
 mod observed;
-mod place_mapping;
 mod public_record;
 mod reads;
 mod rollback;
@@ -48,14 +43,13 @@ mod shown_rates;
 mod silent_switches;
 mod snapshot;
 mod trouble;
-mod unmanaged_places;
 
 pub use directions::DirectionsByHost;
 pub use event::{ControllerEffect, ControllerEvent, EpochOrder, PlanSummary, StoredEpoch};
 pub use figures::{EngineFigures, MeasuringFigures, PortFigures};
 pub use header::{ControllerOptions, JournalHeader, ResumedState};
+pub use measuring::{MappingOrder, MappingOutcome};
 pub use moved_cables::WatchOrder;
-pub use place_mapping::{MappingOrder, MappingOutcome};
 pub use rollback::OrderedRollback;
 pub use trouble::{StalledWork, TroubleArea};
 
@@ -71,9 +65,9 @@ use judged::JudgedNetwork;
 use judgement::NetworkJudgement;
 use learning::LearnedState;
 use making::EpochInMaking;
+use measuring::{FlowMeasuring, MeasuringEvent};
 use moved_cables::WatchState;
 use observed::{AgentNews, ObservedNetwork};
-use place_mapping::PlaceMapping;
 use public_record::PublicRecord;
 use rollback::RollbackHold;
 use shown_rates::ShownRates;
@@ -100,7 +94,7 @@ pub struct ControllerEngine {
     learned: LearnedState,
     watch: WatchState,
     shown_rates: ShownRates,
-    mapping: PlaceMapping,
+    measuring: FlowMeasuring,
     rollback: Option<RollbackHold>,
 }
 
@@ -122,7 +116,7 @@ impl ControllerEngine {
             learned: LearnedState::default(),
             watch: WatchState::default(),
             shown_rates: ShownRates::default(),
-            mapping: PlaceMapping::default(),
+            measuring: FlowMeasuring::default(),
             rollback: None,
         }
     }
@@ -188,10 +182,11 @@ impl ControllerEngine {
                 self.publish_failed(now, ticket, &problem)
             }
             ControllerEvent::MappingOrdered { request } => {
-                self.take_mapping_order(now, request, fx)
+                self.measure(now, MeasuringEvent::Ordered { request }, fx)
             }
             ControllerEvent::PlaceMapped { ticket, outcome } => {
-                self.take_mapping(now, ticket, *outcome, fx)
+                let outcome = *outcome;
+                self.measure(now, MeasuringEvent::Ended { ticket, outcome }, fx)
             }
             ControllerEvent::Measured { what } => self.note_measurements(what),
             ControllerEvent::InventoryChanged(inventory) => {
@@ -234,7 +229,7 @@ impl ControllerEngine {
             .chain(patience)
             .chain(making)
             .chain(self.learned.deadline())
-            .chain(self.mapping.deadline())
+            .chain(self.measuring.deadline())
             .chain(self.asked_again())
             .chain(rollback);
         all.filter(|at| *at > self.ticked).min()
@@ -454,7 +449,7 @@ impl ControllerEngine {
             self.observed.search(&self.inventory, fx);
         }
         self.decide(now, fx);
-        self.look_for_places(now, fx);
+        self.measure(now, MeasuringEvent::Tick, fx);
         self.observed.jobs.forget_old(now);
         self.watch.forget_old(now);
         self.shown_rates.forget_old(now);
@@ -552,7 +547,7 @@ impl ControllerEngine {
         self.observed.read_all(now, &self.inventory, fx);
         self.send_directions(now, fx);
         self.note_trouble(TroubleArea::Inventory, None);
-        self.end_forbidden_mapping(now, fx);
+        self.measure(now, MeasuringEvent::InventoryChanged, fx);
         let text = format!(
             "inventory read again: {}, {}",
             counted(self.inventory.switches.len(), "switch"),

@@ -1,7 +1,7 @@
 //! The engine's input and output: plain data, so that it can be recorded, replayed and printed.
 use super::directions::DirectionsByHost;
+use super::measuring::{MappingOrder, MappingOutcome};
 use super::moved_cables::WatchOrder;
-use super::place_mapping::{MappingOrder, MappingOutcome};
 use super::rollback::OrderedRollback;
 use super::trouble::TroubleArea;
 use crate::triggers::TrapTopic;

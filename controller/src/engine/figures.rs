@@ -93,7 +93,7 @@ impl ControllerEngine {
         EngineFigures {
             ports,
             events: self.public.counts.clone(),
-            measuring: self.mapping.figures.clone(),
+            measuring: self.measuring.figures.clone(),
         }
     }
 }

@@ -4,7 +4,7 @@ use super::ControllerEngine;
 use super::candidate::PublishedNetwork;
 use super::damping::FlapDamping;
 use super::event::StoredEpoch;
-use super::place_mapping::MappingCourse;
+use super::measuring::MappingCourse;
 use inventory::Millis;
 use inventory::device_view::DeviceViews;
 use inventory::inventory_file::Inventory;
@@ -96,7 +96,7 @@ impl ControllerEngine {
             engine.judged.damping = resumed.damping;
             engine.learned.resume(resumed.learned);
             engine.resume_mapping(resumed.mapped);
-            engine.mapping.course = resumed.mapping;
+            engine.measuring.course = resumed.mapping;
         }
         engine
     }
@@ -116,8 +116,8 @@ impl ControllerEngine {
             started: self.started,
             damping: self.judged.damping.clone(),
             learned: LearnedFigures::clone(self.learned()),
-            mapped: MappedPlaces::clone(&self.mapping.mapped),
-            mapping: self.mapping.course.clone(),
+            mapped: MappedPlaces::clone(&self.measuring.mapped),
+            mapping: self.measuring.course.clone(),
         };
         let resumed = (!self.observed.views.is_empty()).then(|| Box::new(resumed));
         let heddle = env!("CARGO_PKG_VERSION").to_owned();

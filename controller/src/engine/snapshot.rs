@@ -38,7 +38,7 @@ impl ControllerEngine {
             jobs_more,
             events: self.public.lines.iter().cloned().collect(),
             alarms: self.alarms(),
-            mapping: self.mapping.status(self.inventory.measuring.is_some()),
+            mapping: self.measuring.status(self.inventory.measuring.is_some()),
         };
         add_up_shared(&mut snapshot);
         snapshot

@@ -3,8 +3,8 @@
 //! Flows tell trunks: which hosts are on one side of them, and which on the other. The other hosts
 //! have known places. So a trunk that parts them as a link of the tree does is that link, or one of
 //! several in a row, and the host is on the side on which its flows put it.
-use super::mapping_target::{DoubtfulHost, MappingTarget, TargetSubject};
-use super::measuring_addresses::{MeasuringAddresses, PrefixedAddress, is_neighbour};
+use super::addresses::{MeasuringAddresses, PrefixedAddress, is_neighbour};
+use super::target::{DoubtfulHost, MappingTarget, TargetSubject};
 use inventory::device_view::DeviceViews;
 use inventory::evidence::{Evidence, FlowFinding};
 use inventory::inventory_file::Inventory;

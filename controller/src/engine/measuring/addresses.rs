@@ -1,5 +1,5 @@
 //! The addresses between which flows are measured.
-use super::observed::ObservedNetwork;
+use crate::engine::observed::ObservedNetwork;
 use inventory::address::{AddressLookup, shares_network};
 use inventory::device_view::DeviceView;
 use inventory::topology::Topology;

@@ -1,14 +1,12 @@
 //! The hosts of a measurement: those on a bridge that nobody asked, or those whose place no protocol
 //! decides; and the agents that carry it out.
-use super::measuring_addresses::{MeasuringAddresses, PrefixedAddress, is_neighbour};
-use super::observed::ObservedNetwork;
-use inventory::host_report::Nic;
-use inventory::inventory_file::Inventory;
-use inventory::mapped_place::CardLosses;
+use super::MeasuredNetwork;
+use super::addresses::{PrefixedAddress, is_neighbour};
 use inventory::short_list;
 use inventory::topology::{NodeKind, Topology};
 use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
+use std::fmt;
 use std::net::IpAddr;
 
 /// The most hosts elsewhere that take part, so that the way into a place shows.
@@ -69,6 +67,26 @@ pub(super) enum UnfitTarget {
     NoWitnesses,
 }
 
+impl fmt::Display for UnfitTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            UnfitTarget::Silent(hosts) => write!(
+                f,
+                "no agent that measures reports for {}; start it there, without --no-measure",
+                hosts.join(", ")
+            ),
+            UnfitTarget::Networks => f.write_str("its hosts have no network in common"),
+            UnfitTarget::TooMany(hosts) => {
+                write!(f, "{hosts} hosts are more than one measurement holds")
+            }
+            UnfitTarget::NoWitnesses => f.write_str(
+                "too few hosts with an agent, in a network with it, are on the switches where it \
+                 may be; start agents there, or give it an address in their network",
+            ),
+        }
+    }
+}
+
 impl MappingTarget {
     /// Its name for viewers.
     pub(super) fn label(&self) -> String {
@@ -79,7 +97,7 @@ impl MappingTarget {
     }
 
     /// Its name in messages.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn title(&self) -> String {
         match (&self.subject, &self.hosts[..]) {
             (TargetSubject::Bridge(bridge), _) => format!("unmanaged bridge \"{bridge}\""),
             (TargetSubject::Hosts(_), [host]) => format!("place of host \"{host}\""),
@@ -88,16 +106,11 @@ impl MappingTarget {
     }
 }
 
-impl ObservedNetwork {
+impl MeasuredNetwork<'_> {
     /// The hosts that measure a target: all of its own, and some of other switches.
-    pub(super) fn members(
-        &self,
-        target: &MappingTarget,
-        inventory: &Inventory,
-        topology: &Topology,
-    ) -> Result<MappingMembers, UnfitTarget> {
+    pub(super) fn members(&self, target: &MappingTarget) -> Result<MappingMembers, UnfitTarget> {
         // Only hosts of the inventory have a place in a topology, and an agent that counts.
-        let addresses = MeasuringAddresses::new(self, topology);
+        let addresses = self.addresses();
         let found: Vec<(&String, Option<PrefixedAddress>)> = target
             .hosts
             .iter()
@@ -121,7 +134,8 @@ impl ObservedNetwork {
         {
             return Err(UnfitTarget::Networks);
         }
-        let others = inventory
+        let others = self
+            .inventory
             .hosts
             .keys()
             .filter(|host| !target.hosts.contains(host))
@@ -135,23 +149,9 @@ impl ObservedNetwork {
         let inside = inside.map(|(host, (address, _))| (host.clone(), address));
         MappingMembers {
             inside: inside.collect(),
-            beside: target.beside(others, topology),
+            beside: target.beside(others, self.topology()),
         }
         .fit(&target.subject)
-    }
-}
-
-impl ObservedNetwork {
-    /// How often the cards with these addresses lost their link.
-    pub(super) fn link_losses(&self, hosts: &[(String, IpAddr)]) -> BTreeMap<String, CardLosses> {
-        let losses = |(host, address): &(String, IpAddr)| {
-            let report = self.views.get(host)?.host.as_ref()?;
-            let has_it = |nic: &&Nic| nic.addresses.iter().any(|(own, _)| own == address);
-            let card = report.nics.iter().find(has_it)?.name.clone();
-            let times = *report.link_losses.get(&card)?;
-            Some((host.clone(), CardLosses { card, times }))
-        };
-        hosts.iter().filter_map(losses).collect()
     }
 }
 

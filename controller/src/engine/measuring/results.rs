@@ -1,12 +1,12 @@
 //! The results of measurements in words, and the places of hosts that follow from them.
 use super::doubtful_hosts::SeatFinding;
-use super::mapping_target::DoubtfulHost;
+use super::target::DoubtfulHost;
 use inventory::BitsPerSec;
 use inventory::mapped_place::{MappedPlace, MappedSeat, PlaceTrunk};
 use std::collections::BTreeMap;
 
 /// The hosts and trunks behind a bridge, a line for each.
-pub(super) fn told_place(place: &MappedPlace) -> Vec<String> {
+pub(super) fn place_lines(place: &MappedPlace) -> Vec<String> {
     let trunk = |trunk: &PlaceTrunk| {
         let own = trunk.side.iter().filter(|host| place.hosts.contains(host));
         format!(
@@ -32,14 +32,14 @@ pub(super) fn told_place(place: &MappedPlace) -> Vec<String> {
 }
 
 /// Where hosts are: the lines, and the places that are known by now.
-pub(super) fn told_hosts(
+pub(super) fn host_lines(
     hosts: &[DoubtfulHost],
-    told: &[SeatFinding],
+    findings: &[SeatFinding],
     found: &MappedPlace,
     rates: &BTreeMap<String, BitsPerSec>,
 ) -> (Vec<String>, Vec<MappedSeat>) {
     let (mut lines, mut seats) = (Vec::new(), Vec::new());
-    for (host, finding) in hosts.iter().zip(told) {
+    for (host, finding) in hosts.iter().zip(findings) {
         let name = &host.name;
         lines.push(match finding {
             SeatFinding::On { node, probability } => {

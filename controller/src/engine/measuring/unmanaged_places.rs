@@ -1,6 +1,6 @@
 //! The places where no switch answers: hosts on a bridge that nobody asked. Where no switch is listed,
 //! the switches that hosts hear belong to the place of their bridge.
-use super::mapping_target::{MappingTarget, TargetSubject};
+use super::target::{MappingTarget, TargetSubject};
 use inventory::evidence::Evidence;
 use inventory::topology::{Link, NodeKind, Topology};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
