@@ -69,7 +69,7 @@ use measuring::{FlowMeasuring, MeasuringEvent};
 use moved_cables::WatchState;
 use observed::{AgentNews, ObservedNetwork};
 use public_record::PublicRecord;
-use rollback::RollbackHold;
+use rollback::OrderedNetwork;
 use shown_rates::ShownRates;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
@@ -95,7 +95,7 @@ pub struct ControllerEngine {
     watch: WatchState,
     shown_rates: ShownRates,
     measuring: FlowMeasuring,
-    rollback: Option<RollbackHold>,
+    rollback: OrderedNetwork,
 }
 
 impl ControllerEngine {
@@ -117,17 +117,17 @@ impl ControllerEngine {
             watch: WatchState::default(),
             shown_rates: ShownRates::default(),
             measuring: FlowMeasuring::default(),
-            rollback: None,
+            rollback: OrderedNetwork::default(),
         }
     }
 
     /// Takes an event, and returns the effects to carry out. This is the controller's protocol.
     pub fn handle(&mut self, now: Millis, event: ControllerEvent) -> Vec<ControllerEffect> {
         let mut effects = Vec::new();
-        let before = (self.wake, self.observed.changed.len());
+        let before = (self.is_awake(), self.observed.changed.len());
         let is_pulse = matches!(&event, ControllerEvent::Observed(o) if o.fact.is_pulse());
         self.take(now, event, &mut effects);
-        let after = (self.wake, self.observed.changed.len());
+        let after = (self.is_awake(), self.observed.changed.len());
         if !is_pulse || before != after || !effects.is_empty() {
             self.next_tick = self.find_deadline();
         }
@@ -171,15 +171,23 @@ impl ControllerEngine {
             ControllerEvent::LearnedKept { problem } => self.learned_kept(now, problem.as_deref()),
             ControllerEvent::JobGone { id } => self.observed.jobs.record_removed(&id),
             ControllerEvent::JobsUnread { count } => self.observed.jobs.unread(count),
-            ControllerEvent::Trouble { about, problem } => self.note_trouble(about, problem),
-            ControllerEvent::Rollback(order) => self.take_rollback(now, order.map(|o| *o), fx),
+            ControllerEvent::Trouble { about, problem } => self.public.note_trouble(about, problem),
+            ControllerEvent::Rollback(order) => {
+                self.wake = true;
+                let (order, directory) = (order.map(|order| *order), &self.options.directory);
+                self.rollback
+                    .take(now, order, directory, &mut self.public, fx)
+            }
             ControllerEvent::Planned { ticket, summary } => {
                 fx.extend(self.making.planned(now, ticket, summary))
             }
-            ControllerEvent::PlanFailed { ticket, problem } => self.plan_failed(ticket, &problem),
+            ControllerEvent::PlanFailed { ticket, problem } => {
+                self.making.plan_failed(ticket, &problem, &mut self.public)
+            }
             ControllerEvent::Published { ticket } => self.published(now, ticket, fx),
             ControllerEvent::PublishFailed { ticket, problem } => {
-                self.publish_failed(now, ticket, &problem)
+                let public = &mut self.public;
+                self.making.publish_failed(now, ticket, &problem, public)
             }
             ControllerEvent::MappingOrdered { request } => {
                 self.measure(now, MeasuringEvent::Ordered { request }, fx)
@@ -195,6 +203,11 @@ impl ControllerEngine {
         }
     }
 
+    /// Returns whether a tick is wanted at once.
+    fn is_awake(&self) -> bool {
+        self.wake || self.public.is_changed
+    }
+
     /// The time of the next [`ControllerEvent::Tick`]. A time in the past means: at once.
     pub fn deadline(&self) -> Option<Millis> {
         self.next_tick
@@ -202,7 +215,7 @@ impl ControllerEngine {
 
     fn find_deadline(&self) -> Option<Millis> {
         let looking = self.is_looking(self.ticked);
-        if self.wake {
+        if self.is_awake() {
             return Some(Millis(0));
         }
         if self.observed.is_dirty() && !looking {
@@ -212,15 +225,15 @@ impl ControllerEngine {
         let patience = self.public.settled.is_none();
         let patience = patience.then(|| self.started.after(self.options.patience));
         let patience = patience.into_iter().chain(self.looking_until());
+        let is_waiting = self.making.is_waiting(self.ticked, &self.observed.reads);
         let making = self
             .making
             .retry_at()
             .into_iter()
-            .chain(self.making.hold_down.deadline(self.is_waiting(self.ticked)));
+            .chain(self.making.hold_down.deadline(is_waiting));
         let judged = self.judged.deadlines(self.options.gone_after);
         let hold_down = self.inventory.timing.hold_down;
-        let rollback = self.rollback.as_ref();
-        let rollback = rollback.and_then(|hold| hold.deadline(hold_down));
+        let rollback = self.rollback.deadline(hold_down);
         let all = self
             .observed
             .reads
@@ -255,7 +268,7 @@ impl ControllerEngine {
             None => "started; nothing is published yet".to_owned(),
         };
         self.public.log(now, EventLevel::Info, text, fx);
-        self.note_trouble(
+        self.public.note_trouble(
             TroubleArea::Current,
             problem.map(|p| {
                 format!("{p}; a new epoch follows the first complete read of the network")
@@ -414,7 +427,7 @@ impl ControllerEngine {
     }
 
     fn tick(&mut self, now: Millis, fx: &mut Vec<ControllerEffect>) {
-        (self.ticked, self.wake) = (now, false);
+        (self.ticked, self.wake, self.public.is_changed) = (now, false, false);
         self.observed.read_due(now, &self.inventory, fx);
         let looking = self.is_looking(now);
         let gathering = self.observed.gathering_until().is_some_and(|at| now < at);
@@ -442,13 +455,14 @@ impl ControllerEngine {
                 .further
                 .without_main(self.public.settled.as_ref()),
         };
-        let candidate = self.hold_rollback(now, found, fx);
-        let missing = self.consider(now, &judgement, candidate);
+        let missing = self.consider(now, &judgement, found, fx);
         self.judged.keep(now, judgement, self.public.current());
         if self.observed.reads.is_search_due(now, missing) {
             self.observed.search(&self.inventory, fx);
         }
-        self.decide(now, fx);
+        let (directory, public) = (&self.options.directory, &mut self.public);
+        let reads = &self.observed.reads;
+        self.making.decide(now, reads, directory, public, fx);
         self.measure(now, MeasuringEvent::Tick, fx);
         self.observed.jobs.forget_old(now);
         self.watch.forget_old(now);
@@ -486,14 +500,6 @@ impl ControllerEngine {
                 .directions(now, &self.inventory, &self.judged.topology)
                 .map(ControllerEffect::Direct),
         );
-    }
-
-    /// Returns whether requested tables are still missing that may change the held candidate.
-    fn is_waiting(&self, now: Millis) -> bool {
-        let held = self.making.hold_down.held();
-        self.observed
-            .reads
-            .waiting(now, |switch| held.is_some_and(|held| held.concerns(switch)))
     }
 
     /// True while the first epoch waits for whatever may still be found.
@@ -546,7 +552,7 @@ impl ControllerEngine {
         self.judged.forget();
         self.observed.read_all(now, &self.inventory, fx);
         self.send_directions(now, fx);
-        self.note_trouble(TroubleArea::Inventory, None);
+        self.public.note_trouble(TroubleArea::Inventory, None);
         self.measure(now, MeasuringEvent::InventoryChanged, fx);
         let text = format!(
             "inventory read again: {}, {}",
@@ -554,10 +560,6 @@ impl ControllerEngine {
             counted(self.inventory.hosts.len(), "host")
         );
         self.public.log(now, EventLevel::Info, text, fx);
-    }
-
-    fn note_trouble(&mut self, about: TroubleArea, problem: Option<String>) {
-        self.wake |= self.public.note_trouble(about, problem);
     }
 }
 

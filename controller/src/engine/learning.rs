@@ -194,7 +194,7 @@ impl ControllerEngine {
         let problem = problem.map(|problem| {
             format!("{problem}; later jobs do not start from what jobs learned since")
         });
-        self.note_trouble(TroubleArea::Learned, problem);
+        self.public.note_trouble(TroubleArea::Learned, problem);
     }
 
     /// The figures that jobs learned so far.

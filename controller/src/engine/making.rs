@@ -153,15 +153,15 @@ impl EpochInMaking {
         Some(ControllerEffect::Publish { ticket })
     }
 
-    /// Takes the failure of a plan. Returns whether the plan was wanted.
-    pub(super) fn plan_failed(&mut self, ticket: u64) -> bool {
+    /// No plan follows from this one. Returns whether it was wanted.
+    pub(super) fn mark_unplannable(&mut self, ticket: u64) -> bool {
         let task = self.task.as_mut().filter(|t| t.ticket == ticket);
         task.map(|task| task.phase = EpochTaskPhase::Unplannable)
             .is_some()
     }
 
-    /// Takes the failure of a publication. Returns whether the plan was wanted.
-    pub(super) fn publish_failed(&mut self, now: Millis, ticket: u64) -> bool {
+    /// Publishes it later. Returns whether the plan was wanted.
+    pub(super) fn postpone(&mut self, now: Millis, ticket: u64) -> bool {
         let Some(task) = self.task.as_mut().filter(|t| t.ticket == ticket) else {
             return false;
         };

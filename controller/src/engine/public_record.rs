@@ -27,6 +27,8 @@ pub(super) struct PublicRecord {
     pub(super) counts: BTreeMap<EventLevel, u64>,
     /// The problems of the controller's own work, by area.
     pub(super) troubles: BTreeMap<TroubleArea, String>,
+    /// Some of them are new or over since the last look.
+    pub(super) is_changed: bool,
     /// The last message on a trap of an unknown source.
     stranger: Option<Millis>,
     /// The alarms that were announced, so that each is announced once.
@@ -85,13 +87,13 @@ impl PublicRecord {
         }
     }
 
-    /// Notes a problem of an area; `None` ends it. Returns whether that is news.
-    pub(super) fn note_trouble(&mut self, about: TroubleArea, problem: Option<String>) -> bool {
+    /// Notes a problem of an area; `None` ends it.
+    pub(super) fn note_trouble(&mut self, about: TroubleArea, problem: Option<String>) {
         let before = match problem.clone() {
             Some(text) => self.troubles.insert(about, text),
             None => self.troubles.remove(&about),
         };
-        before != problem
+        self.is_changed |= before != problem;
     }
 
     /// Returns whether a message on a trap of an unknown source is due.

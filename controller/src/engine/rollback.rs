@@ -5,8 +5,9 @@
 //! same hold-down, planner, verifier and publication as any other. The network as it was seen right
 //! after that is remembered: as long as nothing else is seen, nothing else is published.
 use super::candidate::EpochCandidate;
+use super::public_record::PublicRecord;
 use super::trouble::TroubleArea;
-use super::{ControllerEffect, ControllerEngine, StoredEpoch};
+use super::{ControllerEffect, StoredEpoch};
 use api::EventLevel;
 use directory::rollback::RollbackOrder;
 use inventory::{Millis, TopologyFile};
@@ -23,9 +24,15 @@ pub struct OrderedRollback {
     pub epoch: StoredEpoch,
 }
 
+/// An order in force, if there is one.
+#[derive(Debug, Default)]
+pub(super) struct OrderedNetwork {
+    hold: Option<RollbackHold>,
+}
+
 /// An order in force.
-#[derive(Debug, Clone)]
-pub(super) struct RollbackHold {
+#[derive(Debug)]
+struct RollbackHold {
     order: RollbackOrder,
     candidate: EpochCandidate,
     /// The network that is not published, once the ordered one is.
@@ -34,83 +41,85 @@ pub(super) struct RollbackHold {
     differs: Option<Millis>,
 }
 
-impl RollbackHold {
+impl OrderedNetwork {
     /// The time at which a change ends the order, if nothing else is seen before.
     pub(super) fn deadline(&self, hold_down: Duration) -> Option<Millis> {
-        self.differs.map(|since| since.after(hold_down))
+        let since = self.hold.as_ref()?.differs?;
+        Some(since.after(hold_down))
     }
-}
 
-impl ControllerEngine {
     /// Takes a new order, or that there is none any more.
-    pub(super) fn take_rollback(
+    pub(super) fn take(
         &mut self,
         now: Millis,
         ordered: Option<OrderedRollback>,
+        directory: &str,
+        public: &mut PublicRecord,
         fx: &mut Vec<ControllerEffect>,
     ) {
-        self.wake = true;
         let Some(OrderedRollback { order, epoch }) = ordered else {
             // Also the alarm of an order that could not be read is over.
-            self.note_trouble(TroubleArea::Rollback, None);
-            if let Some(hold) = self.rollback.take() {
+            public.note_trouble(TroubleArea::Rollback, None);
+            if let Some(hold) = self.hold.take() {
                 let text = format!(
                     "the order to stay with the network of epoch {} was taken back",
                     hold.order.epoch
                 );
-                self.public.log(now, EventLevel::Info, text, fx);
+                public.log(now, EventLevel::Info, text, fx);
             }
             return;
         };
         let candidate = EpochCandidate::new(epoch.network, epoch.file);
-        let settled = self.public.settled.as_ref();
+        let settled = public.settled.as_ref();
         let is_current = settled.is_some_and(|s| s.number == order.replaced);
         let is_done = settled.is_some_and(|s| s.key == candidate.key);
         if !is_current && !is_done {
-            return self.drop_rollback(now, order, fx);
+            // The network changed since; or before the order could be removed, when the last
+            // controller ended.
+            let RollbackOrder { epoch, replaced } = order;
+            let text = format!(
+                "the order to publish the network of epoch {epoch} again was given while epoch \
+                 {replaced} was current, which is over; the order is dropped"
+            );
+            public.log(now, EventLevel::Warning, text, fx);
+            return self.end(public, fx);
         }
-        self.rollback = Some(RollbackHold {
+        public.note_trouble(
+            TroubleArea::Rollback,
+            Some(format!(
+                "the network of epoch {} is published by an operator's order; the network as found \
+                 differs, and is published once it changes, or after: heddle history --dir \
+                 {directory} --release",
+                order.epoch
+            )),
+        );
+        self.hold = Some(RollbackHold {
             order,
             candidate,
             against: None,
             differs: None,
         });
-        self.note_trouble(
-            TroubleArea::Rollback,
-            Some(format!(
-                "the network of epoch {} is published by an operator's order; the network as found \
-                 differs, and is published once it changes, or after: heddle history --dir {} \
-                 --release",
-                order.epoch, self.options.directory
-            )),
-        );
     }
 
-    /// The network changed since the order was given; or before the order could be removed, when the
-    /// last controller ended.
-    fn drop_rollback(&mut self, now: Millis, order: RollbackOrder, fx: &mut Vec<ControllerEffect>) {
-        let RollbackOrder { epoch, replaced } = order;
-        let text = format!(
-            "the order to publish the network of epoch {epoch} again was given while epoch \
-             {replaced} was current, which is over; the order is dropped"
-        );
-        self.public.log(now, EventLevel::Warning, text, fx);
-        self.rollback = None;
-        self.note_trouble(TroubleArea::Rollback, None);
+    fn end(&mut self, public: &mut PublicRecord, fx: &mut Vec<ControllerEffect>) {
+        self.hold = None;
+        public.note_trouble(TroubleArea::Rollback, None);
         fx.push(ControllerEffect::EndRollback);
     }
 
     /// The candidate that counts: the ordered one, unless the network changed.
-    pub(super) fn hold_rollback(
+    pub(super) fn instead_of(
         &mut self,
         now: Millis,
         found: Option<EpochCandidate>,
+        hold_down: Duration,
+        public: &mut PublicRecord,
         fx: &mut Vec<ControllerEffect>,
     ) -> Option<EpochCandidate> {
-        let Some(hold) = &mut self.rollback else {
+        let Some(hold) = &mut self.hold else {
             return found;
         };
-        let settled = self.public.settled.as_ref();
+        let settled = public.settled.as_ref();
         if !settled.is_some_and(|s| s.key == hold.candidate.key) {
             return Some(hold.candidate.clone());
         }
@@ -125,17 +134,15 @@ impl ControllerEngine {
             return Some(hold.candidate.clone());
         }
         let since = *hold.differs.get_or_insert(now);
-        if now.since(since) < self.inventory.timing.hold_down {
+        if now.since(since) < hold_down {
             return Some(hold.candidate.clone());
         }
         let text = format!(
             "the network changed, so the order to stay with that of epoch {} is over",
             hold.order.epoch
         );
-        self.rollback = None;
-        self.public.log(now, EventLevel::Info, text, fx);
-        self.note_trouble(TroubleArea::Rollback, None);
-        fx.push(ControllerEffect::EndRollback);
+        public.log(now, EventLevel::Info, text, fx);
+        self.end(public, fx);
         Some(found)
     }
 }
