@@ -71,6 +71,7 @@ use observed::{AgentNews, ObservedNetwork};
 use public_record::PublicRecord;
 use rollback::OrderedNetwork;
 use shown_rates::ShownRates;
+use silent_switches::UnansweringSwitches;
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -234,6 +235,7 @@ impl ControllerEngine {
         let judged = self.judged.deadlines(self.options.gone_after);
         let hold_down = self.inventory.timing.hold_down;
         let rollback = self.rollback.deadline(hold_down);
+        let unanswering = UnansweringSwitches::new(&self.observed, &self.inventory);
         let all = self
             .observed
             .reads
@@ -243,7 +245,7 @@ impl ControllerEngine {
             .chain(making)
             .chain(self.learned.deadline())
             .chain(self.measuring.deadline())
-            .chain(self.asked_again())
+            .chain(unanswering.asked_again())
             .chain(rollback);
         all.filter(|at| *at > self.ticked).min()
     }
@@ -436,7 +438,8 @@ impl ControllerEngine {
             self.infer(now);
         }
         self.send_directions(now, fx);
-        self.note_silence(now);
+        UnansweringSwitches::new(&self.observed, &self.inventory)
+            .count(now, &mut self.judged.damping);
         let held = self.judged.damping.holds_anything();
         self.judged.damping.release_calm(now);
         let (settled, gone_after) = (self.public.settled.as_ref(), self.options.gone_after);

@@ -1,5 +1,6 @@
 //! The controller's state, for viewers.
 use super::ControllerEngine;
+use super::silent_switches::UnansweringSwitches;
 use crate::loads::InterfaceLoad;
 use api::{
     AgentStatus, AlarmLine, EpochInfo, FurtherNetwork, LinkLoad, PathStatus, PendingChange,
@@ -72,7 +73,8 @@ impl ControllerEngine {
         own.extend(troubles.map(|(area, problem)| area.alarm(problem)));
         let all: Vec<&Alarm> = self.judged.inferred_alarms().chain(&own).collect();
         let mut lines = causes_first(&all);
-        lines.retain(|alarm| !self.may_be_a_lost_answer(alarm));
+        let unanswering = UnansweringSwitches::new(&self.observed, &self.inventory);
+        lines.retain(|alarm| !unanswering.explain(alarm, self.ticked, &self.judged.damping));
         lines
     }
 
