@@ -149,14 +149,17 @@ fn table(found: &[(&MachineNeed, bool)], out: &mut impl Write) -> std::io::Resul
 
 /// A line for each finding, the decision tables in the form of `heddle tune`, and the verdict.
 fn text(findings: &JobFindings, jobs: &str) -> String {
-    let line = |finding: &JobFinding| match finding {
-        JobFinding::Line(what, value) | JobFinding::Limit(what, value) => {
-            format!("{}\n", format!("{what:<10} {value}").trim_end())
-        }
-        JobFinding::Missing(what, problem) => format!("{what:<10} MISSING: {problem}\n"),
-        JobFinding::Table(entries) => decided(entries),
-    };
-    let lines: String = findings.list.iter().map(line).collect();
+    let lines: String = findings
+        .list
+        .iter()
+        .map(|finding| match finding {
+            JobFinding::Line(what, value) | JobFinding::Limit(what, value) => {
+                format!("{}\n", format!("{what:<10} {value}").trim_end())
+            }
+            JobFinding::Missing(what, problem) => format!("{what:<10} MISSING: {problem}\n"),
+            JobFinding::Table(entries) => decided(entries),
+        })
+        .collect();
     let verdict = match (
         findings.missing_subjects().as_slice(),
         findings.limited_subjects().as_slice(),

@@ -198,12 +198,11 @@ fn is_carried_out(
 
 /// The network of an epoch beside that of the epoch before it.
 fn drawn(args: &Args, entries: &[HistoryEntry]) -> anyhow::Result<String> {
-    let wanted = |entry: &&HistoryEntry| match args.epoch {
+    let dir = args.dir.display();
+    let after = entries.iter().find(|entry| match args.epoch {
         Some(number) => entry.info.number == number,
         None => entry.current,
-    };
-    let dir = args.dir.display();
-    let after = entries.iter().find(wanted).with_context(|| match args.epoch {
+    }).with_context(|| match args.epoch {
         Some(number) => format!("--epoch {number}: {dir} does not keep this epoch; heddle history --dir {dir} lists those that it keeps"),
         None => format!("{dir}: there is no current epoch to draw; name one with --epoch"),
     })?;

@@ -52,8 +52,10 @@ impl PlannedTopology {
     pub(crate) fn read(&self) -> anyhow::Result<TopologyFile> {
         let all = topology(&self.path)?;
         if let Some(name) = &self.network {
-            let place = || format!("{}; nothing was done", self.path.display());
-            let chosen = all.clone().in_network(name).with_context(place)?;
+            let chosen = all
+                .clone()
+                .in_network(name)
+                .with_context(|| format!("{}; nothing was done", self.path.display()))?;
             tell_shared(&chosen, &all)?;
             return Ok(chosen);
         }
@@ -72,8 +74,12 @@ fn tell_shared(chosen: &TopologyFile, all: &TopologyFile) -> anyhow::Result<()> 
     let trees: Result<Vec<Tree>, TreeError> = others.iter().map(|other| other.tree()).collect();
     // Of parallel cables each network may use another one.
     let is_one = |a: &str, b: &str| {
-        let joins = |l: &&TopologyCable| [&*l.a, &*l.b] == [a, b] || [&*l.a, &*l.b] == [b, a];
-        chosen.links.iter().filter(joins).count() == 1
+        chosen
+            .links
+            .iter()
+            .filter(|l| [&*l.a, &*l.b] == [a, b] || [&*l.a, &*l.b] == [b, a])
+            .count()
+            == 1
     };
     let own = chosen.tree()?;
     if let Some(shared) = shared_cables::most_loaded(&own, &trees?, is_one) {

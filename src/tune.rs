@@ -176,13 +176,15 @@ fn network(args: &Args, epoch: &Epoch, dir: &Path) -> anyhow::Result<TopologyFil
 
 /// The file of the report, still empty.
 fn created(path: &Path) -> anyhow::Result<(&Path, File)> {
-    let place = || {
-        format!(
-            "--report {}: cannot be written; nothing was measured",
-            path.display()
-        )
-    };
-    Ok((path, File::create(path).with_context(place)?))
+    Ok((
+        path,
+        File::create(path).with_context(|| {
+            format!(
+                "--report {}: cannot be written; nothing was measured",
+                path.display()
+            )
+        })?,
+    ))
 }
 
 /// All launches. The kinds of launches alternate, so that other load of the hosts affects all of

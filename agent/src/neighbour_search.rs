@@ -446,13 +446,18 @@ mod tests {
 
     async fn found(limits: &SearchLimits) -> (FoundNeighbourhood, Vec<String>) {
         let asked = RefCell::new(Vec::new());
-        let ask = |address: SwitchAddress| {
-            asked.borrow_mut().push(address.to_string());
-            let said = said(&address.to_string()).ok_or_else(|| "no answer".to_owned());
-            async move { (None, said) }
-        };
         let first = vec!["10.0.0.1".parse().unwrap()];
-        let found = follow(first, limits, ask, |_| {}).await;
+        let found = follow(
+            first,
+            limits,
+            |address| {
+                asked.borrow_mut().push(address.to_string());
+                let said = said(&address.to_string()).ok_or_else(|| "no answer".to_owned());
+                async move { (None, said) }
+            },
+            |_| {},
+        )
+        .await;
         (found, asked.into_inner())
     }
 

@@ -161,11 +161,13 @@ impl PulseRound {
         }
         let number = asked.number;
         self.asked.remove(&id);
-        let value = |i: usize| {
-            let said = found.get(i).filter(|v| v.oid == self.objects[i])?;
-            (!said.value.is_exception()).then_some(&said.value)
-        };
-        Some((number, pulse::brief([0, 1, 2, 3].map(value))))
+        Some((
+            number,
+            pulse::brief([0, 1, 2, 3].map(|i| {
+                let said = found.get(i).filter(|v| v.oid == self.objects[i])?;
+                (!said.value.is_exception()).then_some(&said.value)
+            })),
+        ))
     }
 }
 

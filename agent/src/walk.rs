@@ -126,16 +126,19 @@ impl TableWalk {
     /// A walk over scalars (without their `.0`) and columns. `rows` is the result of the last
     /// [`TableWalk::rows`], or empty.
     pub(crate) fn new(scalars: &[&[u32]], columns: &[&[u32]], rows: &[usize]) -> TableWalk {
-        let column = |(i, c): (usize, &&[u32])| WalkColumn {
-            base: Oid::from_slice(c),
-            last: Oid::from_slice(c),
-            open: true,
-            expected: rows.get(i).copied().unwrap_or_default(),
-            rows: 0,
-        };
         TableWalk {
             scalars: scalars.iter().map(|s| Oid::from_slice(s)).collect(),
-            columns: columns.iter().enumerate().map(column).collect(),
+            columns: columns
+                .iter()
+                .enumerate()
+                .map(|(i, c)| WalkColumn {
+                    base: Oid::from_slice(c),
+                    last: Oid::from_slice(c),
+                    open: true,
+                    expected: rows.get(i).copied().unwrap_or_default(),
+                    rows: 0,
+                })
+                .collect(),
             answers: Vec::new(),
         }
     }

@@ -268,10 +268,6 @@ fn date(seconds: i64) -> Date {
 /// it replaces, which the operator may have given to the controller's user.
 fn write(path: &Path, text: &str, mode: u32) -> Result<(), CertificateError> {
     let new = path.with_extension("new");
-    let failed = |cause| CertificateError::File {
-        path: path.to_owned(),
-        cause,
-    };
     let _ = fs::remove_file(&new);
     let mut options = OpenOptions::new();
     let opened = options.write(true).create_new(true).mode(mode).open(&new);
@@ -285,7 +281,10 @@ fn write(path: &Path, text: &str, mode: u32) -> Result<(), CertificateError> {
     if written.is_err() {
         let _ = fs::remove_file(&new); // It may not have been made.
     }
-    written.map_err(failed)
+    written.map_err(|cause| CertificateError::File {
+        path: path.to_owned(),
+        cause,
+    })
 }
 
 /// Gives a file the owner, group and mode of the one at this path, if there is one.

@@ -75,8 +75,11 @@ const GOES_ON: &str =
 const QUEUE: usize = 1024;
 
 fn certificate(config: &ControllerConfig) -> Result<Option<TlsCertificate>, ControllerError> {
-    let read = |(cert, key): &(PathBuf, PathBuf)| TlsCertificate::read(cert, key);
-    let tls = config.tls.as_ref().map(read).transpose();
+    let tls = config
+        .tls
+        .as_ref()
+        .map(|(cert, key)| TlsCertificate::read(cert, key))
+        .transpose();
     tls.map_err(ControllerError::Certificate)
 }
 

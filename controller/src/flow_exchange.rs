@@ -248,14 +248,19 @@ impl OpenExchange {
         &self,
         patience: Duration,
     ) -> Result<Vec<Box<dyn PeerChannel + Send>>, ExchangeError> {
-        let place = |(name, member): (&String, &mut SessionMember)| {
-            let address = SocketAddr::new(member.invitation.address, member.port?);
-            member.is_new = false;
-            Some((name.clone(), address))
-        };
-        let all = |session: &mut FlowSession| session.members.iter_mut().map(place).collect();
         let found: Option<BTreeMap<String, SocketAddr>> =
-            self.exchange.wait_for(Instant::now() + patience, all);
+            self.exchange
+                .wait_for(Instant::now() + patience, |session| {
+                    session
+                        .members
+                        .iter_mut()
+                        .map(|(name, member)| {
+                            let address = SocketAddr::new(member.invitation.address, member.port?);
+                            member.is_new = false;
+                            Some((name.clone(), address))
+                        })
+                        .collect()
+                });
         let Some(found) = found else {
             let session = self.exchange.session();
             let members = session.iter().flat_map(|session| &session.members);
@@ -264,14 +269,17 @@ impl OpenExchange {
                 absent.map(|(name, _)| name.clone()).collect(),
             ));
         };
-        let channel = |name: &String| -> Box<dyn PeerChannel + Send> {
-            Box::new(MemberChannel {
-                exchange: self.exchange.clone(),
-                name: name.clone(),
-                address: found[name],
+        Ok(self
+            .hosts
+            .iter()
+            .map(|name| -> Box<dyn PeerChannel + Send> {
+                Box::new(MemberChannel {
+                    exchange: self.exchange.clone(),
+                    name: name.clone(),
+                    address: found[name],
+                })
             })
-        };
-        Ok(self.hosts.iter().map(channel).collect())
+            .collect())
     }
 }
 

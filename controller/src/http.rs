@@ -120,12 +120,15 @@ impl ServedSnapshot {
         let ((topology, _), picture) = networks.find(|((topology, _), _)| {
             network.is_none_or(|name| topology.own_network().is_some_and(|own| own.name == name))
         })?;
-        let make = || {
-            let view = NetworkView::new(topology).live();
-            let about = network::summary(topology);
-            network::picture(&view, "").within_page(&about).into()
-        };
-        Some(picture.get_or_init(make).clone())
+        Some(
+            picture
+                .get_or_init(|| {
+                    let view = NetworkView::new(topology).live();
+                    let about = network::summary(topology);
+                    network::picture(&view, "").within_page(&about).into()
+                })
+                .clone(),
+        )
     }
 
     /// The same as an event.

@@ -50,9 +50,13 @@ fn epochs(c: &mut Criterion) {
     group.bench_function("files", |b| b.iter(|| black_box(&epoch).files()));
     let files = epoch.files();
     let pointer = EpochPointer::new(2, &files.last().unwrap().1);
-    let read = |name: &str, _| Ok(files.iter().find(|file| file.0 == name).unwrap().1.clone());
     group.bench_function("opened", |b| {
-        b.iter(|| Epoch::open(black_box(&pointer), read).unwrap())
+        b.iter(|| {
+            Epoch::open(black_box(&pointer), |name, _| {
+                Ok(files.iter().find(|file| file.0 == name).unwrap().1.clone())
+            })
+            .unwrap()
+        })
     });
     let tree = topology.tree().unwrap();
     group.bench_function("ring", |b| b.iter(|| allgather::plan(black_box(&tree))));

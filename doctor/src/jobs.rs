@@ -114,8 +114,10 @@ const BACKENDS: [&str; 3] = ["openmpi", "mpich", "abi"];
 
 /// The backends that a runtime has.
 pub fn backends_in(lib: &Path) -> Vec<&'static str> {
-    let has = |backend: &&str| backend_file(lib, backend).is_file();
-    BACKENDS.into_iter().filter(has).collect()
+    BACKENDS
+        .into_iter()
+        .filter(|backend| backend_file(lib, backend).is_file())
+        .collect()
 }
 
 /// Where a runtime's backend lies.

@@ -95,13 +95,15 @@ pub(crate) fn within<T: Send>(
     path: &Path,
     work: impl FnOnce() -> io::Result<T> + Send,
 ) -> LabResult<T> {
-    let enter = || -> io::Result<T> {
-        setns(fs::File::open(path)?, CloneFlags::CLONE_NEWNET)?;
-        work()
-    };
-    std::thread::scope(|s| s.spawn(enter).join())
-        .unwrap_or_else(|_| Err(io::Error::other("its thread panicked")))
-        .during(|| format!("network namespace {}: entering it", path.display()))
+    std::thread::scope(|s| {
+        s.spawn(|| -> io::Result<T> {
+            setns(fs::File::open(path)?, CloneFlags::CLONE_NEWNET)?;
+            work()
+        })
+        .join()
+    })
+    .unwrap_or_else(|_| Err(io::Error::other("its thread panicked")))
+    .during(|| format!("network namespace {}: entering it", path.display()))
 }
 
 /// Makes the directory a shared mount, so that removing a mount below it also removes the copies in

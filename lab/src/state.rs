@@ -130,11 +130,14 @@ impl InitIdentity {
         let text = fs::read(directory(lab).join(format!("nodes/{node}.json"))).ok()?;
         let identity: InitIdentity = serde_json::from_slice(&text).ok()?;
         // Another process may have the number by now; the namespace shows it.
-        let lives = |pid: &&i32| {
-            netns::inode(&PathBuf::from(format!("/proc/{pid}/ns/net")))
-                .is_ok_and(|i| i == identity.netns)
-        };
-        identity.pids.iter().find(lives).copied()
+        identity
+            .pids
+            .iter()
+            .find(|pid| {
+                netns::inode(&PathBuf::from(format!("/proc/{pid}/ns/net")))
+                    .is_ok_and(|i| i == identity.netns)
+            })
+            .copied()
     }
 
     /// Writes it for other processes to read.

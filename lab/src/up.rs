@@ -77,10 +77,12 @@ fn write_files(state: &LabState, file: &TopologyFile) -> LabResult<()> {
         fs::create_dir_all(directory.join(sub))
             .during(|| directory.join(sub).display().to_string())?;
     }
-    let ranks = |host: &str| file.hosts.get(host).map_or(1, |h| h.ranks);
     state::write(
         &directory.join("inventory.yaml"),
-        state.plan.inventory(ranks).as_bytes(),
+        state
+            .plan
+            .inventory(|host| file.hosts.get(host).map_or(1, |h| h.ranks))
+            .as_bytes(),
     )?;
     state::write(
         &directory.join("topology.yaml"),

@@ -47,8 +47,10 @@ pub(super) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         AllgatherChoice::Lr2 => by(AllgatherAlgorithm::Lr2)?,
         AllgatherChoice::Lr3 => by(AllgatherAlgorithm::Lr3)?,
     };
-    let is_host = |name: &String| topology.hosts.contains_key(name);
-    let is_one_rank_each = tree.host_names().iter().all(is_host);
+    let is_one_rank_each = tree
+        .host_names()
+        .iter()
+        .all(|name| topology.hosts.contains_key(name));
     let ring: Vec<&str> = plan.ring.iter().map(|&h| tree.name(h)).collect();
     print(&match args.common.format {
         ScheduleFormat::Json => json::write_allgather(&plan),

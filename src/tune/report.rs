@@ -66,12 +66,15 @@ fn measured(run: &TuningRun, collective: Collective) -> String {
         let Some(native) = run.timing(collective, Way::Native, block) else {
             continue;
         };
-        let cell = |way: &Way| {
-            run.timing(collective, *way, block)
-                .map_or_else(|| "-".to_owned(), |timing| ratio(timing, native))
-        };
         let own = [block.to_string(), time(native.seconds())];
-        rows.push(own.into_iter().chain(ways.iter().map(cell)).collect());
+        rows.push(
+            own.into_iter()
+                .chain(ways.iter().map(|way| {
+                    run.timing(collective, *way, block)
+                        .map_or_else(|| "-".to_owned(), |timing| ratio(timing, native))
+                }))
+                .collect(),
+        );
     }
     format!("\n{}", aligned(&rows))
 }

@@ -84,8 +84,10 @@ pub(crate) fn parse(line: &str, panel: &dyn Panel) -> Result<Option<TypedCommand
             let name = long.map_or(name, |(_, long)| long);
             let key = TABLE.iter().find(|b| !b.name.is_empty() && b.name == name);
             let key = key.filter(|b| b.context == crate::keys::KeyContext::Browse);
-            let unknown = || CommandProblem::Unknown(name.to_owned());
-            TypedCommand::Act(key.ok_or_else(unknown)?.action)
+            TypedCommand::Act(
+                key.ok_or_else(|| CommandProblem::Unknown(name.to_owned()))?
+                    .action,
+            )
         }
     };
     Ok(Some(command))
@@ -110,12 +112,14 @@ fn sort(rest: &str, panel: &dyn Panel) -> Result<TypedCommand, CommandProblem> {
     };
     let sorts = panel.sorts();
     let at = sorts.iter().position(|s| s.name == name);
-    let problem = || CommandProblem::Word {
-        command: "sort",
-        word: rest.to_owned(),
-        expected: sorts.iter().map(|s| s.name).collect(),
-    };
-    Ok(TypedCommand::Sort(at.ok_or_else(problem)?, reverse))
+    Ok(TypedCommand::Sort(
+        at.ok_or_else(|| CommandProblem::Word {
+            command: "sort",
+            word: rest.to_owned(),
+            expected: sorts.iter().map(|s| s.name).collect(),
+        })?,
+        reverse,
+    ))
 }
 
 /// The places of columns that are named with commas between them.

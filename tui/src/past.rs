@@ -78,8 +78,10 @@ impl LinkPast {
         let before: Vec<Option<usize>> =
             links.iter().map(|l| known.get(&ends(l)).copied()).collect();
         for reading in &mut self.readings {
-            let old = |at: &Option<usize>| at.map_or([UNKNOWN; 2], |at| reading[at]);
-            *reading = before.iter().map(old).collect();
+            *reading = before
+                .iter()
+                .map(|at| at.map_or([UNKNOWN; 2], |at| reading[at]))
+                .collect();
         }
         self.links = links.iter().map(|l| ends(l).map(str::to_owned)).collect();
     }

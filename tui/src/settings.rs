@@ -225,12 +225,14 @@ fn read_columns(wanted: NamedLists) -> Result<ChosenColumns, SettingsMistake> {
             let titles: Vec<&str> = titles.iter().map(String::as_str).collect();
             return Err(unknown(&panel, "panel", &titles));
         };
-        let place = |name: &Spanned<String>| {
-            let found = commands::columns(name.get_ref(), PANELS[at]).ok();
-            let known = PANELS[at].columns().iter().map(|c| c.name);
-            found.ok_or_else(|| unknown(name, "column", &known.collect::<Vec<_>>()))
-        };
-        let places = names.iter().map(place).collect::<Result<Vec<_>, _>>()?;
+        let places = names
+            .iter()
+            .map(|name| {
+                let found = commands::columns(name.get_ref(), PANELS[at]).ok();
+                let known = PANELS[at].columns().iter().map(|c| c.name);
+                found.ok_or_else(|| unknown(name, "column", &known.collect::<Vec<_>>()))
+            })
+            .collect::<Result<Vec<_>, _>>()?;
         columns[at] = Some(places.concat());
     }
     Ok(columns)

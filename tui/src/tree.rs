@@ -61,8 +61,10 @@ pub(crate) fn walk(topology: &Topology, order: LinkOrder<'_>) -> Vec<TreeBranch>
 /// The line of the node `name`, and before it those of the nodes above it, the root first.
 pub(crate) fn path(topology: &Topology, name: &str) -> Vec<TreeBranch> {
     let lines = walk(topology, &|a, b| a.cmp(&b));
-    let found = |l: &TreeBranch| !l.outside && l.place.name(topology) == name;
-    let Some(at) = lines.iter().position(found) else {
+    let Some(at) = lines
+        .iter()
+        .position(|l| !l.outside && l.place.name(topology) == name)
+    else {
         return Vec::new();
     };
     let mut path = vec![lines[at]];

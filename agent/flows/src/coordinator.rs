@@ -307,11 +307,13 @@ impl FlowCoordinator {
         }
         let mut outcomes = vec![None; self.peers.len()];
         let ended = self.go(&members, &mut outcomes);
-        let measured = |flow: &HostFlow| MeasuredFlow {
-            flow: *flow,
-            rate: outcomes[flow.to].and_then(|o| o.rate).unwrap_or(0.0),
-        };
-        let flows: Vec<MeasuredFlow> = flows.iter().map(measured).collect();
+        let flows: Vec<MeasuredFlow> = flows
+            .iter()
+            .map(|flow| MeasuredFlow {
+                flow: *flow,
+                rate: outcomes[flow.to].and_then(|o| o.rate).unwrap_or(0.0),
+            })
+            .collect();
         // Where one host fails, the others have sent nevertheless.
         self.count(&flows, window, &outcomes);
         ended?;

@@ -54,13 +54,15 @@ impl DeviceRecording {
     /// that cannot be read gives one [`DeviceFact::Failed`].
     pub fn observations(self, at: Millis) -> Vec<Observation> {
         let DeviceRecording { name, facts } = self;
-        let observe = |fact| Observation {
-            at,
-            reporter: name.clone(),
-            source: ObservationSource::Recording,
-            fact,
-        };
-        facts.into_iter().map(observe).collect()
+        facts
+            .into_iter()
+            .map(|fact| Observation {
+                at,
+                reporter: name.clone(),
+                source: ObservationSource::Recording,
+                fact,
+            })
+            .collect()
     }
 }
 

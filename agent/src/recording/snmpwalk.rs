@@ -164,10 +164,12 @@ fn hexadecimal(text: &[u8]) -> Option<Vec<u8>> {
     let pairs = text
         .split(|b| b.is_ascii_whitespace() || *b == b':')
         .filter(|pair| !pair.is_empty());
-    let octet = |pair: &[u8]| {
-        (pair.len() <= 2).then(|| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())?
-    };
-    let octets: Vec<u8> = pairs.map_while(octet).collect();
+    let octets: Vec<u8> = pairs
+        .map_while(|pair| {
+            (pair.len() <= 2)
+                .then(|| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())?
+        })
+        .collect();
     (!octets.is_empty() || text.is_empty()).then_some(octets)
 }
 

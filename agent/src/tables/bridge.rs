@@ -68,13 +68,15 @@ pub(crate) fn read(answers: &WalkAnswers) -> BridgeTable {
 
 /// The VLAN of frames without a tag at each port, by ifIndex.
 fn vlans(answers: &WalkAnswers, ports: &[BridgePort]) -> BTreeMap<u32, u16> {
-    let vlan = |port: &BridgePort| {
-        let vlan = number(answers.cell(PORT_VLAN, &[port.number]))?;
-        let vlan = u16::try_from(vlan).ok()?;
-        let is_one = (1..=LARGEST_VLAN).contains(&vlan);
-        is_one.then_some((port.if_index, vlan))
-    };
-    ports.iter().filter_map(vlan).collect()
+    ports
+        .iter()
+        .filter_map(|port| {
+            let vlan = number(answers.cell(PORT_VLAN, &[port.number]))?;
+            let vlan = u16::try_from(vlan).ok()?;
+            let is_one = (1..=LARGEST_VLAN).contains(&vlan);
+            is_one.then_some((port.if_index, vlan))
+        })
+        .collect()
 }
 
 /// dot1dStpPortState.

@@ -37,12 +37,14 @@ pub(super) fn read(answers: &WalkAnswers, ports: &[BridgePort]) -> Vec<SpanningI
             states.insert(*interface, state);
         }
     }
-    let instance = |(id, states): (u16, _)| SpanningInstance {
-        id: SpanningInstanceId::Mst(id),
-        root_bridge: first.and_then(|c| bridge_id(answers.cell(ROOT, &[c, id.into()]))),
-        states,
-    };
-    instances.into_iter().map(instance).collect()
+    instances
+        .into_iter()
+        .map(|(id, states)| SpanningInstance {
+            id: SpanningInstanceId::Mst(id),
+            root_bridge: first.and_then(|c| bridge_id(answers.cell(ROOT, &[c, id.into()]))),
+            states,
+        })
+        .collect()
 }
 
 /// ieee8021MstpPortState numbers the states differently from dot1dStpPortState.

@@ -105,13 +105,15 @@ fn lldp_neighbours(
     let stated: Vec<&[u32]> = answers.column(column).map(|(index, _)| index).collect();
     let neighbour = |(index, local): (&[u32], LocalPortNumber)| {
         let row = remote.row(answers, index, local);
-        let behind = |stated: &&[u32]| stated.strip_prefix(index).and_then(address);
         ManagedNeighbour {
             is_card: row.chassis.is_some() && row.chassis == row.port,
             name: row.name,
             chassis: row.chassis,
             capabilities: row.capabilities,
-            addresses: stated.iter().filter_map(behind).collect(),
+            addresses: stated
+                .iter()
+                .filter_map(|stated| stated.strip_prefix(index).and_then(address))
+                .collect(),
         }
     };
     remote.rows(answers).into_iter().map(neighbour).collect()

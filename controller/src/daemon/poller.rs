@@ -78,8 +78,10 @@ impl SwitchPollers {
 
     /// The requests to each switch so far.
     pub(super) fn requests(&self) -> BTreeMap<String, RequestTotals> {
-        let totals = |(name, meter): (&String, &Arc<RequestMeter>)| (name.clone(), meter.totals());
-        self.meters.iter().map(totals).collect()
+        self.meters
+            .iter()
+            .map(|(name, meter)| (name.clone(), meter.totals()))
+            .collect()
     }
 
     /// Asks for a pulse now.

@@ -23,14 +23,13 @@ pub(crate) fn put_back(
             .find(|n| n.name == host)
             .cloned()
     };
-    let named = || Node {
-        name: host.to_owned(),
-        kind: NodeKind::Host,
-        chassis: None,
-        stale: true,
-    };
     if !network.nodes.iter().any(|n| n.name == host) {
-        network.nodes.push(node().unwrap_or_else(named));
+        network.nodes.push(node().unwrap_or_else(|| Node {
+            name: host.to_owned(),
+            kind: NodeKind::Host,
+            chassis: None,
+            stale: true,
+        }));
     }
     if let Some(link) = settled.network.links.iter().find(|l| l.b == host) {
         let evidence = vec![Evidence::Kept {
@@ -205,7 +204,6 @@ pub(crate) fn freeze_trunks(network: &Topology, settled: &PublishedNetwork) -> T
         t.links.iter().map(|l| (l.b.clone(), l.a.clone())).collect()
     };
     let (before, after) = (seats(&settled.network), seats(network));
-    let stays = |host: &&str| before.get(*host) == after.get(*host);
     keep_clusters(
         &mut frozen,
         settled,
@@ -214,7 +212,7 @@ pub(crate) fn freeze_trunks(network: &Topology, settled: &PublishedNetwork) -> T
             .hosts
             .keys()
             .map(String::as_str)
-            .filter(stays)
+            .filter(|host| before.get(*host) == after.get(*host))
             .collect(),
     );
     frozen

@@ -29,16 +29,18 @@ impl ControllerEngine {
     pub(super) fn looking_until(&self) -> Option<Millis> {
         let patience = self.options.patience;
         let (is_looking, wait) = if self.inventory.switches.is_empty() {
-            let reports = |host: &String| {
-                let view = self.observed.views.get(host);
-                view.is_some_and(|view| view.host.is_some())
-            };
             let settled = self.public.settled.as_ref();
             let wait = settled.map_or(patience, |_| patience.max(AGENTS_RETURN));
             let is_awaited =
                 |host: &&String| settled.is_none_or(|s| s.key.hosts.contains_key(*host));
             let mut awaited = self.inventory.hosts.keys().filter(is_awaited);
-            (!awaited.all(reports), wait)
+            (
+                !awaited.all(|host| {
+                    let view = self.observed.views.get(host);
+                    view.is_some_and(|view| view.host.is_some())
+                }),
+                wait,
+            )
         } else {
             (self.observed.is_looking(&self.inventory), patience)
         };

@@ -197,13 +197,15 @@ fn may_be_of(
     (stated, reported): (IpAddr, Option<(IpAddr, u8)>),
 ) -> bool {
     let prefix = own.and_then(|own| own.prefix);
-    let is_of = |network: &&Network| network.addresses_of(host).contains(&stated);
     match (own, prefix, reported) {
         (None, ..) => true,
         (_, Some(prefix), _) => prefix.contains(&stated),
         (_, None, Some((card, length))) => shares_network(card, stated, length),
         (own, None, None) => {
-            let resolved = network.networks.iter().find(is_of);
+            let resolved = network
+                .networks
+                .iter()
+                .find(|network| network.addresses_of(host).contains(&stated));
             own == resolved.or(network.networks.first())
         }
     }

@@ -1,7 +1,6 @@
 //! The start of an engine: options, and the knowledge of an earlier engine. Plain data, for the
 //! journal.
 use super::ControllerEngine;
-use super::candidate::PublishedNetwork;
 use super::damping::FlapDamping;
 use super::event::StoredEpoch;
 use super::measuring::MappingCourse;
@@ -103,15 +102,14 @@ impl ControllerEngine {
 
     /// The header of a journal that begins in the present state.
     pub fn header(&self) -> JournalHeader {
-        let known = |s: &PublishedNetwork| StoredEpoch {
-            number: s.number,
-            network: Arc::clone(&s.network),
-            file: Arc::clone(&s.key),
-        };
         let resumed = ResumedState {
             views: self.observed.views.clone(),
             addresses: self.observed.addresses.clone(),
-            current: self.public.settled.as_ref().map(known),
+            current: self.public.settled.as_ref().map(|s| StoredEpoch {
+                number: s.number,
+                network: Arc::clone(&s.network),
+                file: Arc::clone(&s.key),
+            }),
             highest: self.making.highest,
             started: self.started,
             damping: self.judged.damping.clone(),

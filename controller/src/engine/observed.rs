@@ -134,9 +134,10 @@ impl ObservedNetwork {
             triggers::after_pulse(before, pulse)
         };
         let interfaces = view.and_then(|v| v.interfaces.as_ref());
-        let rate = |index| interfaces?.iter().find(|i| i.index == index)?.rate;
         if !pulse.brief {
-            self.meter.record(observation.at, switch, pulse, rate);
+            self.meter.record(observation.at, switch, pulse, |index| {
+                interfaces?.iter().find(|i| i.index == index)?.rate
+            });
         }
         if tables.contains(&DeviceTable::Lldp) {
             self.reads.lldp_changed(now, switch);
@@ -189,14 +190,13 @@ impl ObservedNetwork {
     /// Measures the load of a host's cards.
     fn measure(&mut self, at: Millis, host: &str, report: &HostReport) {
         let pulse = self.agents.pulse(host, report);
-        let rate = |number| {
+        self.meter.record(at, host, &pulse, |number| {
             report
                 .nics
                 .iter()
                 .find(|n| self.agents.number(host, &n.name) == Some(number))?
                 .rate
-        };
-        self.meter.record(at, host, &pulse, rate);
+        });
     }
 
     /// Forgets the devices that left the inventory.

@@ -39,8 +39,9 @@ pub(super) struct PublicRecord {
 /// the same thing for each one that is gone.
 fn is_over(alarm: &AlarmLine, told: &[AlarmLine], now: &[AlarmLine]) -> bool {
     let about = |all: &[AlarmLine], others: &[AlarmLine]| {
-        let of = |a: &&AlarmLine| a.about == alarm.about && !others.contains(a);
-        all.iter().filter(of).count()
+        all.iter()
+            .filter(|a| a.about == alarm.about && !others.contains(a))
+            .count()
     };
     !now.contains(alarm) && about(told, now) > about(now, told)
 }
@@ -164,11 +165,12 @@ mod tests {
             let mut fx = Vec::new();
             let alarms = alarms.iter().map(|text| alarm(text)).collect();
             record.announce(Millis(1), alarms, &mut fx);
-            let text = |effect| match effect {
-                ControllerEffect::Say(line) => line.text,
-                other => panic!("{other:?}"),
-            };
-            fx.into_iter().map(text).collect::<Vec<String>>()
+            fx.into_iter()
+                .map(|effect| match effect {
+                    ControllerEffect::Say(line) => line.text,
+                    other => panic!("{other:?}"),
+                })
+                .collect::<Vec<String>>()
         };
         assert_eq!(told(&["stale", "loop"]), ["stale", "loop"]);
         assert_eq!(told(&["loop"]), ["over: stale"]);

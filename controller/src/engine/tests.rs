@@ -535,8 +535,9 @@ fn traps_come_from_where_the_name_of_a_switch_was_looked_up() {
     };
     let reads = |w: &mut SimulatedCluster| {
         let effects = w.engine.handle(w.now, trap());
-        let read = |e: &ControllerEffect| matches!(e, ControllerEffect::Read { switch, .. } if switch == "s0");
-        effects.iter().any(read)
+        effects
+            .iter()
+            .any(|e| matches!(e, ControllerEffect::Read { switch, .. } if switch == "s0"))
     };
     assert!(!reads(&mut w), "a stranger so far");
     w.event(ControllerEvent::LookedUp {

@@ -76,18 +76,20 @@ pub(super) fn with_manifest(
     mut files: Vec<(String, Vec<u8>)>,
     omitted: Vec<OmittedFile>,
 ) -> Vec<(String, Vec<u8>)> {
-    let entry = |(name, bytes): &(String, Vec<u8>)| ManifestEntry {
-        name: name.clone(),
-        bytes: bytes.len() as u64,
-        digest: Sha256Digest::of(bytes).to_string(),
-    };
     let heddle = env!("CARGO_PKG_VERSION").to_owned();
     let manifest = Manifest {
         format: EPOCH_FORMAT,
         epoch,
         at,
         heddle,
-        files: files.iter().map(entry).collect(),
+        files: files
+            .iter()
+            .map(|(name, bytes)| ManifestEntry {
+                name: name.clone(),
+                bytes: bytes.len() as u64,
+                digest: Sha256Digest::of(bytes).to_string(),
+            })
+            .collect(),
         omitted,
     };
     let manifest = serde_json::to_vec_pretty(&manifest)
@@ -247,15 +249,17 @@ impl<R: FnMut(&str, u64) -> io::Result<Vec<u8>>> EpochFolder<R> {
     /// The trees of all networks.
     pub(super) fn topology(&mut self) -> Result<TopologyFile, EpochError> {
         let epoch = self.manifest.epoch;
-        let read = |name: &str| match name {
-            NETWORKS if !self.lists(name) => Ok(None),
-            _ => self.file(name).map(Some),
-        };
-        network_files::topology(read, |file, problem| EpochError {
-            epoch,
-            file: file.to_owned(),
-            problem,
-        })
+        network_files::topology(
+            |name| match name {
+                NETWORKS if !self.lists(name) => Ok(None),
+                _ => self.file(name).map(Some),
+            },
+            |file, problem| EpochError {
+                epoch,
+                file: file.to_owned(),
+                problem,
+            },
+        )
     }
 
     /// The decision table of a network, in this file.

@@ -239,8 +239,10 @@ impl<'a> TreeDrawing<'a> {
         let members: Vec<&Node> = members
             .filter(|member| self.node(&member.name) == node)
             .collect();
-        let is_root = |member: &&&Node| self.topology.is_root_bridge(&member.name);
-        let root = members.iter().find(is_root).map_or("", |_| "  root bridge");
+        let root = members
+            .iter()
+            .find(|member| self.topology.is_root_bridge(&member.name))
+            .map_or("", |_| "  root bridge");
         let stale = members.iter().find(|n| n.stale).map_or("", |_| "  stale");
         let kind = match members.first().map(|member| member.kind) {
             Some(NodeKind::Router) => "  router",

@@ -114,11 +114,13 @@ pub(crate) fn expected(
     trunks: &[(HostSet, TrunkRates)],
 ) -> Vec<(f64, FlowLimit)> {
     let ends: Vec<EndRates> = flows.iter().map(|f| EndRates::of(own_rates, *f)).collect();
-    let link = |(t, is_out): (usize, bool)| {
-        let (side, rates) = trunks[t];
-        SharedLink::in_direction(crossing(flows.iter().copied(), side), rates, is_out)
-    };
-    let links: Vec<SharedLink> = crossed_in_order(trunks).into_iter().map(link).collect();
+    let links: Vec<SharedLink> = crossed_in_order(trunks)
+        .into_iter()
+        .map(|(t, is_out)| {
+            let (side, rates) = trunks[t];
+            SharedLink::in_direction(crossing(flows.iter().copied(), side), rates, is_out)
+        })
+        .collect();
     let mut rates = Vec::new();
     rule.share(&ends, &links, &mut rates);
     rates
@@ -159,8 +161,10 @@ impl<'a> Measurements<'a> {
         rule: SharingRule,
     ) -> Measurements<'a> {
         let ends = |r: &MeasuredRound| {
-            let rates = |f: &MeasuredFlow| EndRates::of(own_rates, f.flow);
-            r.flows.iter().map(rates).collect()
+            r.flows
+                .iter()
+                .map(|f| EndRates::of(own_rates, f.flow))
+                .collect()
         };
         Measurements {
             rounds,
@@ -344,14 +348,17 @@ impl<'a> Measurements<'a> {
 
     /// How much slower each flow was than expected: the logarithm of the ratio.
     pub(crate) fn excess(&self, trunks: &[(HostSet, TrunkRates)]) -> Vec<Vec<f64>> {
-        let of_round = |r: &MeasuredRound| {
-            let flows: Vec<HostFlow> = r.flows.iter().map(|f| f.flow).collect();
-            let rates = expected(self.rule, &self.own_rates, &flows, trunks);
-            let excess =
-                |(e, f): (&(f64, FlowLimit), &MeasuredFlow)| (e.0.max(1.0) / f.rate.max(1.0)).ln();
-            rates.iter().zip(&r.flows).map(excess).collect()
-        };
-        self.rounds.iter().map(of_round).collect()
+        self.rounds
+            .iter()
+            .map(|r| {
+                let flows: Vec<HostFlow> = r.flows.iter().map(|f| f.flow).collect();
+                let rates = expected(self.rule, &self.own_rates, &flows, trunks);
+                let excess = |(e, f): (&(f64, FlowLimit), &MeasuredFlow)| {
+                    (e.0.max(1.0) / f.rate.max(1.0)).ln()
+                };
+                rates.iter().zip(&r.flows).map(excess).collect()
+            })
+            .collect()
     }
 
     /// The logarithm of the probability of all rounds if these are the trunks. Trunks that no round
@@ -417,8 +424,11 @@ fn where_most_agree(figures: &[f64]) -> Option<f64> {
     let near = figures.windows(count);
     let nearest = near.min_by(|a, b| width(a).total_cmp(&width(b)))?;
     let middle = nearest[count / 2];
-    let agree = |f: &f64| (f / middle - 1.0).abs() < AGREEING;
-    let agreeing: Vec<f64> = figures.iter().copied().filter(agree).collect();
+    let agreeing: Vec<f64> = figures
+        .iter()
+        .copied()
+        .filter(|f| (f / middle - 1.0).abs() < AGREEING)
+        .collect();
     at_place(&agreeing, 0.5).or(Some(middle))
 }
 

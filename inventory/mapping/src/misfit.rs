@@ -57,8 +57,11 @@ pub(crate) fn rounds_again(rounds: &[MeasuredRound], excess: &[Vec<f64>]) -> Vec
     let mut order: Vec<usize> = (0..rounds.len()).collect();
     order.sort_by(|a, b| misfit(&excess[*b]).total_cmp(&misfit(&excess[*a])));
     order.truncate(DOUBTFUL);
-    let flows = |r: &usize| rounds[*r].flows.iter().map(|f| f.flow).collect();
-    order.repeat(AGAIN).iter().map(flows).collect()
+    order
+        .repeat(AGAIN)
+        .iter()
+        .map(|r| rounds[*r].flows.iter().map(|f| f.flow).collect())
+        .collect()
 }
 
 /// Judges the rounds that were measured several times.

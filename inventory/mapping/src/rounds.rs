@@ -30,9 +30,12 @@ impl MeasuredRound {
     /// Flows with their rates.
     #[cfg(test)]
     pub(crate) fn new(flows: &[HostFlow], rates: &[f64]) -> MeasuredRound {
-        let flow = |(&flow, &rate)| MeasuredFlow { flow, rate };
         MeasuredRound {
-            flows: flows.iter().zip(rates).map(flow).collect(),
+            flows: flows
+                .iter()
+                .zip(rates)
+                .map(|(&flow, &rate)| MeasuredFlow { flow, rate })
+                .collect(),
         }
     }
 

@@ -129,9 +129,13 @@ impl<'a> TreeSearch<'a> {
                     .map(|branch| {
                         let side = trunk_side(self.hosts, *branch);
                         let trunk = trunks.iter().find(|(known, _)| Some(*known) == side);
-                        let host = |h| self.measurements.own_rate(h).sends;
                         trunk.map_or_else(
-                            || branch.iter().map(host).sum::<f64>(),
+                            || {
+                                branch
+                                    .iter()
+                                    .map(|h| self.measurements.own_rate(h).sends)
+                                    .sum::<f64>()
+                            },
                             |(_, rates)| rates.most(),
                         )
                     })
@@ -247,8 +251,11 @@ fn paths(sides: &[HostSet], host: HostSet) -> Vec<Vec<HostSet>> {
     switches
         .map(|switch| -> Vec<HostSet> {
             let around = |s: &HostSet| !switch.is_empty() && s.covers(switch);
-            let differ = |s: &&HostSet| s.covers(host) != around(s);
-            sides.iter().filter(differ).copied().collect()
+            sides
+                .iter()
+                .filter(|s| s.covers(host) != around(s))
+                .copied()
+                .collect()
         })
         .filter(|path| !path.is_empty())
         .collect()

@@ -6,7 +6,7 @@ use crate::misfit::{self, ROUNDS_AGAIN, TreeMisfit};
 use crate::rounds::{HostFlow, MeasuredRound};
 use crate::search::{ScoredTree, TreeSearch};
 use crate::sharing::SharingRule;
-use crate::trunk_tree::{MappedTrunk, TrunkRates};
+use crate::trunk_tree::MappedTrunk;
 
 /// Rounds in which every host sends and receives, before the first look. In such a round a trunk
 /// carries on average as many flows as it has load in an all-to-all, measured in the load of a
@@ -84,16 +84,18 @@ impl MapSession {
     pub fn new(hosts: usize, most_rounds: usize) -> MapSession {
         // The rest is for rounds that are measured again.
         let before = most_rounds.saturating_sub(ROUNDS_AGAIN).max(LEAST_ROUNDS);
-        let alone = |from| {
-            vec![HostFlow {
-                from,
-                to: (from + 1) % hosts,
-            }]
-        };
         MapSession {
             hosts,
             rounds: Vec::new(),
-            waiting: (0..hosts).rev().map(alone).collect(),
+            waiting: (0..hosts)
+                .rev()
+                .map(|from| {
+                    vec![HostFlow {
+                        from,
+                        to: (from + 1) % hosts,
+                    }]
+                })
+                .collect(),
             most_rounds: hosts + most_rounds.min(before),
             has_doubted: false,
             own_rates: Vec::new(),
@@ -199,13 +201,16 @@ impl MapSession {
         };
         let misfit = misfit::misfit(&measurements, &measurements.excess(&best));
         let carried = measurements.carried(&best);
-        let found = |((side, _), rates): ((HostSet, TrunkRates), TrunkRates)| FoundTrunk {
-            trunk: MappedTrunk { side, rates },
-            probability: probability(side).min(most),
-            filled: measurements.times_filled(side),
-        };
         MappedTree {
-            trunks: best.into_iter().zip(carried).map(found).collect(),
+            trunks: best
+                .into_iter()
+                .zip(carried)
+                .map(|((side, _), rates)| FoundTrunk {
+                    trunk: MappedTrunk { side, rates },
+                    probability: probability(side).min(most),
+                    filled: measurements.times_filled(side),
+                })
+                .collect(),
             rounds: self.rounds.len(),
             unexplained,
             misfit,
@@ -344,6 +349,9 @@ fn across(hosts: usize, side: HostSet, rng: &mut fastrand::Rng) -> Vec<HostFlow>
         .collect();
     outside.rotate_left(1);
     let back = outside.into_iter().zip(inside);
-    let flow = |(from, to)| HostFlow { from, to };
-    there.into_iter().chain(back).map(flow).collect()
+    there
+        .into_iter()
+        .chain(back)
+        .map(|(from, to)| HostFlow { from, to })
+        .collect()
 }

@@ -66,13 +66,16 @@ impl TrueNetwork {
 
 /// The rates as TCP shares links: each flow takes its part by a weight of its own.
 fn tcp_rates(cables: &[f64], ways: &[Vec<usize>], rng: &mut fastrand::Rng) -> Vec<f64> {
-    let link = |(cable, rate): (usize, &f64)| {
-        let flows = (0..ways.len()).filter(|f| ways[*f].contains(&cable));
-        let flows = flows.fold(0, |set, f| set | 1 << f);
-        let rate = *rate;
-        SharedLink { flows, rate }
-    };
-    let links: Vec<SharedLink> = cables.iter().enumerate().map(link).collect();
+    let links: Vec<SharedLink> = cables
+        .iter()
+        .enumerate()
+        .map(|(cable, rate)| {
+            let flows = (0..ways.len()).filter(|f| ways[*f].contains(&cable));
+            let flows = flows.fold(0, |set, f| set | 1 << f);
+            let rate = *rate;
+            SharedLink { flows, rate }
+        })
+        .collect();
     let mut spread =
         |spread: f64| -> Vec<f64> { ways.iter().map(|_| (normal(rng) * spread).exp()).collect() };
     let (weights, own) = (spread(0.25), spread(0.02));

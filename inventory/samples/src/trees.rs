@@ -88,14 +88,22 @@ pub fn any_wide_tree(
     (any_tree_text(hosts, switches), widths, any::<bool>()).prop_map(
         |(text, widths, wide_hosts)| {
             let mut widths = widths.iter();
-            let line = |line: &str| match line
-                .strip_suffix('}')
-                .filter(|cable| wide_hosts || !cable.contains("switch"))
-            {
-                Some(cable) => format!("{cable}, rate: {}G}}\n", widths.next().unwrap()),
-                None => format!("{line}\n"),
-            };
-            topology(&text.lines().map(line).collect::<String>())
+            topology(
+                &text
+                    .lines()
+                    .map(|line| {
+                        match line
+                            .strip_suffix('}')
+                            .filter(|cable| wide_hosts || !cable.contains("switch"))
+                        {
+                            Some(cable) => {
+                                format!("{cable}, rate: {}G}}\n", widths.next().unwrap())
+                            }
+                            None => format!("{line}\n"),
+                        }
+                    })
+                    .collect::<String>(),
+            )
         },
     )
 }

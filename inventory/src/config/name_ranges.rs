@@ -80,12 +80,14 @@ pub fn fold(mut names: Vec<String>) -> String {
             (None, _) => runs.push((name, None)),
         }
     }
-    let show = |(stem, run): (String, Option<(u64, u64)>)| match run {
-        Some((from, to)) if from < to => format!("{stem}[{from}-{to}]"),
-        Some((n, _)) => format!("{stem}{n}"),
-        None => stem,
-    };
-    runs.into_iter().map(show).collect::<Vec<_>>().join(",")
+    runs.into_iter()
+        .map(|(stem, run)| match run {
+            Some((from, to)) if from < to => format!("{stem}[{from}-{to}]"),
+            Some((n, _)) => format!("{stem}{n}"),
+            None => stem,
+        })
+        .collect::<Vec<_>>()
+        .join(",")
 }
 
 /// As [`expand`], with a limit of its own: a file has one for all its texts.
@@ -153,24 +155,31 @@ impl NamePattern<'_> {
             let each = ranges.iter().map(|range| range.count());
             each.fold(0, usize::saturating_add)
         });
-        let longest = |(ranges, text): &(Vec<NumberRange>, &str)| {
-            let digits = |range: &NumberRange| PaddedNumber(range.last, range.width).to_string();
-            let digits = ranges.iter().map(|range| digits(range).len()).max();
-            digits.unwrap_or_default() + text.len()
-        };
-        let length = self.begin.len() + self.rest.iter().map(longest).sum::<usize>();
+        let length = self.begin.len()
+            + self
+                .rest
+                .iter()
+                .map(|(ranges, text)| {
+                    let digits =
+                        |range: &NumberRange| PaddedNumber(range.last, range.width).to_string();
+                    let digits = ranges.iter().map(|range| digits(range).len()).max();
+                    digits.unwrap_or_default() + text.len()
+                })
+                .sum::<usize>();
         (counts.fold(1, usize::saturating_mul), length)
     }
 
     fn write(&self, names: &mut Vec<String>) {
         let mut begun = vec![self.begin.to_owned()];
         for (ranges, text) in &self.rest {
-            let ended = |begin: &String| {
-                let numbers = ranges.iter().flat_map(|range| range.numbers());
-                let names = numbers.map(|number| format!("{begin}{number}{text}"));
-                names.collect::<Vec<String>>()
-            };
-            begun = begun.iter().flat_map(ended).collect();
+            begun = begun
+                .iter()
+                .flat_map(|begin| {
+                    let numbers = ranges.iter().flat_map(|range| range.numbers());
+                    let names = numbers.map(|number| format!("{begin}{number}{text}"));
+                    names.collect::<Vec<String>>()
+                })
+                .collect();
         }
         names.append(&mut begun);
     }

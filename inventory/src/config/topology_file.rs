@@ -234,17 +234,20 @@ impl TopologyFile {
 
     /// Its hosts, switches and the links that carry frames.
     pub fn staged(&self) -> StagedNetwork<'_> {
-        let carries = |link: &&TopologyCable| {
-            let state = link.state.unwrap_or(LinkState::Forwarding);
-            matches!(state, LinkState::Forwarding | LinkState::Multipath)
-        };
-        let trunks = self.links.iter().filter(carries).map(|link| StageCable {
-            a: &link.a,
-            b: &link.b,
-            rate: link.rate,
-            is_way: link.state == Some(LinkState::Multipath),
-            parts: link.cables,
-        });
+        let trunks = self
+            .links
+            .iter()
+            .filter(|link| {
+                let state = link.state.unwrap_or(LinkState::Forwarding);
+                matches!(state, LinkState::Forwarding | LinkState::Multipath)
+            })
+            .map(|link| StageCable {
+                a: &link.a,
+                b: &link.b,
+                rate: link.rate,
+                is_way: link.state == Some(LinkState::Multipath),
+                parts: link.cables,
+            });
         let uplinks = self.hosts.iter().flat_map(|(name, host)| {
             host.cards().map(|(switch, rate)| StageCable {
                 a: name,

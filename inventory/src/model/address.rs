@@ -4,7 +4,7 @@
 pub(crate) mod fault;
 
 use crate::Mac;
-use crate::model::device_view::{DeviceView, DeviceViews};
+use crate::model::device_view::DeviceViews;
 use crate::model::host_report::Nic;
 use std::cell::OnceCell;
 use std::collections::HashSet;
@@ -80,9 +80,12 @@ impl<'a> AddressLookup<'a> {
     }
 
     fn learned(&self) -> &HashSet<Mac> {
-        let rows = |view: &'a DeviceView| view.fdb.iter().flatten().map(|row| row.mac);
-        self.learned
-            .get_or_init(|| self.views.values().flat_map(rows).collect())
+        self.learned.get_or_init(|| {
+            self.views
+                .values()
+                .flat_map(|view| view.fdb.iter().flatten().map(|row| row.mac))
+                .collect()
+        })
     }
 }
 

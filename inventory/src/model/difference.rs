@@ -100,13 +100,16 @@ struct DifferenceScope<'a> {
 
 impl DifferenceScope<'_> {
     fn links<'t>(&self, whole: &'t Topology) -> Vec<&'t Link> {
-        let within = |l: &&Link| {
-            self.seated.contains(l.b.as_str())
-                || self.pairs.contains(&pair(l))
-                || self.nodes.contains(l.a.as_str())
-                || self.nodes.contains(l.b.as_str())
-        };
-        whole.links.iter().filter(within).collect()
+        whole
+            .links
+            .iter()
+            .filter(|l| {
+                self.seated.contains(l.b.as_str())
+                    || self.pairs.contains(&pair(l))
+                    || self.nodes.contains(l.a.as_str())
+                    || self.nodes.contains(l.b.as_str())
+            })
+            .collect()
     }
 
     fn part(&self, whole: &Topology, links: &[&Link], named: &HashSet<&str>) -> Topology {

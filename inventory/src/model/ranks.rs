@@ -50,13 +50,15 @@ pub fn tree<S: AsRef<str>>(tree: &Tree, ranks: &[S]) -> Result<Tree, TreeError> 
             .copied()
             .filter(|&host| rank < tree.ranks(host))
     };
-    let place = |name: &S| {
-        let name = name.as_ref();
-        resolve(name)
-            .map(|host| (name.to_owned(), host))
-            .ok_or_else(|| TreeError::Unknown(name.to_owned()))
-    };
-    let places = ranks.iter().map(place).collect::<Result<Vec<_>, _>>()?;
+    let places = ranks
+        .iter()
+        .map(|name| {
+            let name = name.as_ref();
+            resolve(name)
+                .map(|host| (name.to_owned(), host))
+                .ok_or_else(|| TreeError::Unknown(name.to_owned()))
+        })
+        .collect::<Result<Vec<_>, _>>()?;
     if let Some(twice) = first_repeated(&places) {
         return Err(TreeError::Twice(twice));
     }

@@ -250,8 +250,11 @@ impl StageLevels {
 
     /// Where hosts are: hosts with several cards, and switches with ways and a cable to something without.
     fn is_edge(&self, node: usize) -> bool {
-        let leads_out = |other: &usize| self.ways[*other].is_empty();
-        !self.ways[node].is_empty() && (node < self.hosts || self.alone[node].iter().any(leads_out))
+        !self.ways[node].is_empty()
+            && (node < self.hosts
+                || self.alone[node]
+                    .iter()
+                    .any(|other| self.ways[*other].is_empty()))
     }
 
     fn join_by_level(&mut self) {

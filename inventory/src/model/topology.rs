@@ -212,8 +212,10 @@ impl Topology {
 
     /// The name of its stage in the tree for each switch that is in one with others.
     pub fn stages(&self) -> HashMap<&str, String> {
-        let is_host = |node: &&Node| node.kind == NodeKind::Host;
-        let (hosts, inner): (Vec<&Node>, Vec<&Node>) = self.nodes.iter().partition(is_host);
+        let (hosts, inner): (Vec<&Node>, Vec<&Node>) = self
+            .nodes
+            .iter()
+            .partition(|node| node.kind == NodeKind::Host);
         let carrying = self.links.iter().filter(|link| link.carries_frames());
         let network = StagedNetwork {
             hosts: hosts.iter().map(|host| (host.name.as_str(), 1)).collect(),

@@ -387,8 +387,10 @@ fn following(snapshot: &Snapshot, epoch: u64) -> Option<&JobStatus> {
         let mut calls = job.record.calls.iter();
         calls.any(|call| call.way != Way::Native.into())
     };
-    let follows = |job: &&JobStatus| job.running && job.record.epoch >= epoch && planned(job);
-    snapshot.jobs.iter().find(follows)
+    snapshot
+        .jobs
+        .iter()
+        .find(|job| job.running && job.record.epoch >= epoch && planned(job))
 }
 
 fn ways(job: &JobStatus) -> String {

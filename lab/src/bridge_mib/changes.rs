@@ -81,13 +81,16 @@ mod tests {
     use super::*;
 
     fn bridge(states: &[u8], topology_change: bool) -> KernelBridge {
-        let port = |(i, &state): (usize, &u8)| KernelBridgePort {
-            number: i as u16 + 1,
-            state,
-            ..KernelBridgePort::default()
-        };
         KernelBridge {
-            ports: states.iter().enumerate().map(port).collect(),
+            ports: states
+                .iter()
+                .enumerate()
+                .map(|(i, &state)| KernelBridgePort {
+                    number: i as u16 + 1,
+                    state,
+                    ..KernelBridgePort::default()
+                })
+                .collect(),
             topology_change,
             ..KernelBridge::default()
         }

@@ -218,15 +218,17 @@ pub(super) fn routes(plan: &LabPlan, from: &str) -> Vec<SegmentRoute> {
         } else {
             hops.truncate(1);
         }
-        let hop = |(_, next, own): (u32, &SegmentMember, &SegmentMember)| NextHop {
-            via: next.address,
-            port: own.port.clone(),
-            source: own.address,
-        };
         routes.push(SegmentRoute {
             network: target.network,
             prefix: target.prefix,
-            hops: hops.into_iter().map(hop).collect(),
+            hops: hops
+                .into_iter()
+                .map(|(_, next, own)| NextHop {
+                    via: next.address,
+                    port: own.port.clone(),
+                    source: own.address,
+                })
+                .collect(),
         });
     }
     routes

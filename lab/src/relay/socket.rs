@@ -90,11 +90,14 @@ impl RelaySocket {
     /// Reads the waiting frames into the first of `frames`, at most [`BATCH`], and gives their
     /// number. Frames that do not fit are left out. An interface that went down has none.
     pub(super) fn receive(&self, frames: &mut [RelayedFrame]) -> io::Result<usize> {
-        let room = |f: &mut RelayedFrame| libc::iovec {
-            iov_base: f.octets.as_mut_ptr().cast(),
-            iov_len: ROOM,
-        };
-        let mut vectors: Vec<libc::iovec> = frames.iter_mut().take(BATCH).map(room).collect();
+        let mut vectors: Vec<libc::iovec> = frames
+            .iter_mut()
+            .take(BATCH)
+            .map(|f| libc::iovec {
+                iov_base: f.octets.as_mut_ptr().cast(),
+                iov_len: ROOM,
+            })
+            .collect();
         let mut messages = messages(&mut vectors);
         let (fd, count) = (self.0.as_raw_fd(), messages.len() as libc::c_uint);
         // SAFETY: `messages` has `count` headers, each with one vector that points to ROOM octets
@@ -124,11 +127,13 @@ impl RelaySocket {
 
     /// Sends frames, at most [`BATCH`], and gives the number that the interface took.
     pub(super) fn send<'a>(&self, frames: impl Iterator<Item = &'a [u8]>) -> usize {
-        let vector = |f: &'a [u8]| libc::iovec {
-            iov_base: f.as_ptr().cast_mut().cast(),
-            iov_len: f.len(),
-        };
-        let mut vectors: Vec<libc::iovec> = frames.take(BATCH).map(vector).collect();
+        let mut vectors: Vec<libc::iovec> = frames
+            .take(BATCH)
+            .map(|f| libc::iovec {
+                iov_base: f.as_ptr().cast_mut().cast(),
+                iov_len: f.len(),
+            })
+            .collect();
         let mut messages = messages(&mut vectors);
         let (fd, count) = (self.0.as_raw_fd(), messages.len() as libc::c_uint);
         // SAFETY: `messages` has `count` headers, each with one vector over a frame that is
@@ -142,13 +147,15 @@ impl RelaySocket {
 fn messages(vectors: &mut [libc::iovec]) -> Vec<libc::mmsghdr> {
     // SAFETY: all-zero is a valid mmsghdr: integers and pointers that may be null.
     let empty: libc::mmsghdr = unsafe { std::mem::zeroed() };
-    let message = |vector: &mut libc::iovec| {
-        let mut message = empty;
-        message.msg_hdr.msg_iov = vector;
-        message.msg_hdr.msg_iovlen = 1;
-        message
-    };
-    vectors.iter_mut().map(message).collect()
+    vectors
+        .iter_mut()
+        .map(|vector| {
+            let mut message = empty;
+            message.msg_hdr.msg_iov = vector;
+            message.msg_hdr.msg_iovlen = 1;
+            message
+        })
+        .collect()
 }
 
 /// No frames, for errors that mean only that; the error itself otherwise.

@@ -94,8 +94,11 @@ impl App {
             ])
         };
         let room = usize::from(NARROW.min(area.width).saturating_sub(6));
-        let wrapped = |column| wrap(line(column), room);
-        let items: Vec<_> = all.iter().enumerate().map(wrapped).collect();
+        let items: Vec<_> = all
+            .iter()
+            .enumerate()
+            .map(|column| wrap(line(column), room))
+            .collect();
         let height = items.iter().map(Vec::len).sum::<usize>();
         let inner = self.popup(buffer, area, "columns", NARROW, height as u16);
         self.draw_list(buffer, inner, &items, at)

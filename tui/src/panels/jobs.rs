@@ -300,8 +300,10 @@ fn way(view: &PanelView<'_>, job: &JobStatus) -> Line<'static> {
 
 /// The last reading of a running job; of one that ended, the last one with calls in it.
 fn latest(job: &JobStatus) -> Option<&JobPoint> {
-    let had_calls = |point: &&JobPoint| job.running || point.bytes_per_sec > 0.0;
-    job.history.iter().rev().find(had_calls)
+    job.history
+        .iter()
+        .rev()
+        .find(|point| job.running || point.bytes_per_sec > 0.0)
 }
 
 /// A job's figure: dimmed once it has ended.

@@ -118,14 +118,16 @@ impl Panel for TopologyPanel {
         let branches = walk(topology, &|a, b| {
             to_host[b].cmp(&to_host[a]).then_with(|| order(view, a, b))
         });
-        let row = |b: TreeBranch| TableRow {
-            hang: RowIndent {
-                depth: b.depth,
-                dotted: b.outside,
-            },
-            ..RowItem::Branch(b).into()
-        };
-        branches.into_iter().map(row).collect()
+        branches
+            .into_iter()
+            .map(|b| TableRow {
+                hang: RowIndent {
+                    depth: b.depth,
+                    dotted: b.outside,
+                },
+                ..RowItem::Branch(b).into()
+            })
+            .collect()
     }
 
     fn key(&self, view: &PanelView<'_>, row: &TableRow) -> Option<RowKey> {
@@ -452,8 +454,14 @@ fn switch_lines(view: &PanelView<'_>, switch: &SwitchStatus) -> Vec<Line<'static
     }
     let links = topology.links.iter().filter(|l| l.a == switch.name);
     let below: HashSet<&str> = links.map(|l| l.b.as_str()).collect();
-    let is_below = |n: &&Node| n.kind == NodeKind::Host && below.contains(n.name.as_str());
-    let hosts = inventory::counted(topology.nodes.iter().filter(is_below).count(), "host");
+    let hosts = inventory::counted(
+        topology
+            .nodes
+            .iter()
+            .filter(|n| n.kind == NodeKind::Host && below.contains(n.name.as_str()))
+            .count(),
+        "host",
+    );
     lines.push(detail::fact(view, "carries", hosts));
     lines
 }

@@ -48,23 +48,29 @@ pub(crate) fn inventory() -> Inventory {
 /// Both switches answer; every port has the given state.
 pub(crate) fn views(up: bool, state: StpState) -> DeviceViews {
     let ports = ["p0", "p1", "p2", "p9"];
-    let interface = |(i, name): (usize, &&str)| InterfaceRow {
-        index: i as u32 + 1,
-        name: (*name).into(),
-        up,
-        ..InterfaceRow::default()
-    };
-    let port = |i: u32| BridgePort {
-        number: i,
-        if_index: i,
-        state: Some(state),
-        designated_bridge: None,
-        designated_port: None,
-    };
     let view = DeviceView {
-        interfaces: Some(ports.iter().enumerate().map(interface).collect()),
+        interfaces: Some(
+            ports
+                .iter()
+                .enumerate()
+                .map(|(i, name)| InterfaceRow {
+                    index: i as u32 + 1,
+                    name: (*name).into(),
+                    up,
+                    ..InterfaceRow::default()
+                })
+                .collect(),
+        ),
         bridge: Some(BridgeTable {
-            ports: (1..=4).map(port).collect(),
+            ports: (1..=4)
+                .map(|i| BridgePort {
+                    number: i,
+                    if_index: i,
+                    state: Some(state),
+                    designated_bridge: None,
+                    designated_port: None,
+                })
+                .collect(),
             ..BridgeTable::default()
         }),
         ..DeviceView::default()
@@ -218,8 +224,10 @@ fn without_agents_addresses_are_those_of_arp_tables_in_each_network() {
     let addresses_of = |topology: &Topology, name: &str, published: Option<&TopologyFile>| {
         let alone = topology.in_network(name).unwrap();
         let found = whole(&inventory, &DeviceViews::new(), alone, published).unwrap();
-        let shown = |host: &str| found.file.hosts[host].address.map(|ip| ip.to_string());
-        (["n0", "n1"].map(shown), TopologyFile::clone(&found.file))
+        (
+            ["n0", "n1"].map(|host| found.file.hosts[host].address.map(|ip| ip.to_string())),
+            TopologyFile::clone(&found.file),
+        )
     };
     let addresses = |name: &str| addresses_of(&topology, name, None).0;
     assert_eq!(addresses("s0"), [None, Some("10.1.0.2".to_owned())]);

@@ -7,7 +7,7 @@ use inventory::Millis;
 use inventory::alarm::arguments::KeptUntil;
 use inventory::alarm::{Alarm, AlarmKind};
 use inventory::evidence::Evidence;
-use inventory::topology::{Link, NodeKind};
+use inventory::topology::NodeKind;
 use std::collections::HashSet;
 use std::time::Duration;
 
@@ -65,11 +65,13 @@ fn unheard<'a>(input: &JudgementInput<'a>, settled: &PublishedNetwork) -> HashSe
         .filter(|l| before.get(l.a.as_str()) == Some(&NodeKind::Switch))
         .map(|l| l.b.as_str())
         .collect();
-    let hears_none = |l: &&Link| {
-        let hears = |e: &Evidence| matches!(e, Evidence::Hears { .. });
-        now.get(l.a.as_str()) == Some(&NodeKind::Unmanaged) && !l.evidence.iter().any(hears)
-    };
-    let hosts = input.topology.links.iter().filter(hears_none);
+    let hosts = input.topology.links.iter().filter(|l| {
+        now.get(l.a.as_str()) == Some(&NodeKind::Unmanaged)
+            && !l
+                .evidence
+                .iter()
+                .any(|e| matches!(e, Evidence::Hears { .. }))
+    });
     hosts
         .map(|l| l.b.as_str())
         .filter(|host| heard.contains(host) && now.get(host) == Some(&NodeKind::Host))

@@ -56,11 +56,13 @@ impl<'a> MeasuringAddresses<'a> {
             return Some(address);
         }
         let all = self.lookup.of_unseen(host);
-        let is_shared = |own: &&PrefixedAddress| {
-            let mut networks = self.networks.iter();
-            networks.any(|network| is_neighbour(*network, **own))
-        };
-        let own = all.iter().find(is_shared).or(all.first());
+        let own = all
+            .iter()
+            .find(|own| {
+                let mut networks = self.networks.iter();
+                networks.any(|network| is_neighbour(*network, **own))
+            })
+            .or(all.first());
         own.copied().filter(|_| card.is_empty())
     }
 }

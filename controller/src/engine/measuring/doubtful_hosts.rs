@@ -119,10 +119,11 @@ struct OpenBridges<'t> {
 impl<'t> OpenBridges<'t> {
     fn new(topology: &'t Topology, views: &DeviceViews) -> OpenBridges<'t> {
         let kinds = topology.kinds();
-        let is_bridge = |name: &&str| matches!(kinds[name], NodeKind::Switch | NodeKind::Unmanaged);
         let carrying = topology.links.iter().filter(|link| link.carries_frames());
         let ends = carrying.flat_map(|link| [link.a.as_str(), link.b.as_str()]);
-        let all: BTreeSet<&str> = ends.filter(is_bridge).collect();
+        let all: BTreeSet<&str> = ends
+            .filter(|name| matches!(kinds[name], NodeKind::Switch | NodeKind::Unmanaged))
+            .collect();
         let has_table = |name: &str| {
             let table = views.get(name).and_then(|view| view.fdb.as_ref());
             table.is_some_and(|rows| !rows.is_empty())
@@ -241,8 +242,12 @@ impl<'t> KnownTrunk<'t> {
 }
 
 fn finding(host: &DoubtfulHost, trunks: &[KnownTrunk<'_>]) -> SeatFinding {
-    let fits = |node: &&String| trunks.iter().all(|trunk| trunk.fits(&host.name, node));
-    let left: Vec<String> = host.candidates.iter().filter(fits).cloned().collect();
+    let left: Vec<String> = host
+        .candidates
+        .iter()
+        .filter(|node| trunks.iter().all(|trunk| trunk.fits(&host.name, node)))
+        .cloned()
+        .collect();
     let probability = trunks.iter().map(|trunk| trunk.trunk.probability).min();
     match (&left[..], probability) {
         ([], _) => SeatFinding::Nowhere,

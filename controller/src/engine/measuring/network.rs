@@ -5,7 +5,7 @@ use super::target::{DoubtfulHost, MappingTarget};
 use super::unmanaged_places::UnmanagedPlaces;
 use crate::engine::judged::JudgedNetwork;
 use crate::engine::observed::ObservedNetwork;
-use inventory::host_report::{HostReport, Nic};
+use inventory::host_report::HostReport;
 use inventory::inventory_file::Inventory;
 use inventory::mapped_place::CardLosses;
 use inventory::topology::{NodeKind, Topology};
@@ -90,8 +90,12 @@ impl<'a> MeasuredNetwork<'a> {
     pub(super) fn link_losses(&self, hosts: &[(String, IpAddr)]) -> BTreeMap<String, CardLosses> {
         let known = hosts.iter().filter_map(|(host, address)| {
             let report = self.report(host)?;
-            let has_it = |nic: &&Nic| nic.addresses.iter().any(|(own, _)| own == address);
-            let card = report.nics.iter().find(has_it)?.name.clone();
+            let card = report
+                .nics
+                .iter()
+                .find(|nic| nic.addresses.iter().any(|(own, _)| own == address))?
+                .name
+                .clone();
             let times = *report.link_losses.get(&card)?;
             Some((host.clone(), CardLosses { card, times }))
         });

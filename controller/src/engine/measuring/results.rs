@@ -19,11 +19,15 @@ pub(super) fn place_lines(place: &MappedPlace) -> Vec<String> {
         )
     };
     // The others are the way in, and trunks elsewhere.
-    let is_inside = |trunk: &&PlaceTrunk| {
-        let own = trunk.side.iter().filter(|host| place.hosts.contains(host));
-        (1..place.hosts.len()).contains(&own.count())
-    };
-    let mut lines: Vec<String> = place.trunks.iter().filter(is_inside).map(trunk).collect();
+    let mut lines: Vec<String> = place
+        .trunks
+        .iter()
+        .filter(|trunk| {
+            let own = trunk.side.iter().filter(|host| place.hosts.contains(host));
+            (1..place.hosts.len()).contains(&own.count())
+        })
+        .map(trunk)
+        .collect();
     if lines.is_empty() {
         lines.push("no cable between its hosts is a bottleneck".to_owned());
     }

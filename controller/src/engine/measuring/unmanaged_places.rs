@@ -42,9 +42,8 @@ impl<'t> UnmanagedPlaces<'t> {
     /// True for a cable within a place.
     fn is_inside(&self, link: &Link) -> bool {
         let ends = [&link.a, &link.b].map(|end| end.as_str());
-        let is_switch = |end: &&str| self.kinds[end] == NodeKind::Switch;
         ends.iter().all(|end| self.place_of.contains_key(end))
-            && (link.is_measured() || ends.iter().any(is_switch))
+            && (link.is_measured() || ends.iter().any(|end| self.kinds[end] == NodeKind::Switch))
     }
 
     fn join(&mut self, link: &Link) {
@@ -58,10 +57,16 @@ impl<'t> UnmanagedPlaces<'t> {
     /// The bridge of a network is the first of its place, then the way in, which has the shortest
     /// name.
     fn order(&self, name: &'t str) -> (bool, bool, usize, &'t str) {
-        let is_own = |link: &&Link| link.a == name || link.b == name;
-        let shares = |e: &Evidence| matches!(e, Evidence::SharesNetwork(_));
-        let mut links = self.topology.links.iter().filter(is_own);
-        let is_of_network = links.any(|link| link.evidence.iter().any(shares));
+        let mut links = self
+            .topology
+            .links
+            .iter()
+            .filter(|link| link.a == name || link.b == name);
+        let is_of_network = links.any(|link| {
+            link.evidence
+                .iter()
+                .any(|e| matches!(e, Evidence::SharesNetwork(_)))
+        });
         let is_switch = self.kinds[name] == NodeKind::Switch;
         (is_switch, !is_of_network, name.len(), name)
     }
@@ -76,14 +81,16 @@ impl<'t> UnmanagedPlaces<'t> {
                 hosts.entry(place).or_default().insert(&link.b);
             }
         }
-        let place = |(bridge, hosts): (&str, BTreeSet<&str>)| MappingTarget {
-            subject: TargetSubject::Bridge(bridge.to_owned()),
-            hosts: hosts.into_iter().map(str::to_owned).collect(),
-        };
-        let is_open = |(bridge, hosts): &(&str, BTreeSet<&str>)| {
-            self.kinds[bridge] == NodeKind::Unmanaged && hosts.len() >= LEAST_HOSTS
-        };
-        hosts.into_iter().filter(is_open).map(place).collect()
+        hosts
+            .into_iter()
+            .filter(|(bridge, hosts)| {
+                self.kinds[bridge] == NodeKind::Unmanaged && hosts.len() >= LEAST_HOSTS
+            })
+            .map(|(bridge, hosts)| MappingTarget {
+                subject: TargetSubject::Bridge(bridge.to_owned()),
+                hosts: hosts.into_iter().map(str::to_owned).collect(),
+            })
+            .collect()
     }
 
     /// True if nothing tells the rate of a switch's cable in this place.
@@ -91,9 +98,13 @@ impl<'t> UnmanagedPlaces<'t> {
         let TargetSubject::Bridge(bridge) = &place.subject else {
             return false;
         };
-        let is_its = |link: &&Link| self.place_of.get(link.a.as_str()) == Some(&bridge.as_str());
-        let assumed = |e: &Evidence| matches!(e, Evidence::Rate(_));
-        let mut links = self.topology.links.iter().filter(is_its);
-        links.any(|link| self.is_inside(link) && link.evidence.iter().any(assumed))
+        let mut links = self
+            .topology
+            .links
+            .iter()
+            .filter(|link| self.place_of.get(link.a.as_str()) == Some(&bridge.as_str()));
+        links.any(|link| {
+            self.is_inside(link) && link.evidence.iter().any(|e| matches!(e, Evidence::Rate(_)))
+        })
     }
 }

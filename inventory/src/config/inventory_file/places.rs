@@ -102,14 +102,15 @@ impl FromStr for SwitchAddress {
 /// True for a name that the DNS may know (RFC 1123, 2.1), with underscores, which some sites have.
 /// A text that ends in a number is meant to be an IP address.
 fn is_dns_name(name: &str) -> bool {
-    let label = |label: &str| {
-        let plain = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
-        (1..=63).contains(&label.len()) && label.bytes().all(plain)
-    };
     let name = name.strip_suffix('.').unwrap_or(name);
     let last = name.rsplit('.').next().unwrap_or_default();
     name.len() <= name_ranges::LONGEST_NAME
-        && name.split('.').all(label)
+        && name.split('.').all(|label| {
+            (1..=63).contains(&label.len())
+                && label
+                    .bytes()
+                    .all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_')
+        })
         && !last.bytes().all(|b| b.is_ascii_digit())
 }
 
@@ -184,12 +185,14 @@ impl RangedEntry for InventorySwitch {
             Some(WrittenPlaces(places)) => one_each("addresses", places, names)?,
             None => names.iter().map(|n| SwitchAddress::of_name(n)).collect(),
         };
-        let switch = |address| InventorySwitch {
-            address,
-            snmp: snmp.clone(),
-            queue,
-        };
-        Ok(places.into_iter().map(switch).collect())
+        Ok(places
+            .into_iter()
+            .map(|address| InventorySwitch {
+                address,
+                snmp: snmp.clone(),
+                queue,
+            })
+            .collect())
     }
 }
 
@@ -238,11 +241,13 @@ impl RangedEntry for InventoryHost {
                 .collect(),
             None => vec![None; names.len()],
         };
-        let host = |address| InventoryHost {
-            mac,
-            address,
-            ranks,
-        };
-        Ok(addresses.into_iter().map(host).collect())
+        Ok(addresses
+            .into_iter()
+            .map(|address| InventoryHost {
+                mac,
+                address,
+                ranks,
+            })
+            .collect())
     }
 }

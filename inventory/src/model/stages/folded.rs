@@ -179,8 +179,11 @@ mod tests {
         }
         network.nodes[3].stale = true;
         let folded = network.folded().unwrap();
-        let numbers = |ways: &Vec<FoldedWay>| ways.iter().map(|way| way.link).collect();
-        let ways: Vec<Vec<usize>> = folded.ways.iter().map(numbers).collect();
+        let ways: Vec<Vec<usize>> = folded
+            .ways
+            .iter()
+            .map(|ways| ways.iter().map(|way| way.link).collect())
+            .collect();
         assert_eq!(ways, [vec![0, 1], vec![2, 3], vec![5], vec![6]]);
         let nodes: Vec<(&str, bool)> = (folded.topology.nodes.iter())
             .map(|node| (node.name.as_str(), node.stale))

@@ -15,8 +15,10 @@ impl Topology {
                 let others = self.others(chosen);
                 // Only what stays is copied.
                 let nodes = self.nodes.iter().filter(|node| !others.has(&node.name));
-                let own = |link: &&Link| !others.has_end_of(link) && chosen.has_link(link);
-                let links = self.links.iter().filter(own);
+                let links = self
+                    .links
+                    .iter()
+                    .filter(|link| !others.has_end_of(link) && chosen.has_link(link));
                 let part = Topology {
                     nodes: nodes.cloned().collect(),
                     links: links.cloned().collect(),

@@ -61,16 +61,18 @@ pub(super) struct TreeMembers {
 impl TreeMembers {
     /// Those of a tree that has the nodes `old` of this one, the first `top` of them its root.
     pub(super) fn kept(&self, old: &[NodeNumber], top: NodeNumber) -> TreeMembers {
-        let of = |&v: &NodeNumber| match self.cables.get(v as usize) {
-            Some(cables) if v != top => cables.clone(),
-            _ => Vec::new(),
-        };
         if self.cables.is_empty() {
             return TreeMembers::default();
         }
         TreeMembers {
             boxes: self.boxes.clone(),
-            cables: old.iter().map(of).collect(),
+            cables: old
+                .iter()
+                .map(|&v| match self.cables.get(v as usize) {
+                    Some(cables) if v != top => cables.clone(),
+                    _ => Vec::new(),
+                })
+                .collect(),
         }
     }
 }
@@ -155,14 +157,17 @@ impl Tree {
     ) -> Vec<NamedMembers<'n>> {
         let with_any = (0..self.nodes()).filter(|&v| !self.member_cables(v).is_empty());
         let named = |v: NodeNumber| {
-            let cable = |m: &MemberCable| NamedCable {
-                ends: [m.below, m.above].map(|at| self.box_name(at)),
-                rate: m.rate,
-                parts: m.parts,
-            };
             Some(NamedMembers {
                 nodes: [name(v), name(self.parent(v)?)],
-                cables: self.member_cables(v).iter().map(cable).collect(),
+                cables: self
+                    .member_cables(v)
+                    .iter()
+                    .map(|m| NamedCable {
+                        ends: [m.below, m.above].map(|at| self.box_name(at)),
+                        rate: m.rate,
+                        parts: m.parts,
+                    })
+                    .collect(),
             })
         };
         with_any.filter_map(named).collect()

@@ -49,14 +49,17 @@ fn inventory() -> Inventory {
 }
 
 fn views() -> DeviceViews {
-    let row = |n: usize| InterfaceRow {
-        index: n as u32 + 1,
-        name: format!("p{n}"),
-        up: !n.is_multiple_of(2),
-        ..InterfaceRow::default()
-    };
     let view = DeviceView {
-        interfaces: Some((0..PORTS).map(row).collect()),
+        interfaces: Some(
+            (0..PORTS)
+                .map(|n| InterfaceRow {
+                    index: n as u32 + 1,
+                    name: format!("p{n}"),
+                    up: !n.is_multiple_of(2),
+                    ..InterfaceRow::default()
+                })
+                .collect(),
+        ),
         ..DeviceView::default()
     };
     (0..SWITCHES)
@@ -143,8 +146,9 @@ impl JudgedWorld {
                     Some(link) => *link = seat_of(host, y, y),
                     None => topology.links.push(seat_of(host, y, y)),
                 }
-                let is_sure = |l: &Link| l.b != name || l.grade != LinkGrade::Ambiguous;
-                topology.links.retain(is_sure);
+                topology
+                    .links
+                    .retain(|l| l.b != name || l.grade != LinkGrade::Ambiguous);
             }
             6..=8 if at => topology.links.retain(|l| l.b != name),
             9 => seat
