@@ -328,7 +328,7 @@ mod tests {
             assert!(both.contains(part), "{both}");
         }
         assert!(!drafted([&["n0"], &["n1"]]).contains(SEVERAL_NETWORKS));
-        // What the hint shows is read as it stands.
+        // The text that the hint shows is read as it stands.
         let shown = SEVERAL_NETWORKS.lines().last().unwrap();
         let text = format!("{both}{}\n", shown.trim_start_matches("#   "));
         assert_eq!(Inventory::parse("i.yaml", &text).unwrap().networks.len(), 2);

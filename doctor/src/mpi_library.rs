@@ -1,4 +1,4 @@
-//! What jobs with an MPI library would do, told from the library's file alone: heddle's front chooses
+//! The work of jobs with an MPI library, read from the library's file alone: heddle's front chooses
 //! the backend of a process by the same symbols.
 use crate::exported_symbols::exported_symbols;
 use crate::interface_symbols::{OF_EVERY_LIBRARY, STANDARD_VERSION, backend_for_own};

@@ -1,4 +1,4 @@
-//! What people write: inventory and topology files, lists of hosts, secrets, the environment.
+//! The files that people write: inventory and topology files, lists of hosts, secrets, the environment.
 pub mod environment;
 pub mod host_lists;
 pub(crate) mod input_file_error;

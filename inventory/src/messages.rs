@@ -1,4 +1,4 @@
-//! What is said of it: evidence for links, reasons for clusters, alarms, changes.
+//! Messages about it: evidence for links, reasons for clusters, alarms, changes.
 pub mod alarm;
 pub mod cluster_reason;
 pub mod diff;

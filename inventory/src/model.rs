@@ -1,4 +1,4 @@
-//! What there is: names, addresses, observations, the topology and its tree.
+//! The things that there are: names, addresses, observations, the topology and its tree.
 pub mod address;
 pub mod descriptions;
 pub mod device_view;

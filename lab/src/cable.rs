@@ -161,7 +161,7 @@ async fn set(
     Ok(changed)
 }
 
-/// What a routing protocol does after a change.
+/// The work of a routing protocol after a change.
 async fn renew_routes(state: &LabState) -> LabResult<()> {
     let plan = &state.plan;
     for node in plan.nodes.iter().filter(|node| plan.forwards(node)) {

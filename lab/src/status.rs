@@ -119,7 +119,7 @@ pub(crate) async fn status(state: &LabState) -> LabResult<LabStatus> {
     })
 }
 
-/// What a node's addresses do not tell: a router's ports, and the cards of a host with several.
+/// The facts that a node's addresses do not tell: a router's ports, and the cards of a host with several.
 fn ports(plan: &LabPlan, node: &LabNode) -> Vec<(String, String)> {
     let all = plan.places(&node.name);
     let all: Vec<_> = all

@@ -1,4 +1,4 @@
-//! What a panel shows: the picture of the network, what was, and the user's choices.
+//! The content of a panel: the picture of the network, its past, and the user's choices.
 use crate::job_past::JobPast;
 use crate::past::LinkPast;
 use crate::picture::IndexedSnapshot;

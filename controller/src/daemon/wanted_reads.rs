@@ -1,4 +1,4 @@
-//! What is wanted of one switch, between those who ask for it and the task that reads.
+//! The reads that are wanted of one switch, between those who ask for them and the task that reads.
 use inventory::observation::DeviceTable;
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;

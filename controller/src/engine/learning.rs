@@ -38,7 +38,7 @@ pub(super) struct LearnedState {
     is_writing: bool,
 }
 
-/// What is published, as lessons need it.
+/// The published networks, as lessons need them.
 #[derive(Debug)]
 struct TaughtEpoch {
     /// The first and the last epoch with these networks, which later measurements do not change.

@@ -47,7 +47,7 @@ use target::{MappingTarget, TargetSubject};
 /// The time between two looks for places to measure unasked.
 const LOOK: Duration = Duration::from_secs(30);
 
-/// What happens to measurements.
+/// The events of measurements.
 #[derive(Debug)]
 pub(super) enum MeasuringEvent {
     /// An operator orders all that flows can tell now.
@@ -63,7 +63,7 @@ pub(super) enum MeasuringEvent {
     InventoryChanged,
 }
 
-/// What the engine does for measurements.
+/// The work that the engine does for measurements.
 #[derive(Debug)]
 enum MeasuringEffect {
     /// Tell operators.

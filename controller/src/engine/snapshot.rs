@@ -298,7 +298,7 @@ fn add_up_shared(snapshot: &mut Snapshot) {
     let main = (&snapshot.topology, &mut snapshot.loads);
     for (topology, loads) in std::iter::once(main).chain(further) {
         for (link, load) in topology.links.iter().zip(loads) {
-            // What a network does not send over, it does not load.
+            // A network loads no cable that it does not send over.
             if load.phases > 0 {
                 load.phases = sums[&cable(link)];
             }

@@ -269,7 +269,7 @@ impl<R: FnMut(&str, u64) -> io::Result<Vec<u8>>> EpochFolder<R> {
         })
     }
 
-    /// What answers along ways. Most networks have none, and epochs of former versions no such file.
+    /// The hops that answer along ways. Most networks have none, and epochs of former versions no such file.
     pub(super) fn hops(&mut self) -> Result<Vec<WayHop>, EpochError> {
         if !self.lists(HOPS) {
             return Ok(Vec::new());

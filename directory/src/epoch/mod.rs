@@ -69,7 +69,7 @@ pub struct Epoch {
     pub topology: Arc<TopologyFile>,
     /// The network as discovered.
     pub network: Arc<Topology>,
-    /// What answers along its ways.
+    /// The hops that answer along its ways.
     pub hops: Vec<WayHop>,
     /// The schedules of all hosts.
     pub schedules: NetworkSchedules,
@@ -323,7 +323,7 @@ pub struct LeanEpoch {
     pub number: u64,
     /// The tree, blocked links marked.
     pub topology: TopologyFile,
-    /// What answers along its ways.
+    /// The hops that answer along its ways.
     pub hops: Vec<WayHop>,
     /// The way of a call at each block size.
     pub table: DecisionTable,

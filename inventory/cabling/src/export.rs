@@ -24,7 +24,7 @@ pub fn text(topology: &Topology) -> String {
             let gap = if out.is_empty() { "" } else { "\n" };
             let hosts = counted(network.hosts.len() as u64, "host");
             let _ = writeln!(out, "{gap}network {}: {hosts}", network.name);
-            // What is read of an epoch has others only by name.
+            // A network that is read of an epoch has others only by name.
             let is_there = topology.kind(&network.switches[0]).is_some();
             out.push_str(&if is_there {
                 tree(&one)

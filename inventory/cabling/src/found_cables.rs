@@ -15,7 +15,7 @@ pub(super) struct FoundCable {
 /// The part of the network that is compared.
 pub(super) struct CabledNetwork {
     pub(super) cables: Vec<FoundCable>,
-    /// What is not compared, because the plan is about other cables.
+    /// The cables that are not compared, because the plan is about other cables.
     pub(super) left_out: Vec<String>,
 }
 

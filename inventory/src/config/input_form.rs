@@ -12,7 +12,7 @@ pub(crate) enum ExpectedForm {
     Inventory,
 }
 
-/// What distinguishes the forms: hosts of a topology state their switches, and switches of an inventory have
+/// The difference between the forms: hosts of a topology state their switches, and switches of an inventory have
 /// credentials.
 #[derive(Deserialize)]
 struct FileOutline {

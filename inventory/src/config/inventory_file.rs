@@ -133,7 +133,7 @@ pub struct InventorySwitch {
     pub address: SwitchAddress,
     /// The name of its credential.
     pub snmp: String,
-    /// What each of its ports holds at least, if that is stated.
+    /// The octets that each of its ports holds at least, if that is stated.
     #[serde(
         skip_serializing_if = "Option::is_none",
         with = "units::size::optional"
@@ -230,7 +230,7 @@ impl Inventory {
         })
     }
 
-    /// What each port of these switches holds at least; `None` where that is not stated of each.
+    /// The octets that each port of these switches holds at least; `None` where that is not stated of each.
     pub fn queue<'s>(&self, switches: impl Iterator<Item = &'s str>) -> Option<Bytes> {
         let mut least = None;
         for name in switches {

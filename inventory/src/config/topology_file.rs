@@ -33,7 +33,7 @@ pub struct TopologyFile {
     pub name: Option<String>,
     /// The prefix of its addresses, where it is stated.
     pub prefix: Option<IpNet>,
-    /// What a port of each of its switches holds at least, where that is stated.
+    /// The octets that a port of each of its switches holds at least, where that is stated.
     pub queue: Option<Bytes>,
     /// Switch names. In the lab the first one becomes the STP root bridge.
     pub switches: Vec<String>,
@@ -68,7 +68,7 @@ pub struct TopologyCable {
     pub delay: Duration,
     /// The state of the link. Stated links forward unless marked `blocked`.
     pub state: Option<LinkState>,
-    /// What answers at each end, where that routes.
+    /// The address that answers at each end, where that routes.
     pub addresses: [Option<IpAddr>; 2],
 }
 
@@ -201,7 +201,7 @@ impl TopologyFile {
         })
     }
 
-    /// What its hosts' links can bring together, and the number of hosts.
+    /// The sum of its hosts' links, and the number of hosts.
     fn capacity(&self) -> (u128, usize) {
         let cards = self.hosts.values().flat_map(TopologyHost::cards);
         let rates = cards.map(|(_, rate)| u128::from(rate.0));

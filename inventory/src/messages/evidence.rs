@@ -180,7 +180,7 @@ pub enum KeptReason {
     SeenNowhere,
 }
 
-/// What a link is beside others.
+/// The role of a link beside others.
 #[derive(Debug, Clone, PartialEq, Eq, Error, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SideBySide {

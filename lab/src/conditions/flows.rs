@@ -16,7 +16,7 @@ const CHUNK: usize = 64 * 1024;
 /// The payload of a datagram that fills a frame of 1,500 octets.
 const DATAGRAM: usize = 1472;
 
-/// What such a frame takes on the cable: with headers, preamble and the gap after it
+/// The octets of such a frame on the cable: with headers, preamble and the gap after it
 /// (IEEE 802.3-2018, 3.1.1 and 4.4.2).
 const FRAME: usize = 1538;
 

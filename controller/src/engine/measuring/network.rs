@@ -12,7 +12,7 @@ use inventory::topology::{NodeKind, Topology};
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
-/// What measurements look at, and do not change.
+/// The state that measurements look at, and do not change.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct MeasuredNetwork<'a> {
     pub(super) inventory: &'a Inventory,

@@ -371,7 +371,7 @@ async fn the_form_starts_no_second_stream() {
     assert_eq!(browser.value("window.streams").await, 1);
 }
 
-/// What a blocked link carries is no load, and a link without any has an empty bar.
+/// Frames on a blocked link are no load, and a link without any has an empty bar.
 #[tokio::test]
 async fn busy_links_are_those_that_carry() {
     let served = start(None, None).await;

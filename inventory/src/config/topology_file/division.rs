@@ -75,7 +75,7 @@ impl WrittenTopology {
         main.links.extend(links.map(|link| link.cable()));
     }
 
-    /// What links join to the switches of these hosts.
+    /// All that links join to the switches of these hosts.
     fn part(&self, network: &str, hosts: IndexMap<String, TopologyHost>) -> TopologyFile {
         let is_of = |own: &Option<String>| own.as_ref().is_none_or(|own| own == network);
         let links: Vec<_> = self

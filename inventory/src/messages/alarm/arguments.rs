@@ -225,7 +225,7 @@ pub enum SuspectedMove {
 }
 
 impl SuspectedMove {
-    /// What seems to have moved.
+    /// The host, or the switches of the cable, that seems to have moved.
     pub fn subject(&self) -> AlarmSubject {
         match self {
             SuspectedMove::Host { host, .. } => AlarmSubject::node(host),
@@ -266,7 +266,7 @@ pub(super) fn further_stays(epoch: Option<u64>) -> String {
     )
 }
 
-/// What follows the first of so many links with wrong rates.
+/// The text after the first of so many links with wrong rates.
 pub fn and_more_links(links: usize) -> String {
     match links {
         0 | 1 => String::new(),
@@ -357,7 +357,7 @@ pub(super) fn measurable(are_measurable: bool) -> &'static str {
     }
 }
 
-/// What counts where there is evidence against a cable.
+/// The rule that applies where there is evidence against a cable.
 pub(super) fn doubted(why: &Evidence) -> &'static str {
     if let Evidence::BridgeBetween { .. } = why {
         "no cable between them is shown: that bridge passes LLDP on"

@@ -1,4 +1,4 @@
-//! What answers along the ways of a routed stage: a packet that has travelled too far is answered by the
+//! The hops that answer along the ways of a routed stage: a packet that has travelled too far is answered by the
 //! router at which it arrived, with the address of the port there (traceroute).
 use crate::config::topology_file::TopologyFile;
 use crate::model::link_state::LinkState;
@@ -21,7 +21,7 @@ pub struct WayHop {
 }
 
 impl Topology {
-    /// What answers along the ways, by the names of the topology file.
+    /// The hops that answer along the ways, by the names of the topology file.
     pub fn hops(&self) -> Vec<WayHop> {
         if self.way_addresses.is_empty() {
             return Vec::new();
@@ -58,7 +58,7 @@ impl Topology {
 }
 
 impl TopologyFile {
-    /// What answers along the ways, where the file states it.
+    /// The hops that answer along the ways, where the file states it.
     pub fn hops(&self) -> Vec<WayHop> {
         let ways = self.links.iter();
         let ways = ways.filter(|link| link.state == Some(LinkState::Multipath));

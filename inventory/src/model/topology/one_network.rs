@@ -55,7 +55,7 @@ impl Topology {
         }
     }
 
-    /// What is known of the network that this is; `None` if there is only one.
+    /// The facts about the network that this is; `None` if there is only one.
     pub fn own_network(&self) -> Option<&Network> {
         let mut networks = self.networks.iter();
         if let Some(name) = &self.network {

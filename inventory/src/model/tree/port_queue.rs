@@ -1,4 +1,4 @@
-//! What the ports of a tree's switches hold.
+//! The octets that ports of a tree's switches hold.
 use super::Tree;
 use crate::Bytes;
 
