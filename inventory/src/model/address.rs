@@ -112,6 +112,7 @@ pub fn is_reached_from_elsewhere(address: &(IpAddr, u8)) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::device_view::DeviceView;
     use crate::model::host_report::HostReport;
     use crate::model::observation::FdbEntry;
 
