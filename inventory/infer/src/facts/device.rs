@@ -173,6 +173,11 @@ impl DeviceFacts {
         self.lldp_ports.remote(id, descr, &self.ports)
     }
 
+    /// True if only what is usual says which port that is.
+    pub(crate) fn is_remote_guess(&self, id: Option<&NeighbourId>, descr: &str) -> bool {
+        self.lldp_ports.is_remote_guess(id, descr, &self.ports)
+    }
+
     /// A port by the names of the device and of the port.
     pub(crate) fn place(&self, port: PortIx) -> DevicePort {
         DevicePort::new(&self.name, &self.ports[port].name)

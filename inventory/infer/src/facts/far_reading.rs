@@ -39,7 +39,7 @@ pub(crate) fn settled(facts: &Facts<'_>) -> Option<Vec<Arc<DeviceFacts>>> {
     Some(devices)
 }
 
-/// The ports of a device that its neighbours name.
+/// The ports of a device that its neighbours name, by other names than numbers of which two may be meant.
 fn named_by_others(facts: &Facts<'_>, device: DeviceIx) -> HashSet<PortIx> {
     let own = facts.named[device.0 as usize].iter().flatten();
     let neighbours: HashSet<DeviceIx> = own.filter_map(|n| facts.device_of(n.node)).collect();
@@ -49,7 +49,9 @@ fn named_by_others(facts: &Facts<'_>, device: DeviceIx) -> HashSet<PortIx> {
         for (row, named) in facts[far].neighbours.iter().zip(named) {
             if named.as_ref().is_some_and(|n| n.node == device.into()) {
                 let (id, descr) = (row.row.port.as_ref(), &row.row.port_descr);
-                ports.extend(facts[device].remote_port(id, descr));
+                let own = &facts[device];
+                let port = own.remote_port(id, descr);
+                ports.extend(port.filter(|_| !own.is_remote_guess(id, descr)));
             }
         }
     }

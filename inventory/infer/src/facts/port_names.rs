@@ -9,7 +9,7 @@ use super::port_reading::{NumberReading, NumberedRow, PortNumbering, trailing_nu
 use super::ports::{PortIx, PortTable};
 use inventory::Mac;
 use inventory::observation::{LldpPort, LldpTable, NeighbourId, PortIdKind};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Of tables with more ports than this, abbreviated names are not searched.
 const MOST_TO_SEARCH: usize = 1024;
@@ -20,6 +20,8 @@ pub(crate) struct LldpPorts {
     by_number: HashMap<u32, PortIx>,
     by_id: HashMap<NeighbourId, Option<PortIx>>,
     by_descr: HashMap<String, Option<PortIx>>,
+    /// The listed ports that only a guess about the numbers finds.
+    guessed: HashSet<PortIx>,
     reading: LocalReading,
 }
 
@@ -62,11 +64,17 @@ impl LldpPorts {
             ..LldpPorts::default()
         };
         for row in &lldp.ports {
-            let port = if own_id(row) {
-                by_own_id(row, ports, reading)
-            } else {
-                by_number_or_description(row, ports, reading)
+            let found = |reading| match own_id(row) {
+                true => by_own_id(row, ports, reading),
+                false => by_number_or_description(row, ports, reading),
             };
+            let port = found(reading);
+            if reading.is_open()
+                && !ports.has_base_ports()
+                && port != found(LocalReading::default())
+            {
+                table.guessed.extend(port);
+            }
             let port = port.unwrap_or_else(|| match nameless(row, own_id(row)) {
                 name if names_interfaces => ports.removed(name),
                 name => ports.unlisted(name),
@@ -92,12 +100,37 @@ impl LldpPorts {
         let listed = self.by_number.get(&number).copied();
         listed
             .or_else(|| self.reading.numbers.port(number, ports))
+            // A row at an interface that holds no cable is at no other port.
+            .or_else(|| ports.by_index(number).filter(|p| !ports.may_speak(*p)))
             .unwrap_or_else(|| ports.unlisted(number.to_string()))
     }
 
     /// True if only what is usual says which port a row of the neighbour table is at.
     pub(crate) fn is_guess(&self, number: u32, ports: &PortTable) -> bool {
-        !self.by_number.contains_key(&number) && self.reading.numbers.is_guess(number, ports)
+        match self.by_number.get(&number) {
+            Some(port) => self.guessed.contains(port),
+            None => self.reading.numbers.is_guess(number, ports),
+        }
+    }
+
+    /// True if only what is usual says which port a neighbour names by an id.
+    pub(crate) fn is_remote_guess(
+        &self,
+        id: Option<&NeighbourId>,
+        descr: &str,
+        ports: &PortTable,
+    ) -> bool {
+        let text = match (id, id.and_then(|id| self.by_id.get(id))) {
+            (_, Some(port)) => return port.is_some_and(|port| self.guessed.contains(&port)),
+            (Some(NeighbourId::Text(text)), None) => text,
+            _ => return false,
+        };
+        let is_name = by_text(text, None, ports, LocalReading::default()).is_some();
+        let reading = Some(self.reading.ids).filter(|ids| *ids != NumberReading::Neither);
+        let reading = reading.or_else(|| self.single(text, descr, ports));
+        let number = written_number(text).filter(|_| !is_name);
+        let is_guess = |number| reading.is_some_and(|reading| reading.is_guess(number, ports));
+        number.is_some_and(is_guess)
     }
 
     /// The port of a row of the local port table.
@@ -107,8 +140,7 @@ impl LldpPorts {
 
     /// True if the device's own tables do not tell what its numbers of ports are.
     pub(crate) fn is_undecided(&self) -> bool {
-        let all = [self.reading.ids, self.reading.numbers];
-        all.iter().any(|r| matches!(r, NumberReading::Either(_)))
+        self.reading.is_open()
     }
 
     /// The port that a neighbour names by an LLDP port id and description. The device's own table
@@ -174,6 +206,12 @@ impl LldpPorts {
 }
 
 impl LocalReading {
+    /// True if the device's tables leave two readings.
+    fn is_open(&self) -> bool {
+        let mut all = [self.ids, self.numbers].into_iter();
+        all.any(|reading| matches!(reading, NumberReading::Either(_)))
+    }
+
     fn of(
         lldp: &LldpTable,
         ports: &PortTable,
@@ -233,14 +271,16 @@ impl LocalReading {
 
 /// The numbers that neighbours stand at: without a table of local ports nothing else tells which there are.
 fn rows_of_neighbours(lldp: &LldpTable) -> Vec<NumberedRow<'_>> {
-    let rows = lldp.neighbours.iter().filter(|row| row.local_port != 0);
-    rows.map(|row| NumberedRow {
-        number: row.local_port,
+    let numbers = lldp.neighbours.iter().map(|row| row.local_port);
+    let numbers: BTreeSet<u32> = numbers.filter(|number| *number != 0).collect();
+    let numbers = numbers.into_iter();
+    let row = |number| NumberedRow {
+        number,
         known: None,
         descr: "",
         hears: true,
-    })
-    .collect()
+    };
+    numbers.map(row).collect()
 }
 
 /// The port with an id that it shares with no other.

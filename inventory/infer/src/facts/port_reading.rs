@@ -132,6 +132,9 @@ impl NumberReading {
         let same =
             |row: &NumberedRow<'_>| base.port(row.number, ports) == index.port(row.number, ports);
         match better(fits[0].cmp(&fits[1])) {
+            Some(numbering) if is_alone(numbering, rows, ports, best) => {
+                NumberReading::Either(Some(numbering))
+            }
             Some(numbering) => NumberReading::By(numbering),
             None if rows.iter().all(same) => NumberReading::By(base),
             None => {
@@ -164,6 +167,23 @@ impl NumberReading {
             NumberReading::Neither | NumberReading::Either(None) => None,
         }
     }
+}
+
+/// True if the rows fit a numbering only because the device lists no base ports: all numbers could be
+/// such ones, and nothing else in the rows says which port is meant.
+fn is_alone(
+    numbering: PortNumbering,
+    rows: &[NumberedRow<'_>],
+    ports: &PortTable,
+    fit: NumberingFit,
+) -> bool {
+    let could_be_base = |row: &NumberedRow<'_>| row.number as usize <= ports.len();
+    numbering == PortNumbering::Interfaces
+        && !ports.has_base_ports()
+        && fit.known <= 0
+        && fit.described <= 0
+        && rows.iter().all(could_be_base)
+        && 2 * numbering.usual(rows, ports).alike <= rows.len()
 }
 
 /// The number at the end of a name.

@@ -277,6 +277,11 @@ impl PortTable {
         self.by_base.get(&number).copied()
     }
 
+    /// True if the device tells the number of any bridge port.
+    pub(crate) fn has_base_ports(&self) -> bool {
+        !self.by_base.is_empty()
+    }
+
     /// The only port with this IF-MIB name.
     pub(crate) fn by_name(&self, name: &str) -> Option<PortIx> {
         OneOrSeveral::only(self.names.get(name))

@@ -37,6 +37,8 @@ struct TrunkHalf<'f> {
     to: DeviceIx,
     /// The port that is named at the other device.
     far: Option<PortIx>,
+    /// True if the name of that port is a number that the other device's tables fit to another as well.
+    far_guessed: bool,
     /// The end there, as far as the statement tells.
     end: EndPort,
 }
@@ -64,6 +66,8 @@ pub(crate) fn propose(facts: &Facts<'_>) -> NeighbourClaims {
                     at: device,
                     port: row.port,
                     far: end.index(),
+                    far_guessed: facts[to]
+                        .is_remote_guess(row.row.port.as_ref(), &row.row.port_descr),
                     end,
                     row: &row.row,
                     protocol: row.protocol,
@@ -159,7 +163,9 @@ fn about_unasked(facts: &Facts<'_>, statement: &NeighbourStatement<'_>) -> Claim
         _ if row.down => ClaimGrounds::NamedWhileDown,
         DiscoveryProtocol::Cdp => ClaimGrounds::NamedByCdp,
         DiscoveryProtocol::Lldp if silent => ClaimGrounds::NamedSilent,
-        DiscoveryProtocol::Lldp if is_nobody(&row.row) => ClaimGrounds::NamedNobody,
+        DiscoveryProtocol::Lldp if is_nobody(&row.row) || may_be_asked(facts, &row.row) => {
+            ClaimGrounds::NamedNobody
+        }
         DiscoveryProtocol::Lldp if row.guessed => ClaimGrounds::NamedAtGuessedPort,
         DiscoveryProtocol::Lldp => ClaimGrounds::NamedByOne,
     };
@@ -180,6 +186,17 @@ fn about_unasked(facts: &Facts<'_>, statement: &NeighbourStatement<'_>) -> Claim
 fn is_nobody(row: &LldpNeighbour) -> bool {
     let has_id = row.chassis.as_ref().is_some_and(tells);
     !has_id && (row.name.is_empty() || is_factory_name(&row.name))
+}
+
+/// True if a row may be about an asked device that has another id: it has the name, and the port.
+fn may_be_asked(facts: &Facts<'_>, row: &LldpNeighbour) -> bool {
+    let named = facts.identity.names().get(&row.name);
+    let named = named.filter(|_| !is_factory_name(&row.name));
+    let device = named.and_then(|node| facts.device_of(node));
+    device.is_some_and(|device| {
+        let port = facts[device].remote_port(row.port.as_ref(), &row.port_descr);
+        port.is_some()
+    })
 }
 
 /// Joins the statements of both ends: first those whose ports agree on both sides, then those with
@@ -324,9 +341,13 @@ fn grounds(facts: &Facts<'_>, half: &TrunkHalf<'_>, back: Option<&TrunkHalf<'_>>
 }
 
 impl TrunkHalf<'_> {
-    /// True if the port is a guess that the other end does not confirm.
+    /// True if a port is a guess that the other end does not confirm.
     fn is_guess(&self, back: Option<&TrunkHalf<'_>>) -> bool {
-        self.guessed && back.and_then(|back| back.far) != Some(self.port)
+        let confirms = |back: &TrunkHalf<'_>| back.far == Some(self.port) && !back.far_guessed;
+        match back {
+            Some(back) => self.guessed && !confirms(back),
+            None => self.guessed || self.far_guessed,
+        }
     }
 
     /// The evidence for a cable from this device to that neighbour.

@@ -3,7 +3,7 @@ use super::{alarms, links, mac, text};
 use crate::infer_recorded;
 use inventory::device_view::{DeviceView, DeviceViews};
 use inventory::observation::{
-    BridgePort, BridgeTable, InterfaceRow, LldpNeighbour, LldpPort, LldpTable,
+    BridgePort, BridgeTable, InterfaceKind, InterfaceRow, LldpNeighbour, LldpPort, LldpTable,
 };
 use inventory::topology::LinkGrade;
 use inventory::{BitsPerSec, Millis};
@@ -154,5 +154,94 @@ fn the_description_of_one_port_does_not_outvote_the_ids_of_all() {
     lldp.ports[2].descr = "x5".into();
     let t = infer_recorded(&views);
     assert_eq!(links(&t), ["d1 x2 d2 x3"], "{}", alarms(&t));
+    assert_eq!(t.links[0].grade, LinkGrade::Certain);
+}
+
+#[test]
+fn without_base_ports_a_number_may_be_one() {
+    let mut views = pair(2, true);
+    for view in views.values_mut() {
+        view.bridge = None;
+    }
+    let t = infer_recorded(&views);
+    assert_eq!(links(&t).len(), 1, "{}", alarms(&t));
+    assert_eq!(t.links[0].grade, LinkGrade::Inferred);
+    // Names that end in the numbers are a witness.
+    let mut views = pair(1, true);
+    for view in views.values_mut() {
+        view.bridge = None;
+    }
+    let t = infer_recorded(&views);
+    assert_eq!(links(&t), ["d1 x2 d2 x3"], "{}", alarms(&t));
+    assert_eq!(t.links[0].grade, LinkGrade::Certain);
+}
+
+#[test]
+fn without_a_table_a_row_at_a_vlan_is_at_no_port() {
+    let mut views = pair(1, false);
+    for view in views.values_mut() {
+        view.interfaces.as_mut().unwrap().push(InterfaceRow {
+            index: 50,
+            name: "vlan10".into(),
+            kind: InterfaceKind::Vlan,
+            up: true,
+            ..InterfaceRow::default()
+        });
+        let rows = &mut view.lldp.as_mut().unwrap().neighbours;
+        rows.push(LldpNeighbour {
+            local_port: 50,
+            port: text("vlan10"),
+            ..rows[0].clone()
+        });
+    }
+    let t = infer_recorded(&views);
+    assert_eq!(links(&t), ["d1 x2 d2 x3"], "{}", alarms(&t));
+}
+
+#[test]
+fn without_a_table_two_rows_at_one_number_are_at_one_port() {
+    let mut views = pair(1, false);
+    views.remove("d2");
+    let rows = &mut views
+        .get_mut("d1")
+        .unwrap()
+        .lldp
+        .as_mut()
+        .unwrap()
+        .neighbours;
+    rows.push(LldpNeighbour {
+        port: Some(mac(2)),
+        ..rows[0].clone()
+    });
+    let t = infer_recorded(&views);
+    assert_eq!(links(&t), ["d1 x2 sw2 x3"], "{}", alarms(&t));
+}
+
+#[test]
+fn a_strangers_id_beside_an_asked_devices_name_and_port_is_not_certain() {
+    let mut views = pair(1, true);
+    let far = views.get_mut("d2").unwrap();
+    far.lldp.as_mut().unwrap().neighbours.clear();
+    let rows = &mut views
+        .get_mut("d1")
+        .unwrap()
+        .lldp
+        .as_mut()
+        .unwrap()
+        .neighbours;
+    rows[0].chassis = Some(mac(9));
+    let t = infer_recorded(&views);
+    assert_eq!(links(&t).len(), 1, "{}", alarms(&t));
+    assert_eq!(t.links[0].grade, LinkGrade::Inferred);
+    // A device of this name without that port is another one.
+    let rows = &mut views
+        .get_mut("d1")
+        .unwrap()
+        .lldp
+        .as_mut()
+        .unwrap()
+        .neighbours;
+    rows[0].port = text("x77");
+    let t = infer_recorded(&views);
     assert_eq!(t.links[0].grade, LinkGrade::Certain);
 }
