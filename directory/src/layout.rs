@@ -34,6 +34,8 @@ pub const LEARNED: &str = "learned.json";
 pub const NETWORKS: &str = "networks.json";
 /// In an epoch: what answers along the ways of routed fabrics.
 pub const HOPS: &str = "hops.json";
+/// In an epoch: flows whose ways are known where nothing answers.
+pub const FLOWS: &str = "flows.json";
 /// The findings of flows between hosts about unmanaged places.
 pub const MAPPED: &str = "mapped.json";
 
@@ -42,13 +44,14 @@ pub const ROLLBACK: &str = "rollback.json";
 
 /// The longest file of each name that is read. The limit of the plan allows sixteen octets for each
 /// message of the most hosts. The limit of the pointer allows 20 digits, a blank and a digest.
-const LIMITS: [(&str, u64); 13] = [
+const LIMITS: [(&str, u64); 14] = [
     (CURRENT, 128),
     (MANIFEST, 64 << 10),
     (TOPOLOGY, 16 << 20),
     (NETWORK, 64 << 20),
     (NETWORKS, 1 << 20),
     (HOPS, 16 << 20),
+    (FLOWS, 16 << 20),
     (ALLTOALL, 256 << 20),
     (ALLGATHER, 8 << 20),
     (TABLE, 256 << 10),

@@ -8,6 +8,7 @@ use directory::job_record::{JobRecord, reading};
 use directory::pointer::EpochPointer;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
+use inventory::stages::flows::{KnownFlow, WayCable};
 use inventory::stages::hops::WayHop;
 use inventory::{Bytes, Millis, Topology, TopologyFile, Tree};
 use policy::decision_table::{Collective, DecisionTable, Mpi, Way};
@@ -59,8 +60,19 @@ static EPOCH: LazyLock<Epoch> = LazyLock::new(|| {
         cable: 0,
         address: [10, 0, 0, 1].into(),
     };
+    let flow = KnownFlow {
+        from: "n0".to_owned(),
+        to: "n2".to_owned(),
+        port: 61_000,
+        cables: vec![WayCable {
+            from: "s0".to_owned(),
+            at: "r0".to_owned(),
+            cable: 0,
+        }],
+    };
     Epoch {
         hops: vec![hop],
+        flows: vec![flow],
         ..planned.expect("a tree")
     }
 });

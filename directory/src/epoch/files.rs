@@ -1,12 +1,16 @@
 //! The files in an epoch's folder and the manifest that lists them.
 use super::network_files;
-use crate::layout::{EPOCH_FORMAT, HOPS, LEARNED, MANIFEST, NETWORK, NETWORKS, TUNING, limit};
+use crate::layout::{
+    EPOCH_FORMAT, FLOWS, HOPS, LEARNED, MANIFEST, NETWORK, NETWORKS, TUNING, limit,
+};
 use crate::pointer::{EpochPointer, Sha256Digest, shortened};
+use inventory::stages::flows::KnownFlow;
 use inventory::stages::hops::WayHop;
 use inventory::{Millis, Topology, TopologyFile};
 use policy::decision_table::DecisionTable;
 use policy::learned::LearnedFigures;
 use policy::measurements::TuningRuns;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::io;
 
@@ -271,10 +275,20 @@ impl<R: FnMut(&str, u64) -> io::Result<Vec<u8>>> EpochFolder<R> {
 
     /// The hops that answer along ways. Most networks have none, and epochs of former versions no such file.
     pub(super) fn hops(&mut self) -> Result<Vec<WayHop>, EpochError> {
-        if !self.lists(HOPS) {
+        self.listed(HOPS)
+    }
+
+    /// Flows whose ways are known. Most networks have none.
+    pub(super) fn flows(&mut self) -> Result<Vec<KnownFlow>, EpochError> {
+        self.listed(FLOWS)
+    }
+
+    /// What a file of JSON lists; nothing where the epoch has no such file.
+    fn listed<T: DeserializeOwned>(&mut self, name: &str) -> Result<Vec<T>, EpochError> {
+        if !self.lists(name) {
             return Ok(Vec::new());
         }
-        self.parsed(HOPS, |bytes| {
+        self.parsed(name, |bytes| {
             serde_json::from_slice(bytes).map_err(|e| e.to_string())
         })
     }

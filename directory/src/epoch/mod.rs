@@ -13,6 +13,7 @@
 //!     tuning.json      the measurements from which it follows, if any were made
 //!     learned.json     what jobs had learned before, from which it follows, too
 //!     hops.json        what answers along the ways of a routed fabric, if anything does
+//!     flows.json       flows whose ways counters told, where nothing answers
 //!     networks.json, networks/    where there are several: [`network_files`]
 //! ```
 //!
@@ -29,11 +30,14 @@ mod plan_file;
 mod tests;
 mod verified;
 
-use crate::layout::{ALLTOALL, HOPS, LEARNED, NETWORK, TABLE, TOPOLOGY, TUNING, in_network, limit};
+use crate::layout::{
+    ALLTOALL, FLOWS, HOPS, LEARNED, NETWORK, TABLE, TOPOLOGY, TUNING, in_network, limit,
+};
 use crate::pointer::EpochPointer;
 pub use files::{EpochError, OmittedFile};
 use files::{EpochFolder, with_manifest};
 use inventory::networks::UnknownNetwork;
+use inventory::stages::flows::KnownFlow;
 use inventory::stages::hops::WayHop;
 use inventory::tree::TreeError;
 use inventory::{Millis, Topology, TopologyFile, Tree};
@@ -71,6 +75,8 @@ pub struct Epoch {
     pub network: Arc<Topology>,
     /// The hops that answer along its ways.
     pub hops: Vec<WayHop>,
+    /// Flows whose ways are known.
+    pub flows: Vec<KnownFlow>,
     /// The schedules of all hosts.
     pub schedules: NetworkSchedules,
     /// Those of the topology's further networks, in their order.
@@ -175,6 +181,7 @@ impl Epoch {
             } else {
                 found
             },
+            flows: Vec::new(),
             topology,
             network,
             schedules,
@@ -216,6 +223,9 @@ impl Epoch {
         let mut own = vec![(NETWORK, as_json(&*self.network))];
         if !self.hops.is_empty() {
             own.push((HOPS, as_json(&self.hops)));
+        }
+        if !self.flows.is_empty() {
+            own.push((FLOWS, as_json(&self.flows)));
         }
         own.extend(self.schedules.files());
         if !self.tuning.runs.is_empty() {
@@ -279,6 +289,7 @@ impl Epoch {
             number: pointer.number,
             at: folder.at(),
             hops: folder.hops()?,
+            flows: folder.flows()?,
             topology: topology.into(),
             network: network.into(),
             schedules,
@@ -325,6 +336,8 @@ pub struct LeanEpoch {
     pub topology: TopologyFile,
     /// The hops that answer along its ways.
     pub hops: Vec<WayHop>,
+    /// Flows whose ways are known.
+    pub flows: Vec<KnownFlow>,
     /// The way of a call at each block size.
     pub table: DecisionTable,
     /// The same in further networks, by name, until one is chosen. Epochs of former versions have none.
@@ -356,6 +369,7 @@ impl LeanEpoch {
             number: pointer.number,
             topology,
             hops: folder.hops()?,
+            flows: folder.flows()?,
             table: folder.table(TABLE)?,
             further_tables,
             learned: LearnedWays::default(),
@@ -408,7 +422,8 @@ impl LeanEpoch {
             .map(|(name, table)| (name.as_str(), table.to_json()))
             .collect();
         let table = self.table.to_json();
-        let parts = (self.number, topology, &self.hops, table, further);
+        let ways = (&self.hops, &self.flows);
+        let parts = (self.number, topology, ways, table, further);
         let epoch = postcard::to_stdvec(&parts)
             .unwrap_or_else(|e| unreachable!("plain data always serializes: {e}"));
         let learned = postcard::to_stdvec(&self.learned)
@@ -432,12 +447,16 @@ impl LeanEpoch {
             file: "broadcast".to_owned(),
             problem,
         };
-        if bytes.len() as u64 > limit(TOPOLOGY) + limit(HOPS) + limit(TABLE) + limit(LEARNED) {
+        let most = [TOPOLOGY, HOPS, FLOWS, TABLE, LEARNED]
+            .map(limit)
+            .iter()
+            .sum();
+        if bytes.len() as u64 > most {
             return Err(error(format!("{} octets are too many", bytes.len())));
         }
         let (epoch, learned) =
             split_broadcast(bytes).ok_or_else(|| error("it is cut".to_owned()))?;
-        let BroadcastEpoch(number, topology, hops, table, further) =
+        let BroadcastEpoch(number, topology, (hops, flows), table, further) =
             read_postcard(epoch).map_err(error)?;
         let learned: LearnedWays = read_postcard(learned).map_err(error)?;
         let read_table = |json: &str| {
@@ -457,6 +476,7 @@ impl LeanEpoch {
             number,
             topology,
             hops,
+            flows,
             table,
             further_tables,
             learned,
@@ -464,13 +484,13 @@ impl LeanEpoch {
     }
 }
 
-/// The number of an epoch in a broadcast, its topology files by name, what answers along its ways, and its
-/// tables: the main network's, and those of further ones by name.
+/// The number of an epoch in a broadcast, its topology files by name, what tells its ways, and its tables: the
+/// main network's, and those of further ones by name.
 #[derive(Deserialize)]
 struct BroadcastEpoch(
     u64,
     Vec<(String, Vec<u8>)>,
-    Vec<WayHop>,
+    (Vec<WayHop>, Vec<KnownFlow>),
     String,
     BTreeMap<String, String>,
 );
@@ -493,6 +513,7 @@ impl From<&Epoch> for LeanEpoch {
             number: epoch.number,
             topology: TopologyFile::clone(&epoch.topology),
             hops: epoch.hops.clone(),
+            flows: epoch.flows.clone(),
             table: epoch.schedules.table.clone(),
             further_tables: further
                 .map(|(name, schedules)| (name.clone(), schedules.table.clone()))

@@ -2,6 +2,7 @@
 use super::*;
 use crate::layout::MANIFEST;
 use inventory::Bytes;
+use inventory::stages::flows::WayCable;
 use policy::decision_table::{Collective, DecisionGrounds, Mpi};
 use policy::learned::figures::JobLesson;
 use policy::learned::{LearnedTiming, RecordedTiming};
@@ -330,11 +331,21 @@ proptest! {
             cable,
             address,
         });
-        let epoch = Epoch { hops: hops.collect(), ..epoch(&star_text(&[2, 2])) };
+        let hops: Vec<WayHop> = hops.collect();
+        let flow = |hop: &WayHop| KnownFlow {
+            from: "n0".into(),
+            to: "n1".into(),
+            port: 61_000,
+            cables: vec![WayCable { from: hop.from.clone(), at: hop.at.clone(), cable: hop.cable }],
+        };
+        let flows = hops.iter().map(flow).collect();
+        let epoch = Epoch { hops, flows, ..epoch(&star_text(&[2, 2])) };
         let (pointer, files) = published(&epoch);
-        prop_assert_eq!(files.contains_key(HOPS), !epoch.hops.is_empty());
+        for file in [HOPS, FLOWS] {
+            prop_assert_eq!(files.contains_key(file), !epoch.hops.is_empty());
+        }
         let lean = LeanEpoch::open(&pointer, reader(&files)).unwrap();
-        prop_assert_eq!(&lean.hops, &epoch.hops);
+        prop_assert_eq!((&lean.hops, &lean.flows), (&epoch.hops, &epoch.flows));
         prop_assert_eq!(LeanEpoch::from_bytes(&lean.to_bytes()), Ok(lean));
         prop_assert_eq!(Epoch::open(&pointer, reader(&files)), Ok(epoch));
     }

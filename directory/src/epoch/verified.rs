@@ -1,5 +1,6 @@
 //! The only way to an epoch that may be published.
 use super::{Epoch, PlanError, WayEvidence};
+use inventory::stages::flows::KnownFlow;
 use inventory::{Millis, Topology, TopologyFile};
 use std::sync::Arc;
 
@@ -22,6 +23,12 @@ impl VerifiedEpoch {
         evidence: WayEvidence,
     ) -> Result<VerifiedEpoch, PlanError> {
         Epoch::plan(number, at, file, network, evidence).map(VerifiedEpoch)
+    }
+
+    /// The same with flows whose ways are known. They make no schedule wrong.
+    #[must_use]
+    pub fn with_flows(self, flows: Vec<KnownFlow>) -> VerifiedEpoch {
+        VerifiedEpoch(Epoch { flows, ..self.0 })
     }
 
     /// The epoch.

@@ -8,6 +8,7 @@
 //! measurement stands, with an alarm. A host that hears another switch than before is there, and the
 //! measurement stands for the others.
 use crate::model::host_report::HostReport;
+use crate::model::stages::flows::MappedWays;
 use crate::{BitsPerSec, Bytes, Millis};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -106,6 +107,9 @@ pub struct MappedPlaces {
     /// The switches of hosts. No two are about the same host.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seats: Vec<MappedSeat>,
+    /// The ways of flows between hosts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ways: Option<MappedWays>,
     /// The end of each measurement of the last 24 hours, and the bytes that it moved.
     pub spent: Vec<(Millis, Bytes)>,
 }

@@ -1,6 +1,7 @@
 //! Which path a packet takes, by what answers on its way.
-use super::{EdgesOfPath, PathNumber};
+use super::{EdgesOfPath, MessagePaths, PathNumber};
 use crate::message::Message;
+use inventory::stages::flows::WayCable;
 use inventory::stages::hops::WayHop;
 use inventory::tree::Tree;
 use inventory::tree::parallel_cables::MemberCable;
@@ -48,15 +49,35 @@ impl<'a> WayAnswers<'a> {
             } else {
                 [ends[1], ends[0]]
             };
-            let answers = self.at.get(&(from, at, before.count() as u32));
+            let place = before.count() as u32;
+            let answers = self.at.get(&(from, at, place));
             TracedEdge {
                 answers: answers.cloned().unwrap_or_default(),
                 cables: members.len(),
                 between_boxes: members.iter().filter(joins).count(),
+                cable: Some(WayCable {
+                    from: from.to_owned(),
+                    at: at.to_owned(),
+                    cable: place,
+                }),
             }
         });
         TracedPath(edges.collect())
     }
+}
+
+/// All paths between two hosts that leave each box that they enter, if there are no more than `most`.
+pub fn all_paths(tree: &Tree, m: Message, most: u32) -> Option<Vec<PathNumber>> {
+    let edges = EdgesOfPath::new(tree, m).edges;
+    let last = edges.iter().max_by_key(|edge| edge.unit)?;
+    let numbers = last
+        .unit
+        .checked_mul(last.cables)
+        .filter(|all| *all <= most)?;
+    let numbers: Vec<PathNumber> = (0..numbers).collect();
+    let paths = MessagePaths::new(tree, &numbers);
+    let whole = numbers.iter().filter(|&&number| paths.is_whole(number, m));
+    Some(whole.copied().collect())
 }
 
 /// The cable that a path takes of an edge.
@@ -66,6 +87,7 @@ struct TracedEdge {
     /// Those of the edge, and those of them between the same two boxes; none if nothing lies side by side.
     cables: usize,
     between_boxes: usize,
+    cable: Option<WayCable>,
 }
 
 /// What shows that a packet takes a path.
@@ -87,6 +109,12 @@ impl TracedPath {
     /// True if the packet has a choice somewhere.
     pub fn has_choice(&self) -> bool {
         self.0.iter().any(|edge| edge.cables > 1)
+    }
+
+    /// The cables where there is a choice, from the sender on.
+    pub fn chosen_cables(&self) -> impl Iterator<Item = &WayCable> {
+        let chosen = self.0.iter().filter(|edge| edge.cables > 1);
+        chosen.filter_map(|edge| edge.cable.as_ref())
     }
 
     /// The path of a packet to which these addresses answered; `all` are those that answer on any way.

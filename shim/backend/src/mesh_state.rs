@@ -187,7 +187,7 @@ fn connect(
     let me = within.rank as u32;
     let number = members.number(me);
     let door = match number {
-        Some(_) => open_door(within, follow, members.count(within.size as u32)),
+        Some(_) => open_door(within, follow, members.count(within.size as u32), chosen),
         None => Err("the connections are for others".to_owned()),
     };
     let mut own = [0; DOOR];
@@ -239,6 +239,7 @@ fn open_door(
     within: &CallComm,
     follow: &FollowedEpoch,
     count: u32,
+    chosen: Option<&ChosenWays>,
 ) -> Result<MeshListener, String> {
     let address = follow
         .view
@@ -248,7 +249,11 @@ fn open_door(
         return Err("another communicator waited for connections in vain".to_owned());
     }
     descriptors::check_descriptors(TcpMesh::descriptors(count))?;
-    MeshListener::open(address).map_err(|e| format!("{address}: {e}"))
+    let door = match chosen.is_some_and(ChosenWays::has_known_flows) {
+        true => MeshListener::open_known(address),
+        false => MeshListener::open(address),
+    };
+    door.map_err(|e| format!("{address}: {e}"))
 }
 
 /// Connects the member with this number to all others.

@@ -77,6 +77,7 @@ pub(crate) fn ports(
         .ok_or("the topology states no address")?;
     let wanted = WantedWays {
         paths: chosen.paths(),
+        ports: chosen.ports(),
         answers: chosen.answers(),
         place: follow.view.place_on_host(me),
     };

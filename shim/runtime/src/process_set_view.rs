@@ -2,6 +2,7 @@
 use crate::rank_host::RankHost;
 use crate::tcp::StreamPace;
 use directory::epoch::LeanEpoch;
+use inventory::stages::flows::KnownFlow;
 use inventory::stages::hops::WayHop;
 use inventory::tree::{NodeNumber, Tree, TreeError};
 use inventory::{BitsPerSec, Bytes, MpiRoutines, TopologyFile, counted};
@@ -45,7 +46,7 @@ pub struct ProcessSetView {
     flow_rates: Vec<BitsPerSec>,
     /// The same tree with rank `r` as leaf number `r`.
     pub(crate) leaves: Tree,
-    /// The same with what lies side by side in stages, if that answers.
+    /// The same with what lies side by side in stages, if anything tells its ways.
     pub(crate) staged: Option<StagedLeaves>,
     /// The host of each rank.
     pub(crate) host_of: Vec<u32>,
@@ -62,12 +63,13 @@ pub struct ProcessSetView {
     slower: Option<f64>,
 }
 
-/// Hosts and ranks as leaves of a fabric, and what answers along its ways.
+/// Hosts and ranks as leaves of a fabric, and what tells its ways.
 #[derive(Debug)]
 pub(crate) struct StagedLeaves {
     pub(crate) hosts: Tree,
     pub(crate) leaves: Tree,
     pub(crate) hops: Vec<WayHop>,
+    pub(crate) flows: Vec<KnownFlow>,
 }
 
 /// Why a communicator cannot follow an epoch.
@@ -124,8 +126,8 @@ impl ProcessSetView {
         }
         let names: Vec<&str> = members.iter().map(|(name, _)| name.as_str()).collect();
         let hosts = whole.restrict(&names).map_err(tree)?;
-        let answers = hosts.has_members() && !lean.hops.is_empty();
-        let staged = answers.then(|| ranks_as_leaves(&hosts, &members));
+        let is_told = !lean.hops.is_empty() || !lean.flows.is_empty();
+        let staged = (hosts.has_members() && is_told).then(|| ranks_as_leaves(&hosts, &members));
         let staged = staged
             .transpose()
             .map_err(tree)?
@@ -133,6 +135,7 @@ impl ProcessSetView {
                 hosts: hosts.clone(),
                 leaves,
                 hops: lean.hops.clone(),
+                flows: lean.flows.clone(),
             });
         let flow_rates = (0..hosts.nodes()).map(|node| flow_rate(&hosts, node));
         let flow_rates = flow_rates.collect();

@@ -1,6 +1,7 @@
 //! Through the stages of a fabric each message of an all-to-all has a way of its own. Between two ranks
 //! there is one message, so a connection takes its way, if it comes from a port that leads there.
 use crate::process_set_view::{ProcessSetView, StagedLeaves};
+use inventory::stages::flows::KnownFlow;
 use schedules::alltoall::{self, AlltoallSchedule};
 use schedules::stages::traced::{TracedPath, WayAnswers};
 use schedules::synchronization::scheme::SyncScheme;
@@ -17,6 +18,8 @@ pub struct ChosenWays {
     /// By synchronization: this rank's part, in as many as the schedule's barriers divide it into.
     parts: Vec<(SyncScheme, Vec<RankPart>)>,
     paths: Vec<Option<TracedPath>>,
+    ports: Vec<Option<u16>>,
+    is_called: bool,
     answers: HashSet<IpAddr>,
     ways: u64,
     plans: u64,
@@ -32,6 +35,16 @@ impl ChosenWays {
     /// By rank: what shows the way of this rank's message to it; none where there is no choice.
     pub fn paths(&self) -> &[Option<TracedPath>] {
         &self.paths
+    }
+
+    /// By rank: the port of a known flow that takes this way to the door of the rank's host.
+    pub fn ports(&self) -> &[Option<u16>] {
+        &self.ports
+    }
+
+    /// True if this rank is called by known flows, being the only one of its host.
+    pub fn has_known_flows(&self) -> bool {
+        self.is_called
     }
 
     /// All addresses that answer on ways.
@@ -68,7 +81,7 @@ impl ChosenWays {
             return Ok(());
         }
         verify::alltoall(&staged.leaves, &plan)?;
-        let chosen = chosen.get_or_insert_with(|| ChosenWays::of(staged, &plan, rank));
+        let chosen = chosen.get_or_insert_with(|| ChosenWays::of(view, staged, &plan, rank));
         let schedule = TransferSchedule::try_from(&plan)
             .unwrap_or_else(|wait| unreachable!("the verifier has found every message: {wait:?}"));
         let lead = plan.lead(&staged.leaves);
@@ -82,18 +95,39 @@ impl ChosenWays {
         Ok(())
     }
 
-    fn of(staged: &StagedLeaves, plan: &AlltoallSchedule, rank: u32) -> ChosenWays {
+    fn of(
+        view: &ProcessSetView,
+        staged: &StagedLeaves,
+        plan: &AlltoallSchedule,
+        rank: u32,
+    ) -> ChosenWays {
         let answers = WayAnswers::new(&staged.hops);
-        let mut paths = vec![None; staged.leaves.hosts() as usize];
+        let ranks = staged.leaves.hosts() as usize;
+        let (mut paths, mut ports) = (vec![None; ranks], vec![None; ranks]);
+        let hosts = view.hosts_of_ranks();
+        let flows = staged.flows.iter();
+        let own: Vec<&KnownFlow> = flows
+            .filter(|flow| flow.from == hosts[rank as usize])
+            .collect();
         let messages = plan.phases.iter().flatten().zip(&plan.paths);
         for (m, &path) in messages.filter(|(m, _)| m.src == rank) {
-            paths[m.dst as usize] = Some(answers.of_path(&staged.leaves, *m, path));
+            let (to, path) = (m.dst as usize, answers.of_path(&staged.leaves, *m, path));
+            let takes =
+                |flow: &&&KnownFlow| flow.to == hosts[to] && path.chosen_cables().eq(&flow.cables);
+            ports[to] = own.iter().find(takes).map(|flow| flow.port);
+            paths[to] = Some(path);
         }
         ChosenWays {
             parts: Vec::new(),
             paths,
+            ports,
+            is_called: view.place_on_host(rank) == [0, 1]
+                && staged
+                    .flows
+                    .iter()
+                    .any(|flow| flow.to == hosts[rank as usize]),
             answers: answers.all(),
-            ways: digest_of((&plan.phases, &plan.paths, &staged.hops)),
+            ways: digest_of((&plan.phases, &plan.paths, &staged.hops, &staged.flows)),
             plans: 0,
         }
     }

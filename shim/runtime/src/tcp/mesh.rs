@@ -8,6 +8,7 @@ use super::link::{LinkEnded, MeshLink, SentMemory};
 use super::mending::MeshMending;
 use super::messages::MeshMessages;
 use super::peer::MeshPeer;
+use super::socket;
 use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags, EpollTimeout};
 use schedules::transfers::part::SyncToken;
 use std::io::{self, ErrorKind};
@@ -155,6 +156,10 @@ impl TcpMesh {
 
     fn end_connections(&self) {
         for peer in self.peers.iter().flatten() {
+            peer.out
+                .stream()
+                .into_iter()
+                .for_each(socket::free_known_port);
             peer.out.end();
             peer.back.end();
         }
@@ -384,7 +389,7 @@ impl TcpMesh {
     /// The number of segments that this rank's kernel sent again to a rank, ever.
     pub(super) fn sent_again(&self, rank: u32) -> Option<u32> {
         let peer = self.peers.get(rank as usize)?.as_ref()?;
-        super::socket::sent_again(peer.out.stream()?).ok()
+        socket::sent_again(peer.out.stream()?).ok()
     }
 
     /// Waits until something can go on, and takes tokens. When nothing happens for a while, it

@@ -6,6 +6,7 @@ use super::mending::MeshMending;
 use super::mesh::{FLAGS, NAP, TcpMesh, wait};
 use super::peer::MeshPeer;
 use super::socket;
+use inventory::stages::flows::DOOR;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 use nix::sys::socket::{Backlog, listen};
 use std::io::{self, ErrorKind, Write};
@@ -31,7 +32,21 @@ impl MeshListener {
     /// # Errors
     /// The system's: no such address here, no more sockets.
     pub fn open(address: IpAddr) -> io::Result<MeshListener> {
-        let listener = TcpListener::bind((address, 0))?;
+        MeshListener::of(TcpListener::bind((address, 0))?)
+    }
+
+    /// Listens where known flows lead, or on a free port if another job does.
+    ///
+    /// # Errors
+    /// As [`MeshListener::open`].
+    pub fn open_known(address: IpAddr) -> io::Result<MeshListener> {
+        match TcpListener::bind((address, DOOR)) {
+            Ok(listener) => MeshListener::of(listener),
+            Err(_) => MeshListener::open(address),
+        }
+    }
+
+    fn of(listener: TcpListener) -> io::Result<MeshListener> {
         // All other ranks may call before this one comes to answer.
         listen(&listener, Backlog::MAXALLOWABLE)?;
         listener.set_nonblocking(true)?;

@@ -4,6 +4,7 @@
     reason = "options without a safe wrapper: setsockopt with an integer"
 )]
 use inventory::BitsPerSec;
+use inventory::stages::flows::SOURCES;
 use nix::sys::socket::{
     AddressFamily, SockFlag, SockType, SockaddrStorage, bind, connect, setsockopt, socket, sockopt,
 };
@@ -117,6 +118,15 @@ pub(super) fn reset(stream: &TcpStream) {
     };
     // A kernel that refuses ends it in order, and the job fails as it would have.
     let _ = set(stream, libc::SOL_SOCKET, libc::SO_LINGER, at_once);
+}
+
+/// Frees the port of a known flow as soon as its connection is closed: the next job takes the same one, and a
+/// kernel keeps a port for a minute otherwise. What is under way is more important.
+pub(super) fn free_known_port(stream: &TcpStream) {
+    let is_known = |own: SocketAddr| SOURCES.contains(&own.port());
+    if stream.local_addr().is_ok_and(is_known) && under_way(stream).is_ok_and(|left| left == 0) {
+        reset(stream);
+    }
 }
 
 /// Segments that were sent again on this connection, ever.

@@ -1,6 +1,7 @@
 //! Ranks are threads, connected over loopback.
 use super::greeting::{self, MeshGreeting, MeshSecret, MeshWish};
 use super::{MeshError, MeshListener, TcpMesh};
+use inventory::stages::flows::{DOOR, SOURCES};
 use nix::sys::socket::{Backlog, listen};
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
@@ -77,6 +78,42 @@ fn connections_come_from_the_ports_that_are_asked_for_or_say_that_they_do_not() 
         threads.into_iter().map(|t| t.join().unwrap()).collect()
     });
     assert_eq!(kept, [true, false]);
+}
+
+/// Addresses that no other process uses: tests of other checkouts may run beside these.
+fn own_addresses() -> [IpAddr; 2] {
+    let [a, b, c, d] = std::process::id().to_be_bytes();
+    [1, 2]
+        .map(|last| Ipv4Addr::new(127, 64 | a ^ b, c, d).to_bits() & !3 | last)
+        .map(|own| Ipv4Addr::from(own).into())
+}
+
+#[test]
+fn a_job_takes_the_flows_of_the_job_before_it() {
+    for _ in 0..2 {
+        let doors = own_addresses().map(|own| MeshListener::open_known(own).unwrap());
+        let addresses: Vec<SocketAddr> = doors.iter().map(MeshListener::address).collect();
+        assert_eq!(
+            addresses.iter().map(SocketAddr::port).collect::<Vec<_>>(),
+            [DOOR; 2]
+        );
+        // Another job on this host has another door.
+        let beside = MeshListener::open_known(addresses[0].ip()).unwrap();
+        assert_ne!(beside.address().port(), DOOR);
+        let meshes: Vec<TcpMesh> = std::thread::scope(|scope| {
+            let connect = |(me, door): (u32, MeshListener)| {
+                let addresses = &addresses;
+                scope.spawn(move || {
+                    let door = door.calling_from(vec![Some(*SOURCES.start()); 2]);
+                    door.connect(me, addresses, &SECRET, PATIENCE, || true)
+                        .unwrap()
+                })
+            };
+            let threads: Vec<_> = (0..).zip(doors).map(connect).collect();
+            threads.into_iter().map(|t| t.join().unwrap()).collect()
+        });
+        assert!(meshes.iter().all(TcpMesh::takes_ways));
+    }
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! many hops only: the router at which one ends answers, and the kernel keeps that answer for who has called
 //! (Paris traceroute, over TCP). It takes no privilege, and the calls reach no other rank.
 use super::socket;
+use inventory::stages::flows::{DOOR, SOURCES};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 use nix::sys::socket::{
     ControlMessageOwned, MsgFlags, SockaddrStorage, recvmsg, setsockopt, sockopt,
@@ -15,8 +16,6 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::os::fd::AsRawFd;
 use std::time::{Duration, Instant};
 
-/// Ports to try: those that the kernel gives nobody by itself, as a rule (ip_local_port_range).
-const PORTS: std::ops::RangeInclusive<u16> = 61_000..=65_535;
 /// Calls to so many ranks go at once: routers answer some hundred in a second.
 const AT_ONCE: usize = 32;
 /// A router that has not answered by then does not, the second time.
@@ -34,6 +33,8 @@ const PATIENCE: Duration = Duration::from_secs(4);
 pub struct WantedWays<'a> {
     /// By rank: what shows the way of its connection; none where there is no choice.
     pub paths: &'a [Option<TracedPath>],
+    /// By rank: the port of a flow to its host's door that is known to take this way.
+    pub ports: &'a [Option<u16>],
     /// All addresses that answer on ways.
     pub answers: &'a HashSet<IpAddr>,
     /// This rank's place among those of its host, and their number: two of them never try one port.
@@ -41,11 +42,17 @@ pub struct WantedWays<'a> {
 }
 
 impl WantedWays<'_> {
+    /// The port of a known flow to a rank. Such flows are between the only ranks of two hosts.
+    fn known_port(&self, rank: usize, door: &SocketAddr) -> Option<u16> {
+        let port = self.ports.get(rank).copied().flatten();
+        port.filter(|_| self.place == [0, 1] && door.port() == DOOR)
+    }
+
     fn port(&self, candidate: u16) -> Option<u16> {
         let [place, ranks] = self.place;
         let offset = candidate.checked_mul(ranks.max(1))?.checked_add(place)?;
-        let port = PORTS.start().checked_add(offset)?;
-        PORTS.contains(&port).then_some(port)
+        let port = SOURCES.start().checked_add(offset)?;
+        SOURCES.contains(&port).then_some(port)
     }
 }
 
@@ -60,15 +67,27 @@ pub fn find(
     progress: &mut dyn FnMut() -> bool,
 ) -> io::Result<Vec<Option<u16>>> {
     let has_choice = |path: &Option<TracedPath>| path.as_ref().is_some_and(TracedPath::has_choice);
-    let ranks = (0..doors.len()).filter(|&rank| wanted.paths.get(rank).is_some_and(has_choice));
+    let known = doors.iter().enumerate();
+    let found: Vec<_> = known
+        .map(|(rank, door)| wanted.known_port(rank, door))
+        .collect();
+    let is_open =
+        |&rank: &usize| found[rank].is_none() && wanted.paths.get(rank).is_some_and(has_choice);
+    let waiting: Vec<usize> = (0..doors.len()).filter(is_open).rev().collect();
+    if let Some(rank) = waiting.last().filter(|_| wanted.answers.is_empty()) {
+        return Err(io::Error::other(format!(
+            "no known flow takes the way to rank {rank}: they are between hosts with one rank each, of which \
+             each is called at port {DOOR}"
+        )));
+    }
     let mut search = WaySearch {
         own,
         doors,
         wanted,
         epoll: Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?,
-        waiting: ranks.rev().collect(),
+        waiting,
         calls: Vec::new(),
-        found: vec![None; doors.len()],
+        found,
         first_hop: 1,
         has_answers: false,
     };
@@ -340,6 +359,7 @@ mod tests {
         let doors = [door.local_addr().unwrap(); 2];
         let wanted = WantedWays {
             paths: &[None, Some(path)],
+            ports: &[],
             answers: &answers.all(),
             place: [0, 1],
         };
@@ -366,6 +386,7 @@ mod tests {
         let ports = |place: u16| -> Vec<u16> {
             let wanted = WantedWays {
                 paths: &[],
+                ports: &[],
                 answers: &answers,
                 place: [place, 16],
             };
@@ -375,6 +396,6 @@ mod tests {
         };
         let mut all: Vec<u16> = (0..16).flat_map(ports).collect();
         all.sort_unstable();
-        assert!(all.iter().copied().eq(PORTS), "{all:?}");
+        assert!(all.iter().copied().eq(SOURCES), "{all:?}");
     }
 }
