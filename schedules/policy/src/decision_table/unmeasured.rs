@@ -7,7 +7,7 @@
 //! heddle's own emulated clusters: docs/figures.md. Each way says from which size on it pays
 //! ([`CallWay::pays`](crate::ways::CallWay::pays)).
 use super::{Collective, DecisionEntry, DecisionGrounds, DecisionTable};
-use crate::call_time::AlltoallTime;
+use crate::call_time::{AlltoallTime, smallest_overflowing_block};
 use crate::ways::{HostTraits, WAYS, Way};
 use inventory::tree::NodeNumber;
 use inventory::{Bytes, MpiRoutines, Tree};
@@ -38,6 +38,8 @@ pub struct UnmeasuredSet<'a> {
     pub(crate) library: Option<MpiRoutines>,
     /// True if one host after the other sends over a trunk, once anybody has asked.
     pub(crate) goes_in_runs: OnceCell<bool>,
+    /// The smallest block that overflows a queue, once anybody has asked.
+    overflowing: OnceCell<Option<Bytes>>,
     /// What its hosts have, once anybody has asked: whether several rings gain takes a while.
     traits: OnceCell<HostTraits>,
 }
@@ -58,6 +60,7 @@ impl<'a> UnmeasuredSet<'a> {
             delay,
             library,
             goes_in_runs: OnceCell::new(),
+            overflowing: OnceCell::new(),
             traits: OnceCell::new(),
         }
     }
@@ -67,6 +70,13 @@ impl<'a> UnmeasuredSet<'a> {
         *self
             .traits
             .get_or_init(|| HostTraits::of(self.hosts, self.host_of))
+    }
+
+    /// The smallest block with which an all-to-all, sent at once, overflows the queue of a port.
+    pub(crate) fn overflowing(&self) -> Option<Bytes> {
+        *self
+            .overflowing
+            .get_or_init(|| smallest_overflowing_block(self.hosts, self.host_of))
     }
 
     /// True if some host has several ranks.

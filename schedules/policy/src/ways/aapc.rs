@@ -1,6 +1,6 @@
 //! The phases of an all-to-all, kept apart by tokens or barriers.
 use super::{CallWay, DataCarrier, EITHER, HostTraits, MessageForm, PlannedPart, PlanningSet, Way};
-use crate::call_time::{AlltoallTime, WAKE, smallest_overflowing_block, wire};
+use crate::call_time::{AlltoallTime, WAKE, wire};
 use crate::decision_table::{
     ANY_SIZE, Collective, CollectiveTraffic, OverflowingCall, TOKENS, UnmeasuredSet,
 };
@@ -186,7 +186,7 @@ const TURNS_SHARE: u32 = 4;
 /// The smallest block with which tokens pay.
 pub(super) fn smallest(set: &UnmeasuredSet<'_>) -> Option<Bytes> {
     let (hosts, bottleneck) = (set.hosts, set.alltoall()?);
-    let overflowing = smallest_overflowing_block(hosts, set.host_of);
+    let overflowing = set.overflowing();
     if let Some(overflowing) = overflowing.filter(|_| goes_in_runs(set)) {
         let longer = longer_for_turns(hosts, bottleneck, set.delay);
         let lasting = ALLTOALL_IN_RUNS.smallest_block(hosts, bottleneck, longer);

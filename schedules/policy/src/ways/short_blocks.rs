@@ -9,7 +9,7 @@
 //! far as a cable's queue holds what may meet there.
 use super::credit::numbers_of_messages;
 use super::{DataCarrier, Way};
-use crate::call_time::{DEVIATIONS, may_meet_on_a_cable, smallest_overflowing_block};
+use crate::call_time::{DEVIATIONS, may_meet_on_a_cable};
 use crate::decision_table::{Collective, UnmeasuredSet};
 use crate::library_routine::LibraryRoutine;
 use inventory::{Bytes, MpiRoutines, Tree};
@@ -105,8 +105,7 @@ impl ShortBlocks {
         let tokens_cost_little = lasting(BY_CREDIT);
         let drifting = Bytes(port_queue(hosts).0 / WAITING + 1).max(tokens_cost_little);
         let drifting = (host_of.len() > SENDERS).then_some(drifting);
-        let overflowing = smallest_overflowing_block(hosts, host_of);
-        let possible = [overflowing, drifting, smallest_in_pairs(set)];
+        let possible = [set.overflowing(), drifting, smallest_in_pairs(set)];
         let first = possible.into_iter().flatten().min()?;
         let short = ShortBlocks {
             first,

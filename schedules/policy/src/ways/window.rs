@@ -1,6 +1,6 @@
 //! The phases of an all-to-all over TCP, with a limit of octets under way in the place of tokens.
 use super::{CallWay, DataCarrier, HostTraits, MessageForm, PlannedPart, PlanningSet, Way, aapc};
-use crate::call_time::{AlltoallTime, WAKE, smallest_overflowing_block, wire};
+use crate::call_time::{AlltoallTime, WAKE, wire};
 use crate::decision_table::{Collective, OverflowingCall, TOKENS, UnmeasuredSet};
 use inventory::tree::Tree;
 use inventory::{Bytes, TopologyFile};
@@ -56,7 +56,7 @@ impl CallWay for WindowedPhases {
             return None;
         }
         let tokens = aapc::smallest(set)?;
-        let overflowing = smallest_overflowing_block(set.hosts, set.host_of)?;
+        let overflowing = set.overflowing()?;
         let (bottleneck, longer) = (set.alltoall()?, TOKENS * set.delay);
         let lasting = ALLTOALL_IN_A_WINDOW.smallest_block(set.hosts, bottleneck, longer);
         let held = OctetWindow::of(set.hosts, set.host_of).largest_block;
