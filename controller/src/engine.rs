@@ -45,12 +45,13 @@ mod snapshot;
 mod trouble;
 
 pub use directions::DirectionsByHost;
-pub use event::{ControllerEffect, ControllerEvent, EpochOrder, PlanSummary, StoredEpoch};
+pub use event::{
+    ControllerEffect, ControllerEvent, EpochOrder, OrderedRollback, PlanSummary, StoredEpoch,
+};
 pub use figures::{EngineFigures, MeasuringFigures, PortFigures};
 pub use header::{ControllerOptions, JournalHeader, ResumedState};
 pub use measuring::{MappingOrder, MappingOutcome};
 pub use moved_cables::WatchOrder;
-pub use rollback::OrderedRollback;
 pub use trouble::{StalledWork, TroubleArea};
 
 use crate::triggers::{self, TrapTopic};
@@ -150,10 +151,7 @@ impl ControllerEngine {
                 self.start(now, current, highest, epochs, problem, fx)
             }
             ControllerEvent::Tick => self.tick(now, fx),
-            ControllerEvent::Observed(observation) => match observation.source {
-                ObservationSource::Agent => self.take_report(now, &observation, fx),
-                _ => self.take_answer(now, &observation, fx),
-            },
+            ControllerEvent::Observed(observation) => self.take_observed(now, &observation, fx),
             ControllerEvent::ReportRefused { from, problem } => {
                 self.report_refused(now, from, &problem, fx)
             }
@@ -173,12 +171,7 @@ impl ControllerEngine {
             ControllerEvent::JobGone { id } => self.observed.jobs.record_removed(&id),
             ControllerEvent::JobsUnread { count } => self.observed.jobs.unread(count),
             ControllerEvent::Trouble { about, problem } => self.public.note_trouble(about, problem),
-            ControllerEvent::Rollback(order) => {
-                self.wake = true;
-                let (order, directory) = (order.map(|order| *order), &self.options.directory);
-                self.rollback
-                    .take(now, order, directory, &mut self.public, fx)
-            }
+            ControllerEvent::Rollback(order) => self.take_rollback(now, order.map(|o| *o), fx),
             ControllerEvent::Planned { ticket, summary } => {
                 fx.extend(self.making.planned(now, ticket, summary))
             }
@@ -194,7 +187,6 @@ impl ControllerEngine {
                 self.measure(now, MeasuringEvent::Ordered { request }, fx)
             }
             ControllerEvent::PlaceMapped { ticket, outcome } => {
-                let outcome = *outcome;
                 self.measure(now, MeasuringEvent::Ended { ticket, outcome }, fx)
             }
             ControllerEvent::Measured { what } => self.note_measurements(what),
@@ -297,6 +289,18 @@ impl ControllerEngine {
             .map(|k| PublishedNetwork::new(k.number, EpochCandidate::new(k.network, k.file)));
         if let Some(settled) = &self.public.settled {
             self.learned.follow(settled.number, &settled.key);
+        }
+    }
+
+    fn take_observed(
+        &mut self,
+        now: Millis,
+        observation: &Observation,
+        fx: &mut Vec<ControllerEffect>,
+    ) {
+        match observation.source {
+            ObservationSource::Agent => self.take_report(now, observation, fx),
+            _ => self.take_answer(now, observation, fx),
         }
     }
 

@@ -2,11 +2,11 @@
 use super::directions::DirectionsByHost;
 use super::measuring::{MappingOrder, MappingOutcome};
 use super::moved_cables::WatchOrder;
-use super::rollback::OrderedRollback;
 use super::trouble::TroubleArea;
 use crate::triggers::TrapTopic;
 use api::{EpochInfo, EventLine};
 use directory::job_record::JobRecord;
+use directory::rollback::RollbackOrder;
 use inventory::inventory_file::Inventory;
 use inventory::mapped_place::MappedPlaces;
 use inventory::observation::{DeviceFact, DeviceTable, Observation};
@@ -165,6 +165,15 @@ pub struct StoredEpoch {
     pub network: Arc<Topology>,
     /// Its `topology.yaml`.
     pub file: Arc<TopologyFile>,
+}
+
+/// An order, with the epoch that it names.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OrderedRollback {
+    /// The order.
+    pub order: RollbackOrder,
+    /// The epoch whose network is published again.
+    pub epoch: StoredEpoch,
 }
 
 /// A plan in figures.

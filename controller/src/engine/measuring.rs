@@ -57,7 +57,7 @@ pub(super) enum MeasuringEvent {
     /// A measurement ended.
     Ended {
         ticket: u64,
-        outcome: MappingOutcome,
+        outcome: Box<MappingOutcome>,
     },
     /// The inventory may allow less than before.
     InventoryChanged,
@@ -99,7 +99,7 @@ impl FlowMeasuring {
             MeasuringEvent::Ordered { request } => self.take_order(request, network),
             MeasuringEvent::Tick => self.look(now, network),
             MeasuringEvent::Ended { ticket, outcome } => {
-                self.take_end(now, ticket, outcome, network, &mut effects);
+                self.take_end(now, ticket, *outcome, network, &mut effects);
             }
             MeasuringEvent::InventoryChanged => effects.extend(self.end_if_forbidden(now, network)),
         }

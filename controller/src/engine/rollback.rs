@@ -5,24 +5,15 @@
 //! same hold-down, planner, verifier and publication as any other. The network as it was seen right
 //! after that is remembered: as long as nothing else is seen, nothing else is published.
 use super::candidate::EpochCandidate;
+use super::event::OrderedRollback;
 use super::public_record::PublicRecord;
 use super::trouble::TroubleArea;
-use super::{ControllerEffect, StoredEpoch};
+use super::{ControllerEffect, ControllerEngine};
 use api::EventLevel;
 use directory::rollback::RollbackOrder;
 use inventory::{Millis, TopologyFile};
-use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
-
-/// An order, with the epoch that it names.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct OrderedRollback {
-    /// The order.
-    pub order: RollbackOrder,
-    /// The epoch whose network is published again.
-    pub epoch: StoredEpoch,
-}
 
 /// An order in force, if there is one.
 #[derive(Debug, Default)]
@@ -144,5 +135,19 @@ impl OrderedNetwork {
         public.log(now, EventLevel::Info, text, fx);
         self.end(public, fx);
         Some(found)
+    }
+}
+
+impl ControllerEngine {
+    pub(super) fn take_rollback(
+        &mut self,
+        now: Millis,
+        ordered: Option<OrderedRollback>,
+        fx: &mut Vec<ControllerEffect>,
+    ) {
+        self.wake = true;
+        let directory = &self.options.directory;
+        self.rollback
+            .take(now, ordered, directory, &mut self.public, fx);
     }
 }

@@ -1,6 +1,6 @@
 //! An earlier epoch that an operator publishes again.
 use super::*;
-use crate::engine::rollback::OrderedRollback;
+use crate::engine::OrderedRollback;
 use directory::rollback::RollbackOrder;
 
 /// A world with two epochs: n2 moved from s1 to s0.
