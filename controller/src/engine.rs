@@ -212,7 +212,7 @@ impl ControllerEngine {
             return Some(Millis(0));
         }
         if self.observed.is_dirty() && !looking {
-            let until = self.observed.gathering_until();
+            let until = self.observed.gathering_until(&self.inventory);
             return Some(until.filter(|at| *at > self.ticked).unwrap_or_default());
         }
         let patience = self.public.settled.is_none();
@@ -272,7 +272,7 @@ impl ControllerEngine {
         if self.inventory.switches.is_empty() && self.public.settled.is_none() {
             // Should no agent report, alarms tell what is missing.
             let hosts = self.inventory.hosts.keys().cloned();
-            self.observed.changed.extend(hosts);
+            self.observed.change_all(hosts);
         }
         self.observed.agents.stirred = true;
         self.send_directions(now, fx);
@@ -436,7 +436,8 @@ impl ControllerEngine {
         (self.ticked, self.wake, self.public.is_changed) = (now, false, false);
         self.observed.read_due(now, &self.inventory, fx);
         let looking = self.is_looking(now);
-        let gathering = self.observed.gathering_until().is_some_and(|at| now < at);
+        let gathering = self.observed.gathering_until(&self.inventory);
+        let gathering = gathering.is_some_and(|at| now < at);
         let stirred = self.observed.is_dirty() && !looking && !gathering;
         if stirred {
             self.infer(now);
@@ -462,7 +463,12 @@ impl ControllerEngine {
                 .further
                 .without_main(self.public.settled.as_ref()),
         };
-        let missing = self.consider(now, &judgement, found, fx);
+        // What was gathered held still while that lasted.
+        let still = match stirred {
+            true => self.observed.still_since(now),
+            false => now,
+        };
+        let missing = self.consider((now, still), &judgement, found, fx);
         self.judged.keep(now, judgement, self.public.current());
         if self.observed.reads.is_search_due(now, missing) {
             self.observed.search(&self.inventory, fx);

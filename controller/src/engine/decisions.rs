@@ -110,10 +110,10 @@ impl EpochInMaking {
 
 impl ControllerEngine {
     /// Compares a judgement's candidate, or the one that takes its place, with the published
-    /// network. Returns whether anything is missing.
+    /// network, which holds still since a time. Returns whether anything is missing.
     pub(super) fn consider(
         &mut self,
-        now: Millis,
+        (now, still): (Millis, Millis),
         judgement: &NetworkJudgement,
         found: Option<EpochCandidate>,
         fx: &mut Vec<ControllerEffect>,
@@ -125,7 +125,7 @@ impl ControllerEngine {
         let settled = self.public.settled.as_ref();
         making
             .hold_down
-            .consider(now, candidate, settled, hold_down);
+            .consider((now, still), candidate, settled, hold_down);
         let missing = !judgement.alarms.is_empty() || judgement.candidate.is_err();
         let is_waiting = making.is_waiting(now, &self.observed.reads);
         let is_calm = !missing && making.hold_down.held().is_none() && !is_waiting;

@@ -149,11 +149,11 @@ impl HoldDown {
             .map_or(since, |(first, _)| first.min(since))
     }
 
-    /// Takes the latest candidate, or `None` if there is no tree to plan on. `hold` is the
-    /// hold-down.
+    /// Takes the latest candidate, or `None` if there is no tree to plan on, and the time since which
+    /// nothing changed. `hold` is the hold-down.
     pub(crate) fn consider(
         &mut self,
-        now: Millis,
+        (now, still): (Millis, Millis),
         candidate: Option<EpochCandidate>,
         settled: Option<&PublishedNetwork>,
         hold: Duration,
@@ -171,7 +171,7 @@ impl HoldDown {
         }
         let since = self.held.as_ref().map_or(now, |held| held.since);
         let latest = since.after(hold.saturating_mul(MOST_HOLDS));
-        let due = now.after(hold).min(latest);
+        let due = still.after(hold).min(latest);
         let difference =
             settled.and_then(|s| TopologyDifference::between(&s.network, &candidate.network));
         let changes = match settled {
@@ -230,12 +230,17 @@ mod tests {
 
     const HOLD: Duration = Duration::from_millis(500);
 
+    /// A candidate that is inferred at once.
+    fn at(ms: u64) -> (Millis, Millis) {
+        (Millis(ms), Millis(ms))
+    }
+
     #[test]
     fn a_change_is_believed_after_it_held_still() {
         let mut b = HoldDown::default();
-        b.consider(Millis(0), Some(candidate("s0")), None, HOLD);
+        b.consider(at(0), Some(candidate("s0")), None, HOLD);
         assert_eq!(b.due_candidate(Millis(499), false), None);
-        b.consider(Millis(300), Some(candidate("s1")), None, HOLD);
+        b.consider(at(300), Some(candidate("s1")), None, HOLD);
         assert_eq!(b.due_candidate(Millis(799), false), None);
         assert_eq!(
             b.due_candidate(Millis(800), false).unwrap().candidate,
@@ -246,12 +251,21 @@ mod tests {
     }
 
     #[test]
+    fn a_change_that_was_gathered_held_still_meanwhile() {
+        let mut b = HoldDown::default();
+        let gathered = (Millis(500), Millis(350));
+        b.consider(gathered, Some(candidate("s0")), None, HOLD);
+        assert_eq!(b.due_candidate(Millis(849), false), None);
+        assert!(b.due_candidate(Millis(850), false).is_some());
+    }
+
+    #[test]
     fn flapping_puts_it_off_but_not_for_ever() {
         let mut b = HoldDown::default();
         let mut believed_at = None;
         for t in (0..10_000).step_by(100) {
             b.consider(
-                Millis(t),
+                at(t),
                 Some(candidate(["s0", "s1"][(t / 100 % 2) as usize])),
                 None,
                 HOLD,
@@ -267,12 +281,12 @@ mod tests {
     fn a_change_that_reverts_is_forgotten() {
         let settled = PublishedNetwork::new(4, candidate("s0"));
         let mut b = HoldDown::default();
-        b.consider(Millis(0), Some(candidate("s1")), Some(&settled), HOLD);
+        b.consider(at(0), Some(candidate("s1")), Some(&settled), HOLD);
         assert!(b.held().is_some());
-        b.consider(Millis(100), Some(candidate("s0")), Some(&settled), HOLD);
+        b.consider(at(100), Some(candidate("s0")), Some(&settled), HOLD);
         assert_eq!(b.held(), None);
-        b.consider(Millis(200), Some(candidate("s1")), Some(&settled), HOLD);
-        b.consider(Millis(300), None, Some(&settled), HOLD);
+        b.consider(at(200), Some(candidate("s1")), Some(&settled), HOLD);
+        b.consider(at(300), None, Some(&settled), HOLD);
         assert_eq!(b.due_candidate(Millis(9000), false), None);
     }
 

@@ -368,7 +368,7 @@ impl ControllerEngine {
                 }
                 MeasuringEffect::End => fx.push(ControllerEffect::EndMapping),
                 MeasuringEffect::Found(hosts) => {
-                    self.observed.changed.extend(hosts);
+                    self.observed.change_all(hosts.into_iter());
                     self.wake = true;
                     let mapped = Arc::clone(&self.measuring.mapped);
                     self.memory.take_mapped(mapped);

@@ -33,8 +33,8 @@ pub(super) struct ObservedNetwork {
     pub(super) jobs: JobTracker,
     /// The devices whose statements changed since the last inference, as far as it reads them.
     pub(super) changed: BTreeSet<String>,
-    /// The time of the first of these changes.
-    changed_at: Millis,
+    /// The times of the first and the last of these changes, where all have one.
+    changed_at: Option<(Millis, Millis)>,
 }
 
 /// The news in a host agent's report.
@@ -57,7 +57,7 @@ impl ObservedNetwork {
             .keys()
             .filter(|name| inventory.switches.contains_key(*name))
             .for_each(|switch| self.reads.mark_already_read(switch));
-        self.changed.extend(views.keys().cloned());
+        self.change_all(views.keys().cloned());
         self.views = views;
     }
 
@@ -145,13 +145,25 @@ impl ObservedNetwork {
         tables
     }
 
+    /// Notes that a device states something else since a time.
+    fn note_change(&mut self, at: Millis, device: &str) {
+        self.changed_at = match self.changed.is_empty() {
+            true => Some((at, at)),
+            false => self.changed_at.map(|(first, _)| (first, at)),
+        };
+        self.changed.insert(device.to_owned());
+    }
+
+    /// Has all that these devices state read again, by the next inference.
+    pub(super) fn change_all(&mut self, devices: impl Iterator<Item = String>) {
+        self.changed_at = None;
+        self.changed.extend(devices);
+    }
+
     /// Applies a switch's answer to the views. Returns whether it was the last answer missing.
     pub(super) fn apply(&mut self, observation: &Observation) -> bool {
         if device_view::apply(&mut self.views, observation) {
-            if self.changed.is_empty() {
-                self.changed_at = observation.at;
-            }
-            self.changed.insert(observation.reporter.clone());
+            self.note_change(observation.at, &observation.reporter);
         }
         self.reads
             .answered(&observation.reporter, &observation.fact)
@@ -164,7 +176,7 @@ impl ObservedNetwork {
         let news = match &observation.fact {
             DeviceFact::Host(report) if self.agents.is_double(now, host, report) => {
                 if self.views.remove(host).is_some() {
-                    self.changed.insert(host.to_owned());
+                    self.note_change(observation.at, host);
                 }
                 self.agents.stirred = true;
                 return AgentNews::TwoMachines;
@@ -181,7 +193,7 @@ impl ObservedNetwork {
         }
         let changed = device_view::apply(&mut self.views, observation);
         if changed {
-            self.changed.insert(host.to_owned());
+            self.note_change(observation.at, host);
         }
         self.agents.stirred |= changed;
         news
@@ -218,7 +230,7 @@ impl ObservedNetwork {
         let listed = [old, new]
             .into_iter()
             .flat_map(|i| i.switches.keys().chain(i.hosts.keys()));
-        self.changed.extend(listed.cloned());
+        self.change_all(listed.cloned());
     }
 
     /// Returns whether an inference would read anything that the last one did not.
@@ -227,11 +239,22 @@ impl ObservedNetwork {
     }
 
     /// The end of the time in which further tables are waited for before an inference: a change shows
-    /// in several tables, and an inference of each of them would tell parts of one burst.
-    pub(super) fn gathering_until(&self) -> Option<Millis> {
-        self.reads
-            .is_any_missing()
-            .then(|| self.changed_at.after(GATHER))
+    /// in several tables, and an inference of each of them would tell parts of one burst. A moved cable
+    /// shows at two switches. Where switches are asked in rounds, an inference costs much of a second,
+    /// so it waits for the round, no longer than the change has to hold still anyway.
+    pub(super) fn gathering_until(&self, inventory: &Inventory) -> Option<Millis> {
+        let timing = &inventory.timing;
+        let round = poll_timing::round(inventory.switches.len(), timing.poll);
+        let wait = match round {
+            Some(round) => Some(round.min(timing.hold_down)),
+            None => self.reads.is_any_missing().then_some(GATHER),
+        };
+        Some(self.changed_at?.0.after(wait?))
+    }
+
+    /// The time since which all that the last inference read held still.
+    pub(super) fn still_since(&self, now: Millis) -> Millis {
+        self.changed_at.map_or(now, |(_, last)| last.min(now))
     }
 
     /// Returns whether agents reported, and none does now.
@@ -331,5 +354,48 @@ impl ObservedNetwork {
                 reports,
             })
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use inventory::observation::{ObservationSource, SystemGroup};
+
+    fn inventory(switches: usize) -> Inventory {
+        let address = |n: usize| format!("s{n}: {{address: 10.0.0.{}}}, ", n + 1);
+        let switches: String = (0..switches).map(address).collect();
+        let text =
+            format!("switches: {{{switches}}}\nsnmp: {{default: {{version: 2c, community: c}}}}");
+        Inventory::parse("i.yaml", &text).unwrap()
+    }
+
+    fn renamed(network: &mut ObservedNetwork, at: u64, switch: &str) {
+        network.apply(&Observation {
+            at: Millis(at),
+            reporter: switch.to_owned(),
+            source: ObservationSource::Snmp,
+            fact: DeviceFact::System(SystemGroup {
+                name: format!("{switch} at {at}"),
+                ..SystemGroup::default()
+            }),
+        });
+    }
+
+    #[test]
+    fn what_one_round_shows_is_inferred_at_once() {
+        let mut network = ObservedNetwork::default();
+        renamed(&mut network, 1000, "s1");
+        assert_eq!(network.gathering_until(&inventory(2)), None);
+        renamed(&mut network, 1300, "s2");
+        let until = network.gathering_until(&inventory(30));
+        assert_eq!(until, Some(Millis(1500)), "no longer than the hold-down");
+        assert_eq!(network.still_since(Millis(1500)), Millis(1300));
+        network.change_all(["s3".to_owned()].into_iter());
+        assert_eq!(network.gathering_until(&inventory(30)), None);
+        assert_eq!(network.still_since(Millis(1500)), Millis(1500));
+        network.changed.clear();
+        renamed(&mut network, 2000, "s1");
+        assert_eq!(network.gathering_until(&inventory(30)), Some(Millis(2500)));
     }
 }
