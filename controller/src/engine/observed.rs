@@ -239,17 +239,17 @@ impl ObservedNetwork {
     }
 
     /// The end of the time in which further tables are waited for before an inference: a change shows
-    /// in several tables, and an inference of each of them would tell parts of one burst. A moved cable
-    /// shows at two switches. Where switches are asked in rounds, an inference costs much of a second,
-    /// so it waits for the round, no longer than the change has to hold still anyway.
+    /// in several tables, and an inference of each of them would tell parts of one burst. A cable has two
+    /// ends, and a moved one shows at two switches. Where switches are asked in rounds, an inference
+    /// costs much of a second, so what one switch shows waits a round for another.
     pub(super) fn gathering_until(&self, inventory: &Inventory) -> Option<Millis> {
-        let timing = &inventory.timing;
-        let round = poll_timing::round(inventory.switches.len(), timing.poll);
-        let wait = match round {
-            Some(round) => Some(round.min(timing.hold_down)),
-            None => self.reads.is_any_missing().then_some(GATHER),
-        };
-        Some(self.changed_at?.0.after(wait?))
+        let (first, last) = self.changed_at?;
+        let round = poll_timing::round(inventory.switches.len(), inventory.timing.poll);
+        match round {
+            Some(round) if self.changed.len() == 1 => Some(first.after(round)),
+            Some(_) => self.reads.is_any_missing().then(|| last.after(GATHER)),
+            None => self.reads.is_any_missing().then(|| first.after(GATHER)),
+        }
     }
 
     /// The time since which all that the last inference read held still.
@@ -387,12 +387,12 @@ mod tests {
         let mut network = ObservedNetwork::default();
         renamed(&mut network, 1000, "s1");
         assert_eq!(network.gathering_until(&inventory(2)), None);
-        renamed(&mut network, 1300, "s2");
         let until = network.gathering_until(&inventory(30));
-        assert_eq!(until, Some(Millis(1500)), "no longer than the hold-down");
+        assert_eq!(until, Some(Millis(1500)), "a round");
+        renamed(&mut network, 1300, "s2");
+        assert_eq!(network.gathering_until(&inventory(30)), None, "both ends");
         assert_eq!(network.still_since(Millis(1500)), Millis(1300));
         network.change_all(["s3".to_owned()].into_iter());
-        assert_eq!(network.gathering_until(&inventory(30)), None);
         assert_eq!(network.still_since(Millis(1500)), Millis(1500));
         network.changed.clear();
         renamed(&mut network, 2000, "s1");
