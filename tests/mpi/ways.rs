@@ -89,7 +89,7 @@ fn short_blocks_of_several_ranks_a_host_go_by_credit() {
     for mpi in BOTH {
         let dir = shared(TREE);
         let bench = lib().join(format!("bench-{mpi}"));
-        let flags = "--collective alltoall --size 2000,8000 --iterations 20 --check";
+        let flags = "--collective alltoall --size 2000,12000,30000 --iterations 20 --check";
         let flags: Vec<&str> = flags.split(' ').collect();
         let output = TestJob::new(mpi, 16)
             .per_host(4)
@@ -98,8 +98,16 @@ fn short_blocks_of_several_ranks_a_host_go_by_credit() {
             .env("HEDDLE_LEARN", "off")
             .run(&bench, &flags);
         let checked = output.out.matches("every byte checked").count();
-        assert_eq!(checked, 2, "{}", output.out);
-        assert_eq!(ways(dir.path()), Vec::<String>::new(), "{mpi}");
+        assert_eq!(checked, 3, "{}", output.out);
+        assert_eq!(
+            ways(dir.path()),
+            [
+                "alltoall aapc credit tcp",
+                "alltoall aapc credit(3) tcp",
+                "alltoall native"
+            ],
+            "{mpi}"
+        );
     }
 }
 
