@@ -69,12 +69,12 @@ impl<'a> WayAnswers<'a> {
 /// All paths between two hosts that leave each box that they enter, if there are no more than `most`.
 pub fn all_paths(tree: &Tree, m: Message, most: u32) -> Option<Vec<PathNumber>> {
     let edges = EdgesOfPath::new(tree, m).edges;
-    let last = edges.iter().max_by_key(|edge| edge.unit)?;
-    let numbers = last
-        .unit
-        .checked_mul(last.cables)
-        .filter(|all| *all <= most)?;
-    let numbers: Vec<PathNumber> = (0..numbers).collect();
+    let mut ends = edges.iter().map(|edge| edge.unit.checked_mul(edge.cables));
+    let end = ends.try_fold(0, |most, end| Some(most.max(end?)))?;
+    if end > most {
+        return None;
+    }
+    let numbers: Vec<PathNumber> = (0..end).collect();
     let paths = MessagePaths::new(tree, &numbers);
     let whole = numbers.iter().filter(|&&number| paths.is_whole(number, m));
     Some(whole.copied().collect())
@@ -227,6 +227,10 @@ mod tests {
         ];
         hops[1].cable = 1;
         let answers = WayAnswers::new(&hops);
+        for m in [m, Message { src: 1, dst: 0 }] {
+            assert_eq!(all_paths(&tree, m, 2), Some(vec![0, 1]));
+            assert_eq!(all_paths(&tree, m, 1), None);
+        }
         for (number, other) in [(0, 1), (1, 0)] {
             let path = answers.of_path(&tree, m, number);
             let verdict =
