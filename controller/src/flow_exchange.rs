@@ -137,10 +137,10 @@ impl FlowExchange {
         let Some(member) = own.and_then(|session| session.members.get(host)) else {
             return FlowReply::End;
         };
-        match member.order {
+        match &member.order {
             Some(order) if member.ordered > said.order => FlowReply::Order {
                 number: member.ordered,
-                order,
+                order: order.clone(),
             },
             _ => FlowReply::Wait,
         }
@@ -323,7 +323,7 @@ impl PeerChannel for MemberChannel {
             return Err(self.silent());
         };
         member.ordered += 1;
-        (member.order, member.answer) = (Some(*order), None);
+        (member.order, member.answer) = (Some(order.clone()), None);
         drop(session);
         self.exchange.0.ordered.send_replace(());
         Ok(())

@@ -11,10 +11,14 @@
 //! 1. Every sender announces its flow to its receiver over TCP. Each peer says that it is ready.
 //! 2. The coordinator says *go* to all.
 //! 3. A moment later senders send datagrams for the time of the round. Receivers tell the rate.
+//!
+//! A survey finds the ways of flows ([`count_ways`]): hosts send segments from chosen ports, and counters of
+//! cables tell which of them carried each.
 mod coordinator;
 mod datagrams;
 mod measurement;
 mod peer;
+mod survey;
 #[cfg(test)]
 mod tests;
 mod wire;
@@ -25,6 +29,8 @@ pub use measurement::{
     TreelessNetwork, line_rate, measure_tree,
 };
 pub use peer::{FlowPeer, FlowPort, PreparedRound};
+pub use survey::{AskedPair, SurveyLimits, SurveyReport, count_ways};
 pub use wire::{
-    FlowReply, FlowStatement, FlowStep, PeerAnswer, PeerOrder, RoundOrder, RoundOutcome, SessionKey,
+    FlowReply, FlowStatement, FlowStep, PeerAnswer, PeerOrder, PortFlow, PortFlows, RoundOrder,
+    RoundOutcome, SEGMENT, SessionKey,
 };

@@ -251,7 +251,7 @@ impl PeerChannel for PassingPeer {
     }
 
     fn tell(&mut self, order: &PeerOrder) -> Result<(), FlowError> {
-        self.orders.push(*order);
+        self.orders.push(order.clone());
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 //! The messages between coordinator and peers, and the first words of a flow: lines of JSON.
 use serde::{Deserialize, Serialize};
 use std::io::{self, BufRead, Read, Write};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 /// The secret of a session's members: a peer does nothing for a caller without it.
@@ -39,13 +39,39 @@ pub struct RoundOrder {
     pub window: Duration,
 }
 
-/// An order of the coordinator.
+/// A flow of TCP segments from a source port to [`DOOR`](inventory::stages::flows::DOOR). They belong to no
+/// connection, so nobody answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PortFlow {
+    /// The receiver.
+    pub to: IpAddr,
+    /// The source port.
+    pub port: u16,
+    /// The number of segments, each with [`SEGMENT`] octets.
+    pub segments: u32,
+}
+
+/// The payload of a segment in a [`PortFlow`].
+pub const SEGMENT: usize = 1400;
+
+/// Flows that a peer sends one after the other.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PortFlows {
+    /// The flows.
+    pub flows: Vec<PortFlow>,
+    /// Octets a second, at most.
+    pub pace: u64,
+}
+
+/// An order of the coordinator.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PeerOrder {
     /// Get ready.
     Prepare(RoundOrder),
     /// Start.
     Go,
+    /// Send these.
+    Segments(PortFlows),
 }
 
 /// A host's part in a round.

@@ -7,6 +7,7 @@ use super::nics::{KernelNic, NicMonitor, NicsError, slots};
 use super::packets::PacketSocketError;
 use super::probe::{self, Prober};
 use super::reporter::ControllerClient;
+use super::segments::SegmentSender;
 use super::{FrameListener, LldpAnnouncement, LldpAnnouncer, SeedSender};
 use crate::now;
 use crate::service_manager::{self, ServiceWatchdog};
@@ -82,6 +83,7 @@ pub struct HostAgent {
     /// The announcer and the sender of seed frames.
     voice: Option<(LldpAnnouncer, SeedSender)>,
     prober: Option<Prober>,
+    segments: Option<SegmentSender>,
 }
 
 impl HostAgent {
@@ -106,7 +108,12 @@ impl HostAgent {
         } else {
             None
         };
+        let segments = match settings.measure {
+            true => Some(SegmentSender::open()?),
+            false => None,
+        };
         Ok(HostAgent {
+            segments,
             ear: FrameListener::open()?,
             voice,
             prober,
@@ -173,10 +180,10 @@ impl HostAgent {
         let measuring = {
             let (client, directions, newest) =
                 (controller.clone(), directions.clone(), newest.clone());
-            let takes_part = self.settings.measure;
+            let segments = self.segments;
             async move {
-                if takes_part {
-                    flow_member::follow(client, directions, newest).await;
+                if let Some(segments) = segments {
+                    flow_member::follow(client, segments.into(), directions, newest).await;
                 }
                 std::future::pending::<()>().await;
             }

@@ -5,12 +5,14 @@
 //! the agent believes its controller only so far: it sends to hosts of its own network, for a time
 //! and a number of bytes that are bounded.
 use super::reporter::ControllerClient;
+use super::segments::SegmentSender;
 use flows::{
-    FlowPort, FlowReply, FlowStatement, FlowStep, PeerAnswer, PeerOrder, PreparedRound, RoundOrder,
-    SessionKey,
+    FlowPort, FlowReply, FlowStatement, FlowStep, PeerAnswer, PeerOrder, PortFlows, PreparedRound,
+    RoundOrder, RoundOutcome, SEGMENT, SessionKey,
 };
 use inventory::address::shares_network;
 use inventory::host_report::{FlowInvitation, HostReport, ProbeDirections};
+use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::thread;
@@ -30,6 +32,7 @@ const RETRIES: u32 = 6;
 /// Takes part in each measurement to which the controller invites, until the directions end.
 pub(super) async fn follow(
     client: ControllerClient,
+    segments: Arc<SegmentSender>,
     mut directions: watch::Receiver<ProbeDirections>,
     reports: watch::Receiver<Arc<HostReport>>,
 ) {
@@ -45,8 +48,14 @@ pub(super) async fn follow(
             tracing::warn!("{invitation:?}: {problem}; this host takes no part");
             continue;
         }
-        let client = client.clone();
-        let part = tokio::task::spawn_blocking(move || FlowMember::take_part(&client, &invitation));
+        let (client, segments) = (client.clone(), Arc::clone(&segments));
+        let part = tokio::task::spawn_blocking(move || {
+            FlowMember::take_part(
+                &client,
+                &|from, order| segments.send(from, order),
+                &invitation,
+            )
+        });
         match part.await.unwrap_or_else(|e| Err(e.to_string())) {
             Ok(sent) => tracing::info!("took part in a measurement of flows: sent {sent} bytes"),
             Err(problem) => {
@@ -84,13 +93,20 @@ fn check(invitation: &FlowInvitation, own: &[(IpAddr, u8)]) -> Result<(), String
 struct FlowMember<'a> {
     invitation: &'a FlowInvitation,
     port: FlowPort,
+    send_segments: &'a SendSegments<'a>,
     prepared: Option<PreparedRound>,
     sent: u64,
 }
 
+type SendSegments<'a> = dyn Fn(IpAddr, &PortFlows) -> io::Result<u64> + 'a;
+
 impl FlowMember<'_> {
     /// Carries out orders until the measurement is over. Returns the bytes that were sent.
-    fn take_part(client: &ControllerClient, invitation: &FlowInvitation) -> Result<u64, String> {
+    fn take_part(
+        client: &ControllerClient,
+        send_segments: &SendSegments<'_>,
+        invitation: &FlowInvitation,
+    ) -> Result<u64, String> {
         let began = Instant::now();
         let longest = Duration::from_millis(invitation.most_ms).min(LONGEST);
         let key = SessionKey(invitation.key.clone());
@@ -103,6 +119,7 @@ impl FlowMember<'_> {
         let mut member = FlowMember {
             invitation,
             port,
+            send_segments,
             prepared: None,
             sent: 0,
         };
@@ -148,7 +165,32 @@ impl FlowMember<'_> {
                 }
                 None => PeerAnswer::Failed("no round is prepared".to_owned()),
             },
+            PeerOrder::Segments(order) => match self.send(&order, most) {
+                Ok(sent) => {
+                    self.sent += sent;
+                    PeerAnswer::Done(RoundOutcome {
+                        rate: None,
+                        sent,
+                        disturbed: false,
+                    })
+                }
+                Err(problem) => PeerAnswer::Failed(problem),
+            },
         }
+    }
+
+    fn send(&self, order: &PortFlows, most: u64) -> Result<u64, String> {
+        let mut receivers = order.flows.iter().map(|flow| flow.to);
+        if let Some(to) = receivers.find(|to| !self.invitation.peers.contains(to)) {
+            return Err(format!("{to} is not a host of this measurement"));
+        }
+        let segments = order.flows.iter().map(|flow| u64::from(flow.segments));
+        let octets = segments.sum::<u64>() * SEGMENT as u64;
+        if self.sent.saturating_add(octets) > most {
+            return Err("it would send more bytes than it may".to_owned());
+        }
+        let own = self.invitation.address;
+        (self.send_segments)(own, order).map_err(|e| e.to_string())
     }
 
     fn prepare(&self, order: RoundOrder) -> Result<PreparedRound, String> {
@@ -166,6 +208,7 @@ impl FlowMember<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use flows::PortFlow;
     use std::net::{Ipv4Addr, TcpListener};
 
     const OWN: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -203,6 +246,7 @@ mod tests {
         let mut member = FlowMember {
             invitation: &invitation,
             port,
+            send_segments: &|_, order| Ok(u64::from(order.flows[0].segments)),
             prepared: None,
             sent: 0,
         };
@@ -236,5 +280,39 @@ mod tests {
         assert!(
             matches!(member.carry_out(PeerOrder::Go), PeerAnswer::Failed(p) if p.contains("bytes"))
         );
+    }
+
+    #[test]
+    fn segments_go_to_hosts_of_the_measurement_as_long_as_they_may() {
+        let invitation = invitation(&["127.0.0.2"]);
+        let mut member = FlowMember {
+            invitation: &invitation,
+            port: FlowPort::open(OWN, SessionKey("one".into())).unwrap(),
+            send_segments: &|_, order| Ok(u64::from(order.flows[0].segments)),
+            prepared: None,
+            sent: 0,
+        };
+        let segments = |to: &str, segments| {
+            let flow = PortFlow {
+                to: to.parse().unwrap(),
+                port: 61_000,
+                segments,
+            };
+            PeerOrder::Segments(PortFlows {
+                flows: vec![flow],
+                pace: 1,
+            })
+        };
+        assert!(
+            matches!(member.carry_out(segments("127.0.0.3", 1)), PeerAnswer::Failed(p) if p.contains("not a host"))
+        );
+        assert!(
+            matches!(member.carry_out(segments("127.0.0.2", 800)), PeerAnswer::Failed(p) if p.contains("bytes"))
+        );
+        assert!(matches!(
+            member.carry_out(segments("127.0.0.2", 7)),
+            PeerAnswer::Done(_)
+        ));
+        assert_eq!(member.sent, 7);
     }
 }

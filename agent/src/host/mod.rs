@@ -14,6 +14,7 @@
 //! | [`privileges`] | privileges, given up once all sockets are open |
 //! | [`probe`] | the paths to other hosts: routers, round trips |
 //! | [`reporter`] | reports to the controller, directions back |
+//! | `segments` | flows from chosen ports, which counters follow |
 //! | `seed` | a broadcast, so that every bridge has learned this host |
 //!
 //! Only the functions called `open` need a privilege (CAP_NET_RAW). Everything later works without
@@ -31,6 +32,7 @@ pub mod privileges;
 pub mod probe;
 pub mod reporter;
 mod seed;
+mod segments;
 
 pub use announce::{LldpAnnouncement, LldpAnnouncer};
 pub use capture::FrameListener;

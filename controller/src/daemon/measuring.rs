@@ -269,7 +269,7 @@ mod tests {
                 } => {
                     order = number;
                     step = FlowStep::Answered(match told {
-                        PeerOrder::Prepare(_) => PeerAnswer::Ready,
+                        PeerOrder::Prepare(_) | PeerOrder::Segments(_) => PeerAnswer::Ready,
                         PeerOrder::Go if fails => PeerAnswer::Failed("no socket".into()),
                         PeerOrder::Go => PeerAnswer::Done(RoundOutcome {
                             rate: None,
