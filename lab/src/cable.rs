@@ -9,6 +9,7 @@ use crate::state::{LabLock, LabState};
 use crate::status::namespace;
 use crate::up::{connect, plug_in};
 use inventory::BitsPerSec;
+use std::num::NonZeroU8;
 use std::time::Duration;
 
 /// Moves the switch's end of a host's cable to a free port of another switch.
@@ -196,6 +197,7 @@ async fn add(
         cut: false,
         expect_blocked: false,
         spreads: false,
+        cables: NonZeroU8::MIN,
     };
     let wires = [a, b]
         .map(|node| Ok((node, wire(lab, node)?)))

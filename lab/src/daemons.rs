@@ -1,6 +1,7 @@
 //! The daemons of a node: their configuration and their start.
+use crate::aggregate;
 use crate::error::{KernelErrorContext, LabError, LabResult};
-use crate::plan::{LabNode, LabNodeKind, LabPlan};
+use crate::plan::{LabNode, LabNodeKind, LabPlan, PortEnd};
 use crate::probe;
 use crate::requirements;
 use inventory::BitsPerSec;
@@ -142,9 +143,20 @@ fn snmpd_conf(node: &LabNode, plan: &LabPlan) -> String {
             "pass_persist .1.3.6.1.2.1.17 /proc/1/exe lab bridge-mib br0\n",
         ),
     };
+    // ifType: ethernetCsmacd, and ieee8023adLag.
+    let aggregates: Vec<&str> = aggregates_of(node, plan)
+        .map(|end| end.port.as_str())
+        .collect();
     let interfaces: String = port_rates(node, plan)
         .iter()
-        .map(|(port, rate)| format!("interface {port} 6 {}\n", rate.0))
+        .map(|(port, rate)| {
+            let kind = if aggregates.contains(&port.as_str()) {
+                161
+            } else {
+                6
+            };
+            format!("interface {port} {kind} {}\n", rate.0)
+        })
         .collect();
     format!(
         "agentaddress udp:127.0.0.1:161,udp:{own}:161
@@ -180,6 +192,8 @@ fn port_rates(node: &LabNode, plan: &LabPlan) -> Vec<(String, BitsPerSec)> {
         for end in [&cable.a, &cable.b] {
             if end.node == node.name {
                 rates.push((end.port.clone(), cable.rate));
+                let members = aggregate::members(cable);
+                rates.extend(members.map(|m| (m.port(end), m.cable.rate)));
             }
         }
     }
@@ -201,6 +215,13 @@ fn port_rates(node: &LabNode, plan: &LabPlan) -> Vec<(String, BitsPerSec)> {
     rates
 }
 
+/// The ports of a node's bridge that are aggregates.
+fn aggregates_of<'a>(node: &'a LabNode, plan: &'a LabPlan) -> impl Iterator<Item = &'a PortEnd> {
+    let cables = plan.cables.iter().filter(|cable| cable.cables.get() > 1);
+    let ends = cables.flat_map(|cable| [&cable.a, &cable.b]);
+    ends.filter(|end| end.node == node.name)
+}
+
 /// The lldpd of a node speaks at every port and card with a cable.
 fn lldpd_conf(node: &LabNode, plan: &LabPlan) -> String {
     let mut ports: Vec<&str> = plan
@@ -213,7 +234,11 @@ fn lldpd_conf(node: &LabNode, plan: &LabPlan) -> String {
         LabNodeKind::Control | LabNodeKind::Host => {}
     }
     ports.retain(|port| *port != "br0");
-    let ports = ports.join(",");
+    let mut ports = ports.join(",");
+    for end in aggregates_of(node, plan) {
+        // It speaks at each member instead.
+        ports += &format!(",!{},{}*", end.port, aggregate::prefix(end));
+    }
     format!(
         "configure system hostname {}
 configure system interface pattern {ports}
@@ -231,6 +256,24 @@ mod tests {
     use super::*;
     use crate::plan::LabOptions;
     use inventory::TopologyFile;
+
+    #[test]
+    fn an_aggregate_and_its_members_are_ports_of_their_own() {
+        let text = "switches: [s0, s1]\nhosts: {}\nlinks: [{a: s0, b: s1, rate: 50M, cables: 2}]\n";
+        let file = TopologyFile::parse("t.yaml", text).unwrap();
+        let plan = LabPlan::new(&file, LabOptions::default()).unwrap();
+        let node = plan.node("s1").unwrap();
+        let conf = snmpd_conf(node, &plan);
+        for line in [
+            "interface swp1 161 50000000\n",
+            "interface m-swp1-0 6 25000000\n",
+            "interface m-swp1-1 6 25000000\n",
+        ] {
+            assert!(conf.contains(line), "{line}");
+        }
+        let speaks = lldpd_conf(node, &plan);
+        assert!(speaks.contains(",!swp1,m-swp1-*\n"), "{speaks}");
+    }
 
     #[test]
     fn snmpd_tells_the_rates_of_present_and_coming_ports() {

@@ -9,7 +9,7 @@
 //! | module | one idea |
 //! |---|---|
 //! | [`plan`] | topology file to nodes, addresses, ports (pure) |
-//! | `up`, `down`, `cable` | building, removing, recabling |
+//! | `up`, `down`, `cable`, `aggregate` | building, removing, recabling |
 //! | `address` | a node's addresses, neighbours and routes |
 //! | [`relay`] | the cables that have a delay |
 //! | `port_shape` | frames or segments, bucket and queue of a port (pure) |
@@ -24,6 +24,7 @@
 //! | `name` | the names that a lab may have |
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 mod address;
+mod aggregate;
 mod arp_announcer;
 pub mod bridge_mib;
 mod cable;

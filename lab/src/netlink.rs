@@ -297,6 +297,15 @@ impl NetlinkNamespace {
         Ok(())
     }
 
+    /// Runs `work` on a thread inside the namespace.
+    pub(crate) fn within<T: Send>(
+        &self,
+        work: impl FnOnce() -> io::Result<T> + Send,
+    ) -> LabResult<T> {
+        let namespace = format!("/proc/self/fd/{}", self.namespace.as_raw_fd());
+        netns::within(Path::new(&namespace), work)
+    }
+
     /// Shapes an interface, and makes it send frame by frame, unless its shape has segments: a
     /// shallow queue would take or drop a segment of 64 kB as a whole.
     pub(crate) async fn shape(&self, port: &str, shape: &PortShape) -> LabResult<()> {

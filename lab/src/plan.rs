@@ -28,6 +28,7 @@ pub use segments::{LabSegment, SegmentMember};
 use inventory::{BitsPerSec, Mac, TopologyFile};
 use serde::{Deserialize, Serialize};
 use std::net::Ipv4Addr;
+use std::num::NonZeroU8;
 use std::time::Duration;
 
 /// The head node: controller, terminal interface and `mpirun` run here.
@@ -149,6 +150,13 @@ pub struct LabCable {
     /// True if it is one of several ways: its ends route, and flows spread over all.
     #[serde(default)]
     pub spreads: bool,
+    /// It is an aggregate of so many cables between two bridges, which share its rate.
+    #[serde(default = "alone")]
+    pub cables: NonZeroU8,
+}
+
+fn alone() -> NonZeroU8 {
+    NonZeroU8::MIN
 }
 
 impl LabCable {

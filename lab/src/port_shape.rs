@@ -95,6 +95,7 @@ fn octets(rate: BitsPerSec, time: Duration) -> u64 {
 mod tests {
     use super::*;
     use crate::plan::PortEnd;
+    use std::num::NonZeroU8;
 
     fn shape(mega: u64, segments: SegmentChoice, delay: Duration) -> PortShape {
         let end = |node: &str| PortEnd {
@@ -109,6 +110,7 @@ mod tests {
             cut: false,
             expect_blocked: false,
             spreads: false,
+            cables: NonZeroU8::MIN,
         };
         let options = LabOptions {
             segments,

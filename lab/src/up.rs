@@ -1,4 +1,5 @@
 //! Bringing a lab up: namespaces, cables, inits, and the wait until the spanning tree has settled.
+use crate::aggregate;
 use crate::error::{KernelErrorContext, LabError, LabResult};
 use crate::name::LabName;
 use crate::netlink::{self, NetlinkNamespace, StpPortState, VethEnd};
@@ -210,7 +211,9 @@ pub(crate) async fn connect(
         port: &cable.b.port,
         mac: plan.port_mac(&cable.b),
     };
-    if cable.delay.is_zero() {
+    if cable.cables.get() > 1 {
+        aggregate::connect(plan, [a_plug, b_plug], cable).await?;
+    } else if cable.delay.is_zero() {
         netlink::cable(&a_plug, &b_plug).await?;
     } else {
         let relay = &wires[RELAY];
@@ -244,8 +247,10 @@ pub(crate) async fn plug_in(
     cable: &LabCable,
 ) -> LabResult<()> {
     let (port, kind) = (&end.port, plan.node(&end.node)?.kind);
-    wire.shape(port, &PortShape::of(cable, &plan.options))
-        .await?;
+    if cable.cables.get() == 1 {
+        wire.shape(port, &PortShape::of(cable, &plan.options))
+            .await?;
+    }
     if kind == LabNodeKind::Host {
         wire.prioritise(port).await?;
     }

@@ -12,6 +12,7 @@ use inventory::topology::LinkState;
 use inventory::{BitsPerSec, TopologyFile};
 use std::collections::HashSet;
 use std::net::Ipv4Addr;
+use std::num::NonZeroU8;
 use std::time::Duration;
 
 /// The name of the network in which the switches are asked.
@@ -161,7 +162,12 @@ impl LabPlan {
             let a = self.free_port(&link.a);
             self.add_cable(a, &link.b, link.rate, link.delay);
             let added = self.cables.last_mut();
-            added.into_iter().for_each(|c| c.expect_blocked = blocked);
+            if let Some(cable) = added {
+                cable.expect_blocked = blocked;
+                if between_switches && link.delay.is_zero() {
+                    cable.cables = link.cables;
+                }
+            }
         }
         Ok(())
     }
@@ -175,6 +181,7 @@ impl LabPlan {
             cut: false,
             expect_blocked: false,
             spreads: false,
+            cables: NonZeroU8::MIN,
         });
     }
 
@@ -189,6 +196,7 @@ impl LabPlan {
             cut: false,
             expect_blocked: false,
             spreads: true,
+            cables: NonZeroU8::MIN,
         });
     }
 
