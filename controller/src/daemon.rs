@@ -5,6 +5,7 @@
 //! outcome comes back as an event.
 mod check;
 mod config;
+mod counting;
 mod finished_work;
 mod hooks;
 mod job_records;
@@ -41,6 +42,7 @@ use api::EventLevel;
 pub use check::{CheckedPart, check};
 use config::load;
 pub use config::{ControllerConfig, ControllerError, InventoryError};
+use counting::CableCounters;
 use directory::epoch::{VerifiedEpoch, WayEvidence};
 use directory::publishing::{EpochStore, PublishError};
 use directory::reading;
@@ -124,6 +126,7 @@ pub async fn run(config: ControllerConfig) -> Result<(), ControllerError> {
         assignment,
         flows: intake.flows().clone(),
         measuring: MeasuringProgress::default(),
+        counters: CableCounters::default(),
         mapped: Arc::default(),
         tls: tls.clone(),
         show: false,
@@ -258,6 +261,7 @@ struct ControllerDaemon {
     assignment: watch::Sender<Arc<DirectionsByHost>>,
     flows: FlowExchange,
     measuring: MeasuringProgress,
+    counters: CableCounters,
     mapped: Arc<MappedWriter>,
     tls: Option<TlsCertificate>,
     show: bool,
@@ -392,6 +396,7 @@ impl ControllerDaemon {
                 problem: Some(problem),
             });
         }
+        self.counters.note(&event);
         if let ControllerEvent::LookedUp { switch, address } = &event {
             self.traps.looked_up(switch, *address);
         }
@@ -450,6 +455,7 @@ impl ControllerDaemon {
             at,
             file,
             network,
+            flows,
         } = order;
         let (dir, events) = (self.config.dir.clone(), self.events.clone());
         let learned = LearnedFigures::clone(self.engine.learned());
@@ -464,7 +470,8 @@ impl ControllerDaemon {
             let tuning = stall.wait(&events, reading).await.unwrap_or_default();
             let plan = spawn_blocking(move || {
                 let evidence = WayEvidence::new(tuning, learned, forecast::tuning::table);
-                VerifiedEpoch::plan(number, at, file, network, evidence).map(Box::new)
+                let plan = VerifiedEpoch::plan(number, at, file, network, evidence)?;
+                Ok(Box::new(plan.with_flows(flows)))
             });
             // Nobody waits once the daemon stops.
             let _ = done.send(FinishedWork::Planned(ticket, outcome(plan.await)));

@@ -21,6 +21,7 @@ mod as_published;
 mod awaited;
 mod candidate;
 mod claims;
+mod counted_ways;
 mod damping;
 mod decisions;
 mod directions;
@@ -44,6 +45,7 @@ mod silent_switches;
 mod snapshot;
 mod trouble;
 
+pub use counted_ways::FlowQuestion;
 pub use directions::DirectionsByHost;
 pub use event::{
     ControllerEffect, ControllerEvent, EpochOrder, OrderedRollback, PlanSummary, StoredEpoch,
@@ -476,6 +478,11 @@ impl ControllerEngine {
         let (directory, public) = (&self.options.directory, &mut self.public);
         let reads = &self.observed.reads;
         self.making.decide(now, reads, directory, public, fx);
+        for effect in fx.iter_mut() {
+            if let ControllerEffect::Plan(order) = effect {
+                order.flows = self.known_flows(&order.network);
+            }
+        }
         self.measure(now, MeasuringEvent::Tick, fx);
         self.observed.jobs.forget_old(now);
         self.watch.forget_old(now);

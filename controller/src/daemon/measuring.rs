@@ -1,8 +1,9 @@
 //! A measurement of flows between hosts, on a thread of its own.
 use super::ControllerDaemon;
+use super::counting::{self, CableCounters};
 use super::finished_work::outcome;
 use crate::clock::SteadyClock;
-use crate::engine::{ControllerEvent, MappingOrder, MappingOutcome, TroubleArea};
+use crate::engine::{ControllerEvent, FlowQuestion, MappingOrder, MappingOutcome, TroubleArea};
 use crate::flow_exchange::{FlowExchange, GATHER};
 use api::mapping::MappingStatus;
 use directory::publishing::{EpochStore, PublishError};
@@ -38,6 +39,16 @@ struct ProgressMade {
 impl MeasuringProgress {
     fn lock(&self) -> MutexGuard<'_, ProgressMade> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes what was done; gives whether it goes on.
+    fn note(&self, rounds: u32, moved: Bytes) -> ControlFlow<()> {
+        let mut made = self.lock();
+        (made.rounds, made.moved) = (rounds, moved);
+        match made.ends {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
     }
 
     /// Ends the measurement under way after its present round.
@@ -82,9 +93,14 @@ impl MappedWriter {
 impl ControllerDaemon {
     /// Measures flows between hosts.
     pub(super) fn measure(&mut self, order: MappingOrder) {
-        let (ticket, flows) = (order.ticket, self.flows.clone());
-        let (progress, events) = (self.measuring.clone(), self.events.clone());
-        let started = start(order, flows, progress, self.clock.clone(), events);
+        let (ticket, events) = (order.ticket, self.events.clone());
+        let means = MeasuringMeans {
+            exchange: self.flows.clone(),
+            counters: self.counters.clone(),
+            progress: self.measuring.clone(),
+            clock: self.clock.clone(),
+        };
+        let started = start(order, means, events);
         if let Err(e) = started {
             let outcome = Box::new(MappingOutcome::failed(format!("no thread for it: {e}")));
             self.step(ControllerEvent::PlaceMapped { ticket, outcome });
@@ -114,45 +130,59 @@ impl ControllerDaemon {
     }
 }
 
+/// What a measurement works with.
+struct MeasuringMeans {
+    exchange: FlowExchange,
+    counters: CableCounters,
+    progress: MeasuringProgress,
+    clock: SteadyClock,
+}
+
+impl MeasuringMeans {
+    fn outcome(&self, order: &MappingOrder) -> Result<MappingOutcome, String> {
+        if let Some(question) = &order.ways {
+            return count_ways(order, question, self);
+        }
+        let measured = measure(order, &self.exchange, &self.progress)?;
+        Ok(match measured.treeless() {
+            None => MappingOutcome {
+                moved: measured.moved,
+                place: Some(place(order, &measured, self.clock.now())),
+                rates: rates(order, &measured),
+                ways: None,
+                problem: None,
+            },
+            Some(reason) => MappingOutcome {
+                moved: measured.moved,
+                ..MappingOutcome::failed(format!(
+                    "no tree explains the flows between its hosts: {reason}; order it again while no job \
+                     runs"
+                ))
+            },
+        })
+    }
+}
+
 /// Starts a measurement. Its end becomes an event.
 ///
 /// # Errors
 /// If the system gives no thread.
 fn start(
     order: MappingOrder,
-    exchange: FlowExchange,
-    progress: MeasuringProgress,
-    clock: SteadyClock,
+    means: MeasuringMeans,
     events: mpsc::Sender<ControllerEvent>,
 ) -> io::Result<()> {
-    *progress.lock() = ProgressMade::default();
+    *means.progress.lock() = ProgressMade::default();
     let run = move || {
         // After a fault here, too, the engine waits for an answer.
-        let measured = catch_unwind(AssertUnwindSafe(|| measure(&order, &exchange, &progress)));
-        let measured =
-            measured.unwrap_or_else(|_| Err("heddle has a fault here, please report it".into()));
-        let moved = progress.lock().moved;
-        let outcome = match measured {
-            Ok(measured) => match measured.treeless() {
-                None => MappingOutcome {
-                    moved: measured.moved,
-                    place: Some(place(&order, &measured, clock.now())),
-                    rates: rates(&order, &measured),
-                    problem: None,
-                },
-                Some(reason) => MappingOutcome {
-                    moved: measured.moved,
-                    ..MappingOutcome::failed(format!(
-                        "no tree explains the flows between its hosts: {reason}; order it again \
-                         while no job runs"
-                    ))
-                },
-            },
-            Err(problem) => MappingOutcome {
-                moved,
-                ..MappingOutcome::failed(problem)
-            },
-        };
+        let outcome = catch_unwind(AssertUnwindSafe(|| means.outcome(&order)));
+        let outcome =
+            outcome.unwrap_or_else(|_| Err("heddle has a fault here, please report it".into()));
+        let moved = means.progress.lock().moved;
+        let outcome = outcome.unwrap_or_else(|problem| MappingOutcome {
+            moved,
+            ..MappingOutcome::failed(problem)
+        });
         let outcome = Box::new(outcome);
         let ticket = order.ticket;
         // The send fails only while the daemon stops.
@@ -162,6 +192,29 @@ fn start(
         .name("measuring".into())
         .spawn(run)
         .map(drop)
+}
+
+/// Has the hosts of an order take part, and finds the ways between them.
+fn count_ways(
+    order: &MappingOrder,
+    question: &FlowQuestion,
+    means: &MeasuringMeans,
+) -> Result<MappingOutcome, String> {
+    let (began, hosts) = (Instant::now(), members(order));
+    let open = means
+        .exchange
+        .begin(&hosts, order.budget.0, order.longest + GATHER);
+    let open = open.map_err(|e| e.to_string())?;
+    let mut peers = open.gather(GATHER).map_err(|e| e.to_string())?;
+    let time = order.longest.saturating_sub(began.elapsed());
+    Ok(counting::count(
+        order,
+        question,
+        &mut peers,
+        &means.counters,
+        time,
+        |rounds, moved| means.progress.note(rounds, Bytes(moved)),
+    ))
 }
 
 /// The hosts in their order: those elsewhere first, since no side of a trunk holds the first host.
@@ -185,12 +238,7 @@ fn measure(
         share: order.share,
     };
     measure_tree(&mut coordinator, limits, |rounds, moved| {
-        let mut made = progress.lock();
-        (made.rounds, made.moved) = (rounds as u32, moved);
-        match made.ends {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
-        }
+        progress.note(rounds as u32, moved)
     })
     .map_err(|stopped| {
         progress.lock().moved = stopped.moved;
@@ -294,6 +342,7 @@ mod tests {
             budget: Bytes(1 << 30),
             longest: Duration::from_secs(60),
             share: 1.0,
+            ways: None,
         };
         let progress = MeasuringProgress::default();
         let (heard, noted) = (exchange.clone(), progress.clone());

@@ -27,6 +27,7 @@ fn daemon(dir: &Path) -> ControllerDaemon {
         assignment: watch::channel(Arc::default()).0,
         flows: FlowExchange::default(),
         measuring: MeasuringProgress::default(),
+        counters: CableCounters::default(),
         mapped: Arc::default(),
         tls: None,
         show: false,

@@ -1,4 +1,5 @@
 //! A complete tree with every host in its place, or the reasons why a network has none.
+use super::counted_ways;
 use inventory::Topology;
 use inventory::address::{AddressLookup, shares_network};
 use inventory::alarm::arguments::{LinkDoubt, TreeDoubt};
@@ -112,7 +113,10 @@ pub(crate) fn whole(
     network: impl Into<Arc<Topology>>,
     published: Option<&TopologyFile>,
 ) -> Result<EpochCandidate, Vec<TreeDoubt>> {
-    let network = network.into();
+    let mut network = network.into();
+    if inventory.measuring.is_some() {
+        network = counted_ways::cables_apart(network);
+    }
     let kinds = network.kinds();
     let between = |l: &&Link| {
         [&l.a, &l.b].iter().all(|n| {

@@ -10,6 +10,7 @@ use directory::rollback::RollbackOrder;
 use inventory::inventory_file::Inventory;
 use inventory::mapped_place::MappedPlaces;
 use inventory::observation::{DeviceFact, DeviceTable, Observation};
+use inventory::stages::flows::KnownFlow;
 use inventory::topology_file::TopologyFile;
 use inventory::{Millis, Topology, counted};
 use policy::learned::LearnedFigures;
@@ -248,6 +249,8 @@ pub struct EpochOrder {
     pub file: Arc<TopologyFile>,
     /// The network as discovered.
     pub network: Arc<Topology>,
+    /// Flows whose ways are known in it.
+    pub flows: Vec<KnownFlow>,
 }
 
 impl fmt::Display for ControllerEvent {

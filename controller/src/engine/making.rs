@@ -132,6 +132,7 @@ impl EpochInMaking {
             at: now,
             file,
             network,
+            flows: Vec::new(),
         })))
     }
 

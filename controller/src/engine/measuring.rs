@@ -36,13 +36,14 @@ use course::RunningMapping;
 use doubtful_hosts::seat_findings;
 use inventory::inventory_file::MeasuringSettings;
 use inventory::mapped_place::{MappedPlace, MappedPlaces, MappedSeat};
+use inventory::stages::flows::MappedWays;
 use inventory::{BitsPerSec, Bytes, Millis};
-use network::MeasuredNetwork;
+pub(super) use network::MeasuredNetwork;
 use results::{host_lines, place_lines};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-use target::{MappingTarget, TargetSubject};
+pub(super) use target::{MappingTarget, TargetSubject};
 
 /// The time between two looks for places to measure unasked.
 const LOOK: Duration = Duration::from_secs(30);
@@ -76,6 +77,8 @@ enum MeasuringEffect {
     Found(Vec<String>),
     /// Keep the measured places.
     Keep,
+    /// An epoch with what was measured is wanted.
+    Publish(String),
 }
 
 /// The measured places, and the measurements under way and to come.
@@ -140,6 +143,7 @@ impl FlowMeasuring {
             );
         }
         self.course.waiting = network.targets().into();
+        self.course.waiting.extend(self.way_target(network));
         if self.course.waiting.is_empty() {
             self.course.status.results.push(
                 "no unmanaged switch has three hosts or more, and no host with an agent is in \
@@ -232,8 +236,13 @@ impl FlowMeasuring {
         };
         let budget = left(settings, &self.mapped, now)?;
         let members = network.members(target).map_err(|unfit| unfit.to_string())?;
+        let ways = match target.subject {
+            TargetSubject::Ways => self.way_question(network),
+            TargetSubject::Bridge(_) | TargetSubject::Hosts(_) => None,
+        };
         self.course.ticket += 1;
         Ok(MappingOrder {
+            ways,
             ticket: self.course.ticket,
             place: target.label(),
             inside: members.inside,
@@ -272,7 +281,16 @@ impl FlowMeasuring {
         Arc::make_mut(&mut self.mapped).spend(now, outcome.moved);
         self.figures.sent.0 += outcome.moved.0;
         self.figures.ended = Some(now);
+        if let Some(ways) = outcome.ways {
+            self.take_ways(&target, ways, effects);
+        }
         match (outcome.place, outcome.problem) {
+            (None, None) => {
+                self.figures.measured += 1;
+                let text = format!("{}: measured: each has a port", target.title());
+                effects.push(MeasuringEffect::Log(EventLevel::Info, text.clone()));
+                self.course.status.results.push(text);
+            }
             (Some(found), None) => {
                 let found = MappedPlace {
                     link_losses: running.link_losses,
@@ -288,7 +306,7 @@ impl FlowMeasuring {
                 let place = target.label();
                 let lines = lines.into_iter().map(|line| match &target.subject {
                     TargetSubject::Bridge(_) => format!("{place}: {line}"),
-                    TargetSubject::Hosts(_) => line,
+                    TargetSubject::Hosts(_) | TargetSubject::Ways => line,
                 });
                 self.course.status.results.extend(lines);
             }
@@ -301,6 +319,24 @@ impl FlowMeasuring {
             }
         }
         effects.push(MeasuringEffect::Keep);
+    }
+
+    /// Takes the ways of flows. An epoch follows once all are known.
+    fn take_ways(
+        &mut self,
+        target: &MappingTarget,
+        ways: MappedWays,
+        effects: &mut Vec<MeasuringEffect>,
+    ) {
+        let before = self.mapped.ways.as_ref().map_or(0, |ways| ways.flows.len());
+        if ways.flows.len() > before {
+            // What is left is measured at the next look.
+            self.course.forget_try(target);
+        }
+        if ways.is_complete {
+            effects.push(MeasuringEffect::Publish(target.label()));
+        }
+        Arc::make_mut(&mut self.mapped).ways = Some(ways);
     }
 
     /// Takes what flows told, and returns it line by line.
@@ -336,6 +372,7 @@ impl FlowMeasuring {
                 }
                 lines
             }
+            TargetSubject::Ways => Vec::new(),
         }
     }
 }
@@ -358,6 +395,11 @@ impl ControllerEngine {
             inventory: &self.inventory,
             observed: &self.observed,
             judged: &self.judged,
+            published: self
+                .public
+                .settled
+                .as_ref()
+                .map(|settled| &*settled.network),
             is_published: self.public.settled.is_some() && self.making.hold_down.held().is_none(),
         };
         for effect in self.measuring.handle(now, event, &network) {
@@ -372,6 +414,10 @@ impl ControllerEngine {
                     self.wake = true;
                     let mapped = Arc::clone(&self.measuring.mapped);
                     self.memory.take_mapped(mapped);
+                }
+                MeasuringEffect::Publish(what) => {
+                    self.making.measured = Some(what);
+                    self.wake = true;
                 }
                 MeasuringEffect::Keep => {
                     let mapped = Arc::clone(&self.measuring.mapped);

@@ -51,7 +51,9 @@ impl MappingCourse {
 
     pub(super) fn try_unasked(&mut self, target: &MappingTarget, now: Millis) {
         match &target.subject {
-            TargetSubject::Bridge(_) => self.tried.push((target.hosts.clone(), now)),
+            TargetSubject::Bridge(_) | TargetSubject::Ways => {
+                self.tried.push((target.hosts.clone(), now));
+            }
             TargetSubject::Hosts(_) => {
                 let hosts = target.hosts.iter().map(|host| (host.clone(), now));
                 self.tried_hosts.extend(hosts);
@@ -61,9 +63,13 @@ impl MappingCourse {
 
     pub(super) fn note_measured(&mut self, target: &MappingTarget, now: Millis) {
         if let TargetSubject::Bridge(_) = target.subject {
-            self.tried.retain(|(hosts, _)| *hosts != target.hosts);
+            self.forget_try(target);
             self.measured.push((target.hosts.clone(), now));
         }
+    }
+
+    pub(super) fn forget_try(&mut self, target: &MappingTarget) {
+        self.tried.retain(|(hosts, _)| *hosts != target.hosts);
     }
 
     pub(super) fn forget_results(&mut self) {

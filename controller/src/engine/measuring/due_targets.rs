@@ -29,6 +29,7 @@ impl FlowMeasuring {
             due.extend(places.targets().into_iter().filter(|target| {
                 !self.is_known(target, &places, network) && !self.rests(target, now)
             }));
+            due.extend(self.way_target(network));
         }
         let tried = &self.course.tried;
         due.retain(|target| {

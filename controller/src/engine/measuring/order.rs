@@ -1,5 +1,7 @@
 //! The order to measure a place, and its outcome.
+use crate::engine::FlowQuestion;
 use inventory::mapped_place::MappedPlace;
+use inventory::stages::flows::MappedWays;
 use inventory::units::milliseconds;
 use inventory::{BitsPerSec, Bytes};
 use serde::{Deserialize, Serialize};
@@ -25,6 +27,8 @@ pub struct MappingOrder {
     pub longest: Duration,
     /// The part of the time in which flows run, from 0 to 1.
     pub share: f64,
+    /// It is about the ways of flows.
+    pub ways: Option<FlowQuestion>,
 }
 
 /// The outcome of a measurement.
@@ -35,6 +39,9 @@ pub struct MappingOutcome {
     /// The rates of the cables of its hosts.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub rates: BTreeMap<String, BitsPerSec>,
+    /// The ways of flows, as far as they are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ways: Option<MappedWays>,
     /// The bytes moved.
     pub moved: Bytes,
     /// The reason why it is not known.
@@ -47,6 +54,7 @@ impl MappingOutcome {
         MappingOutcome {
             place: None,
             rates: BTreeMap::new(),
+            ways: None,
             moved: Bytes(0),
             problem: Some(problem),
         }

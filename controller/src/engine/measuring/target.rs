@@ -18,7 +18,7 @@ const MOST_WITNESSES: usize = 8;
 
 /// A host whose place no protocol decides, whether flows told it or not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct DoubtfulHost {
+pub(in crate::engine) struct DoubtfulHost {
     pub(super) name: String,
     /// The nodes between which protocols leave the choice, sorted; empty if no switch has seen it.
     pub(super) among: Vec<String>,
@@ -31,20 +31,22 @@ pub(super) struct DoubtfulHost {
 
 /// The question of a measurement, and its hosts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct MappingTarget {
-    pub(super) subject: TargetSubject,
+pub(in crate::engine) struct MappingTarget {
+    pub(in crate::engine) subject: TargetSubject,
     /// Its hosts, sorted.
-    pub(super) hosts: Vec<String>,
+    pub(in crate::engine) hosts: Vec<String>,
 }
 
 /// The question that flows shall answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum TargetSubject {
+pub(in crate::engine) enum TargetSubject {
     /// Which hosts and trunks are behind this bridge, which nobody asked? Where an earlier measurement
     /// found several bridges there, this is the one of the way in.
     Bridge(String),
     /// On which switches are these hosts?
     Hosts(Vec<DoubtfulHost>),
+    /// Which ways do flows between these hosts take, where no router answers?
+    Ways,
 }
 
 /// The hosts of a measurement, with their addresses.
@@ -93,6 +95,7 @@ impl MappingTarget {
         match &self.subject {
             TargetSubject::Bridge(bridge) => bridge.clone(),
             TargetSubject::Hosts(_) => short_list(self.hosts.iter().map(String::as_str)),
+            TargetSubject::Ways => format!("ways between {} hosts", self.hosts.len()),
         }
     }
 
@@ -102,6 +105,7 @@ impl MappingTarget {
             (TargetSubject::Bridge(bridge), _) => format!("unmanaged bridge \"{bridge}\""),
             (TargetSubject::Hosts(_), [host]) => format!("place of host \"{host}\""),
             (TargetSubject::Hosts(_), _) => format!("places of hosts {}", self.label()),
+            (TargetSubject::Ways, _) => self.label(),
         }
     }
 }
@@ -164,6 +168,7 @@ impl MappingTarget {
     ) -> Vec<(String, IpAddr)> {
         match &self.subject {
             TargetSubject::Bridge(_) => hosts_beside(others, MOST_BESIDE, MOST_BESIDE),
+            TargetSubject::Ways => Vec::new(),
             TargetSubject::Hosts(doubtful) => {
                 let may_be = doubtful.iter().flat_map(|host| &host.candidates);
                 let may_be: BTreeSet<&str> = may_be.map(String::as_str).collect();

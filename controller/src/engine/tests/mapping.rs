@@ -100,6 +100,7 @@ impl SimulatedCluster {
             switches: BTreeMap::new(),
         };
         let outcome = MappingOutcome {
+            ways: None,
             moved: place.moved,
             place: Some(place),
             rates: BTreeMap::from([("n5".to_owned(), inventory::BitsPerSec::mega(200))]),
