@@ -70,6 +70,16 @@ impl MeasuredLab {
         MeasuredLab::of(lab, &listed)
     }
 
+    /// All of its switches answer, and its hosts may measure.
+    pub(crate) fn allowed(lab: RunningLab) -> MeasuredLab {
+        let written = fs::read_to_string(lab.lab.inventory_path()).unwrap();
+        MeasuredLab::of(lab, &written)
+    }
+
+    pub(crate) fn lab(&self) -> &RunningLab {
+        &self.lab
+    }
+
     /// Switches send LLDP every 30 s, as IEEE 802.1AB recommends, and a last time now.
     pub(crate) fn speak_rarely(&self) {
         for switch in &self.lab.file.switches {
@@ -165,7 +175,7 @@ impl MeasuredLab {
         }
     }
 
-    fn all_report(&self) -> bool {
+    pub(crate) fn all_report(&self) -> bool {
         self.lab.file.hosts.keys().all(|host| {
             self.log(&format!("{host}.log"))
                 .contains("took the first report")

@@ -128,7 +128,13 @@ impl RunningLab {
     }
 
     /// All-to-alls over heddle's connections of so many kilobytes a block.
-    fn over_ways(&self, mpi: &str, library: Mpi, kilobytes: u32, length: [&str; 2]) -> Command {
+    pub(super) fn over_ways(
+        &self,
+        mpi: &str,
+        library: Mpi,
+        kilobytes: u32,
+        length: [&str; 2],
+    ) -> Command {
         let bench = lib().join(format!("bench-{mpi}"));
         let size = (kilobytes * 1024).to_string();
         let bench = [bench.to_str().unwrap(), "--check", "--size", size.as_str()];

@@ -1,5 +1,6 @@
 //! The lab on the real kernel, with real snmpd, lldpd and both MPI libraries. Without root or a
 //! program it needs, `heddle lab up` fails and says which command gives it; so do these tests.
+mod aggregate;
 mod building;
 mod commands;
 mod conditions;
