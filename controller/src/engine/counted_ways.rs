@@ -1,7 +1,5 @@
 //! Which ways flows take where no router answers: the question to counters of cables, and what follows from the
 //! answer.
-use super::ControllerEngine;
-use super::measuring::{FlowMeasuring, MappingTarget, MeasuredNetwork, TargetSubject};
 use flows::AskedPair;
 use inventory::device_view::DeviceViews;
 use inventory::inventory_file::Inventory;
@@ -93,47 +91,9 @@ fn is_apart(kinds: &HashMap<&str, NodeKind>, link: &Link) -> bool {
         && ends.all(|end| kinds.get(end.as_str()) != Some(&NodeKind::Host))
 }
 
-impl FlowMeasuring {
-    /// The measurement of the ways of flows, if counters can tell some that are not known.
-    pub(super) fn way_target(&self, network: &MeasuredNetwork<'_>) -> Option<MappingTarget> {
-        let question = self.way_question(network)?;
-        let known = self.mapped.ways.as_ref();
-        let is_known = known.is_some_and(|ways| ways.is_complete && question.is_about(ways));
-        (!is_known).then(|| MappingTarget {
-            subject: TargetSubject::Ways,
-            hosts: question.hosts,
-        })
-    }
-
-    pub(super) fn way_question(&self, network: &MeasuredNetwork<'_>) -> Option<FlowQuestion> {
-        let known = self.mapped.ways.as_ref();
-        FlowQuestion::new(
-            network.published?,
-            &network.observed.views,
-            network.inventory,
-            known,
-        )
-    }
-}
-
-impl ControllerEngine {
-    /// The flows whose ways are known in the published network.
-    pub(super) fn known_flows(&self, network: &Topology) -> Vec<KnownFlow> {
-        let known = self.measuring.mapped.ways.as_ref();
-        let Some(known) = known.filter(|ways| ways.is_complete) else {
-            return Vec::new();
-        };
-        let question = FlowQuestion::new(network, &self.observed.views, &self.inventory, None);
-        match question {
-            Some(question) if question.is_about(known) => known.flows.clone(),
-            _ => Vec::new(),
-        }
-    }
-}
-
 impl FlowQuestion {
     /// Nothing where each flow has one way, where routers answer for them all, or where counters are missing.
-    fn new(
+    pub(super) fn new(
         network: &Topology,
         views: &DeviceViews,
         inventory: &Inventory,
@@ -209,7 +169,7 @@ impl FlowQuestion {
     }
 
     /// True if a former answer is about the cables of this question.
-    fn is_about(&self, known: &MappedWays) -> bool {
+    pub(super) fn is_about(&self, known: &MappedWays) -> bool {
         let own = self.cables.iter().map(|(cable, _)| cable);
         own.clone().all(|cable| known.cables.contains(cable)) && own.len() == known.cables.len()
     }

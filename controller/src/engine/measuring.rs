@@ -14,6 +14,7 @@
 //! | `due_targets` | what is to be measured without an order |
 //! | `target`, `addresses` | the hosts of a measurement, and where they take part |
 //! | `doubtful_hosts`, `unmanaged_places` | what protocols do not decide |
+//! | `ways` | the ways of flows: what is to be measured, what is published |
 //! | `results` | the result in words, and the places that follow from it |
 mod addresses;
 mod course;
@@ -24,6 +25,7 @@ mod order;
 mod results;
 mod target;
 mod unmanaged_places;
+mod ways;
 
 pub(crate) use course::MappingCourse;
 pub use order::{MappingOrder, MappingOutcome};
@@ -38,12 +40,12 @@ use inventory::inventory_file::MeasuringSettings;
 use inventory::mapped_place::{MappedPlace, MappedPlaces, MappedSeat};
 use inventory::stages::flows::MappedWays;
 use inventory::{BitsPerSec, Bytes, Millis};
-pub(super) use network::MeasuredNetwork;
+use network::MeasuredNetwork;
 use results::{host_lines, place_lines};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-pub(super) use target::{MappingTarget, TargetSubject};
+use target::{MappingTarget, TargetSubject};
 
 /// The time between two looks for places to measure unasked.
 const LOOK: Duration = Duration::from_secs(30);

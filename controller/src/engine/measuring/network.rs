@@ -14,12 +14,12 @@ use std::net::IpAddr;
 
 /// The state that measurements look at, and do not change.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::engine) struct MeasuredNetwork<'a> {
-    pub(in crate::engine) inventory: &'a Inventory,
-    pub(in crate::engine) observed: &'a ObservedNetwork,
+pub(super) struct MeasuredNetwork<'a> {
+    pub(super) inventory: &'a Inventory,
+    pub(super) observed: &'a ObservedNetwork,
     pub(super) judged: &'a JudgedNetwork,
     /// The published network.
-    pub(in crate::engine) published: Option<&'a Topology>,
+    pub(super) published: Option<&'a Topology>,
     /// An epoch is published, and no candidate waits for the hold-down.
     pub(super) is_published: bool,
 }

@@ -1,5 +1,5 @@
 //! The order to measure a place, and its outcome.
-use crate::engine::FlowQuestion;
+use crate::engine::counted_ways::FlowQuestion;
 use inventory::mapped_place::MappedPlace;
 use inventory::stages::flows::MappedWays;
 use inventory::units::milliseconds;

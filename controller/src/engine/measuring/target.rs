@@ -18,7 +18,7 @@ const MOST_WITNESSES: usize = 8;
 
 /// A host whose place no protocol decides, whether flows told it or not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::engine) struct DoubtfulHost {
+pub(super) struct DoubtfulHost {
     pub(super) name: String,
     /// The nodes between which protocols leave the choice, sorted; empty if no switch has seen it.
     pub(super) among: Vec<String>,
@@ -31,15 +31,15 @@ pub(in crate::engine) struct DoubtfulHost {
 
 /// The question of a measurement, and its hosts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::engine) struct MappingTarget {
-    pub(in crate::engine) subject: TargetSubject,
+pub(super) struct MappingTarget {
+    pub(super) subject: TargetSubject,
     /// Its hosts, sorted.
-    pub(in crate::engine) hosts: Vec<String>,
+    pub(super) hosts: Vec<String>,
 }
 
 /// The question that flows shall answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::engine) enum TargetSubject {
+pub(super) enum TargetSubject {
     /// Which hosts and trunks are behind this bridge, which nobody asked? Where an earlier measurement
     /// found several bridges there, this is the one of the way in.
     Bridge(String),
