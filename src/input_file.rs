@@ -4,7 +4,7 @@ use cabling::CablingPlan;
 use directory::epoch::Epoch;
 use directory::reading::current_epoch;
 use inventory::inventory_file::Inventory;
-use inventory::topology_file::{InputFileError, TopologyCable};
+use inventory::topology_file::InputFileError;
 use inventory::tree::TreeError;
 use inventory::unreadable::UnreadableFile;
 use inventory::{TopologyFile, Tree, counted};
