@@ -356,18 +356,18 @@ impl Tree {
         Ok(self.keep(&keep))
     }
 
+    /// The lowest node that has so many hosts below. The nodes above it carry nothing.
+    fn lowest_above(&self, hosts: u32, below: &[u32]) -> NodeNumber {
+        let mut down = self.order.iter().copied();
+        let lowest = down.rfind(|&v| below[v as usize] == hosts);
+        lowest.unwrap_or(self.root)
+    }
+
     /// [`Tree::restrict`] by number; `hosts` holds each host once.
     fn keep(&self, hosts: &[NodeNumber]) -> Tree {
         let total = hosts.len() as u32;
         let below = self.count_below(hosts);
-        // The lowest node that has all of them below becomes the root. The nodes above it carry
-        // nothing.
-        let top = self
-            .order
-            .iter()
-            .copied()
-            .rfind(|&v| below[v as usize] == total)
-            .unwrap_or(self.root);
+        let top = self.lowest_above(total, &below);
         let mut new = vec![NONE; self.names.len()];
         for (i, &h) in hosts.iter().enumerate() {
             new[h as usize] = i as u32;

@@ -63,11 +63,8 @@ impl Tree {
         for (host, own) in shared() {
             // A host that is alone in its tree has no cable, and messages between its ranks never
             // leave it.
-            let rate = if tree.parent(host).is_some() {
-                tree.rate(host)
-            } else {
-                BitsPerSec::GIGABIT
-            };
+            let parent = tree.parent(host);
+            let rate = parent.map_or(BitsPerSec::GIGABIT, |_| tree.rate(host));
             cables.extend(own.iter().map(|rank| TreeCable {
                 a: tree.name(host),
                 b: rank,
