@@ -162,7 +162,7 @@ fn only(folder: &Path, functions: &str) -> String {
 }
 
 /// A stand-in that exports what such a library does is found to have MPICH's interface and all that
-/// the backend needs. It is asked to the end, where it knows no MPI_IN_PLACE.
+/// the backend needs. It is asked to the end, where it takes no MPI_IN_PLACE.
 #[test]
 fn libraries_that_no_package_brings_have_what_the_backend_needs() {
     let folder = TempDir::new().expect("a temporary directory");

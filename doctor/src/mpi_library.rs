@@ -32,7 +32,7 @@ pub fn look_at_program(program: &Path, dir: &Path) -> JobFindings {
     findings
 }
 
-/// True of an MPI library with an interface that heddle knows.
+/// True of an MPI library with an interface that a backend is for.
 fn is_mpi(file: &Path) -> bool {
     let octets = std::fs::read(file).unwrap_or_default();
     let symbols = exported_symbols(&octets);

@@ -1,4 +1,4 @@
-//! The network that is measured, as the engine knows it.
+//! The network that is measured, for reading only.
 use super::addresses::MeasuringAddresses;
 use super::doubtful_hosts::{doubtful_hosts, host_targets};
 use super::target::{DoubtfulHost, MappingTarget};
