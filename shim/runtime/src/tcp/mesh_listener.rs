@@ -32,7 +32,7 @@ impl MeshListener {
     /// # Errors
     /// The system's: no such address here, no more sockets.
     pub fn open(address: IpAddr) -> io::Result<MeshListener> {
-        MeshListener::of(TcpListener::bind((address, 0))?)
+        MeshListener::over(TcpListener::bind((address, 0))?)
     }
 
     /// Listens where known flows lead, or on a free port if another job does.
@@ -41,12 +41,12 @@ impl MeshListener {
     /// As [`MeshListener::open`].
     pub fn open_known(address: IpAddr) -> io::Result<MeshListener> {
         match TcpListener::bind((address, DOOR)) {
-            Ok(listener) => MeshListener::of(listener),
+            Ok(listener) => MeshListener::over(listener),
             Err(_) => MeshListener::open(address),
         }
     }
 
-    fn of(listener: TcpListener) -> io::Result<MeshListener> {
+    fn over(listener: TcpListener) -> io::Result<MeshListener> {
         // All other ranks may call before this one comes to answer.
         listen(&listener, Backlog::MAXALLOWABLE)?;
         listener.set_nonblocking(true)?;
