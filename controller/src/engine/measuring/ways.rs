@@ -12,7 +12,7 @@ impl FlowMeasuring {
         let question = self.way_question(network)?;
         let known = self.mapped.ways.as_ref();
         let is_known = known.is_some_and(|ways| ways.is_complete && question.is_about(ways));
-        (!is_known).then(|| MappingTarget {
+        (!is_known).then_some(MappingTarget {
             subject: TargetSubject::Ways,
             hosts: question.hosts,
         })

@@ -1,6 +1,6 @@
 //! The phases of an all-to-all over TCP, with tokens that receivers give ahead
 //! ([`schedules::synchronization::credit`]).
-use super::short_blocks::ShortBlocks;
+use super::short_blocks::{ShortBlocks, numbers_of_messages};
 use super::{CallWay, DataCarrier, MessageForm, PlannedPart, PlanningSet, Way, aapc};
 use crate::call_time::{AlltoallTime, MESSAGE, times, wire};
 use crate::decision_table::{Collective, UnmeasuredSet};
@@ -95,15 +95,6 @@ impl CallWay for CreditedPhases {
     fn avoids_timers(&self) -> bool {
         true
     }
-}
-
-/// Larger process sets plan for half as many messages as before, and so on; others for numbers between, too.
-const MOST_PLANS: u64 = 256;
-
-/// The numbers of messages under way for which so many ranks have plans.
-pub(super) fn numbers_of_messages(ranks: u64) -> impl Iterator<Item = NonZeroU32> {
-    let all = MESSAGES.into_iter();
-    all.filter(move |messages| ranks <= MOST_PLANS || messages.is_power_of_two())
 }
 
 /// Credit leaves links idle now and then: a block takes about a fifth longer than with tokens that cost nothing

@@ -7,7 +7,6 @@
 //!
 //! Where a hash chooses among cables, several messages under way meet on one: balls in bins. Credit goes only as
 //! far as a cable's queue holds what may meet there.
-use super::credit::numbers_of_messages;
 use super::{DataCarrier, Way};
 use crate::call_time::{DEVIATIONS, may_meet_on_a_cable};
 use crate::decision_table::{Collective, UnmeasuredSet};
@@ -16,7 +15,7 @@ use inventory::{Bytes, MpiRoutines, Tree};
 use schedules::alltoall::{self, AlltoallAlgorithm};
 use schedules::bound::{self, BottleneckLoad};
 use schedules::synchronization::SyncKind;
-use schedules::synchronization::credit::{LaneCredit, ROUND_TRIP};
+use schedules::synchronization::credit::{LaneCredit, MESSAGES, ROUND_TRIP};
 use schedules::synchronization::scheme::SyncScheme;
 use schedules::window::port_queue;
 use std::num::NonZeroU32;
@@ -33,6 +32,15 @@ const SHORT: Duration = Duration::from_micros(1100);
 const WAITING: u64 = 2;
 /// Fewer senders cannot have so many for one host.
 const SENDERS: usize = WAITING as usize + 1;
+
+/// Larger process sets plan for half as many messages as before, and so on; others for numbers between, too.
+const MOST_PLANS: u64 = 256;
+
+/// The numbers of messages under way for which so many ranks have plans.
+pub(super) fn numbers_of_messages(ranks: u64) -> impl Iterator<Item = NonZeroU32> {
+    let all = MESSAGES.into_iter();
+    all.filter(move |messages| ranks <= MOST_PLANS || messages.is_power_of_two())
+}
 
 /// The sizes of short blocks that overflow a queue.
 #[derive(Debug, Clone, Copy)]
