@@ -92,7 +92,7 @@ fn short_blocks_of_several_ranks_a_host_go_by_credit() {
         let flags = "--collective alltoall --size 2000,12000,30000 --iterations 20 --check";
         let flags: Vec<&str> = flags.split(' ').collect();
         let output = TestJob::new(mpi, 16)
-            .per_host(4)
+            .per_host(2)
             .dir(dir.path())
             .env(AT_ONCE.0, AT_ONCE.1)
             .env("HEDDLE_LEARN", "off")

@@ -170,8 +170,8 @@ fn run(args: &Args) -> anyhow::Result<bool> {
     };
     let network = WireNetwork {
         fabric: SimulatedFabric::of(&file)?,
-        merged: RankedHosts::of(tree.clone().by_hash())?,
-        ranks: RankedHosts::of(tree)?,
+        merged: RankedHosts::new(tree.clone().by_hash())?,
+        ranks: RankedHosts::new(tree)?,
     };
     let ranks = &network.ranks;
     ensure!(

@@ -15,7 +15,7 @@ pub(crate) struct RankedHosts {
 
 impl RankedHosts {
     /// Each host has as many ranks as its tree says.
-    pub(crate) fn of(hosts: Tree) -> Result<RankedHosts, TreeError> {
+    pub(crate) fn new(hosts: Tree) -> Result<RankedHosts, TreeError> {
         let host_of: Vec<NodeNumber> = (0..hosts.hosts())
             .flat_map(|host| std::iter::repeat_n(host, hosts.ranks(host) as usize))
             .collect();
@@ -39,14 +39,19 @@ impl RankedHosts {
     pub(crate) fn bundles(&self, rank: u32, size: u32) -> LibraryCall {
         let order: Vec<NodeNumber> = (0..self.hosts.hosts()).collect();
         let part = bundled::part(&self.host_of, &order, rank);
-        let is_elsewhere = |peer: u32| self.host_of[peer as usize] != self.host_of[rank as usize];
-        let [mut outgoing, mut incoming] = [const { Vec::new() }; 2];
-        outgoing.resize(self.host_of.len(), 0);
-        incoming.resize(self.host_of.len(), 0);
-        let sends = part.sends.iter().filter(|sent| is_elsewhere(sent.peer));
-        sends.for_each(|sent| outgoing[sent.peer as usize] += sent.blocks.len() as u32 * size);
-        let receives = part.receives.iter().filter(|sent| is_elsewhere(sent.peer));
-        receives.for_each(|sent| incoming[sent.peer as usize] += sent.blocks.len() as u32 * size);
+        let mut outgoing = vec![0; self.host_of.len()];
+        let mut incoming = outgoing.clone();
+        for sent in &part.sends {
+            outgoing[sent.peer as usize] += sent.blocks.len() as u32 * size;
+        }
+        for received in &part.receives {
+            incoming[received.peer as usize] += received.blocks.len() as u32 * size;
+        }
+        for (peer, host) in self.host_of.iter().enumerate() {
+            if *host == self.host_of[rank as usize] {
+                (outgoing[peer], incoming[peer]) = (0, 0);
+            }
+        }
         LibraryCall::at_once(rank, outgoing, incoming)
     }
 }

@@ -52,7 +52,7 @@ impl SimulatedWay {
         size: Bytes,
     ) -> anyhow::Result<SimulatedWay> {
         if let Some(own) = name.strip_suffix(BY_HASH) {
-            let merged = RankedHosts::of(ranks.hosts.clone().by_hash())?;
+            let merged = RankedHosts::new(ranks.hosts.clone().by_hash())?;
             let way = SimulatedWay::named(own.trim_end(), &merged, collective, size)?;
             return Ok(match way {
                 SimulatedWay::Own(way) => SimulatedWay::ByHash(way),

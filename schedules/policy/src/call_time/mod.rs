@@ -213,8 +213,9 @@ impl AlltoallTime {
 /// The credit of the schedules of so many ranks, of which there are none for too many. Where a hash chooses among
 /// cables, nobody knows how many of their messages meet on one.
 fn lane_credit(hosts: &Tree, ranks: usize) -> Option<LaneCredit> {
-    let cables = |node| hosts.member_cables(node).iter();
-    let has_hash = (0..hosts.nodes()).any(|node| cables(node).any(|cable| cable.parts.get() > 1));
+    let has_hash = (0..hosts.nodes())
+        .flat_map(|node| hosts.member_cables(node))
+        .any(|cable| cable.parts.get() > 1);
     (ranks <= MOST_RANKS_BY_PAIRS && !has_hash).then(|| alltoall::lane_credit(hosts))
 }
 

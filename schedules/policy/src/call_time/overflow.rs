@@ -54,6 +54,9 @@ const MOST_IN_ORDER: u32 = 256;
 ///
 /// On average a trunk may carry what comes. But hosts at one switch turn to others elsewhere at about the same time.
 pub(super) fn smallest_block_in_order(hosts: &Tree, host_of: &[NodeNumber]) -> Option<Bytes> {
+    if hosts.hosts() > MOST_IN_ORDER {
+        return None;
+    }
     let mut order: Vec<NodeNumber> = Vec::new();
     let mut ranks = vec![0.0; hosts.hosts() as usize];
     for &host in host_of {
@@ -62,30 +65,30 @@ pub(super) fn smallest_block_in_order(hosts: &Tree, host_of: &[NodeNumber]) -> O
         }
         ranks[host as usize] += 1.0;
     }
-    if hosts.hosts() > MOST_IN_ORDER {
-        return None;
-    }
     let mut queued = vec![0.0_f64; hosts.edges() as usize];
     let mut most = 0.0_f64;
     for turn in 1..order.len() {
-        let turns = |(place, &from)| {
-            let to = order[(place + turn) % order.len()];
-            (from, to, ranks[from as usize] * ranks[to as usize])
-        };
-        let sent: Vec<(NodeNumber, NodeNumber, f64)> =
-            order.iter().enumerate().map(turns).collect();
-        let takes = |&(from, _, blocks)| blocks / hosts.rate(from).0.max(1) as f64;
-        let takes = sent.iter().map(takes).fold(0.0, f64::max);
-        let goes = |edge: EdgeNumber| hosts.rate(edge / 2).0 as f64 * takes;
-        let passed = vec![1.0; hosts.edges() as usize];
-        let offered = coming(hosts, &sent, &passed);
-        let passed: Vec<f64> = (0..hosts.edges())
+        let sent: Vec<(NodeNumber, NodeNumber, f64)> = order
+            .iter()
+            .zip(order.iter().cycle().skip(turn))
+            .map(|(&from, &to)| (from, to, ranks[from as usize] * ranks[to as usize]))
+            .collect();
+        let takes = sent
+            .iter()
+            .map(|&(from, _, blocks)| blocks / hosts.rate(from).0.max(1) as f64)
+            .fold(0.0, f64::max);
+        let goes: Vec<f64> = (0..hosts.edges())
+            .map(|edge| hosts.rate(edge / 2).0 as f64 * takes)
+            .collect();
+        let offered = coming(hosts, &sent, &vec![1.0; goes.len()]);
+        let passed: Vec<f64> = goes
+            .iter()
             .zip(&offered)
-            .map(|(edge, &offered)| (goes(edge) / offered.max(1e-9)).min(1.0))
+            .map(|(goes, &offered)| (goes / offered.max(1e-9)).min(1.0))
             .collect();
         for ((edge, queue), come) in (0..).zip(&mut queued).zip(coming(hosts, &sent, &passed)) {
             if is_trunk_port(hosts, edge) {
-                *queue = (*queue + come - goes(edge)).max(0.0);
+                *queue = (*queue + come - goes[edge as usize]).max(0.0);
                 most = most.max(*queue);
             }
         }
