@@ -103,7 +103,7 @@ fn short_blocks_of_several_ranks_a_host_go_by_credit() {
             ways(dir.path()),
             [
                 "alltoall aapc credit tcp",
-                "alltoall aapc credit(3) tcp",
+                "alltoall aapc credit(4) tcp",
                 "alltoall native"
             ],
             "{mpi}"
