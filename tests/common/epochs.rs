@@ -100,5 +100,8 @@ fn record(file: &Path) -> Option<JobRecord> {
     let id = file.file_stem().and_then(|stem| stem.to_str());
     let stat = JobFileStat::of(file)?;
     let read = reading::read(file, id.expect("a plain name"), &stat);
+    if read.is_err() && !file.exists() {
+        return None;
+    }
     Some(read.unwrap_or_else(|problem| panic!("{}: {problem}", file.display())))
 }

@@ -379,11 +379,13 @@ mod tests {
         alone.links.remove(0);
         assert_eq!(question(&alone, &["s0", "s1"], None), None);
         let answering = Topology {
-            way_addresses: vec![WayAddress {
-                node: "s1".into(),
-                port: "p1".into(),
-                address: [10, 0, 0, 9].into(),
-            }],
+            way_addresses: ["s0", "s1"]
+                .map(|node| WayAddress {
+                    node: node.into(),
+                    port: "p1".into(),
+                    address: [10, 0, 0, 9].into(),
+                })
+                .into(),
             ..network()
         };
         assert_eq!(

@@ -5,7 +5,7 @@
 //! Rabenseifner, Gropp 2005, section 4.4), and which of them each library takes
 //! ([`crate::library_routine::LibraryRoutine::chosen`]; of an unknown library the faster one); the rest are the quantities below.
 //! Input: the tree of the hosts, the host of each rank, the delay of the cables, the library. Guarantee:
-//! every rank comes to the same nanosecond, because all is counted in integers. Cost: O(nodes + ranks log
+//! every rank comes to the same nanosecond: times are counted in integers. Cost: O(nodes + hosts^2 + ranks log
 //! ranks). Deviations: another job's part of a link is not counted.
 //!
 //! | quantity | value | source |
@@ -154,9 +154,13 @@ impl AlltoallTime {
             at_once.div_ceil(u128::from(link.rate.0.max(1))) as u64
         };
         let phases = links.iter().map(phases).max()?;
+        // With one rank a host, messages of many hosts mix.
+        let shares_hosts = ranks.iter().any(|&ranks| ranks > 1);
         let overflowing = [
             smallest_overflowing_block(hosts, host_of),
-            overflow::smallest_block_in_order(hosts, host_of),
+            shares_hosts
+                .then(|| overflow::smallest_block_in_order(hosts, host_of))
+                .flatten(),
         ];
         let most = u64::from(ranks.iter().copied().max()?);
         let all = host_of.len() as u64;
