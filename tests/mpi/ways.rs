@@ -55,23 +55,33 @@ fn the_table_decides_by_block_size() {
     }
 }
 
-/// Blocks that overflow a queue and are short beside waking a process, over links of 1 Gbit/s.
+/// The ways of all-to-alls with blocks of these sizes, over links of 1 Gbit/s, every byte checked.
+fn alltoall_ways(mpi: &str, (ranks, per_host): (usize, usize), sizes: &[u32]) -> Vec<String> {
+    let dir = shared(TREE);
+    let bench = lib().join(format!("bench-{mpi}"));
+    let listed: Vec<String> = sizes.iter().map(u32::to_string).collect();
+    let flags = format!(
+        "--collective alltoall --size {} --iterations 20 --check",
+        listed.join(",")
+    );
+    let flags: Vec<&str> = flags.split(' ').collect();
+    let output = TestJob::new(mpi, ranks)
+        .per_host(per_host)
+        .dir(dir.path())
+        .env(AT_ONCE.0, AT_ONCE.1)
+        .env("HEDDLE_LEARN", "off")
+        .run(&bench, &flags);
+    let checked = output.out.matches("every byte checked").count();
+    assert_eq!(checked, sizes.len(), "{}", output.out);
+    ways(dir.path())
+}
+
+/// Blocks that overflow a queue and are short beside waking a process.
 #[test]
 fn short_blocks_that_overflow_a_queue_go_by_credit() {
     for mpi in BOTH {
-        let dir = shared(TREE);
-        let bench = lib().join(format!("bench-{mpi}"));
-        let flags = "--collective alltoall --size 8000,17000,30000,60000 --iterations 20 --check";
-        let flags: Vec<&str> = flags.split(' ').collect();
-        let output = TestJob::new(mpi, 8)
-            .dir(dir.path())
-            .env(AT_ONCE.0, AT_ONCE.1)
-            .env("HEDDLE_LEARN", "off")
-            .run(&bench, &flags);
-        let checked = output.out.matches("every byte checked").count();
-        assert_eq!(checked, 4, "{}", output.out);
         assert_eq!(
-            ways(dir.path()),
+            alltoall_ways(mpi, (8, 1), &[8000, 17_000, 30_000, 60_000]),
             [
                 "alltoall aapc credit tcp",
                 "alltoall aapc credit(2) tcp",
@@ -87,20 +97,8 @@ fn short_blocks_that_overflow_a_queue_go_by_credit() {
 #[test]
 fn short_blocks_of_several_ranks_a_host_go_by_credit() {
     for mpi in BOTH {
-        let dir = shared(TREE);
-        let bench = lib().join(format!("bench-{mpi}"));
-        let flags = "--collective alltoall --size 2000,12000,30000 --iterations 20 --check";
-        let flags: Vec<&str> = flags.split(' ').collect();
-        let output = TestJob::new(mpi, 16)
-            .per_host(2)
-            .dir(dir.path())
-            .env(AT_ONCE.0, AT_ONCE.1)
-            .env("HEDDLE_LEARN", "off")
-            .run(&bench, &flags);
-        let checked = output.out.matches("every byte checked").count();
-        assert_eq!(checked, 3, "{}", output.out);
         assert_eq!(
-            ways(dir.path()),
+            alltoall_ways(mpi, (16, 2), &[2000, 12_000, 30_000]),
             [
                 "alltoall aapc credit tcp",
                 "alltoall aapc credit(4) tcp",

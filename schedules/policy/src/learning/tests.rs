@@ -16,6 +16,18 @@ const ONE_RANK_A_HOST: HostTraits = HostTraits {
     have_slow_trunks: false,
 };
 
+/// Those of a table alone.
+fn grounds(table: &DecisionTable) -> CandidateGrounds<'_> {
+    CandidateGrounds {
+        table,
+        learned: &[],
+        has_addresses: true,
+        hosts: ONE_RANK_A_HOST,
+        is_even: false,
+        time: None,
+    }
+}
+
 fn ways() -> [Way; 3] {
     let (sync, over) = (SyncKind::Receiver.into(), DataCarrier::Tcp);
     let mpi = Way::Aapc {
@@ -208,14 +220,7 @@ fn what_was_learned_is_told() {
 #[test]
 fn measured_sizes_and_small_blocks_ask_nothing() {
     let table = DecisionTable::default();
-    let grounds = CandidateGrounds {
-        table: &table,
-        learned: &[],
-        has_addresses: true,
-        hosts: ONE_RANK_A_HOST,
-        is_even: false,
-        time: None,
-    };
+    let grounds = grounds(&table);
     let of = |block| candidates(grounds, Collective::Alltoall, Bytes(block));
     assert_eq!(of(8).len(), 1);
     assert!(of(65_536).len() > 1);
@@ -234,12 +239,8 @@ fn calls_by_credit_try_twice_as_many_messages_once_a_timer_costs_little() {
     let table = DecisionTable::unmeasured(&tree, &host_of, Duration::ZERO, None);
     let time = AlltoallTime::of(&tree, &host_of, Duration::ZERO, None);
     let grounds = CandidateGrounds {
-        table: &table,
-        learned: &[],
-        has_addresses: true,
-        hosts: ONE_RANK_A_HOST,
-        is_even: false,
         time: time.as_ref(),
+        ..grounds(&table)
     };
     let all = candidates(grounds, Collective::Alltoall, Bytes(16_384));
     let [credit, twice] = ["aapc credit(6) tcp", "aapc credit(12) tcp"].map(|name| name.parse());
@@ -263,14 +264,7 @@ fn what_is_expected_of_tcp_grows_with_the_distance_from_its_sizes() {
     let entries = [(0, native), (2048, tcp), (8192, native), (32_768, tcp)];
     let entries = entries.map(|(from, way)| entry(from, way)).to_vec();
     let table = DecisionTable::default().with_entries(Collective::Alltoall, entries);
-    let grounds = CandidateGrounds {
-        table: &table,
-        learned: &[],
-        has_addresses: true,
-        hosts: ONE_RANK_A_HOST,
-        is_even: false,
-        time: None,
-    };
+    let grounds = grounds(&table);
     let expected = |block, way| {
         let all = candidates(grounds, Collective::Alltoall, Bytes(block));
         all.iter()
@@ -301,12 +295,8 @@ fn even_blocks_begin_as_equal_ones_do_and_unequal_ones_as_the_library_does() {
     let table = DecisionTable::default().with_entries(Collective::Alltoall, entries);
     let ways_of = |table: &DecisionTable, block, is_even| {
         let grounds = CandidateGrounds {
-            table,
-            learned: &[],
-            has_addresses: true,
-            hosts: ONE_RANK_A_HOST,
             is_even,
-            time: None,
+            ..grounds(table)
         };
         let all = candidates(grounds, Collective::Alltoallv, Bytes(block));
         all.iter()
@@ -349,14 +339,7 @@ fn broadcasts_go_along_the_ring_or_as_the_library_does() {
     };
     let entries = vec![entry(0, Way::Native), entry(1 << 19, Way::Relay)];
     let table = DecisionTable::default().with_entries(Collective::Bcast, entries);
-    let grounds = CandidateGrounds {
-        table: &table,
-        learned: &[],
-        has_addresses: true,
-        hosts: ONE_RANK_A_HOST,
-        is_even: false,
-        time: None,
-    };
+    let grounds = grounds(&table);
     let ways = |block| {
         let all = candidates(grounds, Collective::Bcast, Bytes(block));
         all.iter()
@@ -379,14 +362,7 @@ fn far_below_the_sizes_of_tcp_no_schedule_is_tried() {
     };
     let entries = vec![entry(0, native), entry(1 << 20, tcp)];
     let table = DecisionTable::default().with_entries(Collective::Alltoall, entries);
-    let grounds = CandidateGrounds {
-        table: &table,
-        learned: &[],
-        has_addresses: true,
-        hosts: ONE_RANK_A_HOST,
-        is_even: false,
-        time: None,
-    };
+    let grounds = grounds(&table);
     let tried = |block| candidates(grounds, Collective::Alltoall, Bytes(block)).len();
     assert_eq!((tried(8192), tried(1 << 18)), (1, 3));
 }

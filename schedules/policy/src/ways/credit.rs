@@ -1,6 +1,6 @@
 //! The phases of an all-to-all over TCP, with tokens that receivers give ahead
 //! ([`schedules::synchronization::credit`]).
-use super::short_blocks::{ShortBlocks, numbers_of_messages};
+use super::short_blocks::{ShortBlocks, most_messages};
 use super::{CallWay, DataCarrier, MessageForm, PlannedPart, PlanningSet, Way, aapc};
 use crate::call_time::{AlltoallTime, MESSAGE, times, wire};
 use crate::decision_table::{Collective, UnmeasuredSet};
@@ -45,13 +45,11 @@ impl CallWay for CreditedPhases {
     }
 
     fn timed(&self, time: &AlltoallTime, block: Bytes) -> Way {
-        let held = |messages: &NonZeroU32| {
-            let longest = time
-                .credit
-                .map(|credit| credit.longest(messages.get().into()));
-            longest.is_some_and(|longest| block <= longest)
-        };
-        let messages = numbers_of_messages(time.ranks).filter(held).max();
+        let messages = time.credit.and_then(|credit| {
+            most_messages(time.ranks, block, |messages| {
+                credit.longest(messages.get().into())
+            })
+        });
         super::phases(SyncScheme::credit(messages.unwrap_or(NonZeroU32::MIN)))
     }
 

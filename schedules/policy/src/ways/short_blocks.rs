@@ -37,9 +37,20 @@ const SENDERS: usize = WAITING as usize + 1;
 const MOST_PLANS: u64 = 256;
 
 /// The numbers of messages under way for which so many ranks have plans.
-pub(super) fn numbers_of_messages(ranks: u64) -> impl Iterator<Item = NonZeroU32> {
+fn numbers_of_messages(ranks: u64) -> impl Iterator<Item = NonZeroU32> {
     let all = MESSAGES.into_iter();
     all.filter(move |messages| ranks <= MOST_PLANS || messages.is_power_of_two())
+}
+
+/// The most messages of this size under way for which so many ranks have plans, where so long ones may be.
+pub(super) fn most_messages(
+    ranks: u64,
+    block: Bytes,
+    longest: impl Fn(NonZeroU32) -> Bytes,
+) -> Option<NonZeroU32> {
+    numbers_of_messages(ranks)
+        .filter(|&messages| block <= longest(messages))
+        .max()
 }
 
 /// The sizes of short blocks that overflow a queue.
@@ -172,9 +183,8 @@ impl ShortBlocks {
     }
 
     fn way(self, block: Bytes) -> Way {
-        let messages = numbers_of_messages(self.ranks);
-        let messages = messages.filter(|&messages| block <= self.longest(messages));
-        let by_credit = messages.max().filter(|_| block < self.with_tokens);
+        let messages = most_messages(self.ranks, block, |messages| self.longest(messages));
+        let by_credit = messages.filter(|_| block < self.with_tokens);
         Way::Aapc {
             sync: by_credit.map_or(SyncKind::Receiver.into(), SyncScheme::credit),
             over: DataCarrier::Tcp,
