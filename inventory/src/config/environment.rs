@@ -112,7 +112,7 @@ pub const VARIABLES: &[KnownVariable] = &[
     variable(
         Jobs,
         "HEDDLE_TURNS",
-        "several ways in turn, for measurements. Set it alike on all ranks",
+        "several of them in turn, for measurements. Set it alike on all ranks",
     ),
     variable(
         Jobs,

@@ -31,38 +31,19 @@ pub enum ReductionOrder {
 }
 
 impl ForcedWays {
-    /// Ways by their names ([`policy::ways`]), several with commas. With `tcp` among them, these ways go over
-    /// the runtime's own connections.
-    pub fn parse(text: &str) -> Option<ForcedWays> {
-        let mut force = ForcedWays::default();
-        let over = if text.split(',').any(|name| name == "tcp") {
-            DataCarrier::Tcp
-        } else {
-            DataCarrier::Mpi
-        };
-        let names = text
-            .split(',')
-            .filter(|name| !name.is_empty() && *name != "tcp");
-        for name in names {
-            force.takes(Way::named(name, over)?);
+    /// One way for all that can go it; of several, the last that a collective can go.
+    pub fn parse(text: &str) -> Result<ForcedWays, UnknownWay> {
+        let mut force = ForcedWays::turns(text)?;
+        for ways in force.ways.values_mut() {
+            ways.drain(..ways.len() - 1);
         }
-        Some(force)
+        Ok(force)
     }
 
-    /// One way, for all that can go it.
-    fn takes(&mut self, way: Way) {
-        for collective in Collective::ALL.into_iter().filter(|c| way.serves(*c)) {
-            self.ways.insert(collective, vec![way]);
-        }
-    }
-
-    /// Names of ways, with commas: successive rows of calls of a collective with blocks of one size
-    /// go them in turn, as [`row`] and [`turn`] say.
+    /// Successive rows of calls of a collective with blocks of one size go several ways in turn, as [`row`]
+    /// and [`turn`] say.
     pub fn turns(text: &str) -> Result<ForcedWays, UnknownWay> {
-        let ways = text
-            .split(',')
-            .map(str::parse)
-            .collect::<Result<Vec<Way>, _>>()?;
+        let ways = listed(text)?;
         let mut force = ForcedWays::default();
         for collective in Collective::ALL {
             let own = ways.iter().copied().filter(|way| way.serves(collective));
@@ -97,4 +78,20 @@ impl ForcedWays {
         let ways = self.ways(collective);
         turn(calls / row(block), ways.len()).map(|turn| ways[turn])
     }
+}
+
+/// Ways by their names ([`crate::ways`]), with commas. With `tcp` among them, all go over the runtime's own
+/// connections.
+fn listed(text: &str) -> Result<Vec<Way>, UnknownWay> {
+    let is_over_tcp = text.split(',').any(|name| name == "tcp");
+    text.split(',')
+        .filter(|name| !name.is_empty() && *name != "tcp")
+        .map(|name| {
+            if is_over_tcp {
+                Way::named(name, DataCarrier::Tcp).ok_or_else(|| UnknownWay(name.to_owned()))
+            } else {
+                name.parse()
+            }
+        })
+        .collect()
 }

@@ -8,7 +8,7 @@ use crate::process_set::ProcessSet;
 use crate::world_ranks::{self, WorldRanks};
 use crate::{registry, root_rank};
 use runtime::rank_host::RankHost;
-use runtime::settings;
+use runtime::settings::RuntimeSettings;
 use runtime::watchdog;
 use std::ffi::c_char;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -97,7 +97,7 @@ pub(crate) fn meet(
 
 /// The time for which members wait for each other.
 fn patience() -> Duration {
-    let patience = settings::patience(|name| std::env::var(name).ok());
+    let patience = RuntimeSettings::here().patience;
     if WAITED_IN_VAIN.load(Ordering::Relaxed) {
         patience.min(ONCE_BITTEN)
     } else {

@@ -12,12 +12,13 @@ use crate::world_ranks::is_first_of_the_job;
 use inventory::counted;
 use runtime::network_evidence::octets_of;
 use runtime::plan::{ChosenWays, FollowedEpoch};
+use runtime::settings::RuntimeSettings;
+use runtime::stderr;
 use runtime::tcp::ArrivedBlocks;
 use runtime::tcp::greeting::MeshSecret;
 use runtime::tcp::keeper::KeptMesh;
 use runtime::tcp::messages::MeshMessages;
 use runtime::tcp::{MeshError, MeshListener, TcpMesh, descriptors};
-use runtime::{settings, stderr};
 use schedules::transfers::part::RankPart;
 use std::collections::HashSet;
 use std::io::{ErrorKind, Read};
@@ -264,7 +265,7 @@ fn call_all(
     secret: [u8; 32],
     within: &CallComm,
 ) -> Result<TcpMesh, ConnectProblem> {
-    let patience = settings::patience(|name| std::env::var(name).ok());
+    let patience = RuntimeSettings::here().patience;
     let mesh = door.connect(number, doors, &MeshSecret(secret), patience, || {
         within.progress()
     });
@@ -275,7 +276,7 @@ fn call_all(
             is_of_another: e.kind() == ErrorKind::ConnectionAborted,
         }
     })?;
-    mesh.mark(settings::token_class(|name| std::env::var(name).ok()));
+    mesh.mark(RuntimeSettings::here().token_class);
     Ok(mesh)
 }
 

@@ -5,7 +5,7 @@ use crate::call_comm::CallComm;
 use crate::world_ranks::WorldRanks;
 use presence::difference::{Difference, Published, first_difference};
 use presence::text::LONGEST;
-use runtime::settings;
+use runtime::settings::RuntimeSettings;
 use runtime::stderr::write_line_once;
 use std::collections::HashMap;
 use std::ffi::{c_char, c_int};
@@ -28,7 +28,7 @@ pub(crate) fn open(reader: PresenceReader) {
 /// True if the members may meet, as far as the launcher knows; the same on each that asks. Where
 /// they may not, one of them says why.
 pub(crate) fn are_alike(within: &CallComm, members: Option<&WorldRanks>) -> bool {
-    if settings::all_are_present(|name| std::env::var(name).ok()) {
+    if RuntimeSettings::here().all_are_present {
         return true;
     }
     let Some(members) = members else {

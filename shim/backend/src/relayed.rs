@@ -12,25 +12,19 @@ use crate::mpi::mpi;
 use crate::mpi_result::{MpiErrorCode, MpiResult, check};
 use crate::reduce_op;
 use policy::decision_table::Collective;
-use policy::forced::{ForcedWays, ReductionOrder};
+use policy::forced::ReductionOrder;
 use policy::ways::{LEAST_RELAYED, MOST_RANKS_BY_PAIRS, MessageForm};
 use runtime::settings::RuntimeSettings;
 use runtime::tcp::keeper::KeptMesh;
 use runtime::tcp::relay::{RelayMemory, chunk_room};
 use schedules::relay::{RankRelay, RelayCollective, share};
 use std::ops::Range;
-use std::sync::OnceLock;
 
 /// True if the call is too small for any other way than the library's: it then passes at once, for
 /// programs make many such calls. Asked by each rank for itself, with the same answer.
 pub(crate) fn is_too_small(call: &CollectiveCall) -> bool {
-    static FORCED: OnceLock<ForcedWays> = OnceLock::new();
-    let forced = FORCED.get_or_init(|| {
-        RuntimeSettings::read(|name| std::env::var(name).ok())
-            .0
-            .force
-    });
-    let is_forced = forced
+    let is_forced = RuntimeSettings::here()
+        .force
         .ways(call.collective)
         .iter()
         .any(|way| way.form() == MessageForm::Relayed);

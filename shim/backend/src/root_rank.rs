@@ -26,7 +26,7 @@ use runtime::tracing::recorder::TraceOrder;
 use simulation::watched::BlockArrivals;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, Once, OnceLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// A process that wants a way from the first call on waits once so long for the epoch.
@@ -44,7 +44,7 @@ const NO_DIRECTORY: &str =
 /// Rank 0's part.
 #[derive(Debug)]
 pub(crate) struct RootRank {
-    settings: RuntimeSettings,
+    settings: &'static RuntimeSettings,
     directory: Option<Arc<Mutex<SharedDirectory>>>,
     /// The news of the directory that the members know.
     seen: u64,
@@ -69,22 +69,19 @@ pub(crate) struct RootRank {
     decided: LastDecisions,
 }
 
-/// The environment, read once.
-fn settings() -> RuntimeSettings {
-    static SETTINGS: OnceLock<RuntimeSettings> = OnceLock::new();
-    SETTINGS
-        .get_or_init(|| {
-            let (settings, problems) = RuntimeSettings::read(|name| std::env::var(name).ok());
-            problems
-                .iter()
-                .for_each(|problem| stderr::write_line_once(problem));
-            let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-            for misspelt in environment::misspelt(names) {
-                stderr::write_line_once(&misspelt.to_string());
-            }
-            settings
-        })
-        .clone()
+/// The settings; what is wrong with them is said once.
+fn settings() -> &'static RuntimeSettings {
+    static SAID: Once = Once::new();
+    let settings = RuntimeSettings::here();
+    SAID.call_once(|| {
+        let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+        let misspelt = environment::misspelt(names);
+        let misspelt = misspelt.iter().map(ToString::to_string);
+        for problem in settings.problems.iter().cloned().chain(misspelt) {
+            stderr::write_line_once(&problem);
+        }
+    });
+    settings
 }
 
 fn directory(settings: &RuntimeSettings) -> Option<Arc<Mutex<SharedDirectory>>> {
@@ -96,7 +93,7 @@ fn directory(settings: &RuntimeSettings) -> Option<Arc<Mutex<SharedDirectory>>> 
 
 /// Has the shared directory looked at, for a process set that may be made soon.
 pub(crate) fn prepare() {
-    if let Some(directory) = directory(&settings()) {
+    if let Some(directory) = directory(settings()) {
         client::lock(&directory).look(0);
     }
 }
@@ -136,7 +133,7 @@ pub(crate) fn tell_one_host(ranks: usize) {
 impl RootRank {
     pub(crate) fn new(hosts: &[RankHost], members: Option<&WorldRanks>) -> RootRank {
         let settings = settings();
-        let directory = directory(&settings);
+        let directory = directory(settings);
         if let Some(directory) = &directory {
             let is_first = RUNNING.set(Arc::clone(directory)).is_ok();
             if is_first {

@@ -12,7 +12,6 @@
 //! afford to ([`crate::look_allowance`]). If one is late to it, reading its input perhaps, the library
 //! has that call, and the ranks meet at a later one.
 use crate::settings::RuntimeSettings;
-use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// About 0.2 s of calls on a network of 1 Gbit/s, however large they are; a look takes some 2 ms
@@ -108,14 +107,12 @@ pub fn from_the_first_call() -> bool {
 /// `HEDDLE_AFTER`, and nothing where a way is forced: then it is to be taken from the first call
 /// on.
 fn enough() -> u64 {
-    static ENOUGH_HERE: OnceLock<u64> = OnceLock::new();
-    *ENOUGH_HERE.get_or_init(|| enough_by(|name| std::env::var(name).ok()))
+    enough_by(RuntimeSettings::here())
 }
 
-fn enough_by(var: impl Fn(&str) -> Option<String>) -> u64 {
-    let asked = var("HEDDLE_AFTER").and_then(|text| text.parse().ok());
-    let forced = RuntimeSettings::read(var).0.force.is_any();
-    asked.unwrap_or(if forced { 0 } else { ENOUGH })
+fn enough_by(settings: &RuntimeSettings) -> u64 {
+    let usual = if settings.force.is_any() { 0 } else { ENOUGH };
+    settings.after.unwrap_or(usual)
 }
 
 #[cfg(test)]
@@ -179,7 +176,8 @@ mod tests {
     #[test]
     fn a_forced_way_is_taken_at_once() {
         let of = |pairs: &'static [(&str, &str)]| {
-            enough_by(|name| pairs.iter().find(|p| p.0 == name).map(|p| p.1.to_owned()))
+            let var = |name: &str| pairs.iter().find(|p| p.0 == name).map(|p| p.1.to_owned());
+            enough_by(&RuntimeSettings::read(var))
         };
         assert_eq!(of(&[]), ENOUGH);
         assert_eq!(of(&[("HEDDLE_FORCE", "ring")]), 0);

@@ -1,6 +1,7 @@
 //! The watchdog, off unless `HEDDLE_WATCHDOG` names a number of seconds: a thread that says what a
 //! rank waits for when it has waited that long. It looks only at what the waiting thread wrote down
 //! before, so it works where MPI itself hangs.
+use crate::settings::RuntimeSettings;
 use crate::{signals, stderr};
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, OnceLock};
@@ -22,6 +23,13 @@ struct HangWatchdog {
 }
 
 impl HangWatchdog {
+    fn new(after: Duration) -> HangWatchdog {
+        HangWatchdog {
+            after,
+            waiting: Mutex::default(),
+        }
+    }
+
     fn waiting(&self) -> MutexGuard<'_, HashMap<ThreadId, ThreadWait>> {
         self.waiting
             .lock()
@@ -53,7 +61,7 @@ fn watch() -> Option<&'static HangWatchdog> {
     static WATCH: OnceLock<Option<HangWatchdog>> = OnceLock::new();
     static THREAD: OnceLock<()> = OnceLock::new();
     let watch = WATCH
-        .get_or_init(|| after(std::env::var("HEDDLE_WATCHDOG").ok().as_deref()))
+        .get_or_init(|| RuntimeSettings::here().watchdog.map(HangWatchdog::new))
         .as_ref()?;
     THREAD.get_or_init(|| {
         // Without a thread it says nothing; the job is not worse off for it.
@@ -72,15 +80,6 @@ fn watch() -> Option<&'static HangWatchdog> {
         });
     });
     Some(watch)
-}
-
-/// The watchdog that the environment asks for.
-fn after(seconds: Option<&str>) -> Option<HangWatchdog> {
-    let seconds: f64 = seconds?.parse().ok().filter(|s| (0.1..=1e6).contains(s))?;
-    Some(HangWatchdog {
-        after: Duration::from_secs_f64(seconds),
-        waiting: Mutex::default(),
-    })
 }
 
 /// True if it wants to see every call.
@@ -113,7 +112,7 @@ mod tests {
 
     #[test]
     fn says_once_what_lasts_too_long() {
-        let watch = after(Some("2")).unwrap();
+        let watch = HangWatchdog::new(Duration::from_secs(2));
         let began = Instant::now();
         let waiting = ThreadWait {
             since: began,
@@ -131,24 +130,5 @@ mod tests {
             ["watchdog: 2 s without progress: rank 3: the block of rank 1"]
         );
         assert_eq!(watch.overdue(late), [] as [&str; 0]);
-    }
-
-    #[test]
-    fn is_off_unless_a_number_asks_for_it() {
-        for off in [
-            None,
-            Some(""),
-            Some("0"),
-            Some("-1"),
-            Some("soon"),
-            Some("nan"),
-            Some("inf"),
-        ] {
-            assert!(after(off).is_none(), "{off:?}");
-        }
-        assert_eq!(
-            after(Some("0.5")).unwrap().after,
-            Duration::from_millis(500)
-        );
     }
 }

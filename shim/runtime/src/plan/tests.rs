@@ -263,7 +263,7 @@ fn over_faster_trunks_several_messages_go_at_once() {
 fn barriers_part_the_steps_of_all_ranks_alike() {
     let force = |name: &str| {
         let turns = |key: &str| (key == "HEDDLE_TURNS").then(|| name.to_owned());
-        crate::settings::RuntimeSettings::read(turns).0.force
+        crate::settings::RuntimeSettings::read(turns).force
     };
     for (name, parts) in [
         ("aapc barrier", 4),
