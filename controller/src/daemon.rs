@@ -21,7 +21,6 @@ mod rounds;
 mod stall;
 mod traps;
 mod wanted_reads;
-mod window_judge;
 
 use crate::clock::SteadyClock;
 use crate::engine::{
@@ -431,7 +430,7 @@ impl ControllerDaemon {
                 drop(self.assignment.send_replace(Arc::new(assignment)))
             }
             ControllerEffect::KeepLearned(figures) => self.keep_learned(&figures),
-            ControllerEffect::Judge(order) => window_judge::judge(*order, self.done.clone()),
+            ControllerEffect::Judge(order) => finished_work::judge(*order, self.done.clone()),
             ControllerEffect::MapPlace(order) => self.measure(*order),
             ControllerEffect::EndMapping => self.measuring.end(),
             ControllerEffect::KeepMapped(mapped) => self.keep_mapped(mapped),

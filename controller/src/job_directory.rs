@@ -7,14 +7,13 @@
 //! the known files that jobs write to. A file's age counts from the last change that the controller
 //! saw, by its own steady clock: a clock that is set, or a file time that a user sets, does not
 //! change it.
-mod owners;
 
 use crate::allowance::{OwnerShares, RecordAllowance};
 use crate::jobs;
 use directory::job_record::JobRecord;
 use directory::job_record::reading::{self, JobFileStamp, JobFileStat};
 use directory::layout::{is_unfinished_record, record_id};
-use owners::OwnerNames;
+use nix::unistd::{Uid, User};
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::fs::{self, ReadDir};
@@ -385,3 +384,29 @@ impl JobDirectory {
 
 #[cfg(test)]
 mod tests;
+
+/// The most names that are remembered.
+const MAX_OWNERS: usize = 1024;
+
+/// The names of the machine's users, by number.
+#[derive(Debug, Default)]
+pub(super) struct OwnerNames(HashMap<u32, String>);
+
+impl OwnerNames {
+    /// A user's name, or `uid 1234` if the machine has none.
+    pub(super) fn name(&mut self, uid: u32) -> String {
+        if let Some(name) = self.0.get(&uid) {
+            return name.clone();
+        }
+        match User::from_uid(Uid::from_raw(uid)) {
+            Ok(Some(user)) => {
+                if self.0.len() >= MAX_OWNERS {
+                    self.0.clear();
+                }
+                self.0.insert(uid, user.name.clone());
+                user.name
+            }
+            _ => format!("uid {uid}"),
+        }
+    }
+}

@@ -6,11 +6,9 @@
 //! | `keeper` | a process that makes the conditions, and ends them when its parent ends |
 //! | `loss` | a rule in each host that drops packets |
 //! | `flows` | TCP flows and UDP between two hosts |
-//! | `neighbour` | another job, again and again |
 mod flows;
 pub(crate) mod keeper;
 mod loss;
-mod neighbour;
 
 pub use keeper::keep;
 

@@ -20,7 +20,7 @@
 //! | [`collectives`] | the calls that heddle serves |
 //! | [`found_mpi`], [`library`] | the MPI library of the process and its backend, and where calls go |
 //! | `loaded_objects` | the libraries of this process, and their functions |
-//! | [`binary_interface`], [`interface_symbols`] | which backend is for it |
+//! | [`interface_symbols`] | which backend is for it |
 //! | [`caller`], [`mapped_file`] | who calls: the library itself, or somebody before it |
 //! | [`profiler`] | a profiler behind this library |
 //! | [`startup`] | MPI's beginning, when this rank publishes what its heddle is |
@@ -35,7 +35,6 @@
 #![allow(unsafe_code)] // it is called from C and calls C
 #![allow(non_snake_case)] // MPI's names
 
-mod binary_interface;
 mod caller;
 mod collectives;
 mod found_mpi;

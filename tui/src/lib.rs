@@ -24,7 +24,6 @@ mod event_loop;
 mod format;
 mod job_past;
 mod keys;
-mod lab_moves;
 mod panel_view;
 mod panels;
 mod past;

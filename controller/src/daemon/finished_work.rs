@@ -1,10 +1,12 @@
 //! Work on threads beside the daemon's loop, and what becomes of it.
 use super::ControllerDaemon;
-use crate::engine::{ControllerEvent, PlanSummary};
+use crate::engine::{ControllerEvent, PlanSummary, WatchOrder};
 use directory::epoch::{PlanError, VerifiedEpoch};
 use directory::publishing::PublishError;
+use std::convert::Infallible;
 use std::error::Error;
-use tokio::task::JoinError;
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::task::{JoinError, spawn_blocking};
 
 /// The outcome of work in another task; the number is the plan's ticket.
 pub(super) enum FinishedWork {
@@ -67,4 +69,25 @@ pub(super) fn outcome<T, E: Error>(
 ) -> Result<T, WorkError<E>> {
     work.map_err(WorkError::Panicked)?
         .map_err(WorkError::Failed)
+}
+
+/// The answer comes as an event.
+pub(super) fn judge(order: WatchOrder, done: UnboundedSender<FinishedWork>) {
+    let (job, user, epoch) = (order.job.clone(), order.user.clone(), order.epoch);
+    tokio::spawn(async move {
+        let judged = spawn_blocking(move || Ok::<_, Infallible>(order.judge())).await;
+        // No window is judged before this one is answered for.
+        let said = outcome(judged).unwrap_or_else(|fault| {
+            tracing::error!("a window of job {job} is not judged: {fault}");
+            None
+        });
+        let event = ControllerEvent::Judged {
+            job,
+            user,
+            epoch,
+            said,
+        };
+        // Nobody waits once the daemon stops.
+        let _ = done.send(FinishedWork::Judged(Box::new(event)));
+    });
 }

@@ -28,7 +28,6 @@ mod outline;
 mod plan_file;
 #[cfg(test)]
 mod tests;
-mod verified;
 
 use crate::layout::{
     ALLTOALL, FLOWS, HOPS, LEARNED, NETWORK, TABLE, TOPOLOGY, TUNING, in_network, limit,
@@ -54,7 +53,6 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::Arc;
-pub use verified::VerifiedEpoch;
 
 /// With more hosts there is no all-to-all among all of them. Its messages grow with the square of
 /// the hosts, and a change of the tree would wait for it: at this size 0.4 s to 1.6 s to plan and
@@ -535,5 +533,38 @@ fn read_postcard<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, String> {
         Ok((value, [])) => Ok(value),
         Ok((_, rest)) => Err(format!("{} octets follow the end", rest.len())),
         Err(e) => Err(e.to_string()),
+    }
+}
+
+/// An epoch whose schedules the verifier has passed. There is no other way to make one, so no other
+/// epoch can be published.
+#[derive(Debug, Clone)]
+pub struct VerifiedEpoch(Epoch);
+
+impl VerifiedEpoch {
+    /// Plans and verifies the collectives of all hosts. The evidence decides the way at each block
+    /// size.
+    ///
+    /// # Errors
+    /// [`PlanError`] where the file does not describe a tree, or the verifier refuses the plan.
+    pub fn plan(
+        number: u64,
+        at: Millis,
+        file: impl Into<Arc<TopologyFile>>,
+        network: impl Into<Arc<Topology>>,
+        evidence: WayEvidence,
+    ) -> Result<VerifiedEpoch, PlanError> {
+        Epoch::plan(number, at, file, network, evidence).map(VerifiedEpoch)
+    }
+
+    /// The same with flows whose ways are known. They make no schedule wrong.
+    #[must_use]
+    pub fn with_flows(self, flows: Vec<KnownFlow>) -> VerifiedEpoch {
+        VerifiedEpoch(Epoch { flows, ..self.0 })
+    }
+
+    /// The epoch.
+    pub fn epoch(&self) -> &Epoch {
+        &self.0
     }
 }

@@ -5,7 +5,6 @@
 //! `2v` from node `v` up to its parent, `2v + 1` down from the parent to `v`. All planners and
 //! verifiers work on these numbers.
 pub mod parallel_cables;
-pub mod port_queue;
 mod rank_leaves;
 
 use crate::{BitsPerSec, Bytes};
@@ -155,7 +154,7 @@ impl Tree {
             root,
             names,
             members: TreeMembers::default(),
-            queue: port_queue::UNSTATED,
+            queue: UNSTATED_QUEUE,
             hosts_of_ranks: Vec::new(),
         };
         tree.depth[root as usize] = 0;
@@ -419,6 +418,25 @@ impl Tree {
             parent,
             order,
             root: new[top as usize],
+        }
+    }
+}
+
+/// The queue of a port of which nobody says more: many small switches have this, and heddle's lab.
+const UNSTATED_QUEUE: Bytes = Bytes(128 << 10);
+
+impl Tree {
+    /// The octets that each port of its switches holds, at least.
+    pub fn queue(&self) -> Bytes {
+        self.queue
+    }
+
+    /// The same tree of switches whose ports hold so much at least, where that is known.
+    #[must_use]
+    pub fn with_queue(self, queue: Option<Bytes>) -> Tree {
+        Tree {
+            queue: queue.unwrap_or(UNSTATED_QUEUE),
+            ..self
         }
     }
 }

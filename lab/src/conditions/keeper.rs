@@ -1,9 +1,9 @@
 //! The process that makes a job's conditions. It says when they are there, keeps them up until its
 //! standard input ends, and ends them. Since the other end of that pipe is in the process that runs
 //! the job, the conditions end with the job, whatever ends it.
-use super::neighbour::{self, OWN_PROGRAM};
 use super::{JobConditions, TrafficBeside, ends, flows, loss};
 use crate::error::{KernelErrorContext, LabError, LabResult};
+use crate::exec;
 use crate::name::LabName;
 use crate::state::LabState;
 use std::ffi::OsString;
@@ -124,8 +124,44 @@ fn start_beside(
             flows::start_datagrams(state, from, to, *share, end)
         }
         TrafficBeside::Mpi { hosts } => {
-            neighbour::start(hosts, neighbour, end);
+            start_neighbour(hosts, neighbour, end);
             Ok(())
+        }
+    }
+}
+
+/// The running binary, also inside a node.
+pub(super) const OWN_PROGRAM: &str = "/proc/self/exe";
+
+/// Starts the job's program without heddle on these hosts, again after each run that ends well. A run that fails is sent to `end`.
+pub(super) fn start_neighbour(
+    hosts: &[String],
+    arguments: &[OsString],
+    end: &Sender<LabResult<()>>,
+) {
+    let mut command = Command::new(OWN_PROGRAM);
+    command
+        .args(["lab", "mpirun", "--hosts", &hosts.join(",")])
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null());
+    // The kernel also ends it with the thread that starts it, which lives as long as this process.
+    exec::end_with_parent(&mut command);
+    let (hosts, end) = (hosts.join(","), end.clone());
+    thread::spawn(move || end.send(Err(first_failure(&hosts, command))));
+}
+
+/// Runs the command again and again, until it fails.
+fn first_failure(hosts: &str, mut command: Command) -> LabError {
+    loop {
+        match command.status().during(|| "mpirun: a neighbour".into()) {
+            Ok(status) if status.success() => {}
+            Ok(status) => {
+                return LabError::NotReady(format!(
+                    "mpirun: the neighbour on {hosts} ended with {status}"
+                ));
+            }
+            Err(error) => return error,
         }
     }
 }

@@ -16,7 +16,6 @@
 //! | [`set_trace`] | what this rank did when, for `HEDDLE_TRACE` |
 //! | [`call_comm`] | agreements among the ranks of a call |
 //! | [`length_forecasts`] | sizes of calls whose lengths each rank knows in part |
-//! | [`length_plans`] | plans for lengths that repeat themselves |
 //! | [`private_comm`], [`requests`] | messages on a communicator of the runtime's own |
 //! | [`pending_collective`] | agreements that are under way from one call to the next |
 //! | [`point_to_point`] | parts of schedules over MPI's messages |
@@ -44,7 +43,6 @@ mod entries;
 mod error_handlers;
 mod gathered_by_leaders;
 mod length_forecasts;
-mod length_plans;
 mod library_check;
 mod location;
 mod lost_messages;

@@ -10,12 +10,10 @@ mod settled;
 mod tests;
 
 use crate::aligned_room::KeptRoom;
-use crate::call::CallRole;
-use crate::call::{CallAmount, CollectiveCall};
+use crate::call::{CallAmount, CallRole, CollectiveCall};
 use crate::call_comm::CallComm;
 use crate::device::Staging;
 use crate::length_forecasts::LengthForecasts;
-use crate::length_plans::LengthPlans;
 use crate::mesh_state::MeshState;
 use crate::mpi_result::MpiResult;
 use crate::passing::PassingKinds;
@@ -33,11 +31,11 @@ use policy::decision_table::{Collective, DataCarrier, Way};
 use policy::forced::ReductionOrder;
 use policy::learning::CallClass;
 use runtime::agreement_pace::AgreementPace;
-use runtime::call_forecast::NOT_SERVED;
-use runtime::look_allowance;
+use runtime::call_forecast::{CallPlace, NOT_SERVED};
 use runtime::plan::{ChosenWays, FollowedEpoch};
 use runtime::rank_host::RankHost;
-use runtime::watchdog;
+use runtime::{look_allowance, watchdog};
+use schedules::transfers::part::RankPart;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -443,5 +441,53 @@ impl ProcessSet {
         }
         self.trace.finish();
         self.release_resources();
+    }
+}
+
+/// The plans of a process set under one epoch, by collective and place.
+#[derive(Debug, Default)]
+pub(crate) struct LengthPlans {
+    epoch: u64,
+    /// `None` where the phases for equal lengths are as good.
+    plans: Vec<(Collective, CallPlace, Option<RankPart>)>,
+    /// The plan of the last call whose lengths had no place.
+    last: Option<RankPart>,
+}
+
+impl LengthPlans {
+    /// This rank's part of the plan for the calls of this place, if there is one that is better
+    /// than the phases. At the first call of a place, and where a call has none, the ranks tell each
+    /// other what they send, `own` on this rank. Collective.
+    pub(crate) fn part(
+        &mut self,
+        collective: Collective,
+        place: Option<CallPlace>,
+        within: &CallComm,
+        follow: &FollowedEpoch,
+        own: impl FnOnce() -> Vec<u64>,
+    ) -> MpiResult<Option<&RankPart>> {
+        if self.epoch != follow.view.epoch {
+            *self = LengthPlans {
+                epoch: follow.view.epoch,
+                ..LengthPlans::default()
+            };
+        }
+        let plan = || {
+            let lengths = within.gather_numbers(own())?;
+            Ok(follow.part_for_lengths(within.rank as u32, &lengths))
+        };
+        let Some(place) = place else {
+            self.last = plan()?;
+            return Ok(self.last.as_ref());
+        };
+        // Of lengths that came in other turns nothing is known any more.
+        self.plans
+            .retain(|(of, known, _)| *of != collective || known.is_of(place));
+        let is_known = |plan: &(Collective, CallPlace, _)| (plan.0, plan.1) == (collective, place);
+        if !self.plans.iter().any(is_known) {
+            self.plans.push((collective, place, plan()?));
+        }
+        let plan = self.plans.iter().find(|plan| is_known(plan));
+        Ok(plan.and_then(|(_, _, part)| part.as_ref()))
     }
 }

@@ -244,7 +244,11 @@ mod tests {
         ];
         let s = env(&[&wrong[..], &[("HEDDLE_DIR", "")]].concat());
         assert_eq!((s.dir, s.force), (None, ForcedWays::default()));
-        assert!(s.problems[0].contains("expected native, bundled, "), "{}", s.problems[0]);
+        assert!(
+            s.problems[0].contains("expected native, bundled, "),
+            "{}",
+            s.problems[0]
+        );
         for ((name, text), problem) in wrong.iter().zip(&s.problems) {
             assert!(
                 problem.starts_with(&format!("{name}={text}: ")),

@@ -10,7 +10,6 @@
 //! | `host_statements` | what the agents of hosts state |
 //! | `by_host` | a table of hosts |
 //! | `identity`, `names` | the node that an id, an address or a name means |
-//! | `witnesses` | the node that sends an id which nobody owns |
 //! | `unlisted` | names for neighbours that nobody listed |
 //! | `node_kinds` | switch, router or host |
 pub(crate) mod by_host;
@@ -25,7 +24,6 @@ pub(crate) mod port_names;
 pub(crate) mod port_reading;
 pub(crate) mod ports;
 pub(crate) mod unlisted;
-mod witnesses;
 
 use crate::policy::InferencePolicy;
 use device::{DeviceFacts, NeighbourRow};

@@ -15,7 +15,6 @@ mod budget;
 mod candidates;
 mod drift;
 mod question;
-mod terms;
 #[cfg(test)]
 mod tests;
 mod trials;

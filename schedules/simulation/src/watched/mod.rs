@@ -18,7 +18,6 @@
 //! | `expected` | how fast blocks come on another tree than that of their plan |
 //! | `expected_pairs` | the rates that each pair of hosts may have there |
 //! | `host_pairs` | a figure for each pair of hosts |
-//! | `ordinary` | what explains slow pairs without a moved cable |
 //! | [`judge`] | the moved cable that explains the rates best, if one does |
 //! | [`persistence`] | suspicions of several windows in a row |
 pub mod arrivals;
@@ -26,7 +25,6 @@ mod expected;
 mod expected_pairs;
 mod host_pairs;
 pub mod judge;
-mod ordinary;
 pub mod persistence;
 mod suspects;
 #[cfg(test)]

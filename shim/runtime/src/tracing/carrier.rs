@@ -1,7 +1,10 @@
 //! Notes what an exchange asks of its carrier, and what the carrier reports.
-use super::{note, run_queue, sent_again};
+use super::{note, sent_again};
 use crate::exchange::{CarrierEvent, TransferCarrier, TransferPiece};
 use schedules::transfers::part::{RankPart, SyncToken};
+use std::cell::RefCell;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::time::{Duration, Instant};
 use trace::step::{RankStep, TracedPiece, TracedToken};
 
@@ -23,7 +26,7 @@ pub(crate) struct TracedCarrier<'a, C> {
 impl<'a, C: TransferCarrier> TracedCarrier<'a, C> {
     pub(crate) fn new(part: &'a RankPart, inner: &'a mut C) -> Self {
         // Forgets the time before this call.
-        run_queue::since_last_look();
+        queued_since_last_look();
         TracedCarrier {
             part,
             inner,
@@ -102,7 +105,7 @@ impl<C: TransferCarrier> TransferCarrier for TracedCarrier<'_, C> {
         let (began, known) = (Instant::now(), events.len());
         self.inner.wait(events)?;
         if began.elapsed() >= LONG_WAIT {
-            let late = run_queue::since_last_look();
+            let late = queued_since_last_look();
             if late >= LATE {
                 let late = u32::try_from(late.as_nanos()).unwrap_or(u32::MAX);
                 note(RankStep::WokenLate { late });
@@ -136,4 +139,44 @@ impl<C: TransferCarrier> TracedCarrier<'_, C> {
             .filter_map(|peer| Some((peer, self.inner.sent_again(peer)?)));
         sent_again(is_worth_it.then(|| now.collect()));
     }
+}
+
+/// The file of this thread, and what it said last.
+#[derive(Default)]
+struct RunQueueTime {
+    file: Option<File>,
+    seen: u64,
+}
+
+thread_local! {
+    static TIME: RefCell<RunQueueTime> = RefCell::new({
+        // A kernel without it: nothing is known of lines.
+        let file = File::open("/proc/thread-self/schedstat").ok();
+        let mut time = RunQueueTime { file, seen: 0 };
+        time.seen = time.read().unwrap_or(0);
+        time
+    });
+}
+
+impl RunQueueTime {
+    fn read(&self) -> Option<u64> {
+        let mut text = [0; 64];
+        let length = self.file.as_ref()?.read_at(&mut text, 0).ok()?;
+        let text = std::str::from_utf8(&text[..length]).ok()?;
+        text.split(' ').nth(1)?.parse().ok()
+    }
+}
+
+/// The time this thread stood in line for a processor since the last question: the second number of
+/// `schedstat`.
+pub(super) fn queued_since_last_look() -> Duration {
+    // At the program's exit its file may be closed already.
+    TIME.try_with(|time| {
+        let mut time = time.borrow_mut();
+        let now = time.read().unwrap_or(time.seen);
+        let since = now.saturating_sub(time.seen);
+        time.seen = now;
+        Duration::from_nanos(since)
+    })
+    .unwrap_or_default()
 }

@@ -9,11 +9,9 @@
 //! | [`recorder`] | the steps of a process set's calls |
 //! | `carrier` | a carrier that notes what it is asked and what it reports |
 //! | [`clock`] | how far the clocks of hosts are apart |
-//! | `run_queue` | how long this thread stood in line for a processor |
 mod carrier;
 pub mod clock;
 pub mod recorder;
-mod run_queue;
 
 pub(crate) use carrier::TracedCarrier;
 use recorder::TraceRecorder;
