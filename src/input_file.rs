@@ -93,7 +93,10 @@ fn tell_shared(chosen: &TopologyFile, all: &TopologyFile) -> anyhow::Result<()> 
             shared.own,
             shared.others,
             counted(shared.phases, "phase"),
-            counted(bound(&own, &EdgeCapacities::of(&own)).phases, "phase")
+            counted(
+                bound(&own, &EdgeCapacities::from_tree(&own)).phases,
+                "phase"
+            )
         );
     }
     Ok(())

@@ -58,7 +58,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
 
 /// The flags, else the configuration file, else what the environment says of the terminal.
 fn options(args: &Args, file: &tui::TuiSettings) -> tui::TuiOptions {
-    let terminal = tui::TerminalTraits::of(|name| std::env::var(name).ok());
+    let terminal = tui::TerminalTraits::from_environment(|name| std::env::var(name).ok());
     let no_color = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
     tui::TuiOptions {
         theme: args.theme.or(file.theme).unwrap_or_default(),

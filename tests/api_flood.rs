@@ -63,7 +63,7 @@ struct ConnectionFlood {
 }
 
 impl ConnectionFlood {
-    fn of(output: &'static [u8], to: SocketAddr) -> ConnectionFlood {
+    fn started(output: &'static [u8], to: SocketAddr) -> ConnectionFlood {
         let (stop, sent_away) = (
             Arc::new(AtomicBool::new(false)),
             Arc::new(AtomicUsize::new(0)),
@@ -185,8 +185,8 @@ fn under_a_flood_of_half_requests_the_controller_reports_reloads_and_publishes()
     let calm = files(&daemon) + 2;
 
     let flood = [
-        ConnectionFlood::of(b"GET /healthz HTTP/1.1\r\nX-a: ", daemon.api),
-        ConnectionFlood::of(b"", daemon.api),
+        ConnectionFlood::started(b"GET /healthz HTTP/1.1\r\nX-a: ", daemon.api),
+        ConnectionFlood::started(b"", daemon.api),
     ];
     flood.iter().for_each(ConnectionFlood::rages);
     assert!(asked(daemon.api, "GET /healthz", "", "").starts_with("HTTP/1.1 200"));
@@ -242,8 +242,8 @@ fn silent_handshakes_keep_nobody_out() {
     assert_eq!(healthz().unwrap(), "ok\n");
 
     let flood = [
-        ConnectionFlood::of(b"", daemon.api),
-        ConnectionFlood::of(b"\x16", daemon.api),
+        ConnectionFlood::started(b"", daemon.api),
+        ConnectionFlood::started(b"\x16", daemon.api),
     ];
     flood.iter().for_each(ConnectionFlood::rages);
     // This client shares its address with the flood, so the controller may close a handshake or two

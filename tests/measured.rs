@@ -46,7 +46,7 @@ impl MeasuredLab {
         let written = fs::read_to_string(lab.lab.inventory_path()).unwrap();
         let listed = |line: &&str| !["s1:", "s2:"].iter().any(|s| line.trim().starts_with(s));
         let kept: Vec<&str> = written.lines().filter(listed).collect();
-        MeasuredLab::of(lab, &(kept.join("\n") + "\n"))
+        MeasuredLab::started(lab, &(kept.join("\n") + "\n"))
     }
 
     /// Of two switches, s1 shows no forwarding table, and it and n5 do not speak to each other.
@@ -57,7 +57,7 @@ impl MeasuredLab {
         // It says goodbye, so that s1 forgets what it heard.
         lab.exec("n5", &["sh", "-c", "kill $(pidof lldpd)"]);
         let written = fs::read_to_string(lab.lab.inventory_path()).unwrap();
-        MeasuredLab::of(lab, &written)
+        MeasuredLab::started(lab, &written)
     }
 
     /// Three switches with two hosts each, none of which can be asked.
@@ -67,13 +67,13 @@ impl MeasuredLab {
             lab.exec(switch, &["sh", "-c", "kill $(pidof snmpd)"]);
         }
         let listed = without_switches(&lab);
-        MeasuredLab::of(lab, &listed)
+        MeasuredLab::started(lab, &listed)
     }
 
     /// All of its switches answer, and its hosts may measure.
     pub(crate) fn allowed(lab: RunningLab) -> MeasuredLab {
         let written = fs::read_to_string(lab.lab.inventory_path()).unwrap();
-        MeasuredLab::of(lab, &written)
+        MeasuredLab::started(lab, &written)
     }
 
     pub(crate) fn lab(&self) -> &RunningLab {
@@ -136,7 +136,7 @@ impl MeasuredLab {
         self.await_places(&expected.map(str::to_owned), &output);
     }
 
-    fn of(lab: RunningLab, inventory: &str) -> MeasuredLab {
+    fn started(lab: RunningLab, inventory: &str) -> MeasuredLab {
         fs::write(lab.lab.inventory_path(), inventory.to_owned() + ALLOWED).unwrap();
         fs::write(lab.path("agents"), "agents-show-this-and-nobody-sees-it").unwrap();
         fs::write(lab.path("viewers"), "viewers-show-another-token").unwrap();

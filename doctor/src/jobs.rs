@@ -331,7 +331,7 @@ fn addresses(findings: &mut JobFindings, file: &TopologyFile) {
 
 /// The clusters that LG works between; `None` if all hosts are in one cluster.
 fn clusters(file: &TopologyFile) -> Option<String> {
-    let clusters = match ClusterPartition::of(&file.tree().ok()?, file) {
+    let clusters = match ClusterPartition::stated_or_found(&file.tree().ok()?, file) {
         Ok(clusters) => clusters,
         Err(problem) => return Some(format!("{problem}; no job goes by lg")),
     };

@@ -374,7 +374,8 @@ pub fn seeds() -> Vec<(&'static str, Vec<u8>)> {
     let plan = EPOCH.schedules.alltoall.as_ref().expect("few hosts");
     let AlltoallSchedule { hosts, .. } = plan;
     let ring = allgather::plan(&tree().restrict(&hosts[..2]).expect("known hosts"));
-    let clusters = ClusterPartition::of(&tree(), &EPOCH.topology).expect("good clusters");
+    let clusters =
+        ClusterPartition::stated_or_found(&tree(), &EPOCH.topology).expect("good clusters");
     let mut seeds = vec![
         with(
             0,

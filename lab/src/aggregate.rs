@@ -64,7 +64,7 @@ pub(crate) async fn connect(
             mac: own_mac(ends[end].mac, member.number + 1),
         };
         netlink::cable(&plug(0), &plug(1)).await?;
-        let shape = PortShape::of(&member.cable, &plan.options);
+        let shape = PortShape::for_cable(&member.cable, &plan.options);
         for (end, name) in names.iter().enumerate() {
             ends[end].wire.shape(name, &shape).await?;
             ends[end].wire.set_up(name, true).await?;

@@ -45,7 +45,7 @@ pub(crate) struct PortShape {
 
 impl PortShape {
     /// The shape of both ends of a cable. The relay carries frames only.
-    pub(crate) fn of(cable: &LabCable, options: &LabOptions) -> PortShape {
+    pub(crate) fn for_cable(cable: &LabCable, options: &LabOptions) -> PortShape {
         let frames = PortShape::of_frames(cable.rate, buffer(cable.rate, options));
         let segments = match options.segments {
             SegmentChoice::ByRate => cable.rate >= FAST,
@@ -116,7 +116,7 @@ mod tests {
             segments,
             ..LabOptions::default()
         };
-        PortShape::of(&cable, &options)
+        PortShape::for_cable(&cable, &options)
     }
 
     #[test]

@@ -248,7 +248,7 @@ pub(crate) async fn plug_in(
 ) -> LabResult<()> {
     let (port, kind) = (&end.port, plan.node(&end.node)?.kind);
     if cable.cables.get() == 1 {
-        wire.shape(port, &PortShape::of(cable, &plan.options))
+        wire.shape(port, &PortShape::for_cable(cable, &plan.options))
             .await?;
     }
     if kind == LabNodeKind::Host {

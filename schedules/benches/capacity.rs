@@ -74,7 +74,7 @@ fn ways(c: &mut Criterion) {
         .measurement_time(Duration::from_secs(5))
         .warm_up_time(Duration::from_millis(500));
     let tree = fabric(32, 32, 16);
-    let capacities = EdgeCapacities::of(&tree);
+    let capacities = EdgeCapacities::from_tree(&tree);
     let phases = capacity::phases(&tree, &capacities);
     group.bench_function("32x32, 16 spines, chosen for given phases", |b| {
         b.iter(|| {
@@ -101,7 +101,7 @@ fn plans(c: &mut Criterion) {
         .sample_size(10)
         .measurement_time(Duration::from_secs(5))
         .warm_up_time(Duration::from_millis(500));
-    let plan = |tree: &Tree| capacity::phases(tree, &EdgeCapacities::of(tree));
+    let plan = |tree: &Tree| capacity::phases(tree, &EdgeCapacities::from_tree(tree));
     for (name, tree) in [
         (
             "4x8x32, uplinks 10 and 40",

@@ -127,7 +127,7 @@ impl AlltoallAlgorithm {
     pub fn capacities(self, tree: &Tree) -> EdgeCapacities {
         match self {
             AlltoallAlgorithm::Aapc => EdgeCapacities::unit(tree),
-            AlltoallAlgorithm::Capacity => EdgeCapacities::of(tree),
+            AlltoallAlgorithm::Capacity => EdgeCapacities::from_tree(tree),
         }
     }
 

@@ -4,7 +4,7 @@
 //! Source: aapc-2007 section 3 (load of an edge, AAPC load of a tree); allgather-switched-clusters
 //! section 1 for the allgather. Guarantee: a lower bound for any algorithm on the tree. Cost:
 //! O(nodes). Deviations: the papers count messages on links of one rate. [`bound`] does so with
-//! [`EdgeCapacities::unit`], and [`crate::aapc`] reaches that bound. With [`EdgeCapacities::of`] it
+//! [`EdgeCapacities::unit`], and [`crate::aapc`] reaches that bound. With [`EdgeCapacities::from_tree`] it
 //! counts by the real rates.
 use crate::capacities::{EdgeCapacities, loads};
 use inventory::tree::{EdgeNumber, NodeNumber, Tree};
@@ -256,7 +256,7 @@ mod tests {
         );
         let tree = topology(&text);
         assert_eq!(unit(&tree).phases, 1_728);
-        let wide = bound(&tree, &EdgeCapacities::of(&tree));
+        let wide = bound(&tree, &EdgeCapacities::from_tree(&tree));
         assert_eq!((wide.phases, wide.load, wide.capacity), (173, 1_728, 10));
     }
 

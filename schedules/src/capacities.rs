@@ -48,7 +48,7 @@ impl EdgeCapacities {
     }
 
     /// The unit of the module's description, and the width of each edge in it.
-    pub fn of(tree: &Tree) -> EdgeCapacities {
+    pub fn from_tree(tree: &Tree) -> EdgeCapacities {
         let unit = common(tree)
             .or_else(|| fitting(&critical(tree)))
             .unwrap_or_else(|| slowest(tree));
@@ -269,7 +269,7 @@ mod tests {
 
     /// The widths of a host's and a switch's cable, and the unit in Mbit/s.
     fn chosen(tree: &Tree) -> (u64, u64, u64) {
-        let capacities = EdgeCapacities::of(tree);
+        let capacities = EdgeCapacities::from_tree(tree);
         let uplink = (tree.hosts()..tree.nodes())
             .find(|&v| tree.parent(v).is_some())
             .unwrap();
@@ -310,7 +310,7 @@ mod tests {
                 format!("{}M", low + (rate >> 33) % (high - low))
             };
             let tree = leaves(16, &next(900, 5_000), &next(900, 20_000));
-            let capacities = EdgeCapacities::of(&tree);
+            let capacities = EdgeCapacities::from_tree(&tree);
             let loads = loads(&tree);
             let edges = (0..tree.nodes()).filter(|&v| tree.parent(v).is_some());
             let least = edges
@@ -351,14 +351,22 @@ mod tests {
             &[cable("x", 0), cable("y", 5), cable("z", u64::MAX)],
         )
         .unwrap();
-        assert!((0..3).all(|h| EdgeCapacities::of(&tree).width(2 * h) >= 1
-            && EdgeCapacities::unit(&tree).width(2 * h) == 1));
+        assert!(
+            (0..3).all(|h| EdgeCapacities::from_tree(&tree).width(2 * h) >= 1
+                && EdgeCapacities::unit(&tree).width(2 * h) == 1)
+        );
     }
 
     #[test]
     fn links_of_one_rate_are_one_message_wide() {
         let tree = star(&[2, 2]);
-        assert_eq!(EdgeCapacities::of(&tree), EdgeCapacities::unit(&tree));
-        assert_eq!(EdgeCapacities::of(&star(&[1])).rate(), BitsPerSec::GIGABIT);
+        assert_eq!(
+            EdgeCapacities::from_tree(&tree),
+            EdgeCapacities::unit(&tree)
+        );
+        assert_eq!(
+            EdgeCapacities::from_tree(&star(&[1])).rate(),
+            BitsPerSec::GIGABIT
+        );
     }
 }

@@ -228,10 +228,10 @@ mod tests {
             } else {
                 SyncReduction::Minimal
             };
-            let wide_phases = packed(&wide, &EdgeCapacities::of(&wide));
+            let wide_phases = packed(&wide, &EdgeCapacities::from_tree(&wide));
             for (tree, capacities, phases) in [
                 (&unit, EdgeCapacities::unit(&unit), aapc::phases(&unit)),
-                (&wide, EdgeCapacities::of(&wide), wide_phases),
+                (&wide, EdgeCapacities::from_tree(&wide), wide_phases),
             ] {
                 let given = syncs(tree, &capacities, &phases, kind, reduction);
                 let (ordered, fewer) =

@@ -114,7 +114,7 @@ fn lg(args: &Args, tree: &Tree, topology: &TopologyFile) -> anyhow::Result<Comma
             .exit();
     }
     let file = || args.common.topology.path.display().to_string();
-    let clusters = ClusterPartition::of(tree, topology).with_context(file)?;
+    let clusters = ClusterPartition::stated_or_found(tree, topology).with_context(file)?;
     let plan = lg::plan(tree, &clusters, None);
     print(&match args.common.format {
         ScheduleFormat::Json => json::write_lg(&plan),

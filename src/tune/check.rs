@@ -32,7 +32,7 @@ pub(super) fn run(
         },
     )?;
     print(&format!("{heading}\n{}", report(&compared, &table)))?;
-    Ok(match PromiseCheck::of(&compared) {
+    Ok(match PromiseCheck::from_comparisons(&compared) {
         PromiseCheck::Broken(_) => CommandOutcome::CheckFailed,
         PromiseCheck::Kept | PromiseCheck::Open(_) => CommandOutcome::Done,
     })
@@ -71,7 +71,7 @@ fn report(compared: &[TunedComparison], table: &DecisionTable) -> String {
         );
     }
     let percent = (MARGIN - 1.0) * 100.0;
-    let sum = match PromiseCheck::of(compared) {
+    let sum = match PromiseCheck::from_comparisons(compared) {
         PromiseCheck::Kept => {
             format!("no call is more than {percent:.0} % slower than the library's own")
         }
@@ -107,7 +107,7 @@ mod tests {
         let pairs: Vec<(f64, f64)> = (1..6)
             .map(|i| (f64::from(i), ratio * f64::from(i)))
             .collect();
-        TunedComparison::of(Collective::Alltoall, Bytes(1 << 16), &pairs).unwrap()
+        TunedComparison::from_pairs(Collective::Alltoall, Bytes(1 << 16), &pairs).unwrap()
     }
 
     #[test]

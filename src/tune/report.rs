@@ -227,7 +227,7 @@ mod tests {
             .retain(|figure| figure.way != Way::Bundled || figure.timing.block < Bytes(256 << 10));
         let trial = |block, way: &str, ratio| WayTrial {
             way: way.parse().unwrap(),
-            comparison: TunedComparison::of(
+            comparison: TunedComparison::from_pairs(
                 Collective::Alltoall,
                 Bytes(block),
                 &[(1.0, ratio), (1.0, ratio), (1.0, ratio + 0.01)],

@@ -39,15 +39,15 @@ pub(crate) struct TestLab {
 
 impl TestLab {
     pub(crate) fn new(test: &str, part: MachinePart) -> TestLab {
-        TestLab::of(test, Some(part.take()))
+        TestLab::named(test, Some(part.take()))
     }
 
     /// Another name for the same test, whose room is for both labs.
     pub(crate) fn beside(&self, test: &str) -> TestLab {
-        TestLab::of(test, None)
+        TestLab::named(test, None)
     }
 
-    fn of(test: &str, _share: Option<MachineShare>) -> TestLab {
+    fn named(test: &str, _share: Option<MachineShare>) -> TestLab {
         TestLab {
             name: format!("t{}-{test}", std::process::id()),
             _share,

@@ -13,7 +13,7 @@ pub(super) struct PublishedView {
 }
 
 impl PublishedView {
-    pub(super) fn of(shared: &Path) -> PublishedView {
+    pub(super) fn read(shared: &Path) -> PublishedView {
         let pointer = fs::read_to_string(shared.join("current")).unwrap();
         PublishedView {
             shared: shared.to_owned(),
@@ -23,7 +23,7 @@ impl PublishedView {
     }
 
     pub(super) fn assert_unchanged(&self, after: &str) {
-        let now = PublishedView::of(&self.shared);
+        let now = PublishedView::read(&self.shared);
         assert!(
             (&now.pointer, &now.epoch) == (&self.pointer, &self.epoch),
             "{after}: {now:?}"

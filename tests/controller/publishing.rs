@@ -306,7 +306,7 @@ fn a_directory_without_permission_is_told_and_keeps_its_epoch() {
     fs::copy(HEDDLE, &program).unwrap();
     fs::write(&file, topology(4, false)).unwrap();
     assert!(publish(&file, &shared).status.success());
-    let before = PublishedView::of(&shared);
+    let before = PublishedView::read(&shared);
     fs::write(&file, topology(4, true)).unwrap();
     let flags = ["publish", "--topology", file.to_str().unwrap(), "--dir"];
     let output = as_nobody(&program, &flags, &shared);

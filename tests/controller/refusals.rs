@@ -127,7 +127,7 @@ fn bad_files_are_told_with_their_place_and_what_is_published_stays() {
     let (file, shared) = (dir.path().join("file.yaml"), dir.path().join("shared"));
     fs::write(&file, topology(4, false)).unwrap();
     assert!(publish(&file, &shared).status.success());
-    let before = PublishedView::of(&shared);
+    let before = PublishedView::read(&shared);
     let place = file.display();
     for (what, text, message) in BAD_TOPOLOGIES {
         fs::write(&file, text).unwrap();

@@ -23,7 +23,7 @@ type NeededFiles = BTreeMap<ModulePath, BTreeSet<ModulePath>>;
 struct NamedPaths(Vec<Vec<String>>);
 
 impl NamedPaths {
-    fn of(code: &str) -> NamedPaths {
+    fn in_code(code: &str) -> NamedPaths {
         let mut paths = NamedPaths::default();
         paths.visit_file(&syn::parse_file(code).expect("the other tests have read it"));
         paths
@@ -162,7 +162,7 @@ fn needed(sources: &BTreeMap<ModulePath, String>) -> NeededFiles {
         .map(|module| (module.clone(), BTreeSet::new()));
     let modules: NeededFiles = none.collect();
     let needs = sources.iter().map(|(module, code)| {
-        let paths = NamedPaths::of(code).0;
+        let paths = NamedPaths::in_code(code).0;
         let files = paths
             .iter()
             .filter_map(|path| file_at(&modules, module, path));

@@ -82,7 +82,7 @@ struct DeclaredNames {
 }
 
 impl DeclaredNames {
-    fn of(path: &Path, code: &str) -> DeclaredNames {
+    fn in_file(path: &Path, code: &str) -> DeclaredNames {
         let file = syn::parse_file(code).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         let mut names = DeclaredNames::default();
         names.visit_file(&file);
@@ -119,7 +119,7 @@ fn declared_types() -> BTreeMap<String, Vec<PathBuf>> {
             .iter()
             .find(|(folder, _)| file.path.starts_with(folder));
         let place = folder.map_or(file.path.clone(), |(folder, _)| PathBuf::from(folder));
-        for name in DeclaredNames::of(&file.path, &file.code).types {
+        for name in DeclaredNames::in_file(&file.path, &file.code).types {
             let places = types.entry(name).or_default();
             if folder.is_none() || !places.contains(&place) {
                 places.push(place.clone());
@@ -178,7 +178,7 @@ fn modules_have_names_of_the_field() {
     let mut refused = Vec::new();
     for file in source_files() {
         let path = file.path.with_extension("");
-        let mut names = DeclaredNames::of(&file.path, &file.code).modules;
+        let mut names = DeclaredNames::in_file(&file.path, &file.code).modules;
         names.extend(path.iter().map(|part| part.to_string_lossy().into_owned()));
         for (list, reason) in REFUSED_MODULES {
             let found = names.iter().filter(|name| list.contains(&name.as_str()));
@@ -197,7 +197,7 @@ fn modules_have_names_of_the_field() {
 fn declared_names_are_found_in_every_place() {
     let code = "struct A; mod inner { pub enum B {} fn f() { trait C { type D; } } }
         impl Iterator for A { type Item = u8; } type E = u8; union F { a: u8 }";
-    let names = DeclaredNames::of(Path::new("example"), code);
+    let names = DeclaredNames::in_file(Path::new("example"), code);
     assert_eq!(names.types, ["A", "B", "C", "E", "F"]);
     assert_eq!(names.modules, ["inner"]);
 }

@@ -13,7 +13,7 @@ const LINES_OF_A_FUNCTION: usize = 60;
 struct FunctionSizes(Vec<(String, usize)>);
 
 impl FunctionSizes {
-    fn of(code: &str) -> FunctionSizes {
+    fn in_code(code: &str) -> FunctionSizes {
         let mut sizes = FunctionSizes::default();
         sizes.visit_file(&syn::parse_file(code).expect("the other tests have read it"));
         sizes
@@ -53,7 +53,7 @@ fn files_and_functions_are_short() {
         if lines > LINES_OF_A_FILE {
             long.push(format!("{path}: {lines} lines"));
         }
-        let functions = FunctionSizes::of(&file.code).0.into_iter();
+        let functions = FunctionSizes::in_code(&file.code).0.into_iter();
         let functions = functions.filter(|(_, lines)| *lines > LINES_OF_A_FUNCTION);
         long.extend(functions.map(|(name, lines)| format!("{path}: {name}: {lines} lines")));
     }
@@ -68,7 +68,7 @@ fn files_and_functions_are_short() {
 fn functions_are_measured_in_every_place() {
     let code = "fn one() {}\nimpl A {\n    fn three(\n    ) {\n    }\n}\ntrait B {\n    fn none();\n    \
                 fn two() {\n    }\n}\nmod c {\n    fn one_more() {}\n}\n";
-    let sizes: Vec<(String, usize)> = FunctionSizes::of(code).0;
+    let sizes: Vec<(String, usize)> = FunctionSizes::in_code(code).0;
     let expected = [("one", 1), ("three", 3), ("two", 2), ("one_more", 1)];
     assert_eq!(
         sizes,

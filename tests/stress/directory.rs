@@ -20,7 +20,7 @@ impl DirectoryTrouble {
     /// Two events a round; every fourth time one of them freezes the directory. The wrong views are
     /// mostly on a host with the first rank of a communicator, because the runtime never looks at
     /// the views of other ranks.
-    pub(crate) fn of(round: u64, random: &mut SplitMix64) -> [DirectoryTrouble; 2] {
+    pub(crate) fn drawn(round: u64, random: &mut SplitMix64) -> [DirectoryTrouble; 2] {
         let host = [0, 1, 0, 1, 0, 1, 2, 3][random.below(8)];
         let other = (host + 1 + random.below(3)) % HOSTS.len();
         // The index of the round's first wrong view. Each freeze before took the place of one.

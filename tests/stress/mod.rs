@@ -104,14 +104,14 @@ struct StressRound {
 
 impl StressRound {
     /// Makes a round of at most this many troubles.
-    fn of(round: u64, random: &mut SplitMix64, most: u64) -> StressRound {
-        let network = NetworkTrouble::of(round, random);
-        let directory = DirectoryTrouble::of(round, random)
+    fn drawn(round: u64, random: &mut SplitMix64, most: u64) -> StressRound {
+        let network = NetworkTrouble::drawn(round, random);
+        let directory = DirectoryTrouble::drawn(round, random)
             .into_iter()
             .take(most.saturating_sub(1) as usize)
             .collect();
-        let program = (most > 3).then(|| ProgramTrouble::of(round));
-        let guests = OutsiderTrouble::of(round, random)
+        let program = (most > 3).then(|| ProgramTrouble::in_round(round));
+        let guests = OutsiderTrouble::drawn(round, random)
             .into_iter()
             .take(most.saturating_sub(4) as usize)
             .collect();
@@ -232,7 +232,7 @@ impl StressRun {
     fn go_through(&mut self, round: u64, seed: u64, troubles: u64) {
         // The numbers of a round do not depend on the rounds before it.
         let mut random = SplitMix64::new(seed.wrapping_add(round << 32));
-        let together = StressRound::of(round, &mut random, troubles - self.done);
+        let together = StressRound::drawn(round, &mut random, troubles - self.done);
         let what = format!("round {round} of seed {seed}: {together:?}");
         let before = self.began.elapsed();
         println!("{what}");

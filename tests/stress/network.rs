@@ -24,7 +24,7 @@ pub(crate) enum NetworkTrouble {
 impl NetworkTrouble {
     /// Three of seven are moves. Seven has no common divisor with the periods of the other
     /// families, so that every trouble meets every other.
-    pub(crate) fn of(round: u64, random: &mut SplitMix64) -> NetworkTrouble {
+    pub(crate) fn drawn(round: u64, random: &mut SplitMix64) -> NetworkTrouble {
         let (host, switch) = (HOSTS[random.below(4)], random.below(3));
         let (one, other) = (SWITCHES[switch], SWITCHES[(switch + 1) % 3]);
         match round % 7 {

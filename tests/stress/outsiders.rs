@@ -43,7 +43,7 @@ pub(crate) struct HeldConnections(
 impl OutsiderTrouble {
     /// The troubles of the controller in a round. Rubbish is written while nobody reads it, and
     /// never to a frozen directory, where no file can be written.
-    pub(crate) fn of(round: u64, random: &mut SplitMix64) -> Vec<OutsiderTrouble> {
+    pub(crate) fn drawn(round: u64, random: &mut SplitMix64) -> Vec<OutsiderTrouble> {
         let (node, switch) = (HOSTS[random.below(4)], SWITCHES[random.below(3)]);
         match round % 4 {
             1 => vec![OutsiderTrouble::Killed, OutsiderTrouble::Rubbish],

@@ -44,7 +44,7 @@ pub(crate) enum ProgramTrouble {
 
 impl ProgramTrouble {
     /// Five in turn, each over one kind of job after the other. The longest one is rarer.
-    pub(crate) fn of(round: u64) -> ProgramTrouble {
+    pub(crate) fn in_round(round: u64) -> ProgramTrouble {
         let turn = (round / 5) as usize;
         let kind = KINDS[(turn + round as usize % 5) % KINDS.len()];
         match round % 5 {

@@ -50,7 +50,7 @@ pub(crate) struct TableWants {
 
 impl TableWants {
     /// Measures all rows.
-    pub(crate) fn of(
+    pub(crate) fn measured(
         view: &PanelView<'_>,
         columns: &[&TableColumn],
         rows: &[TableRow],

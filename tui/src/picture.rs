@@ -30,7 +30,7 @@ struct FoldedSnapshot {
 }
 
 impl FoldedSnapshot {
-    fn of(snapshot: &Snapshot) -> Option<FoldedSnapshot> {
+    fn folded(snapshot: &Snapshot) -> Option<FoldedSnapshot> {
         let FoldedNetwork {
             topology,
             ways,
@@ -90,7 +90,7 @@ impl IndexedSnapshot {
         IndexedSnapshot {
             switches: switches.map(|(i, s)| (s.name.clone(), i)).collect(),
             alarmed: snapshot.alarms.iter().flat_map(concerned).collect(),
-            folded: FoldedSnapshot::of(&snapshot),
+            folded: FoldedSnapshot::folded(&snapshot),
             snapshot,
             received,
         }

@@ -12,7 +12,7 @@ pub struct TerminalTraits {
 
 impl TerminalTraits {
     /// Follows NO_COLOR, COLORTERM, TERM and the locale. `variable` reads the environment.
-    pub fn of(variable: impl Fn(&str) -> Option<String>) -> TerminalTraits {
+    pub fn from_environment(variable: impl Fn(&str) -> Option<String>) -> TerminalTraits {
         let set = |name| variable(name).filter(|value| !value.is_empty());
         let term = set("TERM").unwrap_or_default();
         // The Linux console has few colours, and its font few signs.
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     fn of(variables: &[(&str, &str)]) -> (ColourDepth, bool) {
-        let traits = TerminalTraits::of(|name| {
+        let traits = TerminalTraits::from_environment(|name| {
             let found = variables.iter().find(|(n, _)| *n == name);
             found.map(|(_, value)| (*value).to_owned())
         });

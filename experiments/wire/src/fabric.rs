@@ -60,7 +60,7 @@ pub(crate) struct SimulatedFabric {
 }
 
 impl SimulatedFabric {
-    pub(crate) fn of(file: &TopologyFile) -> anyhow::Result<SimulatedFabric> {
+    pub(crate) fn from_file(file: &TopologyFile) -> anyhow::Result<SimulatedFabric> {
         let network = file.staged();
         let hosts = network.hosts.len() as u32;
         let mut fabric = SimulatedFabric {

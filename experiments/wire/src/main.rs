@@ -169,7 +169,7 @@ fn run(args: &Args) -> anyhow::Result<bool> {
         None => tree,
     };
     let network = WireNetwork {
-        fabric: SimulatedFabric::of(&file)?,
+        fabric: SimulatedFabric::from_file(&file)?,
         merged: RankedHosts::new(tree.clone().by_hash())?,
         ranks: RankedHosts::new(tree)?,
     };

@@ -20,7 +20,7 @@ pub(crate) struct RateSpreads {
 impl RateSpreads {
     /// Wide enough for hosts that are busy with other things: narrower ones would have a trunk invented
     /// for each of their pauses.
-    pub(crate) fn of(rule: SharingRule) -> RateSpreads {
+    pub(crate) fn under(rule: SharingRule) -> RateSpreads {
         RateSpreads {
             alone: 0.1,
             sum: 0.12,
@@ -113,7 +113,10 @@ pub(crate) fn expected(
     flows: &[HostFlow],
     trunks: &[(HostSet, TrunkRates)],
 ) -> Vec<(f64, FlowLimit)> {
-    let ends: Vec<EndRates> = flows.iter().map(|f| EndRates::of(own_rates, *f)).collect();
+    let ends: Vec<EndRates> = flows
+        .iter()
+        .map(|f| EndRates::between(own_rates, *f))
+        .collect();
     let links: Vec<SharedLink> = crossed_in_order(trunks)
         .into_iter()
         .map(|(t, is_out)| {
@@ -163,14 +166,14 @@ impl<'a> Measurements<'a> {
         let ends = |r: &MeasuredRound| {
             r.flows
                 .iter()
-                .map(|f| EndRates::of(own_rates, f.flow))
+                .map(|f| EndRates::between(own_rates, f.flow))
                 .collect()
         };
         Measurements {
             rounds,
             own_rates: own_rates.to_vec(),
             rule,
-            spreads: RateSpreads::of(rule),
+            spreads: RateSpreads::under(rule),
             ends: rounds.iter().map(ends).collect(),
             sides: HashMap::new(),
         }

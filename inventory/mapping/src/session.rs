@@ -299,7 +299,7 @@ impl MapSession {
     /// The round on which the trees that are still possible differ most.
     fn telling_round(&self, rng: &mut fastrand::Rng) -> Vec<HostFlow> {
         let weights = self.weights();
-        let spreads = RateSpreads::of(self.rule);
+        let spreads = RateSpreads::under(self.rule);
         let tells = |flows: &Vec<HostFlow>| {
             let rates = |t: &ScoredTree| expected(self.rule, &self.own_rates, flows, &t.trunks);
             let best = rates(&self.trees[0]);

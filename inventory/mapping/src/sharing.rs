@@ -45,7 +45,7 @@ pub(crate) struct EndRates {
 }
 
 impl EndRates {
-    pub(crate) fn of(hosts: &[HostRates], flow: HostFlow) -> EndRates {
+    pub(crate) fn between(hosts: &[HostRates], flow: HostFlow) -> EndRates {
         EndRates {
             sent: hosts[flow.from].sends,
             taken: hosts[flow.to].receives,

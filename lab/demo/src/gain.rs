@@ -19,10 +19,10 @@ struct CallPace {
 
 impl JobPace {
     /// The pace of a job that has called each collective at least so often; `None` before.
-    pub(crate) fn of(job: &JobStatus, least: u64) -> Option<JobPace> {
+    pub(crate) fn measured(job: &JobStatus, least: u64) -> Option<JobPace> {
         Some(JobPace {
-            alltoall: CallPace::of(job, Collective::Alltoall, least)?,
-            allgather: CallPace::of(job, Collective::Allgather, least)?,
+            alltoall: CallPace::measured(job, Collective::Alltoall, least)?,
+            allgather: CallPace::measured(job, Collective::Allgather, least)?,
         })
     }
 
@@ -36,7 +36,7 @@ impl JobPace {
 }
 
 impl CallPace {
-    fn of(job: &JobStatus, collective: Collective, least: u64) -> Option<CallPace> {
+    fn measured(job: &JobStatus, collective: Collective, least: u64) -> Option<CallPace> {
         let own = || {
             let totals = job.record.calls.iter();
             totals.filter(move |total| total.collective == collective.into())

@@ -108,7 +108,7 @@ fn last_of_each(lines: impl IntoIterator<Item = String>) -> Vec<String> {
 /// The pace of the running job.
 fn running_pace(snapshot: &Snapshot, least: u64) -> Option<JobPace> {
     let mut running = snapshot.jobs.iter().filter(|job| job.running);
-    running.find_map(|job| JobPace::of(job, least))
+    running.find_map(|job| JobPace::measured(job, least))
 }
 
 fn print_gain(pace: &JobPace, own: &JobPace) {

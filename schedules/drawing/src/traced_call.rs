@@ -32,7 +32,7 @@ pub fn picture(job: &TracedJob, call: &TracedCall) -> SvgPicture {
         .and(SvgElement::text(MARGIN, 26.0, &title(call)).class("ink title"))
         .and(SvgElement::text(MARGIN, 44.0, LEGEND).class("dim"))
         .and(scale.axis());
-    let plan = CallPlan::of(job, call);
+    let plan = CallPlan::from_call(job, call);
     for (rank, name) in (0..).zip(&names) {
         let label = SvgElement::text(MARGIN, scale.y(rank) + 14.0, name);
         content.push(label.class("ink").number("font-size", 11.0));
@@ -114,7 +114,7 @@ struct CallPlan {
 }
 
 impl CallPlan {
-    fn of(job: &TracedJob, call: &TracedCall) -> CallPlan {
+    fn from_call(job: &TracedJob, call: &TracedCall) -> CallPlan {
         let pairs = (0..).zip(&call.steps).flat_map(|(rank, steps)| {
             steps.iter().filter_map(move |step| match step.step {
                 RankStep::SendBegan(p) => Some((rank, p)),

@@ -181,7 +181,7 @@ impl CallPolicy {
 
     /// What becomes of a call: the way to learn by it, or else that of the table, or the forced one.
     pub fn decide(&mut self, call: &PolicyCall) -> CallDecision {
-        let class = CallClass::of(call.collective, call.block);
+        let class = CallClass::new(call.collective, call.block);
         let candidates = || self.grounds.candidates(call);
         let learned = if call.is_steady {
             self.learner.steady_way(class, candidates)

@@ -34,7 +34,7 @@ pub(super) struct FlowNetwork {
     sends: Vec<f64>,
     /// Number of flows on the wire, by host.
     sending: Vec<u32>,
-    /// The rate of one message where links are as wide as [`EdgeCapacities::of`] says.
+    /// The rate of one message where links are as wide as [`EdgeCapacities::from_tree`] says.
     orderly: f64,
     penalty: f64,
     /// Edges of every flow, `longest` slots each, filled up with [`NO_EDGE`].
@@ -104,7 +104,7 @@ impl FlowNetwork {
             capacity,
             sends,
             sending: vec![0; tree.nodes() as usize],
-            orderly: payload(EdgeCapacities::of(tree).rate()),
+            orderly: payload(EdgeCapacities::from_tree(tree).rate()),
             penalty,
             paths: Vec::new(),
             longest: 2 * deepest,

@@ -41,7 +41,7 @@ pub struct SimulationModel {
     /// Share of its capacity, 0 to 1, that an oversubscribed edge loses. An edge is oversubscribed
     /// if the messages of several hosts together could arrive faster than it carries them, each
     /// message as fast as its path and its host allow. A host that sends no more messages at once
-    /// than fit side by side ([`schedules::capacities::EdgeCapacities::of`]) divides its rate among
+    /// than fit side by side ([`schedules::capacities::EdgeCapacities::from_tree`]) divides its rate among
     /// them.
     pub penalty: f64,
     /// Messages end together if their ends differ by at most this share of the first one's time;

@@ -304,7 +304,7 @@ mod tests {
 
     fn groups(text: &str) -> HostGroups {
         let tree = topology(text);
-        HostGroups::new(&tree, &EdgeCapacities::of(&tree))
+        HostGroups::new(&tree, &EdgeCapacities::from_tree(&tree))
     }
 
     #[test]

@@ -150,7 +150,7 @@ fn depth_two_always_reaches_the_bound() {
     let mut random = SplitMix64::new(2);
     for _ in 0..TREES {
         let tree = depth_two(&mut random);
-        let capacities = EdgeCapacities::of(&tree);
+        let capacities = EdgeCapacities::from_tree(&tree);
         assert_eq!(
             checked(&tree, &capacities),
             bound(&tree, &capacities).phases
@@ -164,7 +164,7 @@ fn deeper_trees_come_within_a_hundredth() {
     let (mut sum, mut bounds) = (0, 0);
     for i in 0..TREES {
         let tree = deep(&mut random);
-        let capacities = EdgeCapacities::of(&tree);
+        let capacities = EdgeCapacities::from_tree(&tree);
         let (phases, bound) = (
             checked(&tree, &capacities),
             bound(&tree, &capacities).phases,
@@ -197,7 +197,7 @@ fn faster_trunks_save_nine_phases_of_ten() {
         leaf(0),
     ]);
     assert_eq!(bound(&tree, &EdgeCapacities::unit(&tree)).phases, 1728);
-    assert_eq!(checked(&tree, &EdgeCapacities::of(&tree)), 173);
+    assert_eq!(checked(&tree, &EdgeCapacities::from_tree(&tree)), 173);
 }
 
 #[test]
@@ -228,7 +228,7 @@ fn trunks_of_one_message_under_wider_ones_reach_the_bound() {
         hosts: vec![2; 4],
     });
     let tree = tree(&switches);
-    let capacities = EdgeCapacities::of(&tree);
+    let capacities = EdgeCapacities::from_tree(&tree);
     assert_eq!(
         (checked(&tree, &capacities), capacities.are_unit()),
         (bound(&tree, &capacities).phases, false)

@@ -82,7 +82,7 @@ impl StepLimits {
         messages: &[Transfer],
         at_once: Option<u64>,
     ) -> StepLimits {
-        let (hosts, capacities) = (tree.hosts(), EdgeCapacities::of(tree));
+        let (hosts, capacities) = (tree.hosts(), EdgeCapacities::from_tree(tree));
         let abroad = at_once.map_or(u64::MAX, |limit| limit.max(1));
         let width: Vec<u64> = std::iter::repeat_n(1, 2 * hosts as usize)
             .chain((0..tree.edges()).map(|edge| {

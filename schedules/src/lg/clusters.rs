@@ -118,7 +118,10 @@ impl ClusterPartition {
     ///
     /// # Errors
     /// See [`ClusterError`].
-    pub fn of(tree: &Tree, file: &TopologyFile) -> Result<ClusterPartition, ClusterError> {
+    pub fn stated_or_found(
+        tree: &Tree,
+        file: &TopologyFile,
+    ) -> Result<ClusterPartition, ClusterError> {
         if file.clusters.is_empty() {
             return Ok(ClusterPartition::found(tree));
         }
@@ -239,7 +242,7 @@ mod tests {
         } else {
             inventory::ranks::tree(&tree, hosts).unwrap()
         };
-        ClusterPartition::of(&tree, &file)
+        ClusterPartition::stated_or_found(&tree, &file)
     }
 
     const TWO: &str = "switches: [a, b]

@@ -120,7 +120,7 @@ fn own_phases(tree: &Tree, cluster: &HostCluster) -> Vec<Vec<Message>> {
 
 /// The backbone edge whose blocks need the longest time, and the messages that carry them.
 fn bottleneck(tree: &Tree, clusters: &ClusterPartition, abroad: &[Transfer]) -> (PhaseBound, u64) {
-    let capacities = EdgeCapacities::of(tree);
+    let capacities = EdgeCapacities::from_tree(tree);
     let mut load = vec![(0u64, 0u64); tree.edges() as usize];
     for message in abroad {
         tree.path(message.from, message.to, |edge| {

@@ -33,7 +33,7 @@ pub(super) enum ProgramStep {
 /// followed by its tokens. With fillers a host ends each phase before the next, so its receives
 /// hold it back, too.
 pub(super) fn of(plan: &AlltoallSchedule, fillers: &[DummyMessage]) -> Vec<Vec<ProgramStep>> {
-    let tokens = PlanTokens::of(plan);
+    let tokens = PlanTokens::from_plan(plan);
     let mut table = ProgramTable {
         hosts: vec![HostProgram::default(); plan.hosts.len()],
         in_step: plan.scheme.mechanism() == SyncMechanism::Dummy,
@@ -140,7 +140,7 @@ struct PlanTokens {
 }
 
 impl PlanTokens {
-    fn of(plan: &AlltoallSchedule) -> PlanTokens {
+    fn from_plan(plan: &AlltoallSchedule) -> PlanTokens {
         let mut tokens = PlanTokens {
             awaited: HashMap::new(),
             given: HashMap::new(),

@@ -169,7 +169,7 @@ proptest! {
         tree in any_wide_tree(3..=8, 6),
         kind in kinds(),
     ) {
-        let capacities = EdgeCapacities::of(&tree);
+        let capacities = EdgeCapacities::from_tree(&tree);
         let phases = packed(&tree, &capacities);
         let [chain, minimal] = [SyncReduction::Chain, SyncReduction::Minimal]
             .map(|reduction| syncs(&tree, &capacities, &phases, kind, reduction));

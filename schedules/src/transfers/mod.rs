@@ -253,7 +253,7 @@ impl PairNumbers {
         }
     }
 
-    fn of(schedule: &TransferSchedule) -> PairNumbers {
+    fn from_schedule(schedule: &TransferSchedule) -> PairNumbers {
         let mut pairs = PairNumbers::new(schedule.hosts);
         for (&ends, number) in schedule.ends.iter().zip(0..) {
             pairs.put(ends, number);
@@ -301,7 +301,7 @@ impl TryFrom<&AlltoallSchedule> for TransferSchedule {
         if plan.syncs.is_empty() {
             return Ok(schedule);
         }
-        let pairs = PairNumbers::of(&schedule);
+        let pairs = PairNumbers::from_schedule(&schedule);
         let wait = |sync: &Synchronization| {
             Some(TransferWait {
                 after: pairs.number(sync.after)?,

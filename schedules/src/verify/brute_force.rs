@@ -274,7 +274,7 @@ fn plans([unit, hung, wide]: [&Tree; 3], scheme: SyncScheme, chain: bool) -> [Al
     };
     let [narrow, hung] =
         [unit, hung].map(|tree| plan_as(tree, AlltoallAlgorithm::Aapc, scheme, reduction));
-    let capacities = EdgeCapacities::of(wide);
+    let capacities = EdgeCapacities::from_tree(wide);
     let phases = packed(wide, &capacities);
     let syncs = scheme.syncs(wide, &capacities, &phases, reduction);
     let wide = AlltoallSchedule {

@@ -95,7 +95,7 @@ pub enum LgViolation {
 /// A host may send a block only if it holds the block when the step begins, and no longer holds it
 /// afterwards. A message within a cluster takes the same share of each edge as a message of that
 /// cluster's own schedule. A message between clusters takes the same share as a message of the
-/// whole tree's schedule ([`EdgeCapacities::of`]).
+/// whole tree's schedule ([`EdgeCapacities::from_tree`]).
 ///
 /// # Errors
 /// The first [`ScheduleViolation`]: [`ScheduleViolation::Hosts`] or [`ScheduleViolation::Lg`].
@@ -163,7 +163,7 @@ impl<'a> ClusterSites<'a> {
             let own = tree
                 .restrict(&hosts)
                 .map_err(|e| LgViolation::Clusters(e.to_string()))?;
-            own_rate.push(EdgeCapacities::of(&own).rate().0);
+            own_rate.push(EdgeCapacities::from_tree(&own).rate().0);
         }
         if let Some(outside) = cluster.iter().position(Option::is_none) {
             let host = tree.name(outside as NodeNumber);
@@ -176,7 +176,7 @@ impl<'a> ClusterSites<'a> {
             cluster,
             inside,
             own_rate,
-            capacities: EdgeCapacities::of(tree),
+            capacities: EdgeCapacities::from_tree(tree),
         })
     }
 

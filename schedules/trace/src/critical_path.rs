@@ -125,7 +125,7 @@ pub fn critical_path(call: &TracedCall, network: Option<&JobNetwork>) -> Vec<Pat
     let mut search = PathSearch {
         call,
         network,
-        index: CallIndex::of(call),
+        index: CallIndex::new(call),
         path: Vec::new(),
     };
     if let Some(end) = search.index.end {
@@ -161,7 +161,7 @@ struct CallIndex {
 }
 
 impl CallIndex {
-    fn of(call: &TracedCall) -> CallIndex {
+    fn new(call: &TracedCall) -> CallIndex {
         let mut index = CallIndex {
             began: HashMap::new(),
             gone: HashMap::new(),

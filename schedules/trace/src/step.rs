@@ -99,7 +99,7 @@ struct StepNumbers {
 }
 
 impl StepNumbers {
-    fn of(step: RankStep) -> StepNumbers {
+    fn from_step(step: RankStep) -> StepNumbers {
         let token = |kind, token: TracedToken| StepNumbers {
             kind,
             peer: token.peer,
@@ -178,7 +178,7 @@ impl TimedStep {
             phase,
             value,
             blocks,
-        } = StepNumbers::of(self.step);
+        } = StepNumbers::from_step(self.step);
         let at = u64::try_from(self.at.as_nanos()).unwrap_or(u64::MAX);
         let mut octets = [0; STEP_OCTETS];
         octets[..8].copy_from_slice(&at.to_le_bytes());

@@ -387,7 +387,7 @@ fn members(
     topology: &TopologyFile,
     hosts: &[RankHost],
 ) -> Result<Vec<(String, Vec<u32>)>, TreeError> {
-    let known = KnownHosts::of(tree, topology);
+    let known = KnownHosts::new(tree, topology);
     let mut place = vec![None; tree.host_names().len()];
     let mut members: Vec<(String, Vec<u32>)> = Vec::new();
     for (rank, host) in hosts.iter().enumerate() {
@@ -409,7 +409,7 @@ struct KnownHosts<'a> {
 }
 
 impl<'a> KnownHosts<'a> {
-    fn of(tree: &'a Tree, topology: &TopologyFile) -> KnownHosts<'a> {
+    fn new(tree: &'a Tree, topology: &TopologyFile) -> KnownHosts<'a> {
         let numbers = || tree.host_names().iter().enumerate();
         let address = |name: &String| topology.hosts.get(name)?.address;
         let addressed = numbers().filter_map(|(number, name)| Some((address(name)?, number)));

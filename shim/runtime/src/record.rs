@@ -387,7 +387,7 @@ fn layout(hosts: &[String]) -> (Vec<String>, RankLayout) {
         }) as u32
     };
     let host_of: Vec<u32> = hosts.iter().map(&mut number_of).collect();
-    (distinct, RankLayout::of(&host_of))
+    (distinct, RankLayout::from_hosts(&host_of))
 }
 
 /// The user of this process. No name service is asked: it could load libraries into a program that

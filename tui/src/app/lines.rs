@@ -65,7 +65,7 @@ impl App {
                 place.filter.passes(&PANELS[panel].words(&view, row))
             });
         }
-        let wants = TableWants::of(&view, &columns(panel, &place.columns), &rows);
+        let wants = TableWants::measured(&view, &columns(panel, &place.columns), &rows);
         PanelLines { rows, wants }
     }
 

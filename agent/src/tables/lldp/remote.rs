@@ -71,7 +71,7 @@ impl RemoteColumns {
     ) -> Vec<(&'a [u32], LocalPortNumber)> {
         let indices = self.indices(answers);
         let short = self.listed.and_then(|ports| {
-            ShortIndex::of(&indices, |part| answers.cell(ports, &[part]).is_some())
+            ShortIndex::detected(&indices, |part| answers.cell(ports, &[part]).is_some())
         });
         indices
             .into_iter()
@@ -121,7 +121,7 @@ enum ShortIndex {
 
 impl ShortIndex {
     /// The form in which all indexes name local ports. An index of one part may be anything else.
-    fn of(indices: &[&[u32]], is_port: impl Fn(u32) -> bool) -> Option<ShortIndex> {
+    fn detected(indices: &[&[u32]], is_port: impl Fn(u32) -> bool) -> Option<ShortIndex> {
         let all = |form: ShortIndex, fits: &dyn Fn(u32, u32) -> bool| {
             let mut indices = indices.iter();
             indices.all(|index| match index {

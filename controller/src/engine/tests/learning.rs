@@ -21,7 +21,7 @@ fn taught(id: &str, user: &str, ways: &[(&str, u64)]) -> JobRecord {
         user: user.to_owned(),
         hosts: vec!["n0".to_owned(), "n1.example.org".to_owned()],
         ranks: 2,
-        layout: RankLayout::of(&[0, 1]),
+        layout: RankLayout::from_hosts(&[0, 1]),
         learned: ways.iter().map(timing).map(RecordedTiming::from).collect(),
         ..crate::jobs::tests::record(id, 1, 10, 1.0)
     }

@@ -90,7 +90,7 @@ fn windowed(id: &str, user: &str, number: u64) -> JobRecord {
         user: user.into(),
         hosts: vec!["n0".into(), "n1".into()],
         ranks: 2,
-        layout: RankLayout::of(&[0, 1]),
+        layout: RankLayout::from_hosts(&[0, 1]),
         watched: Some(WatchedWindow {
             number,
             arrivals: vec![".d".into(), "d.".into()],

@@ -231,7 +231,7 @@ fn record() -> JobRecord {
         updated: Millis(8),
         hosts: vec!["n0".into(), "n1".into()],
         ranks: 4,
-        layout: RankLayout::of(&[0, 0, 1, 1]),
+        layout: RankLayout::from_hosts(&[0, 0, 1, 1]),
         mpi: RecordedName::Unknown("mvapich".into()),
         epoch: 1,
         epoch_since: Millis(6),

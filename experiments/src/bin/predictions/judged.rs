@@ -19,7 +19,7 @@ pub(crate) struct JudgedCell {
 }
 
 impl JudgedCell {
-    fn of(cell: &BenchCell, calibration: &CallCalibration) -> Option<JudgedCell> {
+    fn judged(cell: &BenchCell, calibration: &CallCalibration) -> Option<JudgedCell> {
         let call = cell.call()?;
         let predicted =
             |without| calibration.seconds(call.collective, call.routine, &call.profile, without);
@@ -55,7 +55,7 @@ impl JudgedCell {
 pub(crate) fn cells() -> Vec<JudgedCell> {
     let goal = shipped_cells().iter().filter(|cell| cell.is_goal());
     let shipped = CallCalibration::shipped();
-    goal.filter_map(|cell| JudgedCell::of(cell, shipped))
+    goal.filter_map(|cell| JudgedCell::judged(cell, shipped))
         .collect()
 }
 
@@ -97,7 +97,7 @@ pub(crate) struct RankingScore {
 }
 
 impl RankingScore {
-    pub(crate) fn of(cells: &[JudgedCell], predicted: fn(&JudgedCell) -> f64) -> RankingScore {
+    pub(crate) fn counted(cells: &[JudgedCell], predicted: fn(&JudgedCell) -> f64) -> RankingScore {
         let mut calls: BTreeMap<_, Vec<&JudgedCell>> = BTreeMap::new();
         for cell in cells {
             let call = (&cell.network, cell.mpi, cell.collective, cell.block);

@@ -106,7 +106,7 @@ fn ranking(cells: &[JudgedCell]) -> String {
             order,
             beyond_noise,
             chosen,
-        } = RankingScore::of(cells, predicted);
+        } = RankingScore::counted(cells, predicted);
         let percent = |number: usize| 100.0 * number as f64 / calls.max(1) as f64;
         format!(
             "| {name} | {calls} | {:.0} % | **{:.0} %** | {:.0} % |\n",

@@ -29,7 +29,7 @@ enum DatabaseNumbering {
 
 impl DatabaseNumbering {
     /// Base ports, unless no number is one. Then all numbers must be of the other sort.
-    fn of(rows: &[FdbEntry], ports: &PortTable, lldp: &LldpPorts) -> DatabaseNumbering {
+    fn detected(rows: &[FdbEntry], ports: &PortTable, lldp: &LldpPorts) -> DatabaseNumbering {
         use DatabaseNumbering::{BasePorts, Interfaces, LldpPorts, Nothing};
         let numbers: BTreeSet<u32> = rows.iter().map(|row| row.port).collect();
         if numbers
@@ -64,7 +64,7 @@ impl DatabaseNumbering {
 impl LearnedStations {
     /// The rows on ports that are not down. Stations with rows on several ports are left out.
     pub(crate) fn new(rows: &[FdbEntry], ports: &PortTable, lldp: &LldpPorts) -> LearnedStations {
-        let numbering = DatabaseNumbering::of(rows, ports, lldp);
+        let numbering = DatabaseNumbering::detected(rows, ports, lldp);
         let living = |number: u32| {
             let port = numbering.port(number, ports, lldp)?;
             ports[port].up.then(|| ports.whole(port))

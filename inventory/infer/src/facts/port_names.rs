@@ -57,7 +57,7 @@ impl LldpPorts {
         let own_id = |row: &LldpPort| {
             uses[&row.id] == 1 && !matches!(row.id, NeighbourId::Mac(m) if m.names_nobody())
         };
-        let reading = LocalReading::of(lldp, ports, &own_id, settled);
+        let reading = LocalReading::decided(lldp, ports, &own_id, settled);
         let names_interfaces = names_interfaces(lldp, ports);
         let mut table = LldpPorts {
             reading,
@@ -189,7 +189,7 @@ impl LldpPorts {
             descr,
             hears: true,
         };
-        match NumberReading::of(&[row], ports) {
+        match NumberReading::decided(&[row], ports) {
             NumberReading::Either(usual) => Some(match self.reading.numbers {
                 NumberReading::Neither => NumberReading::Either(usual),
                 numbers => numbers,
@@ -212,7 +212,7 @@ impl LocalReading {
         all.any(|reading| matches!(reading, NumberReading::Either(_)))
     }
 
-    fn of(
+    fn decided(
         lldp: &LldpTable,
         ports: &PortTable,
         own_id: &dyn Fn(&LldpPort) -> bool,
@@ -241,7 +241,7 @@ impl LocalReading {
                 })
             })
             .collect();
-        let ids = NumberReading::of(&ids, ports).settled(settled);
+        let ids = NumberReading::decided(&ids, ports).settled(settled);
         let by_id = |local: &LldpPort| match &local.id {
             _ if !own_id(local) => None,
             NeighbourId::Text(text) => ports
@@ -264,7 +264,7 @@ impl LocalReading {
         };
         LocalReading {
             ids,
-            numbers: NumberReading::of(&rows, ports).settled(settled),
+            numbers: NumberReading::decided(&rows, ports).settled(settled),
         }
     }
 }

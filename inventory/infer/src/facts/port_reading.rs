@@ -115,7 +115,7 @@ impl PortNumbering {
 }
 
 impl NumberReading {
-    pub(crate) fn of(rows: &[NumberedRow<'_>], ports: &PortTable) -> NumberReading {
+    pub(crate) fn decided(rows: &[NumberedRow<'_>], ports: &PortTable) -> NumberReading {
         let fits = PortNumbering::ALL.map(|numbering| numbering.fit(rows, ports));
         let best = fits[0].max(fits[1]);
         // The description of a port may be the name of another one. That of most ports is not.

@@ -18,7 +18,7 @@ pub enum AddressFault {
 
 impl AddressFault {
     /// The fault of an address by itself.
-    pub(crate) fn of(address: IpAddr) -> Option<AddressFault> {
+    pub(crate) fn found_in(address: IpAddr) -> Option<AddressFault> {
         let address = address.to_canonical();
         match address {
             _ if address.is_loopback() => Some(AddressFault::Loopback),
@@ -33,7 +33,7 @@ impl AddressFault {
     /// The fault of an address that an operator states. Loopback is allowed, because jobs on one
     /// machine may use it.
     pub(crate) fn of_stated(address: IpAddr) -> Option<AddressFault> {
-        AddressFault::of(address).filter(|wrong| *wrong != AddressFault::Loopback)
+        AddressFault::found_in(address).filter(|wrong| *wrong != AddressFault::Loopback)
     }
 
     /// The fault of an address in a network of this prefix length. Networks of two addresses (RFC
@@ -49,7 +49,7 @@ impl AddressFault {
                 _ => None,
             }
         };
-        AddressFault::of(address).or_else(|| {
+        AddressFault::found_in(address).or_else(|| {
             if let IpAddr::V4(ip) = address.to_canonical() {
                 ends(ip)
             } else {

@@ -50,7 +50,7 @@ struct CardRow {
 }
 
 impl SwitchCard {
-    pub(super) fn of(
+    pub(super) fn new(
         view: &NetworkView<'_>,
         switch: &DrawnSwitch<'_>,
         folding: DrawnFolding,

@@ -63,7 +63,7 @@ impl<'a> NetworkLayout<'a> {
         let cards: Vec<SwitchCard> = tree
             .switches
             .iter()
-            .map(|switch| SwitchCard::of(view, switch, folding))
+            .map(|switch| SwitchCard::new(view, switch, folding))
             .collect();
         let (tops, heights, height) = stacked(&tree, &cards);
         let mut layout = NetworkLayout {

@@ -141,14 +141,14 @@ impl<'a> NetworkView<'a> {
 
     /// The network alone, without title and legend.
     fn tree(&self, folding: DrawnFolding) -> SvgPicture {
-        NetworkLayout::new(self, DrawnTree::of(&self.topology), folding).drawn()
+        NetworkLayout::new(self, DrawnTree::from_topology(&self.topology), folding).drawn()
     }
 
     /// Counts what is too much to be shown one by one.
     fn folding(&self) -> DrawnFolding {
         DrawnFolding {
             hosts: self.topology.of(NodeKind::Host).count() > HOSTS_SHOWN,
-            beside: DrawnTree::of(&self.topology).beside.len() > BESIDE_SHOWN,
+            beside: DrawnTree::from_topology(&self.topology).beside.len() > BESIDE_SHOWN,
         }
     }
 
@@ -266,7 +266,7 @@ impl PicturePage {
     }
 
     fn lost(&mut self, view: &NetworkView<'_>) {
-        let lost = DrawnTree::of(&view.topology).lost;
+        let lost = DrawnTree::from_topology(&view.topology).lost;
         if !lost.is_empty() {
             self.lines(
                 &format!("seen nowhere: {}", lost.join(", ")),

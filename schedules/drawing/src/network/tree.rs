@@ -38,7 +38,7 @@ pub(super) fn seen_from<'a>(link: &'a Link, name: &str) -> (&'a str, &'a str, &'
 }
 
 impl<'a> DrawnTree<'a> {
-    pub(super) fn of(topology: &'a Topology) -> DrawnTree<'a> {
+    pub(super) fn from_topology(topology: &'a Topology) -> DrawnTree<'a> {
         let mut growing = GrowingTree::new(topology);
         let named = |name: &str| topology.nodes.iter().find(|node| node.name == name);
         let roots = topology

@@ -85,7 +85,7 @@ pub struct CallCalibration {
 
 impl CallCalibration {
     /// From these calls.
-    pub fn of(calls: Vec<MeasuredCall>) -> CallCalibration {
+    pub fn fitted_to(calls: Vec<MeasuredCall>) -> CallCalibration {
         CallCalibration { calls }
     }
 
@@ -94,7 +94,7 @@ impl CallCalibration {
         static SHIPPED: OnceLock<CallCalibration> = OnceLock::new();
         SHIPPED.get_or_init(|| {
             let calls = shipped_cells().iter().filter_map(BenchCell::call);
-            CallCalibration::of(calls.collect())
+            CallCalibration::fitted_to(calls.collect())
         })
     }
 
@@ -111,7 +111,7 @@ impl CallCalibration {
             Some(MeasuredCall {
                 collective,
                 routine,
-                profile: CallProfile::of(&ranks, collective, routine, block)?,
+                profile: CallProfile::predicted(&ranks, collective, routine, block)?,
                 seconds: figure.timing.seconds(),
                 network: "tuned".to_owned(),
                 weight: OWN_NETWORK,
@@ -147,7 +147,7 @@ impl CallCalibration {
         block: Bytes,
     ) -> Option<CalibratedTime> {
         let routine = TimedRoutine::of(way, mpi, collective, tree.hosts(), block)?;
-        let profile = CallProfile::of(tree, collective, routine, block)?;
+        let profile = CallProfile::predicted(tree, collective, routine, block)?;
         Some(CalibratedTime {
             seconds: self.seconds(collective, routine, &profile, None)?,
             error: self.error(collective, routine, &profile),
@@ -230,7 +230,7 @@ fn learned_calls(
         Some(MeasuredCall {
             collective,
             routine,
-            profile: CallProfile::of(&ranks, collective, routine, block)?,
+            profile: CallProfile::predicted(&ranks, collective, routine, block)?,
             seconds: timing.mean_ns as f64 / 1e9,
             network: "learned".to_owned(),
             weight: OWN_NETWORK,

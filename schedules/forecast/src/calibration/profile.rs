@@ -43,7 +43,7 @@ pub struct CallProfile {
 impl CallProfile {
     /// The profile of a call; `None` where nothing is sent, and for other collectives than those
     /// that were measured.
-    pub fn of(
+    pub fn predicted(
         tree: &Tree,
         collective: Collective,
         routine: TimedRoutine,
@@ -62,7 +62,7 @@ impl CallProfile {
             largest,
             sent,
             busy,
-        } = CallTraffic::of(tree, collective, routine, block);
+        } = CallTraffic::planned(tree, collective, routine, block);
         let sharing = wire / seconds_alone(sent);
         Some(CallProfile {
             block,
@@ -114,7 +114,12 @@ struct CallTraffic {
 }
 
 impl CallTraffic {
-    fn of(tree: &Tree, collective: Collective, routine: TimedRoutine, block: Bytes) -> CallTraffic {
+    fn planned(
+        tree: &Tree,
+        collective: Collective,
+        routine: TimedRoutine,
+        block: Bytes,
+    ) -> CallTraffic {
         let ranks = tree.hosts();
         let gathers = collective.traffic() == CollectiveTraffic::Gather;
         let steps = match routine {

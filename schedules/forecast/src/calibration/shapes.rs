@@ -134,7 +134,7 @@ impl BenchCell {
         Some(MeasuredCall {
             collective: self.collective,
             routine,
-            profile: CallProfile::of(&tree, self.collective, routine, self.block)?,
+            profile: CallProfile::predicted(&tree, self.collective, routine, self.block)?,
             seconds: self.median(),
             network: self.shape.name.clone(),
             weight: 1.0,

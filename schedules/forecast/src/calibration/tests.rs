@@ -122,7 +122,7 @@ fn what_was_tuned_here_decides_here_and_not_after_other_cables() {
         TopologyFile::parse("t", &text).unwrap().tree().unwrap()
     };
     let tree = file("1G");
-    let timing = CallTiming::of(Bytes(1 << 16), &[0.5, 0.5, 0.5]).unwrap();
+    let timing = CallTiming::from_runs(Bytes(1 << 16), &[0.5, 0.5, 0.5]).unwrap();
     let run = TuningRun {
         at: Millis(0),
         mpi: Mpi::Mpich,

@@ -70,7 +70,7 @@ impl TimedCalls {
             Some(WayTiming {
                 collective: kind.collective,
                 way: kind.way,
-                timing: CallTiming::of(kind.block, &kind.seconds)?,
+                timing: CallTiming::from_runs(kind.block, &kind.seconds)?,
             })
         };
         self.0.iter().filter_map(figure).collect()

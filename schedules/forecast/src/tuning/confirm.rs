@@ -106,7 +106,8 @@ mod tests {
             .collect();
         WayTrial {
             way: way.parse().unwrap(),
-            comparison: TunedComparison::of(Collective::Alltoall, Bytes(block), &pairs).unwrap(),
+            comparison: TunedComparison::from_pairs(Collective::Alltoall, Bytes(block), &pairs)
+                .unwrap(),
         }
     }
 
@@ -179,7 +180,8 @@ mod tests {
     #[test]
     fn what_the_noise_hides_is_not_confirmed() {
         let pairs = [(1.0, 0.6), (1.0, 1.4), (1.0, 0.9), (1.0, 0.7), (1.0, 1.2)];
-        let comparison = TunedComparison::of(Collective::Alltoall, Bytes(10), &pairs).unwrap();
+        let comparison =
+            TunedComparison::from_pairs(Collective::Alltoall, Bytes(10), &pairs).unwrap();
         let noisy = WayTrial {
             comparison,
             ..trial(10, "aapc", 1.0)

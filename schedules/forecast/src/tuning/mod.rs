@@ -35,7 +35,7 @@ use policy::measurements::{MEASURED, TuningRun, TuningRuns};
 pub fn table(runs: &TuningRuns, tree: &Tree) -> DecisionTable {
     let mut table = DecisionTable::of_all_hosts(tree);
     for run in &runs.runs {
-        let ground = ranges::RunGrounds::of(run, tree);
+        let ground = ranges::RunGrounds::collected(run, tree);
         for collective in MEASURED {
             let mut entries = leave_to_others(table.entries(collective), run.mpi);
             let measured = confirm::entries(
@@ -76,5 +76,5 @@ fn leave_to_others(entries: &[DecisionEntry], mpi: Mpi) -> Vec<DecisionEntry> {
 
 /// The grounds of a run's entries for a tree: the measurements themselves, or the model's predictions.
 pub fn grounds(run: &TuningRun, tree: &Tree) -> DecisionGrounds {
-    ranges::RunGrounds::of(run, tree).grounds
+    ranges::RunGrounds::collected(run, tree).grounds
 }

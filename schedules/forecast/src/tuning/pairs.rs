@@ -28,7 +28,7 @@ impl CallPairs {
         self.0
             .iter()
             .filter_map(|((collective, block), pairs)| {
-                TunedComparison::of(*collective, *block, pairs)
+                TunedComparison::from_pairs(*collective, *block, pairs)
             })
             .collect()
     }
@@ -61,7 +61,7 @@ pub enum PromiseCheck {
 
 impl PromiseCheck {
     /// The overall result of the comparisons.
-    pub fn of(compared: &[TunedComparison]) -> PromiseCheck {
+    pub fn from_comparisons(compared: &[TunedComparison]) -> PromiseCheck {
         let count = |verdict| {
             compared
                 .iter()

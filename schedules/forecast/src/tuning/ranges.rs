@@ -17,7 +17,7 @@ pub(super) struct RunGrounds {
 }
 
 impl RunGrounds {
-    pub(super) fn of(run: &TuningRun, tree: &Tree) -> RunGrounds {
+    pub(super) fn collected(run: &TuningRun, tree: &Tree) -> RunGrounds {
         let known: Vec<&String> = run
             .place
             .hosts

@@ -239,7 +239,7 @@ impl<'a> TuningSession<'a> {
                 Some(LibraryTiming {
                     collective,
                     name: name.to_owned(),
-                    timing: CallTiming::of(block, &seconds)?,
+                    timing: CallTiming::from_runs(block, &seconds)?,
                 })
             });
         Ok(TuningRun {
@@ -252,7 +252,7 @@ impl<'a> TuningSession<'a> {
             pingpong: self
                 .pings
                 .iter()
-                .filter_map(|(&block, seconds)| CallTiming::of(block, seconds))
+                .filter_map(|(&block, seconds)| CallTiming::from_runs(block, seconds))
                 .collect(),
             figures,
             early,

@@ -83,12 +83,12 @@ fn table(run: TuningRun, tree: &Tree) -> DecisionTable {
 
 #[test]
 fn a_median_and_its_error_come_from_the_calls_and_an_outlier_moves_neither_far() {
-    let timing = CallTiming::of(Bytes(8), &[1.0, 1.0, 1.02, 0.98, 9.9]).unwrap();
+    let timing = CallTiming::from_runs(Bytes(8), &[1.0, 1.0, 1.02, 0.98, 9.9]).unwrap();
     assert_eq!((timing.median_ns, timing.times), (1_000_000_000, 5));
     assert!((timing.error_ns as f64 / 1e9 - 1.2533 * 1.4826 * 0.02 / 5f64.sqrt()).abs() < 1e-9);
-    assert_eq!(CallTiming::of(Bytes(8), &[1.0, 1.0]), None);
-    assert_eq!(CallTiming::of(Bytes(8), &[1.0, 1.0, f64::NAN]), None);
-    assert_eq!(CallTiming::of(Bytes(8), &[1.0, 1.0, 0.0]), None);
+    assert_eq!(CallTiming::from_runs(Bytes(8), &[1.0, 1.0]), None);
+    assert_eq!(CallTiming::from_runs(Bytes(8), &[1.0, 1.0, f64::NAN]), None);
+    assert_eq!(CallTiming::from_runs(Bytes(8), &[1.0, 1.0, 0.0]), None);
 }
 
 #[test]
@@ -293,8 +293,12 @@ fn a_way_that_was_not_faster_again_is_not_taken_and_the_file_says_why() {
     let tried = |ratio: f64| {
         let trial = |&block: &u64| WayTrial {
             way: way("aapc"),
-            comparison: TunedComparison::of(Collective::Alltoall, Bytes(block), &[(1.0, ratio); 5])
-                .unwrap(),
+            comparison: TunedComparison::from_pairs(
+                Collective::Alltoall,
+                Bytes(block),
+                &[(1.0, ratio); 5],
+            )
+            .unwrap(),
         };
         TuningRun {
             trials: SIZES[3..].iter().map(trial).collect(),

@@ -107,12 +107,12 @@ impl KnownNames {
     /// More names would hide the message.
     const MOST: usize = 8;
 
-    fn of<'a>(names: impl Iterator<Item = &'a String>) -> KnownNames {
+    fn collected<'a>(names: impl Iterator<Item = &'a String>) -> KnownNames {
         KnownNames(names.cloned().collect())
     }
 
     fn switches(file: &TopologyFile) -> KnownNames {
-        KnownNames::of(file.switches.iter())
+        KnownNames::collected(file.switches.iter())
     }
 }
 
@@ -188,7 +188,8 @@ impl CablingChange {
                 match file.hosts.get_mut(host) {
                     Some(host) => host.switch.clone_from(switch),
                     None => {
-                        let (name, known) = (host.clone(), KnownNames::of(file.hosts.keys()));
+                        let (name, known) =
+                            (host.clone(), KnownNames::collected(file.hosts.keys()));
                         return Err(CablingChangeError::Host { name, known });
                     }
                 }

@@ -45,7 +45,11 @@ pub struct OverTcpOutlook {
 }
 
 impl OverTcpOutlook {
-    fn of(calibration: &CallCalibration, ranks: &Tree, block: Bytes) -> Option<OverTcpOutlook> {
+    fn predicted(
+        calibration: &CallCalibration,
+        ranks: &Tree,
+        block: Bytes,
+    ) -> Option<OverTcpOutlook> {
         let time = |collective| {
             // Over TCP the library does not matter.
             let way = *calibrated_ways(collective).last()?;
@@ -81,10 +85,10 @@ pub fn outlook(
         .filter(|l| l.state == Some(LinkState::Blocked))
         .map(|l| (l.a.clone(), l.b.clone()));
     Ok(NetworkOutlook {
-        bound: bound::bound(&ranked, &EdgeCapacities::of(&ranked)),
+        bound: bound::bound(&ranked, &EdgeCapacities::from_tree(&ranked)),
         alltoall: bound::alltoall_seconds(&tree, &ranks_of, block),
         allgather: bound::allgather_seconds(&tree, &ranks_of, block),
-        over_tcp: OverTcpOutlook::of(calibration, &ranked, block),
+        over_tcp: OverTcpOutlook::predicted(calibration, &ranked, block),
         blocked: blocked.collect(),
     })
 }

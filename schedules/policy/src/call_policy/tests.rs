@@ -112,7 +112,7 @@ fn what_is_learned_comes_before_the_table_and_stays_at_its_place() {
     };
     let mut policy = planned(following(learning()));
     let decision = policy.decide(&alltoall(LARGE));
-    let class = CallClass::of(Collective::Alltoall, LARGE);
+    let class = CallClass::new(Collective::Alltoall, LARGE);
     assert_eq!((decision.fallback, decision.class), (None, Some(class)));
     let first = decision.way;
     policy.refuse(first);

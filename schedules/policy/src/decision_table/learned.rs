@@ -288,7 +288,7 @@ mod tests {
     /// routine too few times to know its time.
     #[test]
     fn guesses_of_many_jobs_decide_nothing() {
-        let layout = RankLayout::of(&[0, 1, 2]);
+        let layout = RankLayout::from_hosts(&[0, 1, 2]);
         let hosts = ["n0", "n1", "n2"];
         let (place, _) = LearnedPlace::find(&star(&[2, 2]), &hosts, &layout, Mpi::Mpich).unwrap();
         let told = |own: u32| {

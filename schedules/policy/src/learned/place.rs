@@ -71,7 +71,7 @@ impl LearnedPlace {
     ) -> LearnedPlace {
         LearnedPlace {
             hosts: between.host_names().to_vec(),
-            layout: RankLayout::of(host_of),
+            layout: RankLayout::from_hosts(host_of),
             mpi: mpi.into(),
             cables: cables(between),
         }
@@ -149,7 +149,7 @@ struct HostRun(u32, u32, u32);
 
 impl RankLayout {
     /// The layout of ranks, `r` on host `host_of[r]`.
-    pub fn of(host_of: &[NodeNumber]) -> RankLayout {
+    pub fn from_hosts(host_of: &[NodeNumber]) -> RankLayout {
         let mut runs: Vec<HostRun> = Vec::new();
         for ranks in host_of.chunk_by(|a, b| a == b) {
             let (host, count) = (ranks[0], ranks.len() as u32);
@@ -192,7 +192,7 @@ impl RankLayout {
         self.0.len() * size_of::<HostRun>()
     }
 
-    /// True if it is what [`RankLayout::of`] gives for so many ranks on so many hosts, each with a
+    /// True if it is what [`RankLayout::from_hosts`] gives for so many ranks on so many hosts, each with a
     /// rank, in the order of their first rank. A record can hold anything.
     pub fn fits(&self, hosts: usize, ranks: u32) -> bool {
         let (mut sum, mut met) = (0u64, 0u64);
@@ -207,7 +207,9 @@ impl RankLayout {
             }
             met = met.max(end);
         }
-        sum == u64::from(ranks) && met == hosts as u64 && RankLayout::of(&self.host_of()) == *self
+        sum == u64::from(ranks)
+            && met == hosts as u64
+            && RankLayout::from_hosts(&self.host_of()) == *self
     }
 }
 
@@ -278,7 +280,7 @@ mod tests {
 
     fn place(text: &str, hosts: &[&str], host_of: &[u32]) -> LearnedPlace {
         let whole = topology(text);
-        let layout = RankLayout::of(host_of);
+        let layout = RankLayout::from_hosts(host_of);
         let (place, between) =
             LearnedPlace::find(&whole, hosts, &layout, inventory::Mpi::Mpich).unwrap();
         assert_eq!(
@@ -317,7 +319,8 @@ mod tests {
 
     #[test]
     fn layouts_in_few_words() {
-        let text = |host_of: &[u32]| serde_json::to_string(&RankLayout::of(host_of)).unwrap();
+        let text =
+            |host_of: &[u32]| serde_json::to_string(&RankLayout::from_hosts(host_of)).unwrap();
         assert_eq!(text(&[0, 0, 1, 1, 2, 2, 3]), "[[0,3,2],[3,1,1]]");
         assert_eq!(text(&[0, 1, 2, 0, 1, 2]), "[[0,3,1],[0,3,1]]");
         let fits = |json: &str, hosts: usize, ranks: u32| {
@@ -354,7 +357,7 @@ mod tests {
                     }) as u32
                 })
                 .collect();
-            let layout = RankLayout::of(&numbered);
+            let layout = RankLayout::from_hosts(&numbered);
             prop_assert!(layout.fits(order.len(), numbered.len() as u32));
             prop_assert_eq!(layout.host_of(), numbered);
         }

@@ -44,7 +44,7 @@ pub struct CallClass {
 
 impl CallClass {
     /// The class of a call.
-    pub fn of(collective: Collective, block: u64) -> CallClass {
+    pub fn new(collective: Collective, block: u64) -> CallClass {
         CallClass {
             collective,
             from: size_class(block),

@@ -391,7 +391,7 @@ impl WayQuestion {
 
     fn terms(&self, way: usize) -> TrialTerms {
         let trials = &self.ways[way];
-        TrialTerms::of(trials.mean().is_some(), trials.is_known)
+        TrialTerms::for_way(trials.mean().is_some(), trials.is_known)
     }
 
     /// The time that a row counts for before it is tried: it may lose so much beside the fastest way.
@@ -487,7 +487,7 @@ pub(super) struct TrialTerms {
 impl TrialTerms {
     /// The terms of a way that this job tried, or that earlier ones know. Those found it to be slower or
     /// guessed, so it may cost only a part of the budget.
-    pub(super) fn of(is_tried: bool, is_known: bool) -> TrialTerms {
+    pub(super) fn for_way(is_tried: bool, is_known: bool) -> TrialTerms {
         let (rows, weight, least): (&'static [Duration], u32, f64) = match (is_tried, is_known) {
             (false, false) => (&FIRST, 1, 0.5),
             (false, true) => (&FIRST, 4, 0.1),

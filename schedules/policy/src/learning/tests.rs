@@ -93,7 +93,7 @@ impl SimulatedJob {
     }
 
     fn call_with(&mut self, candidates: &[CandidateWay]) {
-        let class = CallClass::of(Collective::Alltoall, BLOCK);
+        let class = CallClass::new(Collective::Alltoall, BLOCK);
         let way = self.learner.way(class, || candidates.to_vec()).unwrap();
         let number = ways().iter().position(|&known| known == way).unwrap();
         let took = self.seconds[number] * (1.0 + 0.1 * self.noise());
@@ -126,7 +126,7 @@ impl SimulatedJob {
     }
 
     fn fastest(&self) -> Way {
-        let class = CallClass::of(Collective::Alltoall, BLOCK);
+        let class = CallClass::new(Collective::Alltoall, BLOCK);
         self.learner.question(class).unwrap().fastest()
     }
 
@@ -459,14 +459,14 @@ fn calls_of_a_row_under_way_are_calls() {
 #[test]
 fn where_no_way_can_be_gone_nothing_is_told() {
     let mut learner = CallLearner::default();
-    let class = CallClass::of(Collective::Alltoall, BLOCK);
+    let class = CallClass::new(Collective::Alltoall, BLOCK);
     assert_eq!(learner.way(class, Vec::new), None);
     assert!(learner.lines().is_empty());
 }
 
 #[test]
 fn calls_that_pass_by_the_librarys_way_count_like_others() {
-    let class = CallClass::of(Collective::Alltoall, BLOCK);
+    let class = CallClass::new(Collective::Alltoall, BLOCK);
     let mut job = SimulatedJob::new([1e-5, 2e-5, 2e-5], 7);
     let mut passed = 0;
     for _ in 0..400 {

@@ -46,13 +46,13 @@ pub enum ComparisonVerdict {
 impl TunedComparison {
     /// Compares pairs of seconds, the library's own first; `None` for fewer than [`REPETITIONS`]
     /// pairs or for invalid times.
-    pub fn of(
+    pub fn from_pairs(
         collective: Collective,
         block: Bytes,
         pairs: &[(f64, f64)],
     ) -> Option<TunedComparison> {
         let side = |pick: fn(&(f64, f64)) -> f64| {
-            CallTiming::of(block, &pairs.iter().map(pick).collect::<Vec<_>>())
+            CallTiming::from_runs(block, &pairs.iter().map(pick).collect::<Vec<_>>())
         };
         let (own, tuned) = (side(|pair| pair.0)?, side(|pair| pair.1)?);
         let (ratio, error) = center(
@@ -120,7 +120,7 @@ mod tests {
             .zip(ratios)
             .map(|(i, ratio)| (f64::from(i), f64::from(i) * ratio))
             .collect();
-        TunedComparison::of(Collective::Alltoall, Bytes(8), &pairs)
+        TunedComparison::from_pairs(Collective::Alltoall, Bytes(8), &pairs)
             .unwrap()
             .verdict()
     }
@@ -162,7 +162,8 @@ mod tests {
     #[test]
     fn medians_are_those_of_each_side() {
         let pairs = [(1.0, 2.0), (3.0, 3.0), (2.0, 2.0)];
-        let comparison = TunedComparison::of(Collective::Allgather, Bytes(8), &pairs).unwrap();
+        let comparison =
+            TunedComparison::from_pairs(Collective::Allgather, Bytes(8), &pairs).unwrap();
         assert_eq!(
             (
                 comparison.own.seconds(),
@@ -172,11 +173,11 @@ mod tests {
             (2.0, 2.0, 1.0)
         );
         assert_eq!(
-            TunedComparison::of(Collective::Allgather, Bytes(8), &pairs[..2]),
+            TunedComparison::from_pairs(Collective::Allgather, Bytes(8), &pairs[..2]),
             None
         );
         assert_eq!(
-            TunedComparison::of(Collective::Allgather, Bytes(8), &[(1.0, 0.0); 3]),
+            TunedComparison::from_pairs(Collective::Allgather, Bytes(8), &[(1.0, 0.0); 3]),
             None
         );
     }

@@ -112,7 +112,7 @@ pub struct TuningError(pub String);
 impl CallTiming {
     /// The timing of calls that took these seconds; `None` for fewer than [`REPETITIONS`] or an
     /// invalid time.
-    pub fn of(block: Bytes, seconds: &[f64]) -> Option<CallTiming> {
+    pub fn from_runs(block: Bytes, seconds: &[f64]) -> Option<CallTiming> {
         if seconds.len() < REPETITIONS || seconds.iter().any(|s| !(s.is_finite() && *s > 0.0)) {
             return None;
         }

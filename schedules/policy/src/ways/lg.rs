@@ -62,7 +62,7 @@ impl CallWay for AmongClusters {
     }
 
     fn contenders(&self, tree: &Tree, topology: &TopologyFile) -> Vec<Way> {
-        let clusters = ClusterPartition::of(tree, topology);
+        let clusters = ClusterPartition::stated_or_found(tree, topology);
         let are_several = clusters.is_ok_and(|clusters| clusters.list().len() > 1);
         are_several.then_some(Way::Lg).into_iter().collect()
     }
@@ -77,7 +77,8 @@ impl CallWay for AmongClusters {
 /// # Errors
 /// Why LG has nothing to do, or does not know what: for an operator.
 fn clusters_of_ranks(set: &PlanningSet<'_>) -> Result<ClusterPartition, String> {
-    let of_hosts = ClusterPartition::of(set.hosts, set.topology).map_err(|e| e.to_string())?;
+    let of_hosts =
+        ClusterPartition::stated_or_found(set.hosts, set.topology).map_err(|e| e.to_string())?;
     let [_, _, ..] = of_hosts.list() else {
         return Err(format!(
             "all hosts are in one cluster, {}",

@@ -17,7 +17,7 @@ pub(super) struct TreeIslands {
 
 impl TreeIslands {
     /// The islands of a tree that is cut at these trunks, by their lower ends.
-    pub(super) fn of(tree: &Tree, trunks: &[NodeNumber]) -> TreeIslands {
+    pub(super) fn separated_by(tree: &Tree, trunks: &[NodeNumber]) -> TreeIslands {
         let mut slow = vec![false; tree.nodes() as usize];
         trunks.iter().for_each(|&trunk| slow[trunk as usize] = true);
         // By node: its part. Parts are numbered from the root on.

@@ -65,7 +65,7 @@ pub fn gain(tree: &Tree) -> Option<f64> {
 pub fn plan(tree: &Tree) -> Option<IslandRings> {
     let (routes, _) = routes(tree)?;
     let hops = routes.hops(tree);
-    let played = PlayedHops::of(tree, &hops);
+    let played = PlayedHops::played(tree, &hops);
     let phases = played.phases(&hops);
     let mut numbers: Vec<usize> = played.order.clone();
     numbers.sort_by_key(|&hop| phases[hop]);
@@ -107,7 +107,7 @@ fn routes(tree: &Tree) -> Option<(BlockRoutes, f64)> {
     let ring = f64::from(tree.hosts() - 1) / slowest.max(1) as f64;
     let mut best: Option<(BlockRoutes, f64)> = None;
     loop {
-        let routes = BlockRoutes::of(tree, TreeIslands::of(tree, &cut));
+        let routes = BlockRoutes::chosen(tree, TreeIslands::separated_by(tree, &cut));
         let (bit, busiest) = routes.bit(tree);
         let inside = Some(busiest / 2).filter(|node| !tree.is_host(*node) && !cut.contains(node));
         if best.as_ref().is_none_or(|(_, least)| bit / ring < *least) {

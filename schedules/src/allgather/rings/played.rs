@@ -24,7 +24,7 @@ pub(super) struct PlayedHops {
 }
 
 impl PlayedHops {
-    pub(super) fn of(tree: &Tree, hops: &[BlockHop]) -> PlayedHops {
+    pub(super) fn played(tree: &Tree, hops: &[BlockHop]) -> PlayedHops {
         let mut play = HopPlay::new(tree, hops);
         loop {
             play.begin();

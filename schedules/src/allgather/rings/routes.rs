@@ -45,7 +45,7 @@ pub(super) struct BlockRoutes {
 impl BlockRoutes {
     /// Chooses the entry hosts. The first choice is the one with which the busiest cable on the way
     /// is least busy; of equal ones it is the host at which fewest blocks have entered.
-    pub(super) fn of(tree: &Tree, islands: TreeIslands) -> BlockRoutes {
+    pub(super) fn chosen(tree: &Tree, islands: TreeIslands) -> BlockRoutes {
         let mut choice = EntryChoice::new(tree, &islands);
         let entries = (0..tree.hosts())
             .map(|owner| choice.entries(owner))

@@ -23,7 +23,7 @@ fn plan(
     kind: SyncKind,
     reduction: SyncReduction,
 ) -> AlltoallSchedule {
-    let capacities = EdgeCapacities::of(tree);
+    let capacities = EdgeCapacities::from_tree(tree);
     let syncs = syncs(tree, &capacities, &phases, kind, reduction);
     AlltoallSchedule {
         algorithm: AlltoallAlgorithm::Capacity,
@@ -84,7 +84,7 @@ proptest! {
         tree in any_wide_tree(3..=24, 8),
         (kind, reduction) in kinds(),
     ) {
-        let phases = packed(&tree, &EdgeCapacities::of(&tree));
+        let phases = packed(&tree, &EdgeCapacities::from_tree(&tree));
         prop_assert_eq!(
             alltoall(&tree, &plan(&tree, phases, kind, reduction)),
             Ok(())
@@ -99,7 +99,7 @@ proptest! {
     ) {
         let mut plan = plan(
             &tree,
-            packed(&tree, &EdgeCapacities::of(&tree)),
+            packed(&tree, &EdgeCapacities::from_tree(&tree)),
             kind,
             reduction,
         );
@@ -130,7 +130,7 @@ proptest! {
         lost in prop::collection::vec(any::<Index>(), 0..20),
         threads in 2..6usize,
     ) {
-        let capacities = EdgeCapacities::of(&tree);
+        let capacities = EdgeCapacities::from_tree(&tree);
         let mut plan = plan(&tree, packed(&tree, &capacities), kind, reduction);
         for lost in lost {
             if !plan.syncs.is_empty() {

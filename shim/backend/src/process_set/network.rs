@@ -78,7 +78,7 @@ impl ProcessSet {
         watchdog::begin_wait(|| format!("{}: a first look at the networks", self.me()));
         within.gather_all(&[0; SHOWING])?;
         let hosts = view.host_addresses().unwrap_or_default();
-        let own = RankEvidence::of(&hosts, Duration::ZERO);
+        let own = RankEvidence::collected(&hosts, Duration::ZERO);
         let moved = Bytes(SHOWING as u64);
         let between_hosts = view.octets_between_hosts(Collective::Allgather, moved);
         let reports = self.reports(within, own)?;
@@ -108,7 +108,7 @@ impl ProcessSet {
         };
         let hosts = view.host_addresses().unwrap_or_default();
         watchdog::begin_wait(|| format!("{}: the networks of all ranks", self.me()));
-        let reports = self.reports(within, RankEvidence::of(&hosts, took))?;
+        let reports = self.reports(within, RankEvidence::collected(&hosts, took))?;
         // Of a call whose lengths each rank knows in part, all may stay within hosts.
         let block = Bytes(if collective.has_own_lengths() {
             0

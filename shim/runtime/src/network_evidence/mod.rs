@@ -88,7 +88,7 @@ pub const REPORT: usize = 8 + 8 + 17 + 1 + 8;
 impl RankEvidence {
     /// What this rank sees after a call that took so long, with the hosts of its process set at these
     /// addresses on the tree.
-    pub fn of(hosts: &HashSet<IpAddr>, took: Duration) -> RankEvidence {
+    pub fn collected(hosts: &HashSet<IpAddr>, took: Duration) -> RankEvidence {
         let (on_tree, elsewhere, address, device) = sockets::look(hosts);
         RankEvidence {
             on_tree,

@@ -45,7 +45,7 @@ enum MessageKind {
 }
 
 impl MessageKind {
-    fn of(number: u32) -> Option<MessageKind> {
+    fn from_number(number: u32) -> Option<MessageKind> {
         use MessageKind::{Agreed, AskToGiveUp, GivenUp, OfCalled, OfCaller};
         let all = [AskToGiveUp, GivenUp, Agreed, OfCaller, OfCalled];
         all.into_iter().find(|kind| *kind as u32 == number)
@@ -75,7 +75,7 @@ fn read(message: &[u8]) -> Option<(u32, MessageKind, u64, &[u8])> {
     let (kind, rest) = rest.split_first_chunk()?;
     let (number, rest) = rest.split_first_chunk()?;
     let (length, rest) = rest.split_first_chunk()?;
-    let kind = MessageKind::of(u32::from_ne_bytes(*kind))?;
+    let kind = MessageKind::from_number(u32::from_ne_bytes(*kind))?;
     let octets = rest.get(..u32::from_ne_bytes(*length) as usize)?;
     let (rank, number) = (u32::from_ne_bytes(*rank), u64::from_ne_bytes(*number));
     Some((rank, kind, number, octets))

@@ -135,7 +135,7 @@ proptest! {
             .into_iter()
             .zip(&faster)
             .map(|((collective, block), &confirms)| {
-                TunedComparison::of(
+                TunedComparison::from_pairs(
                     collective,
                     block,
                     &[(1.0, ratio(confirms)); 5],

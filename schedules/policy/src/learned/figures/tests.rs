@@ -14,7 +14,7 @@ fn way(name: &str) -> Way {
 
 /// The place of a rank on each of these hosts.
 fn place(tree: &Tree, hosts: &[&str]) -> LearnedPlace {
-    let layout = RankLayout::of(&(0..hosts.len() as u32).collect::<Vec<_>>());
+    let layout = RankLayout::from_hosts(&(0..hosts.len() as u32).collect::<Vec<_>>());
     LearnedPlace::find(tree, hosts, &layout, Mpi::Mpich)
         .unwrap()
         .0

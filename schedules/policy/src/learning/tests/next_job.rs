@@ -10,7 +10,7 @@ use samples::trees::star;
 type WaySeconds = [f64; 3];
 
 fn place() -> LearnedPlace {
-    let layout = RankLayout::of(&[0, 1, 2]);
+    let layout = RankLayout::from_hosts(&[0, 1, 2]);
     LearnedPlace::find(&star(&[2, 2]), &["n0", "n1", "n2"], &layout, Mpi::Mpich)
         .unwrap()
         .0

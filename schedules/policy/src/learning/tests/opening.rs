@@ -71,7 +71,7 @@ fn a_neighbour_that_comes_makes_the_calls_change_their_way_within_three() {
 #[test]
 fn calls_that_are_kept_steady_change_their_way_only_when_the_question_opens() {
     let [native, tcp, _] = ways();
-    let class = CallClass::of(Collective::Allreduce, 1 << 20);
+    let class = CallClass::new(Collective::Allreduce, 1 << 20);
     let mut learner = CallLearner::default();
     let (mut gone, mut row) = (Vec::new(), Duration::ZERO);
     for _ in 0..500 {
@@ -93,7 +93,7 @@ fn calls_that_are_kept_steady_change_their_way_only_when_the_question_opens() {
 #[test]
 fn calls_that_are_kept_steady_end_a_trial_of_others() {
     let [native, tcp, mpi] = ways();
-    let class = CallClass::of(Collective::Allreduce, 1 << 20);
+    let class = CallClass::new(Collective::Allreduce, 1 << 20);
     let mut learner = CallLearner::default();
     let all = || {
         let known = |way, expected| candidate(way, expected, true);
