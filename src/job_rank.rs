@@ -1,5 +1,5 @@
-//! The place of this process in a job, if an MPI launcher started it. What every rank would say, the
-//! first one says.
+//! The place of this process in a job, if an MPI launcher started it. The first rank
+//! speaks for all.
 use std::process::exit;
 use std::thread::sleep;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Man pages. What a page has besides the flags comes from one table, from which `--help` takes its
+//! Man pages. The text of a page besides the flags comes from one table, from which `--help` takes its
 //! examples, too; the pages of files are the documents themselves.
 mod pages;
 mod roff_text;

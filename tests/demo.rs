@@ -7,7 +7,7 @@ use crate::common::runtime::lib;
 use crate::common::until::until_so;
 use std::process::Command;
 
-/// What a demo with further flags prints, after its lab is gone.
+/// The output of a demo with further flags, after its lab is gone.
 fn told_by_demo(name: &str, mpi: &str, flags: &[&str]) -> String {
     lib();
     let named = TestLab::new(name, MachinePart::Half);

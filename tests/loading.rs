@@ -48,7 +48,7 @@ impl fmt::Display for ScriptOutput {
     }
 }
 
-/// What a library wants of this machine, under Slurm: many ranks share few cores, over one interface.
+/// A library's settings for this machine, under Slurm: many ranks share few cores, over one interface.
 fn set(command: &mut Command, mpi: &str) {
     command
         .env(
@@ -416,7 +416,7 @@ fn linked_it_needs_no_preload() {
     }
 }
 
-/// What a program that is no MPI program shows of itself: descriptors, threads, and whether heddle's
+/// Traces of a program that is no MPI program: descriptors, threads, and whether heddle's
 /// library is mapped.
 const SHELL: &str = "cd /proc/$$; echo fd/* task/*; grep -c libheddle.so maps";
 const PYTHON: &str = "import os

@@ -465,7 +465,7 @@ impl ControllerEngine {
                 .further
                 .without_main(self.public.settled.as_ref()),
         };
-        // What was gathered held still while that lasted.
+        // The gathered facts held still while that lasted.
         let still = match stirred {
             true => self.observed.still_since(now),
             false => now,

@@ -52,7 +52,7 @@ impl From<&LengthSchedule> for TransferSchedule {
 }
 
 /// Plans the exchange of `lengths[src * hosts + dst]` octets; `None` if they are not as many, or take
-/// longer than can be counted. What a host has for itself stays there.
+/// longer than can be counted. A host's block for itself stays there.
 pub fn plan(tree: &Tree, lengths: &[u64]) -> Option<LengthSchedule> {
     let hosts = tree.hosts();
     if lengths.len() != (hosts as usize).pow(2) {

@@ -138,7 +138,7 @@ pub fn spread_blocks(this_side: u64, other_side: u64) -> u64 {
     u64::from(this_side > 0 && other_side > 0)
 }
 
-/// What a collective sends over an edge in one direction; mostly of the one that it occupies longest.
+/// The octets that a collective sends over an edge in one direction; mostly of the one that it occupies longest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BottleneckLoad {
     /// Blocks of one call over the edge.

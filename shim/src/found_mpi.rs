@@ -178,7 +178,7 @@ impl LoadedBackend {
         Err(format!("{}: {problem}", backend.path.display()))
     }
 
-    /// What front and backend hand each other has no other version than that of the build.
+    /// Front and backend hand each other structures whose only version is that of the build.
     fn check_build(&self) -> Result<(), String> {
         type Build = unsafe extern "C" fn() -> *const c_char;
         // SAFETY: the backend defines `heddle_build` with this signature.

@@ -2,10 +2,10 @@
 //! what its `mpi.h` lets programs refer to. `heddle doctor` looks for the same in a library's file.
 use std::ffi::CStr;
 
-/// What every MPI library has, and the library only.
+/// Symbols that every MPI library has, and the library only.
 pub(crate) const OF_EVERY_LIBRARY: &CStr = c"PMPI_Get_library_version";
 
-/// What a library with the standard's interface has, and one with its own perhaps, which then
+/// Symbols that a library with the standard's interface has, and one with its own perhaps, which then
 /// answers -1 (MPI-5.0, Application Binary Interface).
 pub(crate) const STANDARD_VERSION: &CStr = c"PMPI_Abi_get_version";
 

@@ -38,7 +38,7 @@ pub(crate) type ReadPresence = unsafe extern "C" fn(c_int, *mut c_char, usize) -
 /// There is no launcher that knows.
 const UNKNOWN: c_int = c_int::MIN;
 
-/// What this rank publishes; `None` in a process without MPI.
+/// The text that this rank publishes; `None` in a process without MPI.
 fn own_text() -> Option<String> {
     find(c"PMPI_Get_library_version")?;
     let presence = Presence::here(served_library().ability, &host_name(), |name| {

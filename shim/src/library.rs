@@ -13,7 +13,7 @@ pub(crate) struct ServedLibrary {
     /// The calls that are the library's own.
     pub(crate) passed: &'static PassTable,
     pub(crate) collectives: ServedCollectives,
-    /// What heddle can do in this process.
+    /// Heddle's ability in this process.
     pub(crate) ability: Ability,
 }
 
@@ -29,7 +29,7 @@ impl ServedLibrary {
         }
     }
 
-    /// Where a call of a profiling name goes, by its return address. What the library calls for
+    /// Where a call of a profiling name goes, by its return address. Calls of the library for
     /// itself stays its own: MPICH's collective files call `PMPI_` names with the library's locks
     /// held. All others are served: the Fortran bindings of Open MPI, which call these names and
     /// not the `MPI_` ones, and profilers. `unprofiled` is where a call goes that no profiler wants.

@@ -1,4 +1,4 @@
-//! A PMPI profiler that is loaded behind this library. What the program calls goes to the profiler
+//! A PMPI profiler that is loaded behind this library. The program's calls go to the profiler
 //! first, and is served when the profiler calls the profiling name, which is this library's. So
 //! both orders of loading come to the same.
 use crate::mapped_file::{MappedFile, file_of};

@@ -1,4 +1,4 @@
-//! MPI's beginning: the functions by which a program starts MPI. What this rank's heddle is must
+//! MPI's beginning: the functions by which a program starts MPI. The version and settings of this rank's heddle must
 //! reach the launcher before the ranks of the job wait for each other there, so that no rank can
 //! read another's too early.
 use crate::caller::by_caller;

@@ -40,7 +40,7 @@ fn has_interface(mpi: &str) -> bool {
     !mpi.ends_with(STANDARD) || lib.join("libmpi_abi.so").exists()
 }
 
-/// What follows the name of one by whose standard interface, and not its own, programs are linked.
+/// The end of the name of one by whose standard interface, and not its own, programs are linked.
 const STANDARD: &str = "-abi";
 
 /// Where a library lies that was fetched; `None` of the machine's own.

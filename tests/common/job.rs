@@ -148,7 +148,7 @@ impl<'a> TestJob<'a> {
         command
             .env("SHIM", preload.join(":"))
             .env("PER_HOST", self.per_host.to_string())
-            // What a job learns depends on the machine.
+            // The times that a job learns depend on the machine.
             .env("HEDDLE_LEARN", "off")
             // Between ranks of one machine messages cross no network.
             .env("HEDDLE_NETWORK", "published");

@@ -2,7 +2,7 @@
 use cargo_metadata::{DependencyKind, MetadataCommand};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What each package of the one backend source may import.
+/// The packages that each package of the one backend source may import.
 const BACKEND: &[&str] = &[
     "passes",
     "presence",

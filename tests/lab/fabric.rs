@@ -210,7 +210,7 @@ fn messages_of_a_job_take_the_ways_that_are_chosen_for_them() {
         fs::create_dir(&shared).unwrap();
         publish(&shared, topology);
     };
-    // What the controller found, as a file that states it, with the routers' addresses.
+    // The network that the controller found as a file, with the routers' addresses.
     state(&up.published());
     let (_, _, octets) = up.median_over_ways("mpich", Mpi::Mpich);
     assert!(are_even(octets), "{octets:?}");

@@ -19,7 +19,7 @@ const TABLE: &str =
 
 type MakeTrouble = fn(&RunningLab, usize) -> usize;
 
-/// What happens to the connections of a job.
+/// An accident of a job's connections.
 struct Trouble {
     name: &'static str,
     /// Makes it for the time of this number; gives the connections that it hit.
@@ -215,7 +215,7 @@ fn forget(up: &RunningLab, number: usize) -> usize {
     connections.len()
 }
 
-/// Long packets to a host get lost. What the kernel sends is cut into segments first, as cards do.
+/// Long packets to a host get lost. The kernel's packets are cut into segments first, as cards do.
 fn swallow(up: &RunningLab, _: usize) -> usize {
     for host in HOSTS {
         up.on(host, &["ethtool", "-K", "eth0", "tso", "off", "gso", "off"]);

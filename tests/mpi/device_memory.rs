@@ -60,7 +60,7 @@ fn on_device(source: &str, mpi: &str) -> PathBuf {
     compiled(source, mpi, &flags)
 }
 
-/// What lets an MPI library reach a device's memory.
+/// The setting that lets an MPI library reach a device's memory.
 fn aware(mpi: &str) -> PathBuf {
     compiled("aware.c", mpi, &["-shared", "-fPIC"])
 }

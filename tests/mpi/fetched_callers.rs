@@ -97,7 +97,7 @@ fn with_threads(mpi: &str) {
     assert_eq!(out, "threads: 0 wrong\n", "{mpi}");
 }
 
-/// What few programs do. After MPI_Finalize from atexit, MPICH 5's launcher ends some jobs as if
+/// Programs that do rare things. After MPI_Finalize from atexit, MPICH 5's launcher ends some jobs as if
 /// they had failed, without heddle too.
 fn with_strange_calls(mpi: &str) {
     let program = compiled("callers.c", mpi, &[]);
@@ -274,7 +274,7 @@ fn assert_callers_alike(mpi: &str) {
     with_strange_calls(mpi);
     with_large_counts(mpi);
     from_a_plugin(mpi);
-    // What calls the standard's interface is built from mpi4py's source, for `make test-mpis`, and
+    // The caller of the standard's interface is built from mpi4py's source, for `make test-mpis`, and
     // asks for libmpi_abi.so.1.
     let older_abi = mpi == "mpich-5.0.0-abi";
     if !mpi.ends_with("-abi") || (cfg!(feature = "mpis") && !older_abi) {
@@ -283,7 +283,7 @@ fn assert_callers_alike(mpi: &str) {
     from_fortran(mpi);
 }
 
-/// What starts ranks, or begins MPI otherwise, which older libraries do not have.
+/// Functions that start ranks, or begin MPI otherwise, which older libraries do not have.
 fn assert_starts_alike(mpi: &str) {
     with_started_ranks(mpi);
     as_a_singleton(mpi);

@@ -115,7 +115,7 @@ mod every_version {
     }
 }
 
-/// What heddle takes for the standard's numbers is what the headers of libraries have.
+/// Heddle has the standard's numbers as the headers of libraries have them.
 #[test]
 fn the_standards_numbers_are_those_of_its_headers() {
     let numbers = |header: &[&str]| {
@@ -145,7 +145,7 @@ fn the_standards_numbers_are_those_of_its_headers() {
     }
 }
 
-/// What few programs do, under the machine's own libraries.
+/// Programs that do rare things, under the machine's own libraries.
 #[test]
 fn what_few_programs_do() {
     for mpi in BOTH {
@@ -164,7 +164,7 @@ fn what_few_programs_do() {
     }
 }
 
-/// What a library calls itself is a name: here a copy of MPICH's calls itself Open MPI.
+/// A library's version text is a name: here a copy of MPICH's calls itself Open MPI.
 #[test]
 fn a_library_that_lies_about_its_name_is_served_by_what_it_is() {
     const NAME: &[u8] = b"MPICH Version:";

@@ -1,4 +1,4 @@
-//! Cargo may build into another folder than `target/`. What is run, installed and packed is there.
+//! Cargo may build into another folder than `target/`. Programs are run, installed and packed from there.
 use super::tools::told;
 use std::process::Command;
 use tempfile::TempDir;

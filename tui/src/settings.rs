@@ -1,4 +1,4 @@
-//! The configuration file: connection, colours, keys, columns. What is unknown in it is an error with
+//! The configuration file: connection, colours, keys, columns. An unknown name in it is an error with
 //! its place.
 use crate::app::ChosenColumns;
 use crate::commands;

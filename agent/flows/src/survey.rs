@@ -49,7 +49,7 @@ impl AskedPair {
     }
 }
 
-/// What a survey may cost, and when it looks.
+/// The most that a survey may cost, and when it looks.
 #[derive(Debug, Clone, Copy)]
 pub struct SurveyLimits {
     /// Octets of all flows.
@@ -66,7 +66,7 @@ pub struct SurveyLimits {
     pub shown: Duration,
 }
 
-/// What a survey came to.
+/// The outcome of a survey.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SurveyReport {
     /// By pair: the port for each of its ways, where one was found.
@@ -87,7 +87,7 @@ struct RoundFlow {
     size: usize,
 }
 
-/// What is known of the ways of pairs.
+/// The known ways of pairs.
 #[derive(Debug)]
 struct WaySurvey<'a> {
     pairs: &'a [AskedPair],

@@ -29,7 +29,7 @@ pub(crate) enum PeerService {
 /// A peer's part in a round.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundOrder {
-    /// Its number. What was announced for a round that failed is of no other one.
+    /// Its number. A flow announced for a round that failed belongs to no other one.
     pub round: u64,
     /// The receiver of its flow, if it sends one.
     pub send_to: Option<SocketAddr>,

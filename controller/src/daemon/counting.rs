@@ -13,7 +13,7 @@ const LOOK: Duration = Duration::from_millis(200);
 /// A flow shows by then: agents count anew every few seconds, and are asked every few.
 const SHOWN: Duration = Duration::from_secs(30);
 
-/// What switches have counted so far.
+/// The counters of switches so far.
 #[derive(Debug, Clone, Default)]
 pub(super) struct CableCounters(Arc<Mutex<LoadMeter>>);
 

@@ -47,7 +47,7 @@ pub(super) struct DaemonHooks {
 }
 
 impl DaemonHooks {
-    /// Waits for news. What the engine knows of epochs already is none.
+    /// Waits for news. An epoch that the engine knows already is none.
     pub(super) fn start(
         programs: &HookPrograms,
         dir: &Path,

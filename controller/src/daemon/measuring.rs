@@ -130,7 +130,7 @@ impl ControllerDaemon {
     }
 }
 
-/// What a measurement works with.
+/// The means of a measurement.
 struct MeasuringMeans {
     exchange: FlowExchange,
     counters: CableCounters,

@@ -24,7 +24,7 @@ impl ControllerEngine {
     }
 
     /// The latest end of the first look: at each switch, or, where none is listed, the first report of
-    /// each agent. What takes too long must not keep the others from being judged. An epoch that was
+    /// each agent. A slow one must not keep the others from being judged. An epoch that was
     /// published before is worth a longer wait.
     pub(super) fn looking_until(&self) -> Option<Millis> {
         let patience = self.options.patience;

@@ -332,7 +332,7 @@ impl FlowMeasuring {
     ) {
         let before = self.mapped.ways.as_ref().map_or(0, |ways| ways.flows.len());
         if ways.flows.len() > before {
-            // What is left is measured at the next look.
+            // The others are measured at the next look.
             self.course.forget_try(target);
         }
         if ways.is_complete {

@@ -283,7 +283,7 @@ impl<R: FnMut(&str, u64) -> io::Result<Vec<u8>>> EpochFolder<R> {
         self.listed(FLOWS)
     }
 
-    /// What a file of JSON lists; nothing where the epoch has no such file.
+    /// The list in a file of JSON; empty where the epoch has no such file.
     fn listed<T: DeserializeOwned>(&mut self, name: &str) -> Result<Vec<T>, EpochError> {
         if !self.lists(name) {
             return Ok(Vec::new());

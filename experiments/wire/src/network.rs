@@ -53,7 +53,7 @@ pub(crate) enum CongestionControl {
     Dctcp,
 }
 
-/// What the switches and senders counted.
+/// The counters of the switches and senders.
 #[repr(C)]
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct NetworkCounts {
@@ -95,7 +95,7 @@ pub(crate) struct PacketRules {
     pub(crate) copied_per_s: f64,
 }
 
-/// What a rank carries out.
+/// The work of a rank.
 #[derive(Debug)]
 pub(crate) enum RankProgram<'p> {
     /// Its part of heddle's schedule.
@@ -118,7 +118,7 @@ impl RankProgram<'_> {
 pub(crate) struct SimulatedCall {
     pub(crate) seconds: f64,
     pub(crate) counts: NetworkCounts,
-    /// What ranks wait for that did not end.
+    /// The waits of ranks that did not end.
     pub(crate) stuck: Vec<String>,
 }
 

@@ -35,7 +35,7 @@ impl RankedHosts {
         self.host_of.len() > self.hosts.hosts() as usize
     }
 
-    /// What a rank sends to other hosts, and gets from them, where one message goes for each pair of hosts.
+    /// The octets that a rank sends to other hosts, and gets from them, where one message goes for each pair of hosts.
     pub(crate) fn bundles(&self, rank: u32, size: u32) -> LibraryCall {
         let order: Vec<NodeNumber> = (0..self.hosts.hosts()).collect();
         let part = bundled::part(&self.host_of, &order, rank);

@@ -1,4 +1,4 @@
-//! Inference of a network again and again. What a device's view alone tells is kept until the view
+//! Inference of a network again and again. Facts from a device's view alone are kept until the view
 //! changes.
 use crate::facts::InferenceScope;
 use crate::facts::device::DeviceFacts;

@@ -78,7 +78,7 @@ impl HostCollector<'_> {
 }
 
 /// A hostfile: a host, or a range of them, in each line, as Open MPI (`node01 slots=4`), MPICH
-/// (`node01:4`) and others have it. What follows the name is not read.
+/// (`node01:4`) and others have it. The rest of the word is not read.
 ///
 /// # Errors
 /// [`HostListError`].

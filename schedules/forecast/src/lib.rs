@@ -1,4 +1,4 @@
-//! What calls will take, and what measurements say. Pure; no job preloads it.
+//! Forecasts of calls, and comparisons with measurements. Pure; no job preloads it.
 //!
 //! ```text
 //! times --tuning--> TuningRun --model, place--> DecisionTable

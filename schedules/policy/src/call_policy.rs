@@ -20,7 +20,7 @@ use schedules::verify::ScheduleViolation;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
-/// What is known of the ways of a process set before a job tries any; by default nothing, and calls go the
+/// The knowledge of the ways of a process set before a job tries any; by default nothing, and calls go the
 /// library's way.
 #[derive(Debug, Default)]
 pub struct PolicyGrounds {
@@ -34,7 +34,7 @@ pub struct PolicyGrounds {
     pub learned: Option<Vec<LearnedTiming>>,
     /// True if each host's address is known, so that calls can go over TCP.
     pub has_addresses: bool,
-    /// What its hosts have.
+    /// The traits of its hosts.
     pub hosts: HostTraits,
     /// The expected times of its all-to-alls.
     pub time: Option<AlltoallTime>,
@@ -99,7 +99,7 @@ impl CallPolicy {
         has_moved
     }
 
-    /// All calls go the library's way. What is learned stays.
+    /// All calls go the library's way. Learned times stay.
     pub fn stand_aside(&mut self) {
         (self.grounds, self.planned) = (PolicyGrounds::default(), None);
     }
@@ -137,7 +137,7 @@ impl CallPolicy {
         self.planned.as_ref().map_or(0, |planned| planned.digest)
     }
 
-    /// What is planned, as the end of a line: `4 phases; lg among 2 clusters, 3 steps`.
+    /// The plans, as the end of a line: `4 phases; lg among 2 clusters, 3 steps`.
     pub fn summary(&self) -> String {
         let parts = || self.planned.iter().flat_map(|planned| &planned.parts);
         let phases = parts().map(|(_, part)| part.phases).max();
@@ -167,7 +167,7 @@ impl CallPolicy {
         parts.map_or(&[], Vec::as_slice)
     }
 
-    /// What keeps the phases of planned all-to-alls apart.
+    /// The synchronization that keeps the phases of planned all-to-alls apart.
     pub fn synchronizations(&self) -> impl Iterator<Item = SyncScheme> {
         let planned = self.planned.iter().flat_map(|planned| &planned.parts);
         planned.filter_map(|(way, _)| way.sync())
@@ -179,7 +179,7 @@ impl CallPolicy {
         way == Way::Native || self.planned(way).is_some_and(holds)
     }
 
-    /// What becomes of a call: the way to learn by it, or else that of the table, or the forced one.
+    /// The decision on a call: the way to learn by it, or else that of the table, or the forced one.
     pub fn decide(&mut self, call: &PolicyCall) -> CallDecision {
         let class = CallClass::new(call.collective, call.block);
         let candidates = || self.grounds.candidates(call);
@@ -273,7 +273,7 @@ impl CallPolicy {
         self.learner.refuse(|other| other == way);
     }
 
-    /// What the job learns.
+    /// The times that the job learns.
     pub fn learner(&self) -> &CallLearner {
         &self.learner
     }
@@ -329,7 +329,7 @@ impl CallPolicy {
         !self.grounds.force.ways(collective).is_empty()
     }
 
-    /// What may change the order in which reductions combine.
+    /// The setting by which the order of reductions may change.
     pub fn reductions(&self) -> ReductionOrder {
         self.grounds.force.reductions
     }

@@ -67,7 +67,7 @@ pub struct FasterLink {
     pub ends: (String, String),
     /// Its published rate.
     pub published: BitsPerSec,
-    /// What it carried at least.
+    /// The rate that it carried at least.
     pub shown: BitsPerSec,
 }
 

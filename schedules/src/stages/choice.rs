@@ -316,7 +316,7 @@ impl<'a> StageChooser<'a> {
         colours
     }
 
-    /// What each way from one side of a stage to another has carried.
+    /// The octets that each way from one side of a stage to another has carried.
     fn load_of_ways(&self, ends: [NodeNumber; 2]) -> impl Fn(usize) -> u32 + '_ {
         let carried = sides(ends).map(|side| self.by_way[side].as_slice());
         move |way| carried.iter().filter_map(|side| side.get(way)).sum()
@@ -355,7 +355,7 @@ impl<'a> StageChooser<'a> {
             left = left.checked_sub(1)?;
             let edges = &paths[part.message].edges[part.from..part.to];
             let ways = self.ways(edges);
-            // What is over its room, and where nothing is, what the fullest link has carried for its width.
+            // The load over its room; where there is none, the load of the fullest link for its width.
             let load = |way: &[u32]| -> (u32, u64) {
                 let links = edges.iter().zip(way);
                 let links = links.map(|(edge, &place)| self.link(&PathEdge { place, ..*edge }));

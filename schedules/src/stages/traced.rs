@@ -8,7 +8,7 @@ use inventory::tree::parallel_cables::MemberCable;
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 
-/// What answers at the ends of cables that lie side by side.
+/// The answers at the ends of cables that lie side by side.
 #[derive(Debug, Clone, Default)]
 pub struct WayAnswers<'a> {
     /// By the boxes at both ends, and the cable's place among those between them.
@@ -31,7 +31,7 @@ impl<'a> WayAnswers<'a> {
         self.at.values().flatten().copied().collect()
     }
 
-    /// What shows that a message takes this path.
+    /// The proof that a message takes this path.
     pub fn of_path(&self, tree: &Tree, m: Message, path: PathNumber) -> TracedPath {
         let mut cables = EdgesOfPath::new(tree, m);
         cables.set(path);
@@ -90,11 +90,11 @@ struct TracedEdge {
     cable: Option<WayCable>,
 }
 
-/// What shows that a packet takes a path.
+/// The proof that a packet takes a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TracedPath(Vec<TracedEdge>);
 
-/// What answers tell of a packet's path.
+/// The part of a packet's path that answers show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TraceVerdict {
     /// It takes this one.

@@ -168,7 +168,7 @@ impl FeederRates {
         FeederRates(rates)
     }
 
-    /// So many times as much comes from the hosts at the switch of a port as its link carries. What comes over
+    /// So many times as much comes from the hosts at the switch of a port as its link carries. Octets that come over
     /// trunks has waited its turn before.
     fn feeders(&self, tree: &Tree, edge: EdgeNumber) -> f64 {
         let rate = tree.ends(edge).map_or(0.0, |(at, _)| self.0[at as usize]);

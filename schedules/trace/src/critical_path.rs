@@ -1,5 +1,5 @@
 //! The critical path of a call: the chain of steps, each of which waited for the one before, that
-//! ends when the last rank is done. What shortens nothing on it shortens no call.
+//! ends when the last rank is done. A change that shortens nothing on it shortens no call.
 //!
 //! It is found from its end. A block that came was sent by a rank that began when its last token
 //! came, or when its block before had gone; a token was given when a block had almost come.

@@ -30,7 +30,7 @@ impl KeptRoom {
     }
 }
 
-/// Octets, all 0 at first. What is never touched takes no memory.
+/// Octets, all 0 at first. Untouched octets take no memory.
 #[derive(Debug)]
 struct AlignedRoom {
     at: NonNull<u8>,

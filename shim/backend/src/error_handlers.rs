@@ -1,7 +1,7 @@
 //! The application's error handlers hear of the application's errors only.
 //!
 //! heddle asks the library many things about handles of the application, and its ranks agree with
-//! each other over the application's communicators. What fails there is heddle's own trouble, but
+//! each other over the application's communicators. A failure there is heddle's own trouble, but
 //! the library would tell the handler of the communicator, which ends the job as a rule. So while
 //! such a call lasts, the communicator's handler is the one that only returns codes.
 //!
@@ -48,7 +48,7 @@ fn errors_return() -> MPI_Errhandler {
     mpi().handle.errors_return
 }
 
-/// What a library with the standard's binary interface takes for MPI_ERRORS_RETURN: Intel MPI
+/// MPI_ERRORS_RETURN of a library with the standard's binary interface: Intel MPI
 /// 2021.19 has the numbers of MPI_ERRORS_RETURN and MPI_ERRORS_ABORT exchanged. It is the handler
 /// that files begin with (MPI-5.0, section 14.7), unless the program gave them another one. A
 /// handler of heddle's own would not do: MPICH 5.0.2 returns MPI_SUCCESS after it.

@@ -1,4 +1,4 @@
-//! What the library answers, against what this backend was compiled for. A library of another binary
+//! The library's answers, compared with the numbers that this backend was compiled for. A library of another binary
 //! interface under the same symbols would read heddle's handles as other things and write statuses
 //! over what lies beside them. So before the first call is served it is asked a few things whose
 //! answers this backend knows; where one differs, heddle serves no call.

@@ -42,7 +42,7 @@ impl LostMessages {
         }
     }
 
-    /// Forgets messages that have gone. What cannot go is told of by whoever waits for it.
+    /// Forgets messages that have gone. Whoever waits for one that cannot go tells of it.
     fn look(&mut self) {
         self.posted.retain_mut(|(request, _)| {
             let mut done = 0;

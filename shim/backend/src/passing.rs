@@ -5,7 +5,7 @@
 //! All calls on the last communicator that is known to pass through for good do. Of the process set
 //! that served a call last, calls of a kind do, as long as nothing can become of them but a call of
 //! the library: until the next agreement is due, the next timed call of a row, or the next one that
-//! rank 0 times. What has passed is counted when the process set is asked again.
+//! rank 0 times. Passed calls are counted when the process set is asked again.
 use crate::abi::MPI_Comm;
 use crate::call::CollectiveCall;
 use crate::datatype;

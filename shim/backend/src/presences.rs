@@ -66,7 +66,7 @@ pub(crate) fn are_alike(within: &CallComm, members: Option<&WorldRanks>) -> bool
     }
 }
 
-/// What each member published; `None` where the launcher does not say. Remembered: nobody publishes
+/// The text that each member published; `None` where the launcher does not say. Remembered: nobody publishes
 /// twice.
 fn published(members: &WorldRanks) -> Option<Vec<Published>> {
     static KNOWN: LazyLock<Mutex<HashMap<c_int, Published>>> = LazyLock::new(Mutex::default);

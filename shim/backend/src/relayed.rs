@@ -54,7 +54,7 @@ pub(crate) fn may_go(call: &CollectiveCall, within: &CallComm) -> MpiResult<bool
     within.holds_on_all_ranks(reduce_op::commutes(op) && datatype::lies_as_sent(datatype))
 }
 
-/// What may change the order of this call, where a setting says it of those whose last digits depend on
+/// The setting that may change the order of this call, where a setting says it of those whose last digits depend on
 /// it. Asked by each rank for itself, with the same answer: operations that the library defines are the
 /// same on all of them.
 pub(crate) fn order(call: &CollectiveCall, setting: ReductionOrder) -> ReductionOrder {

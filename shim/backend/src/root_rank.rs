@@ -238,7 +238,7 @@ impl RootRank {
     }
 
     /// An epoch is there; perhaps the one that is followed, which was out of sight, or beside which
-    /// jobs learned more. What keeps these hosts from following it is found here, before anybody
+    /// jobs learned more. A reason why these hosts cannot follow it is found here, before anybody
     /// plans.
     fn found(&mut self, octets: &Arc<[u8]>) -> RootDirective {
         if self.view.is_some() && LeanEpoch::are_of_one_epoch(&self.lean, octets) {

@@ -3,7 +3,7 @@
 //! Each rank times its own calls. At the end of a row all meet in a reduction: that is one moment on
 //! all their clocks, but for the time in which the reduction lets them go. From then they count back
 //! when each came to a call and left it, and compare. A call took from when the last one came to
-//! when the last one left. What it sent crossed the network since the first one came.
+//! when the last one left. Its blocks crossed the network since the first one came.
 use crate::call_comm::CallComm;
 use crate::mpi_result::MpiResult;
 use policy::learning::{CallClass, CallLearner, RowTimes};
@@ -117,7 +117,7 @@ fn busy(calls: &[TimesAgo], began: impl Fn(&TimesAgo) -> Duration) -> Duration {
     each.sum()
 }
 
-/// What is the same on all ranks: when they came to calls and left them, and the time of a rank that did
+/// The figures that are the same on all ranks: when they came to calls and left them, and the time of a rank that did
 /// not wait for others. Collective.
 fn of_all_ranks(
     within: &CallComm,

@@ -77,7 +77,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// What is wrong with the command line, for the ranks of this job.
+/// The fault of the command line, for the ranks of this job.
 fn refusal(args: &Args, world: &SimpleCommunicator) -> Option<String> {
     let mut collectives = args.collective.0.iter();
     if args.compare && collectives.any(|c| c.is_unequal() || c.comes_as_one()) {

@@ -87,7 +87,7 @@ fn reason(path: &Path, cause: &io::Error) -> String {
     }
 }
 
-/// The hosts and rounds of such a file. What follows the last whole line is left out.
+/// The hosts and rounds of such a file. A last line that is not whole is left out.
 ///
 /// # Errors
 /// If it cannot be read, or holds something else.

@@ -4,7 +4,7 @@ use crate::{Ability, Presence};
 use std::collections::HashMap;
 use std::fmt;
 
-/// What the launcher has of a rank.
+/// The text that the launcher has of a rank.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Published {
     /// The rank's text.
@@ -41,7 +41,7 @@ pub enum What {
     Build(String, String),
     /// A variable, its value there and on most ranks; empty where it is not set.
     Setting(&'static str, String, String),
-    /// What it published is in a form of another version.
+    /// Its text is in a form of another version.
     Form,
 }
 

@@ -1,4 +1,4 @@
-//! What a rank publishes about its heddle beside MPI, before the ranks first meet in a call, and
+//! The text that a rank publishes about its heddle beside MPI, before the ranks first meet in a call, and
 //! whether that of all ranks agrees.
 //!
 //! A rank without heddle answers no call of heddle's, one with other settings comes to the first of
@@ -20,7 +20,7 @@ pub const KEY: &str = "heddle";
 /// The version and commit of this build.
 pub const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("HEDDLE_COMMIT"));
 
-/// What a rank's heddle can do.
+/// The ability of a rank's heddle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ability {
     /// It serves collectives.
@@ -48,9 +48,9 @@ pub struct DecidingSettings {
 pub struct Presence {
     /// Version and commit: [`BUILD`] of that rank.
     pub build: String,
-    /// What it can do.
+    /// Its ability.
     pub ability: Ability,
-    /// What decides there.
+    /// The variables that decide there.
     pub settings: DecidingSettings,
     /// The host, as the kernel names it.
     pub host: String,

@@ -73,11 +73,11 @@ pub fn decode(text: &str) -> Option<Presence> {
         },
         host,
     };
-    // What reads well has one form: two ranks that compare texts come to the same.
+    // A text that is read has one form: two ranks that compare texts come to the same.
     (form == FORM && encode(&presence) == text).then_some(presence)
 }
 
-/// What must be alike on all ranks: all but the host, which is last.
+/// The part that must be alike on all ranks: all but the host, which is last.
 pub(crate) fn common_part(text: &str) -> &str {
     text.rsplit_once(':').map_or(text, |(common, _)| common)
 }

@@ -12,7 +12,7 @@ use std::time::Duration;
 /// broadcast wakes all ranks between their calls. With 4 ranks a host on two processors, 47 looks in half
 /// a minute cost LAMMPS 1.7 %.
 pub const INTERVAL: Duration = Duration::from_secs(1);
-/// An agreement may take this share of the time: one part in this many. What it costs is more than
+/// An agreement may take this share of the time: one part in this many. Its cost is more than
 /// rank 0 sees: the ranks leave it one after the other, and over a long cable the next call begins
 /// that unevenly.
 const COST: f64 = 300.0;

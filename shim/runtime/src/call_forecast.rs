@@ -82,7 +82,7 @@ impl CallSize {
     };
 }
 
-/// The calls of one collective so far, on one rank. What it forecasts is the same on all ranks.
+/// The calls of one collective so far, on one rank. Its forecasts are the same on all ranks.
 #[derive(Debug, Default)]
 pub struct CallForecast {
     /// The mean blocks of the last calls agreed on.
@@ -115,7 +115,7 @@ impl CallForecast {
         (self.window > number as u64).then(|| self.forecast(number - 1))
     }
 
-    /// What the call counted last is likely to be, where the ranks agree on it later; `None` before
+    /// The forecast of the call counted last, where the ranks agree on it later; `None` before
     /// the first agreement.
     pub fn guess(&self) -> Option<CallSize> {
         let at = self.own.len().checked_sub(1)?;

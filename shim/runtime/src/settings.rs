@@ -43,7 +43,7 @@ pub struct RuntimeSettings {
     pub token_class: u8,
     /// `HEDDLE_WATCHDOG`: how long a rank waits before it names the one that it waits for.
     pub watchdog: Option<Duration>,
-    /// What it did not understand.
+    /// The values that it did not understand, a line each.
     pub problems: Vec<String>,
 }
 

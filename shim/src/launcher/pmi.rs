@@ -20,7 +20,7 @@ const PATIENCE: u32 = 60;
 /// Octets of a line at most: a presence, and what stands before it.
 const LINE: usize = 2 * text::LONGEST;
 
-/// What the library and its launcher speak.
+/// The protocol of the library and its launcher.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum PmiVersion {
     /// PMI-1, with the job's space of names.
@@ -86,7 +86,7 @@ impl Pmi {
         }
     }
 
-    /// What the launcher has of a rank.
+    /// The text that the launcher has of a rank.
     pub(super) fn read(&self, rank: u32) -> Option<Published> {
         let mut so_far = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = so_far.ranks.get(&rank) {

@@ -122,7 +122,7 @@ impl Passing {
         version
     }
 
-    /// What library and launcher say first; publishes before the library has the last answer.
+    /// Passes on the first lines of library and launcher; publishes before the library has the last answer.
     fn beginning(&mut self, rank: RawFd, text: &str) -> Option<PmiVersion> {
         let first = next_of(&mut self.library)?;
         self.launcher.write_all(&first).ok()?;

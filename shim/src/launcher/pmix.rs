@@ -134,7 +134,7 @@ pub(super) struct Pmix {
 }
 
 impl Pmix {
-    /// What it has of a rank.
+    /// The text that it has of a rank.
     pub(super) fn read(&self, rank: u32) -> Option<Published> {
         if let Some(text) = self.text_of(rank, KEY, true)? {
             self.note_place_of(rank);
@@ -219,7 +219,7 @@ impl Pmix {
     }
 }
 
-/// What is asked, and the answer: a code, and a text if it is one.
+/// The question, and the answer: a code, and a text if it is one.
 struct Question {
     of: Proc,
     key: [u8; LONGEST_KEY + 1],

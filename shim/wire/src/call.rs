@@ -5,7 +5,7 @@ use crate::streams::{CallStreams, WireSetting};
 use schedules::transfers::part::{RankPart, SyncToken};
 use std::time::Duration;
 
-/// What a shell reports.
+/// A report of a shell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WireEvent {
     /// The call begins.
@@ -62,7 +62,7 @@ impl<'p> WireCall<'p> {
         self.streams.window().is_full()
     }
 
-    /// What the call waits for.
+    /// The wait of the call.
     pub fn waits_for(&self) -> String {
         self.exchange.waits_for(&"the call")
     }

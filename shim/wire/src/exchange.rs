@@ -2,7 +2,7 @@
 //! is given.
 //!
 //! A rank sends in the order of its part, each piece as soon as its tokens and its blocks have
-//! come, and receives ahead. What a piece is on the wire, and where its octets lie, the carrier
+//! come, and receives ahead. The form of a piece on the wire, and the place of its octets, the carrier
 //! knows.
 use schedules::transfers::part::{
     BlockOrigin, IncomingTransfer, OutgoingTransfer, RankPart, SyncToken,
@@ -34,7 +34,7 @@ pub enum CarrierEvent {
     Crowded,
 }
 
-/// What the carrier of a part is to do.
+/// An order to the carrier of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExchangeEffect {
     /// Begin to receive a piece.
@@ -333,7 +333,7 @@ impl<'a> PartExchange<'a> {
         Some((receive, number - self.pieces[transfer]))
     }
 
-    /// What the part waits for, for the watchdog; `call` is the name of the collective.
+    /// The wait of the part, for the watchdog; `call` is the name of the collective.
     pub fn waits_for(&self, call: &dyn fmt::Display) -> String {
         let part = self.part;
         let call = format!("rank {} in {call}", part.rank);

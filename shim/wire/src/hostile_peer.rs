@@ -19,7 +19,7 @@ const RANKS: u32 = 4;
 const CALL: u32 = 7;
 const LENGTH: usize = 5_000;
 
-/// What they do is taken from these numbers; they send at most so many octets for each event.
+/// These numbers decide their acts; they send at most so many octets for each event.
 struct HostilePeers<C> {
     choices: C,
     left: usize,

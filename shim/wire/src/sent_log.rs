@@ -1,8 +1,8 @@
-//! What was sent on a connection and may be lost with it. Both ends number the octets of a
+//! The octets that were sent on a connection and may be lost with it. Both ends number the octets of a
 //! connection from 0, however often it is made anew: it goes on with the octet that its receiver
 //! names.
 //!
-//! What a call sends lies in the call's own memory, so only its place is kept. When the call ends,
+//! The octets that a call sends lie in the call's own memory, so only its place is kept. When the call ends,
 //! what has not come by then is copied.
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -172,7 +172,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What may happen on a connection.
+    /// An event of a connection.
     #[derive(Debug, Clone)]
     enum Happening {
         /// A block of so many octets is sent.

@@ -1,4 +1,4 @@
-//! What moves the octets of a call: the kernel's sockets, virtual time in tests, a simulator.
+//! A shell moves the octets of a call: the kernel's sockets, virtual time in tests, a simulator.
 use crate::framing::BlockHeader;
 use schedules::message::Message;
 use schedules::transfers::part::{OutgoingBlock, SyncToken};
@@ -27,7 +27,7 @@ pub enum IncomingPlace<'a> {
 pub struct OutgoingOctets {
     /// The block.
     pub block: OutgoingBlock,
-    /// What goes before it.
+    /// The octets that go before it.
     pub header: BlockHeader,
     /// Its octets that may go.
     pub there: usize,

@@ -120,12 +120,12 @@ impl<'p> CallStreams<'p> {
         &self.window
     }
 
-    /// What has become of the blocks for this rank.
+    /// The state of the blocks for this rank.
     pub fn arrived(&self) -> ArrivedBlocks {
         self.arrived
     }
 
-    /// What has happened and has not been taken.
+    /// The events that nobody has taken.
     pub fn events(&mut self) -> &mut Vec<CarrierEvent> {
         &mut self.events
     }
@@ -162,7 +162,7 @@ impl<'p> CallStreams<'p> {
         self.setting.links.get(rank as usize)?.slowest()
     }
 
-    /// Begins to receive a piece. What came before it was asked for is taken now.
+    /// Begins to receive a piece. Octets that came before are taken now.
     ///
     /// # Errors
     /// The shell's.
@@ -424,7 +424,7 @@ impl<'p> CallStreams<'p> {
     }
 
     /// The shell is woken for as many octets as are expected: where nothing happens, perhaps a block
-    /// is shorter. What has come of it is an event then.
+    /// is shorter. The octets that came of it are an event then.
     ///
     /// # Errors
     /// The shell's.

@@ -69,7 +69,7 @@ struct VirtualConnection {
     wake_at: usize,
     /// The sender wants to know when few are under way.
     is_awaited: bool,
-    /// What was sent, and how much of it has come.
+    /// The octets that were sent, and how many of them have come.
     sent: SentLog<(Message, BlockHeader)>,
     octets: u64,
     /// The tokens that were sent, and how many of them have come.

@@ -1,4 +1,4 @@
-//! What a step of acceptance finds. A step changes nothing that is known; its findings are added when it is done.
+//! The findings of a step of acceptance. A step changes nothing that is known; its findings are added when it is done.
 use super::known::Known;
 use crate::claims::{Claim, ClaimEnd};
 use crate::facts::NodeIx;

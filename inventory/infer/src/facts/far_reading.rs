@@ -1,4 +1,4 @@
-//! What a device's LLDP numbers are, by what other devices state: where its own tables fit two
+//! The meaning of a device's LLDP numbers by the statements of other devices: where its own tables fit two
 //! numberings, the ports that its neighbours name decide.
 use super::device::DeviceFacts;
 use super::port_reading::PortNumbering;

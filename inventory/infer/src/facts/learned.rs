@@ -16,7 +16,7 @@ pub(crate) struct LearnedStations {
     by_database: Vec<(u32, Mac, PortIx)>,
 }
 
-/// What the numbers of ports in a forwarding database are.
+/// The meaning of the port numbers in a forwarding database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum DatabaseNumbering {
     /// Base ports, as the standard says (RFC 4188, dot1dTpFdbPort).

@@ -25,7 +25,7 @@ pub(crate) struct LldpPorts {
     reading: LocalReading,
 }
 
-/// What the numbers of a device's LLDP tables are.
+/// The meaning of the numbers of a device's LLDP tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct LocalReading {
     /// Ids that are written numbers.

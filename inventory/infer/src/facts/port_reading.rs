@@ -16,7 +16,7 @@ pub(crate) enum PortNumbering {
     Interfaces,
 }
 
-/// What the device's tables say of the numbers of a table.
+/// The numbering of a table by the device's other tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NumberReading {
     By(PortNumbering),
@@ -48,7 +48,7 @@ struct NumberingFit {
     described: i64,
 }
 
-/// What is usual in a numbering, and proves nothing.
+/// Signs that are usual in a numbering, and prove nothing.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct UsualNumbers {
     /// Ports that take part in bridging.

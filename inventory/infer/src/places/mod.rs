@@ -48,7 +48,7 @@ struct FoundSeats {
     contradicted: Vec<AlarmKind>,
 }
 
-/// What becomes of a host: its links, and the alarms about it.
+/// The place of a host: its links, and the alarms about it.
 #[derive(Default)]
 struct HostPlacement {
     /// Links to ports that other hosts may have, too.

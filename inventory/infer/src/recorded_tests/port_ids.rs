@@ -1,4 +1,4 @@
-//! What ids and numbers of ports mean, where they may mean several.
+//! The meaning of ids and numbers of ports that may be several ports'.
 use super::{alarms, links, mac, text};
 use crate::infer_recorded;
 use inventory::device_view::{DeviceView, DeviceViews};

@@ -71,7 +71,7 @@ macro_rules! alarms {
                 }
             }
 
-            /// What it means, and what to do.
+            /// Its meaning, and the operator's next step.
             pub(super) fn explained(self) -> [&'static str; 2] {
                 match self {
                     AlarmCode::Other => ["", ""],

@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 /// The network, and what it folds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoldedNetwork {
-    /// The network with stages as nodes. What is within a stage is left out.
+    /// The network with stages as nodes. Links within a stage are left out.
     pub topology: Topology,
     /// By link of it: the links that are its ways, several where flows spread.
     pub ways: Vec<Vec<FoldedWay>>,

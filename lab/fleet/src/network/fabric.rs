@@ -329,7 +329,7 @@ impl FabricWiring {
         }
     }
 
-    /// What devices leave out.
+    /// The tables that devices leave out.
     fn leave_out(&mut self, shape: FabricShape, rng: &mut Rng) {
         let tables = [
             AggregateReport::Members,

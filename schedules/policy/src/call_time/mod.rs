@@ -75,7 +75,7 @@ pub(crate) fn lasting(octets: u64, rate: BitsPerSec) -> u64 {
         .unwrap_or(u64::MAX)
 }
 
-/// What an all-to-all of a process set puts on the network.
+/// The load that an all-to-all of a process set puts on the network.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AlltoallTime {
     /// By link and direction: blocks, messages between hosts, and the rate.
@@ -85,11 +85,11 @@ pub struct AlltoallTime {
     pub(crate) rounds: Vec<RelayedRound>,
     /// The smallest block that overflows the queue of a port if all ranks send all blocks at once.
     pub(crate) overflowing: Option<Bytes>,
-    /// What the queue of a port holds.
+    /// The octets that the queue of a port holds.
     pub(crate) queue: Bytes,
     /// The largest block that all queues hold in a window.
     pub(crate) held: Bytes,
-    /// What may be under way on each lane where receivers give tokens ahead; `None` where nobody knows what
+    /// The octets that may be under way on each lane where receivers give tokens ahead; `None` where nobody knows what
     /// queues hold then.
     pub(crate) credit: Option<LaneCredit>,
     /// Steps of the phases, one after the other.

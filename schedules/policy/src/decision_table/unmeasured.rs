@@ -40,7 +40,7 @@ pub struct UnmeasuredSet<'a> {
     pub(crate) goes_in_runs: OnceCell<bool>,
     /// The smallest block that overflows a queue, once anybody has asked.
     overflowing: OnceCell<Option<Bytes>>,
-    /// What its hosts have, once anybody has asked: whether several rings gain takes a while.
+    /// The traits of its hosts, once anybody has asked: whether several rings gain takes a while.
     traits: OnceCell<HostTraits>,
 }
 
@@ -65,7 +65,7 @@ impl<'a> UnmeasuredSet<'a> {
         }
     }
 
-    /// What its hosts have.
+    /// The traits of its hosts.
     pub(crate) fn traits(&self) -> HostTraits {
         *self
             .traits

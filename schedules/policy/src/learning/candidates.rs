@@ -30,7 +30,7 @@ pub struct CandidateGrounds<'a> {
     pub learned: &'a [LearnedTiming],
     /// True if each rank's address is known, so that calls can go over TCP.
     pub has_addresses: bool,
-    /// What its hosts have.
+    /// The traits of its hosts.
     pub hosts: HostTraits,
     /// True if no block is far larger than the mean.
     pub is_even: bool,

@@ -2,7 +2,7 @@
 //! size.
 //!
 //! Calls go the fastest way so far, but for short rows of calls that go another one, between rows
-//! of the fastest. What a row took is the same on all ranks, so all come to the same answer.
+//! of the fastest. The time of a row is the same on all ranks, so all come to the same answer.
 //!
 //! A question opens with one call of the library's own routine and one of the table's way, unless
 //! earlier jobs measured them here: whatever makes a way slow on this cluster, at most a call or two

@@ -426,7 +426,7 @@ fn spent_by_short_jobs(own: [f64; 2], ratio: [f64; 2]) -> Vec<(f64, String)> {
     spent
 }
 
-/// A way may take longer than anybody expects. What that costs is little beside the job so far, however
+/// A way may take longer than anybody expects. The cost is little beside the job so far, however
 /// long its calls are and however short the job.
 #[test]
 fn surprises_cost_a_short_job_little() {
@@ -442,7 +442,7 @@ fn even_great_surprises_cost_short_calls_little() {
     assert!(spent[0].0 < 0.025, "{:?}", &spent[0]);
 }
 
-/// A row may last as long as the job before it. What learning took is told as a share of all calls.
+/// A row may last as long as the job before it. The time of learning is told as a share of all calls.
 #[test]
 fn calls_of_a_row_under_way_are_calls() {
     let mut job = SimulatedJob::new([47e-3, 60e-3, 80e-3], 7);

@@ -217,7 +217,7 @@ impl TuningRuns {
 }
 
 impl TuningRun {
-    /// What a later run replaces.
+    /// The figures that a later run replaces.
     fn subject(&self) -> (Mpi, Option<&str>) {
         (self.mpi, self.network.as_deref())
     }

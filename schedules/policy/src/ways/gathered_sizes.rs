@@ -72,7 +72,7 @@ fn doubling_seconds(hosts: &Tree, host_of: &[NodeNumber]) -> f64 {
 /// The quantities of an allgather by leaders, from heddle's lab: 8 hosts of 4 and 8 ranks on two cores. A
 /// step of a ring takes so long where hosts have several ranks.
 const SHARED_STEP: Duration = Duration::from_micros(550);
-/// What each rank adds while a library gathers the blocks of hosts, and spreads those of all: with 8 B a
+/// The time that each rank adds while a library gathers the blocks of hosts, and spreads those of all: with 8 B a
 /// call took 13 ms under Open MPI and 2.7 ms under MPICH among 32 ranks, 8 ms under MPICH among 64. Of an
 /// unknown library the larger one.
 const ON_HOST: Duration = Duration::from_micros(250);

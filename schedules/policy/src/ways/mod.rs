@@ -78,7 +78,7 @@ pub static WAYS: [&dyn CallWay; 9] = [
     &relay::AlongRing,
 ];
 
-/// What is to be known of a way.
+/// The properties of a way.
 pub trait CallWay: Sync {
     /// The way, with the usual ones of its choices.
     fn usual(&self) -> Way;
@@ -187,7 +187,7 @@ pub trait CallWay: Sync {
         false
     }
 
-    /// What hosts lack where no call can go it, as the end of a line.
+    /// The trait that hosts lack where no call can go it, as the end of a line.
     fn needs(&self, way: Way) -> &'static str {
         match way.carrier() {
             Some(DataCarrier::Tcp) => {
@@ -202,7 +202,7 @@ pub trait CallWay: Sync {
 /// of them need too many connections.
 pub const MOST_RANKS_BY_PAIRS: usize = 1024;
 
-/// What a process set and its hosts have that makes ways possible, or worth a try.
+/// The traits of a process set and its hosts that make ways possible, or worth a try.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct HostTraits {
     /// True if only ways by hosts can be gone: there are more than [`MOST_RANKS_BY_PAIRS`] ranks.
@@ -249,7 +249,7 @@ pub enum MessageForm {
 }
 
 impl Way {
-    /// What is to be known of it.
+    /// Its properties.
     pub fn row(self) -> &'static dyn CallWay {
         let row = WAYS.iter().find(|row| row.is(self));
         *row.unwrap_or_else(|| unreachable!("each way has a row: {self:?}"))
@@ -284,7 +284,7 @@ impl Way {
         }
     }
 
-    /// What keeps its phases apart, if it has a choice.
+    /// The synchronization that keeps its phases apart, if it has a choice.
     pub fn sync(self) -> Option<SyncScheme> {
         match self {
             Way::Aapc { sync, .. } => Some(sync),

@@ -1,4 +1,4 @@
-//! What ways are planned for, and what comes of it.
+//! The hosts that ways are planned for, and the plans.
 use inventory::tree::{NodeNumber, Tree};
 use inventory::{Bytes, TopologyFile};
 use schedules::allgather::{self, AllgatherSchedule};
@@ -78,7 +78,7 @@ pub struct PlannedPart {
     pub together: u64,
     /// The phases, if it has such.
     pub phases: usize,
-    /// What a line about the process set says of it.
+    /// Its part of a line about the process set.
     pub note: Option<String>,
     /// The same number for all ranks that plan the same.
     pub digest: u64,

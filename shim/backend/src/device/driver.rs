@@ -1,4 +1,4 @@
-//! What a driver does for heddle.
+//! The functions of a driver that heddle needs.
 use std::ffi::c_int;
 
 /// Where in a driver's world some memory lies: what the driver has to know to copy it.

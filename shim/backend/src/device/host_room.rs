@@ -69,7 +69,7 @@ impl HostPages {
             return Err(MpiErrorCode::no_memory());
         }
         let address = address as usize;
-        // What is not pinned is copied as well, if slower.
+        // Memory that is not pinned is copied as well, if slower.
         let pins = octets <= MOST_KEPT && memory.driver.pin(memory.place, address, octets).is_ok();
         Ok(HostPages {
             address,

@@ -113,7 +113,7 @@ fn buffer(side: &Option<StagedSide>, own: CallBuffer, arrays: &mut SideArrays) -
     side.as_ref().map_or(own, |side| side.buffer(arrays))
 }
 
-/// What a call does with its send buffer, and with its receive buffer.
+/// The use of a call's send buffer, and of its receive buffer.
 fn uses(call: &CollectiveCall, within: &CallComm) -> [BufferUse; 2] {
     let (all, first, none) = (0..within.size as u32, 0..1, 0..0);
     let used = |reads: &Range<u32>, writes: &Range<u32>| BufferUse {

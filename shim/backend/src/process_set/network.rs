@@ -87,7 +87,7 @@ impl ProcessSet {
         Ok(verdict == NetworkVerdict::OnTree)
     }
 
-    /// What all ranks report. Collective.
+    /// The reports of all ranks. Collective.
     fn reports(&self, within: &CallComm, own: RankEvidence) -> MpiResult<Vec<RankEvidence>> {
         let reports = within.gather_all(&own.to_bytes())?;
         let reports = reports.as_chunks::<REPORT>().0.iter();

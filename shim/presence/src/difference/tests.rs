@@ -12,7 +12,7 @@ fn alike(host: &str) -> Published {
     text(Ability::Serves, host, &[])
 }
 
-/// What is said of four ranks of which one is another.
+/// The line about four ranks of which one is another.
 fn with(at: usize, other: Published) -> Difference {
     let mut ranks: Vec<Published> = (0..4).map(|rank| alike(&format!("n{rank}"))).collect();
     ranks[at] = other;

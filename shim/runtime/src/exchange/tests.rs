@@ -9,7 +9,7 @@ const WINDOW: ExchangeWindow = ExchangeWindow {
     sends: 1,
 };
 
-/// Turns never come. What is sent goes, and what is received comes, in any order.
+/// Turns never come. Blocks go and come in any order.
 #[derive(Default)]
 struct CrowdedCarrier {
     sent: Vec<TransferPiece>,

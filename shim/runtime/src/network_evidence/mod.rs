@@ -20,7 +20,7 @@ const SHOWN: u64 = 8;
 /// A call that took less than this part of the tree's bound did not cross it.
 const TOO_SOON: f64 = 0.8;
 
-/// What a rank's process has open beside sockets.
+/// The device that a rank's process has open beside sockets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FabricDevice {
     /// Nothing.
@@ -67,7 +67,7 @@ impl fmt::Display for FabricDevice {
     }
 }
 
-/// What one rank saw after a call.
+/// The evidence of one rank after a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RankEvidence {
     /// Octets that came from hosts of the process set at their addresses on the tree.
@@ -76,7 +76,7 @@ pub struct RankEvidence {
     pub elsewhere: u64,
     /// The own address to which most of those came.
     pub address: Option<IpAddr>,
-    /// What the process has open beside sockets.
+    /// The device that the process has open beside sockets.
     pub device: FabricDevice,
     /// The time of the call on this rank.
     pub took: Duration,
@@ -86,7 +86,7 @@ pub struct RankEvidence {
 pub const REPORT: usize = 8 + 8 + 17 + 1 + 8;
 
 impl RankEvidence {
-    /// What this rank sees after a call that took so long, with the hosts of its process set at these
+    /// The evidence of this rank after a call that took so long, with the hosts of its process set at these
     /// addresses on the tree.
     pub fn collected(hosts: &HashSet<IpAddr>, took: Duration) -> RankEvidence {
         let (on_tree, elsewhere, address, device) = sockets::look(hosts);

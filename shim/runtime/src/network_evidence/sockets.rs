@@ -1,4 +1,4 @@
-//! What this process has open: its TCP connections with the octets that came over each, and devices.
+//! The open files of this process: its TCP connections with the octets that came over each, and devices.
 #![allow(
     unsafe_code,
     reason = "descriptors that the MPI library owns have no safe wrapper"
@@ -33,7 +33,7 @@ pub(super) fn look(hosts: &HashSet<IpAddr>) -> (u64, u64, Option<IpAddr>, Fabric
         let Some((own, peer)) = ends(fd) else {
             continue;
         };
-        // What a process sends to its own host crosses no network.
+        // Messages to a process's own host cross no network.
         if own == peer || peer.is_loopback() {
             continue;
         }

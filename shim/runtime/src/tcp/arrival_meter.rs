@@ -1,5 +1,5 @@
 //! How fast blocks come from each rank, as their receiver sees it: the rest of a block over the time
-//! since its first octets came. What a block waits for before it does not count, in queues or for
+//! since its first octets came. Waits before a block do not count, in queues or for
 //! tokens. So only flows that share a cable with it make it slower.
 //!
 //! Of a block that is not metered, a rank hears when most of it is there. The first octets cost it

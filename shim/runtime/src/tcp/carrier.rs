@@ -1,4 +1,4 @@
-//! A part of a schedule over TCP. What goes where and when, the core decides; this moves the octets
+//! A part of a schedule over TCP. The core decides which block goes where and when; this moves the octets
 //! between sockets and the memory of the blocks.
 use super::MeshError;
 use super::link::{SentMemory, SentOctets};

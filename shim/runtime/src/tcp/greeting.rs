@@ -29,16 +29,16 @@ impl fmt::Debug for MeshSecret {
     }
 }
 
-/// What a rank says first.
+/// The first octets of a rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MeshGreeting {
     /// Who calls.
     pub rank: u32,
-    /// What for.
+    /// The purpose of the connection.
     pub wish: MeshWish,
 }
 
-/// What a rank wants that calls.
+/// The purpose of a rank that calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MeshWish {
     /// The first connection.
@@ -66,7 +66,7 @@ pub fn write(greeting: MeshGreeting, secret: &MeshSecret) -> [u8; LENGTH] {
     octets
 }
 
-/// What the rank that calls says; `None` for a stranger.
+/// The greeting of the rank that calls; `None` for a stranger.
 pub fn read(octets: &[u8; LENGTH], secret: &MeshSecret) -> Option<MeshGreeting> {
     // Every octet is looked at, so that the time it takes says nothing of the secret.
     let different = octets[OPEN..]

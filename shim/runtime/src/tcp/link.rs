@@ -250,7 +250,7 @@ impl MeshLink {
         }
     }
 
-    /// The connection is of no use any more. What has come on it counts.
+    /// The connection is of no use any more. Octets that came on it count.
     pub(super) fn breaks(&mut self, cause: io::Error) {
         let Some(mut stream) = self.stream.take() else {
             return;
@@ -356,7 +356,7 @@ impl MeshLink {
         }
     }
 
-    /// What the library has, it delivers.
+    /// The library delivers all that it has.
     fn forget_if_safe(&mut self) {
         if self.is_over_library() {
             self.sent.came_but(0);

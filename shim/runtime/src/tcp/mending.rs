@@ -34,7 +34,7 @@ const INVITED: Duration = Duration::from_secs(2);
 /// IPv4 forwards these everywhere (RFC 1122, 3.3.3).
 const SMALL_SEGMENT: usize = 536;
 
-/// What it takes to make connections anew.
+/// Everything that it takes to make connections anew.
 #[derive(Debug)]
 pub(super) struct MeshMending {
     pub(super) me: u32,
@@ -242,7 +242,7 @@ impl RepeatedCall {
 }
 
 impl TcpMesh {
-    /// Mends connections, if it is time to. What has come before they broke, and what comes on those
+    /// Mends connections, if it is time to. Octets that came before they broke, and those that come on those
     /// that were made anew, is told of.
     pub(super) fn mend(
         &mut self,

@@ -249,7 +249,7 @@ impl TcpMesh {
         Ok(())
     }
 
-    /// What connections that get lost cannot carry goes by these.
+    /// Blocks that lost connections cannot carry go by these.
     pub fn carry_by(&mut self, messages: Option<Box<dyn MeshMessages>>) {
         self.messages = messages;
     }

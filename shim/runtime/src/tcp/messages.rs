@@ -29,7 +29,7 @@ pub trait MeshMessages: fmt::Debug + Send {
     fn next(&mut self) -> Option<Vec<u8>>;
 }
 
-/// What a message says. A connection has a rank that made it, the caller, and one that it called.
+/// The kind of a message. A connection has a rank that made it, the caller, and one that it called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum MessageKind {
     /// The called rank cannot do without the library.

@@ -61,7 +61,7 @@ pub(super) fn sends_blocks(stream: &TcpStream) -> io::Result<()> {
 }
 
 /// Takes more octets only while fewer than so many wait to be sent, and tells of room at half as
-/// many. What is under way does not count: a long or fast link has as much there as it needs.
+/// many. Octets under way do not count: a long or fast link has as much there as it needs.
 pub(super) fn unsent_at_most(stream: &TcpStream, octets: usize) -> io::Result<()> {
     set(
         stream,
@@ -121,7 +121,7 @@ pub(super) fn reset(stream: &TcpStream) {
 }
 
 /// Frees the port of a known flow as soon as its connection is closed: the next job takes the same one, and a
-/// kernel keeps a port for a minute otherwise. What is under way is more important.
+/// kernel keeps a port for a minute otherwise. Octets under way are more important.
 pub(super) fn free_known_port(stream: &TcpStream) {
     let is_known = |own: SocketAddr| SOURCES.contains(&own.port());
     if stream.local_addr().is_ok_and(is_known) && under_way(stream).is_ok_and(|left| left == 0) {

@@ -119,7 +119,7 @@ struct ShortCall {
     stream: Option<TcpStream>,
 }
 
-/// What became of a call.
+/// The fate of a call.
 enum CallOutcome {
     Waits,
     Silent,
@@ -190,7 +190,7 @@ impl WaySearch<'_> {
             }
         }
         if call.hops > MOST_HOPS {
-            // What tells the ways of other ranks apart may tell nothing here; and who answers may do so seldom.
+            // Ports that tell the ways of other ranks apart may tell nothing here; and who answers may do so seldom.
             if call.began_at == 1 && !self.has_answers {
                 return Err(io::Error::other(format!(
                     "no router on the way to rank {} answers by an address that the epoch has",

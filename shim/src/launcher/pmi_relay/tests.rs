@@ -19,7 +19,7 @@ fn launcher(answers: &'static [&str], end: UnixStream) -> JoinHandle<Vec<String>
     })
 }
 
-/// What the launcher gets, what the library gets for its lines, and what the launcher speaks if this
+/// The launcher's lines, the library's answers, and the launcher's protocol if this
 /// rank could publish.
 fn passed(
     lines: &[&str],

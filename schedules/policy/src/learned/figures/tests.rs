@@ -114,7 +114,7 @@ fn other_hosts_with_the_same_cables_profit() {
     assert!(figures.ways().restricted_to(&unknown).is_empty());
 }
 
-/// What jobs learned of a library's routines is for its major version. A file of a time when
+/// Times that jobs learned of a library's routines hold for its major version. A file of a time when
 /// versions were not told apart is for all of them.
 #[test]
 fn figures_are_of_a_library_and_its_major_version() {
