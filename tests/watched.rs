@@ -73,17 +73,16 @@ fn a_cable_that_moves_where_no_switch_tells_is_noticed() {
     fs::write(&inventory, silent()).expect("written");
     let daemon = ControllerProcess::start(&inventory, &shared, &[]);
 
-    let follows = || {
-        let mut records = records(&shared).into_iter();
-        records.any(|record| record.epoch == 1 && !record.finished)
-    };
     let alarm = r#"host \"n11\" behaves as if it were plugged into switch \"s0\""#;
     let is_told = || daemon.get("/v1/snapshot", "").contains(alarm);
     let mut moved = None;
     for _ in 0..JOBS {
         let going = tempfile::NamedTempFile::new().expect("a temporary file");
         let mut job = job(&up, going.path());
-        until_so("the job follows the epoch", follows);
+        until_so("the job follows the epoch", || {
+            let mut records = records(&shared).into_iter();
+            records.any(|record| record.epoch == 1 && !record.finished)
+        });
         let moved = *moved.get_or_insert_with(|| {
             up.lab.move_host("n11", "s0").expect("moved");
             Instant::now()

@@ -13,7 +13,7 @@ pub use choice::{choose, in_turn};
 
 use crate::capacities::EdgeCapacities;
 use crate::message::Message;
-use inventory::tree::{EdgeNumber, NodeNumber, Tree};
+use inventory::tree::{EdgeNumber, Tree};
 
 /// A directed link: twice the number of its cable, and one more on the way down.
 pub type LinkNumber = u32;
@@ -33,13 +33,12 @@ pub struct MessagePaths<'a> {
 impl<'a> MessagePaths<'a> {
     /// The paths of messages in their order. Without any, each edge is one link.
     pub fn new(tree: &'a Tree, paths: &'a [PathNumber]) -> MessagePaths<'a> {
-        let cables = |node: NodeNumber| match paths {
-            [] => 1,
-            _ => tree.member_cables(node).len().max(1) as u32,
-        };
         let mut first = vec![0];
         first.extend((0..tree.nodes()).scan(0, |all, node| {
-            *all += cables(node);
+            *all += match paths {
+                [] => 1,
+                _ => tree.member_cables(node).len().max(1) as u32,
+            };
             Some(*all)
         }));
         MessagePaths { tree, paths, first }

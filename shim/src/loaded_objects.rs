@@ -63,7 +63,11 @@ pub(crate) fn loaded_libraries(name: &[u8], function: &CStr) -> Vec<(usize, *mut
     let mut files: Vec<CString> = Vec::new();
     // SAFETY: the callback only copies names into `files`, which outlives the call.
     unsafe { libc::dl_iterate_phdr(Some(collect_file), (&raw mut files).cast()) };
-    let with_function = |file: &CString| {
+    (files.iter().filter(|file| {
+        let last = file.to_bytes().rsplit(|&b| b == b'/').next();
+        last.unwrap_or_default().starts_with(name)
+    }))
+    .filter_map(|file| {
         // SAFETY: NOLOAD opens nothing that is not there already.
         let handle = unsafe { libc::dlopen(file.as_ptr(), RTLD_NOLOAD | RTLD_LAZY) };
         if handle.is_null() {
@@ -72,12 +76,7 @@ pub(crate) fn loaded_libraries(name: &[u8], function: &CStr) -> Vec<(usize, *mut
         // SAFETY: an open handle and a C string.
         let found = unsafe { libc::dlsym(handle, function.as_ptr()) };
         (!found.is_null()).then_some((handle as usize, found))
-    };
-    (files.iter().filter(|file| {
-        let last = file.to_bytes().rsplit(|&b| b == b'/').next();
-        last.unwrap_or_default().starts_with(name)
-    }))
-    .filter_map(with_function)
+    })
     .collect()
 }
 

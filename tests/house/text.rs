@@ -96,18 +96,17 @@ fn ends_in_text_for_people(code: &str) -> bool {
 /// The lines that decide on text for people.
 fn decisions_on_text(code: &str) -> Vec<String> {
     let code = production(code);
-    let asks = |line: &str| {
-        let calls = QUESTIONS.iter().flat_map(|question| {
-            ["\"", "'", "&format!("].map(|literal| format!(".{question}({literal}"))
-        });
-        let compares = [" == \"", " != \""].map(str::to_owned);
-        calls.chain(compares).any(|needle| {
-            line.match_indices(&needle)
-                .any(|(at, _)| ends_in_text_for_people(&line[..at]))
-        })
-    };
     code.lines()
-        .filter(|line| asks(line))
+        .filter(|line| {
+            let calls = QUESTIONS.iter().flat_map(|question| {
+                ["\"", "'", "&format!("].map(|literal| format!(".{question}({literal}"))
+            });
+            let compares = [" == \"", " != \""].map(str::to_owned);
+            calls.chain(compares).any(|needle| {
+                line.match_indices(&needle)
+                    .any(|(at, _)| ends_in_text_for_people(&line[..at]))
+            })
+        })
         .map(str::to_owned)
         .collect()
 }

@@ -71,8 +71,8 @@ impl FrameMemory {
                 self.entries.retain(|(of, _), _| *of != card.index);
             }
         }
-        let is_there = |index: &u32| cards.iter().any(|card| card.index == *index);
-        self.losses.retain(|index, _| is_there(index));
+        self.losses
+            .retain(|index, _| cards.iter().any(|card| card.index == *index));
     }
 
     fn known(&self, card: u32, like: &FrameSpeaker) -> usize {

@@ -142,13 +142,12 @@ impl ControllerClient {
         {
             return Err(ReporterError::Name(sanitize::visible(host)));
         }
-        let bad = |path: &Path, problem: String| ReporterError::File {
-            what: "--ca",
-            path: path.to_owned(),
-            problem,
-        };
         let trusted = match ca {
-            Some(path) => authorities::read(path).map_err(|problem| bad(path, problem))?,
+            Some(path) => authorities::read(path).map_err(|problem| ReporterError::File {
+                what: "--ca",
+                path: path.to_owned(),
+                problem,
+            })?,
             None => Vec::new(),
         };
         // A redirected report would carry the token along.

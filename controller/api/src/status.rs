@@ -3,8 +3,8 @@
 //! The text follows the rules for plugins of Nagios: a first line with the state, then figures
 //! behind a bar; more lines after it. The exit status is the state.
 use crate::{AlarmSeverity, Snapshot};
+use inventory::counted;
 use inventory::networks::Network;
-use inventory::{Millis, counted};
 use serde::Serialize;
 use std::fmt;
 use std::time::Duration;
@@ -114,13 +114,12 @@ impl ControllerStatus {
             Some(_) if alarms.warning > 0 || !silent.is_empty() => ServiceState::Warning,
             Some(_) => ServiceState::Ok,
         };
-        let age = |at: Millis| snapshot.at.since(at).as_secs();
         ControllerStatus {
             state,
             version: snapshot.version.clone(),
             directory: snapshot.directory.clone(),
             epoch: epoch.map(|e| e.number),
-            epoch_age: epoch.map(|e| age(e.at)),
+            epoch_age: epoch.map(|e| snapshot.at.since(e.at).as_secs()),
             hosts: epoch.map_or(0, |e| e.hosts),
             switches: snapshot.switches.len(),
             silent,
@@ -234,6 +233,7 @@ fn coarse(time: Duration) -> String {
 mod tests {
     use super::*;
     use crate::{AlarmLine, EpochInfo, SwitchStatus};
+    use inventory::Millis;
 
     fn snapshot() -> Snapshot {
         let switch = |name: &str| SwitchStatus {

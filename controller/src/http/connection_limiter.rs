@@ -137,13 +137,13 @@ impl ConnectionTable {
                      longest without a request"
                 );
             }
-            let waits = |g: &OpenConnection| {
-                g.stage == ConnectionStage::Waiting && (!has_share || g.client == connection.client)
-            };
             let longest = self
                 .connections
                 .iter()
-                .filter(|(_, g)| waits(g))
+                .filter(|(_, g)| {
+                    g.stage == ConnectionStage::Waiting
+                        && (!has_share || g.client == connection.client)
+                })
                 .min_by_key(|(_, g)| g.since)
                 .map(|(number, _)| *number)?;
             self.connections.remove(&longest);

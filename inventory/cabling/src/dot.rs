@@ -37,11 +37,6 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<PlannedCable>, InputFil
         settings,
         ..
     } = reader;
-    let content = |line, problem| InputFileError::Content {
-        file: file.to_owned(),
-        line: Some(line),
-        problem,
-    };
     match read {
         // A template may come after the cable that names it.
         Ok(()) => cables
@@ -52,7 +47,11 @@ pub(super) fn read(file: &str, text: &str) -> Result<Vec<PlannedCable>, InputFil
                     cable,
                     naming,
                 }),
-                Err(problem) => Err(content(line, problem)),
+                Err(problem) => Err(InputFileError::Content {
+                    file: file.to_owned(),
+                    line: Some(line),
+                    problem,
+                }),
             })
             .collect(),
         Err(problem) => Err(InputFileError::Syntax {

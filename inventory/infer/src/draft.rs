@@ -35,8 +35,7 @@ pub(crate) struct DraftNetwork<'f> {
 impl DraftLink {
     /// True if any evidence states the rate.
     pub(crate) fn rate_is_known(&self) -> bool {
-        let assumed = |e: &Evidence| matches!(e, Evidence::Rate(_));
-        !self.evidence.iter().any(assumed)
+        !self.evidence.iter().any(|e| matches!(e, Evidence::Rate(_)))
     }
 
     /// True if frames certainly cross the link.

@@ -14,7 +14,6 @@ use inventory::natural_order::{NaturalKey, natural};
 use inventory::networks::Network;
 use inventory::topology::{Link, LinkState, Node, NodeKind, Topology, WayAddress};
 use std::collections::HashSet;
-use std::net::IpAddr;
 
 impl DraftNetwork<'_> {
     /// Gives names, finds clusters and sorts everything: switches before hosts, then by name.
@@ -77,16 +76,15 @@ impl DraftNetwork<'_> {
         let ends = ways.flat_map(|link| &link.ends);
         let of_end = |end: &ClaimEnd| {
             let (device, port) = end.device_port(self.facts)?;
-            let way = |&address: &IpAddr| WayAddress {
-                node: self.name(end.node).to_owned(),
-                port: self.port_name(end).to_owned(),
-                address,
-            };
             Some(
                 self.facts[device].ports[port]
                     .addresses
                     .iter()
-                    .map(way)
+                    .map(|&address| WayAddress {
+                        node: self.name(end.node).to_owned(),
+                        port: self.port_name(end).to_owned(),
+                        address,
+                    })
                     .collect::<Vec<_>>(),
             )
         };

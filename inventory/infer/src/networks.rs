@@ -272,10 +272,10 @@ fn merged(
     hosted: &BTreeMap<NetworkKey, HostedPart>,
 ) -> Vec<Network> {
     // A host whose card there is down makes no other network the main one.
-    let most = |(key, hosted): &(&NetworkKey, &HostedPart)| {
-        (hosted.rate, hosted.hosts.len(), Reverse(**key))
-    };
-    let Some((main, of_main)) = hosted.iter().max_by_key(most) else {
+    let Some((main, of_main)) = hosted
+        .iter()
+        .max_by_key(|(key, hosted)| (hosted.rate, hosted.hosts.len(), Reverse(**key)))
+    else {
         return Vec::new();
     };
     // Once for each part: asked again for each of its switches, this would take hosts times switches.

@@ -34,9 +34,8 @@ pub(crate) fn set_link_states(draft: &mut DraftNetwork<'_>) -> Vec<String> {
         let far = draft.kind(link.ends[1].node);
         let at_edge = matches!(far, NodeKind::Host | NodeKind::Unmanaged);
         let (state, told) = (combined(states, at_edge), told(draft, link, states));
-        let forwards = |s: &StpState| *s == StpState::Forwarding;
         let unsaid = states.contains(&None)
-            && states.iter().flatten().all(forwards)
+            && states.iter().flatten().all(|s| *s == StpState::Forwarding)
             && !is_unheard(draft, link);
         if state == LinkState::Unknown && link.grade != LinkGrade::Ambiguous && unsaid {
             open.push(i);

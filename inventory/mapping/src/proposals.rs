@@ -72,8 +72,7 @@ pub(crate) fn sides_of_slow_flows(
     }
     let mut order: Vec<usize> = (0..hosts).collect();
     order.sort_by(|a, b| vector[*a].total_cmp(&vector[*b]));
-    let first = |count: usize| order[..count].iter().copied().collect::<HostSet>();
     (2..hosts.saturating_sub(1))
-        .filter_map(|count| trunk_side(hosts, first(count)))
+        .filter_map(|count| trunk_side(hosts, order[..count].iter().copied().collect::<HostSet>()))
         .collect()
 }

@@ -59,23 +59,22 @@ pub(crate) fn compatible(a: HostSet, b: HostSet) -> bool {
 /// that of host 0.
 pub(crate) fn branches(hosts: usize, sides: &[HostSet]) -> Vec<Vec<HostSet>> {
     let everybody = HostSet::first(hosts);
-    let at = |side: HostSet| {
-        let inner = |s: &HostSet| *s != side && side.covers(*s);
-        let mut below: Vec<HostSet> = sides
-            .iter()
-            .copied()
-            .filter(inner)
-            .filter(|s| !sides.iter().any(|o| inner(o) && o != s && o.covers(*s)))
-            .collect();
-        let own = below.iter().fold(side, |rest, s| rest.without(*s));
-        below.extend(own.iter().map(HostSet::one));
-        if side != everybody {
-            below.push(everybody.without(side));
-        }
-        below
-    };
     std::iter::once(everybody)
         .chain(sides.iter().copied())
-        .map(at)
+        .map(|side| {
+            let inner = |s: &HostSet| *s != side && side.covers(*s);
+            let mut below: Vec<HostSet> = sides
+                .iter()
+                .copied()
+                .filter(inner)
+                .filter(|s| !sides.iter().any(|o| inner(o) && o != s && o.covers(*s)))
+                .collect();
+            let own = below.iter().fold(side, |rest, s| rest.without(*s));
+            below.extend(own.iter().map(HostSet::one));
+            if side != everybody {
+                below.push(everybody.without(side));
+            }
+            below
+        })
         .collect()
 }

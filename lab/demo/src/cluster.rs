@@ -215,13 +215,12 @@ impl DemoCluster {
 
     /// The controller's present state, asked for on the head node's loopback interface.
     fn snapshot(&self) -> anyhow::Result<Snapshot> {
-        let ask = || {
+        Ok(self.lab.within_network(CONTROL, || {
             let mut answer = ureq::get("http://127.0.0.1:7171/v1/snapshot")
                 .call()
                 .map_err(io::Error::other)?;
             answer.body_mut().read_json().map_err(io::Error::other)
-        };
-        Ok(self.lab.within_network(CONTROL, ask)?)
+        })?)
     }
 
     /// The terminal interface, on this terminal until it is quit.

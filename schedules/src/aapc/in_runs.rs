@@ -47,9 +47,8 @@ pub fn phases(tree: &Tree) -> Option<Vec<Vec<Message>>> {
 /// side is a single host.
 fn sides(tree: &Tree) -> Option<[Vec<NodeNumber>; 2]> {
     let (n, below) = (tree.hosts(), tree.hosts_below());
-    let load = |v: NodeNumber| below[v as usize] * (n - below[v as usize]);
     let cables = (0..tree.nodes()).filter(|&v| tree.parent(v).is_some());
-    let cut = cables.max_by_key(|&v| (load(v), Reverse(v)))?;
+    let cut = cables.max_by_key(|&v| (below[v as usize] * (n - below[v as usize]), Reverse(v)))?;
     let mut way_down: Vec<Vec<NodeNumber>> = vec![Vec::new(); tree.nodes() as usize];
     for &v in tree.top_down() {
         let above = tree

@@ -1,7 +1,6 @@
 use super::MessagePaths;
 use crate::alltoall::{self, AlltoallSchedule};
 use crate::json;
-use crate::message::Message;
 use crate::random::SplitMix64;
 use crate::synchronization::scheme::SyncScheme;
 use crate::verify;
@@ -214,9 +213,8 @@ fn the_verifier_refuses_paths_that_collide_or_are_none() {
         };
         verify::alltoall(&tree, &plan).unwrap_err().to_string()
     };
-    let crosses = |&(m, _): &(&Message, usize)| m.src / 8 != m.dst / 8;
     let numbered = || plan.phases[0].iter().zip(0..);
-    let mut crossing = numbered().filter(crosses);
+    let mut crossing = numbered().filter(|&(m, _)| m.src / 8 != m.dst / 8);
     let (first, at) = crossing.next().unwrap();
     let (_, other) = crossing.find(|(m, _)| m.src / 8 == first.src / 8).unwrap();
     let mut paths = plan.paths.clone();

@@ -111,28 +111,27 @@ fn parse(text: &str) -> anyhow::Result<(Vec<MapHost>, Vec<MeasuredRound>)> {
         (3..=MOST_HOSTS).contains(&count),
         "{count} hosts in line 1, expected 3 to {MOST_HOSTS}"
     );
-    let round = |(place, line): (usize, &str)| {
-        let place = place + 2;
-        let KeptRound(flows) =
-            serde_json::from_str(line).with_context(|| format!("line {place} is not a round"))?;
-        let known = |(from, to, rate): &(usize, usize, f64)| {
-            *from < hosts.len() && *to < hosts.len() && from != to && RATES.contains(rate)
-        };
-        ensure!(
-            flows.len() <= hosts.len() && flows.iter().all(known),
-            "line {place} has a flow that cannot be between {count} hosts"
-        );
-        let flow = |(from, to, rate)| MeasuredFlow {
-            flow: HostFlow { from, to },
-            rate,
-        };
-        Ok(MeasuredRound {
-            flows: flows.into_iter().map(flow).collect(),
-        })
-    };
     let rounds = lines
         .enumerate()
-        .map(round)
+        .map(|(place, line)| {
+            let place = place + 2;
+            let KeptRound(flows) = serde_json::from_str(line)
+                .with_context(|| format!("line {place} is not a round"))?;
+            let known = |(from, to, rate): &(usize, usize, f64)| {
+                *from < hosts.len() && *to < hosts.len() && from != to && RATES.contains(rate)
+            };
+            ensure!(
+                flows.len() <= hosts.len() && flows.iter().all(known),
+                "line {place} has a flow that cannot be between {count} hosts"
+            );
+            let flow = |(from, to, rate)| MeasuredFlow {
+                flow: HostFlow { from, to },
+                rate,
+            };
+            Ok(MeasuredRound {
+                flows: flows.into_iter().map(flow).collect(),
+            })
+        })
         .collect::<anyhow::Result<_>>()?;
     Ok((hosts, rounds))
 }

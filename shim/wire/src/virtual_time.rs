@@ -419,8 +419,7 @@ fn carry_out(
             are_over &= network.hand(&mut calls, me, Some(WireEvent::Idle))?;
         }
         if are_over && network.due.is_empty() {
-            let is_taken = |c: &VirtualConnection| c.came.is_empty();
-            return match network.connections.iter().all(is_taken) {
+            return match network.connections.iter().all(|c| c.came.is_empty()) {
                 true => Ok(network.filled),
                 false => Err("octets that nobody takes".to_owned()),
             };

@@ -145,8 +145,7 @@ impl App {
         self.lines(self.focus);
         let found = self.found(self.focus);
         let rows = &self.lines(self.focus).rows;
-        let is_found = |at: usize| rows.get(at).is_some_and(|r| r.found);
-        if !found.is_some_and(is_found)
+        if !found.is_some_and(|at| rows.get(at).is_some_and(|r| r.found))
             && let Some(first) = rows.iter().position(|r| r.found)
         {
             self.select(first);

@@ -3,7 +3,6 @@ use super::{TableObjects, VendorTable};
 use crate::tables::{mac_of_index, number, text};
 use crate::walk::WalkAnswers;
 use inventory::observation::{CdpNeighbour, LldpTable, NeighbourId, VendorProtocol};
-use snmp::Value;
 
 /// Indexed by ifIndex and the neighbour's id: its name, its slot, its port.
 const NAME: &[u32] = &[1, 3, 6, 1, 4, 1, 1916, 1, 13, 2, 1, 3];
@@ -20,7 +19,7 @@ pub(super) const TABLE: VendorTable = VendorTable {
 };
 
 fn read(answers: &WalkAnswers, table: &mut LldpTable) {
-    let row = |(index, value): (&[u32], &Value)| {
+    let rows = answers.column(NAME).filter_map(|(index, value)| {
         let [if_index, id @ ..] = index else {
             return None;
         };
@@ -42,8 +41,7 @@ fn read(answers: &WalkAnswers, table: &mut LldpTable) {
                 .map(|(slot, port)| NeighbourId::Text(format!("{slot}:{port}"))),
             ..CdpNeighbour::default()
         })
-    };
-    let rows = answers.column(NAME).filter_map(row);
+    });
     table.cdp.neighbours.extend(rows);
 }
 

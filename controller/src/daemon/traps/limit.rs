@@ -98,7 +98,6 @@ mod tests {
     /// The times, in ms, at which these traps pass: the work of the listener, without a clock.
     fn looks(traps: &[(u64, TrapTopic)]) -> Vec<(u64, TrapTopic)> {
         let (start, mut limit, mut looks) = (Instant::now(), TrapLimit::new(PAUSE), Vec::new());
-        let since = |at: Instant| (at - start).as_millis() as u64;
         let mut coming = traps.iter().copied().peekable();
         loop {
             let next = limit.next();
@@ -117,7 +116,7 @@ mod tests {
                     limit
                         .due(due)
                         .into_iter()
-                        .map(|(_, kind)| (since(due), kind)),
+                        .map(|(_, kind)| ((due - start).as_millis() as u64, kind)),
                 ),
                 (None, None) => return looks,
                 (Some(_), None) => unreachable!("taken above"),

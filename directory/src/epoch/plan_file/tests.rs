@@ -305,7 +305,7 @@ proptest! {
         }
         plan.phases.retain(|phase| !phase.is_empty());
         let sent: Vec<Message> = plan.phases.concat();
-        let sync = |&(after, before, by_sender): &(Index, Index, bool)| {
+        plan.syncs = at.iter().map(|&(after, before, by_sender)| {
             let (after, before) = (*after.get(&sent), *before.get(&sent));
             Synchronization {
                 after,
@@ -313,8 +313,7 @@ proptest! {
                 from: if by_sender { after.src } else { after.dst },
                 to: before.src,
             }
-        };
-        plan.syncs = at.iter().map(sync).collect();
+        }).collect();
         plan.syncs
             .sort_by_key(|s| sent.iter().position(|&m| m == s.before));
         prop_assert_eq!(read(&write(&plan)), Ok(in_file_order(plan)));

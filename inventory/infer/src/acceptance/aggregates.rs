@@ -70,11 +70,10 @@ pub(super) fn match_members(known: &Known<'_>, mut claims: Vec<Claim>) -> Vec<Cl
         } else if at_a.len() == at_b.len() && at_a.len() > 1 && all.len() == at_a.len() * at_b.len()
         {
             let kept: BTreeSet<(&str, &str)> = at_a.into_iter().zip(at_b).collect();
-            let fits = |i: &usize| {
-                let pair = port(*i, a).zip(port(*i, b));
+            let (right, wrong): (Vec<usize>, Vec<usize>) = all.iter().partition(|i| {
+                let pair = port(**i, a).zip(port(**i, b));
                 pair.is_some_and(|p| kept.contains(&p))
-            };
-            let (right, wrong): (Vec<usize>, Vec<usize>) = all.iter().partition(|i| fits(i));
+            });
             dropped.extend(wrong);
             guessed.extend(right);
         }
@@ -260,10 +259,9 @@ impl<'k, 'f> UnreportedAggregates<'k, 'f> {
         let only = self.open.len() == 1;
         let is_plain = |ports: &[PortIx]| !ports.iter().all(|port| self.apart.contains(port));
         let plain = self.hidden.values().filter(|ports| is_plain(ports)).count();
-        let fits = |ports: &[PortIx]| {
+        let mut fitting = self.hidden.iter().filter(|(_, ports)| {
             only && plain == 1 && is_plain(ports) || rate.is_some() && rate == self.total(ports)
-        };
-        let mut fitting = self.hidden.iter().filter(|(_, ports)| fits(ports));
+        });
         let far = fitting.next().filter(|_| fitting.next().is_none());
         let alike = self.open.iter().filter(|p| self.rate(**p) == rate).count();
         far.filter(|_| alike == 1 || only)
@@ -277,17 +275,16 @@ impl<'k, 'f> UnreportedAggregates<'k, 'f> {
         let facts = self.known.facts;
         let own = &facts[self.device];
         let mut behind = own.learned.behind(own.ports.whole(aggregate));
-        let is_neighbour = |mac| {
-            facts
-                .identity
-                .owner_of(mac)
-                .is_some_and(|o| neighbours.contains(&o))
-        };
         behind.len() > 0
             && neighbours
                 .iter()
                 .all(|node| self.known.kind(*node) == NodeKind::Router)
-            && !behind.any(is_neighbour)
+            && !behind.any(|mac| {
+                facts
+                    .identity
+                    .owner_of(mac)
+                    .is_some_and(|o| neighbours.contains(&o))
+            })
     }
 
     /// The neighbour that spanning tree names on the segment of an aggregate.

@@ -130,13 +130,13 @@ impl<'f> Known<'f> {
             .ends
             .each_ref()
             .map(|end| self.state(end.device_port(self.facts)?));
-        let is_off = |state: &StpState| {
-            matches!(
-                state,
-                StpState::Blocking | StpState::Disabled | StpState::Broken
-            )
-        };
-        !block_each_other(states) && states.iter().flatten().any(is_off)
+        !block_each_other(states)
+            && states.iter().flatten().any(|state| {
+                matches!(
+                    state,
+                    StpState::Blocking | StpState::Disabled | StpState::Broken
+                )
+            })
     }
 
     /// True if spanning tree blocks the port.

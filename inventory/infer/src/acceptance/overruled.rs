@@ -236,13 +236,12 @@ fn moved(known: &Known<'_>, claim: &Claim, between: &[BridgeBetween]) -> Option<
         .iter()
         .position(|end| facts.device_of(end.node).is_none())?;
     let chassis = known.nodes[claim.ends[side].node.0 as usize].chassis?;
-    let is_last = |b: &&BridgeBetween| {
+    let last = between.iter().find(|b| {
         let port = b.toward[side];
         let others = between.iter().filter(|o| o.bridge != b.bridge);
         let mut macs = others.flat_map(|o| &facts[o.bridge].macs);
         !macs.any(|mac| facts[b.bridge].learned.port_of(*mac) == Some(port))
-    };
-    let last = between.iter().find(is_last)?;
+    })?;
     let at = ClaimEnd::at(last.bridge, last.toward[side]);
     let evidence = vec![
         Evidence::LearnedAtEdge {

@@ -154,11 +154,10 @@ impl Segment<'_> {
 
 /// All cables that a pair may be.
 fn candidates(facts: &Facts<'_>, pair: &SegmentPair) -> Vec<Claim> {
-    let several = |end: &SegmentEnd| match end {
+    let [a, b] = pair.ends.each_ref().map(|end| match end {
         SegmentEnd::At(..) => vec![end.cable_end()],
         SegmentEnd::Dark(nodes) => nodes.iter().map(|n| ClaimEnd::somewhere(*n)).collect(),
-    };
-    let [a, b] = pair.ends.each_ref().map(several);
+    });
     let pairs = a
         .iter()
         .flat_map(|x| b.iter().map(move |y| [x.clone(), y.clone()]));

@@ -127,15 +127,14 @@ impl ProbedPairs {
 
     /// Pairs whose packets arrive, and the routers they pass.
     pub(super) fn arrived(&self) -> impl Iterator<Item = ([usize; 2], &[Option<IpAddr>])> {
-        let reached = |pair: &ProbedPair| {
-            pair.said
-                .iter()
-                .flatten()
-                .any(|w| w.fresh && w.reached && w.way != ProbedRoute::Direct)
-        };
         self.pairs
             .iter()
-            .filter(move |(_, pair)| reached(pair))
+            .filter(move |(_, pair)| {
+                pair.said
+                    .iter()
+                    .flatten()
+                    .any(|w| w.fresh && w.reached && w.way != ProbedRoute::Direct)
+            })
             .filter_map(|((a, b), pair)| match pair.between()? {
                 HostsBetween::Routers(hops) => Some(([*a, *b], hops)),
                 HostsBetween::Nothing | HostsBetween::Contradiction(_) => None,

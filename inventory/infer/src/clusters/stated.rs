@@ -70,11 +70,10 @@ fn contradictions(
     stated: &HashMap<&str, &str>,
 ) -> Vec<Alarm> {
     let name = |n: usize| seen.nodes[n].name.as_str();
-    let shared = |a: usize, b: usize| {
-        Some(*stated.get(name(a))?).filter(|cluster| stated.get(name(b)) == Some(cluster))
-    };
     let clusters: BTreeMap<&str, _> = probes
-        .routed(shared)
+        .routed(|a, b| {
+            Some(*stated.get(name(a))?).filter(|cluster| stated.get(name(b)) == Some(cluster))
+        })
         .map(|(ends, cluster, hops)| (cluster, (ends, hops)))
         .collect();
     let alarm = |(cluster, ([a, b], hops)): (&str, ([usize; 2], &[_]))| Alarm {

@@ -386,9 +386,8 @@ fn a_slow_host_is_no_long_link() {
     net.trips(|a, b| 200 + 50_000 * u32::from(a == 3 || b == 3));
     assert_eq!(net.shown().len(), 1);
     let mut long = ClusterFixture::chain(&[4, 4]);
-    let across = |a: usize, b: usize| (a < 4) != (b < 4);
     long.trips(|a, b| {
-        200 + 20_000 * u32::from(across(a, b)) + 15_000 * u32::from(a == 1 || b == 1)
+        200 + 20_000 * u32::from((a < 4) != (b < 4)) + 15_000 * u32::from(a == 1 || b == 1)
     });
     assert_eq!(long.shown().len(), 2, "nor does it hide one");
 }
@@ -505,11 +504,10 @@ proptest! {
         let mut net = ClusterFixture::chain(&hosts);
         let names = net.hosts();
         let n = names.len();
-        let across = |a: usize, b: usize| long.is_some_and(|l| (site[a] <= l) != (site[b] <= l));
         for a in 0..n {
             for b in (a + 1..n).filter(|b| (b - a) % n < asked || (a + n - b) % n < asked) {
                 let slowness = 3_000 * u32::from(a == slow || b == slow);
-                let far = 20_000 * u32::from(across(a, b));
+                let far = 20_000 * u32::from(long.is_some_and(|l| (site[a] <= l) != (site[b] <= l)));
                 let us = noisy(base + slowness + far, &draws, a * n + b);
                 net.probe(&names[a], &names[b], &[], us);
             }

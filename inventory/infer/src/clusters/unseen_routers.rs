@@ -119,15 +119,14 @@ fn router(
     at: &BTreeSet<usize>,
     ways: Vec<Evidence>,
 ) -> UnseenRouter {
-    let host = |l: &&Link| {
-        seen.nodes
-            .iter()
-            .any(|n| n.kind == NodeKind::Host && n.name == l.b)
-    };
     let rate_bps = seen
         .links
         .iter()
-        .filter(host)
+        .filter(|l| {
+            seen.nodes
+                .iter()
+                .any(|n| n.kind == NodeKind::Host && n.name == l.b)
+        })
         .map(|l| l.rate_bps)
         .min()
         .unwrap_or(BitsPerSec::GIGABIT);

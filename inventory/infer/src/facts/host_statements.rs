@@ -36,15 +36,14 @@ pub(crate) fn host_statements<'a>(facts: &Facts<'a>) -> HashMap<NodeIx, HostStat
 /// The cards with the MAC or network address that the inventory states, and the members of a bond
 /// with that address.
 fn cards<'a>(host: &InventoryHost, report: &'a HostReport) -> Vec<&'a Nic> {
-    let has = |nic: &Nic| match (host.mac, host.address) {
-        (Some(mac), _) => nic.mac == Some(mac),
-        (None, Some(address)) => nic.addresses.iter().any(|(a, _)| *a == address),
-        (None, None) => true,
-    };
     let meant: BTreeSet<&str> = report
         .nics
         .iter()
-        .filter(|n| has(n))
+        .filter(|n| match (host.mac, host.address) {
+            (Some(mac), _) => n.mac == Some(mac),
+            (None, Some(address)) => n.addresses.iter().any(|(a, _)| *a == address),
+            (None, None) => true,
+        })
         .flat_map(|n| [Some(n.name.as_str()), n.master.as_deref()])
         .flatten()
         .collect();
@@ -89,19 +88,18 @@ pub(crate) fn own_macs(facts: &mut Facts<'_>) -> Vec<(NodeIx, Mac)> {
 
 /// The network addresses that belong to just one host each.
 pub(crate) fn own_addresses(facts: &Facts<'_>) -> Vec<(NodeIx, IpAddr)> {
-    let addresses = |statement: &HostStatement<'_>| {
+    claimed(facts, |statement| {
         let cards = statement.cards.iter();
         cards
             .flat_map(|c| c.addresses.iter().map(|a| a.0))
             .collect()
-    };
-    claimed(facts, addresses)
-        .into_iter()
-        .filter_map(|(address, hosts)| match hosts[..] {
-            [host] => Some((host, address)),
-            _ => None,
-        })
-        .collect()
+    })
+    .into_iter()
+    .filter_map(|(address, hosts)| match hosts[..] {
+        [host] => Some((host, address)),
+        _ => None,
+    })
+    .collect()
 }
 
 /// The claims, with each host once, in the order of hosts' names.

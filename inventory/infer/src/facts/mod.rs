@@ -272,14 +272,13 @@ impl<'a> Facts<'a> {
             let named = |(row, who): (&NeighbourRow, NeighbourIdentity)| match who {
                 NeighbourIdentity::Known(known) => Some(known),
                 NeighbourIdentity::Nobody => None,
-                NeighbourIdentity::Stranger => {
-                    let place = || format!("unknown-{}-{}", facts.name, facts.ports[row.port].name);
-                    Some(NamedNeighbour {
-                        node: self.add_neighbour(unlisted.node(&row.row, place)),
-                        by: RecognizedBy::OwnName,
-                        doubtful: false,
-                    })
-                }
+                NeighbourIdentity::Stranger => Some(NamedNeighbour {
+                    node: self.add_neighbour(unlisted.node(&row.row, || {
+                        format!("unknown-{}-{}", facts.name, facts.ports[row.port].name)
+                    })),
+                    by: RecognizedBy::OwnName,
+                    doubtful: false,
+                }),
             };
             let named = rows.into_iter().map(named).collect();
             self.named.push(named);

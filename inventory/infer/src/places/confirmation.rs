@@ -81,13 +81,12 @@ pub(super) fn compare_with_learned(
     statement: &HostStatement<'_>,
     facts: &Facts<'_>,
 ) -> Vec<HostSeat> {
-    let speaks_against = |edge: &HostSeat| {
+    let (against, fitting): (Vec<_>, Vec<_>) = edges.into_iter().partition(|edge| {
         !edge.old
             && claimed
                 .iter()
                 .any(|claim| learned_elsewhere(claim, statement, facts, edge))
-    };
-    let (against, fitting): (Vec<_>, Vec<_>) = edges.into_iter().partition(speaks_against);
+    });
     if !against.is_empty() && statement.old {
         return against;
     }

@@ -344,14 +344,13 @@ impl SeatSearch<'_, '_> {
         // Behind an aggregate of which no member is known may be the other switch, with more than one host.
         let is_seen = |seat: &HostSeat| {
             let own = &self.facts[seat.device];
-            let is_known = |port: PortIx| {
+            seat.port.index().is_some_and(|port| {
                 let is_one = own.ports[port].kind != InterfaceKind::Aggregate;
                 let mut ports = own.ports.iter();
                 is_one
                     || ports.any(|(_, p)| p.aggregate == Some(port))
                     || own.learned.behind(own.ports.whole(port)).len() == 1
-            };
-            seat.port.index().is_some_and(is_known) && self.joined.contains(&pair(a, b))
+            }) && self.joined.contains(&pair(a, b))
         };
         let are_learned = |seats: [&HostSeat; 2]| {
             let is_learned = |seat: &HostSeat| seat.host_port.is_empty() && !seat.own;
@@ -398,10 +397,10 @@ fn have_cards(seats: &[HostSeat]) -> bool {
         return false;
     }
     let cards: BTreeSet<&str> = seats.iter().map(|seat| seat.host_port.as_str()).collect();
-    let is_heard = |seat: &HostSeat| {
-        seat.grade == LinkGrade::Certain && !seat.old && !seat.own && !seat.host_port.is_empty()
-    };
-    cards.len() == seats.len() && seats.iter().all(is_heard)
+    cards.len() == seats.len()
+        && seats.iter().all(|seat| {
+            seat.grade == LinkGrade::Certain && !seat.old && !seat.own && !seat.host_port.is_empty()
+        })
 }
 
 /// The device that hears each card of a host, in each network.

@@ -161,13 +161,12 @@ fn best_network<'f>(
     let own = networks
         .iter()
         .filter_map(|(network, cards)| Some((*network, cards, *cards.get(&host)?)));
-    let order = |(network, cards, _): &(NetworkPrefix, &NetworkCards<'_>, &Nic)| {
+    own.min_by_key(|(network, cards, _)| {
         let rates = cards.values().filter_map(|card| card.rate);
         let slowest = rates.min().map_or(0, |rate| rate.0);
         (Reverse(cards.len()), Reverse(slowest), *network)
-    };
-    own.min_by_key(order)
-        .map(|(network, _, card)| (network, card))
+    })
+    .map(|(network, _, card)| (network, card))
 }
 
 /// The links of the hosts on a bridge, and of the switches that they hear.

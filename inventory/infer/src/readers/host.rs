@@ -109,22 +109,21 @@ pub(crate) fn strangers<'a>(
     cards: &[&str],
 ) -> Vec<HeardStranger<'a>> {
     let heard = statement.report.heard.iter();
-    let stranger = |frame: &'a HeardFrame| {
-        let said = &frame.said;
-        let row = row(said).or_else(|| bridge_row(said))?;
-        let is_bridge = stated_kind(&row) != NodeKind::Host;
-        let who = facts.identity.identify(&row, host);
-        let is_stranger = is_bridge && matches!(who, NeighbourIdentity::Stranger);
-        is_stranger.then_some(HeardStranger {
-            said,
-            row,
-            protocol: protocol(said),
-            card: &frame.nic,
-        })
-    };
     heard
         .filter(|frame| cards.contains(&frame.nic.as_str()))
-        .filter_map(stranger)
+        .filter_map(|frame| {
+            let said = &frame.said;
+            let row = row(said).or_else(|| bridge_row(said))?;
+            let is_bridge = stated_kind(&row) != NodeKind::Host;
+            let who = facts.identity.identify(&row, host);
+            let is_stranger = is_bridge && matches!(who, NeighbourIdentity::Stranger);
+            is_stranger.then_some(HeardStranger {
+                said,
+                row,
+                protocol: protocol(said),
+                card: &frame.nic,
+            })
+        })
         .collect()
 }
 

@@ -132,12 +132,11 @@ impl DraftNetwork<'_> {
     /// Tells of hosts whose link was lost since. One that hears a switch is known to be there.
     fn alarm_moved(&mut self, part: &MeasuredPart, place: &MappedPlace) {
         let report = |host: &str| self.facts.views.get(host)?.host.as_ref();
-        let is_open = |host: &&str| {
+        let moved = place.moved(report).into_iter().filter(|host| {
             let node = self.facts.node_named(host);
             node.and_then(|node| part.hosts.get(&node))
                 .is_none_or(Option::is_none)
-        };
-        let moved = place.moved(report).into_iter().filter(is_open);
+        });
         let moved: Vec<String> = moved.map(str::to_owned).collect();
         if !moved.is_empty() {
             let bridge = self.name(part.bridges[0]);

@@ -28,10 +28,9 @@ pub(crate) fn apply(draft: &mut DraftNetwork<'_>) {
 impl DraftNetwork<'_> {
     /// The switch or bridge of this name.
     fn bridge_named(&self, name: &str) -> Option<NodeIx> {
-        let is_it = |node: &inventory::topology::Node| {
+        let node = self.nodes.iter().position(|node| {
             node.name == name && matches!(node.kind, NodeKind::Switch | NodeKind::Unmanaged)
-        };
-        let node = self.nodes.iter().position(is_it)?;
+        })?;
         Some(NodeIx(u32::try_from(node).ok()?))
     }
 

@@ -150,7 +150,7 @@ struct StatedCable<'a> {
 
 impl<'a> StatedCable<'a> {
     fn new(facts: &Facts<'a>, cable: &'a InventoryCable) -> Option<StatedCable<'a>> {
-        let end = |(node, port): (&str, &str)| {
+        let [a, b] = cable.ends().map(|(node, port)| {
             let node = facts.node_named(node)?;
             let id = NeighbourId::Text(port.to_owned());
             let listed = facts
@@ -163,8 +163,7 @@ impl<'a> StatedCable<'a> {
                 None => EndPort::Named(port.to_owned()),
             };
             Some(ClaimEnd::new(node, port))
-        };
-        let [a, b] = cable.ends().map(end);
+        });
         let ends = [a?, b?];
         Some(StatedCable { cable, ends })
     }

@@ -55,13 +55,12 @@ impl BridgeTruth {
 
     /// The port of a bridge towards another, or towards a station.
     fn toward(&self, bridge: usize, far: PortOccupant) -> Option<u32> {
-        let leads = |port: &PortOccupant| {
-            *port == far
-                || matches!(port, PortOccupant::Bridge(next) if self.within(*next, bridge, far))
-        };
         self.ports(bridge)
             .iter()
-            .position(leads)
+            .position(|port| {
+                *port == far
+                    || matches!(port, PortOccupant::Bridge(next) if self.within(*next, bridge, far))
+            })
             .map(|i| i as u32 + 1)
     }
 

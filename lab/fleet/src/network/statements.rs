@@ -99,10 +99,9 @@ pub(super) fn inventory(
     let of =
         |is: fn(&WiredNode) -> bool| wiring.nodes.iter().enumerate().filter(move |(_, n)| is(n));
     // A device that is asked must be listed among the switches, whatever it is.
-    let asked = |n: &WiredNode| n.asked || n.listed && n.role == NodeRole::Switch;
     // Without LLDP, a host is known by its address only.
     Inventory {
-        switches: of(asked)
+        switches: of(|n| n.asked || n.listed && n.role == NodeRole::Switch)
             .map(|(n, node)| {
                 (
                     node.name.clone(),

@@ -290,20 +290,20 @@ fn each_network_has_its_runs_and_those_without_a_name_are_of_the_main_one() {
 #[test]
 fn a_way_that_was_not_faster_again_is_not_taken_and_the_file_says_why() {
     let tree = topology(PAIR);
-    let tried = |ratio: f64| {
-        let trial = |&block: &u64| WayTrial {
-            way: way("aapc"),
-            comparison: TunedComparison::from_pairs(
-                Collective::Alltoall,
-                Bytes(block),
-                &[(1.0, ratio); 5],
-            )
-            .unwrap(),
-        };
-        TuningRun {
-            trials: SIZES[3..].iter().map(trial).collect(),
-            ..usual()
-        }
+    let tried = |ratio: f64| TuningRun {
+        trials: SIZES[3..]
+            .iter()
+            .map(|&block| WayTrial {
+                way: way("aapc"),
+                comparison: TunedComparison::from_pairs(
+                    Collective::Alltoall,
+                    Bytes(block),
+                    &[(1.0, ratio); 5],
+                )
+                .unwrap(),
+            })
+            .collect(),
+        ..usual()
     };
     let last = |ratio| {
         *table(tried(ratio), &tree)

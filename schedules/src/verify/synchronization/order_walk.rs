@@ -44,10 +44,9 @@ pub(super) fn first_crowded(
         return None;
     }
     let part = |part: usize| {
-        let own = |edge: usize| edge / 2 % threads == part;
         let widths = asked.iter().enumerate();
         let widths: Vec<Option<u64>> = widths
-            .map(|(edge, width)| width.filter(|_| own(edge)))
+            .map(|(edge, width)| width.filter(|_| edge / 2 % threads == part))
             .collect();
         OrderWalk::new(order, &widths).run().err()
     };

@@ -130,7 +130,6 @@ proptest! {
                 prop_assert!(chosen(&first, pair[0] * 2) != Way::Native, "{first:?}");
             }
         }
-        let ratio = |confirms: bool| if confirms { 0.5 } else { 1.5 };
         let compared: Vec<_> = confirm::calls(&run, &first)
             .into_iter()
             .zip(&faster)
@@ -138,7 +137,7 @@ proptest! {
                 TunedComparison::from_pairs(
                     collective,
                     block,
-                    &[(1.0, ratio(confirms)); 5],
+                    &[(1.0, if confirms { 0.5 } else { 1.5 }); 5],
                 )
                 .unwrap()
             })
