@@ -24,8 +24,8 @@ pub(crate) fn start(quiet: Option<&str>, level: &str) -> anyhow::Result<()> {
     let targets: Targets = all
         .parse()
         .with_context(|| format!("--log {level}: expected error, warn, info, debug or trace"))?;
-    let lines = tracing_subscriber::fmt().with_max_level(LevelFilter::TRACE);
-    let lines = lines
+    let lines = tracing_subscriber::fmt()
+        .with_max_level(LevelFilter::TRACE)
         .with_writer(io::stderr)
         // Otherwise a log without a reader would end the daemon.
         .log_internal_errors(false)

@@ -58,8 +58,8 @@ fn a_network_that_does_not_answer_is_not_compared() {
         .arg(inventory.path())
         .arg("--plan")
         .arg(folder("check").join("trunks.dot"))
-        .output();
-    let output = output.unwrap();
+        .output()
+        .unwrap();
     assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
     let answer = String::from_utf8_lossy(&output.stderr);
     assert!(

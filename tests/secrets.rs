@@ -21,7 +21,6 @@ const PRIV: &str = "priv-Phrase-0f-s1";
 const WRONG_AUTH: &str = "auth-Phrase-gu3ssed";
 const WHOLE: &str = "whole-T0ken-0123456789abcdef";
 const AGENTS: &str = "agents-T0ken-0123456789abcdef";
-/// All secrets.
 const SECRETS: [&str; 7] = [
     COMMUNITY,
     WRONG_COMMUNITY,

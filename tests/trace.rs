@@ -17,8 +17,8 @@ fn trace(dir: &Path, flags: &[&str]) -> String {
         .arg("trace")
         .arg(dir)
         .args(flags)
-        .output();
-    let output = output.expect(HEDDLE);
+        .output()
+        .expect(HEDDLE);
     let text = |octets: &[u8]| String::from_utf8_lossy(octets).into_owned();
     assert!(output.status.success(), "{}", text(&output.stderr));
     text(&output.stdout)

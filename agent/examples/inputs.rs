@@ -79,12 +79,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     ];
     let seeds = texts
         .map(|(target, text)| (target, text.as_bytes().to_vec()))
-        .into_iter();
-    let seeds = seeds
+        .into_iter()
         .chain(TRAPS.map(|trap| ("traps", trap.to_vec())))
         .chain(answers().into_iter().map(|answer| ("answers", answer)))
-        .chain(vendors_answers().map(|answer| ("answers", answer)));
-    let seeds = seeds
+        .chain(vendors_answers().map(|answer| ("answers", answer)))
         .chain(probed().map(|packet| ("probe", packet)))
         .chain(reports().map(|report| ("report", report)));
     for (number, (target, bytes)) in seeds.enumerate() {

@@ -206,8 +206,8 @@ fn kept_authority(
     };
     let no_certificate = || problem("holds no certificate in PEM that can be read".to_owned());
     let (text, key_text) = (read(cert)?, read(key)?);
-    let pair = KeyPair::from_pem(&key_text);
-    let pair = pair.map_err(|cause| content(&key.display().to_string(), cause))?;
+    let pair =
+        KeyPair::from_pem(&key_text).map_err(|cause| content(&key.display().to_string(), cause))?;
     let (_, block) = parse_x509_pem(text.as_bytes()).map_err(|_| no_certificate())?;
     let parsed = block.parse_x509().map_err(|_| no_certificate())?;
     let until = parsed.validity().not_after;
@@ -224,8 +224,8 @@ fn kept_authority(
         let end = date(until.timestamp());
         return Err(problem(format!("the authority ended on {end}")));
     }
-    let issuer = Issuer::from_ca_cert_pem(&text, pair);
-    let issuer = issuer.map_err(|cause| content(&cert.display().to_string(), cause))?;
+    let issuer = Issuer::from_ca_cert_pem(&text, pair)
+        .map_err(|cause| content(&cert.display().to_string(), cause))?;
     Ok(SigningAuthority {
         issuer,
         until,

@@ -217,8 +217,7 @@ fn open(lab: &LabName) -> LabResult<(LabLock, LabState)> {
 
 /// The interfaces of a running node.
 fn wire(lab: &LabName, node: &str) -> LabResult<NetlinkNamespace> {
-    let path = namespace(lab, node);
-    let path = path.ok_or_else(|| {
+    let path = namespace(lab, node).ok_or_else(|| {
         LabError::Refused(format!("lab \"{lab}\": node \"{node}\" is not running"))
     })?;
     NetlinkNamespace::open(node, &path)

@@ -137,8 +137,7 @@ impl FromStr for TrafficBeside {
         let way = way.to_owned();
         match kind {
             "flows" => {
-                let number = amount.parse().ok();
-                let number = number.filter(|n| (1..=MOST_FLOWS).contains(n));
+                let number = amount.parse().ok().filter(|n| (1..=MOST_FLOWS).contains(n));
                 let number = number.ok_or_else(|| {
                     format!("\"{amount}\": expected 1 to {MOST_FLOWS} flows: flows:N:FROM-TO")
                 })?;

@@ -121,8 +121,8 @@ pub(crate) async fn status(state: &LabState) -> LabResult<LabStatus> {
 
 /// The facts that a node's addresses do not tell: a router's ports, and the cards of a host with several.
 fn ports(plan: &LabPlan, node: &LabNode) -> Vec<(String, String)> {
-    let all = plan.places(&node.name);
-    let all: Vec<_> = all
+    let all: Vec<_> = plan
+        .places(&node.name)
         .map(|(_, m)| (m.port.clone(), m.address.to_string()))
         .collect();
     match node.kind {

@@ -157,8 +157,8 @@ fn bad_files_are_told_with_their_place_and_what_is_published_stays() {
     }
     // The published switches and hosts; the switches are silent, so only a bad file can change the
     // epoch.
-    let good = fs::read_to_string(folder("controller").join("good.yaml")).unwrap();
-    let good = good
+    let good = fs::read_to_string(folder("controller").join("good.yaml"))
+        .unwrap()
         .replace(":9\"}", ":9\"}, s1: {address: \"127.0.0.1:10\"}")
         .replace("[n0]", "[n0, n1, n2, n3]");
     fs::write(&file, &good).unwrap();

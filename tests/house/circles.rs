@@ -217,8 +217,8 @@ fn a_circle_is_found_by_any_of_its_paths() {
             "use super::a;\n#[cfg(test)]\nmod tests {\n    use crate::d::Three;\n}",
         ),
         ("d", "use super::c::*;"),
-    ];
-    let sources = sources.map(|(name, code)| (vec![name.to_owned()], code.to_owned()));
+    ]
+    .map(|(name, code)| (vec![name.to_owned()], code.to_owned()));
     let found = circles(&needed(&sources.into()));
     let circle = ["a", "b", "c"].map(|name| vec![name.to_owned()]).to_vec();
     assert_eq!(found, BTreeSet::from([circle]));

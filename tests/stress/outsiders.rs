@@ -199,8 +199,7 @@ impl LyingAgent<'_> {
 
     /// Reports other slots, other switches and, at times, the address of another host's card.
     fn flap(&self, other: &str, random: &mut SplitMix64) {
-        let spares = self.cluster.up.lab.plan().unwrap();
-        let spares = spares.node(other).unwrap().mac;
+        let spares = self.cluster.up.lab.plan().unwrap().node(other).unwrap().mac;
         for flap in 0..FLAPS {
             let mut lie = self.honest.clone();
             lie.slots = [64, 1][flap % 2];

@@ -361,8 +361,8 @@ fn lab_thread(mut lab: Box<dyn LabControl>, sender: Sender<AppMessage>) -> Sende
                 LabAction::Move { host, switch } => lab.move_host(host, switch),
                 LabAction::Cut(a, b) => lab.cut(a, b),
                 LabAction::Join(a, b) => lab.join(a, b),
-            }));
-            let done = done.unwrap_or_else(|_| {
+            }))
+            .unwrap_or_else(|_| {
                 Err(format!(
                     "lab: {action:?} failed inside heddle; please report it"
                 ))

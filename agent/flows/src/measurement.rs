@@ -165,8 +165,8 @@ pub fn measure_tree(
     };
     let plan = RoundPlan::within(limits.budget, coordinator, |coordinator| {
         stop(0, coordinator)
-    });
-    let plan = plan.map_err(|error| StoppedMeasurement::after(None, coordinator, error))?;
+    })
+    .map_err(|error| StoppedMeasurement::after(None, coordinator, error))?;
     let mut session = MapSession::new(coordinator.hosts(), plan.rounds);
     let mut random = fastrand::Rng::new();
     let mut done = 0;
@@ -267,8 +267,8 @@ impl RoundPlan {
                 firsts += 1;
             }
         }
-        let window = Duration::from_secs_f64(BYTES_OF_A_FLOW * 8.0 / rate);
-        let window = window.clamp(SHORTEST_ROUND, LONGEST_ROUND);
+        let window = Duration::from_secs_f64(BYTES_OF_A_FLOW * 8.0 / rate)
+            .clamp(SHORTEST_ROUND, LONGEST_ROUND);
         let round = rate / 8.0 * window.as_secs_f64() * hosts as f64;
         let rounds = (budget.0 as f64 / round) as usize;
         if rounds <= LEAST_ROUNDS {

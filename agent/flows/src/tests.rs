@@ -158,8 +158,8 @@ fn a_measurement_ends_with_its_budget_though_hosts_are_faster_than_the_first_one
         time: Duration::from_secs(60),
         share: 1.0,
     };
-    let stopped = measure_tree(&mut coordinator, limits, |_, _| ControlFlow::Continue(()));
-    let stopped = stopped.expect_err("too fast for the budget");
+    let stopped = measure_tree(&mut coordinator, limits, |_, _| ControlFlow::Continue(()))
+        .expect_err("too fast for the budget");
     // A round of four hosts moves 640 MB at most, and is done four times.
     let moved = stopped.measured.as_ref().unwrap().moved.0;
     assert!(moved < 4 * 640_000_000 + (200 << 20), "{moved}");
@@ -195,8 +195,8 @@ fn busy_hosts_do_not_spend_the_budget_of_the_least_rounds() {
             time: Duration::from_secs(60),
             share: 1.0,
         };
-        let measured = measure_tree(&mut coordinator, limits, |_, _| ControlFlow::Continue(()));
-        let measured = measured.expect("enough rounds");
+        let measured = measure_tree(&mut coordinator, limits, |_, _| ControlFlow::Continue(()))
+            .expect("enough rounds");
         assert!(measured.tree.rounds >= 28, "{measured:?}");
     }
 }
@@ -340,8 +340,8 @@ fn no_flow_runs_after_the_permitted_time_though_a_host_comes_back() {
     let mut coordinator = told(&[1e8], 0);
     let stopped = measure_tree(&mut coordinator, limits(Duration::ZERO), |_, _| {
         ControlFlow::Continue(())
-    });
-    let stopped = stopped.expect_err("no time");
+    })
+    .expect_err("no time");
     assert!(matches!(stopped.error, MeasurementError::TimeShort(_)));
     assert_eq!(stopped.moved, Bytes(0));
 }

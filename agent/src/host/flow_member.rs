@@ -21,7 +21,6 @@ use tokio::sync::watch;
 
 /// The longest measurement.
 const LONGEST: Duration = Duration::from_secs(3600);
-/// The longest flow.
 const LONGEST_FLOW: Duration = Duration::from_millis(500);
 /// The most bytes that one measurement sends from here.
 const MOST_BYTES: u64 = 4 << 30;

@@ -51,7 +51,6 @@ fn hint(problem: &io::Error) -> &'static str {
     }
 }
 
-/// A packet socket.
 #[derive(Debug)]
 pub(crate) struct PacketSocket {
     socket: OwnedFd,

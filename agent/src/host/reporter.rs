@@ -27,7 +27,6 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// The pause after the first failed attempt; it doubles with each up to [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
-/// The longest pause.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// The limit of directions, in octets.

@@ -65,8 +65,8 @@ pub async fn check(config: &ControllerConfig) -> Vec<CheckedPart> {
     parts.push(CheckedPart::new("address", listen));
     if let Some(journal) = &config.journal {
         let folder = journal.parent().filter(|p| !p.as_os_str().is_empty());
-        let outcome = writable(folder.unwrap_or(Path::new(".")));
-        let outcome = outcome.map(|()| journal.display().to_string());
+        let outcome =
+            writable(folder.unwrap_or(Path::new("."))).map(|()| journal.display().to_string());
         parts.push(CheckedPart::new("journal", outcome));
     }
     parts

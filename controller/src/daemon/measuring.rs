@@ -203,8 +203,8 @@ fn count_ways(
     let (began, hosts) = (Instant::now(), members(order));
     let open = means
         .exchange
-        .begin(&hosts, order.budget.0, order.longest + GATHER);
-    let open = open.map_err(|e| e.to_string())?;
+        .begin(&hosts, order.budget.0, order.longest + GATHER)
+        .map_err(|e| e.to_string())?;
     let mut peers = open.gather(GATHER).map_err(|e| e.to_string())?;
     let time = order.longest.saturating_sub(began.elapsed());
     Ok(counting::count(

@@ -11,7 +11,6 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The message about work that hangs.
 pub(super) struct StallNotice {
-    /// The work.
     pub(super) work: StalledWork,
     /// Object, place, problem, consequence, hint.
     pub(super) problem: String,

@@ -52,8 +52,8 @@ impl ControllerEngine {
         let silent = self
             .observed
             .switches(&self.inventory)
-            .filter(|(_, v)| v.stale.is_some());
-        let silent = silent.map(|(name, _)| TreeDoubt::SwitchSilent(name.clone()));
+            .filter(|(_, v)| v.stale.is_some())
+            .map(|(name, _)| TreeDoubt::SwitchSilent(name.clone()));
         let file = judgement
             .candidate
             .as_ref()

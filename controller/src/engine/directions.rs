@@ -34,7 +34,6 @@ pub(crate) struct DirectedHost<'a> {
     /// Its switch, or something else that it shares with the hosts near to it.
     pub(crate) segment: String,
     pub(crate) name: &'a str,
-    /// Its address.
     pub(crate) address: Option<IpAddr>,
     /// Its agent reports.
     pub(crate) reports: bool,

@@ -196,8 +196,8 @@ impl ReportIntake {
         }
         let body = tokio::time::timeout(PATIENCE, to_bytes(body, LONGEST))
             .await
-            .map_err(|_| ReportRefusal::TooSlow)?;
-        let body = body.map_err(|_| ReportRefusal::Truncated)?;
+            .map_err(|_| ReportRefusal::TooSlow)?
+            .map_err(|_| ReportRefusal::Truncated)?;
         let report: HostReport =
             serde_json::from_slice(&body).map_err(|e| ReportRefusal::Unfit(e.to_string()))?;
         report.check().map_err(ReportRefusal::Unfit)?;

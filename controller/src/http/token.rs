@@ -60,8 +60,7 @@ impl BearerToken {
         // 11.4).
         let shown = headers
             .get(header::AUTHORIZATION)
-            .and_then(|v| v.as_bytes().split_at_checked(SCHEME.len()));
-        let shown = shown
+            .and_then(|v| v.as_bytes().split_at_checked(SCHEME.len()))
             .filter(|(scheme, _)| scheme.eq_ignore_ascii_case(SCHEME))
             .map(|(_, token)| token.trim_ascii_start());
         shown.is_some_and(|shown| shown.ct_eq(self.0.as_bytes()).into())

@@ -140,11 +140,10 @@ const TEXT: usize = 48;
 impl JobRecord {
     /// The approximate number of bytes of memory that it takes.
     pub fn memory(&self) -> usize {
-        let texts = [&self.id, &self.program, &self.user]
+        let texts: usize = [&self.id, &self.program, &self.user]
             .into_iter()
             .chain(&self.hosts)
-            .chain([&self.aside, &self.network].into_iter().flatten());
-        let texts: usize = texts
+            .chain([&self.aside, &self.network].into_iter().flatten())
             .map(String::as_str)
             .chain(self.unknown_names())
             .map(|text| text.len() + TEXT)

@@ -192,8 +192,8 @@ impl SimulatedFabric {
             let first = wanted
                 .iter()
                 .copied()
-                .find(|&link| self.links[link as usize].from == m.src);
-            let first = first.context("a message that does not leave its host")?;
+                .find(|&link| self.links[link as usize].from == m.src)
+                .context("a message that does not leave its host")?;
             let wanted: HashSet<u32> = wanted.into_iter().collect();
             let fits = |port: u16| {
                 let links = self.traced(first, [m.src, m.dst], port);

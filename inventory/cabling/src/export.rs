@@ -158,8 +158,8 @@ impl<'a> TreeDrawing<'a> {
         let width = down
             .iter()
             .map(|branch| branch.ports().chars().count())
-            .max();
-        let width = width.unwrap_or_default();
+            .max()
+            .unwrap_or_default();
         for (n, branch) in down.iter().enumerate() {
             if !self.drawn.insert(branch.node) {
                 continue;

@@ -255,8 +255,7 @@ fn name_by_roots(networks: &mut [Network], roots: &[String]) {
     for network in networks {
         let mut switches = network.switches.iter();
         let root = switches.find(|switch| roots.contains(switch));
-        let root = root.or(network.switches.first());
-        let root = root.map_or("", String::as_str);
+        let root = root.or(network.switches.first()).map_or("", String::as_str);
         network.name = match network.vlans.first() {
             Some(vlan) => format!("{root}-vlan{vlan}"),
             None => root.to_owned(),

@@ -60,8 +60,8 @@ pub(crate) fn sides_of_slow_flows(
     // Makes every eigenvalue positive, so that the largest one leads.
     let shift = same
         .iter()
-        .map(|row| row.iter().map(|v| v.abs()).sum::<f64>());
-    let shift = shift.fold(0.0, f64::max);
+        .map(|row| row.iter().map(|v| v.abs()).sum::<f64>())
+        .fold(0.0, f64::max);
     let mut vector: Vec<f64> = (0..hosts).map(|h| ((h * 7 + 1) as f64).sin()).collect();
     for _ in 0..200 {
         let next: Vec<f64> = (0..hosts)

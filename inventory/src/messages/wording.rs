@@ -27,10 +27,10 @@ pub fn short_list<'a>(names: impl Iterator<Item = &'a str>) -> String {
 
 /// `2 routed hops (10.0.0.1, one that does not answer)`.
 pub(crate) fn routed_hops(hops: &[Option<IpAddr>]) -> String {
-    let each = hops
+    let each: Vec<String> = hops
         .iter()
-        .map(|h| h.map_or("one that does not answer".to_owned(), |ip| ip.to_string()));
-    let each: Vec<String> = each.collect();
+        .map(|h| h.map_or("one that does not answer".to_owned(), |ip| ip.to_string()))
+        .collect();
     format!(
         "{} ({})",
         counted(hops.len(), "routed hop"),
@@ -59,8 +59,8 @@ mod tests {
 
     #[test]
     fn one_is_no_plural() {
-        let told = [(1, "switch"), (4, "switch"), (0, "host"), (2, "process")];
-        let told = told.map(|(n, one)| counted(n, one));
+        let told = [(1, "switch"), (4, "switch"), (0, "host"), (2, "process")]
+            .map(|(n, one)| counted(n, one));
         assert_eq!(told, ["1 switch", "4 switches", "0 hosts", "2 processes"]);
         assert_eq!(counted(1_u64, "phase"), "1 phase");
     }

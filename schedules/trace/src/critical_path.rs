@@ -338,8 +338,8 @@ impl PathSearch<'_> {
             .into_iter()
             .flatten()
             .filter(|&before| self.step(before).at < self.step(place).at)
-            .max_by_key(|&before| self.step(before).at);
-        let before = before.or_else(|| self.begin_place(piece.peer))?;
+            .max_by_key(|&before| self.step(before).at)
+            .or_else(|| self.begin_place(piece.peer))?;
         self.transfer(before, place, piece.peer, rank, piece);
         Some(before)
     }

@@ -280,8 +280,7 @@ fn segment_line(job: &TracedJob, segment: &PathSegment) -> String {
     let most = segment
         .sinks
         .iter()
-        .filter(|(sink, _)| *sink != TimeSink::Wire);
-    let most = most
+        .filter(|(sink, _)| *sink != TimeSink::Wire)
         .max_by_key(|(_, took)| *took)
         .map_or("", |(sink, _)| sink.title());
     format!(

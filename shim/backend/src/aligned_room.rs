@@ -45,8 +45,8 @@ impl AlignedRoom {
         let layout = Layout::from_size_align(length.max(1), ALIGNMENT)
             .map_err(|_| MpiErrorCode::no_memory())?;
         // SAFETY: the layout has at least one octet.
-        let at = NonNull::new(unsafe { alloc_zeroed(layout) });
-        let at = at.ok_or_else(MpiErrorCode::no_memory)?;
+        let at =
+            NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or_else(MpiErrorCode::no_memory)?;
         Ok(AlignedRoom { at, layout })
     }
 

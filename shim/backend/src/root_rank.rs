@@ -75,8 +75,7 @@ fn settings() -> &'static RuntimeSettings {
     let settings = RuntimeSettings::here();
     SAID.call_once(|| {
         let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-        let misspelt = environment::misspelt(names);
-        let misspelt = misspelt.iter().map(ToString::to_string);
+        let misspelt = environment::misspelt(names).iter().map(ToString::to_string);
         for problem in settings.problems.iter().cloned().chain(misspelt) {
             stderr::write_line_once(&problem);
         }

@@ -17,8 +17,7 @@ impl FromStr for LateRank {
         let (rank, time) = text.split_once(':').ok_or(
             "expected RANK:MS, such as 3:50 for rank 3 that sleeps 50 ms before each call",
         )?;
-        let number = rank.parse().ok().filter(|rank| *rank >= 0);
-        let number = number.ok_or_else(|| {
+        let number = rank.parse().ok().filter(|rank| *rank >= 0).ok_or_else(|| {
             format!("rank \"{rank}\": expected a number from 0 on, as the first part of RANK:MS")
         })?;
         let sleep = time.parse().ok().filter(|ms| (1..=LONGEST).contains(ms));

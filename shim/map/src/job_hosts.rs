@@ -261,8 +261,8 @@ mod tests {
 
     #[test]
     fn a_bridge_that_every_host_has_is_no_network() {
-        let hosts = ["10.0.0.1/16", "10.0.0.2/16", "10.0.0.3/16"];
-        let hosts = hosts.map(|own| member(own, &["172.17.0.1/16", own]));
+        let hosts = ["10.0.0.1/16", "10.0.0.2/16", "10.0.0.3/16"]
+            .map(|own| member(own, &["172.17.0.1/16", own]));
         let found = on_one_network(&hosts, None).unwrap();
         assert_eq!(found[2].address.to_string(), "10.0.0.3:9");
     }

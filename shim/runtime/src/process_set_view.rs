@@ -127,8 +127,8 @@ impl ProcessSetView {
         let names: Vec<&str> = members.iter().map(|(name, _)| name.as_str()).collect();
         let hosts = whole.restrict(&names).map_err(tree)?;
         let is_told = !lean.hops.is_empty() || !lean.flows.is_empty();
-        let staged = (hosts.has_members() && is_told).then(|| ranks_as_leaves(&hosts, &members));
-        let staged = staged
+        let staged = (hosts.has_members() && is_told)
+            .then(|| ranks_as_leaves(&hosts, &members))
             .transpose()
             .map_err(tree)?
             .map(|leaves| StagedLeaves {

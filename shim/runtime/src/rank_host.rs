@@ -160,8 +160,8 @@ mod tests {
             "169.254.3.4",
             "10.1.0.7",
             "fd00::7",
-        ];
-        let addresses = addresses.map(|text| text.parse::<IpAddr>().unwrap());
+        ]
+        .map(|text| text.parse::<IpAddr>().unwrap());
         let names = ["n7", "", "n7", "n7.cluster"].map(str::to_owned);
         let host = RankHost::new(names.into_iter(), addresses.into_iter());
         assert_eq!(host.addresses(), &addresses[4..]);

@@ -48,12 +48,12 @@ pub struct RuntimeSettings {
 }
 
 /// Reads variables; every problem has one form.
-struct VariableReader<F> {
+struct SettingsReader<F> {
     var: F,
     problems: Vec<String>,
 }
 
-impl<F: Fn(&str) -> Option<String>> VariableReader<F> {
+impl<F: Fn(&str) -> Option<String>> SettingsReader<F> {
     /// The text of a variable that is set to one.
     fn text(&self, name: &str) -> Option<String> {
         (self.var)(name).filter(|text| !text.is_empty())
@@ -99,6 +99,62 @@ impl<F: Fn(&str) -> Option<String>> VariableReader<F> {
         );
         force
     }
+
+    /// The network named, also `published`.
+    fn network(&mut self) -> Option<String> {
+        self.value(
+            "HEDDLE_NETWORK",
+            None,
+            |text| {
+                let is_name = is_network_name(text).then(|| Some(text.to_owned()));
+                is_name.ok_or("expected the name of a network, or published")
+            },
+            (None, "the ranks look which network it is"),
+        )
+    }
+
+    fn learns(&mut self) -> bool {
+        self.value(
+            "HEDDLE_LEARN",
+            true,
+            |text| match text {
+                "on" | "1" | "yes" => Ok(true),
+                "off" | "0" | "no" => Ok(false),
+                _ => Err("expected on or off"),
+            },
+            (true, "jobs learn"),
+        )
+    }
+
+    fn token_class(&mut self) -> u8 {
+        self.value(
+            "HEDDLE_DSCP",
+            EXPEDITED_FORWARDING,
+            |text| match text {
+                "off" => Ok(0),
+                number => number
+                    .parse()
+                    .ok()
+                    .filter(|class| *class < 64)
+                    .ok_or("expected a class of 0 to 63, or off"),
+            },
+            (0, "nothing is marked"),
+        )
+    }
+
+    fn watchdog(&mut self) -> Option<Duration> {
+        self.value(
+            "HEDDLE_WATCHDOG",
+            None,
+            |text| match text {
+                "0" | "off" => Ok(None),
+                _ => seconds(text, 0.1)
+                    .map(Some)
+                    .ok_or("expected seconds, 0.1 or more"),
+            },
+            (None, "nobody watches"),
+        )
+    }
 }
 
 /// The seconds that a text names, from `least` to a million.
@@ -116,32 +172,15 @@ impl RuntimeSettings {
 
     /// Reads the settings through `var`.
     pub fn read(var: impl Fn(&str) -> Option<String>) -> RuntimeSettings {
-        let mut variables = VariableReader {
+        let mut variables = SettingsReader {
             var,
             problems: Vec::new(),
         };
-        let network = variables.value(
-            "HEDDLE_NETWORK",
-            None,
-            |text| {
-                let is_name = is_network_name(text).then(|| Some(text.to_owned()));
-                is_name.ok_or("expected the name of a network, or published")
-            },
-            (None, "the ranks look which network it is"),
-        );
+        let network = variables.network();
         RuntimeSettings {
             dir: variables.text("HEDDLE_DIR").map(PathBuf::from),
             force: variables.forced_ways(),
-            learns: variables.value(
-                "HEDDLE_LEARN",
-                true,
-                |text| match text {
-                    "on" | "1" | "yes" => Ok(true),
-                    "off" | "0" | "no" => Ok(false),
-                    _ => Err("expected on or off"),
-                },
-                (true, "jobs learn"),
-            ),
+            learns: variables.learns(),
             looks: network.is_none(),
             network: network.filter(|name| name != "published"),
             verbose: variables.value(
@@ -171,30 +210,8 @@ impl RuntimeSettings {
                 |text| (text == "all").then_some(true).ok_or("expected all"),
                 (false, "the launcher is asked"),
             ),
-            token_class: variables.value(
-                "HEDDLE_DSCP",
-                EXPEDITED_FORWARDING,
-                |text| match text {
-                    "off" => Ok(0),
-                    number => number
-                        .parse()
-                        .ok()
-                        .filter(|class| *class < 64)
-                        .ok_or("expected a class of 0 to 63, or off"),
-                },
-                (0, "nothing is marked"),
-            ),
-            watchdog: variables.value(
-                "HEDDLE_WATCHDOG",
-                None,
-                |text| match text {
-                    "0" | "off" => Ok(None),
-                    _ => seconds(text, 0.1)
-                        .map(Some)
-                        .ok_or("expected seconds, 0.1 or more"),
-                },
-                (None, "nobody watches"),
-            ),
+            token_class: variables.token_class(),
+            watchdog: variables.watchdog(),
             problems: variables.problems,
         }
     }

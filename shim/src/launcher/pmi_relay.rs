@@ -44,8 +44,8 @@ impl PmiRelay {
             std::thread::Builder::new()
                 .name("heddle-pmi".to_owned())
                 .spawn(move || passing.run(rank, &text))
-        });
-        let thread = thread.ok()?;
+        })
+        .ok()?;
         // SAFETY: two open descriptors. The library's number leads to the thread from now on.
         if unsafe { libc::dup2(theirs.as_raw_fd(), number) } < 0 {
             let _ = ours.shutdown(Shutdown::Both);

@@ -394,8 +394,8 @@ fn carry_out(
         outgoing: (0..ranks).map(|to| length(me, to)).collect(),
         incoming: (0..ranks).map(|from| length(from, me)).collect(),
     };
-    let calls = (0..).zip(parts);
-    let mut calls: Vec<WireCall> = calls
+    let mut calls: Vec<WireCall> = (0..)
+        .zip(parts)
         .map(|(me, part)| WireCall::new(part, setting(me)))
         .collect();
     let mut network = VirtualNetwork::new(ranks, seed);

@@ -85,17 +85,17 @@ impl App {
 
 /// The switch that a host hangs on.
 pub(crate) fn switch_of<'a>(topology: &'a Topology, host: &str) -> Option<&'a str> {
-    let ends = topology
+    let mut ends = topology
         .links
         .iter()
-        .filter(|l| l.state != LinkState::Blocked);
-    let mut ends = ends.filter_map(|l| {
-        if l.b == host {
-            Some(l.a.as_str())
-        } else {
-            (l.a == host).then_some(l.b.as_str())
-        }
-    });
+        .filter(|l| l.state != LinkState::Blocked)
+        .filter_map(|l| {
+            if l.b == host {
+                Some(l.a.as_str())
+            } else {
+                (l.a == host).then_some(l.b.as_str())
+            }
+        });
     ends.find(|n| names(topology, NodeKind::Switch).any(|s| s == *n))
 }
 

@@ -91,7 +91,6 @@ const fn moving(column: TableColumn) -> TableColumn {
     }
 }
 
-/// A panel.
 pub(crate) trait Panel: Sync {
     /// The name in tabs and titles.
     fn title(&self) -> &'static str;

@@ -34,7 +34,6 @@ impl SeatFinding {
     }
 }
 
-/// All doubtful hosts.
 pub(super) fn doubtful_hosts(
     topology: &Topology,
     views: &DeviceViews,

@@ -364,8 +364,8 @@ async fn first_event(address: SocketAddr) -> Value {
 async fn exchanged(served: &ServedApi) -> Value {
     let get = async |path| body(&ask(served.address, path, "Host: localhost\r\n").await);
     let output = serde_json::to_value(full_report()).unwrap();
-    let hosts = [("n0", "10.0.0.2"), ("n1", "10.0.0.1")];
-    let hosts = hosts.map(|(name, address)| (name.to_owned(), address.parse().unwrap()));
+    let hosts = [("n0", "10.0.0.2"), ("n1", "10.0.0.1")]
+        .map(|(name, address)| (name.to_owned(), address.parse().unwrap()));
     let _open = served
         .flows
         .begin(&hosts, 1, Duration::from_secs(1))

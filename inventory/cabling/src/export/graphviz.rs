@@ -36,11 +36,11 @@ pub fn dot(topology: &Topology, bottleneck: Option<&(String, String)>) -> String
     for node in &topology.nodes {
         let own = ports.remove(node.name.as_str()).unwrap_or_default();
         let own: Vec<&str> = own.into_iter().map(|(_, port)| port).collect();
-        let of_node = own
+        let of_node: PortCells<'_> = own
             .iter()
             .enumerate()
-            .map(|(i, port)| (*port, cell_of(port, i)));
-        let of_node: PortCells<'_> = of_node.collect();
+            .map(|(i, port)| (*port, cell_of(port, i)))
+            .collect();
         let is_root = topology.is_root_bridge(&node.name);
         let _ = writeln!(
             out,

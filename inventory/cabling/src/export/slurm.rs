@@ -144,8 +144,7 @@ impl SlurmWriter<'_> {
             return None; // A tree of one host has no switch.
         }
         // Slurm would read the range in a stage's name as several switches.
-        let name = plain_name(tree.name(switch));
-        let name: String = name
+        let name: String = plain_name(tree.name(switch))
             .trim_end_matches('-')
             .chars()
             .take(LONGEST_NAME)

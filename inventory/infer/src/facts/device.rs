@@ -134,8 +134,7 @@ impl DeviceFacts {
             LearnedStations::new(view.fdb.as_deref().unwrap_or_default(), &ports, &lldp_ports);
         let bridge = view.bridge.as_ref();
         let system = view.system.as_ref();
-        let bridge_address = bridge.and_then(|b| b.address);
-        let bridge_address = bridge_address.filter(|m| !m.names_nobody());
+        let bridge_address = bridge.and_then(|b| b.address).filter(|m| !m.names_nobody());
         let hears_lldp = !lldp.neighbours.is_empty();
         let macs = own_macs(view, &ports);
         DeviceFacts {

@@ -96,7 +96,6 @@ pub(crate) struct NamedNeighbour {
     pub(crate) doubtful: bool,
 }
 
-/// All facts.
 pub(crate) struct Facts<'a> {
     pub(crate) scope: &'a InferenceScope<'a>,
     pub(crate) views: &'a DeviceViews,

@@ -413,11 +413,11 @@ impl<'p> PlaceCables<'p> {
     ) -> NodeIx {
         let far = draft.add_bridge(format!("{}-{}", draft.name(self.bridge), own.len()));
         let name = draft.name(far).to_owned();
-        let ends = claim
+        let mut ends = claim
             .behind
             .iter()
-            .flat_map(|link| &draft.links[*link].ends);
-        let mut ends = ends.map(|end| end.node);
+            .flat_map(|link| &draft.links[*link].ends)
+            .map(|end| end.node);
         let near = ends.find(|node| own.contains(node)).unwrap_or(outer);
         for link in &claim.behind {
             let link = &mut draft.links[*link];

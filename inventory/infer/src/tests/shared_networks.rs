@@ -177,11 +177,11 @@ fn flows_tell_rates_that_nobody_states() {
         link_losses: BTreeMap::new(),
         switches: BTreeMap::new(),
     });
-    let found = topology
+    let found: BTreeMap<&str, u64> = topology
         .links
         .iter()
-        .map(|l| (l.b.as_str(), l.rate_bps.0 / 1_000_000));
-    let found: BTreeMap<&str, u64> = found.collect();
+        .map(|l| (l.b.as_str(), l.rate_bps.0 / 1_000_000))
+        .collect();
     let (trunk, hosts) = (("net-10.0.0.0-24-1", 100), [1000, 1000, 1000, 200]);
     let expected = ["n0", "n1", "n2", "n3"].into_iter().zip(hosts);
     assert_eq!(found, expected.chain([trunk]).collect());

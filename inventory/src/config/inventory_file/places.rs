@@ -144,8 +144,7 @@ impl<'de, T: FromStr<Err = String>> Deserialize<'de> for WrittenPlaces<T> {
             // `[fd00::1]:1161` is an address.
             false => vec![text],
         };
-        let places = texts.iter().map(|text| text.parse());
-        let places: Result<Vec<T>, String> = places.collect();
+        let places: Result<Vec<T>, String> = texts.iter().map(|text| text.parse()).collect();
         Ok(WrittenPlaces(places.map_err(D::Error::custom)?))
     }
 }

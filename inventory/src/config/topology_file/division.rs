@@ -33,8 +33,8 @@ impl WrittenTopology {
                 ..TopologyFile::default()
             });
         }
-        let parts = (self.networks.iter()).zip(hosts);
-        let mut parts: Vec<TopologyFile> = parts
+        let mut parts: Vec<TopologyFile> = (self.networks.iter())
+            .zip(hosts)
             .map(|((name, network), hosts)| TopologyFile {
                 name: Some(name.clone()),
                 prefix: network.prefix,

@@ -37,8 +37,7 @@ impl Topology {
         let stages = self.stages();
         let node = |name: &str| stages.get(name).map_or(name, String::as_str).to_owned();
         let ways = self.folded_ways(&node);
-        let links = ways.iter().map(|own| self.one_link(own, &node));
-        let links: Vec<Link> = links.collect();
+        let links: Vec<Link> = ways.iter().map(|own| self.one_link(own, &node)).collect();
         let nodes = self.folded_nodes(&node);
         let topology = Topology {
             nodes,

@@ -22,7 +22,6 @@ pub(super) struct NetworkWiring {
 /// A network beside the main one.
 #[derive(Default)]
 pub(super) struct NetworkBeside {
-    /// Its switches.
     pub(super) switches: Vec<usize>,
     /// The cards of hosts, and the ports by which switches of other networks are managed.
     pub(super) stations: Vec<NodeSocket>,

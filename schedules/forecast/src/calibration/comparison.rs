@@ -80,10 +80,9 @@ impl WayComparison {
 /// The ways of which calls were measured.
 pub fn calibrated_ways(collective: Collective) -> Vec<Way> {
     let over = [DataCarrier::Mpi, DataCarrier::Tcp];
-    let ways = WAYS
+    let mut ways: Vec<Way> = WAYS
         .iter()
-        .flat_map(|row| over.map(|over| row.usual().with_carrier(over)));
-    let mut ways: Vec<Way> = ways
+        .flat_map(|row| over.map(|over| row.usual().with_carrier(over)))
         .filter(|&way| way.row().is_calibrated(way) && way.serves(collective))
         .collect();
     ways.dedup();

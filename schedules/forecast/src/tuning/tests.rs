@@ -268,8 +268,7 @@ fn each_network_has_its_runs_and_those_without_a_name_are_of_the_main_one() {
         at: Millis(at),
         ..usual()
     };
-    let all = [on(None, 1), on(Some("data"), 2), on(Some("storage"), 3)];
-    let all = all
+    let all = [on(None, 1), on(Some("data"), 2), on(Some("storage"), 3)]
         .into_iter()
         .fold(TuningRuns::default(), TuningRuns::with);
     assert_eq!(

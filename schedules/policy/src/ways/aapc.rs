@@ -105,8 +105,7 @@ pub(super) fn planned(
 ) -> Result<PlannedPart, ScheduleViolation> {
     let plan = alltoall::plan(set.leaves, sync);
     verify::alltoall(set.leaves, &plan)?;
-    let schedule = TransferSchedule::try_from(&plan);
-    let schedule = schedule
+    let schedule = TransferSchedule::try_from(&plan)
         .unwrap_or_else(|wait| unreachable!("the verifier has found every message: {wait:?}"));
     let part = RankPart {
         window,

@@ -134,8 +134,8 @@ fn the_verifier_refuses_altered_plans() {
     let sound = transfers(&whole.schedule);
     let hosts = tree.hosts();
     let altered = |transfers: &[(u32, Message, NodeNumber)], waits: &[TransferWait]| {
-        let schedule = TransferSchedule::copied(hosts, transfers.iter().copied());
-        let schedule = schedule.waiting(waits.to_vec());
+        let schedule =
+            TransferSchedule::copied(hosts, transfers.iter().copied()).waiting(waits.to_vec());
         let plan = IslandRings {
             schedule,
             ..whole.clone()

@@ -79,7 +79,6 @@ enum EdgeWatch {
     Crowd(Box<EdgeCrowd>),
 }
 
-/// No row.
 const NO_ROW: RowNumber = RowNumber::MAX;
 
 /// The place in the schedule up to which the order was checked.

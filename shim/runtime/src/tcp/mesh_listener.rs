@@ -311,8 +311,7 @@ mod tests {
         listen(&full, Backlog::new(0).unwrap()).unwrap();
         let _waits = TcpStream::connect(full.local_addr().unwrap()).unwrap();
         let door = MeshListener::open(Ipv4Addr::LOCALHOST.into()).unwrap();
-        let doors = [door.address(), full.local_addr().unwrap()];
-        let doors = doors.map(PeerDoor::at);
+        let doors = [door.address(), full.local_addr().unwrap()].map(PeerDoor::at);
         let secret = MeshSecret([9; 32]);
         let mut making = MeshSetup::call(door.listener, 0, doors.into(), &secret).unwrap();
         let port = |making: &MeshSetup| {

@@ -426,11 +426,10 @@ fn fabric(rate: &str) -> Tree {
     let hosts: Vec<String> = (0..32)
         .map(|h| format!("n{h}: {{switch: l{}, rate: 10G}}", h / 8))
         .collect();
-    let ways = (0..16).map(|at| (at / 4, at % 4));
-    let ways = ways.map(|(leaf, spine)| {
-        format!("{{a: l{leaf}, b: s{spine}, rate: {rate}, state: multipath}}")
-    });
-    let ways: Vec<String> = ways.collect();
+    let ways: Vec<String> = (0..16)
+        .map(|at| (at / 4, at % 4))
+        .map(|(leaf, spine)| format!("{{a: l{leaf}, b: s{spine}, rate: {rate}, state: multipath}}"))
+        .collect();
     topology(&format!(
         "switches: [l0, l1, l2, l3]\nrouters: [s0, s1, s2, s3]\nhosts: {{{}}}\nlinks: [{}]",
         hosts.join(", "),
