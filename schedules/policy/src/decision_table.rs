@@ -137,9 +137,8 @@ const MAX_ENTRIES: usize = 256;
 impl DecisionTable {
     /// The entries that hold under one MPI library.
     pub fn for_mpi(mut self, mpi: Mpi) -> DecisionTable {
-        let holds = |entry: &DecisionEntry| entry.mpi.is_none_or(|only| only == mpi);
         for entries in &mut self.entries {
-            entries.retain(holds);
+            entries.retain(|entry| entry.mpi.is_none_or(|only| only == mpi));
         }
         self
     }

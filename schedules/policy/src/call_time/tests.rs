@@ -262,8 +262,7 @@ fn fast_links_and_long_cables_need_larger_blocks() {
         let tree = shape("switch", rate);
         let host_of: Vec<NodeNumber> = (0..64).map(|rank| rank / 8).collect();
         let time = AlltoallTime::of(&tree, &host_of, Duration::from_millis(delay), None).unwrap();
-        let differs = |power: &u64| fastest(&time, 1 << power) != Way::Native;
-        (0..40).find(differs)
+        (0..40).find(|power| fastest(&time, 1 << power) != Way::Native)
     };
     assert_eq!(first("20M", 0), Some(0));
     assert!(first("1G", 0) > first("20M", 0));
@@ -309,9 +308,8 @@ fn a_trunk_overflows_while_all_hosts_of_a_switch_send_over_it() {
 #[test]
 fn one_long_call_is_enough_to_leave_the_library() {
     let time = time_of(&shape("chain", "20M"), 8, None);
-    let is_dear = |block| time.is_dear(fastest(&time, block), Bytes(block));
     assert_eq!(
-        [64, 512, 2048, 8192].map(is_dear),
+        [64, 512, 2048, 8192].map(|block| time.is_dear(fastest(&time, block), Bytes(block))),
         [false, false, true, true]
     );
     assert!(!time.is_dear(Way::Native, Bytes(1 << 20)));

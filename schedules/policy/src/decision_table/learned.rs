@@ -21,11 +21,10 @@ impl DecisionTable {
         for collective in Collective::ALL {
             let of = timings.iter().filter(|t| t.collective == collective);
             let entries = self.entries(collective);
-            let present = |class| {
+            let ways = learned_ways(of, |class| {
                 let entry = holding(entries, mpi).rfind(|entry| entry.from <= class);
                 entry.map_or(Way::Native, |entry| entry.way)
-            };
-            let ways = learned_ways(of, present);
+            });
             let entries = overlaid(entries, mpi, &ways);
             if entries.len() <= MAX_ENTRIES {
                 self = self.with_entries(collective, entries);

@@ -240,12 +240,9 @@ fn expect_as_learned(
 ) {
     let from = size_class(block.0);
     let mean = |way: Way| {
-        let same = |timing: &&LearnedTiming| {
-            (timing.collective, timing.from, timing.way) == (collective, from, way)
-        };
         learned
             .iter()
-            .find(same)
+            .find(|timing| (timing.collective, timing.from, timing.way) == (collective, from, way))
             .map(|timing| timing.mean_ns as f64)
     };
     let Some(first) = all.first().and_then(|first| mean(first.way)) else {

@@ -251,13 +251,12 @@ impl WayQuestion {
                 is_known: false,
             }));
         }
-        let stays = |trials: &WayTrials| trials.way == fastest;
         let least =
             |a: &usize, b: &usize| self.ways[*a].expected.total_cmp(&self.ways[*b].expected);
         self.fastest = self
             .ways
             .iter()
-            .position(stays)
+            .position(|trials| trials.way == fastest)
             .or_else(|| (0..self.ways.len()).min_by(least))
             .unwrap_or(0);
         self.drift = None;

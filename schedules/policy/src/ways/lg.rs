@@ -49,11 +49,10 @@ impl CallWay for AmongClusters {
             plan.steps.len()
         );
         let hosts: Vec<_> = plan.clusters.iter().map(|cluster| &cluster.hosts).collect();
-        let has_steps = |parts: &Vec<schedules::transfers::part::RankPart>| {
-            parts.iter().any(|part| part.phases > 0)
-        };
         Ok(PlannedPart {
-            parts: planned.parts.filter(has_steps),
+            parts: planned
+                .parts
+                .filter(|parts| parts.iter().any(|part| part.phases > 0)),
             together: set.host_of.len() as u64,
             note: Some(note),
             ..PlannedPart::default()

@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn a_hash_limits_what_is_under_way_only_where_hosts_fill_a_cable() {
-        let longest = |rate: &str| {
+        let [narrow, wide] = ["40G", "400G"].map(|rate| {
             let hosts: Vec<String> = (0..16)
                 .map(|h| format!("n{h}: {{switch: s{}, rate: 10G}}", h / 8))
                 .collect();
@@ -220,8 +220,7 @@ mod tests {
                 hosts.join(", ")
             ));
             HashedCables::of(&tree).map(|cables| cables.longest(NonZeroU32::MIN))
-        };
-        let [narrow, wide] = ["40G", "400G"].map(longest);
+        });
         assert_eq!(narrow, Some(Bytes(34_151)));
         assert_eq!(wide, Some(Bytes(u64::MAX)));
     }

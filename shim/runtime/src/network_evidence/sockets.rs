@@ -105,8 +105,8 @@ fn ends(fd: RawFd) -> Option<(IpAddr, IpAddr)> {
 /// The address of an end or an interface.
 pub(crate) fn ip(address: &SockaddrStorage) -> Option<IpAddr> {
     let v4 = address.as_sockaddr_in().map(|v4| IpAddr::from(v4.ip()));
-    let v6 = || address.as_sockaddr_in6().map(|v6| IpAddr::from(v6.ip()));
-    v4.or_else(v6).map(|ip| ip.to_canonical())
+    v4.or_else(|| address.as_sockaddr_in6().map(|v6| IpAddr::from(v6.ip())))
+        .map(|ip| ip.to_canonical())
 }
 
 /// The octets that came over a TCP connection so far; 0 for other sockets, and where the kernel does not

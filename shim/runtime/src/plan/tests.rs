@@ -459,9 +459,9 @@ fn fabric() -> LeanEpoch {
 
 #[test]
 fn through_a_fabric_that_answers_each_message_has_a_way() {
-    let forced = || ForcedWays::parse("aapc,tcp").unwrap();
     let hosts = ["w", "x", "y", "z"];
-    let plan = |lean, rank| unplanned(lean, forced(), &hosts)?.plan(rank);
+    let plan =
+        |lean, rank| unplanned(lean, ForcedWays::parse("aapc,tcp").unwrap(), &hosts)?.plan(rank);
     let way = over_tcp("aapc");
     let mut digests = HashSet::new();
     for rank in 0..4 {

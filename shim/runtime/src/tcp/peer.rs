@@ -140,7 +140,6 @@ impl MeshPeer {
         // Room is told of when half of it is free.
         let gone = self.links.pace.map_or(GONE, |pace| pace.few(GONE));
         self.room(2 * gone)?;
-        let has_gone = |out| Ok(socket::unsent(out)? <= gone);
         let is_behind = self.out.sent.is_behind();
         if self.out.is_over_library() {
             return Ok(!is_behind && self.out.unsent() == 0);
@@ -148,7 +147,7 @@ impl MeshPeer {
         self.out
             .stream()
             .filter(|_| !is_behind)
-            .map_or(Ok(false), has_gone)
+            .map_or(Ok(false), |out| Ok(socket::unsent(out)? <= gone))
     }
 
     /// Acknowledges what this rank has taken now, not a while later: the peer waits for it.

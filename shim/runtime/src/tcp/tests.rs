@@ -63,17 +63,16 @@ fn connections_come_from_the_ports_that_are_asked_for_or_say_that_they_do_not() 
     let addresses: Vec<SocketAddr> = doors.iter().map(MeshListener::address).collect();
     let ports = [vec![None, Some(own)], vec![Some(taken), None]];
     let kept: Vec<bool> = std::thread::scope(|scope| {
-        let connect = |(me, (door, ports)): (u32, (MeshListener, Vec<Option<u16>>))| {
-            let addresses = &addresses;
-            scope.spawn(move || {
-                let door = door.calling_from(ports);
-                let mesh = door.connect(me, addresses, &SECRET, PATIENCE, || true);
-                mesh.unwrap().takes_ways()
-            })
-        };
         let threads: Vec<_> = (0..)
             .zip(doors.into_iter().zip(ports))
-            .map(connect)
+            .map(|(me, (door, ports))| {
+                let addresses = &addresses;
+                scope.spawn(move || {
+                    let door = door.calling_from(ports);
+                    let mesh = door.connect(me, addresses, &SECRET, PATIENCE, || true);
+                    mesh.unwrap().takes_ways()
+                })
+            })
             .collect();
         threads.into_iter().map(|t| t.join().unwrap()).collect()
     });

@@ -126,10 +126,10 @@ fn blocks_may_differ_in_length_and_be_empty() {
     ranks(5, |me, mut mesh| {
         for call in 0..lengths.len() {
             for shape in &shapes {
-                let length = |from: u32, to: u32| {
+                exchange(&mut mesh, &part::of(shape, me), call, |from, to| {
                     lengths[(call + 2 * from as usize + to as usize) % lengths.len()]
-                };
-                exchange(&mut mesh, &part::of(shape, me), call, length).unwrap();
+                })
+                .unwrap();
             }
             let nothing_but_of_2 = |from: u32, _| if from == 2 { 300_000 } else { 0 };
             for shape in &shapes {
