@@ -19,7 +19,6 @@ mod flags;
 mod history;
 mod init;
 mod input_file;
-mod job_rank;
 mod lab;
 mod log;
 mod manual;
@@ -37,7 +36,9 @@ mod version;
 mod what_if;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
-use std::process::ExitCode;
+use std::process::{ExitCode, exit};
+use std::thread::sleep;
+use std::time::Duration;
 
 /// Keeps the all-to-all and allgather calls of MPI jobs free of collisions on switched Ethernet,
 /// also while cables move.
@@ -103,8 +104,8 @@ fn main() -> ExitCode {
         .long_version(version::long());
     let matches = manual::described(versioned).try_get_matches();
     let cli = matches.and_then(|matches| Cli::from_arg_matches(&matches));
-    let cli = cli.unwrap_or_else(|e| job_rank::exit_with_usage(&e));
-    if job_rank::is_first() {
+    let cli = cli.unwrap_or_else(|e| exit_with_usage(&e));
+    if is_first_rank() {
         tell_misspelt_variables();
     }
     let result = match cli.command {
@@ -146,4 +147,23 @@ fn main() -> ExitCode {
             ExitCode::from(64)
         }
     }
+}
+
+/// A launcher ends the whole job with its first rank that fails: the first one speaks before.
+const SPEAKS_BEFORE: Duration = Duration::from_secs(1);
+
+/// True for the first rank if an MPI launcher started this process, and outside of a job. The first rank
+/// speaks for all.
+fn is_first_rank() -> bool {
+    let ranks = ["OMPI_COMM_WORLD_RANK", "PMI_RANK"].map(std::env::var_os);
+    ranks.into_iter().flatten().all(|rank| rank == "0")
+}
+
+/// Ends the process because of how it was called; the first rank says why.
+fn exit_with_usage(error: &clap::Error) -> ! {
+    if !is_first_rank() {
+        sleep(SPEAKS_BEFORE);
+        exit(error.exit_code());
+    }
+    error.exit()
 }
