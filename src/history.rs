@@ -261,7 +261,8 @@ mod tests {
 
     #[test]
     fn only_the_wanted_network_means_that_an_order_is_carried_out() {
-        let dir = tempfile::tempdir().unwrap().path();
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path();
         let wanted = put(dir, "n1");
         put(dir, "n2");
         let is_done = |before| is_carried_out(dir, before, &wanted, Duration::from_millis(300));
@@ -274,7 +275,8 @@ mod tests {
 
     #[test]
     fn an_order_that_fails_is_not_in_force() {
-        let dir = tempfile::tempdir().unwrap().path();
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path();
         put(dir, "n1");
         put(dir, "n2");
         // No number is left for another epoch.

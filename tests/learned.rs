@@ -97,7 +97,8 @@ fn doctor(dir: &Path) -> String {
 #[test]
 fn a_later_job_starts_from_what_one_job_learned() {
     for mpi in BOTH {
-        let dir = shared(TREE).path();
+        let dir = shared(TREE);
+        let dir = dir.path();
         job(mpi, dir);
         let (record, way) = taken(dir);
         assert_eq!(way, "native", "{mpi}");

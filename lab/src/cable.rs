@@ -9,7 +9,6 @@ use crate::state::{LabLock, LabState};
 use crate::status::namespace;
 use crate::up::{connect, plug_in};
 use inventory::BitsPerSec;
-use std::num::NonZeroU8;
 use std::time::Duration;
 
 /// Moves the switch's end of a host's cable to a free port of another switch.
@@ -188,17 +187,8 @@ async fn add(
             "join {a}-{b}: no cut cable between them, and a new one goes between two switches"
         )));
     }
-    let delay = Duration::ZERO;
-    let cable = LabCable {
-        a: plan.free_port(a),
-        b: plan.free_port(b),
-        rate,
-        delay,
-        cut: false,
-        expect_blocked: false,
-        spreads: false,
-        cables: NonZeroU8::MIN,
-    };
+    let [from, to] = [a, b].map(|node| plan.free_port(node));
+    let cable = LabCable::new(from, to, rate, Duration::ZERO);
     let wires = [a, b]
         .map(|node| Ok((node, wire(lab, node)?)))
         .into_iter()

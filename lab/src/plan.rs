@@ -160,6 +160,20 @@ fn alone() -> NonZeroU8 {
 }
 
 impl LabCable {
+    /// One cable that forwards.
+    pub(crate) fn new(a: PortEnd, b: PortEnd, rate: BitsPerSec, delay: Duration) -> LabCable {
+        LabCable {
+            a,
+            b,
+            rate,
+            delay,
+            cut: false,
+            expect_blocked: false,
+            spreads: false,
+            cables: NonZeroU8::MIN,
+        }
+    }
+
     /// True if it joins these two nodes, in either order.
     pub fn joins(&self, x: &str, y: &str) -> bool {
         (self.a.node == x && self.b.node == y) || (self.a.node == y && self.b.node == x)

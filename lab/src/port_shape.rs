@@ -95,23 +95,13 @@ fn octets(rate: BitsPerSec, time: Duration) -> u64 {
 mod tests {
     use super::*;
     use crate::plan::PortEnd;
-    use std::num::NonZeroU8;
 
     fn shape(mega: u64, segments: SegmentChoice, delay: Duration) -> PortShape {
         let end = |node: &str| PortEnd {
             node: node.into(),
             port: "eth0".into(),
         };
-        let cable = LabCable {
-            a: end("n0"),
-            b: end("s0"),
-            rate: BitsPerSec::mega(mega),
-            delay,
-            cut: false,
-            expect_blocked: false,
-            spreads: false,
-            cables: NonZeroU8::MIN,
-        };
+        let cable = LabCable::new(end("n0"), end("s0"), BitsPerSec::mega(mega), delay);
         let options = LabOptions {
             segments,
             ..LabOptions::default()

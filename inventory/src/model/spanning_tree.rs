@@ -153,19 +153,19 @@ links: [{a: s0, b: r0}, {a: r0, b: s1}, {a: s1, b: s2}, {a: s1, b: s2}]";
     }
 
     proptest! {
-            #[test]
-            fn what_forwards_is_a_tree_of_everything(
-                links in prop::collection::vec((0usize..4, 0usize..4, 1u64..4), 3..12),
-                root in 0usize..4,
-            ) {
-                let chain = ["{a: s0, b: s1}", "{a: s1, b: s2}", "{a: s2, b: s3}"].map(str::to_owned);
-                let drawn = links.iter().filter(|(a, b, _)| a != b)
-    .map(|(a, b, rate)| format!("{{a: s{a}, b: s{b}, rate: {rate}G}}"));
-                let mesh = file(&chain.into_iter().chain(drawn).collect::<Vec<_>>().join(", "));
-                let settled = with_spanning_tree(&mesh, &format!("s{root}")).unwrap();
-                prop_assert!(settled.tree().is_ok());
-                let forwarding = settled.links.iter().filter(|l| l.state.is_none());
-                prop_assert_eq!(forwarding.count(), 3);
-            }
+        #[test]
+        fn what_forwards_is_a_tree_of_everything(
+            links in prop::collection::vec((0usize..4, 0usize..4, 1u64..4), 3..12),
+            root in 0usize..4,
+        ) {
+            let chain = ["{a: s0, b: s1}", "{a: s1, b: s2}", "{a: s2, b: s3}"].map(str::to_owned);
+            let drawn = links.iter().filter(|(a, b, _)| a != b);
+            let drawn = drawn.map(|(a, b, rate)| format!("{{a: s{a}, b: s{b}, rate: {rate}G}}"));
+            let mesh = file(&chain.into_iter().chain(drawn).collect::<Vec<_>>().join(", "));
+            let settled = with_spanning_tree(&mesh, &format!("s{root}")).unwrap();
+            prop_assert!(settled.tree().is_ok());
+            let forwarding = settled.links.iter().filter(|l| l.state.is_none());
+            prop_assert_eq!(forwarding.count(), 3);
         }
+    }
 }

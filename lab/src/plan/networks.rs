@@ -12,7 +12,6 @@ use inventory::topology::LinkState;
 use inventory::{BitsPerSec, TopologyFile};
 use std::collections::HashSet;
 use std::net::Ipv4Addr;
-use std::num::NonZeroU8;
 use std::time::Duration;
 
 /// The name of the network in which the switches are asked.
@@ -173,30 +172,16 @@ impl LabPlan {
     }
 
     fn add_cable(&mut self, a: PortEnd, b: &str, rate: BitsPerSec, delay: Duration) {
-        self.cables.push(LabCable {
-            a,
-            b: self.free_port(b),
-            rate,
-            delay,
-            cut: false,
-            expect_blocked: false,
-            spreads: false,
-            cables: NonZeroU8::MIN,
-        });
+        let b = self.free_port(b);
+        self.cables.push(LabCable::new(a, b, rate, delay));
     }
 
     /// One of several ways between two nodes that route.
     fn add_way(&mut self, a: &str, b: &str, rate: BitsPerSec, delay: Duration) {
         let [a, b] = [a, b].map(|node| self.free_routed_port(node));
         self.cables.push(LabCable {
-            a,
-            b,
-            rate,
-            delay,
-            cut: false,
-            expect_blocked: false,
             spreads: true,
-            cables: NonZeroU8::MIN,
+            ..LabCable::new(a, b, rate, delay)
         });
     }
 

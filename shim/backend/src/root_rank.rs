@@ -75,7 +75,9 @@ fn settings() -> &'static RuntimeSettings {
     let settings = RuntimeSettings::here();
     SAID.call_once(|| {
         let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-        let misspelt = environment::misspelt(names).iter().map(ToString::to_string);
+        let misspelt = environment::misspelt(names)
+            .into_iter()
+            .map(|name| name.to_string());
         for problem in settings.problems.iter().cloned().chain(misspelt) {
             stderr::write_line_once(&problem);
         }
