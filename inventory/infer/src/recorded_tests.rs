@@ -56,18 +56,15 @@ fn network(devices: u8) -> DeviceViews {
         .collect()
 }
 
+fn lldp_of<'v>(views: &'v mut DeviceViews, device: &str) -> &'v mut LldpTable {
+    views.get_mut(device).unwrap().lldp.as_mut().unwrap()
+}
+
 fn hears(views: &mut DeviceViews, device: &str, port: u32, row: LldpNeighbour) {
-    views
-        .get_mut(device)
-        .unwrap()
-        .lldp
-        .as_mut()
-        .unwrap()
-        .neighbours
-        .push(LldpNeighbour {
-            local_port: port,
-            ..row
-        });
+    lldp_of(views, device).neighbours.push(LldpNeighbour {
+        local_port: port,
+        ..row
+    });
 }
 
 fn hears_by_cdp(views: &mut DeviceViews, device: &str, port: u32, who: &str, there: &str) {
@@ -77,15 +74,7 @@ fn hears_by_cdp(views: &mut DeviceViews, device: &str, port: u32, who: &str, the
         port: text(there),
         ..CdpNeighbour::default()
     };
-    views
-        .get_mut(device)
-        .unwrap()
-        .lldp
-        .as_mut()
-        .unwrap()
-        .cdp
-        .neighbours
-        .push(row);
+    lldp_of(views, device).cdp.neighbours.push(row);
 }
 
 fn named(n: u8, port: u32) -> LldpNeighbour {
@@ -375,7 +364,7 @@ fn ports_are_named_by_interfaces_however_neighbours_name_them() {
         );
     }
     let mut views = network(2);
-    let local = &mut views.get_mut("d1").unwrap().lldp.as_mut().unwrap().ports;
+    let local = &mut lldp_of(&mut views, "d1").ports;
     (local[0].id, local[0].descr) = (mac(99), "eth0".into());
     local[1].id = NeighbourId::Text("01".into());
     hears(&mut views, "d1", 1, named(2, 1));
@@ -391,13 +380,7 @@ fn ports_are_named_by_interfaces_however_neighbours_name_them() {
 fn what_a_recorded_device_is_it_says_itself_or_its_neighbours_do() {
     let mut views = network(5);
     let capable = |bridge, router| Some(SystemCapabilities { bridge, router });
-    views
-        .get_mut("d2")
-        .unwrap()
-        .lldp
-        .as_mut()
-        .unwrap()
-        .capabilities = capable(false, false);
+    lldp_of(&mut views, "d2").capabilities = capable(false, false);
     hears(
         &mut views,
         "d1",

@@ -134,6 +134,11 @@ impl SimulatedCluster {
         self.engine = ControllerEngine::new(self.inventory.clone(), ControllerOptions::default());
     }
 
+    fn port(&mut self, switch: &str, port: u32) -> &mut SimulatedPort {
+        let ports = &mut self.devices.get_mut(switch).unwrap().ports;
+        ports.get_mut(&port).unwrap()
+    }
+
     fn plug(&mut self, switch: &str, port: u32, peer: (String, Option<u32>)) {
         let device = self.devices.get_mut(switch).unwrap();
         let port = device.ports.entry(port).or_insert(SimulatedPort {
@@ -163,26 +168,18 @@ impl SimulatedCluster {
     /// A second card of a host, at 100 Mbit/s.
     pub(super) fn second_card(&mut self, host: &str, switch: &str, port: u32) {
         self.plug(switch, port, (host.to_owned(), Some(1)));
-        let ports = &mut self.devices.get_mut(switch).unwrap().ports;
-        ports.get_mut(&port).unwrap().rate = Some(BitsPerSec::mega(100));
+        self.port(switch, port).rate = Some(BitsPerSec::mega(100));
     }
 
     pub(super) fn unplug(&mut self, switch: &str, port: u32) {
-        let device = self.devices.get_mut(switch).unwrap();
-        let port = device.ports.get_mut(&port).unwrap();
-        (port.up, port.state, port.peer) = (false, StpState::Disabled, None);
-        device.lldp_change += 1;
+        let found = self.port(switch, port);
+        (found.up, found.state, found.peer) = (false, StpState::Disabled, None);
+        self.touch_lldp(switch);
     }
 
     /// The port goes down, but LLDP still lists the neighbour.
     pub(super) fn unplug_silently(&mut self, switch: &str, port: u32) {
-        let port = self
-            .devices
-            .get_mut(switch)
-            .unwrap()
-            .ports
-            .get_mut(&port)
-            .unwrap();
+        let port = self.port(switch, port);
         (port.up, port.state) = (false, StpState::Disabled);
     }
 
@@ -192,23 +189,11 @@ impl SimulatedCluster {
     }
 
     pub(super) fn stp(&mut self, switch: &str, port: u32, state: StpState) {
-        self.devices
-            .get_mut(switch)
-            .unwrap()
-            .ports
-            .get_mut(&port)
-            .unwrap()
-            .state = state;
+        self.port(switch, port).state = state;
     }
 
     pub(super) fn traffic(&mut self, switch: &str, port: u32, octets_per_sec: u64) {
-        self.devices
-            .get_mut(switch)
-            .unwrap()
-            .ports
-            .get_mut(&port)
-            .unwrap()
-            .octets_per_sec = octets_per_sec;
+        self.port(switch, port).octets_per_sec = octets_per_sec;
     }
 
     pub(super) fn touch_lldp(&mut self, switch: &str) {
@@ -217,25 +202,13 @@ impl SimulatedCluster {
 
     /// LLDP forgets the neighbour, and counts that.
     pub(super) fn lose_row(&mut self, switch: &str, port: u32) {
-        self.devices
-            .get_mut(switch)
-            .unwrap()
-            .ports
-            .get_mut(&port)
-            .unwrap()
-            .peer = None;
+        self.port(switch, port).peer = None;
         self.touch_lldp(switch);
     }
 
     /// LLDP lists a host again, so soon that the time of the last change is the same.
     pub(super) fn restore_row(&mut self, switch: &str, port: u32, host: &str) {
-        self.devices
-            .get_mut(switch)
-            .unwrap()
-            .ports
-            .get_mut(&port)
-            .unwrap()
-            .peer = Some((host.to_owned(), None));
+        self.port(switch, port).peer = Some((host.to_owned(), None));
     }
 
     /// The names of a switch's LLDP neighbours, as the controller knows them.

@@ -1,5 +1,5 @@
 //! The meaning of ids and numbers of ports that may be several ports'.
-use super::{alarms, links, mac, text};
+use super::{alarms, links, lldp_of, mac, text};
 use crate::infer_recorded;
 use inventory::device_view::{DeviceView, DeviceViews};
 use inventory::observation::{
@@ -56,7 +56,7 @@ fn pair(first: u32, listed: bool) -> DeviceViews {
         .map(|n| (format!("d{n}"), switch(n, first, listed)))
         .into();
     for (device, near, far, port) in [("d1", 2, 2, 3), ("d2", 3, 1, 2)] {
-        let lldp = views.get_mut(device).unwrap().lldp.as_mut().unwrap();
+        let lldp = lldp_of(&mut views, device);
         lldp.neighbours.push(LldpNeighbour {
             local_port: near,
             chassis: Some(mac(far)),
@@ -118,19 +118,12 @@ fn a_port_that_is_down_is_not_meant() {
 #[test]
 fn descriptions_do_not_outvote_ids() {
     let mut views = pair(1001, true);
-    let lldp = views.get_mut("d1").unwrap().lldp.as_mut().unwrap();
+    let lldp = lldp_of(&mut views, "d1");
     // The far port's alias is the near port's name.
     lldp.neighbours[0].port_descr = "x2".into();
     let far = views.get_mut("d2").unwrap().interfaces.as_mut().unwrap();
     far.iter_mut().find(|row| row.name == "x3").unwrap().alias = "x2".into();
-    views
-        .get_mut("d2")
-        .unwrap()
-        .lldp
-        .as_mut()
-        .unwrap()
-        .neighbours
-        .clear();
+    lldp_of(&mut views, "d2").neighbours.clear();
     let t = infer_recorded(&views);
     assert_eq!(links(&t), ["d1 x2 d2 x3"]);
 }
@@ -150,7 +143,7 @@ fn a_number_of_two_ports_is_not_certain_to_be_one_of_them() {
 #[test]
 fn the_description_of_one_port_does_not_outvote_the_ids_of_all() {
     let mut views = pair(1001, true);
-    let lldp = views.get_mut("d2").unwrap().lldp.as_mut().unwrap();
+    let lldp = lldp_of(&mut views, "d2");
     lldp.ports[2].descr = "x5".into();
     let t = infer_recorded(&views);
     assert_eq!(links(&t), ["d1 x2 d2 x3"], "{}", alarms(&t));
@@ -202,13 +195,7 @@ fn without_a_table_a_row_at_a_vlan_is_at_no_port() {
 fn without_a_table_two_rows_at_one_number_are_at_one_port() {
     let mut views = pair(1, false);
     views.remove("d2");
-    let rows = &mut views
-        .get_mut("d1")
-        .unwrap()
-        .lldp
-        .as_mut()
-        .unwrap()
-        .neighbours;
+    let rows = &mut lldp_of(&mut views, "d1").neighbours;
     rows.push(LldpNeighbour {
         port: Some(mac(2)),
         ..rows[0].clone()
@@ -222,25 +209,13 @@ fn a_strangers_id_beside_an_asked_devices_name_and_port_is_not_certain() {
     let mut views = pair(1, true);
     let far = views.get_mut("d2").unwrap();
     far.lldp.as_mut().unwrap().neighbours.clear();
-    let rows = &mut views
-        .get_mut("d1")
-        .unwrap()
-        .lldp
-        .as_mut()
-        .unwrap()
-        .neighbours;
+    let rows = &mut lldp_of(&mut views, "d1").neighbours;
     rows[0].chassis = Some(mac(9));
     let t = infer_recorded(&views);
     assert_eq!(links(&t).len(), 1, "{}", alarms(&t));
     assert_eq!(t.links[0].grade, LinkGrade::Inferred);
     // A device of this name without that port is another one.
-    let rows = &mut views
-        .get_mut("d1")
-        .unwrap()
-        .lldp
-        .as_mut()
-        .unwrap()
-        .neighbours;
+    let rows = &mut lldp_of(&mut views, "d1").neighbours;
     rows[0].port = text("x77");
     let t = infer_recorded(&views);
     assert_eq!(t.links[0].grade, LinkGrade::Certain);
