@@ -61,6 +61,20 @@ const LONGEST_TEXT: usize = 255;
 const MOST_ADDRESSES: usize = 7;
 
 impl Lldpdu {
+    /// A unit of the mandatory parts alone.
+    pub fn new(chassis: NeighbourId, port: NeighbourId, ttl: u16) -> Lldpdu {
+        Lldpdu {
+            chassis,
+            port,
+            ttl,
+            port_descr: String::new(),
+            name: String::new(),
+            descr: String::new(),
+            capabilities: None,
+            management: Vec::new(),
+        }
+    }
+
     /// Reads a data unit; padding may follow its end.
     ///
     /// # Errors
@@ -79,16 +93,7 @@ impl Lldpdu {
         let ttl = tlvs.mandatory(tlv::TTL, "no time to live where it must stand", |v| {
             v.first_chunk().map(|ttl| u16::from_be_bytes(*ttl))
         })?;
-        let mut unit = Lldpdu {
-            chassis,
-            port,
-            ttl,
-            port_descr: String::new(),
-            name: String::new(),
-            descr: String::new(),
-            capabilities: None,
-            management: Vec::new(),
-        };
+        let mut unit = Lldpdu::new(chassis, port, ttl);
         loop {
             let at = tlvs.at;
             match tlvs.next()? {
@@ -161,16 +166,7 @@ impl Lldpdu {
     /// A unit with the same chassis and port that withdraws everything announced for them
     /// (9.1.2.2).
     pub fn farewell(&self) -> Lldpdu {
-        Lldpdu {
-            chassis: self.chassis.clone(),
-            port: self.port.clone(),
-            ttl: 0,
-            port_descr: String::new(),
-            name: String::new(),
-            descr: String::new(),
-            capabilities: None,
-            management: Vec::new(),
-        }
+        Lldpdu::new(self.chassis.clone(), self.port.clone(), 0)
     }
 }
 

@@ -199,15 +199,10 @@ mod tests {
     }
 
     fn lldp(chassis: &str, ttl: u16) -> NeighbourFrame {
+        let [id, port] = [chassis, "swp1"].map(|text| NeighbourId::Text(text.into()));
         let mut unit = Lldpdu {
-            chassis: NeighbourId::Text(chassis.into()),
-            port: NeighbourId::Text("swp1".into()),
-            ttl,
-            port_descr: String::new(),
             name: chassis.into(),
-            descr: String::new(),
-            capabilities: None,
-            management: vec![],
+            ..Lldpdu::new(id, port, ttl)
         };
         if ttl == 0 {
             unit = unit.farewell();

@@ -310,13 +310,8 @@ pub(super) mod tests {
         Topology {
             nodes,
             links,
-            clusters: vec![],
-            alarms: vec![],
             root_bridge: Some("s0".into()),
-            network: None,
-            further_root_bridges: vec![],
-            way_addresses: vec![],
-            networks: vec![],
+            ..Topology::default()
         }
     }
 

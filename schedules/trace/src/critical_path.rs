@@ -145,6 +145,7 @@ pub fn octets(kind: &CallKind, piece: TracedPiece) -> u64 {
 type StepPlace = (u32, usize);
 
 /// Where the other ends of transfers and tokens are.
+#[derive(Default)]
 struct CallIndex {
     /// By sender, receiver, phase and block.
     began: HashMap<(u32, u32, u32, u32), StepPlace>,
@@ -162,15 +163,7 @@ struct CallIndex {
 
 impl CallIndex {
     fn new(call: &TracedCall) -> CallIndex {
-        let mut index = CallIndex {
-            began: HashMap::new(),
-            gone: HashMap::new(),
-            arrived: HashMap::new(),
-            given: HashMap::new(),
-            fastest: HashMap::new(),
-            again: HashMap::new(),
-            end: None,
-        };
+        let mut index = CallIndex::default();
         let mut last = Duration::ZERO;
         for (rank, steps) in (0..).zip(&call.steps) {
             for (at, step) in steps.iter().enumerate() {

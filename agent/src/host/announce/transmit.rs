@@ -293,15 +293,10 @@ mod tests {
     }
 
     fn other(ttl: u16) -> Lldpdu {
+        let [chassis, port] = ["other", "eth0"].map(|text| NeighbourId::Text(text.into()));
         Lldpdu {
-            chassis: NeighbourId::Text("other".into()),
-            port: NeighbourId::Text("eth0".into()),
-            ttl,
-            port_descr: String::new(),
             name: "n3.example.org".into(),
-            descr: String::new(),
-            capabilities: None,
-            management: vec![],
+            ..Lldpdu::new(chassis, port, ttl)
         }
     }
 
