@@ -22,6 +22,7 @@ mod statements;
 mod stations;
 mod tables;
 mod traffic;
+mod walks;
 mod wiring;
 
 #[cfg(test)]
@@ -31,7 +32,6 @@ pub use options::{FabricShape, NetworkOptions, NetworkShape, OddityShares};
 pub use situation::NetworkSituation;
 pub use tables::InterfaceLayers;
 
-use crate::mib::DeviceMib;
 use fastrand::Rng;
 use inventory::device_view::DeviceViews;
 use inventory::inventory_file::Inventory;
@@ -130,15 +130,5 @@ fn generated(
             .filter(silent)
             .map(|n| n.name.clone())
             .collect(),
-    }
-}
-
-impl GeneratedNetwork {
-    /// The walk of a device in the format of snmprec; empty if the device does not answer.
-    pub fn walk(&self, device: &str) -> String {
-        match (self.views.get(device), self.layers.get(device)) {
-            (Some(view), Some(layers)) => DeviceMib::layered(view, layers).snmprec(),
-            _ => String::new(),
-        }
     }
 }
