@@ -245,7 +245,7 @@ fn locate(file: &mut TopologyFile, topology: &Topology, views: &DeviceViews) {
     for (name, host) in &mut file.hosts {
         host.address = seats
             .get(name.as_str())
-            .and_then(|seat| addresses.of(name, seat.1))
+            .and_then(|seat| addresses.at_card(name, seat.1))
             .map(|(address, _)| address);
     }
 }

@@ -23,7 +23,7 @@ impl RunningLab {
         until_or_why("every host has its place", LIMIT, || {
             let found: Topology =
                 serde_json::from_str(&self.discover(inventory, "json", more)).unwrap();
-            let hosts = found.of(NodeKind::Host).count();
+            let hosts = found.names(NodeKind::Host).count();
             if found.clusters.iter().map(|c| c.hosts.len()).sum::<usize>() == hosts && fits(&found)
             {
                 Ok(found)

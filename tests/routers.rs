@@ -149,7 +149,7 @@ impl RunningLab {
                 Err(format!("{:#?}", found.links))
             }
         });
-        let kind = |kind| found.of(kind).map(str::to_owned).collect::<Vec<_>>();
+        let kind = |kind| found.names(kind).map(str::to_owned).collect::<Vec<_>>();
         use inventory::topology::NodeKind::{Host, Router, Switch};
         let hosts: Vec<String> = self.file.hosts.keys().cloned().collect();
         assert_eq!(

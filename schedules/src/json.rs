@@ -349,7 +349,7 @@ impl<'a> HostNumbers<'a> {
         Ok(HostNumbers(numbers))
     }
 
-    fn of(&self, name: &str) -> Result<u32, JsonError> {
+    fn number(&self, name: &str) -> Result<u32, JsonError> {
         self.0
             .get(name)
             .copied()
@@ -357,13 +357,13 @@ impl<'a> HostNumbers<'a> {
     }
 
     fn all(&self, names: &[String]) -> Result<Vec<u32>, JsonError> {
-        names.iter().map(|name| self.of(name)).collect()
+        names.iter().map(|name| self.number(name)).collect()
     }
 
     fn message(&self, (src, dst): &(String, String)) -> Result<Message, JsonError> {
         Ok(Message {
-            src: self.of(src)?,
-            dst: self.of(dst)?,
+            src: self.number(src)?,
+            dst: self.number(dst)?,
         })
     }
 
@@ -371,8 +371,8 @@ impl<'a> HostNumbers<'a> {
         Ok(Synchronization {
             after: self.message(&sync.after)?,
             before: self.message(&sync.before)?,
-            from: self.of(&sync.from)?,
-            to: self.of(&sync.to)?,
+            from: self.number(&sync.from)?,
+            to: self.number(&sync.to)?,
         })
     }
 }

@@ -459,7 +459,7 @@ impl App {
     fn hints(&mut self, buffer: &mut Buffer, from: u16, area: Rect) {
         let mut x = from;
         let contexts = self.contexts().iter();
-        let all = contexts.flat_map(|context| self.look.keys.of(*context));
+        let all = contexts.flat_map(|context| self.look.keys.in_context(*context));
         let hints: Vec<_> = all
             .filter_map(|(binding, keys)| {
                 let first = keys::label(keys.get(..1)?);

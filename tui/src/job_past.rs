@@ -53,7 +53,7 @@ impl JobPast {
     }
 
     /// The collectives of a job, once there are enough readings.
-    pub(crate) fn of(&self, job: &JobStatus) -> &[CollectiveSeries] {
+    pub(crate) fn series(&self, job: &JobStatus) -> &[CollectiveSeries] {
         let series = self.0.get(&job.record.id).map(|r| r.series.as_slice());
         series
             .filter(|s| s.iter().any(|s| s.points.len() >= ENOUGH))

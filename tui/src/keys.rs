@@ -218,7 +218,7 @@ impl KeyTable {
     }
 
     /// The lines of a context, each with its keys.
-    pub(crate) fn of(
+    pub(crate) fn in_context(
         &self,
         context: KeyContext,
     ) -> impl Iterator<Item = (&'static KeyBinding, &[KeyPress])> {
@@ -338,7 +338,10 @@ mod tests {
             KeyContext::Columns,
             KeyContext::Help,
         ] {
-            let keys: Vec<_> = table.of(context).flat_map(|(_, keys)| keys).collect();
+            let keys: Vec<_> = table
+                .in_context(context)
+                .flat_map(|(_, keys)| keys)
+                .collect();
             for (i, key) in keys.iter().enumerate() {
                 assert!(!keys[..i].contains(key), "{key:?} twice in {context:?}");
             }

@@ -60,7 +60,7 @@ impl PanelView<'_> {
         };
         let readings = own.iter().map(|way| {
             let direction = direction.map(|one| one ^ usize::from(way.is_reversed));
-            self.past.of(way.link, direction, count)
+            self.past.loads(way.link, direction, count)
         });
         let all: Vec<Vec<Option<f64>>> = readings.collect();
         (0..all.first().map_or(0, Vec::len))

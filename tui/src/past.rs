@@ -88,7 +88,7 @@ impl LinkPast {
 
     /// The newest readings of a link, at most `count`, the oldest first: the share of its rate in
     /// direction 0 or 1, or in the busier one.
-    pub(crate) fn of(
+    pub(crate) fn loads(
         &self,
         link: usize,
         direction: Option<usize>,
@@ -148,15 +148,15 @@ mod tests {
         past.add(&picture(1, &[("a", 10), ("b", 20)]));
         past.add(&picture(1, &[("a", 30), ("b", 40)]));
         past.add(&picture(2, &[("b", 50), ("c", 0)]));
-        assert_eq!(past.of(0, None, 9), [Some(0.4), Some(0.5)]);
-        assert_eq!(past.of(1, Some(0), 9), [None, Some(0.0)]);
-        assert_eq!(past.of(1, Some(1), 9), [None, None]);
+        assert_eq!(past.loads(0, None, 9), [Some(0.4), Some(0.5)]);
+        assert_eq!(past.loads(1, Some(0), 9), [None, Some(0.0)]);
+        assert_eq!(past.loads(1, Some(1), 9), [None, None]);
         for second in 3..500 {
             past.add(&picture(second, &[("b", 500)]));
         }
-        assert_eq!(past.of(0, None, 999).len(), KEPT);
-        assert_eq!(past.of(0, None, 1), [Some(2.5)]);
-        assert_eq!(past.of(7, None, 1), [None]);
+        assert_eq!(past.loads(0, None, 999).len(), KEPT);
+        assert_eq!(past.loads(0, None, 1), [Some(2.5)]);
+        assert_eq!(past.loads(7, None, 1), [None]);
     }
 
     #[test]
@@ -177,9 +177,9 @@ mod tests {
         std::mem::swap(&mut turned.topology, &mut further.topology);
         std::mem::swap(&mut turned.loads, &mut further.loads);
         past.show(&turned);
-        assert_eq!(past.of(0, None, 9), [Some(0.2)]);
+        assert_eq!(past.loads(0, None, 9), [Some(0.2)]);
         past.add(&both(2, [30, 40]));
-        assert_eq!(past.of(0, None, 9), [Some(0.1), Some(0.3)]);
-        assert_eq!(past.of(1, None, 9), [Some(0.2), Some(0.4)]);
+        assert_eq!(past.loads(0, None, 9), [Some(0.1), Some(0.3)]);
+        assert_eq!(past.loads(1, None, 9), [Some(0.2), Some(0.4)]);
     }
 }

@@ -9,7 +9,7 @@ fn keys() -> String {
     let table = KeyTable::default();
     let mut text = "| Keys | Action | Name |\n|---|---|---|\n".to_owned();
     for context in [KeyContext::Browse, KeyContext::Lab] {
-        for (binding, keys) in table.of(context) {
+        for (binding, keys) in table.in_context(context) {
             let lab = if context == KeyContext::Lab {
                 " (with a lab)"
             } else {

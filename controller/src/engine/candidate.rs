@@ -174,7 +174,7 @@ fn file(
         let published = published.and_then(|published| published.hosts.get(name));
         host.ranks = ranks(inventory, views, name, published).unwrap_or(host.ranks);
         let reported = seats.get(name.as_str());
-        let reported = reported.and_then(|(_, card)| addresses.of(name, card));
+        let reported = reported.and_then(|(_, card)| addresses.at_card(name, card));
         let stated = inventory.hosts.get(name).and_then(|h| h.address);
         // The inventory comes first, then the agent, then ARP tables, of which rows come and go. The
         // published address stays until one of them has another, and not this one.

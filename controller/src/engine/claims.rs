@@ -56,7 +56,7 @@ impl AgentClaims {
                 ranks: Some(report.slots).filter(|_| stated.is_none_or(|h| h.ranks.is_none())),
                 address: card
                     .filter(|_| stated.is_none_or(|h| h.address.is_none()))
-                    .and_then(|card| Some(addresses.of(host, card)?.0)),
+                    .and_then(|card| Some(addresses.at_card(host, card)?.0)),
             }
         };
         let mut changed = Vec::new();

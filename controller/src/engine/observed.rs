@@ -330,7 +330,7 @@ impl ObservedNetwork {
         let subject = |(name, host): (&'_ String, &inventory::inventory_file::InventoryHost)| {
             let view = self.views.get(name);
             let seat = seats.get(name.as_str());
-            let net = addresses.of(name, seat.map_or("", |s| s.1));
+            let net = addresses.at_card(name, seat.map_or("", |s| s.1));
             let segment = match (seat, net) {
                 (Some((switch, _)), _) => format!("switch {switch}"),
                 (None, Some((address, length))) => {

@@ -209,7 +209,7 @@ impl<'a> UnmatchedCables<'a> {
     fn new(topology: &'a Topology, planned: Vec<&'a Cable>, found: Vec<&'a FoundCable>) -> Self {
         let mut rest = UnmatchedCables {
             topology,
-            hosts: topology.of(NodeKind::Host).collect(),
+            hosts: topology.names(NodeKind::Host).collect(),
             told_planned: vec![false; planned.len()],
             told_found: vec![false; found.len()],
             planned_at: HashMap::new(),

@@ -79,7 +79,7 @@ pub fn tree(topology: &Topology) -> String {
     write_others(&mut out, &others, &stages);
     write_clusters(&mut out, topology);
     let lost: Vec<&str> = topology
-        .of(NodeKind::Host)
+        .names(NodeKind::Host)
         .filter(|h| !drawn.contains(h) && !others.iter().any(|l| l.b == **h))
         .collect();
     if !lost.is_empty() {

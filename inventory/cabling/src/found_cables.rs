@@ -70,7 +70,7 @@ struct PlannedParts<'t> {
 
 impl<'t> PlannedParts<'t> {
     fn new(planned: &[[CableEnd<'t>; 2]], topology: &'t Topology) -> PlannedParts<'t> {
-        let hosts: HashSet<&str> = topology.of(NodeKind::Host).collect();
+        let hosts: HashSet<&str> = topology.names(NodeKind::Host).collect();
         let nodes: HashSet<&str> = planned.iter().flatten().map(|(node, _)| *node).collect();
         let networks = topology.networks.iter();
         let unplanned = networks.filter(|network| {

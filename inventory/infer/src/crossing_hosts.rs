@@ -23,7 +23,7 @@ pub(crate) fn bridging(
 ) -> Vec<Alarm> {
     let mut owners: HashMap<Mac, (NodeIx, usize)> = HashMap::new();
     for (number, network) in networks.iter().enumerate() {
-        for (host, link) in ports.of(network) {
+        for (host, link) in ports.in_network(network) {
             if let Some(card) = station(facts, *host, link) {
                 owners.insert(card, (*host, number));
             }
@@ -31,7 +31,7 @@ pub(crate) fn bridging(
     }
     let mut joined: BTreeMap<&str, [&str; 2]> = BTreeMap::new();
     for (number, network) in networks.iter().enumerate() {
-        for (host, link) in ports.of(network) {
+        for (host, link) in ports.in_network(network) {
             let foreign = |mac: Mac| {
                 let (owner, other) = owners.get(&mac)?;
                 (owner != host && *other != number).then_some(*other)

@@ -31,7 +31,7 @@ impl<'l> HostPorts<'l> {
     }
 
     /// Those of a network.
-    pub(crate) fn of<'s>(
+    pub(crate) fn in_network<'s>(
         &'s self,
         network: &'s Network,
     ) -> impl Iterator<Item = &'s (NodeIx, &'l Link)> {
@@ -53,10 +53,12 @@ pub(crate) fn add_addresses(
     let mut alarms = Vec::new();
     for network in networks {
         let mut hosts: BTreeMap<IpAddr, BTreeSet<&String>> = BTreeMap::new();
-        let carrying = ports.of(network).filter(|(_, link)| link.carries_frames());
+        let carrying = ports
+            .in_network(network)
+            .filter(|(_, link)| link.carries_frames());
         for (host, link) in carrying {
             let is_own = |ip: &IpAddr| network.prefix.is_none_or(|prefix| prefix.contains(ip));
-            let own: Vec<IpAddr> = match reports.of(&link.b, &link.b_port) {
+            let own: Vec<IpAddr> = match reports.at_card(&link.b, &link.b_port) {
                 Some((address, _)) if is_own(&address) => vec![address],
                 _ => {
                     // IPv4 before IPv6, and then the lowest, as of an agent's card.

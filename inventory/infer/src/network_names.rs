@@ -33,7 +33,7 @@ pub(crate) fn named(
         true => stations(facts.views, network),
         // Databases of shared switches have the stations of all their VLANs.
         false => {
-            let links = ports.of(network);
+            let links = ports.in_network(network);
             let behind = links.flat_map(|(_, link)| host_addresses::stations(facts, link));
             behind.collect()
         }

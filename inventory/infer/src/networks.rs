@@ -97,7 +97,7 @@ impl BridgedParts {
 
     /// The part of a switch, and the VLAN of its port at this end.
     pub(crate) fn at(&self, facts: &Facts<'_>, end: &ClaimEnd) -> NetworkKey {
-        self.with_vlan(facts, self.of(end.node), end.device_port(facts))
+        self.with_vlan(facts, self.part(end.node), end.device_port(facts))
     }
 
     fn with_vlan(&self, facts: &Facts<'_>, part: usize, port: Option<DevicePortIx>) -> NetworkKey {
@@ -110,7 +110,7 @@ impl BridgedParts {
     }
 
     /// The number of a switch's part.
-    pub(crate) fn of(&self, node: NodeIx) -> usize {
+    pub(crate) fn part(&self, node: NodeIx) -> usize {
         self.parts.find(node.0 as usize)
     }
 }
@@ -213,7 +213,7 @@ pub(crate) fn networks(
     let mut hosted: BTreeMap<NetworkKey, HostedPart> = BTreeMap::new();
     for (link, switch, host) in of_hosts {
         let port = facts.switch_port(link);
-        let key = parts.with_vlan(facts, parts.of(number(switch)), port);
+        let key = parts.with_vlan(facts, parts.part(number(switch)), port);
         let part = hosted.entry(key).or_default();
         part.hosts.push(host);
         part.rate = part.rate.saturating_add(link.rate_bps.0);
@@ -297,7 +297,11 @@ fn merged(
         .zip(nodes)
         .filter(|(_, node)| node.kind != NodeKind::Host);
     for (number, node) in switches {
-        for whole in wholes.get(&parts.of(NodeIx(number))).into_iter().flatten() {
+        for whole in wholes
+            .get(&parts.part(NodeIx(number)))
+            .into_iter()
+            .flatten()
+        {
             let (network, _) = networks.entry(*whole).or_default();
             network.switches.push(node.name.clone());
         }

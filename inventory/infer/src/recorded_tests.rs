@@ -258,7 +258,7 @@ fn a_name_with_many_chassis_is_one_core_or_many_of_one_factory() {
     hears(&mut views, "d1", 2, card(41));
     let t = infer_recorded(&views);
     assert_eq!(
-        t.of(NodeKind::Host).collect::<Vec<_>>(),
+        t.names(NodeKind::Host).collect::<Vec<_>>(),
         ["02:00:00:00:28:00", "02:00:00:00:29:00"]
     );
 }

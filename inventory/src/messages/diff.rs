@@ -223,14 +223,14 @@ fn places(t: &Topology) -> BTreeMap<NaturalKey, (String, BTreeSet<SwitchPort>)> 
 }
 
 fn host_links(t: &Topology) -> impl Iterator<Item = &Link> {
-    let hosts: BTreeSet<&str> = t.of(NodeKind::Host).collect();
+    let hosts: BTreeSet<&str> = t.names(NodeKind::Host).collect();
     t.links.iter().filter(move |l| hosts.contains(l.b.as_str()))
 }
 
 /// Links by their ends, each with true if it is a host's. A host's name for its own port does not
 /// matter.
 fn by_ends(t: &Topology) -> BTreeMap<[NaturalKey; 4], (&Link, bool)> {
-    let hosts: BTreeSet<&str> = t.of(NodeKind::Host).collect();
+    let hosts: BTreeSet<&str> = t.names(NodeKind::Host).collect();
     let keyed = t.links.iter().map(|l| {
         let host = hosts.contains(l.b.as_str());
         let far = if host {

@@ -57,7 +57,7 @@ impl<'a> AddressLookup<'a> {
 
     /// A host's address and prefix length, if its agent reported a suitable card. `card` is the
     /// host's end of its cable, by name or MAC address; empty if none is known.
-    pub fn of(&self, host: &str, card: &str) -> Option<(IpAddr, u8)> {
+    pub fn at_card(&self, host: &str, card: &str) -> Option<(IpAddr, u8)> {
         let report = self.views.get(host)?.host.as_ref()?;
         let mut cards: Vec<&Nic> = report.cards_at(card).collect();
         if cards.is_empty() {
@@ -159,16 +159,16 @@ mod tests {
             ),
         ]);
         let lowest = Some(("10.77.0.5".parse().unwrap(), 24));
-        assert_eq!(AddressLookup::new(&all).of("n0", "eth0"), lowest);
+        assert_eq!(AddressLookup::new(&all).at_card("n0", "eth0"), lowest);
         assert_eq!(
-            AddressLookup::new(&all).of("n0", "02:00:00:00:00:01"),
+            AddressLookup::new(&all).at_card("n0", "02:00:00:00:00:01"),
             lowest
         );
         assert_eq!(
-            AddressLookup::new(&all).of("n0", "ib0"),
+            AddressLookup::new(&all).at_card("n0", "ib0"),
             Some(("10.0.0.1".parse().unwrap(), 24))
         );
-        assert_eq!(AddressLookup::new(&all).of("n1", "eth0"), None);
+        assert_eq!(AddressLookup::new(&all).at_card("n1", "eth0"), None);
     }
 
     #[test]
@@ -177,7 +177,7 @@ mod tests {
             card("mgmt", 1, &["192.168.0.1"]),
             card("eth0", 2, &["fd00::1"]),
         ]);
-        assert_eq!(AddressLookup::new(&all).of("n0", ""), None);
+        assert_eq!(AddressLookup::new(&all).at_card("n0", ""), None);
         let row = FdbEntry::new(Mac([2, 0, 0, 0, 0, 2]), 1);
         all.insert(
             "s0".into(),
@@ -187,7 +187,7 @@ mod tests {
             },
         );
         assert_eq!(
-            AddressLookup::new(&all).of("n0", ""),
+            AddressLookup::new(&all).at_card("n0", ""),
             Some(("fd00::1".parse().unwrap(), 24))
         );
     }
@@ -199,7 +199,7 @@ mod tests {
             ..card("eth0", 1, &["10.77.0.1"])
         };
         assert_eq!(
-            AddressLookup::new(&views(vec![down])).of("n0", "eth0"),
+            AddressLookup::new(&views(vec![down])).at_card("n0", "eth0"),
             None
         );
         let none = [
@@ -215,7 +215,7 @@ mod tests {
             "10.0.0.0",
         ];
         assert_eq!(
-            AddressLookup::new(&views(vec![card("eth0", 1, &none)])).of("n0", "eth0"),
+            AddressLookup::new(&views(vec![card("eth0", 1, &none)])).at_card("n0", "eth0"),
             None
         );
     }

@@ -62,7 +62,7 @@ impl TopologyDifference {
     /// switches or the kind of a node.
     pub fn only_hosts(&self) -> Option<HashSet<&str>> {
         let (before, after) = (&self.before, &self.after);
-        let hosts = [before, after].map(|t| t.of(NodeKind::Host).collect::<HashSet<_>>());
+        let hosts = [before, after].map(|t| t.names(NodeKind::Host).collect::<HashSet<_>>());
         let roots = |t: &'_ Topology| (t.root_bridge.clone(), t.further_root_bridges.clone());
         let names =
             |t: &Topology| -> Vec<String> { t.clusters.iter().map(|c| c.name.clone()).collect() };

@@ -165,7 +165,7 @@ impl Topology {
         let carrying: Vec<&Link> = self.links.iter().filter(|l| l.carries_frames()).collect();
         let attached: HashSet<&str> = carrying.iter().map(|l| l.b.as_str()).collect();
         let hosts: Vec<&str> = self
-            .of(NodeKind::Host)
+            .names(NodeKind::Host)
             .filter(|h| attached.contains(h))
             .collect();
         let numbers: HashMap<&str, usize> = self
@@ -272,7 +272,7 @@ impl Topology {
             .partition(|l| kinds[l.b.as_str()] == NodeKind::Host);
         // A file does not list routers without links.
         let routers = self
-            .of(NodeKind::Router)
+            .names(NodeKind::Router)
             .filter(|name| trunks.iter().any(|l| l.a == *name || l.b == *name));
         let hosts = hosts_in_file(&to_hosts);
         let answers = self.first_answers();
@@ -377,7 +377,7 @@ impl Topology {
     }
 
     /// The names of all nodes of a kind, in order.
-    pub fn of(&self, kind: NodeKind) -> impl Iterator<Item = &str> {
+    pub fn names(&self, kind: NodeKind) -> impl Iterator<Item = &str> {
         self.nodes
             .iter()
             .filter(move |n| n.kind == kind)

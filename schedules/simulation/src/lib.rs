@@ -235,7 +235,7 @@ impl<'a> SimulationRun<'a> {
 
     fn end(&mut self, step: StepNumber) {
         self.timeline.ended[step as usize] = self.now;
-        for i in self.successors.of(step) {
+        for i in self.successors.range(step) {
             let (next, wait) = self.successors.steps[i];
             let known = self.now
                 + if wait == WaitKind::Token {

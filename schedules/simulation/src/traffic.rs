@@ -37,7 +37,7 @@ pub(super) struct StepSuccessors {
 }
 
 impl StepSuccessors {
-    pub(super) fn of(&self, step: StepNumber) -> std::ops::Range<usize> {
+    pub(super) fn range(&self, step: StepNumber) -> std::ops::Range<usize> {
         self.first[step as usize] as usize..self.first[step as usize + 1] as usize
     }
 }

@@ -114,8 +114,8 @@ pub fn read_lg(text: &[u8]) -> Result<LgSchedule, JsonError> {
     let transfer = |t: &TransferJson<String>| {
         let blocks = t.blocks.iter().map(|block| numbers.message(block));
         Ok(Transfer {
-            from: numbers.of(&t.from)?,
-            to: numbers.of(&t.to)?,
+            from: numbers.number(&t.from)?,
+            to: numbers.number(&t.to)?,
             blocks: blocks.collect::<Result<Vec<Message>, JsonError>>()?,
         })
     };

@@ -76,8 +76,8 @@ fn no_edge_twice(
         if let Some((edge, first)) = clash {
             return Err(ScheduleViolation::RingContention {
                 edge: names.edge(edge),
-                first: names.of(first),
-                second: names.of(message),
+                first: names.named(first),
+                second: names.named(message),
             });
         }
         longest = longest.max(edges - 1);

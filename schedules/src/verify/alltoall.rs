@@ -51,19 +51,19 @@ fn every_pair_once(
         if m.src == m.dst {
             return Err(ScheduleViolation::ToItself {
                 phase: phase(number),
-                message: names.of(m),
+                message: names.named(m),
             });
         }
         if let Some(first) = pairs.put(m, number) {
             return Err(ScheduleViolation::Twice {
-                message: names.of(m),
+                message: names.named(m),
                 first: phase(first),
                 second: phase(number),
             });
         }
     }
     match pairs.missing() {
-        Some(lost) => Err(ScheduleViolation::Missing(names.of(lost))),
+        Some(lost) => Err(ScheduleViolation::Missing(names.named(lost))),
         None => Ok(pairs),
     }
 }
@@ -90,7 +90,7 @@ fn paths_are_whole<'a>(
                 .phase_of()
                 .get(at)
                 .map_or(0, |&phase| phase as usize),
-            message: names.of(schedule.ends()[at]),
+            message: names.named(schedule.ends()[at]),
         }),
         None => Ok(paths),
     }
@@ -122,8 +122,8 @@ fn no_contention(
                 edge: names.link(paths, link),
                 phase: phase as usize,
                 width: widths[link as usize],
-                first: names.of(former_user(paths, schedule, link, position)),
-                second: names.of(m),
+                first: names.named(former_user(paths, schedule, link, position)),
+                second: names.named(m),
             });
         }
     }

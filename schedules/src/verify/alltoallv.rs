@@ -76,7 +76,7 @@ pub fn alltoallv(
             let names = NodeNames(tree);
             return Err(LengthViolation::Crowded {
                 edge: names.edge(edge),
-                message: names.of(message),
+                message: names.named(message),
             });
         }
     }
@@ -89,7 +89,7 @@ fn every_pair_once(tree: &Tree, messages: &[Message]) -> Result<(), LengthViolat
     for &message in messages {
         let Message { src, dst } = message;
         if src >= hosts || dst >= hosts || src == dst || !known.insert(message) {
-            return Err(LengthViolation::Stray(NodeNames(tree).of(message)));
+            return Err(LengthViolation::Stray(NodeNames(tree).named(message)));
         }
     }
     if known.len() == hosts as usize * (hosts as usize - 1) {

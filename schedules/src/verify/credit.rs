@@ -57,7 +57,7 @@ pub(super) fn kept(
         if let Some((link, first, most)) = crowded {
             let of = |number: u32| {
                 let phase = schedule.phase_of()[number as usize] as usize;
-                (names.of(schedule.ends()[number as usize]), phase)
+                (names.named(schedule.ends()[number as usize]), phase)
             };
             let ((first, first_phase), (second, second_phase)) = (of(first), of(number));
             return Err(ScheduleViolation::Crowded {

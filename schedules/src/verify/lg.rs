@@ -119,7 +119,7 @@ pub fn lg(tree: &Tree, plan: &LgSchedule) -> Result<(), ScheduleViolation> {
     }
     delivery.undelivered().map_or(Ok(()), |(block, at)| {
         Err(LgViolation::Undelivered {
-            block: sites.names.of(block),
+            block: sites.names.named(block),
             at: tree.name(at).into(),
         })
     })?;
@@ -189,14 +189,14 @@ impl<'a> ClusterSites<'a> {
         self.schedule.phase_of()[transfer as usize] as usize
     }
 
-    fn of(&self, transfer: u32) -> NamedMessage {
-        self.names.of(self.schedule.ends()[transfer as usize])
+    fn named(&self, transfer: u32) -> NamedMessage {
+        self.names.named(self.schedule.ends()[transfer as usize])
     }
 
     fn wrong(&self, transfer: u32, problem: String) -> LgViolation {
         LgViolation::Message {
             step: self.step(transfer),
-            message: self.of(transfer),
+            message: self.named(transfer),
             problem,
         }
     }
@@ -277,7 +277,7 @@ fn carry(
         let wrong = |problem: String| {
             sites.wrong(
                 transfer,
-                format!("block {} {problem}", sites.names.of(block)),
+                format!("block {} {problem}", sites.names.named(block)),
             )
         };
         delivery
@@ -317,8 +317,8 @@ fn keep_apart(
             LgViolation::Contention {
                 edge,
                 step,
-                first: sites.of(first),
-                second: sites.of(second),
+                first: sites.named(first),
+                second: sites.named(second),
             }
         },
     )
@@ -345,8 +345,8 @@ impl Busy {
             if let Some(first) = first {
                 return Err(LgViolation::Busy {
                     step: sites.step(transfer),
-                    first: sites.of(first),
-                    second: sites.of(transfer),
+                    first: sites.named(first),
+                    second: sites.named(transfer),
                 });
             }
         }

@@ -42,7 +42,7 @@ pub use window::window;
 struct NodeNames<'a>(&'a Tree);
 
 impl NodeNames<'_> {
-    fn of(&self, m: Message) -> NamedMessage {
+    fn named(&self, m: Message) -> NamedMessage {
         let name = |h: u32| {
             if h < self.0.nodes() {
                 self.0.name(h).into()

@@ -70,7 +70,7 @@ fn every_block_once(
         let wrong = |problem: &str| {
             Err(RingsViolation::Transfer {
                 transfer: number,
-                message: names.of(ends),
+                message: names.named(ends),
                 problem: problem.to_owned(),
             })
         };
@@ -98,7 +98,7 @@ fn every_block_once(
     }
     let mut pairs = (0..hosts).flat_map(|src| (0..hosts).map(move |dst| Message { src, dst }));
     match pairs.find(|m| m.src != m.dst && !came.contains_key(&(m.src, m.dst))) {
-        Some(missing) => Err(RingsViolation::Missing(names.of(missing))),
+        Some(missing) => Err(RingsViolation::Missing(names.named(missing))),
         None => Ok(()),
     }
 }
@@ -147,8 +147,8 @@ fn one_after_the_other(
         if let Some((edge, first)) = clash {
             return Err(RingsViolation::Together {
                 edge: names.edge(edge),
-                first: names.of(first),
-                second: names.of(ends),
+                first: names.named(first),
+                second: names.named(ends),
                 number: number as usize,
             });
         }

@@ -109,9 +109,9 @@ fn can_be_carried_out(
         }
     };
     Err(ScheduleViolation::Sync {
-        after: names.of(sync.after),
+        after: names.named(sync.after),
         after_phase: after.into(),
-        before: names.of(sync.before),
+        before: names.named(sync.before),
         before_phase: before.into(),
         problem: problem.to_owned(),
     })
@@ -193,7 +193,7 @@ fn unordered(
     edge: EdgeNumber,
     of: [u32; 2],
 ) -> ScheduleViolation {
-    let [first, second] = of.map(|position| names.of(schedule.ends()[position as usize]));
+    let [first, second] = of.map(|position| names.named(schedule.ends()[position as usize]));
     let [first_phase, second_phase] =
         of.map(|position| schedule.phase_of()[position as usize] as usize);
     match capacities.width(edge) {

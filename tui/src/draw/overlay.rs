@@ -187,7 +187,7 @@ impl App {
             .filter(|(c, _)| *c != KeyContext::Lab || self.look.lab)
         {
             lines.push(Line::styled(title, self.palette.accent));
-            let keys = self.look.keys.of(context);
+            let keys = self.look.keys.in_context(context);
             lines.extend(keys.map(|(b, keys)| self.entry(&keys::label(keys), b.help)));
         }
         lines

@@ -247,7 +247,7 @@ impl Panel for JobsPanel {
             .jobs
             .iter()
             .find(|j| key == Some(&RowKey::Job(j.record.id.clone())));
-        let series = job.map_or(&[][..], |j| view.jobs.of(j));
+        let series = job.map_or(&[][..], |j| view.jobs.series(j));
         let charts = usize::from(area.height / chart::LEAST).min(series.len());
         if charts == 0 {
             let history = job.map_or(&[][..], |j| &j.history);

@@ -52,7 +52,7 @@ impl<'a> MeasuringAddresses<'a> {
             .get(host)
             .filter(|view| measures(view))?;
         let card = self.seats.get(host).map_or("", |(_, card)| card);
-        if let Some(address) = self.lookup.of(host, card) {
+        if let Some(address) = self.lookup.at_card(host, card) {
             return Some(address);
         }
         let all = self.lookup.of_unseen(host);

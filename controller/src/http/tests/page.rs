@@ -69,7 +69,7 @@ pub(super) fn snapshot(topology: Topology, epoch: u64) -> ServedSnapshot {
         ..LinkLoad::default()
     };
     let text = HOSTILE.join(" ");
-    let switches = topology.of(NodeKind::Switch).map(|name| SwitchStatus {
+    let switches = topology.names(NodeKind::Switch).map(|name| SwitchStatus {
         name: name.to_owned(),
         ..SwitchStatus::default()
     });

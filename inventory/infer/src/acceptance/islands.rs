@@ -102,7 +102,7 @@ impl<'f> DeviceIslands<'f> {
     }
 
     /// The number of the island of a device.
-    pub(crate) fn of(&self, device: DeviceIx) -> usize {
+    pub(crate) fn island(&self, device: DeviceIx) -> usize {
         self.island[device.0 as usize]
     }
 

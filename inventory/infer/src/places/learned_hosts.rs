@@ -210,9 +210,9 @@ impl<'i, 'f> LearnedHosts<'i, 'f> {
 
     /// True if a port leads to a device of another island, by more rows than are old.
     fn leads_to_another(&self, (from, port): DevicePortIx) -> bool {
-        let own = self.islands.of(from);
+        let own = self.islands.island(from);
         let devices = self.facts.devices().map(|(device, _)| device);
-        let mut others = devices.filter(|device| self.islands.of(*device) != own);
+        let mut others = devices.filter(|device| self.islands.island(*device) != own);
         others.any(|device| {
             let sides = self.sides(IslandExit::Port(from, port), device);
             let all: usize = sides.values().sum();

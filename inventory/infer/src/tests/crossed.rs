@@ -24,7 +24,10 @@ fn stations_between_two_neighbours_are_an_alarm_and_their_cable_stays() {
         (cable.a_port.as_str(), cable.b_port.as_str(), cable.grade),
         ("swp1", "swp1", LinkGrade::Inferred)
     );
-    assert_eq!((t.of(NodeKind::Unmanaged).count(), t.links.len()), (0, 3));
+    assert_eq!(
+        (t.names(NodeKind::Unmanaged).count(), t.links.len()),
+        (0, 3)
+    );
     assert!(
         alarms(&t).contains("LLDP's word stands as inferred"),
         "{}",

@@ -69,7 +69,7 @@ fn a_host_has_a_place_in_each_network() {
     assert_eq!(main.tree().unwrap().hosts(), 2);
     assert_eq!(main.attachments()["n0"], ("d1", "eth0"));
     assert_eq!(of("m1").attachments()["n0"], ("m1", "mgmt0"));
-    assert_eq!(of("m1").of(NodeKind::Switch).collect::<Vec<_>>(), ["m1"]);
+    assert_eq!(of("m1").names(NodeKind::Switch).collect::<Vec<_>>(), ["m1"]);
     assert_eq!(
         topology.in_network("x").unwrap_err().to_string(),
         "there is no network \"x\"; there are d1, m1"

@@ -225,7 +225,7 @@ fn three_bridges_on_a_silent_one_share_a_segment() {
     let truth = BridgeTruth::new(&[0, 0, 0], &[0], &everywhere(4));
     let t = infer_recorded(&truth.views(false));
     assert_eq!(
-        t.of(NodeKind::Unmanaged).collect::<Vec<_>>(),
+        t.names(NodeKind::Unmanaged).collect::<Vec<_>>(),
         ["segment-s1-p1"]
     );
     assert_eq!((t.links.len(), found(&t)), (3, truth.neighbours()));
@@ -366,7 +366,7 @@ fn a_port_faces_the_designated_one_it_names() {
     designate(&mut views, 2, 1, (0, 1), StpState::Blocking);
     let t = infer_recorded(&views);
     assert_eq!(
-        (t.of(NodeKind::Unmanaged).count(), t.links.len()),
+        (t.names(NodeKind::Unmanaged).count(), t.links.len()),
         (1, 3),
         "two that name one port share its segment"
     );

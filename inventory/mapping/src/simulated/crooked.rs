@@ -13,7 +13,7 @@ pub(crate) enum CableChoice {
 }
 
 impl CableChoice {
-    fn of(self, flow: HostFlow, port: ChoiceNumber, cables: usize) -> usize {
+    fn cable(self, flow: HostFlow, port: ChoiceNumber, cables: usize) -> usize {
         let seed = match self {
             CableChoice::ByHosts => 0,
             CableChoice::ByPorts => port,
@@ -29,7 +29,7 @@ pub(crate) fn aggregate(hosts: usize, cables: usize, choice: CableChoice) -> Cab
     let spread = SpreadHosts { hosts, switches: 2 };
     let ways = move |flow: HostFlow, port| match (flow.from % 2, flow.to % 2) {
         (from, to) if from == to => Vec::new(),
-        (from, _) => vec![from * cables + choice.of(flow, port, cables)],
+        (from, _) => vec![from * cables + choice.cable(flow, port, cables)],
     };
     spread.with(&vec![1.0; 2 * cables], Box::new(ways))
 }
@@ -44,7 +44,7 @@ pub(crate) fn leaves_and_spines(
     let spread = SpreadHosts { hosts, switches };
     let ways = move |flow: HostFlow, port| {
         let (from, to) = (flow.from % switches, flow.to % switches);
-        let spine = choice.of(flow, port, spines);
+        let spine = choice.cable(flow, port, spines);
         match from == to {
             true => Vec::new(),
             false => vec![2 * (from * spines + spine), 2 * (to * spines + spine) + 1],

@@ -74,7 +74,7 @@ fn the_silent_say_nothing_and_the_others_all() {
     assert_eq!(
         (
             network.inventory.switches.len(),
-            network.truth.of(NodeKind::Switch).count()
+            network.truth.names(NodeKind::Switch).count()
         ),
         (30, 30)
     );

@@ -147,7 +147,7 @@ impl<'a> NetworkView<'a> {
     /// Counts what is too much to be shown one by one.
     fn folding(&self) -> DrawnFolding {
         DrawnFolding {
-            hosts: self.topology.of(NodeKind::Host).count() > HOSTS_SHOWN,
+            hosts: self.topology.names(NodeKind::Host).count() > HOSTS_SHOWN,
             beside: DrawnTree::from_topology(&self.topology).beside.len() > BESIDE_SHOWN,
         }
     }
@@ -190,7 +190,7 @@ pub fn summary(topology: &Topology) -> String {
     let count = |number: usize, one: &str, many: &str| {
         format!("{number} {}", if number == 1 { one } else { many })
     };
-    let of = |kind| topology.of(kind).count();
+    let of = |kind| topology.names(kind).count();
     let switches = of(NodeKind::Switch) + of(NodeKind::Unmanaged);
     let mut parts = vec![format!(
         "{} on {}",

@@ -164,7 +164,7 @@ impl<'a> GrowingTree<'a> {
         beside.sort_unstable();
         let lost = self
             .topology
-            .of(NodeKind::Host)
+            .names(NodeKind::Host)
             .filter(|h| !placed.contains(h));
         DrawnTree {
             beside,

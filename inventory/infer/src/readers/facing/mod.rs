@@ -69,7 +69,10 @@ pub(crate) fn propose(facts: &Facts<'_>, known: &Known<'_>) -> Vec<SegmentPair> 
 fn lands(facts: &Facts<'_>, islands: &DeviceIslands<'_>) -> Vec<Vec<DeviceIx>> {
     let mut lands: BTreeMap<usize, Vec<DeviceIx>> = BTreeMap::new();
     for (device, _) in facts.devices() {
-        lands.entry(islands.of(device)).or_default().push(device);
+        lands
+            .entry(islands.island(device))
+            .or_default()
+            .push(device);
     }
     let mut lands: Vec<Vec<DeviceIx>> = lands.into_values().collect();
     lands.sort();
