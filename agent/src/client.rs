@@ -50,6 +50,15 @@ enum AskedPart {
     Further(DeviceTable),
 }
 
+impl AskedPart {
+    fn most_rows(self) -> usize {
+        match self {
+            AskedPart::Table(table) | AskedPart::Further(table) => tables::most_rows(table),
+            AskedPart::Pulse | AskedPart::Neighbours => usize::MAX,
+        }
+    }
+}
+
 /// The reason why a table could not be read.
 enum TableReadFailure {
     /// The agent lost the session, for example by a restart. A new session may work.
@@ -263,7 +272,8 @@ impl SnmpClient {
             objects.scalars,
             objects.columns,
             rows().get(&part).map_or(&[], Vec::as_slice),
-        );
+        )
+        .with_most_rows(part.most_rows());
         let patience = self.timeout * (self.retries + 1) * TABLE_PATIENCE;
         match tokio::time::timeout(patience, self.run(&mut walk)).await {
             Ok(Ok(())) => {

@@ -11,6 +11,7 @@ mod layers;
 pub(crate) mod lldp;
 pub(crate) mod management;
 pub(crate) mod pulse;
+pub(crate) mod routes;
 pub(crate) mod system;
 mod vendors;
 
@@ -36,6 +37,7 @@ pub(crate) fn objects(table: DeviceTable) -> TableObjects {
         DeviceTable::Bridge => bridge::OBJECTS,
         DeviceTable::Fdb => fdb::OBJECTS,
         DeviceTable::Arp => arp::OBJECTS,
+        DeviceTable::Routes => routes::OBJECTS,
     }
 }
 
@@ -43,7 +45,16 @@ pub(crate) fn objects(table: DeviceTable) -> TableObjects {
 pub(crate) fn further(table: DeviceTable, answers: &WalkAnswers) -> Option<TableObjects> {
     match table {
         DeviceTable::Lldp => vendors::further(answers),
+        DeviceTable::Routes => routes::further(answers),
         _ => None,
+    }
+}
+
+/// The rows that are read of a table; of routes some suffice.
+pub(crate) fn most_rows(table: DeviceTable) -> usize {
+    match table {
+        DeviceTable::Routes => routes::MOST_ROUTES,
+        _ => usize::MAX,
     }
 }
 
@@ -56,6 +67,7 @@ pub(crate) fn fact(table: DeviceTable, answers: &WalkAnswers) -> DeviceFact {
         DeviceTable::Bridge => DeviceFact::Bridge(bridge::read(answers)),
         DeviceTable::Fdb => DeviceFact::Fdb(fdb::read(answers)),
         DeviceTable::Arp => DeviceFact::Arp(arp::read(answers)),
+        DeviceTable::Routes => DeviceFact::Routes(routes::read(answers)),
     }
 }
 
@@ -66,6 +78,7 @@ pub(crate) fn asked(oid: &[u32]) -> bool {
         let all = DeviceTable::ALL.into_iter().map(objects);
         let mut asked: Vec<_> = all
             .chain(vendors::objects())
+            .chain([routes::FURTHER])
             .flat_map(|o| o.scalars.iter().chain(o.columns).copied())
             .collect();
         asked.sort_unstable();

@@ -3,7 +3,7 @@
 mod snmpd_process;
 
 use agent::{clients, read_all_switches};
-use inventory::observation::{DeviceFact, DeviceTable, LldpTable, NeighbourId};
+use inventory::observation::{DeviceFact, DeviceTable, LldpTable, NeighbourId, NextRouters};
 use inventory::{Mac, sanitize};
 use snmp::message::CommunityMessage;
 use snmp::pdu::{PduBody, ResponsePdu};
@@ -462,6 +462,7 @@ async fn values_of_the_wrong_type_leave_rows_out_of_every_table() {
         match client.read(table).await {
             DeviceFact::Fdb(rows) => assert_eq!(rows, []),
             DeviceFact::Arp(rows) => assert_eq!(rows, []),
+            DeviceFact::Routes(routes) => assert_eq!(routes, NextRouters::default()),
             DeviceFact::Bridge(bridge) => assert_eq!(
                 (bridge.address, bridge.root_bridge, bridge.ports),
                 (None, None, vec![])

@@ -17,29 +17,34 @@ pub(crate) fn read(answers: &WalkAnswers) -> Vec<ArpEntry> {
     let media = answers
         .column(MEDIA)
         .filter_map(|(index, value)| match index {
-            [_, address @ ..] => Some((ip(address)?, value)),
+            [if_index, address @ ..] => Some((*if_index, ip(address)?, value)),
             [] => None,
         });
     // ifIndex, InetAddressType, length, address.
     let physical = answers
         .column(PHYSICAL)
         .filter_map(|(index, value)| match index {
-            [_, address @ ..] => Some((typed_ip(address)?, value)),
+            [if_index, address @ ..] => Some((*if_index, typed_ip(address)?, value)),
             [] => None,
         });
-    let entries = media.chain(physical).filter_map(|(ip, value)| {
+    let entries = media.chain(physical).filter_map(|(if_index, ip, value)| {
         Some(ArpEntry {
             ip,
             mac: mac(Some(value))?,
+            if_index,
         })
     });
     entries.collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// An InetAddressType, the address's length and the address (RFC 4001).
+/// An InetAddressType, the address's length and the address (RFC 4001). An address of one link may have the
+/// number of the link behind it.
 pub(super) fn typed_ip(index: &[u32]) -> Option<IpAddr> {
     match index {
         [1 | 2, length, address @ ..] if address.len() == *length as usize => ip(address),
+        [3 | 4, length, address @ .., _, _, _, _] if address.len() + 4 == *length as usize => {
+            ip(address)
+        }
         _ => None,
     }
 }
@@ -83,11 +88,13 @@ mod tests {
             [
                 ArpEntry {
                     ip: "10.0.0.1".parse().unwrap(),
-                    mac: Mac([2, 0, 0, 0, 0, 1])
+                    mac: Mac([2, 0, 0, 0, 0, 1]),
+                    if_index: 2
                 },
                 ArpEntry {
                     ip: "fe80::1".parse().unwrap(),
-                    mac: Mac([2, 0, 0, 0, 0, 2])
+                    mac: Mac([2, 0, 0, 0, 0, 2]),
+                    if_index: 2
                 }
             ]
         );

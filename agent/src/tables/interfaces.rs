@@ -25,9 +25,14 @@ const ALIAS: &[u32] = &[1, 3, 6, 1, 2, 1, 31, 1, 1, 1, 18];
 
 /// ipAdEntIfIndex, indexed by the address.
 const OWN_ADDRESS: &[u32] = &[1, 3, 6, 1, 2, 1, 4, 20, 1, 2];
-/// ipAddressIfIndex and ipAddressType (RFC 4293), indexed by InetAddressType, length and address.
+/// ipAdEntNetMask.
+const OWN_MASK: &[u32] = &[1, 3, 6, 1, 2, 1, 4, 20, 1, 3];
+/// ipAddressIfIndex, ipAddressType and ipAddressPrefix (RFC 4293), indexed by InetAddressType, length and
+/// address. The last names a row whose index ends with the length of the prefix.
 const OWN_ADDRESS_OF_ANY_TYPE: &[u32] = &[1, 3, 6, 1, 2, 1, 4, 34, 1, 3];
 const SORT_OF_ADDRESS: &[u32] = &[1, 3, 6, 1, 2, 1, 4, 34, 1, 4];
+const OWN_PREFIX: &[u32] = &[1, 3, 6, 1, 2, 1, 4, 34, 1, 5];
+const PREFIX_ENTRY: &[u32] = &[1, 3, 6, 1, 2, 1, 4, 32, 1];
 /// unicast(1), of ipAddressType.
 const UNICAST: u32 = 1;
 
@@ -56,6 +61,8 @@ pub(crate) const OBJECTS: TableObjects = TableObjects {
         OWN_ADDRESS,
         OWN_ADDRESS_OF_ANY_TYPE,
         SORT_OF_ADDRESS,
+        OWN_MASK,
+        OWN_PREFIX,
     ],
 };
 
@@ -72,6 +79,7 @@ pub(crate) fn read(answers: &WalkAnswers) -> Vec<InterfaceRow> {
     let aggregates = layers::aggregates(answers);
     let below = layers::below(answers);
     let mut addresses = own_addresses(answers);
+    let mut subnets = own_subnets(answers);
     let row = |index: u32| {
         let cell = |column| answers.cell(column, &[index]);
         let octets = |wide, narrow| {
@@ -94,6 +102,7 @@ pub(crate) fn read(answers: &WalkAnswers) -> Vec<InterfaceRow> {
             aggregate: aggregates.get(&index).copied(),
             below: below.get(&index).copied(),
             addresses: Vec::from_iter(addresses.remove(&index).unwrap_or_default()),
+            subnets: Vec::from_iter(subnets.remove(&index).unwrap_or_default()),
             in_octets: octets(HC_IN_OCTETS, IN_OCTETS),
             out_octets: octets(HC_OUT_OCTETS, OUT_OCTETS),
             faults: faults([IN_ERRORS, OUT_ERRORS, IN_DISCARDS, OUT_DISCARDS].map(&cell)),
@@ -111,18 +120,20 @@ pub(crate) fn read(answers: &WalkAnswers) -> Vec<InterfaceRow> {
     interfaces
 }
 
-/// The device's own addresses, by the ifIndex at which it has them.
+/// True if an index of ipAddressTable is an address of the device itself.
+fn is_own(answers: &WalkAnswers, index: &[u32]) -> bool {
+    let sort = number(answers.cell(SORT_OF_ADDRESS, index));
+    sort.is_none_or(|sort| sort == UNICAST)
+}
+
+/// The device's own addresses, by the ifIndex at which it has them. Those of one link mean nothing elsewhere.
 fn own_addresses(answers: &WalkAnswers) -> BTreeMap<u32, BTreeSet<IpAddr>> {
     let old = answers
         .column(OWN_ADDRESS)
         .filter_map(|(address, value)| Some((arp::ip(address)?, value)));
-    let is_own = |index: &[u32]| {
-        let sort = number(answers.cell(SORT_OF_ADDRESS, index));
-        sort.is_none_or(|sort| sort == UNICAST)
-    };
     let any = answers
         .column(OWN_ADDRESS_OF_ANY_TYPE)
-        .filter(|(index, _)| is_own(index))
+        .filter(|(index, _)| matches!(index, [1 | 2, ..]) && is_own(answers, index))
         .filter_map(|(index, value)| Some((arp::typed_ip(index)?, value)));
     let mut addresses: BTreeMap<u32, BTreeSet<IpAddr>> = BTreeMap::new();
     for (address, value) in old.chain(any) {
@@ -131,6 +142,30 @@ fn own_addresses(answers: &WalkAnswers) -> BTreeMap<u32, BTreeSet<IpAddr>> {
         }
     }
     addresses
+}
+
+/// The device's own addresses with the lengths of their prefixes, by the ifIndex at which it has them.
+fn own_subnets(answers: &WalkAnswers) -> BTreeMap<u32, BTreeSet<(IpAddr, u8)>> {
+    let old = answers.column(OWN_ADDRESS).filter_map(|(index, value)| {
+        let mask = u32::from(answers.cell(OWN_MASK, index)?.as_ip()?);
+        let length = u8::try_from(mask.leading_ones()).ok()?;
+        Some((value, (arp::ip(index)?, length)))
+    });
+    let any = answers
+        .column(OWN_ADDRESS_OF_ANY_TYPE)
+        .filter(|(index, _)| is_own(answers, index))
+        .filter_map(|(index, value)| {
+            let row = answers.cell(OWN_PREFIX, index)?.as_oid()?.arcs();
+            let length = row.strip_prefix(PREFIX_ENTRY)?.last()?;
+            Some((value, (arp::typed_ip(index)?, u8::try_from(*length).ok()?)))
+        });
+    let mut subnets: BTreeMap<u32, BTreeSet<(IpAddr, u8)>> = BTreeMap::new();
+    for (index, subnet) in old.chain(any) {
+        if let Some(index) = number(Some(index)) {
+            subnets.entry(index).or_default().insert(subnet);
+        }
+    }
+    subnets
 }
 
 fn faults(cells: [Option<&Value>; 4]) -> Option<PortFaults> {
@@ -274,6 +309,61 @@ mod tests {
             .collect();
         let addresses = ["10.0.0.1", "10.0.2.1"].map(|a| a.parse::<IpAddr>().unwrap());
         assert_eq!(read(&answers(&cells))[0].addresses, addresses);
+    }
+
+    #[test]
+    fn addresses_have_their_prefixes_by_mask_or_by_the_row_that_they_name() {
+        let row = "1.3.6.1.2.1.4.32.1.5.7.1.4.10.0.2.0.31";
+        let of_link = format!("{}.7.0.0.0", [".254.128", &".0".repeat(13), ".9"].concat());
+        let cells = [
+            ("1.3.6.1.2.1.2.2.1.2.7".to_owned(), octets("ge7")),
+            (
+                "1.3.6.1.2.1.4.20.1.2.10.0.0.1".to_owned(),
+                Value::Integer(7),
+            ),
+            (
+                "1.3.6.1.2.1.4.20.1.3.10.0.0.1".to_owned(),
+                Value::IpAddress([255, 255, 255, 252]),
+            ),
+            (
+                "1.3.6.1.2.1.4.34.1.3.1.4.10.0.2.1".to_owned(),
+                Value::Integer(7),
+            ),
+            (
+                "1.3.6.1.2.1.4.34.1.5.1.4.10.0.2.1".to_owned(),
+                Value::ObjectIdentifier(snmp::Oid::parse(row).unwrap()),
+            ),
+            // An address that names no row, as RFC 4293 allows, and one of a link.
+            (
+                "1.3.6.1.2.1.4.34.1.3.1.4.10.0.4.1".to_owned(),
+                Value::Integer(7),
+            ),
+            (
+                "1.3.6.1.2.1.4.34.1.5.1.4.10.0.4.1".to_owned(),
+                Value::ObjectIdentifier(snmp::Oid::parse("0.0").unwrap()),
+            ),
+            (
+                format!("1.3.6.1.2.1.4.34.1.3.4.20{of_link}"),
+                Value::Integer(7),
+            ),
+            (
+                format!("1.3.6.1.2.1.4.34.1.5.4.20{of_link}"),
+                Value::ObjectIdentifier(
+                    snmp::Oid::parse("1.3.6.1.2.1.4.32.1.5.7.4.20.64").unwrap(),
+                ),
+            ),
+        ];
+        let cells: Vec<_> = cells
+            .iter()
+            .map(|(oid, value)| (oid.as_str(), value.clone()))
+            .collect();
+        let row = &read(&answers(&cells))[0];
+        let subnets = [("10.0.0.1", 30), ("10.0.2.1", 31), ("fe80::9", 64)];
+        assert_eq!(
+            row.subnets,
+            subnets.map(|(a, length)| (a.parse().unwrap(), length))
+        );
+        assert_eq!(row.addresses.len(), 3, "{:?}", row.addresses);
     }
 
     /// The report of net-snmp 5.9 about a switch with a new port under a used ifIndex.

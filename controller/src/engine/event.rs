@@ -324,6 +324,7 @@ fn fact_name(fact: &DeviceFact) -> String {
         DeviceFact::Bridge(_) => "bridge".to_owned(),
         DeviceFact::Fdb(_) => "fdb".to_owned(),
         DeviceFact::Arp(_) => "arp".to_owned(),
+        DeviceFact::Routes(_) => "routes".to_owned(),
         DeviceFact::Pulse(_) => "pulse".to_owned(),
         DeviceFact::Host(_) => "host report".to_owned(),
         DeviceFact::Failed {

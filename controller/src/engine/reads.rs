@@ -174,6 +174,7 @@ fn table(fact: &DeviceFact) -> Option<DeviceTable> {
         DeviceFact::Bridge(_) => Some(DeviceTable::Bridge),
         DeviceFact::Fdb(_) => Some(DeviceTable::Fdb),
         DeviceFact::Arp(_) => Some(DeviceTable::Arp),
+        DeviceFact::Routes(_) => Some(DeviceTable::Routes),
         DeviceFact::Pulse(_) | DeviceFact::Host(_) => None,
         DeviceFact::Failed { table, .. } => *table,
     }

@@ -24,6 +24,8 @@ pub(crate) enum ClaimGrounds {
     NamedNobody,
     /// An end names the other by CDP. No end does so by LLDP.
     NamedByCdp,
+    /// Two ports route, and each has only the other device behind it.
+    NextRouters,
     /// Spanning tree names one end as the designated port of the other's segment.
     Designated,
     /// The ends face each other by the forwarding databases.
@@ -66,10 +68,10 @@ const fn rank(grounds: ClaimGrounds, grade: LinkGrade, gives_way: bool) -> Groun
 ///
 /// LLDP frames do not pass a bridge (IEEE 802.1AB-2005, 8.1), so LLDP counts as truth where a
 /// device speaks it; bridges that pass them on all the same are found by their databases. CDP
-/// frames pass any bridge that does not speak CDP. Spanning tree and databases leave unseen bridges
+/// frames pass any bridge that does not speak CDP. Routers do not see bridges. Spanning tree and databases leave unseen bridges
 /// possible. Flows tell only about bridges that state nothing themselves. A name is the weakest
 /// identifier.
-const RANKING: [GroundsRank; 18] = [
+const RANKING: [GroundsRank; 19] = [
     rank(ClaimGrounds::NamedByBoth, LinkGrade::Certain, true),
     rank(ClaimGrounds::NamedByOne, LinkGrade::Certain, true),
     rank(ClaimGrounds::NamedUnheard, LinkGrade::Inferred, true),
@@ -79,6 +81,7 @@ const RANKING: [GroundsRank; 18] = [
     rank(ClaimGrounds::NamedSilent, LinkGrade::Inferred, true),
     rank(ClaimGrounds::NamedNobody, LinkGrade::Inferred, true),
     rank(ClaimGrounds::NamedByCdp, LinkGrade::Inferred, true),
+    rank(ClaimGrounds::NextRouters, LinkGrade::Inferred, false),
     rank(ClaimGrounds::Designated, LinkGrade::Inferred, false),
     rank(ClaimGrounds::Facing, LinkGrade::Inferred, false),
     rank(ClaimGrounds::LearnedAtEdge, LinkGrade::Inferred, false),

@@ -11,6 +11,7 @@ mod measured;
 mod measured_seats;
 mod neighbours;
 mod networks;
+mod next_routers;
 mod parted;
 mod places;
 mod routers;

@@ -185,6 +185,12 @@ impl<'a> EndStatements<'a> {
                 .all(|end| by_word(&end) || self.is_routed_end(end))
     }
 
+    /// True if frames are routed over a link, by its ends' word or because they hand packets to each other.
+    fn is_routed_link(self, link: &DraftLink) -> bool {
+        let is_handed_on = |e: &Evidence| matches!(e, Evidence::NextRouter { .. });
+        link.evidence.iter().any(is_handed_on) || self.is_routed(&link.ends)
+    }
+
     /// True if both ends are bridge ports of devices that run no spanning tree.
     fn is_bridged_openly(self, ends: &[ClaimEnd; 2]) -> bool {
         ends.iter().all(|end| {
@@ -286,7 +292,7 @@ fn settle_routed(draft: &mut DraftNetwork<'_>) {
     let looped = on_loops(draft, &open);
     let on_loop: HashSet<usize> = looped.iter().copied().collect();
     for at in open.into_iter().filter(|at| !on_loop.contains(at)) {
-        if EndStatements::drafted(draft).is_routed(&draft.links[at].ends) {
+        if EndStatements::drafted(draft).is_routed_link(&draft.links[at]) {
             draft.links[at].state = LinkState::Forwarding;
             draft.links[at].evidence.push(Evidence::Routed);
         }
@@ -405,7 +411,7 @@ fn bridges_nothing(draft: &DraftNetwork<'_>, link: &DraftLink) -> bool {
     let ends = EndStatements::drafted(draft);
     let is_silent = link.ends.iter().all(|end| ends.learned_nobody(end));
     let learns = link.ends.iter().any(|end| ends.learns(end.node));
-    is_silent && (ends.is_routed(&link.ends) || learns && ends.is_bridged_openly(&link.ends))
+    is_silent && (ends.is_routed_link(link) || learns && ends.is_bridged_openly(&link.ends))
 }
 
 /// A host's cards on switches that a routed fabric joins: no frame goes from one to the other.

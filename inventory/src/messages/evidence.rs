@@ -153,6 +153,20 @@ pub enum FacingProof {
     Stations,
 }
 
+/// The reason why a router is known to be next to another.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NextRouterProof {
+    /// The two have the addresses of this subnet, which has no room for others.
+    Subnet(IpAddr, u8),
+    /// It has routes with this next hop.
+    NextHop(IpAddr),
+    /// It has a BGP session with this peer.
+    Peer(IpAddr),
+    /// It has this address at this station.
+    Station(IpAddr, Mac),
+}
+
 /// The name of a designated bridge that does not answer.
 #[derive(Debug, Clone, PartialEq, Eq, Error, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -421,6 +435,16 @@ pub enum Evidence {
     /// These devices may be between two ports that face each other.
     #[error("FDB: {} may stand between, nothing says so or not", .0.join(" or "))]
     BetweenPossible(Vec<String>),
+    /// A port that routes has another behind it.
+    #[error("{}", next_router(.at, .to, .by))]
+    NextRouter {
+        /// The port.
+        at: DevicePort,
+        /// The port behind it.
+        to: DevicePort,
+        /// The proof.
+        by: NextRouterProof,
+    },
     /// Spanning tree names a port as the designated one.
     #[error("STP: {} names {} as the designated port", .at.short(), .designated.short())]
     DesignatedPort {
@@ -554,6 +578,24 @@ fn of_nodes(nodes: &[String]) -> String {
     match nodes {
         [] => String::new(),
         nodes => format!(", among {}", nodes.join(", ")),
+    }
+}
+
+fn next_router(at: &DevicePort, to: &DevicePort, by: &NextRouterProof) -> String {
+    let (at, to) = (at.short(), to.short());
+    match by {
+        NextRouterProof::Subnet(network, length) => {
+            format!(
+                "IP: {at} and {to} have the addresses of {network}/{length}, which has room for two"
+            )
+        }
+        NextRouterProof::NextHop(address) => {
+            format!("routes: {at} has the next hop {address}, of {to}")
+        }
+        NextRouterProof::Peer(address) => format!("BGP: {at} has the peer {address}, of {to}"),
+        NextRouterProof::Station(address, mac) => {
+            format!("ARP: {at} has {address} at {mac}, of {to}")
+        }
     }
 }
 

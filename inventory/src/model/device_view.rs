@@ -3,7 +3,7 @@ use crate::Millis;
 use crate::model::host_report::{HostReport, RoundTrip};
 use crate::model::observation::{
     ArpEntry, BridgeTable, CredentialRefusal, DeviceFact, DevicePulse, DeviceTable, FdbEntry,
-    InterfaceRow, LldpTable, Observation, SystemGroup,
+    InterfaceRow, LldpTable, NextRouters, Observation, SystemGroup,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -36,6 +36,9 @@ pub struct DeviceView {
     pub fdb: Option<Vec<FdbEntry>>,
     /// See [`DeviceFact::Arp`].
     pub arp: Option<Vec<ArpEntry>>,
+    /// See [`DeviceFact::Routes`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub routes: Option<NextRouters>,
     /// See [`DeviceFact::Pulse`].
     pub pulse: Option<DevicePulse>,
     /// See [`DeviceFact::Host`].
@@ -85,6 +88,7 @@ pub fn apply(views: &mut DeviceViews, observation: &Observation) -> bool {
         }
         DeviceFact::Fdb(x) => replace(&mut view.fdb, x),
         DeviceFact::Arp(x) => replace(&mut view.arp, x),
+        DeviceFact::Routes(x) => replace(&mut view.routes, x),
         DeviceFact::Pulse(x) => {
             match &mut view.pulse {
                 Some(pulse) if x.brief => pulse.take_scalars(x),
@@ -129,6 +133,7 @@ fn table_of(fact: &DeviceFact) -> Option<DeviceTable> {
         DeviceFact::Bridge(_) => DeviceTable::Bridge,
         DeviceFact::Fdb(_) => DeviceTable::Fdb,
         DeviceFact::Arp(_) => DeviceTable::Arp,
+        DeviceFact::Routes(_) => DeviceTable::Routes,
         DeviceFact::Pulse(_) | DeviceFact::Host(_) | DeviceFact::Failed { .. } => return None,
     })
 }
@@ -171,13 +176,15 @@ fn same_but_octets(a: &[InterfaceRow], b: &[InterfaceRow]) -> bool {
             kind,
             below,
             addresses,
+            subnets,
             in_octets: _,
             out_octets: _,
             faults: _,
         } = a;
         (*index, *mac, *rate, *up, *aggregate) == (b.index, b.mac, b.rate, b.up, b.aggregate)
             && (name, descr, alias) == (&b.name, &b.descr, &b.alias)
-            && (kind, below, addresses) == (&b.kind, &b.below, &b.addresses)
+            && (kind, below) == (&b.kind, &b.below)
+            && (addresses, subnets) == (&b.addresses, &b.subnets)
     };
     a.len() == b.len() && a.iter().zip(b).all(same)
 }

@@ -60,6 +60,8 @@ pub enum DeviceTable {
     Fdb,
     /// IP-MIB ipNetToMedia.
     Arp,
+    /// IP-FORWARD-MIB and BGP4-MIB: the next routers.
+    Routes,
 }
 
 /// Its name in alarms and in journals.
@@ -72,19 +74,21 @@ impl fmt::Display for DeviceTable {
             DeviceTable::Bridge => "bridge",
             DeviceTable::Fdb => "fdb",
             DeviceTable::Arp => "arp",
+            DeviceTable::Routes => "routes",
         })
     }
 }
 
 impl DeviceTable {
     /// Every table, in the order of a full poll.
-    pub const ALL: [DeviceTable; 6] = [
+    pub const ALL: [DeviceTable; 7] = [
         DeviceTable::System,
         DeviceTable::Interfaces,
         DeviceTable::Lldp,
         DeviceTable::Bridge,
         DeviceTable::Fdb,
         DeviceTable::Arp,
+        DeviceTable::Routes,
     ];
 }
 
@@ -105,6 +109,8 @@ pub enum DeviceFact {
     Fdb(Vec<FdbEntry>),
     /// See [`DeviceTable::Arp`].
     Arp(Vec<ArpEntry>),
+    /// See [`DeviceTable::Routes`].
+    Routes(NextRouters),
     /// The cheap counters that move first when something changes.
     Pulse(DevicePulse),
     /// A host agent's report.
@@ -176,6 +182,10 @@ pub struct InterfaceRow {
     /// ipAddressTable or ipAddrTable: its own IP addresses.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub addresses: Vec<IpAddr>,
+    /// ipAddressPrefix or ipAdEntNetMask: its own addresses with the lengths of their prefixes, those of one
+    /// link as well.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub subnets: Vec<(IpAddr, u8)>,
     /// ifHCInOctets, or ifInOctets.
     pub in_octets: u64,
     /// ifHCOutOctets, or ifOutOctets.
@@ -360,6 +370,30 @@ pub struct ArpEntry {
     pub ip: IpAddr,
     /// The station.
     pub mac: Mac,
+    /// ifIndex of the interface behind which it is; 0 if that is not known.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub if_index: u32,
+}
+
+impl ArpEntry {
+    /// A row of which the interface is not known.
+    pub const fn new(ip: IpAddr, mac: Mac) -> ArpEntry {
+        ArpEntry {
+            ip,
+            mac,
+            if_index: 0,
+        }
+    }
+}
+
+/// The routers to which a device hands packets, or with which it speaks of routes.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct NextRouters {
+    /// The next hops of its routes: the ifIndex, and the router's address.
+    pub next_hops: Vec<(u32, IpAddr)>,
+    /// Its established BGP sessions: its own address, and the peer's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub peers: Vec<(IpAddr, IpAddr)>,
 }
 
 /// The answer to a cheap poll: a handful of scalars and the interface states.

@@ -255,7 +255,7 @@ fn view() -> impl Strategy<Value = DeviceView> {
     );
     let fdb = btree_set((mac(), 1u32..100), 0..200).prop_map(in_databases);
     let arp = btree_set(
-        (address(), mac()).prop_map(|(ip, mac)| ArpEntry { ip, mac }),
+        (address(), mac()).prop_map(|(ip, mac)| ArpEntry::new(ip, mac)),
         0..20,
     )
     .prop_map(|e| e.into_iter().collect());
@@ -279,6 +279,10 @@ fn still(mut view: DeviceView) -> DeviceView {
         .iter_mut()
         .flatten()
         .for_each(|i| (i.in_octets, i.out_octets) = (0, 0));
+    view.arp
+        .iter_mut()
+        .flatten()
+        .for_each(|row| row.if_index = 0);
     DeviceView {
         seen: None,
         pulse: None,

@@ -485,6 +485,7 @@ impl SimulatedDevice {
             DeviceTable::Lldp => DeviceFact::Lldp(self.lldp(switch)),
             DeviceTable::Fdb => DeviceFact::Fdb(self.stations()),
             DeviceTable::Arp => DeviceFact::Arp(Vec::new()),
+            DeviceTable::Routes => DeviceFact::Routes(NextRouters::default()),
         }
     }
 

@@ -7,6 +7,7 @@
 //!
 //! ```text
 //! neighbours --shared_ports--> one cable a port   --overruled--> databases against protocols
+//! next_routers --> cables between routers that no protocol names
 //! designated, facing --segments--> cables that nobody names, bridges that nobody asked
 //! edge       --> asked devices without forwarding database
 //! all cables --aggregates--> links
@@ -26,7 +27,7 @@ use crate::draft::{DraftLink, DraftNetwork};
 use crate::facts::device::tells;
 use crate::facts::{DevicePortIx, Facts, NodeIx};
 use crate::readers::neighbours::NeighbourClaims;
-use crate::readers::{designated, edge, facing, neighbours};
+use crate::readers::{designated, edge, facing, neighbours, next_routers};
 use aggregates::AggregateEnds;
 use findings::Findings;
 use inventory::BitsPerSec;
@@ -45,6 +46,7 @@ pub(crate) fn accept_cables<'f>(facts: &'f Facts<'f>) -> Known<'f> {
     known.revise(overruled::give_way);
     (known.unreported, known.unclear_aggregates) = aggregates::unreported(&known);
     known.revise(overruled::doubt_crossed);
+    known.cables.extend(next_routers::propose(facts, &known));
     let pairs = designated::propose(facts, &known);
     segments::accept(&known, pairs).add_to(&mut known);
     if !facts.scope.policy.shows_unlisted {

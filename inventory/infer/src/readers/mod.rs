@@ -7,6 +7,7 @@
 //! | `designated` | spanning tree: the designated port of each segment |
 //! | `facing` | forwarding databases: ports that face each other |
 //! | `edge` | forwarding databases: devices without one |
+//! | `next_routers` | addresses, stations, next hops and BGP peers: routers next to each other |
 //! | `host` | the agents of hosts |
 //! | `operator` | the inventory |
 //! | `measured` | flows between hosts: trunks behind bridges that nobody asked |
@@ -19,5 +20,6 @@ pub(crate) mod measured;
 pub(crate) mod measured_parts;
 pub(crate) mod measured_seats;
 pub(crate) mod neighbours;
+pub(crate) mod next_routers;
 pub(crate) mod operator;
 pub(crate) mod segments;

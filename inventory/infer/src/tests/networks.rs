@@ -206,10 +206,7 @@ fn an_operator_names_networks_by_their_addresses() {
     fixture.learns("d1", 2, mac("n0", 0));
     fixture.learns("m1", 2, mac("n0", 1));
     fixture.learns("m1", 3, mac("n1", 1));
-    let address = |text: &str, mac: Mac| ArpEntry {
-        ip: text.parse().unwrap(),
-        mac,
-    };
+    let address = |text: &str, mac: Mac| ArpEntry::new(text.parse().unwrap(), mac);
     // One row is wrong.
     let rows = [("10.1.0.1", mac("n0", 0)), ("10.1.0.9", mac("n1", 1))];
     let more = [("10.2.0.1", mac("n0", 1)), ("10.2.0.2", mac("n1", 1))];
@@ -236,10 +233,7 @@ fn addresses_of_hosts_come_from_arp_tables_by_the_station_at_the_port() {
     fixture.learns("d2", 2, host_mac("n1"));
     fixture.learns("m1", 2, mac("n0", 1));
     fixture.learns("m1", 3, mac("n1", 1));
-    let row = |text: &str, mac: Mac| ArpEntry {
-        ip: text.parse().unwrap(),
-        mac,
-    };
+    let row = |text: &str, mac: Mac| ArpEntry::new(text.parse().unwrap(), mac);
     let rows = [
         row("10.1.0.1", host_mac("n0")),
         row("169.254.0.1", mac("n1", 1)),
@@ -276,10 +270,8 @@ fn an_address_of_two_hosts_is_neithers() {
     let mut fixture = two_networks();
     fixture.learns("m1", 2, mac("n0", 1));
     fixture.learns("m1", 3, mac("n1", 1));
-    let both = [mac("n0", 1), mac("n1", 1)].map(|mac| ArpEntry {
-        ip: "10.2.0.1".parse().unwrap(),
-        mac,
-    });
+    let both =
+        [mac("n0", 1), mac("n1", 1)].map(|mac| ArpEntry::new("10.2.0.1".parse().unwrap(), mac));
     fixture.view("m1").arp = Some(both.to_vec());
     let topology = fixture.infer();
     assert!(topology.networks[1].addresses.is_empty());

@@ -19,10 +19,10 @@ fn a_host_without_lldp_hangs_on_the_edge_port_that_learned_it() {
         "{}",
         alarms(&unresolved)
     );
-    net.view("s0").arp = Some(vec![ArpEntry {
-        ip: "10.1.0.1".parse().unwrap(),
-        mac: host_mac("n1"),
-    }]);
+    net.view("s0").arp = Some(vec![ArpEntry::new(
+        "10.1.0.1".parse().unwrap(),
+        host_mac("n1"),
+    )]);
     let t = net.infer();
     assert_eq!((alarms(&t).as_str(), t.tree().unwrap().hosts()), ("", 2));
     for (s, n) in [("s0", "n0"), ("s1", "n1")] {
@@ -198,10 +198,7 @@ fn two_hosts_with_one_mac_are_an_alarm() {
 #[test]
 fn an_address_claimed_by_two_stations_is_an_alarm() {
     let mut net = InferenceFixture::new(&["s0"], "{n0: {address: 10.1.0.1}}");
-    let arp = |n| ArpEntry {
-        ip: "10.1.0.1".parse().unwrap(),
-        mac: host_mac(n),
-    };
+    let arp = |n| ArpEntry::new("10.1.0.1".parse().unwrap(), host_mac(n));
     net.view("s0").arp = Some(vec![arp("n1"), arp("n2")]);
     for (port, host) in [(5, "n1"), (6, "n2")] {
         net.port("s0", port, F);

@@ -6,7 +6,7 @@ use inventory::topology_file::CardSpread;
 const SPOKEN: u8 = 5;
 
 /// Makes a port one that routes: no bridge port.
-fn routed_port(net: &mut InferenceFixture, switch: &str, port: u8) {
+pub(super) fn routed_port(net: &mut InferenceFixture, switch: &str, port: u8) {
     let bridge = net.view(switch).bridge.as_mut().unwrap();
     bridge.ports.retain(|p| p.if_index != 10 + u32::from(port));
 }
@@ -30,17 +30,17 @@ fn cable(net: &mut InferenceFixture, (a, pa): (&str, u8), (b, pb): (&str, u8)) {
     }
 }
 
-fn says_it_routes(net: &mut InferenceFixture, switch: &str) {
+pub(super) fn says_it_routes(net: &mut InferenceFixture, switch: &str) {
     net.view(switch).lldp.as_mut().unwrap().capabilities = Some(SystemCapabilities {
         bridge: true,
         router: true,
     });
 }
 
-const LEAVES: [&str; 3] = ["s0", "l2", "l3"];
+pub(super) const LEAVES: [&str; 3] = ["s0", "l2", "l3"];
 
 /// Three leaves with a host each, cabled to two spines.
-fn leaves_and_spines() -> InferenceFixture {
+pub(super) fn leaves_and_spines() -> InferenceFixture {
     let mut net = InferenceFixture::new(&["s0", "l2", "l3", "t1", "t2"], "[n0, n1, n2]");
     for (n, leaf) in (0..).zip(LEAVES) {
         net.host(&format!("n{n}"), leaf, SPOKEN);
@@ -55,7 +55,7 @@ fn leaves_and_spines() -> InferenceFixture {
     net
 }
 
-fn states(t: &Topology, state: LinkState) -> usize {
+pub(super) fn states(t: &Topology, state: LinkState) -> usize {
     t.links.iter().filter(|link| link.state == state).count()
 }
 

@@ -430,10 +430,7 @@ pub(super) fn arp(
         .keys()
         .filter(|(n, _)| wiring.nodes[*n].role == NodeRole::Switch);
     switches
-        .map(|&station| ArpEntry {
-            ip: management(station.0),
-            mac: station_address(wiring, station),
-        })
+        .map(|&station| ArpEntry::new(management(station.0), station_address(wiring, station)))
         .collect()
 }
 
