@@ -74,6 +74,43 @@ fn ways_are_found_published_and_left_when_a_spine_is_drained() {
     up.down();
 }
 
+/// snmpd serves inetCidrRouteTable, in which Linux shows one next hop of several.
+#[test]
+fn ways_between_routers_that_do_not_speak_are_found_by_routes() {
+    let up = RunningLab::new("unspoken", FABRIC);
+    let inventory = up.inventory("", "");
+    let lldpcli = ["lldpcli", "-u", "/run/lldpd.socket", "configure", "ports"];
+    let falls_silent = |router: &str, port: &str| {
+        let off = [port, "lldp", "status", "disabled"];
+        up.exec(router, &[&lldpcli[..], &off[..]].concat());
+    };
+    let await_silent_ways = |count: usize| {
+        until_or_why("links that only routes tell", LIMIT, || {
+            let links = up.discover(&inventory, "json", &[]);
+            let unspoken = links.matches("routes: spine").count();
+            let ways = links.matches(r#""state": "multipath""#).count();
+            let spoken = links.matches("LLDP: spine").count();
+            match (unspoken, ways, spoken) == (count, 4, 4 - count) {
+                true => Ok(()),
+                false => Err(links),
+            }
+        });
+    };
+    falls_silent("leaf1", "ge2");
+    falls_silent("spine2", "ge1");
+    await_silent_ways(1);
+    for router in ["leaf1", "leaf2", "spine1", "spine2"] {
+        ["ge1", "ge2"].map(|port| falls_silent(router, port));
+    }
+    await_silent_ways(4);
+    let drawn = up.discover(&inventory, "text", &[]);
+    assert!(
+        drawn.contains("80M  spine[1-2]  router  2 ways  inferred"),
+        "{drawn}"
+    );
+    up.down();
+}
+
 #[test]
 fn a_job_follows_a_tree_of_stages() {
     let up = RunningLab::with(MachinePart::Half, "staged", FABRIC);
