@@ -13,8 +13,9 @@ use inventory::descriptions::PortDescriptions;
 use inventory::device_view::{DeviceViews, apply};
 use inventory::host_report::HostReport;
 use inventory::observation::{DeviceFact, Observation, ObservationSource};
+use inventory::port_queues::LeastQueue;
 use inventory::unreadable::UnreadableFile;
-use inventory::{Topology, TopologyFile, unreadable};
+use inventory::{Bytes, Topology, TopologyFile, unreadable};
 use std::path::{Path, PathBuf};
 
 /// Look at the network once and print its tree and its problems
@@ -228,7 +229,7 @@ fn asked(
     let mut file = chosen.to_file();
     locate(&mut file, &chosen, &views);
     inventory.apply_stated_hosts(&mut file);
-    file.queue = inventory.queue(file.inner());
+    file.queue = told(inventory.queue(file.inner(), &views));
     place_addresses(&mut file, &chosen);
     Ok(DiscoveredNetwork {
         descriptions: descriptions(&views, &topology),
@@ -237,6 +238,15 @@ fn asked(
         file,
         answered: answered || inventory.switches.is_empty(),
     })
+}
+
+/// What ports hold, with a word about it where a switch's tables tell.
+fn told(least: Option<LeastQueue>) -> Option<Bytes> {
+    let least = least?;
+    if least.read {
+        tell!("heddle: queue: {least}");
+    }
+    Some(least.octets)
 }
 
 /// Adds the addresses that host agents reported.
@@ -326,7 +336,8 @@ fn recorded(folder: &Path, choice: Option<&str>) -> anyhow::Result<DiscoveredNet
     let (views, answered) = taken(&observations);
     let topology = infer_recorded(&views);
     let chosen = chosen(&topology, choice)?;
-    let file = chosen.to_file();
+    let mut file = chosen.to_file();
+    file.queue = told(LeastQueue::new(file.inner(), |_| None, &views));
     Ok(DiscoveredNetwork {
         descriptions: descriptions(&views, &topology),
         topology,

@@ -11,6 +11,7 @@ mod layers;
 pub(crate) mod lldp;
 pub(crate) mod management;
 pub(crate) mod pulse;
+mod queues;
 pub(crate) mod routes;
 pub(crate) mod system;
 mod vendors;
@@ -45,6 +46,7 @@ pub(crate) fn objects(table: DeviceTable) -> TableObjects {
 pub(crate) fn further(table: DeviceTable, answers: &WalkAnswers) -> Option<TableObjects> {
     match table {
         DeviceTable::Lldp => vendors::further(answers),
+        DeviceTable::Interfaces => queues::further(answers),
         DeviceTable::Routes => routes::further(answers),
         _ => None,
     }
@@ -78,6 +80,7 @@ pub(crate) fn asked(oid: &[u32]) -> bool {
         let all = DeviceTable::ALL.into_iter().map(objects);
         let mut asked: Vec<_> = all
             .chain(vendors::objects())
+            .chain(queues::objects())
             .chain([routes::FURTHER])
             .flat_map(|o| o.scalars.iter().chain(o.columns).copied())
             .collect();

@@ -69,7 +69,8 @@ pub use config::{
 pub use messages::{alarm, cluster_reason, diff, evidence};
 pub use model::{
     address, descriptions, device_view, difference, host_report, mac, mapped_place, mpi,
-    natural_order, networks, observation, ranks, spanning_tree, stages, topology, tree, units,
+    natural_order, networks, observation, port_queues, ranks, spanning_tree, stages, topology,
+    tree, units,
 };
 
 pub use mac::Mac;

@@ -12,6 +12,7 @@ pub mod natural_order;
 pub mod networks;
 pub(crate) mod node_names;
 pub mod observation;
+pub mod port_queues;
 pub mod ranks;
 pub mod spanning_tree;
 pub mod stages;

@@ -1,6 +1,6 @@
 //! IF-MIB ifTable and ifXTable (RFC 2863).
 use super::layers::{NAME, TYPE};
-use super::{TableObjects, arp, layers, mac, number, text};
+use super::{TableObjects, arp, layers, mac, number, queues, text, vendors};
 use crate::walk::WalkAnswers;
 use inventory::BitsPerSec;
 use inventory::observation::{InterfaceRow, PortFaults};
@@ -37,7 +37,7 @@ const PREFIX_ENTRY: &[u32] = &[1, 3, 6, 1, 2, 1, 4, 32, 1];
 const UNICAST: u32 = 1;
 
 pub(crate) const OBJECTS: TableObjects = TableObjects {
-    scalars: &[],
+    scalars: &[vendors::OBJECT_ID],
     columns: &[
         DESCR,
         TYPE,
@@ -80,6 +80,7 @@ pub(crate) fn read(answers: &WalkAnswers) -> Vec<InterfaceRow> {
     let below = layers::below(answers);
     let mut addresses = own_addresses(answers);
     let mut subnets = own_subnets(answers);
+    let queues = queues::read(answers);
     let row = |index: u32| {
         let cell = |column| answers.cell(column, &[index]);
         let octets = |wide, narrow| {
@@ -105,6 +106,7 @@ pub(crate) fn read(answers: &WalkAnswers) -> Vec<InterfaceRow> {
             subnets: Vec::from_iter(subnets.remove(&index).unwrap_or_default()),
             in_octets: octets(HC_IN_OCTETS, IN_OCTETS),
             out_octets: octets(HC_OUT_OCTETS, OUT_OCTETS),
+            queue: queues.get(&index).copied(),
             faults: faults([IN_ERRORS, OUT_ERRORS, IN_DISCARDS, OUT_DISCARDS].map(&cell)),
         }
     };

@@ -62,7 +62,7 @@ pub(super) fn add(answers: &WalkAnswers, table: &mut LldpTable) {
 }
 
 /// The number of the device's vendor.
-fn vendor(answers: &WalkAnswers) -> Option<u32> {
+pub(super) fn vendor(answers: &WalkAnswers) -> Option<u32> {
     let Value::ObjectIdentifier(model) = answers.scalar(OBJECT_ID)? else {
         return None;
     };

@@ -189,7 +189,9 @@ fn file(
             });
     }
     drop_strangers(&mut file, inventory);
-    file.queue = inventory.queue(file.inner());
+    file.queue = inventory
+        .queue(file.inner(), views)
+        .map(|least| least.octets);
     file
 }
 

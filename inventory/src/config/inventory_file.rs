@@ -47,8 +47,10 @@ use crate::config::secret::SecretLocation;
 use crate::config::topology_file::TopologyFile;
 use crate::config::unique_keys;
 use crate::config::yaml;
+use crate::model::device_view::DeviceViews;
 use crate::model::link_state::LinkState;
 use crate::model::networks::StatedNetwork;
+use crate::model::port_queues::LeastQueue;
 use crate::model::units;
 use crate::{BitsPerSec, Bytes, Mac};
 use contradiction::InventoryContradiction;
@@ -230,14 +232,13 @@ impl Inventory {
         })
     }
 
-    /// The octets that each port of these switches holds at least; `None` where that is not stated of each.
-    pub fn queue<'s>(&self, switches: impl Iterator<Item = &'s str>) -> Option<Bytes> {
-        let mut least = None;
-        for name in switches {
-            let queue = self.switches.get(name)?.queue?;
-            least = Some(least.map_or(queue, |least: Bytes| least.min(queue)));
-        }
-        least
+    /// The octets that each port of these switches holds at least, as is stated or as their tables tell.
+    pub fn queue<'s>(
+        &self,
+        switches: impl Iterator<Item = &'s str>,
+        views: &DeviceViews,
+    ) -> Option<LeastQueue> {
+        LeastQueue::new(switches, |name| self.switches.get(name)?.queue, views)
     }
 
     /// The credential of a switch of this inventory.

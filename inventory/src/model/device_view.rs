@@ -177,6 +177,7 @@ fn same_but_octets(a: &[InterfaceRow], b: &[InterfaceRow]) -> bool {
             below,
             addresses,
             subnets,
+            queue,
             in_octets: _,
             out_octets: _,
             faults: _,
@@ -184,7 +185,7 @@ fn same_but_octets(a: &[InterfaceRow], b: &[InterfaceRow]) -> bool {
         (*index, *mac, *rate, *up, *aggregate) == (b.index, b.mac, b.rate, b.up, b.aggregate)
             && (name, descr, alias) == (&b.name, &b.descr, &b.alias)
             && (kind, below) == (&b.kind, &b.below)
-            && (addresses, subnets) == (&b.addresses, &b.subnets)
+            && (addresses, subnets, queue) == (&b.addresses, &b.subnets, &b.queue)
     };
     a.len() == b.len() && a.iter().zip(b).all(same)
 }

@@ -5,7 +5,7 @@
 pub(crate) mod neighbours;
 
 use crate::model::host_report::HostReport;
-use crate::{BitsPerSec, Mac, Millis};
+use crate::{BitsPerSec, Bytes, Mac, Millis};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -190,6 +190,9 @@ pub struct InterfaceRow {
     pub in_octets: u64,
     /// ifHCOutOctets, or ifOutOctets.
     pub out_octets: u64,
+    /// The octets that it holds at least, if a table of its vendor tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<Bytes>,
     /// Its counters of faults; `None` if the device has none of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub faults: Option<PortFaults>,
