@@ -4,7 +4,8 @@
 //! hosts, the ways between them as the cables that these take, and the octets that cables have sent so far,
 //! as late as agents of switches tell them. Guarantee: a way gets a port only after a round in which
 //! each cable carried, up to other traffic of a third of the smallest flow, exactly flows of the round, and
-//! each flow a way of its pair. Cost: up to [`SIZES`] flows through an edge a round, of one to 32 times the
+//! each flow a way of its pair. When all have ports, each flow is sent once more, also those that an earlier
+//! survey found: a cable that was away for a moment made switches choose others. Cost: up to [`SIZES`] flows through an edge a round, of one to 32 times the
 //! smallest; ways of equal chance want about n ln n ports. Deviations: none.
 use crate::coordinator::{FlowError, PeerChannel};
 use crate::wire::{PeerAnswer, PeerOrder, PortFlow, PortFlows, SEGMENT};
@@ -75,7 +76,9 @@ pub struct SurveyReport {
     pub rounds: u32,
     /// Octets sent.
     pub moved: u64,
-    /// Why some way has no port.
+    /// Each way has a port, and each flow took its way once more.
+    pub is_confirmed: bool,
+    /// Why some way has no port, or flows may take other ways.
     pub problem: Option<String>,
 }
 
@@ -96,6 +99,8 @@ struct WaySurvey<'a> {
     ports: Vec<Vec<Option<u16>>>,
     /// By pair: the ports that were tried.
     tried: Vec<usize>,
+    /// By pair: its flows that were sent once more.
+    repeated: Vec<usize>,
     /// The pair whose turn is next.
     next: usize,
 }
@@ -115,6 +120,7 @@ impl<'a> WaySurvey<'a> {
             edge_of,
             ports: pairs.iter().map(|pair| pair.known.clone()).collect(),
             tried: pairs.iter().map(AskedPair::tried).collect(),
+            repeated: vec![0; pairs.len()],
             next: 0,
         }
     }
@@ -124,16 +130,36 @@ impl<'a> WaySurvey<'a> {
         ports.contains(&None) && self.tried[pair] < TRIES * (ports.len() + 1)
     }
 
+    /// True while a port is sought for some way.
+    fn is_seeking(&self) -> bool {
+        (0..self.pairs.len()).any(|pair| self.is_open(pair))
+    }
+
+    /// The port of a pair's next flow: one that was not tried, or, when no pair seeks one, one to be confirmed.
+    fn next_port(&self, pair: usize, is_seeking: bool) -> Option<u16> {
+        if is_seeking {
+            let next = SOURCES.start() + self.tried[pair] as u16;
+            return self.is_open(pair).then_some(next);
+        }
+        let mut found = self.ports[pair].iter().flatten();
+        found.nth(self.repeated[pair]).copied()
+    }
+
     /// The flows of the next round: each pair has a turn, and flows through one edge differ in size.
     fn round(&self) -> Vec<RoundFlow> {
+        let is_seeking = self.is_seeking();
         let mut used: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
         let mut flows = Vec::new();
         let count = self.pairs.len();
         for pair in (0..count).map(|n| (self.next + n) % count) {
-            let edges: BTreeSet<usize> = match self.pairs[pair].ways.first() {
-                Some(way) if self.is_open(pair) => way.iter().map(|&c| self.edge_of[c]).collect(),
-                _ => continue,
+            let next = (
+                self.pairs[pair].ways.first(),
+                self.next_port(pair, is_seeking),
+            );
+            let (Some(way), Some(port)) = next else {
+                continue;
             };
+            let edges: BTreeSet<usize> = way.iter().map(|&c| self.edge_of[c]).collect();
             let is_free = |size: &usize| {
                 let mut others = edges.iter().filter_map(|edge| used.get(edge));
                 !others.any(|sizes| sizes.contains(size))
@@ -144,7 +170,6 @@ impl<'a> WaySurvey<'a> {
             for edge in edges {
                 used.entry(edge).or_default().insert(size);
             }
-            let port = SOURCES.start() + self.tried[pair] as u16;
             flows.push(RoundFlow { pair, port, size });
         }
         flows
@@ -190,14 +215,23 @@ impl<'a> WaySurvey<'a> {
         taken.next().is_none().then_some(way)
     }
 
-    fn take(&mut self, flows: &[RoundFlow], ways: &[usize]) {
+    /// Takes the ways of flows. False if one that is known took another way than before.
+    fn take(&mut self, flows: &[RoundFlow], ways: &[usize]) -> bool {
+        let is_seeking = self.is_seeking();
         for (flow, &way) in flows.iter().zip(ways) {
-            self.ports[flow.pair][way].get_or_insert(flow.port);
-            self.tried[flow.pair] += 1;
+            if is_seeking {
+                self.ports[flow.pair][way].get_or_insert(flow.port);
+                self.tried[flow.pair] += 1;
+            } else if self.ports[flow.pair][way] == Some(flow.port) {
+                self.repeated[flow.pair] += 1;
+            } else {
+                return false;
+            }
         }
         self.next = flows
             .last()
             .map_or(0, |last| (last.pair + 1) % self.pairs.len());
+        true
     }
 }
 
@@ -217,6 +251,7 @@ pub fn count_ways(
         let flows = survey.round();
         if flows.is_empty() {
             let has_all = survey.ports.iter().flatten().all(Option::is_some);
+            report.is_confirmed = has_all;
             break (!has_all).then_some("some flows take the same way from all ports");
         }
         let octets = u64::from(unit) * (SEGMENT + HEADERS) as u64;
@@ -247,7 +282,11 @@ pub fn count_ways(
         });
         report.rounds += 1;
         match ways {
-            Some(ways) => survey.take(&flows, &ways),
+            Some(ways) if survey.take(&flows, &ways) => {}
+            Some(_) => {
+                survey.ports.iter_mut().for_each(|ports| ports.fill(None));
+                break Some("switches chose other cables meanwhile, as when one was away");
+            }
             None if unit < UNIT.1 => unit *= 2,
             None => {
                 break Some("counters of the cables do not show flows: others are under way, too");
@@ -318,6 +357,7 @@ mod tests {
     use std::collections::hash_map::DefaultHasher;
     use std::hash::{Hash, Hasher};
     use std::net::{IpAddr, SocketAddr};
+    use std::ops::Range;
     use std::sync::{Arc, Mutex};
 
     /// Two switches with two hosts each, and so many cables between them, by direction.
@@ -343,6 +383,9 @@ mod tests {
     #[derive(Default)]
     struct HashingSwitches {
         carried: Mutex<Vec<u64>>,
+        /// Orders to hosts so far, and those in which a cable of each trunk is away.
+        orders: Mutex<usize>,
+        away: Range<usize>,
         ignores_ports: bool,
         /// Octets of others on each cable with each order.
         others: u64,
@@ -350,9 +393,10 @@ mod tests {
 
     impl HashingSwitches {
         fn way(&self, from: usize, to: IpAddr, port: u16) -> usize {
+            let cables = CABLES - usize::from(self.away.contains(&self.orders.lock().unwrap()));
             let mut hasher = DefaultHasher::new();
             (from, to, if self.ignores_ports { 0 } else { port }).hash(&mut hasher);
-            from / 2 * CABLES + hasher.finish() as usize % CABLES
+            from / 2 * CABLES + hasher.finish() as usize % cables
         }
     }
 
@@ -369,6 +413,7 @@ mod tests {
             };
             let mut carried = self.1.carried.lock().unwrap();
             self.2 = 0;
+            *self.1.orders.lock().unwrap() += 1;
             for flow in &order.flows {
                 // A switch that does not count the check sequence.
                 let octets = u64::from(flow.segments) * (SEGMENT as u64 + 54);
@@ -428,7 +473,7 @@ mod tests {
                 others,
                 ..HashingSwitches::default()
             });
-            assert_eq!(report.problem, None);
+            assert_eq!((report.problem, report.is_confirmed), (None, true));
             for (pair, ports) in pairs().iter().zip(&report.ports) {
                 for (way, port) in pair.ways.iter().zip(ports) {
                     let taken = network.way(pair.from, address(pair.to).ip(), port.unwrap());
@@ -436,6 +481,28 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_cable_that_is_away_for_a_moment_leaves_no_wrong_port() {
+        let mut refused = 0;
+        for first in 0..40 {
+            let (report, network) = survey(HashingSwitches {
+                away: first..first + 8,
+                ..HashingSwitches::default()
+            });
+            refused += usize::from(!report.is_confirmed);
+            for (pair, ports) in pairs().iter().zip(&report.ports) {
+                for (way, port) in pair.ways.iter().zip(ports) {
+                    let leads = |port| network.way(pair.from, address(pair.to).ip(), port);
+                    assert_eq!(
+                        port.map(|port| vec![leads(port)]),
+                        port.map(|_| way.clone())
+                    );
+                }
+            }
+        }
+        assert!(refused > 20, "{refused}");
     }
 
     #[test]

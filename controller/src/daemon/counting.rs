@@ -67,7 +67,7 @@ pub(super) fn count(
     );
     MappingOutcome {
         moved: Bytes(report.moved),
-        ways: Some(question.answered(&report.ports)),
+        ways: Some(question.answered(&report.ports, report.is_confirmed)),
         problem: report.problem,
         ..MappingOutcome::failed(String::new())
     }
