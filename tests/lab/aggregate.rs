@@ -7,6 +7,8 @@ use crate::common::until::{LIMIT, until, until_or_why};
 use crate::measured::MeasuredLab;
 use inventory::Mpi;
 use std::fs;
+use std::process::{Child, Stdio};
+use std::time::Duration;
 
 const TRUNK: &str = "
 switches: [s0, s1]
@@ -22,6 +24,106 @@ impl RunningLab {
             self.exec(switch, &["cat", &file]).trim().parse().unwrap()
         })
     }
+}
+
+impl RunningLab {
+    /// Takes the first cable of the aggregate away, as LACP does with one that failed: both ends send all over
+    /// the other. Or puts it back.
+    fn set_first_cable(&self, is_there: bool) {
+        for switch in ["s0", "s1"] {
+            let rules = self.path(switch);
+            let rules = rules.display();
+            let words = match is_there {
+                true => format!(
+                    "ip link set m-swp1-0 up && nft delete table netdev swp1 && nft -f {rules}"
+                ),
+                false => format!(
+                    "nft list table netdev swp1 > {rules} && nft flush chain netdev swp1 out && \
+                     nft add rule netdev swp1 out fwd to m-swp1-1 && ip link set m-swp1-0 down"
+                ),
+            };
+            self.exec(switch, &["sh", "-c", &words]);
+        }
+    }
+}
+
+impl MeasuredLab {
+    /// The flows of the published epoch, if it has any.
+    fn published_flows(&self) -> Option<String> {
+        let shared = self.lab().lab.shared_dir();
+        let current = fs::read_to_string(shared.join("current")).ok()?;
+        let number: u64 = current.split(' ').next()?.parse().ok()?;
+        fs::read_to_string(shared.join(format!("epochs/{number:08}/flows.json"))).ok()
+    }
+
+    fn await_links(&self, count: usize) {
+        until_or_why("the published cables", LIMIT, || {
+            let links = self.published().map_or(0, |file| file.links.len());
+            (links == count)
+                .then_some(())
+                .ok_or_else(|| format!("{links}\n{}", self.logs()))
+        });
+    }
+
+    /// Has the ways measured until each has a port, and an epoch has them.
+    fn await_flows(&self) -> String {
+        until_or_why("an epoch has the flows", LIMIT * 2, || {
+            let done = self.order().wait_with_output().unwrap();
+            let output = String::from_utf8_lossy(&done.stdout).into_owned();
+            std::thread::sleep(Duration::from_secs(1));
+            self.published_flows().ok_or_else(|| output + &self.logs())
+        })
+    }
+}
+
+/// A cable that goes for a while: while flows are measured, and under a job.
+#[test]
+fn a_cable_that_flaps_leaves_no_wrong_flows_and_jobs_go_on() {
+    let up = RunningLab::with(MachinePart::Half, "flaps", TRUNK);
+    let mut lab = MeasuredLab::allowed(up);
+    lab.start_controller();
+    lab.start_agents();
+    lab.await_links(2);
+    lab.await_so("all agents report", || lab.all_report());
+    let order = lab.order();
+    until("flows are under way", || {
+        let begun = lab.log("controller.log").contains("hosts are measured");
+        begun.then_some(())
+    });
+    std::thread::sleep(Duration::from_secs(2));
+    lab.lab().set_first_cable(false);
+    std::thread::sleep(Duration::from_millis(1500));
+    lab.lab().set_first_cable(true);
+    order.wait_with_output().unwrap();
+    lab.await_links(2);
+    lab.await_flows();
+    let job = |kilobytes, length: [&str; 2]| {
+        let mut job = lab.lab().over_ways("mpich", Mpi::Mpich, kilobytes, length);
+        job.stdout(Stdio::piped()).stderr(Stdio::piped());
+        job.spawn().unwrap()
+    };
+    let ended = |job: Child| {
+        let said = TestJobOutput::new(&job.wait_with_output().unwrap(), "mpich");
+        assert!(said.out.contains("every byte checked"), "{}", said.out);
+    };
+    // Ports that lead elsewhere would make the cables uneven.
+    let before = lab.lab().sent_by_cable();
+    ended(job(64, ["--iterations", "8"]));
+    let after = lab.lab().sent_by_cable();
+    let sent: [u64; 4] = std::array::from_fn(|at| after[at] - before[at]);
+    let (most, least) = (sent.iter().max().unwrap(), sent.iter().min().unwrap());
+    assert!(*most as f64 <= 1.1 * *least as f64, "{sent:?}");
+
+    let long = job(16, ["--seconds", "20"]);
+    std::thread::sleep(Duration::from_secs(4));
+    lab.lab().set_first_cable(false);
+    lab.await_links(1);
+    assert_eq!(lab.published_flows(), None);
+    lab.lab().set_first_cable(true);
+    lab.await_links(2);
+    assert_eq!(lab.published_flows(), None, "what was known is in doubt");
+    ended(long);
+    lab.await_flows();
 }
 
 #[test]

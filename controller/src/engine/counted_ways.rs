@@ -194,6 +194,22 @@ impl FlowQuestion {
     }
 }
 
+/// True if a network has the cables among which flows had a choice, and no more side by side with them.
+pub(super) fn has_cables(network: &Topology, known: &MappedWays) -> bool {
+    let mut counts: BTreeMap<[&str; 2], u32> = BTreeMap::new();
+    for WayCable { from, at, cable } in known.cables.iter().map(|counted| &counted.cable) {
+        let count = counts.entry([from, at]).or_default();
+        *count = (cable + 1).max(*count);
+    }
+    counts.into_iter().all(|(ends, count)| {
+        let joins = |link: &&Link| {
+            let own = [link.a.as_str(), &link.b];
+            link.carries_frames() && (own == ends || own == [ends[1], ends[0]])
+        };
+        network.links.iter().filter(joins).count() == count as usize
+    })
+}
+
 /// The counter of a cable in one direction.
 struct CableCounter {
     counted: CountedCable,
@@ -411,6 +427,10 @@ mod tests {
         let again = question(&network(), &["s0", "s1"], Some(&known)).unwrap();
         let found: Vec<_> = again.pairs.iter().map(|pair| pair.known.clone()).collect();
         assert_eq!(found, ports.map(Vec::from));
+        assert!(has_cables(&network(), &known));
+        let mut smaller = network();
+        smaller.links.remove(0);
+        assert!(!has_cables(&smaller, &known));
         let mut larger = network();
         let third = Link {
             a_port: "p3".into(),
@@ -418,6 +438,7 @@ mod tests {
             ..larger.links[1].clone()
         };
         larger.links.insert(2, third);
+        assert!(!has_cables(&larger, &known));
         let asked = question(&larger, &["s0", "s1"], Some(&known));
         let all = asked
             .iter()

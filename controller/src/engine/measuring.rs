@@ -102,7 +102,10 @@ impl FlowMeasuring {
         let mut effects = Vec::new();
         match event {
             MeasuringEvent::Ordered { request } => self.take_order(request, network),
-            MeasuringEvent::Tick => self.look(now, network),
+            MeasuringEvent::Tick => {
+                effects.extend(self.doubt_ways(network));
+                self.look(now, network);
+            }
             MeasuringEvent::Ended { ticket, outcome } => {
                 self.take_end(now, ticket, *outcome, network, &mut effects);
             }

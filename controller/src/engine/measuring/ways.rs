@@ -1,10 +1,11 @@
 //! Measurements of the ways of flows, and what is published of them.
 use super::target::{MappingTarget, TargetSubject};
-use super::{FlowMeasuring, MeasuredNetwork};
+use super::{FlowMeasuring, MeasuredNetwork, MeasuringEffect};
 use crate::engine::ControllerEngine;
-use crate::engine::counted_ways::FlowQuestion;
+use crate::engine::counted_ways::{FlowQuestion, has_cables};
 use inventory::Topology;
 use inventory::stages::flows::KnownFlow;
+use std::sync::Arc;
 
 impl FlowMeasuring {
     /// The measurement of the ways of flows, if counters can tell some that are not known.
@@ -26,6 +27,20 @@ impl FlowMeasuring {
             network.inventory,
             known,
         )
+    }
+}
+
+impl FlowMeasuring {
+    /// Doubts the ways of flows once the published network lacks one of the cables, or has others beside them:
+    /// when the cable is back, switches may choose in another way than before.
+    pub(super) fn doubt_ways(&mut self, network: &MeasuredNetwork<'_>) -> Option<MeasuringEffect> {
+        let (known, published) = (self.mapped.ways.as_ref()?, network.published?);
+        if !known.is_complete || has_cables(published, known) {
+            return None;
+        }
+        let known = Arc::make_mut(&mut self.mapped).ways.as_mut()?;
+        known.is_complete = false;
+        Some(MeasuringEffect::Keep)
     }
 }
 
