@@ -47,6 +47,24 @@ impl RunningLab {
     }
 }
 
+/// A job under way.
+struct AggregateJob(Child);
+
+impl AggregateJob {
+    fn ends_well(self) {
+        let said = TestJobOutput::new(&self.0.wait_with_output().unwrap(), "mpich");
+        assert!(said.out.contains("every byte checked"), "{}", said.out);
+    }
+}
+
+impl RunningLab {
+    fn job(&self, kilobytes: u32, length: [&str; 2]) -> AggregateJob {
+        let mut job = self.over_ways("mpich", Mpi::Mpich, kilobytes, length);
+        job.stdout(Stdio::piped()).stderr(Stdio::piped());
+        AggregateJob(job.spawn().unwrap())
+    }
+}
+
 impl MeasuredLab {
     /// The flows of the published epoch, if it has any.
     fn published_flows(&self) -> Option<String> {
@@ -97,24 +115,15 @@ fn a_cable_that_flaps_leaves_no_wrong_flows_and_jobs_go_on() {
     order.wait_with_output().unwrap();
     lab.await_links(2);
     lab.await_flows();
-    let job = |kilobytes, length: [&str; 2]| {
-        let mut job = lab.lab().over_ways("mpich", Mpi::Mpich, kilobytes, length);
-        job.stdout(Stdio::piped()).stderr(Stdio::piped());
-        job.spawn().unwrap()
-    };
-    let ended = |job: Child| {
-        let said = TestJobOutput::new(&job.wait_with_output().unwrap(), "mpich");
-        assert!(said.out.contains("every byte checked"), "{}", said.out);
-    };
     // Ports that lead elsewhere would make the cables uneven.
     let before = lab.lab().sent_by_cable();
-    ended(job(64, ["--iterations", "8"]));
+    lab.lab().job(64, ["--iterations", "8"]).ends_well();
     let after = lab.lab().sent_by_cable();
     let sent: [u64; 4] = std::array::from_fn(|at| after[at] - before[at]);
     let (most, least) = (sent.iter().max().unwrap(), sent.iter().min().unwrap());
     assert!(*most as f64 <= 1.1 * *least as f64, "{sent:?}");
 
-    let long = job(16, ["--seconds", "20"]);
+    let long = lab.lab().job(16, ["--seconds", "20"]);
     std::thread::sleep(Duration::from_secs(4));
     lab.lab().set_first_cable(false);
     lab.await_links(1);
@@ -122,7 +131,7 @@ fn a_cable_that_flaps_leaves_no_wrong_flows_and_jobs_go_on() {
     lab.lab().set_first_cable(true);
     lab.await_links(2);
     assert_eq!(lab.published_flows(), None, "what was known is in doubt");
-    ended(long);
+    long.ends_well();
     lab.await_flows();
 }
 

@@ -74,19 +74,19 @@ fn ways_are_found_published_and_left_when_a_spine_is_drained() {
     up.down();
 }
 
-/// snmpd serves inetCidrRouteTable, in which Linux shows one next hop of several.
-#[test]
-fn ways_between_routers_that_do_not_speak_are_found_by_routes() {
-    let up = RunningLab::new("unspoken", FABRIC);
-    let inventory = up.inventory("", "");
-    let lldpcli = ["lldpcli", "-u", "/run/lldpd.socket", "configure", "ports"];
-    let falls_silent = |router: &str, port: &str| {
+impl RunningLab {
+    /// Ends LLDP at a port.
+    fn fall_silent(&self, router: &str, port: &str) {
+        let lldpcli = ["lldpcli", "-u", "/run/lldpd.socket", "configure", "ports"];
         let off = [port, "lldp", "status", "disabled"];
-        up.exec(router, &[&lldpcli[..], &off[..]].concat());
-    };
-    let await_silent_ways = |count: usize| {
+        self.exec(router, &[&lldpcli[..], &off[..]].concat());
+    }
+
+    /// Waits until so many of the four ways are known by routes alone.
+    fn await_unspoken_ways(&self, count: usize) {
+        let inventory = self.inventory("", "");
         until_or_why("links that only routes tell", LIMIT, || {
-            let links = up.discover(&inventory, "json", &[]);
+            let links = self.discover(&inventory, "json", &[]);
             let unspoken = links.matches("routes: spine").count();
             let ways = links.matches(r#""state": "multipath""#).count();
             let spoken = links.matches("LLDP: spine").count();
@@ -95,16 +95,22 @@ fn ways_between_routers_that_do_not_speak_are_found_by_routes() {
                 false => Err(links),
             }
         });
-    };
-    falls_silent("leaf1", "ge2");
-    falls_silent("spine2", "ge1");
-    await_silent_ways(1);
-    for router in ["leaf1", "leaf2", "spine1", "spine2"] {
-        falls_silent(router, "ge1");
-        falls_silent(router, "ge2");
     }
-    await_silent_ways(4);
-    let drawn = up.discover(&inventory, "text", &[]);
+}
+
+/// snmpd serves inetCidrRouteTable, in which Linux shows one next hop of several.
+#[test]
+fn ways_between_routers_that_do_not_speak_are_found_by_routes() {
+    let up = RunningLab::new("unspoken", FABRIC);
+    up.fall_silent("leaf1", "ge2");
+    up.fall_silent("spine2", "ge1");
+    up.await_unspoken_ways(1);
+    for router in ["leaf1", "leaf2", "spine1", "spine2"] {
+        up.fall_silent(router, "ge1");
+        up.fall_silent(router, "ge2");
+    }
+    up.await_unspoken_ways(4);
+    let drawn = up.discover(&up.inventory("", ""), "text", &[]);
     assert!(
         drawn.contains("80M  spine[1-2]  router  2 ways  inferred"),
         "{drawn}"

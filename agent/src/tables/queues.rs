@@ -139,16 +139,15 @@ mod tests {
 
     #[test]
     fn each_vendors_devices_are_asked_for_their_own_table_alone() {
-        let asked = |model: &str| {
-            let model = snmp::Value::ObjectIdentifier(snmp::Oid::parse(model).unwrap());
-            let answers = super::super::tests::answers(&[("1.3.6.1.2.1.1.2.0", model)]);
-            further(&answers).map(|objects| objects.columns[0][6])
-        };
-        let models = [
-            "1.3.6.1.4.1.9.12.3.1.3.1084",
-            "1.3.6.1.4.1.25506.11.1.1",
-            "1.3.6.1.4.1.30065.1",
-        ];
-        assert_eq!(models.map(asked), [Some(9), Some(25506), None]);
+        for (model, vendor) in [
+            ("1.3.6.1.4.1.9.12.3.1.3.1084", Some(9)),
+            ("1.3.6.1.4.1.25506.11.1.1", Some(25506)),
+            ("1.3.6.1.4.1.30065.1", None),
+        ] {
+            let oid = snmp::Value::ObjectIdentifier(snmp::Oid::parse(model).unwrap());
+            let answers = super::super::tests::answers(&[("1.3.6.1.2.1.1.2.0", oid)]);
+            let asked = further(&answers).map(|objects| objects.columns[0][6]);
+            assert_eq!(asked, vendor, "{model}");
+        }
     }
 }

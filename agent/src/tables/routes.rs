@@ -50,10 +50,10 @@ pub(crate) fn read(answers: &WalkAnswers) -> NextRouters {
         let next_hop = index.get(9..).and_then(ip).filter(|_| leads_somewhere)?;
         Some((number(Some(value))?, next_hop))
     });
-    let is_neighbour = |(if_index, address): &(u32, IpAddr)| {
+    let neighbours = newer.chain(older).filter(|(if_index, address)| {
         *if_index != 0 && !address.is_unspecified() && !address.is_loopback()
-    };
-    let next_hops: BTreeSet<(u32, IpAddr)> = newer.chain(older).filter(is_neighbour).collect();
+    });
+    let next_hops: BTreeSet<(u32, IpAddr)> = neighbours.collect();
     NextRouters {
         next_hops: next_hops.into_iter().collect(),
         peers: peers(answers),
@@ -75,11 +75,11 @@ fn inet_next_hop(index: &[u32]) -> Option<IpAddr> {
 fn peers(answers: &WalkAnswers) -> Vec<(IpAddr, IpAddr)> {
     let states = answers.column(PEER_STATE);
     let established = states.filter(|(_, state)| number(Some(state)) == Some(ESTABLISHED));
-    let peer = |index: &[u32]| {
+    let peers = established.filter_map(|(index, _)| {
         let own = answers.cell(PEER_LOCAL_ADDRESS, index)?.as_ip()?;
         Some((IpAddr::V4(own), ip(index)?))
-    };
-    established.filter_map(|(index, _)| peer(index)).collect()
+    });
+    peers.collect()
 }
 
 #[cfg(test)]

@@ -202,11 +202,11 @@ pub(super) fn has_cables(network: &Topology, known: &MappedWays) -> bool {
         *count = (cable + 1).max(*count);
     }
     counts.into_iter().all(|(ends, count)| {
-        let joins = |link: &&Link| {
+        let beside = network.links.iter().filter(|link| {
             let own = [link.a.as_str(), &link.b];
             link.carries_frames() && (own == ends || own == [ends[1], ends[0]])
-        };
-        network.links.iter().filter(joins).count() == count as usize
+        });
+        beside.count() == count as usize
     })
 }
 

@@ -187,8 +187,8 @@ impl<'a> EndStatements<'a> {
 
     /// True if frames are routed over a link, by its ends' word or because they hand packets to each other.
     fn is_routed_link(self, link: &DraftLink) -> bool {
-        let is_handed_on = |e: &Evidence| matches!(e, Evidence::NextRouter { .. });
-        link.evidence.iter().any(is_handed_on) || self.is_routed(&link.ends)
+        let mut evidence = link.evidence.iter();
+        evidence.any(|e| matches!(e, Evidence::NextRouter { .. })) || self.is_routed(&link.ends)
     }
 
     /// True if both ends are bridge ports of devices that run no spanning tree.

@@ -67,54 +67,51 @@ mod tests {
     use crate::model::observation::InterfaceRow;
 
     fn switch(ports: &[(bool, Option<u64>)]) -> DeviceView {
-        let port = |&(up, queue): &(bool, Option<u64>)| InterfaceRow {
+        let rows = ports.iter().map(|&(up, queue)| InterfaceRow {
             up,
             queue: queue.map(Bytes),
             ..InterfaceRow::default()
-        };
+        });
         DeviceView {
-            interfaces: Some(ports.iter().map(port).collect()),
+            interfaces: Some(rows.collect()),
             ..DeviceView::default()
+        }
+    }
+
+    fn stated(name: &str) -> Option<Bytes> {
+        match name {
+            "small" => Some(Bytes(20_000)),
+            "large" => Some(Bytes(12 << 20)),
+            _ => None,
         }
     }
 
     #[test]
     fn a_network_holds_what_the_least_of_its_ports_does_if_that_is_known_of_each() {
+        let ports = [
+            (true, Some(90_000)),
+            (true, Some(30_000)),
+            (true, None),
+            (false, Some(9_000)),
+        ];
         let views = DeviceViews::from([
-            (
-                "told".to_owned(),
-                switch(&[
-                    (true, Some(90_000)),
-                    (true, Some(30_000)),
-                    (true, None),
-                    (false, Some(9_000)),
-                ]),
-            ),
+            ("reads".to_owned(), switch(&ports)),
             ("mute".to_owned(), switch(&[(true, None)])),
         ]);
-        let stated = |name: &str| match name {
-            "small" => Some(Bytes(20_000)),
-            "large" => Some(Bytes(12 << 20)),
-            _ => None,
-        };
-        let least = |switches: &[&str]| {
-            let least = LeastQueue::new(switches.iter().copied(), stated, &views)?;
-            Some((least.octets.0, least.switch, least.read))
-        };
-        assert_eq!(
-            least(&["large", "told"]),
-            Some((30_000, "told".to_owned(), true))
-        );
-        assert_eq!(
-            least(&["told", "small"]),
-            Some((20_000, "small".to_owned(), false))
-        );
-        assert_eq!(
-            [least(&["told", "mute"]), least(&["unknown"]), least(&[])],
-            [None, None, None]
-        );
-        // What is stated of a switch counts, whatever its tables tell.
-        let by_operator = LeastQueue::new(["told"].into_iter(), |_| Some(Bytes(1 << 20)), &views);
-        assert_eq!(by_operator.unwrap().octets, Bytes(1 << 20));
+        for (switches, expected) in [
+            (&["large", "reads"][..], Some((30_000, "reads", true))),
+            (&["reads", "small"], Some((20_000, "small", false))),
+            (&["reads", "mute"], None),
+            (&["unknown"], None),
+            (&[], None),
+        ] {
+            let least = LeastQueue::new(switches.iter().copied(), stated, &views);
+            let least = least.as_ref();
+            let least = least.map(|l| (l.octets.0, l.switch.as_str(), l.read));
+            assert_eq!(least, expected, "{switches:?}");
+        }
+        // What is stated of a switch counts, whatever its tables say.
+        let stated = LeastQueue::new(["reads"].into_iter(), |_| Some(Bytes(1 << 20)), &views);
+        assert_eq!(stated.unwrap().octets, Bytes(1 << 20));
     }
 }

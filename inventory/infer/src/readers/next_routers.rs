@@ -14,6 +14,7 @@ use crate::facts::{DeviceIx, DevicePortIx, Facts};
 use crate::ranking::ClaimGrounds;
 use inventory::Mac;
 use inventory::address::{network_of, shares_network};
+use inventory::device_view::DeviceView;
 use inventory::evidence::{Evidence, NextRouterProof};
 use inventory::observation::{InterfaceKind, InterfaceRow};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -101,17 +102,17 @@ impl<'f> RoutedPorts<'f> {
         }
         for ((network, length), ends) in subnets {
             let ends: Vec<_> = ends.into_iter().collect();
-            let proof = || NextRouterProof::Subnet(network, length);
+            let proof = NextRouterProof::Subnet(network, length);
             if let [(one, Some(a)), (other, Some(b))] = ends[..]
                 && one != other
                 && a.0 != b.0
             {
-                self.add(a, Some((b.0, Some(b.1))), proof());
-                self.add(b, Some((a.0, Some(a.1))), proof());
+                self.add(a, Some((b.0, Some(b.1))), proof.clone());
+                self.add(b, Some((a.0, Some(a.1))), proof);
             } else if ends.len() > 1 {
                 // Addresses that are used again elsewhere tell nothing.
                 for at in ends.into_iter().filter_map(|(_, at)| at) {
-                    self.add(at, None, proof());
+                    self.add(at, None, proof.clone());
                 }
             }
         }
@@ -125,39 +126,11 @@ impl<'f> RoutedPorts<'f> {
 
     /// Adds the stations, next hops and peers of each device.
     fn add_neighbours(&mut self) {
-        for (device, own) in self.facts.devices() {
-            let view = &self.facts.views[&own.name];
-            let mut stations: HashMap<(u32, IpAddr), Mac> = HashMap::new();
-            for row in view.arp.iter().flatten() {
-                stations.insert((row.if_index, row.ip), row.mac);
-            }
-            let subnets: BTreeMap<u32, &[(IpAddr, u8)]> = rows(self.facts, device)
-                .map(|row| (row.index, row.subnets.as_slice()))
-                .collect();
-            let is_on_link = |(index, address): (u32, IpAddr)| {
-                let own = subnets.get(&index).copied().unwrap_or_default();
-                let shares = |(own, length): &(IpAddr, u8)| shares_network(*own, address, *length);
-                stations.contains_key(&(index, address)) || own.iter().any(shares)
-            };
-            let routes = view.routes.iter();
-            let next_hops = routes.clone().flat_map(|routes| &routes.next_hops).copied();
-            let of_peer = |&(own, peer): &(IpAddr, IpAddr)| {
-                let has_own = |subnets: &[(IpAddr, u8)]| subnets.iter().any(|(ip, _)| *ip == own);
-                let mut with_own = subnets.iter().filter(|(_, subnets)| has_own(subnets));
-                let (index, _) = with_own.next()?;
-                with_own.next().is_none().then_some((*index, peer))
-            };
-            let peers = routes.flat_map(|routes| &routes.peers).filter_map(of_peer);
-            let proven = (next_hops.map(|at| (at, NextRouterProof::NextHop(at.1))))
-                .chain(peers.map(|at| (at, NextRouterProof::Peer(at.1))))
-                .filter(|(at, _)| is_on_link(*at));
-            let alone =
-                (stations.iter()).map(|(at, mac)| (*at, NextRouterProof::Station(at.1, *mac)));
-            let mut all: Vec<_> = proven.chain(alone).collect();
-            all.sort_unstable_by(|one, other| one.1.cmp(&other.1));
-            for ((index, address), proof) in all {
+        for (device, _) in self.facts.devices() {
+            let own = OwnNeighbours::new(self.facts, device);
+            for ((index, address), proof) in own.all() {
                 if let Some(at) = cable_port(self.facts, device, index) {
-                    let station = stations.get(&(index, address)).copied();
+                    let station = own.stations.get(&(index, address)).copied();
                     let far = self.far_end(address, station.or_else(|| modified_eui(address)));
                     self.add(at, far, proof);
                 }
@@ -172,10 +145,6 @@ impl<'f> RoutedPorts<'f> {
             Some(mac) => Some(self.facts.device_of(identity.owner_of(mac)?)?),
             None => None,
         };
-        let port_of = |device: DeviceIx| {
-            let port = self.facts[device].ports.by_mac(station?)?;
-            Some(port).filter(|port| self.behind.contains_key(&(device, *port)))
-        };
         match (self.owners.get(&address).copied().flatten(), by_mac) {
             (Some((device, _)), Some(other)) if device != other => None,
             (Some((device, port)), by_mac) => {
@@ -183,47 +152,44 @@ impl<'f> RoutedPorts<'f> {
                 let cable = own.carrier.unwrap_or(port);
                 match own.kind {
                     _ if self.behind.contains_key(&(device, cable)) => Some((device, Some(cable))),
-                    InterfaceKind::Loopback => by_mac.map(|device| (device, port_of(device))),
+                    InterfaceKind::Loopback => {
+                        by_mac.map(|device| (device, self.port_of(device, station)))
+                    }
                     _ => None,
                 }
             }
-            (None, by_mac) => by_mac.map(|device| (device, port_of(device))),
+            (None, by_mac) => by_mac.map(|device| (device, self.port_of(device, station))),
         }
+    }
+
+    /// The only port of a device with this address, if it routes.
+    fn port_of(&self, device: DeviceIx, station: Option<Mac>) -> Option<PortIx> {
+        let port = self.facts[device].ports.by_mac(station?)?;
+        Some(port).filter(|port| self.behind.contains_key(&(device, *port)))
     }
 
     /// The device behind each port that has just one.
     fn neighbours(&self) -> BTreeMap<DevicePortIx, FarEnd> {
-        let only = |(at, behind): (&DevicePortIx, &Vec<(Option<FarEnd>, _)>)| {
-            let mut ends = behind.iter().map(|(end, _)| *end);
-            let (device, mut port) = ends.next()??;
-            for end in ends {
-                let (other, further) = end?;
-                let differs = port.is_some() && further.is_some() && port != further;
-                if other != device || differs {
-                    return None;
-                }
-                port = port.or(further);
-            }
-            (device != at.0).then_some((*at, (device, port)))
-        };
-        self.behind.iter().filter_map(only).collect()
+        let known = self.behind.iter().filter_map(|(at, behind)| {
+            let far = only_end(behind.iter().map(|(end, _)| *end))?;
+            (far.0 != at.0).then_some((*at, far))
+        });
+        known.collect()
     }
 
     fn claims(&self) -> Vec<Claim> {
         let neighbours = self.neighbours();
         let mut claims = Vec::new();
         for (&at, &(device, port)) in &neighbours {
-            let faces_back = |far: &DevicePortIx| {
+            let far = match port {
+                Some(port) => Some((device, port)),
+                None => only_far_port(&neighbours, at, device),
+            };
+            let far = far.filter(|far| {
                 neighbours
                     .get(far)
                     .is_some_and(|(back, own)| *back == at.0 && own.is_none_or(|own| own == at.1))
-            };
-            let far = match port {
-                Some(port) => Some((device, port)).filter(faces_back),
-                None => self
-                    .only_far_port(&neighbours, at, device)
-                    .filter(faces_back),
-            };
+            });
             // Each cable once, from its lower end.
             if let Some(far) = far.filter(|far| at < *far)
                 && !self.is_learned(at)
@@ -233,25 +199,6 @@ impl<'f> RoutedPorts<'f> {
             }
         }
         claims
-    }
-
-    /// The only port of a device that faces a port of which only the device behind it is known, if that is the
-    /// only one between the two.
-    fn only_far_port(
-        &self,
-        neighbours: &BTreeMap<DevicePortIx, FarEnd>,
-        at: DevicePortIx,
-        device: DeviceIx,
-    ) -> Option<DevicePortIx> {
-        let between = |from: DeviceIx, to: DeviceIx| {
-            let all = neighbours.iter();
-            all.filter(move |(end, far)| end.0 == from && far.0 == to)
-                .map(|(end, _)| *end)
-        };
-        let (mut here, mut there) = (between(at.0, device), between(device, at.0));
-        let far = there.next()?;
-        let is_only = here.next() == Some(at) && here.next().is_none() && there.next().is_none();
-        is_only.then_some(far)
     }
 
     /// True if an asked bridge learned the address of a port, so that frames are bridged behind the port.
@@ -280,16 +227,7 @@ impl<'f> RoutedPorts<'f> {
                 }
             }
         }
-        let is_station = |proof: &Evidence| {
-            matches!(
-                proof,
-                Evidence::NextRouter {
-                    by: NextRouterProof::Station(..),
-                    ..
-                }
-            )
-        };
-        if evidence.iter().all(is_station) {
+        if evidence.iter().all(is_of_station) {
             return None;
         }
         let ends = [a, b].map(|(device, port)| ClaimEnd::at(device, port));
@@ -300,6 +238,115 @@ impl<'f> RoutedPorts<'f> {
             evidence,
         ))
     }
+}
+
+/// What one device has behind its interfaces, by its own tables.
+struct OwnNeighbours<'f> {
+    view: &'f DeviceView,
+    /// The addresses of stations, by ifIndex.
+    stations: HashMap<(u32, IpAddr), Mac>,
+    /// Its own addresses, by ifIndex.
+    subnets: BTreeMap<u32, &'f [(IpAddr, u8)]>,
+}
+
+impl<'f> OwnNeighbours<'f> {
+    fn new(facts: &'f Facts<'_>, device: DeviceIx) -> OwnNeighbours<'f> {
+        let view = &facts.views[&facts[device].name];
+        let rows = view.arp.iter().flatten();
+        OwnNeighbours {
+            view,
+            stations: rows.map(|row| ((row.if_index, row.ip), row.mac)).collect(),
+            subnets: self::rows(facts, device)
+                .map(|row| (row.index, row.subnets.as_slice()))
+                .collect(),
+        }
+    }
+
+    /// Each address behind an interface, with the reason why it is there; next hops first.
+    fn all(&self) -> Vec<((u32, IpAddr), NextRouterProof)> {
+        let routes = self.view.routes.iter();
+        let next_hops = routes.clone().flat_map(|routes| &routes.next_hops);
+        let peers = routes.flat_map(|routes| &routes.peers);
+        let next_hops = next_hops.map(|at| (*at, NextRouterProof::NextHop(at.1)));
+        let peers = peers.filter_map(|(own, peer)| {
+            Some((
+                (self.interface_of(*own)?, *peer),
+                NextRouterProof::Peer(*peer),
+            ))
+        });
+        let routers = next_hops
+            .chain(peers)
+            .filter(|(at, _)| self.is_on_link(*at));
+        let stations = self.stations.iter();
+        let stations = stations.map(|(at, mac)| (*at, NextRouterProof::Station(at.1, *mac)));
+        let mut all: Vec<_> = routers.chain(stations).collect();
+        all.sort_unstable_by(|one, other| one.1.cmp(&other.1));
+        all
+    }
+
+    /// The only interface with this address.
+    fn interface_of(&self, own: IpAddr) -> Option<u32> {
+        let all = self.subnets.iter();
+        let mut with_own = all.filter(|(_, subnets)| subnets.iter().any(|(ip, _)| *ip == own));
+        let (index, _) = with_own.next()?;
+        with_own.next().is_none().then_some(*index)
+    }
+
+    /// True if no router is before this address.
+    fn is_on_link(&self, (index, address): (u32, IpAddr)) -> bool {
+        let mut own = self.subnets.get(&index).copied().into_iter().flatten();
+        self.stations.contains_key(&(index, address))
+            || own.any(|(own, length)| shares_network(*own, address, *length))
+    }
+}
+
+/// The one end that all of these are; a port that one of them lacks is that of another.
+fn only_end(mut ends: impl Iterator<Item = Option<FarEnd>>) -> Option<FarEnd> {
+    let (device, mut port) = ends.next()??;
+    for end in ends {
+        let (other, further) = end?;
+        let differs = port.is_some() && further.is_some() && port != further;
+        if other != device || differs {
+            return None;
+        }
+        port = port.or(further);
+    }
+    Some((device, port))
+}
+
+/// The only port of a device that faces a port of which only the device behind it is known, if that is the
+/// only one between the two.
+fn only_far_port(
+    neighbours: &BTreeMap<DevicePortIx, FarEnd>,
+    at: DevicePortIx,
+    device: DeviceIx,
+) -> Option<DevicePortIx> {
+    let mut here = between(neighbours, at.0, device);
+    let mut there = between(neighbours, device, at.0);
+    let far = there.next()?;
+    let is_only = here.next() == Some(at) && here.next().is_none() && there.next().is_none();
+    is_only.then_some(far)
+}
+
+/// The ports of a device that have another behind them.
+fn between(
+    neighbours: &BTreeMap<DevicePortIx, FarEnd>,
+    from: DeviceIx,
+    to: DeviceIx,
+) -> impl Iterator<Item = DevicePortIx> + '_ {
+    let all = neighbours.iter();
+    all.filter(move |(end, far)| end.0 == from && far.0 == to)
+        .map(|(end, _)| *end)
+}
+
+fn is_of_station(evidence: &Evidence) -> bool {
+    matches!(
+        evidence,
+        Evidence::NextRouter {
+            by: NextRouterProof::Station(..),
+            ..
+        }
+    )
 }
 
 fn rows<'f>(facts: &'f Facts<'_>, device: DeviceIx) -> impl Iterator<Item = &'f InterfaceRow> {

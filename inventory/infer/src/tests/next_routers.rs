@@ -49,18 +49,16 @@ fn next_hop(net: &mut InferenceFixture, (switch, port): (&str, u8), address: &st
 fn routed(net: &InferenceFixture) -> Vec<String> {
     let topology = net.infer();
     let links = topology.links.iter().filter(|link| {
-        let by_routers = |e: &Evidence| matches!(e, Evidence::NextRouter { .. });
-        link.evidence.iter().any(by_routers)
+        let mut evidence = link.evidence.iter();
+        evidence.any(|e| matches!(e, Evidence::NextRouter { .. }))
     });
-    let told = |link: &Link| {
-        assert_eq!(
-            link.grade,
-            LinkGrade::Inferred,
-            "never more, for a bridge may be between"
-        );
-        format!("{} {} {} {}", link.a, link.a_port, link.b, link.b_port)
-    };
-    links.map(told).collect()
+    links
+        .map(|link| {
+            let grade = LinkGrade::Inferred;
+            assert_eq!(link.grade, grade, "never more, for a bridge may be between");
+            format!("{} {} {} {}", link.a, link.a_port, link.b, link.b_port)
+        })
+        .collect()
 }
 
 const CABLE: &str = "s0 swp1 s1 swp2";
@@ -179,18 +177,17 @@ fn ports_without_numbers_are_known_by_their_addresses_of_one_link() {
     assert_eq!(routed(&net), [CABLE, "s0 swp2 s1 swp1"]);
     // With one address for all ports only a single cable is plain.
     let mut single = routers();
-    let same = |switch: &str| of_link(mac(switch, 0));
     for (switch, port, far) in [("s0", 1, "s1"), ("s1", 2, "s0")] {
         for row in single.view(switch).interfaces.iter_mut().flatten() {
             row.mac = Some(mac(switch, 0));
         }
-        address(&mut single, (switch, port), (&same(switch), 64));
-        next_hop(&mut single, (switch, port), &same(far));
+        address(&mut single, (switch, port), (&of_link(mac(switch, 0)), 64));
+        next_hop(&mut single, (switch, port), &of_link(mac(far, 0)));
     }
     assert_eq!(routed(&single), [CABLE]);
     for (switch, port, far) in [("s0", 2, "s1"), ("s1", 1, "s0")] {
-        address(&mut single, (switch, port), (&same(switch), 64));
-        next_hop(&mut single, (switch, port), &same(far));
+        address(&mut single, (switch, port), (&of_link(mac(switch, 0)), 64));
+        next_hop(&mut single, (switch, port), &of_link(mac(far, 0)));
     }
     assert_eq!(routed(&single), [""; 0], "nothing tells which is which");
 }
@@ -239,20 +236,18 @@ fn a_way_without_lldp_is_beside_the_others() {
         let rows = &mut net.view(switch).lldp.as_mut().unwrap().neighbours;
         rows.retain(|row| row.local_port != 30 + port);
     }
-    let ways = |net: &InferenceFixture| states(&net.infer(), LinkState::Multipath);
-    assert_eq!(ways(&net), 4, "s0 has one way");
+    let one_way = states(&net.infer(), LinkState::Multipath);
+    assert_eq!(one_way, 4, "s0 has one way");
     address(&mut net, ("s0", 2), ("10.0.0.0", 31));
     address(&mut net, ("t2", 1), ("10.0.0.1", 31));
-    assert_eq!(ways(&net), 6);
     let t = net.infer();
-    let proof = |e: &Evidence| {
-        matches!(
-            e,
-            Evidence::NextRouter {
-                by: NextRouterProof::Subnet(..),
-                ..
-            }
-        )
-    };
-    assert!(link(&t, "s0", "t2").evidence.iter().any(proof));
+    assert_eq!(states(&t, LinkState::Multipath), 6);
+    let mut evidence = link(&t, "s0", "t2").evidence.iter();
+    assert!(evidence.any(|e| matches!(
+        e,
+        Evidence::NextRouter {
+            by: NextRouterProof::Subnet(..),
+            ..
+        }
+    )));
 }
