@@ -151,7 +151,7 @@ fn what_ports_hold_is_in_the_topology_with_a_word_about_the_switch() {
         command.arg("discover").arg("--walks").arg(walks.path());
         let output = command.args(["--format", "topology"]).output().unwrap();
         let texts = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap());
-        assert_eq!(texts[0].contains("queue: 79360\n"), expected, "{texts:?}");
+        assert_eq!(texts[0].contains("queue: '79360'\n"), expected, "{texts:?}");
         assert_eq!(texts[1].contains(word), expected, "{texts:?}");
         // An empty queue is none.
         record(walks.path(), "s1.snmprec", 0);

@@ -215,7 +215,7 @@ impl<'a> WaySurvey<'a> {
         taken.next().is_none().then_some(way)
     }
 
-    /// Takes the ways of flows. False if one that is known took another way than before.
+    /// Takes the ways of flows. False if one that is known took another way than before; then none is known.
     fn take(&mut self, flows: &[RoundFlow], ways: &[usize]) -> bool {
         let is_seeking = self.is_seeking();
         for (flow, &way) in flows.iter().zip(ways) {
@@ -225,6 +225,7 @@ impl<'a> WaySurvey<'a> {
             } else if self.ports[flow.pair][way] == Some(flow.port) {
                 self.repeated[flow.pair] += 1;
             } else {
+                self.ports.iter_mut().for_each(|ports| ports.fill(None));
                 return false;
             }
         }
@@ -283,10 +284,7 @@ pub fn count_ways(
         report.rounds += 1;
         match ways {
             Some(ways) if survey.take(&flows, &ways) => {}
-            Some(_) => {
-                survey.ports.iter_mut().for_each(|ports| ports.fill(None));
-                break Some("switches chose other cables meanwhile, as when one was away");
-            }
+            Some(_) => break Some("switches chose other cables meanwhile, as when one was away"),
             None if unit < UNIT.1 => unit *= 2,
             None => {
                 break Some("counters of the cables do not show flows: others are under way, too");

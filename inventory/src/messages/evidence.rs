@@ -5,7 +5,10 @@
 //! [`Evidence::ReadBack`].
 #![deny(clippy::wildcard_enum_match_arm)]
 
+mod next_routers;
 pub(crate) mod written;
+
+pub use next_routers::NextRouterProof;
 
 use crate::config::name_ranges::fold;
 use crate::messages::wording::{routed_hops, utc_minute};
@@ -151,20 +154,6 @@ pub enum FacingProof {
     /// Neither did; the stations on either side are the proof.
     #[error("neither learned the other's address")]
     Stations,
-}
-
-/// The reason why a router is known to be next to another.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum NextRouterProof {
-    /// The two have the addresses of this subnet, which has no room for others.
-    Subnet(IpAddr, u8),
-    /// It has routes with this next hop.
-    NextHop(IpAddr),
-    /// It has a BGP session with this peer.
-    Peer(IpAddr),
-    /// It has this address at this station.
-    Station(IpAddr, Mac),
 }
 
 /// The name of a designated bridge that does not answer.
@@ -436,7 +425,7 @@ pub enum Evidence {
     #[error("FDB: {} may stand between, nothing says so or not", .0.join(" or "))]
     BetweenPossible(Vec<String>),
     /// A port that routes has another behind it.
-    #[error("{}", next_router(.at, .to, .by))]
+    #[error("{}", .by.between(.at, .to))]
     NextRouter {
         /// The port.
         at: DevicePort,
@@ -578,24 +567,6 @@ fn of_nodes(nodes: &[String]) -> String {
     match nodes {
         [] => String::new(),
         nodes => format!(", among {}", nodes.join(", ")),
-    }
-}
-
-fn next_router(at: &DevicePort, to: &DevicePort, by: &NextRouterProof) -> String {
-    let (at, to) = (at.short(), to.short());
-    match by {
-        NextRouterProof::Subnet(network, length) => {
-            format!(
-                "IP: {at} and {to} have the addresses of {network}/{length}, which has room for two"
-            )
-        }
-        NextRouterProof::NextHop(address) => {
-            format!("routes: {at} has the next hop {address}, of {to}")
-        }
-        NextRouterProof::Peer(address) => format!("BGP: {at} has the peer {address}, of {to}"),
-        NextRouterProof::Station(address, mac) => {
-            format!("ARP: {at} has {address} at {mac}, of {to}")
-        }
     }
 }
 

@@ -103,9 +103,8 @@ pub fn apply(views: &mut DeviceViews, observation: &Observation) -> bool {
         }
         DeviceFact::Failed { .. } => unreachable!("handled above"),
     };
-    if let Some(table) = table_of(&observation.fact) {
-        view.failed.remove(&table);
-    }
+    let read = table_of(&observation.fact);
+    view.failed.retain(|table, _| Some(*table) != read);
     changed || back
 }
 
