@@ -24,6 +24,9 @@ use std::net::IpAddr;
 /// The device behind a port that routes, and the port of it, if that is known.
 type FarEnd = (DeviceIx, Option<PortIx>);
 
+/// The addresses of a subnet, each with the port that has it, if it may hold a cable.
+type SubnetEnds = BTreeSet<(IpAddr, Option<DevicePortIx>)>;
+
 /// All that is known to be behind ports that route.
 struct RoutedPorts<'f> {
     facts: &'f Facts<'f>,
@@ -89,8 +92,7 @@ impl<'f> RoutedPorts<'f> {
 
     /// Adds what subnets with two addresses tell.
     fn add_narrow_subnets(&mut self) {
-        let mut subnets: BTreeMap<(IpAddr, u8), BTreeSet<(IpAddr, Option<DevicePortIx>)>> =
-            BTreeMap::new();
+        let mut subnets: BTreeMap<(IpAddr, u8), SubnetEnds> = BTreeMap::new();
         for (device, _) in self.facts.devices() {
             for row in rows(self.facts, device) {
                 for &(address, length) in row.subnets.iter().filter(|subnet| is_narrow(subnet)) {
