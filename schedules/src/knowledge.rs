@@ -18,6 +18,12 @@ const BLOCK: usize = if cfg!(test) { 2 } else { 16 };
 /// Blocks of which is recorded which slots were taken since.
 const BLOCKS: usize = if cfg!(test) { 3 } else { 64 };
 
+/// Bits of so many slots are handled at once, without a rest.
+type SlotBits = [u64; 4];
+
+/// Slots of one [`SlotBits`].
+const AT_ONCE: usize = 256;
+
 /// In place of a phase: the row was joined in the phase under way, and is right before it.
 const FRESH: usize = usize::MAX;
 
@@ -30,7 +36,7 @@ pub(crate) type SlotNumber = u32;
 /// The rows of bits that can be read again.
 pub(crate) struct KnowledgeRows {
     words: usize,
-    values: Vec<u64>,
+    values: Vec<SlotBits>,
     /// By row: the phase at whose end it was right.
     made: Vec<usize>,
     /// By row: the number of times that it will be read.
@@ -43,7 +49,7 @@ pub(crate) struct KnowledgeRows {
 
 impl KnowledgeRows {
     pub(crate) fn new(slots: usize) -> KnowledgeRows {
-        let words = slots.div_ceil(64).max(1);
+        let words = slots.div_ceil(AT_ONCE).max(1);
         KnowledgeRows {
             words,
             values: Vec::new(),
@@ -59,16 +65,12 @@ impl KnowledgeRows {
     pub(crate) fn join(&mut self, mut earlier: impl Iterator<Item = RowNumber>) -> RowNumber {
         let row = self.begin();
         match earlier.next() {
-            None => self.values[row as usize * self.words..][..self.words].fill(0),
+            None => self.values[row as usize * self.words..][..self.words].fill([0; 4]),
             Some(first) => {
                 let made = self.made[first as usize];
                 let (target, source) = two_rows(&mut self.values, self.words, row, first);
-                let taken = self.taken.since(made);
-                let known = still_known(source, taken);
-                target
-                    .iter_mut()
-                    .zip(known)
-                    .for_each(|(bits, known)| *bits = known);
+                target.copy_from_slice(source);
+                remove(target, self.taken.since(made));
             }
         }
         earlier.for_each(|other| self.learn(row, other));
@@ -79,19 +81,17 @@ impl KnowledgeRows {
     pub(crate) fn learn(&mut self, row: RowNumber, other: RowNumber) {
         let made = self.made[other as usize];
         let (target, source) = two_rows(&mut self.values, self.words, row, other);
-        let taken = self.taken.since(made);
-        let known = still_known(source, taken);
-        target
-            .iter_mut()
-            .zip(known)
-            .for_each(|(bits, known)| *bits |= known);
+        let known = source.iter().zip(self.taken.since(made));
+        for (bits, (known, taken)) in target.iter_mut().zip(known) {
+            *bits = std::array::from_fn(|at| bits[at] | known[at] & !taken[at]);
+        }
     }
 
     /// A new row that knows all messages of the phases before this one to be over, of which there
     /// is at least one. It is held once.
     pub(crate) fn everything(&mut self) -> RowNumber {
         let row = self.begin();
-        self.values[row as usize * self.words..][..self.words].fill(u64::MAX);
+        self.values[row as usize * self.words..][..self.words].fill([u64::MAX; 4]);
         self.settle(row, self.taken.phase - 1);
         row
     }
@@ -100,7 +100,7 @@ impl KnowledgeRows {
         let row = self.free.pop().unwrap_or_else(|| {
             self.holders.push(0);
             self.made.push(0);
-            self.values.resize(self.values.len() + self.words, 0);
+            self.values.resize(self.values.len() + self.words, [0; 4]);
             self.holders.len() as u32 - 1
         });
         self.holders[row as usize] = 1;
@@ -115,14 +115,15 @@ impl KnowledgeRows {
 
     /// The bits of 64 slots, `word` times 64 and up, for a message of the current phase.
     fn over(&self, row: RowNumber, word: u32) -> u64 {
-        let known = self.values[row as usize * self.words + word as usize];
+        let (at, place) = (word as usize / 4, word as usize % 4);
+        let known = self.values[row as usize * self.words + at][place];
         let made = self.made[row as usize];
         let since = if made == FRESH {
             0
         } else {
-            self.taken.since_in(made, word as usize)
+            self.taken.since_in(made, at)[place]
         };
-        known & !self.taken.now[word as usize] & !since
+        known & !self.taken.now[at][place] & !since
     }
 
     /// Visits those of `count` slots from `first` on, counted from 0 and ascending, whose last user
@@ -155,16 +156,16 @@ impl KnowledgeRows {
 
     /// A message of the current phase continues the slot's chain.
     pub(crate) fn take(&mut self, slot: SlotNumber) {
-        self.taken.now[slot as usize / 64] |= 1 << (slot % 64);
+        set(&mut self.taken.now, slot);
     }
 
-    /// More slots, for chains that were not foreseen: a whole word of them.
+    /// More slots, for chains that were not foreseen.
     pub(crate) fn widen(&mut self) -> std::ops::Range<SlotNumber> {
-        let first = self.words as SlotNumber * 64;
-        self.values = with_a_word_more(&self.values, self.words);
+        let first = (self.words * AT_ONCE) as SlotNumber;
+        self.values = lengthened(&self.values, self.words);
         self.taken.widen();
         self.words += 1;
-        first..first + 64
+        first..first + AT_ONCE as SlotNumber
     }
 
     /// Makes the row of a message of the phase right for the end of the phase: the message and its
@@ -173,18 +174,10 @@ impl KnowledgeRows {
         let values = &mut self.values[row as usize * self.words..][..self.words];
         let made = self.made[row as usize];
         if made != FRESH {
-            let since = self.taken.since(made);
-            values
-                .iter_mut()
-                .zip(since)
-                .for_each(|(bits, taken)| *bits &= !taken);
+            remove(values, self.taken.since(made));
         }
-        values
-            .iter_mut()
-            .zip(&self.taken.now)
-            .for_each(|(bits, taken)| *bits &= !taken);
-        own.iter()
-            .for_each(|&slot| values[slot as usize / 64] |= 1 << (slot % 64));
+        remove(values, self.taken.now.iter().copied());
+        own.iter().for_each(|&slot| set(values, slot));
         self.settle(row, self.taken.phase);
     }
 
@@ -242,11 +235,7 @@ impl KnowledgeRows {
             let is_held = self.holders[row as usize] > 0 && made / BLOCK == block;
             if is_held && made != ended {
                 let values = &mut self.values[row as usize * self.words..][..self.words];
-                let taken = self.taken.since(made);
-                values
-                    .iter_mut()
-                    .zip(taken)
-                    .for_each(|(bits, taken)| *bits &= !taken);
+                remove(values, self.taken.since(made));
                 self.made[row as usize] = ended;
             }
             is_held
@@ -278,15 +267,15 @@ struct TakenSlots {
     /// The phase under way.
     phase: usize,
     /// Taken in the phase under way.
-    now: Vec<u64>,
+    now: Vec<SlotBits>,
     /// No slot.
-    none: Vec<u64>,
+    none: Vec<SlotBits>,
     /// Taken in the ended phases of the block under way.
-    in_block: Vec<u64>,
+    in_block: Vec<SlotBits>,
     /// By phase of the block under way: taken in the ended phases after it.
-    since_phase: Vec<u64>,
+    since_phase: Vec<SlotBits>,
     /// By ended block: taken after it, up to the block under way.
-    since_block: Vec<u64>,
+    since_block: Vec<SlotBits>,
 }
 
 impl TakenSlots {
@@ -294,18 +283,18 @@ impl TakenSlots {
         TakenSlots {
             words,
             phase: 0,
-            now: vec![0; words],
-            none: vec![0; words],
-            in_block: vec![0; words],
-            since_phase: vec![0; words * BLOCK],
-            since_block: vec![0; words * BLOCKS],
+            now: vec![[0; 4]; words],
+            none: vec![[0; 4]; words],
+            in_block: vec![[0; 4]; words],
+            since_phase: vec![[0; 4]; words * BLOCK],
+            since_block: vec![[0; 4]; words * BLOCKS],
         }
     }
 
     /// The slots that were taken in ended phases after `phase`, which is of the block under way or
     /// the last one of another block.
     #[inline]
-    fn since(&self, phase: usize) -> impl Iterator<Item = u64> {
+    fn since(&self, phase: usize) -> impl Iterator<Item = SlotBits> {
         let words = self.words;
         let (taken, later) = if phase / BLOCK == self.phase / BLOCK {
             (&self.since_phase[phase % BLOCK * words..], &self.none)
@@ -314,16 +303,17 @@ impl TakenSlots {
             (&self.since_block[block * words..], &self.in_block)
         };
         let pairs = taken[..words].iter().zip(&later[..words]);
-        pairs.map(|(taken, later)| taken | later)
+        pairs.map(|(taken, later)| std::array::from_fn(|at| taken[at] | later[at]))
     }
 
     /// A word of [`TakenSlots::since`].
-    fn since_in(&self, phase: usize, word: usize) -> u64 {
+    fn since_in(&self, phase: usize, word: usize) -> SlotBits {
         if phase / BLOCK == self.phase / BLOCK {
             self.since_phase[phase % BLOCK * self.words + word]
         } else {
             let block = phase / BLOCK % BLOCKS;
-            self.since_block[block * self.words + word] | self.in_block[word]
+            let taken = self.since_block[block * self.words + word];
+            std::array::from_fn(|at| taken[at] | self.in_block[word][at])
         }
     }
 
@@ -332,17 +322,17 @@ impl TakenSlots {
         for earlier in self.since_phase[..place * self.words].chunks_mut(self.words) {
             add(earlier, &self.now);
         }
-        self.since_phase[place * self.words..][..self.words].fill(0);
+        self.since_phase[place * self.words..][..self.words].fill([0; 4]);
         add(&mut self.in_block, &self.now);
-        self.now.fill(0);
+        self.now.fill([0; 4]);
     }
 
     fn end_block(&mut self, block: usize) {
         for earlier in self.since_block.chunks_mut(self.words) {
             add(earlier, &self.in_block);
         }
-        self.since_block[block % BLOCKS * self.words..][..self.words].fill(0);
-        self.in_block.fill(0);
+        self.since_block[block % BLOCKS * self.words..][..self.words].fill([0; 4]);
+        self.in_block.fill([0; 4]);
     }
 
     fn widen(&mut self) {
@@ -353,41 +343,46 @@ impl TakenSlots {
             &mut self.since_phase,
             &mut self.since_block,
         ] {
-            *record = with_a_word_more(record, self.words);
+            *record = lengthened(record, self.words);
         }
         self.words += 1;
     }
 }
 
-fn add(slots: &mut [u64], more: &[u64]) {
-    slots
-        .iter_mut()
-        .zip(more)
-        .for_each(|(slots, more)| *slots |= more);
+fn add(slots: &mut [SlotBits], more: &[SlotBits]) {
+    for (bits, more) in slots.iter_mut().zip(more) {
+        *bits = std::array::from_fn(|at| bits[at] | more[at]);
+    }
 }
 
-/// The same rows of bits, each a word longer.
-fn with_a_word_more(rows: &[u64], words: usize) -> Vec<u64> {
+fn remove(slots: &mut [SlotBits], taken: impl Iterator<Item = SlotBits>) {
+    for (bits, taken) in slots.iter_mut().zip(taken) {
+        *bits = std::array::from_fn(|at| bits[at] & !taken[at]);
+    }
+}
+
+fn set(slots: &mut [SlotBits], slot: SlotNumber) {
+    let slot = slot as usize;
+    slots[slot / AT_ONCE][slot % AT_ONCE / 64] |= 1 << (slot % 64);
+}
+
+/// The same rows of bits, each longer by one [`SlotBits`].
+fn lengthened(rows: &[SlotBits], words: usize) -> Vec<SlotBits> {
     let mut wider = Vec::with_capacity(rows.len() + rows.len() / words);
     for row in rows.chunks(words) {
         wider.extend_from_slice(row);
-        wider.push(0);
+        wider.push([0; 4]);
     }
     wider
 }
 
-/// The bits of a row that no message has taken over since.
-fn still_known(row: &[u64], taken: impl Iterator<Item = u64>) -> impl Iterator<Item = u64> {
-    row.iter().zip(taken).map(|(known, taken)| known & !taken)
-}
-
 /// A row to be written and another one to be read.
 fn two_rows(
-    values: &mut [u64],
+    values: &mut [SlotBits],
     words: usize,
     write: RowNumber,
     read: RowNumber,
-) -> (&mut [u64], &[u64]) {
+) -> (&mut [SlotBits], &[SlotBits]) {
     let (to, from) = (write as usize * words, read as usize * words);
     if to < from {
         let (low, high) = values.split_at_mut(from);

@@ -12,47 +12,117 @@
 //! phase is coloured in as many parts.
 //!
 //! The result is exact for any flows within the number of messages that the hosts of the groups
-//! send and receive in a phase.
+//! send and receive in a phase. Each colouring is one group's own, so threads share the groups of
+//! large networks.
 use super::colour::EdgeColouring;
 use super::groups::{GroupFlow, HostGroups};
 use crate::message::Message;
+use std::num::NonZeroUsize;
+
+/// Messages for each thread; fewer are not worth one.
+const MESSAGES_PER_THREAD: usize = if cfg!(test) { 8 } else { 1 << 22 };
 
 /// The messages of each phase.
 pub(super) fn lift(groups: &HostGroups, phases: Vec<Vec<GroupFlow>>) -> Vec<Vec<Message>> {
-    let count = phases.len();
-    let received = name_senders(groups, count, by_sending_group(groups, phases));
-    name_receivers(groups, count, received)
+    let (count, hosts) = (
+        phases.len(),
+        groups.members.iter().map(Vec::len).sum::<usize>(),
+    );
+    let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let threads = threads.min(hosts * hosts / MESSAGES_PER_THREAD).max(1);
+    let sent = by_sending_group(groups, phases);
+    let received = in_threads(threads, sent, |sent| name_senders(groups, count, sent));
+    let to = (0..groups.len()).collect();
+    let mut parts = in_threads(threads, to, |to| {
+        name_receivers(groups, count, &to, &received)
+    })
+    .into_iter();
+    let mut lifted = parts.next().unwrap_or_default();
+    for part in parts {
+        lifted
+            .iter_mut()
+            .zip(part)
+            .for_each(|(all, part)| all.extend(part));
+    }
+    lifted
 }
 
-/// For each group its outgoing messages: phase, receiving group, number.
-fn by_sending_group(groups: &HostGroups, phases: Vec<Vec<GroupFlow>>) -> Vec<Vec<(u32, u32, u32)>> {
-    let count = phases.len() as u32;
-    let mut sent = vec![Vec::new(); groups.len()];
-    for (flows, phase) in phases.into_iter().zip(0..) {
-        flows
-            .iter()
-            .for_each(|flow| sent[flow.from as usize].push((phase, flow.to, flow.count)));
+/// What so many threads make of the items, each of as many that follow each other.
+fn in_threads<T: Send, R: Send>(
+    threads: usize,
+    mut items: Vec<T>,
+    work: impl Fn(Vec<T>) -> R + Sync,
+) -> Vec<R> {
+    if threads == 1 {
+        return vec![work(items)];
     }
-    sent.iter_mut()
+    let each = items.len().div_ceil(threads);
+    std::thread::scope(|scope| {
+        let work = &work;
+        let mut running = Vec::new();
+        while !items.is_empty() {
+            let rest = items.split_off(each.min(items.len()));
+            let own = std::mem::replace(&mut items, rest);
+            running.push(scope.spawn(move || work(own)));
+        }
+        let results = running.into_iter().map(|thread| {
+            thread
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        results.collect()
+    })
+}
+
+/// A group with its outgoing messages: phase, receiving group, number.
+type SentByGroup = (usize, Vec<(u32, u32, u32)>);
+
+/// By receiving group: phase, sending host.
+type ReceivedByGroup = Vec<Vec<(u32, u32)>>;
+
+fn by_sending_group(groups: &HostGroups, phases: Vec<Vec<GroupFlow>>) -> Vec<SentByGroup> {
+    let count = phases.len() as u32;
+    let mut flows = vec![1; groups.len()];
+    for flow in phases.iter().flatten() {
+        flows[flow.from as usize] += 1;
+    }
+    let mut sent: Vec<SentByGroup> = flows
+        .into_iter()
+        .map(Vec::with_capacity)
         .enumerate()
-        .for_each(|(group, sent)| sent.push((count, group as u32, groups.hosts(group) as u32)));
+        .collect();
+    for (flows, phase) in phases.into_iter().zip(0..) {
+        for flow in flows {
+            sent[flow.from as usize]
+                .1
+                .push((phase, flow.to, flow.count));
+        }
+    }
+    for (group, sent) in &mut sent {
+        sent.push((count, *group as u32, groups.hosts(*group) as u32));
+    }
     sent
 }
 
-/// For each group its incoming messages: phase, sending host.
-fn name_senders(
-    groups: &HostGroups,
-    count: usize,
-    sent: Vec<Vec<(u32, u32, u32)>>,
-) -> Vec<Vec<(u32, u32)>> {
+/// What some groups send.
+fn name_senders(groups: &HostGroups, count: usize, sent: Vec<SentByGroup>) -> ReceivedByGroup {
     let group_of: Vec<usize> = (0..groups.len())
         .flat_map(|group| std::iter::repeat_n(group, groups.members[group].len()))
         .collect();
     let first_of: Vec<usize> = (0..groups.len())
         .map(|group| group_of.partition_point(|&other| other < group))
         .collect();
-    let mut received = vec![Vec::new(); groups.len()];
-    for (senders, sent) in groups.members.iter().zip(sent) {
+    let senders: usize = sent
+        .iter()
+        .map(|(group, _)| groups.members[*group].len())
+        .sum();
+    let mut received: ReceivedByGroup = groups
+        .members
+        .iter()
+        .map(|receivers| Vec::with_capacity(senders * receivers.len()))
+        .collect();
+    for (group, sent) in sent {
+        let senders = &groups.members[group];
         let mut parts = PhaseParts::new(groups, count, senders.len());
         let mut colouring = EdgeColouring::new(parts.total(), group_of.len(), senders.len());
         let mut taken = vec![0; groups.len()];
@@ -74,31 +144,34 @@ fn name_senders(
     received
 }
 
-/// All messages by phase.
+/// The messages that some groups receive, by phase.
 fn name_receivers(
     groups: &HostGroups,
     count: usize,
-    received: Vec<Vec<(u32, u32)>>,
+    to: &[usize],
+    received: &[ReceivedByGroup],
 ) -> Vec<Vec<Message>> {
     let hosts: usize = groups.members.iter().map(Vec::len).sum();
     let mut phases = vec![Vec::new(); count];
-    for (receivers, received) in groups.members.iter().zip(received) {
-        let mut parts = PhaseParts::new(groups, count, receivers.len());
-        let mut colouring = EdgeColouring::new(parts.total(), hosts, receivers.len());
-        for (phase, sender) in received {
+    for &group in to {
+        let receivers = groups.members[group].len();
+        let mut parts = PhaseParts::new(groups, count, receivers);
+        let mut colouring = EdgeColouring::new(parts.total(), hosts, receivers);
+        for &(phase, sender) in received.iter().flat_map(|part| &part[group]) {
             colouring.add(parts.next(phase), sender as usize);
         }
         // The imagined phase fits into its first part.
         let itself = parts.first(count as u32);
-        for (colour, receiver) in
-            (0..receivers.len()).map(|colour| (colour, colouring.right_of(itself, colour)))
-        {
-            let Some(receiver) = receiver else { continue };
-            for part in 0..itself {
-                if let Some(sender) = colouring.right_of(part, colour) {
-                    phases[parts.phase(part) as usize].push(Message {
-                        src: sender as u32,
-                        dst: receiver as u32,
+        let names: Vec<Option<usize>> = (0..receivers)
+            .map(|colour| colouring.right_of(itself, colour))
+            .collect();
+        for part in 0..itself {
+            let phase = &mut phases[parts.phase(part) as usize];
+            for (colour, receiver) in names.iter().enumerate() {
+                if let (Some(src), Some(dst)) = (colouring.right_of(part, colour), *receiver) {
+                    phase.push(Message {
+                        src: src as u32,
+                        dst: dst as u32,
                     });
                 }
             }

@@ -24,6 +24,7 @@ mod balance;
 pub(crate) mod colour;
 mod family;
 mod groups;
+mod halves;
 mod lift;
 mod repair;
 mod split;

@@ -10,6 +10,7 @@
 use super::balance::SplitBalance;
 use super::family::{LaminarFamily, NONE};
 use super::groups::{GroupFlow, HostGroups};
+use super::halves::FlowHalves;
 use crate::random::SplitMix64;
 
 /// The messages of each phase. For every set of the family, and so for every limit if the family is
@@ -51,6 +52,7 @@ struct PhaseSplitter<'a> {
     /// trees have many sets.
     touched: Vec<u64>,
     circle: ArcCircle,
+    halves: FlowHalves,
 }
 
 /// The arcs walked so far, and the place in the walk where each set was met.
@@ -85,6 +87,7 @@ impl<'a> PhaseSplitter<'a> {
                 walked: Vec::new(),
                 met: vec![NONE; stops],
             },
+            halves: FlowHalves::new(family),
         }
     }
 
@@ -94,7 +97,13 @@ impl<'a> PhaseSplitter<'a> {
             return out.push(flows);
         }
         let share = 1 << (phases - 1).ilog2();
-        let (these, those) = self.divide(&flows, share, phases);
+        let [these, those] = if phases == 2 * share && self.balance.is_none() {
+            let (ends, groups) = (&self.ends, self.groups);
+            let sets = |flow: &GroupFlow| ends[flow.from as usize * groups + flow.to as usize];
+            self.halves.of(&flows, sets, self.family, &mut self.random)
+        } else {
+            self.divide(&flows, share, phases).into()
+        };
         drop(flows);
         self.spread(these, share, out);
         self.spread(those, phases - share, out);

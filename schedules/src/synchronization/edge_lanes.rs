@@ -83,8 +83,7 @@ impl MessageOrder {
         self.first.push(self.earlier.len() as u32);
     }
 
-    /// The order if no edge has several lanes: there is no choice of lanes, so no clocks are
-    /// needed.
+    /// The order if no edge has several lanes: there is no choice of lanes, so no clocks are needed.
     fn on_narrow_edges(
         tree: &Tree,
         messages: &PhaseMessages,
@@ -94,7 +93,7 @@ impl MessageOrder {
         let mut last = vec![NOBODY; tree.edges() as usize];
         let mut order = MessageOrder::empty(messages);
         let mut found = Vec::new();
-        for (number, (m, &phase)) in (0u32..).zip(messages.all.iter().zip(&messages.phase)) {
+        for (number, m, phase, start) in messages.in_order() {
             senders.send(number, m.src, phase);
             found.extend(senders.previous_messages(m.src));
             tree.path(m.src, m.dst, |edge| {
@@ -102,7 +101,7 @@ impl MessageOrder {
                     found.push(std::mem::replace(&mut last[edge as usize], number));
                 }
             });
-            found.retain(|&earlier| earlier != NOBODY && messages.phase(earlier) < phase);
+            found.retain(|&earlier| earlier < start);
             order.push(&mut found);
         }
         order
@@ -117,8 +116,9 @@ impl MessageOrder {
     ) -> MessageOrder {
         let mut narrow = vec![NOBODY; tree.edges() as usize];
         let mut order = MessageOrder::empty(messages);
-        let (mut found, mut several, mut left) = (Vec::new(), Vec::new(), Vec::new());
-        for (number, (m, &phase)) in (0u32..).zip(messages.all.iter().zip(&messages.phase)) {
+        let (mut found, mut left) = (Vec::new(), Vec::new());
+        let (mut several, mut choices) = (Vec::new(), Vec::new());
+        for (number, m, phase, start) in messages.in_order() {
             known.enter(phase);
             if senders.begins(m.src, phase) {
                 left.extend(senders.previous_messages(m.src));
@@ -139,21 +139,24 @@ impl MessageOrder {
                 }
             });
             left.extend_from_slice(&found[own..]);
-            found.retain(|&earlier| earlier != NOBODY && messages.phase(earlier) < phase);
+            found.retain(|&earlier| earlier < start);
             let row = known.begin(&found, lanes);
+            let certain = found.len();
             for &at in &several {
-                if let Some(former) = wide[at as usize].follow(m.src, phase, &known, row) {
+                let choice = wide[at as usize].choose(m.src, start, &known, row, &found);
+                if choice == LaneChoice::Nothing
+                    && let Some(former) = wide[at as usize].oldest(start)
+                {
                     found.push(former);
                     known.learn(row, former);
                 }
+                choices.push(choice);
             }
-            for at in several.drain(..) {
-                let user = LaneUser {
-                    number,
-                    src: m.src,
-                    phase,
-                };
-                left.push(wide[at as usize].take(user, &mut known, row, &found));
+            for (at, choice) in several.drain(..).zip(choices.drain(..)) {
+                let edge = &mut wide[at as usize];
+                let lane = edge.lane(choice, found.len() > certain, &known, row, &found);
+                left.push(edge.take(lane, number, m.src));
+                known.take(edge.first + lane as SlotNumber);
             }
             known.end(row);
             left.drain(..)
@@ -269,18 +272,20 @@ struct EdgeLanes {
     width: u64,
     /// The slot of the first lane; the others follow it.
     first: SlotNumber,
-    /// By lane: its last user.
-    user: Vec<LaneUser>,
-    /// By lane: the sender of its last user, once more for a quick search.
+    /// By lane: its last user, and that message's sender.
+    user: Vec<u32>,
     sender: Vec<u32>,
 }
 
-/// A message on a lane.
-#[derive(Clone, Copy)]
-struct LaneUser {
-    number: u32,
-    src: u32,
-    phase: u32,
+/// A lane that a message can take.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum LaneChoice {
+    /// Its sender's own former lane, or an unused one.
+    Settled(usize),
+    /// A lane whose last user is known to be over. Whoever knows more may find an older one.
+    Over(usize),
+    /// None without a message to follow.
+    Nothing,
 }
 
 impl EdgeLanes {
@@ -293,65 +298,78 @@ impl EdgeLanes {
         }
     }
 
-    /// The message that one from `src` has to follow so that a lane becomes free. `row` is what it
-    /// knows.
-    fn follow(&self, src: u32, phase: u32, known: &LaneKnowledge, row: RowNumber) -> Option<u32> {
-        let free = self.has_room()
-            || self.own(src, phase).is_some()
-            || self.oldest_over(known, row, &[]).is_some();
-        if free {
-            return None;
-        }
-        let oldest = self.user.iter().min_by_key(|user| user.number)?;
-        (oldest.phase < phase).then_some(oldest.number)
-    }
-
-    /// Gives a message, which follows `found`, a lane, and returns the lane's former user.
-    fn take(
-        &mut self,
-        user: LaneUser,
-        known: &mut LaneKnowledge,
+    /// The lane for a message of `src`, which follows `found` and so knows `row`. The phase's first
+    /// message is `start`.
+    fn choose(
+        &self,
+        src: u32,
+        start: u32,
+        known: &LaneKnowledge,
         row: RowNumber,
         found: &[u32],
-    ) -> u32 {
-        let own = self.own(user.src, user.phase);
-        if own.is_none() && self.has_room() {
-            known.take(self.first + self.user.len() as SlotNumber);
-            self.user.push(user);
-            self.sender.push(user.src);
-            return NOBODY;
+    ) -> LaneChoice {
+        if let Some(lane) = self.own(src, start) {
+            LaneChoice::Settled(lane)
+        } else if (self.user.len() as u64) < self.width {
+            LaneChoice::Settled(self.user.len())
+        } else {
+            let over = self.oldest_over(known, row, found);
+            over.map_or(LaneChoice::Nothing, LaneChoice::Over)
         }
-        let oldest = || self.oldest_over(known, row, found);
-        let lane = own.or_else(oldest).unwrap_or(0);
-        known.take(self.first + lane as SlotNumber);
-        self.sender[lane] = user.src;
-        std::mem::replace(&mut self.user[lane], user).number
     }
 
-    fn has_room(&self) -> bool {
-        (self.user.len() as u64) < self.width
+    /// The lane that was not used for longest, by its last user, unless it is of the same phase.
+    fn oldest(&self, start: u32) -> Option<u32> {
+        self.user.iter().copied().min().filter(|&user| user < start)
+    }
+
+    /// The lane that a message takes, which may have learned more since its choice.
+    fn lane(
+        &self,
+        choice: LaneChoice,
+        has_learned: bool,
+        known: &LaneKnowledge,
+        row: RowNumber,
+        found: &[u32],
+    ) -> usize {
+        match choice {
+            LaneChoice::Settled(lane) => lane,
+            LaneChoice::Over(lane) if !has_learned => lane,
+            _ => self.oldest_over(known, row, found).unwrap_or(0),
+        }
+    }
+
+    /// Gives a message a lane, and returns the lane's former user.
+    fn take(&mut self, lane: usize, message: u32, src: u32) -> u32 {
+        if lane == self.user.len() {
+            self.user.push(message);
+            self.sender.push(src);
+            return NOBODY;
+        }
+        self.sender[lane] = src;
+        std::mem::replace(&mut self.user[lane], message)
     }
 
     /// The lane of an earlier message of the same sender.
-    fn own(&self, src: u32, phase: u32) -> Option<usize> {
+    fn own(&self, src: u32, start: u32) -> Option<usize> {
         if !self.sender.contains(&src) {
             return None;
         }
-        (0..self.user.len()).find(|&lane| self.sender[lane] == src && self.user[lane].phase < phase)
+        (0..self.user.len()).find(|&lane| self.sender[lane] == src && self.user[lane] < start)
     }
 
     /// Of the lanes whose last user is over, as far as `row` knows, the one that was not used for
     /// longest. Without rows, only the messages of `found` are known to be over.
     fn oldest_over(&self, known: &LaneKnowledge, row: RowNumber, found: &[u32]) -> Option<usize> {
         if !known.is_kept {
-            let over = (0..self.user.len()).filter(|&lane| found.contains(&self.user[lane].number));
-            return over.min_by_key(|&lane| self.user[lane].number);
+            let users = found.iter().filter(|user| self.user.contains(user));
+            let oldest = users.min()?;
+            return self.user.iter().position(|user| user == oldest);
         }
         let mut oldest: Option<usize> = None;
-        let number = |lane: usize| self.user[lane].number;
         let rows = &known.rows;
         rows.visit_over(row, self.first, self.user.len() as SlotNumber, |lane| {
-            if oldest.is_none_or(|other| number(lane) < number(other)) {
+            if oldest.is_none_or(|other| self.user[lane] < self.user[other]) {
                 oldest = Some(lane);
             }
         });

@@ -29,6 +29,18 @@ impl PhaseMessages {
         self.all.len()
     }
 
+    /// The messages in their order: number, ends, phase, and the number of the phase's first message.
+    pub(super) fn in_order(&self) -> impl Iterator<Item = (u32, Message, u32, u32)> + '_ {
+        let (mut start, mut of_start) = (0, NOBODY);
+        let all = (0u32..).zip(self.all.iter().zip(&self.phase));
+        all.map(move |(number, (&message, &phase))| {
+            if phase != of_start {
+                (start, of_start) = (number, phase);
+            }
+            (number, message, phase, start)
+        })
+    }
+
     pub(super) fn src(&self, message: u32) -> u32 {
         self.all[message as usize].src
     }

@@ -20,8 +20,9 @@ pub(super) fn chained(
     teller: impl Fn(u32) -> u32,
     in_turn: impl Fn(u32) -> bool,
 ) -> Vec<TokenOrder> {
-    // For each pair of hosts the latest token so far.
-    let mut told: Vec<TokenOrder> = vec![(NOBODY, NOBODY); hosts as usize * hosts as usize];
+    // For each pair of hosts the latest token so far, its earlier message counted from 1. Reading a
+    // large table takes long, so the first question has nearly always the same answer.
+    let mut told: Vec<TokenOrder> = vec![(0, NOBODY); hosts as usize * hosts as usize];
     let mut kept = Vec::with_capacity(messages.len());
     for before in 0..messages.len() as u32 {
         let src = messages.src(before);
@@ -32,13 +33,12 @@ pub(super) fn chained(
             let by = teller(after);
             let told = &mut told[by as usize * hosts as usize + src as usize];
             // Numbers ascend with the phases. They are mostly enough to decide.
-            let says_it = told.0 != NOBODY
-                && told.0 >= after
-                && (told.0 == after
-                    || in_turn(by) && messages.phase(told.0) > messages.phase(after))
+            let says_it = told.0 > after
+                && (told.0 == after + 1
+                    || in_turn(by) && messages.phase(told.0 - 1) > messages.phase(after))
                 && (told.1 == before || messages.phase(told.1) < messages.phase(before));
             if !says_it {
-                *told = (after, before);
+                *told = (after + 1, before);
                 kept.push((after, before));
             }
         }
