@@ -43,7 +43,7 @@ impl FlowHalves {
     }
 
     /// The two halves of the flows, each with the sets of its senders and of its receivers.
-    pub(super) fn of(
+    pub(super) fn divide(
         &mut self,
         flows: &[GroupFlow],
         sets: impl Fn(&GroupFlow) -> [u32; 2],

@@ -99,8 +99,12 @@ impl<'a> PhaseSplitter<'a> {
         let share = 1 << (phases - 1).ilog2();
         let [these, those] = if phases == 2 * share && self.balance.is_none() {
             let (ends, groups) = (&self.ends, self.groups);
-            let sets = |flow: &GroupFlow| ends[flow.from as usize * groups + flow.to as usize];
-            self.halves.of(&flows, sets, self.family, &mut self.random)
+            self.halves.divide(
+                &flows,
+                |flow| ends[flow.from as usize * groups + flow.to as usize],
+                self.family,
+                &mut self.random,
+            )
         } else {
             self.divide(&flows, share, phases).into()
         };

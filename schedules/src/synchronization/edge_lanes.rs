@@ -282,7 +282,7 @@ struct EdgeLanes {
 enum LaneChoice {
     /// Its sender's own former lane, or an unused one.
     Settled(usize),
-    /// A lane whose last user is known to be over. Whoever knows more may find an older one.
+    /// A lane whose last user is over. After more messages there may be an older one.
     Over(usize),
     /// None without a message to follow.
     Nothing,
@@ -298,8 +298,8 @@ impl EdgeLanes {
         }
     }
 
-    /// The lane for a message of `src`, which follows `found` and so knows `row`. The phase's first
-    /// message is `start`.
+    /// The lane for a message of `src`, which follows `found`. By `row` it finds what is over; the
+    /// phase's first message is `start`.
     fn choose(
         &self,
         src: u32,
