@@ -143,7 +143,7 @@ impl MessageOrder {
             let row = known.begin(&found, lanes);
             let certain = found.len();
             for &at in &several {
-                let choice = wide[at as usize].choose(m.src, start, &known, row, &found);
+                let choice = wide[at as usize].choose(m.src, start, &known, row);
                 if choice == LaneChoice::Nothing
                     && let Some(former) = wide[at as usize].oldest(start)
                 {
@@ -298,22 +298,15 @@ impl EdgeLanes {
         }
     }
 
-    /// The lane for a message of `src`, which follows `found`. By `row` it finds what is over; the
-    /// phase's first message is `start`.
-    fn choose(
-        &self,
-        src: u32,
-        start: u32,
-        known: &LaneKnowledge,
-        row: RowNumber,
-        found: &[u32],
-    ) -> LaneChoice {
+    /// The lane for a message of `src`. By `row` it finds what is over; the phase's first message is
+    /// `start`.
+    fn choose(&self, src: u32, start: u32, known: &LaneKnowledge, row: RowNumber) -> LaneChoice {
         if let Some(lane) = self.own(src, start) {
             LaneChoice::Settled(lane)
         } else if (self.user.len() as u64) < self.width {
             LaneChoice::Settled(self.user.len())
         } else {
-            let over = self.oldest_over(known, row, found);
+            let over = self.oldest_over(known, row, &[]);
             over.map_or(LaneChoice::Nothing, LaneChoice::Over)
         }
     }
