@@ -83,12 +83,12 @@ impl FlowHalves {
                     NONE => hub,
                     parent => parent as usize + receivers,
                 };
-                let (stop_, above) = (stop as u32, above as u32);
-                self.arc(if stop < sets {
-                    [above, stop_]
+                let ends = if stop < sets {
+                    [above, stop]
                 } else {
-                    [stop_, above]
-                });
+                    [stop, above]
+                };
+                self.arc(ends.map(|end| end as u32));
             }
         }
     }
