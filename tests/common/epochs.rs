@@ -29,6 +29,8 @@ pub(crate) const WINDOWED: (&str, &str) = ("HEDDLE_TURNS", "aapc window tcp,ring
 pub(crate) const CREDITED: (&str, &str) = ("HEDDLE_TURNS", "aapc credit(2) tcp,ring tcp");
 /// One message for each pair of hosts.
 pub(crate) const BUNDLED: (&str, &str) = ("HEDDLE_FORCE", "bundled,ring");
+/// The same in turns.
+pub(crate) const BUNDLED_PHASES: (&str, &str) = ("HEDDLE_FORCE", "bundled-phases,ring");
 pub(crate) const BY_LEADERS: (&str, &str) = ("HEDDLE_FORCE", "bundled,relay");
 
 /// [`TREE`] with trunks slower than hosts.

@@ -1,6 +1,6 @@
 //! A program's output, with the runtime and without.
 use super::epochs::{
-    BUNDLED, BY_LEADERS, CREDITED, OVER_TCP, SEVERAL_RINGS, TREE, WINDOWED, records, shared, ways,
+    BUNDLED, BUNDLED_PHASES, BY_LEADERS, CREDITED, OVER_TCP, SEVERAL_RINGS, TREE, WINDOWED, records, shared, ways,
 };
 use super::job::{TestJob, compiled};
 use super::once_each::OnceEach;
@@ -89,6 +89,7 @@ fn ways_of(source: &str, forced: (&str, &str)) -> &'static [&'static str] {
             "alltoallw aapc",
         ],
         _ if forced == BY_LEADERS => &["allgather relay", "alltoall bundled"],
+        _ if forced == BUNDLED_PHASES => &["allgather ring", "alltoall bundled-phases"],
         _ if forced == BUNDLED => &["allgather ring", "alltoall bundled"],
         _ if forced == CREDITED => &["allgather ring tcp", "alltoall aapc credit(2) tcp"],
         _ if forced == WINDOWED => &["allgather ring tcp", "alltoall aapc window tcp"],

@@ -1,6 +1,6 @@
 //! Calls give the same bytes, errors and ends as with the MPI library alone.
 use crate::common::epochs::{
-    BUNDLED, BY_LEADERS, CREDITED, FORCED, OVER_TCP, SEVERAL_RINGS, TREE, WINDOWED,
+    BUNDLED, BUNDLED_PHASES, BY_LEADERS, CREDITED, FORCED, OVER_TCP, SEVERAL_RINGS, TREE, WINDOWED,
 };
 use crate::common::epochs::{records, shared, slow_trunks, ways};
 use crate::common::job::{BOTH, TestJob, compiled};
@@ -23,6 +23,7 @@ fn every_datatype_gives_the_same_bytes() {
             (8, 1, CREDITED),
             (16, 3, CREDITED),
             (16, 3, BUNDLED),
+            (16, 3, BUNDLED_PHASES),
             (16, 3, BY_LEADERS),
         ] {
             same_bytes("datatypes.c", mpi, ranks, per_host, forced);

@@ -14,9 +14,8 @@ use inventory::{Bytes, TopologyFile};
 use library::LibraryCall;
 use network::{CongestionControl, NetworkCounts, PacketRules, RankProgram, SimulatedNetwork};
 use policy::decision_table::Collective;
-use ranked_hosts::RankedHosts;
+use ranked_hosts::{RankedHosts, SizedPart};
 use schedules::bound::{self, WIRE_PER_PAYLOAD};
-use schedules::transfers::part::RankPart;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -32,7 +31,7 @@ const LIMIT_S: f64 = 30.0;
 ///
 /// Octets and tokens go as in an MPI job: the schedule is planned and verified for the topology, and
 /// the same transport core carries it out. linear, pairwise and throttled:K are what MPI libraries
-/// send; of bundled only what leaves hosts. Hosts have as many ranks as the topology says. The bound is the payload of the most loaded link at its full rate; headers of frames leave
+/// send; of bundled and bundled-phases only what leaves hosts. Hosts have as many ranks as the topology says. The bound is the payload of the most loaded link at its full rate; headers of frames leave
 /// 0.94 of it.
 #[derive(Parser)]
 #[command(name = "wire", version)]
@@ -262,13 +261,14 @@ fn planned(
         merged,
     }: &WireNetwork,
     collective: Collective,
-    way: SimulatedWay,
-) -> anyhow::Result<(Vec<RankPart>, Vec<u16>)> {
+    (way, size): (SimulatedWay, u32),
+) -> anyhow::Result<(Vec<SizedPart>, Vec<u16>)> {
     let any_ports = || fabric.any_ports(&ranks.host_of, args.seed);
     let (own, ranks) = match way {
         SimulatedWay::Own(way) => (way, ranks),
         SimulatedWay::ByHash(way) => (way, merged),
         SimulatedWay::Library(_) | SimulatedWay::Bundled => return Ok((Vec::new(), any_ports())),
+        SimulatedWay::BundledPhases => return Ok((ranks.bundles_in_turn(size)?, any_ports())),
     };
     let planned = ways::planned(&ranks.leaves, own, collective)?;
     let ports = match &planned.alltoall {
@@ -281,7 +281,13 @@ fn planned(
         }
         _ => any_ports(),
     };
-    Ok((planned.parts, ports))
+    let all = ranks.host_of.len();
+    let sized = planned.parts.into_iter().map(|part| SizedPart {
+        part,
+        outgoing: vec![size as usize; all],
+        incoming: vec![size as usize; all],
+    });
+    Ok((sized.collect(), ports))
 }
 
 /// A run, and what ranks waited for whose call did not end.
@@ -293,7 +299,7 @@ fn simulate(
     way: SimulatedWay,
 ) -> anyhow::Result<(WireRun, Vec<String>)> {
     let WireNetwork { fabric, ranks, .. } = network;
-    let (parts, ports) = planned(args, network, collective, way)?;
+    let (parts, ports) = planned(args, network, collective, (way, size))?;
     let all = ranks.host_of.len();
     let links: Vec<_> = ranks
         .host_of
@@ -312,16 +318,17 @@ fn simulate(
                 collective == Collective::Allgather,
             )),
             SimulatedWay::Bundled => RankProgram::Library(ranks.bundles(me, size)),
-            SimulatedWay::Own(_) | SimulatedWay::ByHash(_) => {
+            SimulatedWay::Own(_) | SimulatedWay::ByHash(_) | SimulatedWay::BundledPhases => {
+                let sized = &parts[me as usize];
                 let setting = WireSetting {
                     call,
                     framing: BlockFraming::Bare,
                     links: links[me as usize].clone(),
                     patience: 1.0,
-                    outgoing: vec![size as usize; all],
-                    incoming: vec![size as usize; all],
+                    outgoing: sized.outgoing.clone(),
+                    incoming: sized.incoming.clone(),
                 };
-                RankProgram::Scheduled(Box::new(WireCall::new(&parts[me as usize], setting)))
+                RankProgram::Scheduled(Box::new(WireCall::new(&sized.part, setting)))
             }
         };
         let done = network.call((0..all as u32).map(program).collect(), LIMIT_S);

@@ -30,6 +30,8 @@ pub(crate) enum SimulatedWay {
     Library(LibraryPattern),
     /// One message for each pair of hosts, all at once: the part of that way which crosses cables.
     Bundled,
+    /// The same in turns, over the core.
+    BundledPhases,
 }
 
 impl fmt::Display for SimulatedWay {
@@ -39,6 +41,7 @@ impl fmt::Display for SimulatedWay {
             SimulatedWay::ByHash(way) => f.pad(&format!("{way} {BY_HASH}")),
             SimulatedWay::Library(pattern) => pattern.fmt(f),
             SimulatedWay::Bundled => Way::Bundled.fmt(f),
+            SimulatedWay::BundledPhases => Way::BundledPhases.fmt(f),
         }
     }
 }
@@ -81,6 +84,7 @@ impl SimulatedWay {
             }
             Way::Native => SimulatedWay::Library(LibraryPattern::Pairwise),
             Way::Bundled => SimulatedWay::Bundled,
+            Way::BundledPhases => SimulatedWay::BundledPhases,
             own => SimulatedWay::Own(own),
         })
     }
@@ -124,7 +128,7 @@ pub(crate) fn planned(tree: &Tree, way: Way, collective: Collective) -> anyhow::
             verify::rings(tree, &plan).context("the schedule is not sound")?;
             (plan.schedule, None)
         }
-        Way::Native | Way::Lg | Way::Bundled | Way::Relay => {
+        Way::Native | Way::Lg | Way::Bundled | Way::BundledPhases | Way::Relay => {
             bail!("way \"{way}\" does not go over the core; take aapc, ring or rings tcp")
         }
     };

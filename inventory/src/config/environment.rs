@@ -105,7 +105,7 @@ pub const VARIABLES: &[KnownVariable] = &[
     variable(
         Jobs,
         "HEDDLE_FORCE",
-        "one way at every size: `aapc`, `lg` or `bundled`, `ring`, `rings` (with `tcp`), `relay`, several as \
+        "one way at every size: `aapc`, `lg`, `bundled` or `bundled-phases`, `ring`, `rings` (with `tcp`), `relay`, several as \
          `aapc,ring`, or `native`; with `tcp` over the runtime's own connections. Set it alike on \
          all ranks",
     ),

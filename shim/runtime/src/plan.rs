@@ -110,12 +110,16 @@ impl FollowedEpoch {
     /// The time that the ranks need to plan by a policy and to connect, about.
     pub fn setup(&self, grounds: &PolicyGrounds) -> Duration {
         let ranks = self.view.host_of.len() as u32;
-        let pairs = ranks
-            .saturating_mul(ranks)
-            .saturating_mul(grounds.schedules());
+        let among = |number: u32| number.saturating_mul(number);
+        let hosts = self.view.hosts.hosts();
+        // Where hosts have several ranks, the messages between hosts may go in phases, too.
+        let of_hosts = if hosts < ranks { among(hosts) } else { 0 };
+        let pairs = among(ranks)
+            .saturating_mul(grounds.schedules())
+            .saturating_add(of_hosts);
         let by_ways = PLANNED_WAY * u32::from(self.view.staged.is_some());
         let peers = if grounds.hosts.have_many_ranks {
-            self.view.hosts.hosts()
+            hosts
         } else {
             ranks
         };

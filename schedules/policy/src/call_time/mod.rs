@@ -20,7 +20,8 @@
 //! | [`TIMER`] | 200 ms | the least retransmission timer of Linux (`TCP_RTO_MIN`) |
 //! | [`WAKE`] | 45 us | a process is woken by a message (docs/figures.md) |
 //! | [`MESSAGE`] | 10 us | processor time of a message, at both of its ends |
-//! | [`COPIED`] | 1 GB/s | what a core copies in memory |
+//! | [`COPIED`] | 1 GB/s | what a core copies in memory; ranks have a core each |
+//! | [`MEMORY`] | 10 GB/s | what all cores of a host copy together: two channels of 21 GB/s (JESD79-4), read and written |
 mod overflow;
 
 pub(crate) use overflow::{DEVIATIONS, may_meet_on_a_cable, smallest_overflowing_block};
@@ -45,6 +46,7 @@ pub(crate) const TIMER: u64 = 200_000_000;
 pub(crate) const WAKE: u64 = 45_000;
 pub(crate) const MESSAGE: u64 = 10_000;
 pub(crate) const COPIED: BitsPerSec = BitsPerSec(8_000_000_000);
+pub(crate) const MEMORY: BitsPerSec = BitsPerSec(80_000_000_000);
 /// Nobody knows whether a queue overflows. Where none does, a way may take so many times the library's
 /// time,
 const REGRETTED: (u64, u64) = (3, 2);
@@ -94,6 +96,8 @@ pub struct AlltoallTime {
     pub(crate) credit: Option<LaneCredit>,
     /// Steps of the phases, one after the other.
     pub(crate) phases: u64,
+    /// The same if one message goes for each pair of hosts; `None` where that is not planned.
+    pub(crate) host_phases: Option<u64>,
     pub(crate) ranks: u64,
     /// The library, if its routines are known.
     pub(crate) library: Option<Mpi>,
@@ -101,6 +105,8 @@ pub struct AlltoallTime {
     pub(crate) bundles: u64,
     /// Blocks that the ranks of one host send and receive.
     pub(crate) of_host: u64,
+    /// Those of one of its ranks.
+    pub(crate) of_rank: u64,
     /// Nanoseconds in which a frame crosses all cables.
     pub(crate) delay: u64,
 }
@@ -149,11 +155,14 @@ impl AlltoallTime {
         let links = links(hosts, &ranks, &used);
         let slowest = bound::slowest_host_link(hosts)?;
         // As many messages go over a wide trunk at once as it is times as fast as a host's link.
-        let phases = |link: &LinkTraffic| {
-            let at_once = u128::from(link.blocks) * u128::from(slowest.0);
-            at_once.div_ceil(u128::from(link.rate.0.max(1))) as u64
+        let phases = |messages: fn(&LinkTraffic) -> u64| {
+            let steps = links.iter().map(|link| {
+                let at_once = u128::from(messages(link)) * u128::from(slowest.0);
+                at_once.div_ceil(u128::from(link.rate.0.max(1))) as u64
+            });
+            steps.max()
         };
-        let phases = links.iter().map(phases).max()?;
+        let (phases, host_phases) = (phases(|link| link.blocks)?, phases(|link| link.host_pairs));
         // With one rank a host, messages of many hosts mix.
         let shares_hosts = ranks.iter().any(|&ranks| ranks > 1);
         let overflowing = [
@@ -172,10 +181,12 @@ impl AlltoallTime {
             held: OctetWindow::of(hosts, host_of).largest_block,
             credit: lane_credit(hosts, host_of.len()).filter(|_| 2 * delay <= ROUND_TRIP),
             phases,
+            host_phases: host_phases.filter(|_| hosts.hosts() as usize <= MOST_RANKS_BY_PAIRS),
             ranks: all,
             library: library.and_then(MpiRoutines::measured),
             bundles: 2 * (most - 1) + 2 * u64::div_ceil(other_hosts, most),
             of_host: most * (all - most.min(all)),
+            of_rank: all - most.min(all),
             delay: delay.as_nanos().try_into().unwrap_or(u64::MAX),
             links,
         })

@@ -189,7 +189,8 @@ fn the_way_that_is_taken_was_measured_to_be_good() {
     let mut logarithms = Vec::new();
     for (name, each, block, libraries) in MEASURED.iter().copied() {
         for (mpi, measured) in Mpi::ALL.into_iter().zip(libraries.map(by_way)) {
-            let way = fastest(&time_of(&shape(name, "20M"), each, Some(mpi)), block);
+            let time = time_of(&shape(name, "20M"), each, Some(mpi));
+            let way = time.fastest(Bytes(block), |way| ways().contains(&way));
             let number = ways().iter().position(|&other| other == way);
             let taken = measured[number.unwrap()];
             assert!(
@@ -293,6 +294,16 @@ fn several_ranks_of_a_host_send_short_blocks_by_credit_where_a_timer_is_long() {
         ..time_of(&shape("star", "10G"), 8, None)
     };
     assert_eq!(fastest(&far, 8192), Way::Native);
+}
+
+/// Of more ranks than plans by pairs have, bundles overflow queues when they go all at once.
+#[test]
+fn bundles_of_many_ranks_take_turns() {
+    let trunks = [(0, 1), (0, 2), (0, 3), (0, 4)];
+    let hosts = network(&[0, 4, 4, 4, 4], &trunks, "10G");
+    let time = time_of(&hosts, 128, None);
+    let ways = [64, 512, 4096].map(|block| fastest(&time, block));
+    assert_eq!(ways, [Way::BundledPhases; 3]);
 }
 
 /// On average the trunk carries what comes, but hosts on one switch turn to the other one at the same time: in ns-3

@@ -107,7 +107,7 @@ fn refuses_a_table_that_contradicts_itself() {
         (r#"{"from":0,"way":"native","mpi":"mpich"}"#, "each MPI"),
         (
             r#"{"from":0,"way":{"ring":{}}}"#,
-            "native, bundled, aapc or lg",
+            "native, bundled, bundled-phases, aapc or lg",
         ),
         (r#"{"from":0,"way":{"aapc":{"sync":"dummy"}}}"#, ""),
         (r#"{"from":0,"way":"bruck"}"#, "bruck"),
@@ -251,7 +251,7 @@ fn every_way_is_read_by_its_name() {
                 .parse::<Way>()
                 .unwrap_err()
                 .to_string()
-                .contains("expected native, bundled, aapc"),
+                .contains("expected native, bundled, bundled-phases, aapc"),
             "{wrong}"
         );
     }

@@ -1,7 +1,7 @@
 //! One message for each pair of hosts.
 use super::{CallWay, DataCarrier, HostTraits, MessageForm, PlannedPart, PlanningSet, Way};
 use crate::call_time::{
-    AlltoallTime, COPIED, FIRST, LinkTraffic, MESSAGE, TIMER, WAKE, lasting, times, wire,
+    AlltoallTime, COPIED, FIRST, LinkTraffic, MEMORY, MESSAGE, TIMER, WAKE, lasting, times, wire,
 };
 use crate::decision_table::Collective;
 use inventory::tree::Tree;
@@ -75,11 +75,10 @@ const UNORDERED_OVER_TRUNKS: (u64, u64) = (5, 4);
 /// calls wait for a timer if bundles are lost that are longer than what connections send at first,
 /// and too short to be sent again at once.
 fn nanoseconds(time: &AlltoallTime, block: Bytes) -> u64 {
-    let bundle = |link: &LinkTraffic| block.0.saturating_mul(link.blocks) / link.host_pairs;
     let sent = time.longest(|link| {
-        let octets = wire(bundle(link)).saturating_mul(link.host_pairs);
+        let all = wire(octets(link, block)).saturating_mul(link.host_pairs);
         times(
-            octets,
+            all,
             if link.is_of_host {
                 UNORDERED
             } else {
@@ -87,11 +86,27 @@ fn nanoseconds(time: &AlltoallTime, block: Bytes) -> u64 {
             },
         )
     });
-    let longest = time.links.iter().map(bundle).max().unwrap_or(0);
-    let is_lost = longest > FIRST && time.overflowing.is_some_and(|least| block >= least);
-    let lost = if is_lost { TIMER / 2 } else { 0 };
-    // Out of the sender's memory and into the receiver's, before and after.
-    let copied = lasting(block.0.saturating_mul(4 * time.of_host), COPIED);
-    let steps = 3 * 2 * WAKE + MESSAGE * time.bundles + time.delay;
-    sent.saturating_add(copied).saturating_add(steps + lost)
+    let lost = if are_lost(time, block) { TIMER / 2 } else { 0 };
+    sent.saturating_add(on_hosts(time, block))
+        .saturating_add(lost)
+}
+
+/// True if bundles are lost that wait for a timer.
+pub(super) fn are_lost(time: &AlltoallTime, block: Bytes) -> bool {
+    let bundles = time.links.iter().map(|link| octets(link, block));
+    let longest = bundles.max().unwrap_or(0);
+    longest > FIRST && time.overflowing.is_some_and(|least| block >= least)
+}
+
+/// The octets of a bundle over a link.
+pub(super) fn octets(link: &LinkTraffic, block: Bytes) -> u64 {
+    block.0.saturating_mul(link.blocks) / link.host_pairs
+}
+
+/// What ranks need beside the network: blocks are copied out of the sender's memory and into the receiver's, before
+/// and after, and ranks are woken in three steps.
+pub(super) fn on_hosts(time: &AlltoallTime, block: Bytes) -> u64 {
+    let copied = |blocks: u64, rate| lasting(block.0.saturating_mul(4 * blocks), rate);
+    let copied = copied(time.of_rank, COPIED).max(copied(time.of_host, MEMORY));
+    copied.saturating_add(3 * 2 * WAKE + MESSAGE * time.bundles + time.delay)
 }

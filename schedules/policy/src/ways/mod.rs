@@ -5,6 +5,7 @@
 //! ([`MessageForm`]); only a new form needs something new there.
 mod aapc;
 mod bundled;
+mod bundled_phases;
 mod credit;
 mod gathered_sizes;
 mod lg;
@@ -52,6 +53,9 @@ pub enum Way {
     Lg,
     /// One message for each pair of hosts, by [`schedules::bundled`], over MPI.
     Bundled,
+    /// The same in turns, by the phases of an all-to-all among the hosts.
+    #[serde(rename = "bundled-phases")]
+    BundledPhases,
     /// The ring of [`schedules::allgather`].
     Ring {
         /// The carrier of the blocks.
@@ -66,9 +70,10 @@ pub enum Way {
 }
 
 /// The rows, the simplest way first.
-pub static WAYS: [&dyn CallWay; 9] = [
+pub static WAYS: [&dyn CallWay; 10] = [
     &native::LibrarysOwn,
     &bundled::HostBundles,
+    &bundled_phases::BundlesInTurn,
     &window::WindowedPhases,
     &aapc::OrderedPhases,
     &credit::CreditedPhases,
