@@ -1,6 +1,7 @@
 //! A program's output, with the runtime and without.
 use super::epochs::{
-    BUNDLED, BUNDLED_PHASES, BY_LEADERS, CREDITED, OVER_TCP, SEVERAL_RINGS, TREE, WINDOWED, records, shared, ways,
+    BUNDLED, BUNDLED_PHASES, BY_LEADERS, CREDITED, OVER_TCP, SEVERAL_RINGS, TREE, WINDOWED,
+    records, shared, ways,
 };
 use super::job::{TestJob, compiled};
 use super::once_each::OnceEach;
