@@ -255,7 +255,12 @@ fn a_record_is_read_while_another_takes_its_place() {
     put();
     let stat = JobFileStat::of(&file).expect("the record");
     std::thread::scope(|scope| {
-        let writer = scope.spawn(|| (0..1000).for_each(|_| put()));
+        let writer = scope.spawn(|| {
+            for _ in 0..300 {
+                put();
+                sleep(Duration::from_millis(5));
+            }
+        });
         while !writer.is_finished() {
             reading::read(&file, "a", &stat).expect("an old record or a new one");
         }
