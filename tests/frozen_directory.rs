@@ -7,8 +7,6 @@ use crate::common::epochs::{FORCED, TREE, publish, records};
 use crate::common::job::{BOTH, TestJob, compiled};
 use crate::common::machine_share::MachinePart;
 use crate::common::stalled_storage::{StallableFolder, StalledStorage};
-use directory::job_record::reading::{self, JobFileStat};
-use directory::job_record::writing;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
@@ -241,29 +239,6 @@ fn when_the_directory_answers_again_the_job_takes_up_a_new_epoch() {
         job.follows(2);
         assert!(job.told() <= ROOTS, "{}: {}", job.what, job.said("err"));
         job.ends();
-    });
-}
-
-/// A server finds a file by its name first and opens it afterwards.
-#[test]
-fn a_record_is_read_while_another_takes_its_place() {
-    const RECORD: &str = r#"{"id":"a","program":"a.out","user":"ann","started":1,"updated":2,
-        "hosts":["n0","n1"],"ranks":4,"mpi":"mpich","epoch":1,"epoch_since":1,"calls":[]}"#;
-    let folder = StallableFolder::new(StalledStorage::Server);
-    let file = folder.path().join("a.json");
-    let put = || writing::replace(&file, RECORD.as_bytes()).expect("room for a record");
-    put();
-    let stat = JobFileStat::of(&file).expect("the record");
-    std::thread::scope(|scope| {
-        let writer = scope.spawn(|| {
-            for _ in 0..300 {
-                put();
-                sleep(Duration::from_millis(5));
-            }
-        });
-        while !writer.is_finished() {
-            reading::read(&file, "a", &stat).expect("an old record or a new one");
-        }
     });
 }
 

@@ -358,7 +358,8 @@ impl JobDirectory {
                 continue;
             }
             entry.read = Some(entry.stat.stamp);
-            match reading::read(&self.dir.join(name), id, &entry.stat) {
+            let path = self.dir.join(name);
+            match reading::read(&path, id, &entry.stat) {
                 Ok(mut record) => {
                     record.user = self.owners.name(entry.stat.owner);
                     (entry.cost, entry.followed) = (jobs::cost(&record), true);
@@ -367,6 +368,8 @@ impl JobDirectory {
                     };
                     scan.records.push(record);
                 }
+                // Another one takes its place: a file server finds a file first and opens it later.
+                Err(_) if JobFileStat::of(&path) != Some(entry.stat) => entry.read = None,
                 Err(why) => {
                     entry.content = RecordContent::Refused(why);
                     scan.gone

@@ -6,26 +6,13 @@ use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// How often a file is opened that another one replaces again and again.
-const OPENINGS: usize = 16;
-
 /// Opens a regular file without blocking. Otherwise a pipe would make the reader wait for a writer
 /// that may never come.
 pub(crate) fn open(path: &Path, flags: OFlag) -> io::Result<(File, Metadata)> {
-    let mut options = OpenOptions::new();
-    options
+    let file = OpenOptions::new()
         .read(true)
-        .custom_flags((flags | OFlag::O_NONBLOCK).bits());
-    let mut opened = options.open(path);
-    // A file server first finds the file and then opens it. If another file takes its place in
-    // between, there is none to open, although one has been there all the time.
-    for _ in 1..OPENINGS {
-        if !matches!(&opened, Err(e) if e.kind() == io::ErrorKind::NotFound && path.exists()) {
-            break;
-        }
-        opened = options.open(path);
-    }
-    let file = opened?;
+        .custom_flags((flags | OFlag::O_NONBLOCK).bits())
+        .open(path)?;
     let meta = file.metadata()?;
     if !meta.is_file() {
         return Err(io::Error::new(

@@ -97,12 +97,12 @@ pub(crate) fn records(dir: &Path) -> Vec<JobRecord> {
 }
 
 /// The job record in a file, read as the controller reads it; `None` if it is gone since it was
-/// listed.
+/// listed, or another one is taking its place: a file server finds a file first and opens it later.
 fn record(file: &Path) -> Option<JobRecord> {
     let id = file.file_stem().and_then(|stem| stem.to_str());
     let stat = JobFileStat::of(file)?;
     let read = reading::read(file, id.expect("a plain name"), &stat);
-    if read.is_err() && !file.exists() {
+    if read.is_err() && JobFileStat::of(file) != Some(stat) {
         return None;
     }
     Some(read.unwrap_or_else(|problem| panic!("{}: {problem}", file.display())))
