@@ -216,6 +216,12 @@ impl AlltoallTime {
         self.is_long(block) && other.is_some_and(|other| self.native(block) / 2 >= other)
     }
 
+    /// The rate of the slowest host's link.
+    pub(crate) fn slowest_host(&self) -> BitsPerSec {
+        let of_hosts = self.links.iter().filter(|link| link.is_of_host);
+        of_hosts.map(|link| link.rate).min().unwrap_or_default()
+    }
+
     /// The time of the link that needs longest for what it carries.
     pub(crate) fn longest(&self, octets: impl Fn(&LinkTraffic) -> u64) -> u64 {
         let each = self.links.iter();
