@@ -1,5 +1,5 @@
 //! Links between routers that no neighbour protocol tells.
-use super::ways::{LEAVES, leaves_and_spines, routed_port, says_it_routes, states};
+use super::ways::{routed_leaves_and_spines, routed_port, states};
 use super::*;
 use inventory::evidence::{Evidence, NextRouterProof};
 use std::net::IpAddr;
@@ -221,17 +221,7 @@ fn ports_that_borrow_the_address_of_a_loopback_are_known_by_stations() {
 
 #[test]
 fn a_way_without_lldp_is_beside_the_others() {
-    let mut net = leaves_and_spines();
-    for (n, leaf) in (0..).zip(LEAVES) {
-        says_it_routes(&mut net, leaf);
-        for (up, spine) in [(1, "t1"), (2, "t2")] {
-            routed_port(&mut net, leaf, up);
-            routed_port(&mut net, spine, n + 1);
-        }
-    }
-    for spine in ["t1", "t2"] {
-        says_it_routes(&mut net, spine);
-    }
+    let mut net = routed_leaves_and_spines();
     for (switch, port) in [("s0", 2), ("t2", 1)] {
         let rows = &mut net.view(switch).lldp.as_mut().unwrap().neighbours;
         rows.retain(|row| row.local_port != 30 + port);

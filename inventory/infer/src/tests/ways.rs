@@ -59,8 +59,8 @@ pub(super) fn states(t: &Topology, state: LinkState) -> usize {
     t.links.iter().filter(|link| link.state == state).count()
 }
 
-#[test]
-fn ways_through_routers_are_side_by_side() {
+/// The same, where all of them route.
+pub(super) fn routed_leaves_and_spines() -> InferenceFixture {
     let mut net = leaves_and_spines();
     for (n, leaf) in (0..).zip(LEAVES) {
         says_it_routes(&mut net, leaf);
@@ -72,6 +72,12 @@ fn ways_through_routers_are_side_by_side() {
     for spine in ["t1", "t2"] {
         says_it_routes(&mut net, spine);
     }
+    net
+}
+
+#[test]
+fn ways_through_routers_are_side_by_side() {
+    let mut net = routed_leaves_and_spines();
     let t = net.infer();
     assert_eq!(
         (states(&t, LinkState::Multipath), alarms(&t).as_str()),

@@ -7,7 +7,7 @@ use crate::decision_table::{
 use inventory::tree::Tree;
 use inventory::{Bytes, TopologyFile};
 use schedules::aapc::in_runs;
-use schedules::alltoall::{self, AlltoallAlgorithm};
+use schedules::alltoall::{self, AlltoallAlgorithm, AlltoallSchedule};
 use schedules::bound::{self, BottleneckLoad};
 use schedules::synchronization::SyncKind;
 use schedules::synchronization::scheme::{SyncMechanism, SyncScheme};
@@ -97,16 +97,25 @@ pub(super) fn goes_over_tcp(way: Way, collective: Collective) -> bool {
     way.carrier() == Some(DataCarrier::Tcp) && collective.traffic() == CollectiveTraffic::Exchange
 }
 
+/// The phases among the hosts of a tree with a synchronization, verified: as planned, and as transfers.
+pub(super) fn verified(
+    tree: &Tree,
+    sync: SyncScheme,
+) -> Result<(AlltoallSchedule, TransferSchedule), ScheduleViolation> {
+    let plan = alltoall::plan(tree, sync);
+    verify::alltoall(tree, &plan)?;
+    let schedule = TransferSchedule::try_from(&plan)
+        .unwrap_or_else(|wait| unreachable!("the verifier has found every message: {wait:?}"));
+    Ok((plan, schedule))
+}
+
 /// The rank's part of the phases with a synchronization, and the octets that it may have under way.
 pub(super) fn planned(
     sync: SyncScheme,
     set: &PlanningSet<'_>,
     window: Option<Bytes>,
 ) -> Result<PlannedPart, ScheduleViolation> {
-    let plan = alltoall::plan(set.leaves, sync);
-    verify::alltoall(set.leaves, &plan)?;
-    let schedule = TransferSchedule::try_from(&plan)
-        .unwrap_or_else(|wait| unreachable!("the verifier has found every message: {wait:?}"));
+    let (plan, schedule) = verified(set.leaves, sync)?;
     let part = RankPart {
         window,
         lead: plan.lead(set.leaves),

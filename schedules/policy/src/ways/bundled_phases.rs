@@ -4,16 +4,15 @@
 //! 0.00 to 0.02 of the bound (docs/figures.md).
 use super::{
     CallWay, DataCarrier, HostTraits, MOST_RANKS_BY_PAIRS, MessageForm, PlannedPart, PlanningSet,
-    Way, bundled,
+    Way, aapc, bundled,
 };
 use crate::call_time::{AlltoallTime, WAKE, wire};
 use crate::decision_table::Collective;
 use inventory::tree::Tree;
 use inventory::{Bytes, TopologyFile};
+use schedules::bundled as schedule;
 use schedules::synchronization::SyncKind;
-use schedules::transfers::TransferSchedule;
-use schedules::verify::{self, ScheduleViolation};
-use schedules::{alltoall, bundled as schedule};
+use schedules::verify::ScheduleViolation;
 
 pub(super) struct BundlesInTurn;
 
@@ -53,11 +52,7 @@ impl CallWay for BundlesInTurn {
                 ..PlannedPart::default()
             });
         }
-        let plan = alltoall::plan(set.hosts, SyncKind::Receiver);
-        verify::alltoall(set.hosts, &plan)?;
-        let phases = TransferSchedule::try_from(&plan);
-        let phases = phases
-            .unwrap_or_else(|wait| unreachable!("the verifier has found every message: {wait:?}"));
+        let (plan, phases) = aapc::verified(set.hosts, SyncKind::Receiver.into())?;
         let part = schedule::part_in_phases(set.host_of, &phases, set.rank);
         let planned = PlannedPart {
             together: schedule::most_blocks(set.host_of),
