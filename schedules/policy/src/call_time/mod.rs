@@ -22,8 +22,10 @@
 //! | [`MESSAGE`] | 10 us | processor time of a message, at both of its ends |
 //! | [`COPIED`] | 1 GB/s | what a core copies in memory; ranks have a core each |
 //! | [`MEMORY`] | 10 GB/s | what all cores of a host copy together: two channels of 21 GB/s (JESD79-4), read and written |
+mod forwarding;
 mod overflow;
 
+pub(crate) use forwarding::Forwarding;
 pub(crate) use overflow::{DEVIATIONS, may_meet_on_a_cable, smallest_overflowing_block};
 
 use crate::ways::{MOST_RANKS_BY_PAIRS, WAYS, Way};
@@ -109,6 +111,7 @@ pub struct AlltoallTime {
     pub(crate) of_rank: u64,
     /// Nanoseconds in which a frame crosses all cables.
     pub(crate) delay: u64,
+    pub(crate) forwarding: Forwarding,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -188,6 +191,7 @@ impl AlltoallTime {
             of_host: most * (all - most.min(all)),
             of_rank: all - most.min(all),
             delay: delay.as_nanos().try_into().unwrap_or(u64::MAX),
+            forwarding: Forwarding::among(hosts, &used),
             links,
         })
     }
@@ -220,6 +224,15 @@ impl AlltoallTime {
     pub(crate) fn slowest_host(&self) -> BitsPerSec {
         let of_hosts = self.links.iter().filter(|link| link.is_of_host);
         of_hosts.map(|link| link.rate).min().unwrap_or_default()
+    }
+
+    /// The time from a message of so many octets to the next one of its link that waits for its token: two processes are
+    /// woken, and the token goes there and back over a long cable.
+    pub(crate) fn token(&self, octets: u64) -> u64 {
+        let forwarded = self.forwarding.last_frame_and_token(octets);
+        (2 * WAKE)
+            .saturating_add(2 * self.delay)
+            .saturating_add(forwarded)
     }
 
     /// The time of the link that needs longest for what it carries.

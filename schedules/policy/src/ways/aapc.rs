@@ -1,6 +1,6 @@
 //! The phases of an all-to-all, kept apart by tokens or barriers.
 use super::{CallWay, DataCarrier, EITHER, HostTraits, MessageForm, PlannedPart, PlanningSet, Way};
-use crate::call_time::{AlltoallTime, WAKE, wire};
+use crate::call_time::{AlltoallTime, wire};
 use crate::decision_table::{
     ANY_SIZE, Collective, CollectiveTraffic, OverflowingCall, TOKENS, UnmeasuredSet,
 };
@@ -130,15 +130,15 @@ pub(super) fn planned(
     })
 }
 
-/// Phases with a token between two messages of one link: each waits for two processes, and the token
-/// for a long cable, there and back.
+/// Octets on the wire of a block and of its token.
+pub(super) fn with_token(block: Bytes) -> u64 {
+    wire(block.0).saturating_add(wire(0))
+}
+
+/// Phases with a token between two messages of one link.
 fn with_tokens(time: &AlltoallTime, block: Bytes) -> u64 {
-    let sent = time.longest(|link| {
-        let both = wire(block.0).saturating_add(wire(0));
-        both.saturating_mul(link.blocks)
-    });
-    let step = (2 * WAKE).saturating_add(2 * time.delay);
-    sent.saturating_add(time.phases.saturating_mul(step))
+    let sent = time.longest(|link| with_token(block).saturating_mul(link.blocks));
+    sent.saturating_add(time.phases.saturating_mul(time.token(block.0)))
 }
 
 /// A phase at 1 and 10 Gbit/s took 90 us beside its block: two ranks are woken, one by a token. Four

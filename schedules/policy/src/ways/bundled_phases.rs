@@ -6,7 +6,7 @@ use super::{
     CallWay, DataCarrier, HostTraits, MOST_RANKS_BY_PAIRS, MessageForm, PlannedPart, PlanningSet,
     Way, aapc, bundled,
 };
-use crate::call_time::{AlltoallTime, WAKE, wire};
+use crate::call_time::{AlltoallTime, wire};
 use crate::decision_table::Collective;
 use inventory::tree::Tree;
 use inventory::{Bytes, TopologyFile};
@@ -62,10 +62,9 @@ impl CallWay for BundlesInTurn {
         Ok(planned.with_digest((&plan.phases, &plan.syncs)))
     }
 
-    /// Fewer ranks have plans by pairs, whose tokens do not wait behind data; they try this way only.
+    /// Where bundles all at once lose nothing they need no turns.
     fn nanoseconds(&self, time: &AlltoallTime, _: Way, block: Bytes) -> Option<u64> {
-        let many = time.ranks > MOST_RANKS_BY_PAIRS as u64;
-        (many && bundled::are_lost(time, block))
+        bundled::are_lost(time, block)
             .then(|| nanoseconds(time, block))
             .flatten()
     }
@@ -96,8 +95,7 @@ fn nanoseconds(time: &AlltoallTime, block: Bytes) -> Option<u64> {
         let bundle = wire(octets).saturating_add(ahead);
         bundle.saturating_mul(link.host_pairs)
     });
-    let step = (2 * WAKE).saturating_add(2 * time.delay);
-    let turns = time.host_phases?.saturating_mul(step);
+    let turns = time.host_phases?.saturating_mul(time.token(AHEAD));
     let all = sent.saturating_add(turns);
     Some(all.saturating_add(bundled::on_hosts(time, block)))
 }
@@ -105,6 +103,7 @@ fn nanoseconds(time: &AlltoallTime, block: Bytes) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::call_time::Forwarding;
     use samples::trees::topology;
     use std::time::Duration;
 
@@ -117,7 +116,12 @@ links: [{a: s0, b: s1, rate: 20M}, {a: s1, b: s2, rate: 20M}, {a: s2, b: s3, rat
 ",
         );
         let host_of: Vec<u32> = (0..64).map(|rank| rank / 8).collect();
-        AlltoallTime::of(&tree, &host_of, Duration::ZERO, None).unwrap()
+        let time = AlltoallTime::of(&tree, &host_of, Duration::ZERO, None).unwrap();
+        // The lab's switches pass a frame on at once.
+        AlltoallTime {
+            forwarding: Forwarding::default(),
+            ..time
+        }
     }
 
     /// Milliseconds under Open MPI and MPICH (`scripts/bench-mpi --per-host 8`).
