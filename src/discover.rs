@@ -88,7 +88,6 @@ pub(crate) struct DiscoveredNetwork {
     chosen: Topology,
     /// That as a file for the offline commands.
     file: TopologyFile,
-    /// The descriptions of its ports.
     pub(crate) descriptions: PortDescriptions,
     /// True if any device answered.
     pub(crate) answered: bool,

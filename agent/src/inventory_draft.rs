@@ -32,7 +32,6 @@ pub struct InventoryDraft {
     pub text: String,
     /// The switches that answered.
     pub switches: usize,
-    /// The hosts.
     pub hosts: usize,
 }
 

@@ -78,7 +78,6 @@ pub struct SearchLimits {
     pub only: Vec<AddressBlock>,
     /// The most switches.
     pub most: usize,
-    /// The time.
     pub time: Duration,
 }
 

@@ -32,7 +32,6 @@ pub enum AccessError {
     /// A switch names a credential that does not exist.
     #[error("switch \"{switch}\": unknown credential \"{credential}\"")]
     Unknown {
-        /// The switch.
         switch: String,
         /// The name of the missing credential.
         credential: String,

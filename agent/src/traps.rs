@@ -51,7 +51,6 @@ pub enum TrapKind {
 #[derive(Debug, thiserror::Error)]
 #[error("traps: {address}: {problem}; nothing is heard there, polls go on")]
 pub struct TrapError {
-    /// The address.
     pub address: SocketAddr,
     /// The reason.
     pub problem: String,

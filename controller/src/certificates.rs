@@ -42,7 +42,6 @@ pub struct CertificateFiles {
     pub ca: PathBuf,
     /// The controller's certificate.
     pub cert: PathBuf,
-    /// Its key.
     pub key: PathBuf,
     /// True if the authority is new.
     pub is_new_authority: bool,
@@ -58,7 +57,6 @@ pub enum CertificateError {
     /// A file cannot be read or written.
     #[error("{path}: {}; no certificate was made", reason(cause))]
     File {
-        /// The file.
         path: PathBuf,
         /// The reason.
         cause: io::Error,

@@ -76,7 +76,6 @@ const SCHEMA: &str = include_str!("../../docs/api.schema.json");
 /// it.
 #[derive(Debug, Clone)]
 pub struct ServedSnapshot {
-    /// The snapshot.
     pub snapshot: Arc<Snapshot>,
     /// Further figures of the same moment, which no viewer shows.
     pub(crate) figures: Arc<ControllerFigures>,
@@ -162,7 +161,6 @@ pub enum HttpError {
     /// The token cannot be used.
     #[error("token file {path}: {problem}; nothing was started")]
     Token {
-        /// The file.
         path: PathBuf,
         /// The reason.
         problem: String,
@@ -170,7 +168,6 @@ pub enum HttpError {
     /// A certificate or its key cannot be used.
     #[error("TLS file {path}: {problem}")]
     Tls {
-        /// The file.
         path: PathBuf,
         /// The reason.
         problem: String,
@@ -178,7 +175,6 @@ pub enum HttpError {
     /// The address cannot be bound.
     #[error("--listen {address}: {cause}; nothing was started: {}", way_out(cause))]
     Listen {
-        /// The address.
         address: SocketAddr,
         /// The reason.
         cause: std::io::Error,
@@ -204,7 +200,6 @@ fn way_out(cause: &std::io::Error) -> &'static str {
 pub struct ApiState {
     /// The tokens of viewers and agents.
     pub keys: ApiTokens,
-    /// The snapshots.
     pub shown: SnapshotFeed,
     /// The receiver of reports.
     pub intake: ReportIntake,

@@ -29,7 +29,6 @@ pub const MAX_BYTES: u64 = 64 << 20;
 pub struct JournalLine {
     /// The time at which the engine took the event.
     pub at: Millis,
-    /// The event.
     pub event: ControllerEvent,
 }
 
@@ -182,7 +181,6 @@ pub enum ReplayError {
         path: PathBuf,
         /// The number of the line, from 1.
         line: usize,
-        /// The problem.
         problem: String,
     },
 }

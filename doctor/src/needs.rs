@@ -13,7 +13,6 @@ pub struct MachineNeed {
     pub purpose: NodePurpose,
     /// The check for it.
     pub look: NeedProbe,
-    /// The source of it.
     pub gives: NeedSource,
 }
 

@@ -4,6 +4,7 @@ use agent::frames::ethernet::{EthernetFrame, EthernetPayload};
 use agent::frames::{NeighbourFrame, cdp, lldp};
 use inventory::Mac;
 
+/// Reads an LLDP frame, and writes it again.
 pub fn lldp(content: &[u8]) {
     again(EthernetPayload::Typed {
         ethertype: lldp::ETHERTYPE,
@@ -22,6 +23,7 @@ pub fn cdp(content: &[u8]) {
     ));
 }
 
+/// Reads a BPDU, and writes it again.
 pub fn bpdu(content: &[u8]) {
     again(EthernetPayload::Llc(&[&[0x42, 0x42, 3], content].concat()));
 }

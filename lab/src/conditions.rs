@@ -25,7 +25,6 @@ pub struct JobConditions {
     pub network: LibraryNetwork,
     /// The share of packets that each host loses as they arrive from the data network.
     pub loss: Option<Percent>,
-    /// The traffic beside the job.
     pub beside: Vec<TrafficBeside>,
 }
 

@@ -48,7 +48,6 @@ pub enum SegmentChoice {
     ByRate,
     /// On every cable, of as many frames as its rate allows.
     Always,
-    /// Never.
     Never,
 }
 
@@ -102,7 +101,6 @@ pub enum LabNodeKind {
 pub struct LabNode {
     /// Its name, also its host name.
     pub name: String,
-    /// Its kind.
     pub kind: LabNodeKind,
     /// Its address on the management network.
     pub management: Ipv4Addr,
@@ -118,7 +116,6 @@ pub struct LabNode {
 /// One end of a cable.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortEnd {
-    /// The node.
     pub node: String,
     /// Its interface: `swp3` of a switch's bridge, `ge1` of a router or of a switch that routes, `eth0` of a
     /// host. A switch or router is managed through its `eth0`, a host through its `mgmt0`.
@@ -183,7 +180,6 @@ impl LabCable {
 /// Nodes and cables of a lab.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LabPlan {
-    /// Its options.
     pub options: LabOptions,
     /// The head node, then switches, routers and hosts in the order of the file.
     pub nodes: Vec<LabNode>,

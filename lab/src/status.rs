@@ -12,9 +12,7 @@ use std::path::PathBuf;
 /// The present state of a lab.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LabStatus {
-    /// Its name.
     pub name: String,
-    /// Its directory.
     pub directory: PathBuf,
     /// True if every node runs.
     pub up: bool,
@@ -27,9 +25,7 @@ pub struct LabStatus {
 /// The present state of a node.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NodeStatus {
-    /// Name.
     pub name: String,
-    /// Its kind.
     pub kind: LabNodeKind,
     /// Management address.
     pub management: String,

@@ -10,7 +10,6 @@ use std::collections::HashMap;
 /// The shared cable that needs most phases.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SharedCable {
-    /// Its ends.
     pub ends: (String, String),
     /// Messages of one all-to-all in the network itself, in one direction.
     pub own: u64,

@@ -47,7 +47,6 @@ type OpenBackend =
 /// The MPI library of this process, with the backend for it.
 pub(crate) struct FoundMpi {
     version: String,
-    /// Its own file.
     pub(crate) file: MappedFile,
     backend: Option<LoadedBackend>,
 }

@@ -8,7 +8,6 @@ use presence::Ability;
 
 /// Where the calls go.
 pub(crate) struct ServedLibrary {
-    /// The library's own file.
     file: MappedFile,
     /// The calls that are the library's own.
     pub(crate) passed: &'static PassTable,

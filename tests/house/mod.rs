@@ -2,6 +2,7 @@
 //! instead of text, names, sizes, and the documents.
 mod circles;
 mod dialect;
+mod documentation;
 mod imports;
 mod language;
 mod links;

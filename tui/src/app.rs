@@ -39,9 +39,7 @@ const TICK: u64 = 1_000;
 /// An input of the state machine.
 #[derive(Debug, Clone)]
 pub enum AppMessage {
-    /// A key.
     Key(KeyEvent),
-    /// The mouse.
     Mouse(MouseEvent),
     /// The window has another size.
     Resize,
@@ -74,12 +72,7 @@ pub enum AppEffect {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LabAction {
     /// Plug `host`'s cable into `switch`.
-    Move {
-        /// The host.
-        host: String,
-        /// The switch.
-        switch: String,
-    },
+    Move { host: String, switch: String },
     /// Cut the link between two nodes.
     Cut(String, String),
     /// Join two nodes whose link was cut.
@@ -97,7 +90,6 @@ pub struct AppSettings {
     pub depth: ColourDepth,
     /// True if the mouse belongs to the interface.
     pub mouse: bool,
-    /// The keys.
     pub keys: KeyTable,
     /// For each panel the columns that the user chose.
     pub columns: ChosenColumns,

@@ -63,7 +63,6 @@ pub struct TuiOptions {
     pub ascii: bool,
     /// Leave the mouse to the terminal.
     pub no_mouse: bool,
-    /// The keys.
     pub keys: KeyTable,
     /// The columns of each panel.
     pub columns: ChosenColumns,
@@ -84,7 +83,6 @@ pub enum TuiError {
         file.display()
     )]
     Snapshot {
-        /// The file.
         file: PathBuf,
         /// The reason.
         problem: String,

@@ -24,7 +24,6 @@ pub struct TuiSettings {
     pub ascii: Option<bool>,
     /// True if the mouse belongs to the interface.
     pub mouse: Option<bool>,
-    /// The keys.
     pub keys: KeyTable,
     /// The columns of each panel.
     pub columns: ChosenColumns,
@@ -37,7 +36,6 @@ pub struct ConnectionSettings {
     pub address: Option<String>,
     /// The authorities' file.
     pub ca: Option<PathBuf>,
-    /// The token's file.
     pub token_file: Option<PathBuf>,
 }
 

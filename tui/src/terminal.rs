@@ -4,7 +4,6 @@ use crate::theme::ColourDepth;
 /// The abilities of a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TerminalTraits {
-    /// Its colours.
     pub depth: ColourDepth,
     /// True if it shows ASCII characters only.
     pub ascii: bool,

@@ -74,9 +74,7 @@ pub enum ColourDepth {
     True,
     /// 256: sixteen of its own, a cube of 216 and 24 greys.
     Indexed,
-    /// Sixteen of its own.
     Sixteen,
-    /// None.
     None,
 }
 

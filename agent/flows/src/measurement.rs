@@ -27,7 +27,6 @@ const WIRE: f64 = 1538.0 / 1448.0;
 pub struct MeasurementLimits {
     /// Bytes on the network.
     pub budget: Bytes,
-    /// Time.
     pub time: Duration,
     /// The part of the time in which flows may run, from 0 to 1.
     pub share: f64,
@@ -36,7 +35,6 @@ pub struct MeasurementLimits {
 /// The result so far, and its cost.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FlowMeasurement {
-    /// The tree.
     pub tree: MappedTree,
     /// The bytes that were sent.
     pub moved: Bytes,
@@ -57,7 +55,6 @@ pub enum MeasurementError {
         "a budget of {budget} is too small for {hosts} hosts at {:.0} Mbit/s", .rate / 1e6
     )]
     BudgetSmall {
-        /// The budget.
         budget: Bytes,
         /// The number of hosts.
         hosts: usize,
@@ -242,7 +239,6 @@ struct RoundPlan {
     rounds: usize,
     /// The payload rate of the first flow in bit/s.
     rate: f64,
-    /// The bytes of a round.
     bytes: f64,
 }
 

@@ -72,7 +72,6 @@ pub struct SurveyLimits {
 pub struct SurveyReport {
     /// By pair: the port for each of its ways, where one was found.
     pub ports: Vec<Vec<Option<u16>>>,
-    /// Rounds.
     pub rounds: u32,
     /// Octets sent.
     pub moved: u64,

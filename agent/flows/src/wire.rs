@@ -57,7 +57,6 @@ pub const SEGMENT: usize = 1400;
 /// Flows that a peer sends one after the other.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PortFlows {
-    /// The flows.
     pub flows: Vec<PortFlow>,
     /// Octets a second, at most.
     pub pace: u64,
@@ -113,10 +112,7 @@ pub struct FlowStatement {
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum FlowStep {
     /// It takes flows on this port.
-    Joined {
-        /// The port.
-        port: u16,
-    },
+    Joined { port: u16 },
     /// The order is carried out.
     Answered(PeerAnswer),
     /// It has no news, and waits for the next order.
@@ -129,9 +125,7 @@ pub enum FlowStep {
 pub enum FlowReply {
     /// There is no order yet.
     Wait,
-    /// An order.
     Order {
-        /// Its number.
         number: u64,
         /// The order itself.
         order: PeerOrder,

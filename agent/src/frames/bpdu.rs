@@ -31,7 +31,6 @@ pub struct ConfigurationBpdu {
     pub version: StpVersion,
     /// The whole octet (9.3.3).
     pub flags: u8,
-    /// The root bridge.
     pub root_bridge: BridgeId,
     /// The cost of the path to the root bridge; in MSTP the external cost, between regions.
     pub root_path_cost: u32,
@@ -54,7 +53,6 @@ pub struct ConfigurationBpdu {
 pub enum StpVersion {
     /// STP, from 802.1D before 2004.
     Stp,
-    /// RSTP.
     Rstp,
     /// MSTP. The trees of single VLANs are not read.
     Mstp {

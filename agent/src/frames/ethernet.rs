@@ -18,7 +18,6 @@ pub struct EthernetFrame<'f> {
 pub enum EthernetPayload<'f> {
     /// A protocol with an EtherType; the content may end in padding.
     Typed {
-        /// The EtherType.
         ethertype: u16,
         /// The octets after the EtherType.
         content: &'f [u8],

@@ -24,7 +24,6 @@ use inventory::{Mac, sanitize};
 pub struct NeighbourFrame {
     /// The sender's address on this cable.
     pub source: Mac,
-    /// The message in the frame.
     pub message: NeighbourPdu,
 }
 
@@ -47,7 +46,6 @@ pub struct FrameError {
     pub protocol: &'static str,
     /// The place of the error, in octets from the beginning of the protocol's part.
     pub at: usize,
-    /// The error.
     pub problem: &'static str,
 }
 

@@ -60,7 +60,6 @@ pub enum ReporterError {
     File {
         /// The purpose of the file: "token file".
         what: &'static str,
-        /// The file.
         path: PathBuf,
         /// The error.
         problem: String,

@@ -36,7 +36,6 @@ pub struct RecordingFolder {
 
 /// A folder that holds no walks.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "the messages say it")]
 pub enum RecordingFolderError {
     #[error("walks {0}; nothing was read")]
     Unreadable(UnreadableFile),

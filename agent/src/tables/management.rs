@@ -70,7 +70,6 @@ pub struct NeighbourList {
 pub struct ManagedNeighbour {
     /// Its name; may be empty.
     pub name: String,
-    /// Its chassis id.
     pub chassis: Option<NeighbourId>,
     /// The kind of device that it says it is; `None`: it does not say.
     pub capabilities: Option<SystemCapabilities>,

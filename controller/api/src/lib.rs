@@ -135,7 +135,6 @@ pub struct SwitchStatus {
 /// The state of a host's agent.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct AgentStatus {
-    /// The host.
     pub host: String,
     /// The time of its last report.
     pub seen: Option<Millis>,
@@ -249,7 +248,6 @@ pub struct JobPoint {
 /// A line of the event panel.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventLine {
-    /// The time of the event.
     pub at: Millis,
     /// The severity.
     pub level: EventLevel,

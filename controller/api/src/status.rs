@@ -47,9 +47,7 @@ impl fmt::Display for ServiceState {
 /// The controller in figures.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ControllerStatus {
-    /// The state.
     pub state: ServiceState,
-    /// The controller's version.
     pub version: String,
     /// The shared directory.
     pub directory: String,
@@ -57,7 +55,6 @@ pub struct ControllerStatus {
     pub epoch: Option<u64>,
     /// The seconds since it was published.
     pub epoch_age: Option<u64>,
-    /// The hosts in it.
     pub hosts: u32,
     /// The switches of the inventory.
     pub switches: usize,

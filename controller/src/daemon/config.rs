@@ -48,7 +48,6 @@ pub enum ControllerError {
     /// The journal cannot be written.
     #[error("journal {path}: {}; nothing was started", reason(cause))]
     Journal {
-        /// The file.
         path: PathBuf,
         /// The reason.
         cause: std::io::Error,
@@ -76,7 +75,6 @@ pub enum InventoryError {
     /// A secret that it names cannot be read.
     #[error("{path}: {problem}")]
     Secret {
-        /// The file.
         path: PathBuf,
         /// The secret and the reason.
         problem: String,
@@ -84,7 +82,6 @@ pub enum InventoryError {
     /// A credential cannot be used.
     #[error("{path}: {cause}")]
     Access {
-        /// The file.
         path: PathBuf,
         /// The credential and the reason.
         cause: AccessError,

@@ -17,7 +17,6 @@ pub enum MetricKind {
 /// Metrics with one name.
 #[derive(Debug)]
 pub struct MetricFamily {
-    /// Its name.
     pub name: &'static str,
     /// Its type.
     pub kind: MetricKind,

@@ -59,7 +59,6 @@ fn is_first_format(format: &u32) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OmittedFile {
-    /// The file's name.
     pub name: String,
     /// The reason, and what to do without the file.
     pub reason: String,

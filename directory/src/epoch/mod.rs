@@ -328,7 +328,6 @@ fn bound_of(tree: &Tree) -> PhaseBound {
 /// The parts of an epoch that a rank needs to plan for its own communicator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeanEpoch {
-    /// The epoch's number.
     pub number: u64,
     /// The tree, blocked links marked.
     pub topology: TopologyFile,

@@ -81,9 +81,7 @@ pub struct WatchedWindow {
 /// Totals of one kind of call since the start.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallTotal {
-    /// The collective.
     pub collective: RecordedName<Collective>,
-    /// The way of the calls.
     pub way: RecordedName<Way>,
     /// Bytes a rank sends to each other rank in one call; the mean where they differ.
     pub block: u64,

@@ -33,7 +33,6 @@ pub struct JobFileStamp {
 /// A file's stamp and its owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JobFileStat {
-    /// Its stamp.
     pub stamp: JobFileStamp,
     /// The number of the user who owns it.
     pub owner: u32,

@@ -39,7 +39,6 @@ pub enum PublishError {
     Locked {
         /// The shared directory.
         dir: PathBuf,
-        /// The holder of the lock.
         holder: LockHolder,
     },
     /// The number is used for another content.

@@ -21,7 +21,6 @@ pub struct CablingReport {
 /// One thing found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CablingFinding {
-    /// The kind of finding.
     pub kind: FindingKind,
     /// The grade of the network's side.
     pub grade: LinkGrade,

@@ -71,9 +71,7 @@ pub struct MappedTree {
 /// A trunk with what speaks for it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FoundTrunk {
-    /// The trunk.
     pub trunk: MappedTrunk,
-    /// Its probability.
     pub probability: f64,
     /// How often flows filled it, counted for each direction.
     pub filled: usize,

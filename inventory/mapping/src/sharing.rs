@@ -83,7 +83,6 @@ impl SharedLink {
 /// The limit of a flow's rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FlowLimit {
-    /// Its own hosts.
     Hosts,
     /// The link of this number.
     Link(usize),

@@ -15,7 +15,6 @@ pub struct MappedTrunk {
 pub struct TrunkRates {
     /// Out of the side.
     pub out: f64,
-    /// Into it.
     pub into: f64,
 }
 

@@ -14,7 +14,6 @@ pub enum VariableReader {
 /// An environment variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KnownVariable {
-    /// Its name.
     pub name: &'static str,
     /// Its readers.
     pub reader: VariableReader,

@@ -22,7 +22,6 @@ use std::fmt;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "WrittenAlarm", into = "WrittenAlarm")]
 pub struct Alarm {
-    /// The subject.
     pub subject: AlarmSubject,
     /// The problem.
     pub kind: AlarmKind,

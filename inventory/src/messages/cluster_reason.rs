@@ -30,9 +30,7 @@ pub enum ClusterReason {
     },
     /// A link that is slow compared with the hosts.
     SlowLink {
-        /// The link.
         link: ForestEdge,
-        /// Its rate.
         rate: BitsPerSec,
         /// The rate of the hosts.
         hosts: BitsPerSec,

@@ -24,7 +24,6 @@ pub enum NetworkChange {
     Lost(String, SwitchPort),
     /// A host changed its port.
     Moved {
-        /// The host.
         host: String,
         /// The former place.
         from: SwitchPort,
@@ -56,7 +55,6 @@ pub enum NetworkChange {
 /// A port of a switch.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SwitchPort {
-    /// The switch.
     pub switch: String,
     /// The port's name.
     pub port: String,
@@ -65,7 +63,6 @@ pub struct SwitchPort {
 /// The ends of a link, with ports if the names alone do not tell it from a parallel one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LinkEnds {
-    /// One end.
     pub a: String,
     /// The other end.
     pub b: String,

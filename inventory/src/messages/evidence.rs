@@ -50,7 +50,6 @@ pub enum NeighbourProtocol {
 #[derive(Debug, Clone, PartialEq, Eq, Error, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RecognizedBy {
-    /// Its chassis ID.
     #[error("chassis {0}")]
     Chassis(NeighbourId),
     /// One of its MAC addresses.
@@ -71,7 +70,6 @@ pub enum RecognizedBy {
 #[derive(Debug, Clone, PartialEq, Eq, Error, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AssumedRate {
-    /// A gigabit.
     #[error("neither end says it, 1G assumed")]
     Gigabit,
     /// The rate of the port before this bridge.
@@ -228,17 +226,14 @@ pub enum Evidence {
     /// No end states the rate.
     #[error("rate: {0}")]
     Rate(AssumedRate),
-    /// The port is down.
     #[error("port {} of {} is down", .0.port, .0.device)]
     PortDown(DevicePort),
     /// A device names its neighbour.
     #[error("{protocol}: {} names {neighbour} by {by}{}{}", .at.short(), if_so(*.stale, ", as last seen"), if_so(*.down, ", but the port is down"))]
     Names {
-        /// The protocol.
         protocol: NeighbourProtocol,
         /// The device that names, and its port.
         at: DevicePort,
-        /// The neighbour.
         neighbour: String,
         /// The identifier by which the neighbour was recognized.
         by: RecognizedBy,
@@ -250,7 +245,6 @@ pub enum Evidence {
     /// A host hears a switch.
     #[error("{protocol}: {} hears {}{}{}", .at.short(), .from.short(), recognized(.by.as_ref()), if_so(*.old, ", as last heard"))]
     Hears {
-        /// The protocol.
         protocol: NeighbourProtocol,
         /// The host and its card.
         at: DevicePort,
@@ -285,7 +279,6 @@ pub enum Evidence {
     /// A port also names a further device, which does not confirm it.
     #[error("{} also names {named}, which nobody confirms", .at.short())]
     AlsoNames {
-        /// The port.
         at: DevicePort,
         /// The device that is named.
         named: String,
@@ -307,7 +300,6 @@ pub enum Evidence {
     /// A host's addresses were learned at a port that leads to no other switch.
     #[error("FDB: {} learned {} on edge port {}{}", .at.device, joined(.macs, " or "), .at.port, if_so(*.stale, ", as last seen"))]
     LearnedAtEdge {
-        /// The port.
         at: DevicePort,
         /// The host's addresses.
         macs: Vec<Mac>,
@@ -319,7 +311,6 @@ pub enum Evidence {
         "FDB: those who learned {host} have it beyond their own ports, where {silent} is or may be"
     )]
     LearnedBeyond {
-        /// The host.
         host: String,
         /// The silent device.
         silent: String,
@@ -388,7 +379,6 @@ pub enum Evidence {
     /// The forwarding database of a bridge has the ends of a claimed cable behind two of its ports.
     #[error("FDB: {} has {} behind {} and {} behind {}, so it stands between them", .ports[0].device, .ends[0], .ports[0].port, .ends[1], .ports[1].port)]
     BridgeBetween {
-        /// The bridge's ports.
         ports: [DevicePort; 2],
         /// The node behind each of them.
         ends: [String; 2],
@@ -398,13 +388,11 @@ pub enum Evidence {
     LearnedElsewhere {
         /// The port that the claim names.
         at: DevicePort,
-        /// The node.
         node: String,
     },
     /// Spanning tree names a third bridge at a port of a cable.
     #[error("STP: {} names {bridge} as the designated bridge, as if something stood between", .at.short())]
     ThirdDesignated {
-        /// The port.
         at: DevicePort,
         /// The third bridge: its name, or else its address.
         bridge: String,
@@ -414,7 +402,6 @@ pub enum Evidence {
     Facing {
         /// The ports, or the names of nodes in the place of an unknown port.
         ends: [String; 2],
-        /// The proof.
         proof: FacingProof,
         /// The number of stations on either side.
         sides: (usize, usize),
@@ -427,11 +414,9 @@ pub enum Evidence {
     /// A port that routes has another behind it.
     #[error("{}", .by.between(.at, .to))]
     NextRouter {
-        /// The port.
         at: DevicePort,
         /// The port behind it.
         to: DevicePort,
-        /// The proof.
         by: NextRouterProof,
     },
     /// Spanning tree names a port as the designated one.
@@ -439,7 +424,6 @@ pub enum Evidence {
     DesignatedPort {
         /// The port that names it.
         at: DevicePort,
-        /// The designated port.
         designated: DevicePort,
     },
     /// Spanning tree names a bridge that does not answer as the designated one.
@@ -447,7 +431,6 @@ pub enum Evidence {
     DesignatedBridge {
         /// The port that names it.
         at: DevicePort,
-        /// The bridge.
         bridge: SilentBridge,
     },
     /// Packets pass routers from one host to another.
@@ -465,12 +448,7 @@ pub enum Evidence {
     PlaceAssumed,
     /// The host stays as in an epoch.
     #[error("as in epoch {epoch}; {because}")]
-    Kept {
-        /// The epoch.
-        epoch: u64,
-        /// The reason.
-        because: KeptReason,
-    },
+    Kept { epoch: u64, because: KeptReason },
     /// The text read from a file.
     #[error("{0}")]
     ReadBack(String),

@@ -75,7 +75,6 @@ pub struct HeardFrame {
     pub nic: String,
     /// The time at which it was heard last, by the host's clock.
     pub at: Millis,
-    /// The content.
     pub said: HeardContent,
 }
 
@@ -86,7 +85,6 @@ pub enum HeardContent {
     /// LLDP (IEEE 802.1AB) or CDP. No bridge passes on LLDP; bridges that do not speak CDP pass it
     /// on.
     Neighbour {
-        /// The protocol.
         protocol: DiscoveryProtocol,
         /// Chassis ID, or CDP's device ID.
         chassis: NeighbourId,
@@ -102,7 +100,6 @@ pub enum HeardContent {
     /// A configuration or RST BPDU (IEEE 802.1D-2004, 9.3). It names the designated bridge of this
     /// segment.
     Bpdu {
-        /// The root bridge.
         root_bridge: BridgeId,
         /// Cost of the designated bridge's path to the root bridge.
         root_path_cost: u32,
@@ -129,7 +126,6 @@ pub enum DiscoveryProtocol {
 pub struct ProbedPath {
     /// The other host's name.
     pub to: String,
-    /// The address probed.
     pub address: IpAddr,
     /// Routers on the path in order; `None` for one that does not answer. Empty if there is no
     /// routed hop between.
@@ -146,7 +142,6 @@ pub struct ProbedPath {
 pub struct RoundTrip {
     /// The shortest: the time of the cables, without queues.
     pub min_us: u32,
-    /// The median.
     pub median_us: u32,
     /// The number of probes that were answered.
     pub samples: u32,

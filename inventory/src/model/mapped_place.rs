@@ -46,7 +46,6 @@ pub struct MappedPlace {
 /// How often a host's card lost its link since the system started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CardLosses {
-    /// The card.
     pub card: String,
     /// How often.
     pub times: u32,
@@ -65,7 +64,6 @@ impl CardLosses {
 pub struct PlaceTrunk {
     /// The hosts on one side of it, those elsewhere included, sorted.
     pub side: Vec<String>,
-    /// Its rate.
     pub rate: BitsPerSec,
     /// Its probability in thousandths.
     pub probability: u16,
@@ -76,7 +74,6 @@ pub struct PlaceTrunk {
 /// The switch of a host whose place no protocol decides.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MappedSeat {
-    /// The host.
     pub host: String,
     /// The switch or bridge that it is on.
     pub on: String,

@@ -9,9 +9,7 @@ use std::str::FromStr;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Mpi {
-    /// Open MPI.
     OpenMpi,
-    /// MPICH.
     Mpich,
 }
 

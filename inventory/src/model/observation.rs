@@ -23,7 +23,6 @@ pub struct Observation {
     pub at: Millis,
     /// The device's name in the inventory.
     pub reporter: String,
-    /// The source.
     pub source: ObservationSource,
     /// The content.
     pub fact: DeviceFact,
@@ -274,7 +273,6 @@ pub struct BridgeTable {
 pub struct SpanningInstance {
     /// Its place among them.
     pub id: SpanningInstanceId,
-    /// Its root bridge.
     pub root_bridge: Option<BridgeId>,
     /// The state of each port in it, by ifIndex.
     pub states: BTreeMap<u32, StpState>,

@@ -7,7 +7,6 @@ use std::fmt;
 /// The least that a port of some switches holds.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LeastQueue {
-    /// The octets.
     pub octets: Bytes,
     /// The switch with that port.
     pub switch: String,

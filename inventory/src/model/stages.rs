@@ -37,7 +37,6 @@ pub struct StageCable<'a> {
     pub a: &'a str,
     /// The other.
     pub b: &'a str,
-    /// The rate.
     pub rate: BitsPerSec,
     /// True if flows spread over it and others.
     pub is_way: bool,

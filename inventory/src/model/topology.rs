@@ -55,7 +55,6 @@ pub struct Topology {
 pub struct WayAddress {
     /// The router.
     pub node: String,
-    /// Its port.
     pub port: String,
     /// The address of that port.
     pub address: IpAddr,
@@ -66,7 +65,6 @@ pub struct WayAddress {
 pub struct Node {
     /// The inventory's name, or else sysName, or else the chassis id.
     pub name: String,
-    /// The kind of node.
     pub kind: NodeKind,
     /// The MAC address that names it, if one is known.
     pub chassis: Option<Mac>,
@@ -83,7 +81,6 @@ pub enum NodeKind {
     Switch,
     /// A host that runs ranks.
     Host,
-    /// A router.
     Router,
     /// A bridge that speaks no management protocol.
     Unmanaged,
@@ -107,7 +104,6 @@ pub struct Link {
     pub rate_bps: BitsPerSec,
     /// The state that STP gives it.
     pub state: LinkState,
-    /// The grade.
     pub grade: LinkGrade,
     /// The evidence for it.
     #[serde(flatten, with = "crate::messages::evidence::written")]
@@ -138,7 +134,6 @@ pub enum LinkGrade {
 /// Hosts that share a spanning tree without a router, a slow or a long link between them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cluster {
-    /// Its name.
     pub name: String,
     /// Its hosts, by name.
     pub hosts: Vec<String>,

@@ -85,7 +85,6 @@ pub struct TreeCable<'a> {
     pub a: &'a str,
     /// The other.
     pub b: &'a str,
-    /// The rate.
     pub rate: BitsPerSec,
 }
 

@@ -27,12 +27,10 @@ pub struct LabSegment {
 /// An interface with an address in a segment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SegmentMember {
-    /// The node.
     pub node: String,
     /// Its interface: a host's card, `br0` of a switch, `ge1` of a router; the port by which a switch
     /// or router is managed.
     pub port: String,
-    /// Its address.
     pub address: Ipv4Addr,
     /// Its MAC address.
     pub mac: Mac,

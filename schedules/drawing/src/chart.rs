@@ -39,7 +39,6 @@ pub struct ChartPanel {
     pub x: AxisLabel,
     /// The vertical axis.
     pub y: AxisLabel,
-    /// The lines of the panel.
     pub lines: Vec<ChartLine>,
 }
 
@@ -48,7 +47,6 @@ pub struct ChartPanel {
 pub struct AxisLabel {
     /// The name beside it.
     pub name: String,
-    /// The scale.
     pub scale: AxisScale,
     /// The unit of its numbers.
     pub unit: AxisUnit,

@@ -154,7 +154,6 @@ pub struct SvgPicture {
     pub width: f64,
     /// Its height, in pixels.
     pub height: f64,
-    /// Its elements.
     pub content: SvgElement,
 }
 

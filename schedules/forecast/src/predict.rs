@@ -12,7 +12,6 @@ use simulation::{Deadlock, SimulationModel, planned, run};
 /// The time of a reduction or broadcast along the ring.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RingPrediction {
-    /// The collective.
     pub collective: Collective,
     /// Its octets, as [`Collective`] counts them.
     pub block: Bytes,

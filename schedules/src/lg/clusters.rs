@@ -38,7 +38,6 @@ pub enum ClusterError {
     /// A host that is in two clusters.
     #[error("host \"{host}\" is in cluster \"{first}\" and in \"{second}\"; each host is in one")]
     Twice {
-        /// The host.
         host: String,
         /// One cluster.
         first: String,

@@ -13,7 +13,6 @@ use inventory::tree::NodeNumber;
 /// A message without content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DummyMessage {
-    /// The phase of the message.
     pub phase: u32,
     /// The sending host.
     pub from: u32,

@@ -30,7 +30,6 @@ pub struct SyncToken {
 /// owner or in an earlier phase.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RankPart {
-    /// The rank.
     pub rank: NodeNumber,
     /// The number of phases of the whole schedule.
     pub phases: u32,

@@ -39,7 +39,6 @@ pub enum LengthViolation {
     /// More may be under way than an edge carries.
     #[error("edge {edge}: {message} may start while others leave it no room; no wait orders them")]
     Crowded {
-        /// The edge.
         edge: NamedEdge,
         /// The first message without room.
         message: NamedMessage,

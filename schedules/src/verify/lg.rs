@@ -19,9 +19,7 @@ pub enum LgViolation {
     /// A message that cannot be sent as stated.
     #[error("step {step}, message {message}: {problem}")]
     Message {
-        /// The step of the message.
         step: usize,
-        /// The message.
         message: NamedMessage,
         /// The reason.
         problem: String,
@@ -29,11 +27,8 @@ pub enum LgViolation {
     /// Messages of a step need more of an edge inside a cluster than it has.
     #[error("edge {edge}, step {step}: {first} and {second} collide")]
     Contention {
-        /// The edge.
         edge: NamedEdge,
-        /// The step.
         step: usize,
-        /// One message.
         first: NamedMessage,
         /// The message that exceeds the edge's rate.
         second: NamedMessage,
@@ -41,9 +36,7 @@ pub enum LgViolation {
     /// A host sends two messages, or receives two, between clusters in one step.
     #[error("step {step}: {first} and {second} between clusters at the same host")]
     Busy {
-        /// The step.
         step: usize,
-        /// One message.
         first: NamedMessage,
         /// The other message.
         second: NamedMessage,

@@ -30,13 +30,11 @@ pub enum RingsViolation {
     /// Two transfers may be on a slow trunk at once.
     #[error("edge {edge}: nothing keeps {second} (transfer {number}) behind {first}")]
     Together {
-        /// The edge.
         edge: NamedEdge,
         /// One transfer.
         first: NamedMessage,
         /// The next one.
         second: NamedMessage,
-        /// Its number.
         number: usize,
     },
 }

@@ -59,24 +59,13 @@ pub enum ScheduleViolation {
     Hosts(String),
     /// A number that no host has.
     #[error("phase {phase}: host number {host} does not exist")]
-    NoSuchHost {
-        /// The phase.
-        phase: usize,
-        /// The number.
-        host: u32,
-    },
+    NoSuchHost { phase: usize, host: u32 },
     /// A host sends to itself.
     #[error("phase {phase}: message {message} does not leave its host")]
-    ToItself {
-        /// The phase.
-        phase: usize,
-        /// The message.
-        message: NamedMessage,
-    },
+    ToItself { phase: usize, message: NamedMessage },
     /// A message comes twice.
     #[error("message {message}: sent in phase {first} and again in phase {second}")]
     Twice {
-        /// The message.
         message: NamedMessage,
         /// The first phase.
         first: usize,
@@ -89,13 +78,10 @@ pub enum ScheduleViolation {
     /// More messages of a phase use an edge than it carries at once.
     #[error("edge {edge}, phase {phase}: {first} and {second} collide{}", beyond(*width))]
     Contention {
-        /// The edge.
         edge: NamedEdge,
-        /// The phase.
         phase: usize,
         /// The number of messages that the edge carries at once.
         width: u64,
-        /// One message.
         first: NamedMessage,
         /// The other message.
         second: NamedMessage,
@@ -104,12 +90,7 @@ pub enum ScheduleViolation {
     #[error(
         "phase {phase}: message {message} has no path: it enters a box and leaves another, or takes a cable that is not there"
     )]
-    Path {
-        /// The phase.
-        phase: usize,
-        /// The message.
-        message: NamedMessage,
-    },
+    Path { phase: usize, message: NamedMessage },
     /// The schedule is free of collisions but too long.
     #[error("{phases} phases: the load of the bottleneck edge {edge} asks for {bound}")]
     Phases {
@@ -170,7 +151,6 @@ pub enum ScheduleViolation {
          ordered by no synchronization"
     )]
     Unordered {
-        /// The edge.
         edge: NamedEdge,
         /// The earlier message.
         first: NamedMessage,
@@ -189,7 +169,6 @@ pub enum ScheduleViolation {
          synchronization orders them"
     )]
     Crowded {
-        /// The edge.
         edge: NamedEdge,
         /// The number of messages that it carries at once; there are more.
         width: u32,
@@ -218,9 +197,7 @@ pub enum ScheduleViolation {
     /// Two of the ring's messages use one edge.
     #[error("edge {edge}: {first} and {second} collide in the ring")]
     RingContention {
-        /// The edge.
         edge: NamedEdge,
-        /// One message.
         first: NamedMessage,
         /// The other message.
         second: NamedMessage,

@@ -88,7 +88,6 @@ pub enum PathStep {
         /// The phase, from 0.
         phase: u32,
     },
-    /// A token.
     Token,
     /// A rank that could go on.
     Idling,

@@ -21,7 +21,6 @@ pub const SUFFIX: &str = "heddle-trace";
 /// The properties that many calls share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CallKind {
-    /// The collective.
     pub collective: Collective,
     /// The way it went.
     pub way: Way,
@@ -64,11 +63,9 @@ pub struct TracedNetwork {
 pub struct TraceHeader {
     /// The same on all ranks of a process set, and different in another one.
     pub job: u64,
-    /// This rank.
     pub rank: u32,
     /// The host of each rank.
     pub hosts: Vec<String>,
-    /// The kinds of its calls.
     pub kinds: Vec<CallKind>,
     /// Its clock against that of rank 0.
     pub clocks: Vec<ClockBounds>,

@@ -32,7 +32,6 @@ pub struct TracedJob {
 pub struct TracedCall {
     /// Its number among the calls of the job.
     pub number: u32,
-    /// Its kind.
     pub kind: CallKind,
     /// By rank: its steps since the first rank came, the oldest first; none without its trace.
     pub steps: Vec<Vec<TimedStep>>,

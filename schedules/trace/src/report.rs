@@ -15,9 +15,7 @@ const BUSIEST_LINKS: usize = 4;
 /// A call explained.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallReport {
-    /// The number of the call.
     pub number: u32,
-    /// Its kind.
     pub kind: CallKind,
     /// How many calls of its kind there are.
     pub of_its_kind: usize,
@@ -41,11 +39,9 @@ pub struct CallReport {
 /// A call's place among those of its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallChoice {
-    /// The only one.
     Only,
     /// The middle one, by time.
     Median,
-    /// The slowest.
     Slowest,
     /// It was asked for.
     Asked,

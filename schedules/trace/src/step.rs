@@ -22,7 +22,6 @@ pub struct TracedPiece {
     pub phase: u32,
     /// Its place in the transfer, where blocks stream; else 0.
     pub block: u32,
-    /// Blocks in it.
     pub blocks: u16,
 }
 
@@ -84,7 +83,6 @@ pub enum RankStep {
 pub struct TimedStep {
     /// By the clock of the rank's host.
     pub at: Duration,
-    /// The step.
     pub step: RankStep,
 }
 

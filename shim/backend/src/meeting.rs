@@ -23,7 +23,6 @@ const ONCE_BITTEN: Duration = Duration::from_millis(50);
 
 /// The outcome of a meeting of a communicator's members.
 pub(crate) enum MeetingOutcome {
-    /// Their process set.
     Joined(Arc<Mutex<ProcessSet>>),
     /// They differ, not all of them come, or all are on one host, where no epoch ever gives them a
     /// network to schedule.

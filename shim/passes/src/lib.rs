@@ -33,7 +33,6 @@ impl PassedCollective {
 /// The bits of an argument that are a count: above an `int` there may be anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CountBits {
-    /// `int`.
     Int,
     /// `MPI_Count`.
     Large,

@@ -48,7 +48,6 @@ pub struct DecidingSettings {
 pub struct Presence {
     /// Version and commit: [`BUILD`] of that rank.
     pub build: String,
-    /// Its ability.
     pub ability: Ability,
     /// The variables that decide there.
     pub settings: DecidingSettings,

@@ -99,7 +99,6 @@ pub struct CallForecast {
     is_even: bool,
     /// After so many calls the lengths of all ranks are the same again; 0 where they are not.
     turn: usize,
-    /// Since this call.
     since: u64,
     /// This rank's calls since the last agreement.
     own: Vec<OwnCall>,

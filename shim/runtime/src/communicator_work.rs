@@ -50,7 +50,6 @@ pub enum CallAction {
     Meet,
     /// The same before the first call, and look if every rank can afford to.
     MeetFirst,
-    /// Look.
     Look,
 }
 

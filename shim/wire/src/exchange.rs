@@ -26,7 +26,6 @@ pub enum CarrierEvent {
     Due(TransferPiece, SyncToken),
     /// A piece has come.
     Arrived(TransferPiece),
-    /// A piece has gone.
     Gone(TransferPiece),
     /// A token that was expected has come.
     Taken(SyncToken),
@@ -43,7 +42,6 @@ pub enum ExchangeEffect {
     Send(TransferPiece),
     /// Begin to wait for a token.
     Expect(SyncToken),
-    /// Give a token.
     Give(SyncToken),
     /// From now on pieces to different ranks go side by side, and no token is expected.
     AbandonTurns,

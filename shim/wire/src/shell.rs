@@ -8,7 +8,6 @@ use schedules::transfers::part::{OutgoingBlock, SyncToken};
 pub enum IncomingPlace<'a> {
     /// Into a block, from this octet of it up to that one.
     Block {
-        /// The block.
         block: Message,
         /// Its octets that are there.
         from: usize,
@@ -25,7 +24,6 @@ pub enum IncomingPlace<'a> {
 /// those after `after`.
 #[derive(Debug, Clone, Copy)]
 pub struct OutgoingOctets {
-    /// The block.
     pub block: OutgoingBlock,
     /// The octets that go before it.
     pub header: BlockHeader,

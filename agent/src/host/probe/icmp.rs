@@ -21,11 +21,9 @@ pub struct IcmpEcho {
 /// A message that may answer a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IcmpMessage {
-    /// Echo reply.
     Reply(IcmpEcho),
     /// A datagram did not arrive.
     Error {
-        /// The reason.
         why: IcmpErrorKind,
         /// The datagram that did not arrive.
         about: QuotedDatagram,

@@ -48,7 +48,6 @@ pub struct PrivacySettings {
 /// Digests for authentication: HMAC-MD5-96 and HMAC-SHA-96 (RFC 3414), HMAC-SHA-2 (RFC 7860).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[allow(missing_docs, reason = "the names are the protocols'")]
 pub enum AuthProtocol {
     Md5,
     #[serde(alias = "sha1")]
@@ -64,7 +63,6 @@ pub enum AuthProtocol {
 /// is left out, because it gives no protection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-#[allow(missing_docs, reason = "the names are the protocols'")]
 pub enum PrivacyProtocol {
     #[serde(alias = "aes128")]
     Aes,

@@ -17,13 +17,11 @@ const SNMP_PORT: u16 = 161;
 /// The place of a switch's SNMP agent.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SwitchAddress {
-    /// An address.
     Fixed(SocketAddr),
     /// A name that is looked up whenever a session with the switch begins.
     Named {
         /// The name in the DNS, or in the hosts file.
         host: String,
-        /// The port.
         port: u16,
     },
 }

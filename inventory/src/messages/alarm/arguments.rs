@@ -13,10 +13,8 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Error, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NamedNode {
-    /// A switch.
     #[error("switch \"{0}\"")]
     Switch(String),
-    /// A host.
     #[error("host \"{0}\"")]
     Host(String),
 }
@@ -37,7 +35,6 @@ pub enum HostElsewhere {
 #[derive(Debug, Clone, PartialEq, Eq, Error, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum HostPlace {
-    /// At this port.
     #[error("{0}")]
     At(DevicePort),
     /// Behind this switch, which does not answer.
@@ -102,7 +99,6 @@ pub enum KeptUntil {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AbsenceSign {
-    /// Its port is down.
     #[error("its port there is down")]
     PortDown,
     /// Its switch does not answer, and no link leads there from another switch.
@@ -117,7 +113,6 @@ pub enum AbsenceSign {
 #[derive(Debug, Clone, PartialEq, Eq, Error, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PresenceDoubt {
-    /// Its port is up.
     #[error("port {} of \"{}\" is up", .0.port, .0.device)]
     PortUp(DevicePort),
     /// The interfaces of its switch have not been read yet.
@@ -204,7 +199,6 @@ pub enum SuspectedMove {
     /// A host hangs on another switch.
     #[error("host \"{host}\" behaves as if it were plugged into switch \"{to}\"")]
     Host {
-        /// The host.
         host: String,
         /// The switch.
         to: String,

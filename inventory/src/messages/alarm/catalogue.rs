@@ -29,7 +29,6 @@ macro_rules! alarms {
         /// The problem that an alarm reports. Its sentence says what each argument is.
         #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(tag = "code", content = "arguments")]
-        #[allow(missing_docs, reason = "a row is read as a whole")]
         pub enum AlarmKind {
             $(#[doc = $meaning] #[serde(rename = $code)] $kind $({ $($argument: $type),* })?,)*
             /// An alarm of another version, whose arguments are not known, or one that sums others up.

@@ -259,7 +259,6 @@ impl fmt::Display for NeighbourId {
 pub struct BridgeId {
     /// The priority with any system id extension.
     pub priority: u16,
-    /// The bridge's address.
     pub address: Mac,
 }
 

@@ -39,7 +39,6 @@ pub struct KnownFlow {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CountedCable {
-    /// The cable.
     pub cable: WayCable,
     /// The switch that counts.
     pub switch: String,

@@ -17,7 +17,6 @@ pub struct MemberCable {
     pub below: BoxNumber,
     /// The box at the upper node.
     pub above: BoxNumber,
-    /// The rate.
     pub rate: BitsPerSec,
     /// It is an aggregate of so many cables, or a single one. Nobody tells the cables of one aggregate apart.
     pub parts: NonZeroU8,
@@ -35,7 +34,6 @@ impl MemberCable {
 pub struct NamedCable<'a> {
     /// The box at each node.
     pub ends: [&'a str; 2],
-    /// The rate.
     pub rate: BitsPerSec,
     /// See [`MemberCable::parts`].
     pub parts: NonZeroU8,
@@ -44,9 +42,7 @@ pub struct NamedCable<'a> {
 /// Cables between two nodes by the names of their boxes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedMembers<'a> {
-    /// The names of the nodes.
     pub nodes: [&'a str; 2],
-    /// The cables.
     pub cables: Vec<NamedCable<'a>>,
 }
 

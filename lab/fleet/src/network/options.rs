@@ -67,7 +67,6 @@ pub struct NetworkOptions {
     pub moved: f64,
     /// True if vendors differ in numbering, naming, and missing tables.
     pub habits: bool,
-    /// Its oddities.
     pub odd: OddityShares,
     /// The kind of fabric that it is; then the size and the shape above do not count.
     pub fabric: Option<FabricShape>,

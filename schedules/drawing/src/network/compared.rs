@@ -12,7 +12,6 @@ const BETWEEN: f64 = 48.0;
 /// A network at one of the two times, with what is said about it.
 #[derive(Debug)]
 pub struct NetworkMoment<'a> {
-    /// The network.
     pub topology: &'a Topology,
     /// `now`, `epoch 3`.
     pub heading: String,

@@ -10,11 +10,9 @@ use std::fmt;
 /// The predicted time of a way.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WayPrediction {
-    /// The way.
     pub way: Way,
     /// The routine that carries it out.
     pub routine: TimedRoutine,
-    /// Its time.
     pub time: CalibratedTime,
 }
 
@@ -32,7 +30,6 @@ impl fmt::Display for WayPrediction {
 pub struct WayComparison {
     /// The library.
     pub mpi: Mpi,
-    /// The collective.
     pub collective: Collective,
     /// Octets that a rank sends to each other rank (all-to-all) or contributes (allgather).
     pub block: Bytes,

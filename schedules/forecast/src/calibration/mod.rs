@@ -46,9 +46,7 @@ const OWN_NETWORK: f64 = 100.0;
 /// A measured call.
 #[derive(Debug, Clone)]
 pub struct MeasuredCall {
-    /// The collective.
     pub collective: Collective,
-    /// The routine.
     pub routine: TimedRoutine,
     /// The call's demands on its network.
     pub profile: CallProfile,

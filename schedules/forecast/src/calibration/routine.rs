@@ -6,7 +6,6 @@ use policy::library_routine::LibraryRoutine;
 /// The routine of a call, as far as its time depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TimedRoutine {
-    /// A routine of the library.
     Library(Mpi, LibraryRoutine),
     /// heddle's phases or ring over the library's messages.
     OverMpi(Mpi),

@@ -19,7 +19,6 @@ pub struct BenchCell {
     pub shape: BenchShape,
     /// The library.
     pub mpi: Mpi,
-    /// The collective.
     pub collective: Collective,
     /// The size of a block.
     pub block: Bytes,
@@ -32,7 +31,6 @@ pub struct BenchCell {
 /// A network of `scripts/bench-mpi`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct BenchShape {
-    /// Its name.
     #[serde(rename = "shape")]
     pub name: String,
     /// Hosts on each switch.

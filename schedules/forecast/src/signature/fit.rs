@@ -123,7 +123,6 @@ pub enum FitRefusal {
          measure more sizes"
     )]
     TooFewSizes {
-        /// The series.
         series: SampleSeries,
         /// Number of different sizes.
         sizes: usize,
@@ -134,7 +133,6 @@ pub enum FitRefusal {
          {MIN_SPREAD} times the smallest to tell start-up from bandwidth: measure a wider range"
     )]
     NoSpread {
-        /// The series.
         series: SampleSeries,
         /// Smallest size, octets.
         smallest: u64,
@@ -153,7 +151,6 @@ pub enum FitRefusal {
          disturbance and measure again"
     )]
     Slope {
-        /// The series.
         series: SampleSeries,
         /// Fitted slope, seconds per octet.
         per_octet: f64,
@@ -167,7 +164,6 @@ pub enum FitRefusal {
          more often, or at more sizes"
     )]
     Uncertain {
-        /// The series.
         series: SampleSeries,
         /// `alpha`, `beta` or `gamma`.
         parameter: &'static str,

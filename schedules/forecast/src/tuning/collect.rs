@@ -10,9 +10,7 @@ pub struct TimedCalls(Vec<CallTimes>);
 /// The median time of a way at a size.
 #[derive(Debug, Clone, Copy)]
 pub struct WayMedian {
-    /// The collective.
     pub collective: Collective,
-    /// The way.
     pub way: Way,
     /// The size of a block.
     pub block: Bytes,

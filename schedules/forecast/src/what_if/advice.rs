@@ -16,7 +16,6 @@ const GAIN: f64 = 0.01;
 /// A change and its effect.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CablingAdvice {
-    /// The change.
     pub change: CablingChange,
     /// Lower bound of the all-to-all after it, seconds.
     pub alltoall: f64,

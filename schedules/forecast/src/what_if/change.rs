@@ -11,7 +11,6 @@ pub enum CablingChange {
     RootBridge(String),
     /// Plug a host into another switch.
     Move {
-        /// The host.
         host: String,
         /// Its new switch.
         switch: String,
@@ -28,7 +27,6 @@ pub enum CablingChange {
     },
     /// Put up a switch or router with cables like those of another: one more spine, say.
     Beside {
-        /// Its name.
         name: String,
         /// The other.
         like: String,
@@ -43,7 +41,6 @@ pub enum CablingChangeError {
         "host \"{name}\" is not in the topology, whose hosts are {known}; nothing was computed"
     )]
     Host {
-        /// The name.
         name: String,
         /// The names that there are.
         known: KnownNames,
@@ -53,7 +50,6 @@ pub enum CablingChangeError {
         "switch \"{name}\" is not in the topology, whose switches are {known}; nothing was computed"
     )]
     Switch {
-        /// The name.
         name: String,
         /// The names that there are.
         known: KnownNames,
@@ -66,7 +62,6 @@ pub enum CablingChangeError {
     End {
         /// The link as written.
         link: String,
-        /// The name.
         name: String,
         /// The switches that there are.
         known: KnownNames,
@@ -90,7 +85,6 @@ pub enum CablingChangeError {
          {host}={switch} plugs it there"
     )]
     SecondCable {
-        /// The host.
         host: String,
         /// The switch at the other end of the cable.
         switch: String,

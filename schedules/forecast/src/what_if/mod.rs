@@ -38,9 +38,7 @@ pub struct NetworkOutlook {
 /// The times that heddle's schedules over TCP are predicted to take.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OverTcpOutlook {
-    /// The all-to-all.
     pub alltoall: CalibratedTime,
-    /// The allgather.
     pub allgather: CalibratedTime,
 }
 

@@ -7,7 +7,6 @@ use inventory::tree::{EdgeNumber, NodeNumber, Tree};
 pub(super) struct BlockHop {
     pub(super) from: NodeNumber,
     pub(super) to: NodeNumber,
-    /// The owner of the block.
     pub(super) owner: NodeNumber,
     /// The hop that brought the block to the sender; `None` where it is the sender's own.
     pub(super) source: Option<usize>,

@@ -22,7 +22,6 @@ pub(crate) struct DeviceCopy {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DriverError {
     pub(crate) function: &'static str,
-    /// The driver's own code.
     pub(crate) code: c_int,
 }
 

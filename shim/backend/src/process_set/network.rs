@@ -24,7 +24,6 @@ pub(super) enum NetworkKnowledge {
     Unknown,
     /// The ranks look after the call under way, which goes the library's way.
     Asked,
-    /// It is the tree's.
     OfTheTree,
 }
 
