@@ -194,17 +194,16 @@ mod tests {
     }
 
     fn figures(collective: Collective, of: &[(&str, [u64; 3])]) -> Vec<WayTiming> {
-        let figure = |way: &str, block, us| WayTiming {
-            collective,
-            way: way.parse().unwrap(),
-            timing: timing(block, us),
-        };
         of.iter()
             .flat_map(|(way, took)| {
                 SIZES
                     .into_iter()
                     .zip(*took)
-                    .map(move |(block, us)| figure(way, block, us))
+                    .map(move |(block, us)| WayTiming {
+                        collective,
+                        way: way.parse().unwrap(),
+                        timing: timing(block, us),
+                    })
             })
             .collect()
     }

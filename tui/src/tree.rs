@@ -168,7 +168,7 @@ impl<'a> TreeWalk<'a> {
     /// The root bridge, then switches, then everything else.
     fn candidates(&self) -> Vec<usize> {
         let mut all: Vec<usize> = (0..self.places.len()).collect();
-        let rank = |n: usize| {
+        all.sort_by_cached_key(|&n| {
             let node = self.places[n].node(self.topology);
             (
                 !self
@@ -176,8 +176,7 @@ impl<'a> TreeWalk<'a> {
                     .is_root_bridge(self.places[n].name(self.topology)),
                 node.is_none_or(|n| n.kind == inventory::topology::NodeKind::Host),
             )
-        };
-        all.sort_by_cached_key(|&n| rank(n));
+        });
         all
     }
 

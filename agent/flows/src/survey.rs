@@ -159,11 +159,10 @@ impl<'a> WaySurvey<'a> {
                 continue;
             };
             let edges: BTreeSet<usize> = way.iter().map(|&c| self.edge_of[c]).collect();
-            let is_free = |size: &usize| {
+            let Some(size) = (0..SIZES).find(|size| {
                 let mut others = edges.iter().filter_map(|edge| used.get(edge));
                 !others.any(|sizes| sizes.contains(size))
-            };
-            let Some(size) = (0..SIZES).find(is_free) else {
+            }) else {
                 continue;
             };
             for edge in edges {

@@ -141,8 +141,8 @@ fn cdp_neighbours(answers: &WalkAnswers) -> Vec<ManagedNeighbour> {
     let address = |index: &[u32]| {
         let octets = answers.cell(cdp::ADDRESS, index)?.as_bytes()?;
         let four = <[u8; 4]>::try_from(octets).map(|four| Ipv4Addr::from(four).into());
-        let six = || <[u8; 16]>::try_from(octets).map(|six| Ipv6Addr::from(six).into());
-        four.or_else(|_| six()).ok()
+        four.or_else(|_| <[u8; 16]>::try_from(octets).map(|six| Ipv6Addr::from(six).into()))
+            .ok()
     };
     let neighbour = |(index, row): (&[u32], CdpNeighbour)| {
         let named = match &row.device {

@@ -162,31 +162,31 @@ fn without_ghosts(interfaces: &[InterfaceRow]) -> Vec<InterfaceRow> {
 
 /// Counters always move, which is not a change of the network.
 fn same_but_octets(a: &[InterfaceRow], b: &[InterfaceRow]) -> bool {
-    let same = |(a, b): (&InterfaceRow, &InterfaceRow)| {
-        let InterfaceRow {
-            index,
-            name,
-            descr,
-            alias,
-            mac,
-            rate,
-            up,
-            aggregate,
-            kind,
-            below,
-            addresses,
-            subnets,
-            queue,
-            in_octets: _,
-            out_octets: _,
-            faults: _,
-        } = a;
-        (*index, *mac, *rate, *up, *aggregate) == (b.index, b.mac, b.rate, b.up, b.aggregate)
-            && (name, descr, alias) == (&b.name, &b.descr, &b.alias)
-            && (kind, below) == (&b.kind, &b.below)
-            && (addresses, subnets, queue) == (&b.addresses, &b.subnets, &b.queue)
-    };
-    a.len() == b.len() && a.iter().zip(b).all(same)
+    a.len() == b.len()
+        && a.iter().zip(b).all(|(a, b)| {
+            let InterfaceRow {
+                index,
+                name,
+                descr,
+                alias,
+                mac,
+                rate,
+                up,
+                aggregate,
+                kind,
+                below,
+                addresses,
+                subnets,
+                queue,
+                in_octets: _,
+                out_octets: _,
+                faults: _,
+            } = a;
+            (*index, *mac, *rate, *up, *aggregate) == (b.index, b.mac, b.rate, b.up, b.aggregate)
+                && (name, descr, alias) == (&b.name, &b.descr, &b.alias)
+                && (kind, below) == (&b.kind, &b.below)
+                && (addresses, subnets, queue) == (&b.addresses, &b.subnets, &b.queue)
+        })
 }
 
 /// One topology change moves the counter of every bridge of a spanning tree, also of those that

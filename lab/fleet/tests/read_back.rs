@@ -67,24 +67,24 @@ fn interfaces() -> impl Strategy<Value = Vec<InterfaceRow>> {
         option::of(500u32..510),
     );
     btree_map(1u32..400, one, 0..40).prop_map(|rows| {
-        let row = |(index, (name, alias, mac, rate, up, octets, aggregate)): (
-            u32,
-            (String, String, _, _, bool, u64, _),
-        )| InterfaceRow {
-            index,
-            descr: format!("port {name}"),
-            // Dead rows with the name of another row are left out.
-            name: format!("{name}{index}"),
-            alias,
-            mac,
-            rate,
-            up,
-            aggregate,
-            in_octets: octets,
-            out_octets: octets / 2,
-            ..InterfaceRow::default()
-        };
-        rows.into_iter().map(row).collect()
+        rows.into_iter()
+            .map(
+                |(index, (name, alias, mac, rate, up, octets, aggregate))| InterfaceRow {
+                    index,
+                    descr: format!("port {name}"),
+                    // Dead rows with the name of another row are left out.
+                    name: format!("{name}{index}"),
+                    alias,
+                    mac,
+                    rate,
+                    up,
+                    aggregate,
+                    in_octets: octets,
+                    out_octets: octets / 2,
+                    ..InterfaceRow::default()
+                },
+            )
+            .collect()
     })
 }
 

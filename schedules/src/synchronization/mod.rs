@@ -33,14 +33,10 @@ use crate::stages::MessagePaths;
 use edge_lanes::MessageOrder;
 use inventory::tree::Tree;
 use messages::PhaseMessages;
-use serde::{Deserialize, Serialize};
-use std::fmt;
-use std::str::FromStr;
 
 /// The mechanisms of aapc-2007's Table 5 that the runtime supports to keep messages of different
 /// phases apart. [`scheme::SyncScheme`] has the whole table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SyncKind {
     /// Only the order of phases (`No-sync.`).
     None,
@@ -62,38 +58,6 @@ pub enum SyncReduction {
     Chain,
     /// Only the pairs that no others imply.
     Minimal,
-}
-
-impl fmt::Display for SyncKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            SyncKind::None => "none",
-            SyncKind::Sender => "sender",
-            SyncKind::Receiver => "receiver",
-            SyncKind::Barrier => "barrier",
-        })
-    }
-}
-
-/// A name that does not name a [`SyncKind`].
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("synchronization \"{0}\": expected none, sender, receiver or barrier")]
-pub struct UnknownSync(pub String);
-
-impl FromStr for SyncKind {
-    type Err = UnknownSync;
-
-    fn from_str(text: &str) -> Result<Self, UnknownSync> {
-        [
-            SyncKind::None,
-            SyncKind::Sender,
-            SyncKind::Receiver,
-            SyncKind::Barrier,
-        ]
-        .into_iter()
-        .find(|kind| kind.to_string() == text)
-        .ok_or_else(|| UnknownSync(text.to_owned()))
-    }
 }
 
 /// The synchronizations of `phases`, in the order of the messages that wait. [`SyncKind::None`] and

@@ -98,14 +98,6 @@ fn none_and_barrier_carry_no_tokens() {
             .is_empty()
         );
     }
-    assert_eq!("receiver".parse(), Ok(SyncKind::Receiver));
-    assert!(
-        "dummy"
-            .parse::<SyncKind>()
-            .unwrap_err()
-            .to_string()
-            .contains("\"dummy\": expected none")
-    );
 }
 
 /// For each message the messages that are over before it starts, by the tokens and by every

@@ -174,13 +174,19 @@ impl RankPartBuilder<'_> {
     fn add_receive(&mut self, number: u32) {
         let transfer = self.part.receives.len();
         let blocks = self.schedule.blocks(number);
-        let origin = |block| BlockOrigin::Received { transfer, block };
         let passed_on = blocks
             .iter()
             .enumerate()
             .filter(|(_, block)| block.dst != self.part.rank);
-        self.held
-            .extend(passed_on.map(|(at, &block)| (block, origin(at))));
+        self.held.extend(passed_on.map(|(at, &block)| {
+            (
+                block,
+                BlockOrigin::Received {
+                    transfer,
+                    block: at,
+                },
+            )
+        }));
         self.places.push((number, transfer));
         self.part.receives.push(IncomingTransfer {
             phase: self.schedule.phase_of()[number as usize],
@@ -302,7 +308,7 @@ impl RankPart {
             self.receives.into_iter().peekable(),
         );
         let ends = meetings.iter().copied().chain([u32::MAX]);
-        let part = |end: u32| RankPart {
+        ends.map(|end| RankPart {
             sends: std::iter::from_fn(|| sends.next_if(|send| send.phase < end)).collect(),
             receives: std::iter::from_fn(|| receives.next_if(|receive| receive.phase < end))
                 .collect(),
@@ -316,8 +322,8 @@ impl RankPart {
                 lead,
                 ..RankPart::default()
             }
-        };
-        ends.map(part).collect()
+        })
+        .collect()
     }
 }
 

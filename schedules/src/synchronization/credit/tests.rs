@@ -144,9 +144,9 @@ fn the_credit_is_what_lies_between_and_a_share_of_the_queue() {
     // 42,304 octets on the way, and 30 kB; where eight hosts share four lanes, 28.
     assert_eq!(credit("10G"), LaneCredit(Bytes(73_024)));
     assert_eq!(credit("40G"), LaneCredit(Bytes(70_553)));
-    let scheme = |block: u64| credit("40G").scheme(Bytes(block)).to_string();
     assert_eq!(
-        [1 << 20, 65_536, 32_768, 8_192, 1_024].map(scheme),
+        [1 << 20, 65_536, 32_768, 8_192, 1_024]
+            .map(|block| credit("40G").scheme(Bytes(block)).to_string()),
         ["credit", "credit", "credit(2)", "credit(8)", "credit(48)"]
     );
 }
