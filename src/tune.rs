@@ -141,7 +141,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     launcher.check_network()?;
     let tree = network.tree()?;
     let mut run = measure(args, &launcher, epoch.number, &network, &tree)?;
-    run.trials = directory.of(&launcher, &epoch, &run, args.rounds)?;
+    run.trials = directory.trials(&launcher, &epoch, &run, args.rounds)?;
     let table = tuning::table(&TuningRuns::default().with(run.clone()), &tree);
     let tuning = reading::measurements(&dir).unwrap_or_default().with(run);
     let run = tuning.runs.last().context("the run just added")?;
@@ -258,7 +258,7 @@ fn force(
     launch: u32,
     session: &mut TuningSession<'_>,
 ) -> anyhow::Result<()> {
-    for algorithms in algorithms::of(args.mpi) {
+    for algorithms in algorithms::offered_by(args.mpi) {
         tell!(
             "launch {launch} of {}: the library's {}",
             args.launches,

@@ -68,7 +68,7 @@ fn links(found: &Value) -> Vec<String> {
 }
 
 /// The link of a host.
-fn of<'f>(found: &'f Value, host: &str) -> Option<&'f Value> {
+fn uplink<'f>(found: &'f Value, host: &str) -> Option<&'f Value> {
     found["links"]
         .as_array()
         .unwrap()
@@ -242,12 +242,12 @@ fn a_silent_station_is_found_by_forwarding_tables() {
             up.exec("n2", &["bash", "-c", "echo > /dev/udp/10.99.0.2/9"]);
             let told = messages.contains("host \"x1\": seen nowhere")
                 && messages.contains("station \"n2\" on s1 port");
-            told && of(f, "x0").is_some_and(|l| {
+            told && uplink(f, "x0").is_some_and(|l| {
                 l["a"] == "s1" && l["state"] == "forwarding" && l["grade"] == "inferred"
             })
         },
     );
-    let link = of(&found, "x0").unwrap();
+    let link = uplink(&found, "x0").unwrap();
     assert!(
         link["evidence"][0]
             .as_str()

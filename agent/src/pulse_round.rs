@@ -57,7 +57,7 @@ pub struct PulseRound {
 
 impl PulseTarget {
     /// The target for the switch of this client; `None` if it cannot be asked in rounds.
-    pub fn of(client: &SnmpClient) -> Option<PulseTarget> {
+    pub fn for_client(client: &SnmpClient) -> Option<PulseTarget> {
         let (address, community, patience) = client.round_access()?;
         Some(PulseTarget {
             address,

@@ -264,7 +264,7 @@ impl JobDirectory {
     /// Takes a file's present stamp.
     fn look(&mut self, name: &str, at: Instant, scan: &mut JobScan) {
         match (
-            JobFileStat::of(&self.dir.join(name)),
+            JobFileStat::at(&self.dir.join(name)),
             self.files.get_mut(name),
         ) {
             (Some(stat), Some(entry)) => entry.see(stat, at, self.listings),
@@ -369,7 +369,7 @@ impl JobDirectory {
                     scan.records.push(record);
                 }
                 // Another one takes its place: a file server finds a file first and opens it later.
-                Err(_) if JobFileStat::of(&path) != Some(entry.stat) => entry.read = None,
+                Err(_) if JobFileStat::at(&path) != Some(entry.stat) => entry.read = None,
                 Err(why) => {
                     entry.content = RecordContent::Refused(why);
                     scan.gone

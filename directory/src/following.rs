@@ -121,7 +121,7 @@ impl LearnedFile {
         if self.looked.as_ref().is_some_and(early) {
             return false;
         }
-        let stamp = JobFileStat::of(&dir.join(LEARNED)).map(|stat| stat.stamp);
+        let stamp = JobFileStat::at(&dir.join(LEARNED)).map(|stat| stat.stamp);
         let before = self.looked.replace((now, stamp));
         if before.is_some_and(|(_, before)| before == stamp) {
             return false;

@@ -9,7 +9,7 @@ use std::str::FromStr;
 pub struct Sha256Digest([u8; 32]);
 
 impl Sha256Digest {
-    pub(crate) fn of(bytes: &[u8]) -> Sha256Digest {
+    pub(crate) fn digest(bytes: &[u8]) -> Sha256Digest {
         Sha256Digest(Sha256::digest(bytes).into())
     }
 }
@@ -73,7 +73,7 @@ impl EpochPointer {
     pub fn new(number: u64, manifest: &[u8]) -> EpochPointer {
         EpochPointer {
             number,
-            digest: Sha256Digest::of(manifest),
+            digest: Sha256Digest::digest(manifest),
         }
     }
 

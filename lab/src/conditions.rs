@@ -259,7 +259,7 @@ mod tests {
         LabPlan::new(&file, LabOptions::default()).unwrap()
     }
 
-    fn of(beside: &[&str]) -> JobConditions {
+    fn conditions(beside: &[&str]) -> JobConditions {
         let beside = beside.iter().map(|kind| kind.parse().unwrap()).collect();
         JobConditions {
             beside,
@@ -301,7 +301,11 @@ mod tests {
 
     #[test]
     fn the_plan_decides_which_hosts_and_ways_there_are() {
-        assert!(of(&["flows:1:n-0-n1", "mpi:n2"]).check(&plan()).is_ok());
+        assert!(
+            conditions(&["flows:1:n-0-n1", "mpi:n2"])
+                .check(&plan())
+                .is_ok()
+        );
         for (kinds, hint) in [
             (&["flows:1:n1-n7"][..], "two hosts as FROM-TO"),
             (&["flows:1:n1-n1"], "two hosts as FROM-TO"),
@@ -310,7 +314,7 @@ mod tests {
             (&["mpi:n9"], "no such node"),
             (&["mpi:n1,n2", "mpi:n2"], "two places"),
         ] {
-            let error = of(kinds).check(&plan()).unwrap_err().to_string();
+            let error = conditions(kinds).check(&plan()).unwrap_err().to_string();
             assert!(error.contains(hint), "{kinds:?}: {error}");
         }
     }

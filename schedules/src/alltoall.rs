@@ -19,7 +19,7 @@ pub const MINIMAL_HOSTS: u32 = 1024;
 /// The credit of the schedules that [`plan`] makes for this tree.
 pub fn lane_credit(tree: &Tree) -> LaneCredit {
     let capacities = AlltoallAlgorithm::faster_for(tree).capacities(tree);
-    LaneCredit::of(tree, &capacities)
+    LaneCredit::on_tree(tree, &capacities)
 }
 
 /// Plans the all-to-all among the tree's hosts: phases by the algorithm that fits, in runs
@@ -238,7 +238,7 @@ impl AlltoallSchedule {
     pub fn lead(&self, tree: &Tree) -> Option<Bytes> {
         let is_by_credit = self.scheme.mechanism() == SyncMechanism::Credit;
         let capacities = is_by_credit.then(|| self.algorithm.capacities(tree))?;
-        Some(LaneCredit::of(tree, &capacities).lead(tree))
+        Some(LaneCredit::on_tree(tree, &capacities).lead(tree))
     }
 
     /// Number of messages.

@@ -80,7 +80,7 @@ impl FoundMpi {
             _ => Ability::NoBackend,
         };
         let found = FoundMpi {
-            file: MappedFile::of(version_function),
+            file: MappedFile::holding(version_function),
             version,
             backend: opened.ok().flatten(),
         };

@@ -10,7 +10,7 @@ pub(crate) struct MappedFile(Range<usize>);
 
 impl MappedFile {
     /// The file that holds this function; nothing where the loader knows none.
-    pub(crate) fn of(function: *mut c_void) -> MappedFile {
+    pub(crate) fn holding(function: *mut c_void) -> MappedFile {
         let mut search = (function as usize, 0..0);
         // SAFETY: the callback writes only into `search`, which outlives the call.
         unsafe { libc::dl_iterate_phdr(Some(find_segments), (&raw mut search).cast()) };

@@ -26,7 +26,7 @@ pub(super) fn run(args: &Args, tree: &Tree) -> anyhow::Result<CommandOutcome> {
         .map(|(collective, block)| {
             args.mpi
                 .iter()
-                .map(|&mpi| WayComparison::of(&calibration, tree, mpi, collective, block))
+                .map(|&mpi| WayComparison::predicted(&calibration, tree, mpi, collective, block))
                 .collect()
         })
         .collect();

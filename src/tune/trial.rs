@@ -39,7 +39,7 @@ impl TrialDirectory {
     }
 
     /// Trials of the ways that the table takes; empty if it takes none.
-    pub(super) fn of(
+    pub(super) fn trials(
         &self,
         launcher: &JobLauncher,
         epoch: &Epoch,

@@ -100,9 +100,9 @@ pub(crate) fn records(dir: &Path) -> Vec<JobRecord> {
 /// listed, or another one is taking its place: a file server finds a file first and opens it later.
 fn record(file: &Path) -> Option<JobRecord> {
     let id = file.file_stem().and_then(|stem| stem.to_str());
-    let stat = JobFileStat::of(file)?;
+    let stat = JobFileStat::at(file)?;
     let read = reading::read(file, id.expect("a plain name"), &stat);
-    if read.is_err() && JobFileStat::of(file) != Some(stat) {
+    if read.is_err() && JobFileStat::at(file) != Some(stat) {
         return None;
     }
     Some(read.unwrap_or_else(|problem| panic!("{}: {problem}", file.display())))

@@ -54,7 +54,7 @@ fn speaks_unicode(locale: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn of(variables: &[(&str, &str)]) -> (ColourDepth, bool) {
+    fn traits(variables: &[(&str, &str)]) -> (ColourDepth, bool) {
         let traits = TerminalTraits::from_environment(|name| {
             let found = variables.iter().find(|(n, _)| *n == name);
             found.map(|(_, value)| (*value).to_owned())
@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn colours_follow_the_terminal() {
         use ColourDepth::{Indexed, None, Sixteen, True};
-        let depth = |variables: &[(&str, &str)]| of(variables).0;
+        let depth = |variables: &[(&str, &str)]| traits(variables).0;
         assert_eq!(depth(&[("TERM", "xterm-256color")]), Indexed);
         assert_eq!(
             depth(&[("TERM", "tmux-256color"), ("COLORTERM", "truecolor")]),
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn signs_follow_locale_and_terminal() {
-        let ascii = |variables: &[(&str, &str)]| of(variables).1;
+        let ascii = |variables: &[(&str, &str)]| traits(variables).1;
         for unicode in ["C.UTF-8", "de_DE.utf8", "de_DE.UTF-8@euro", "de_DE", ""] {
             assert!(!ascii(&[("LANG", unicode)]), "{unicode}");
         }

@@ -176,7 +176,7 @@ fn directory(dir: &Path) -> Result<String, String> {
     }
     writable(dir)?;
     lockable(dir)?;
-    if let Some(holder) = LockHolder::of(dir) {
+    if let Some(holder) = LockHolder::in_directory(dir) {
         return Err(format!(
             "{shown}: {holder}; a second controller would not start"
         ));

@@ -51,7 +51,9 @@ impl SwitchPollers {
             let wanted = Arc::new(WantedReads::default());
             self.wanted.insert(name.clone(), Arc::clone(&wanted));
             self.meters.insert(name.clone(), client.meter());
-            let target = round.as_ref().and_then(|_| PulseTarget::of(&client));
+            let target = round
+                .as_ref()
+                .and_then(|_| PulseTarget::for_client(&client));
             if let Some(target) = target {
                 rhythm = rhythm.only_whole();
                 members.push(RoundMember::new(name.clone(), target, Arc::clone(&wanted)));

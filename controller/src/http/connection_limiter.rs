@@ -123,7 +123,7 @@ impl ConnectionLimiter {
 
 impl ConnectionTable {
     fn admit(&mut self, connection: OpenConnection) -> Option<u64> {
-        let has_share = self.of(connection.client).count() >= self.share();
+        let has_share = self.connections_of(connection.client).count() >= self.share();
         if has_share || self.connections.len() >= self.room {
             if self.warnings.take(connection.since).is_ok() {
                 let (client, share, room) = (connection.client, self.share(), self.room);
@@ -158,7 +158,7 @@ impl ConnectionTable {
         self.room / SHARE
     }
 
-    fn of(&self, client: IpAddr) -> impl Iterator<Item = &OpenConnection> {
+    fn connections_of(&self, client: IpAddr) -> impl Iterator<Item = &OpenConnection> {
         self.connections
             .values()
             .filter(move |g| g.client == client)
@@ -166,7 +166,10 @@ impl ConnectionTable {
 
     fn follow(&mut self, number: u64) -> Option<()> {
         let client = self.connections.get(&number)?.client;
-        let viewers = self.of(client).filter(|g| g.stage.is_viewer()).count();
+        let viewers = self
+            .connections_of(client)
+            .filter(|g| g.stage.is_viewer())
+            .count();
         (viewers < self.share().div_ceil(2))
             .then(|| self.change(number, ConnectionStage::Following))
     }

@@ -136,7 +136,7 @@ async fn report(address: SocketAddr, host: &str, token: &str, body: &str) -> Str
     .await
 }
 
-fn of(host: &str) -> String {
+fn report_of(host: &str) -> String {
     serde_json::to_string(&HostReport {
         host: host.into(),
         slots: 2,
@@ -309,7 +309,7 @@ async fn each_token_opens_its_own_door_only() {
         ("0123456789abcdee", 401),
         ("", 401),
     ] {
-        let answer = report(address, "n0", token, &of("n0")).await;
+        let answer = report(address, "n0", token, &report_of("n0")).await;
         assert!(
             answer.starts_with(&format!("HTTP/1.1 {status}")),
             "{token}: {answer}"

@@ -58,7 +58,7 @@ impl fmt::Display for TlsFault {
 /// The reason why no answer came, with a way out, if it is a known one.
 #[must_use]
 pub fn explained(error: &ureq::Error) -> Option<String> {
-    let fault = of(error).map(|fault| fault.to_string());
+    let fault = named_by(error).map(|fault| fault.to_string());
     let known = fault.or_else(|| unanswered(error).map(str::to_owned));
     known.or_else(|| match error {
         // The system's own words: for a name that nobody knows it has no number.
@@ -96,7 +96,7 @@ fn unanswered(error: &ureq::Error) -> Option<&'static str> {
 
 /// The fault of a failed connection, if certificates or the address are at fault.
 #[must_use]
-pub fn of(error: &ureq::Error) -> Option<TlsFault> {
+pub fn named_by(error: &ureq::Error) -> Option<TlsFault> {
     let refused: &rustls::Error = match error {
         ureq::Error::Rustls(error) => error,
         ureq::Error::Io(error) => error.get_ref()?.downcast_ref()?,

@@ -90,7 +90,7 @@ pub(super) fn with_manifest(
             .map(|(name, bytes)| ManifestEntry {
                 name: name.clone(),
                 bytes: bytes.len() as u64,
-                digest: Sha256Digest::of(bytes).to_string(),
+                digest: Sha256Digest::digest(bytes).to_string(),
             })
             .collect(),
         omitted,
@@ -128,7 +128,7 @@ pub(super) struct EpochFolder<R> {
 impl<R: FnMut(&str, u64) -> io::Result<Vec<u8>>> EpochFolder<R> {
     pub(super) fn open(pointer: &EpochPointer, mut read: R) -> Result<Self, EpochError> {
         let bytes = manifest(pointer.number, &mut read)?;
-        let found = Sha256Digest::of(&bytes);
+        let found = Sha256Digest::digest(&bytes);
         if found != pointer.digest {
             let problem = format!(
                 "{} octets with {found}; the pointer says {}: cut, altered, or another epoch",
@@ -141,17 +141,17 @@ impl<R: FnMut(&str, u64) -> io::Result<Vec<u8>>> EpochFolder<R> {
                 problem,
             });
         }
-        EpochFolder::of(pointer.number, &bytes, read)
+        EpochFolder::parse(pointer.number, &bytes, read)
     }
 
     /// A folder to which `current` does not point. Its manifest is trusted, because no digest is at
     /// hand.
     pub(super) fn open_former(number: u64, mut read: R) -> Result<Self, EpochError> {
         let bytes = manifest(number, &mut read)?;
-        EpochFolder::of(number, &bytes, read)
+        EpochFolder::parse(number, &bytes, read)
     }
 
-    fn of(number: u64, bytes: &[u8], read: R) -> Result<Self, EpochError> {
+    fn parse(number: u64, bytes: &[u8], read: R) -> Result<Self, EpochError> {
         let error = |problem: String| EpochError {
             epoch: number,
             file: MANIFEST.to_owned(),
@@ -224,7 +224,7 @@ impl<R: FnMut(&str, u64) -> io::Result<Vec<u8>>> EpochFolder<R> {
                 ),
             ));
         }
-        let found = Sha256Digest::of(&bytes);
+        let found = Sha256Digest::digest(&bytes);
         if found.to_string() != digest {
             return Err(self.error(
                 name,

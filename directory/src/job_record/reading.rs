@@ -54,7 +54,7 @@ impl From<&Metadata> for JobFileStat {
 
 impl JobFileStat {
     /// `None` where there is no such file.
-    pub fn of(path: &Path) -> Option<JobFileStat> {
+    pub fn at(path: &Path) -> Option<JobFileStat> {
         fs::symlink_metadata(path)
             .ok()
             .map(|meta| JobFileStat::from(&meta))
@@ -99,7 +99,7 @@ pub fn beginning_with(dir: &Path, begin: &str) -> io::Result<impl Iterator<Item 
             let name = entry.file_name();
             let id = record_id(name.to_str()?).filter(|id| id.starts_with(begin))?;
             let path = entry.path();
-            read(&path, id, &JobFileStat::of(&path)?).ok()
+            read(&path, id, &JobFileStat::at(&path)?).ok()
         }))
 }
 

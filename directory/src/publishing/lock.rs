@@ -34,7 +34,7 @@ pub enum LockHolder {
 impl LockHolder {
     /// The process that holds the lock of this shared directory now; `None` if there is none, or if
     /// only its own user can tell. Nothing is made.
-    pub fn of(dir: &Path) -> Option<LockHolder> {
+    pub fn in_directory(dir: &Path) -> Option<LockHolder> {
         let file = OpenOptions::new().read(true).open(dir.join(LOCK)).ok()?;
         match Flock::lock(file, FlockArg::LockSharedNonblock) {
             Err((file, Errno::EWOULDBLOCK)) => {
@@ -168,9 +168,12 @@ mod tests {
             "{said}"
         );
         let own = i32::try_from(std::process::id()).unwrap();
-        assert_eq!(LockHolder::of(dir.path()), Some(LockHolder::Here(own)));
+        assert_eq!(
+            LockHolder::in_directory(dir.path()),
+            Some(LockHolder::Here(own))
+        );
         drop(first);
-        assert_eq!(LockHolder::of(dir.path()), None);
+        assert_eq!(LockHolder::in_directory(dir.path()), None);
         EpochStore::open(dir.path(), 1).unwrap();
     }
 

@@ -145,7 +145,7 @@ struct SimulationRun<'a> {
 struct SortableSeconds(u64);
 
 impl SortableSeconds {
-    fn of(seconds: f64) -> Self {
+    fn new(seconds: f64) -> Self {
         SortableSeconds(seconds.max(0.0).to_bits())
     }
 
@@ -208,7 +208,7 @@ impl<'a> SimulationRun<'a> {
         if at <= self.now {
             self.due.push(step)
         } else {
-            self.timers.push(Reverse((SortableSeconds::of(at), step)))
+            self.timers.push(Reverse((SortableSeconds::new(at), step)))
         }
     }
 

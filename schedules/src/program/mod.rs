@@ -42,7 +42,7 @@ pub fn alltoall(tree: &Tree, plan: &AlltoallSchedule) -> String {
     } else {
         Vec::new()
     };
-    let steps = steps::of(plan, &fillers);
+    let steps = steps::by_host(plan, &fillers);
     let barriers = (0..plan.phases.len())
         .filter(|&phase| scheme.barrier_before(phase))
         .count();

@@ -32,7 +32,7 @@ pub(super) enum ProgramStep {
 /// By host. In each phase a host first awaits tokens, then sends blocks, then receives blocks, each
 /// followed by its tokens. With fillers a host ends each phase before the next, so its receives
 /// hold it back, too.
-pub(super) fn of(plan: &AlltoallSchedule, fillers: &[DummyMessage]) -> Vec<Vec<ProgramStep>> {
+pub(super) fn by_host(plan: &AlltoallSchedule, fillers: &[DummyMessage]) -> Vec<Vec<ProgramStep>> {
     let tokens = PlanTokens::from_plan(plan);
     let mut table = ProgramTable {
         hosts: vec![HostProgram::default(); plan.hosts.len()],

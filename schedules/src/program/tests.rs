@@ -1,4 +1,4 @@
-use super::steps::{ProgramStep, of};
+use super::steps::{ProgramStep, by_host};
 use crate::alltoall::{AlltoallAlgorithm, AlltoallSchedule};
 use crate::message::Message;
 use crate::synchronization::dummy::dummies;
@@ -195,7 +195,7 @@ proptest! {
         } else {
             Vec::new()
         };
-        let steps = of(&plan, &fillers);
+        let steps = by_host(&plan, &fillers);
         let mut network = SteppedNetwork::new(&steps);
         if let Err(left) = network.run(&turns) {
             panic!("{left}")

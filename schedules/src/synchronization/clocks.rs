@@ -34,7 +34,7 @@ impl VectorClocks {
         row as usize * self.width..(row as usize + 1) * self.width
     }
 
-    pub(super) fn of(&self, message: u32) -> &[PhaseCount] {
+    pub(super) fn clock(&self, message: u32) -> &[PhaseCount] {
         &self.values[self.range(self.row[message as usize])]
     }
 

@@ -60,7 +60,7 @@ pub struct LaneCredit(pub Bytes);
 
 impl LaneCredit {
     /// The credit on a tree.
-    pub fn of(tree: &Tree, capacities: &EdgeCapacities) -> LaneCredit {
+    pub fn on_tree(tree: &Tree, capacities: &EdgeCapacities) -> LaneCredit {
         let on_the_way = FRAMES + octets_in(ROUND_TRIP, capacities.rate());
         let queue = port_queue(tree).0 as f64;
         let hosts = FeederRates::new(tree);
@@ -186,7 +186,10 @@ pub(super) fn orders(
     credit: u32,
 ) -> Vec<TokenOrder> {
     let tree = paths.tree();
-    let (of_lane, hosts) = (LaneCredit::of(tree, capacities), FeederRates::new(tree));
+    let (of_lane, hosts) = (
+        LaneCredit::on_tree(tree, capacities),
+        FeederRates::new(tree),
+    );
     let mut ports: Vec<Option<PortUsers>> = (0..paths.links() as LinkNumber)
         .map(|link| {
             // A host queues in its own memory.

@@ -37,7 +37,7 @@ enum EdgeTracking {
 }
 
 impl MessageOrder {
-    pub(super) fn of(&self, message: u32) -> &[u32] {
+    pub(super) fn earlier(&self, message: u32) -> &[u32] {
         &self.earlier
             [self.first[message as usize] as usize..self.first[message as usize + 1] as usize]
     }

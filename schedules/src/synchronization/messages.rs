@@ -12,7 +12,7 @@ pub(super) struct PhaseMessages {
 }
 
 impl PhaseMessages {
-    pub(super) fn of(phases: &[Vec<Message>]) -> PhaseMessages {
+    pub(super) fn numbered(phases: &[Vec<Message>]) -> PhaseMessages {
         let count = phases.iter().map(Vec::len).sum();
         let mut messages = PhaseMessages {
             all: Vec::with_capacity(count),

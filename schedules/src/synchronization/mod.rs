@@ -92,7 +92,7 @@ fn between(
         SyncKind::Sender => true,
         SyncKind::Receiver => false,
     };
-    let messages = PhaseMessages::of(phases);
+    let messages = PhaseMessages::numbered(phases);
     let teller = |after: u32| {
         if by_sender {
             messages.src(after)
@@ -124,7 +124,7 @@ fn ahead(
     phases: &[Vec<Message>],
     credit: u32,
 ) -> Vec<Synchronization> {
-    let messages = PhaseMessages::of(phases);
+    let messages = PhaseMessages::numbered(phases);
     let receiver = |after: u32| messages.all[after as usize].dst;
     credit::orders(paths, capacities, &messages, credit)
         .into_iter()

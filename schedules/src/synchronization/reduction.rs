@@ -26,7 +26,7 @@ pub(super) fn chained(
     let mut kept = Vec::with_capacity(messages.len());
     for before in 0..messages.len() as u32 {
         let src = messages.src(before);
-        for &after in order.of(before) {
+        for &after in order.earlier(before) {
             if messages.src(after) == src {
                 continue;
             }
@@ -62,20 +62,20 @@ pub(super) fn transitive_reduction(
     // The number of followers that may still read the clock of each message.
     let mut asked = vec![0u32; messages.len()];
     (0..messages.len() as u32)
-        .flat_map(|message| order.of(message))
+        .flat_map(|message| order.earlier(message))
         .for_each(|&earlier| asked[earlier as usize] += 1);
     let mut place = vec![(0u32, 0 as PhaseCount); messages.len()];
     let mut kept = Vec::with_capacity(messages.len());
     for before in 0..messages.len() as u32 {
         let (src, phase) = (messages.src(before), messages.phase(before));
         let slot = senders.send(before, src, phase);
-        let earlier = order.of(before);
+        let earlier = order.earlier(before);
         for (i, &after) in earlier.iter().enumerate() {
             let (its_slot, its_step) = place[after as usize];
             let implied = || {
                 earlier[..i]
                     .iter()
-                    .any(|&later| clocks.of(later)[its_slot as usize] >= its_step)
+                    .any(|&later| clocks.clock(later)[its_slot as usize] >= its_step)
             };
             if messages.src(after) != src && !implied() {
                 kept.push((after, before));

@@ -16,10 +16,10 @@ pub(crate) struct KeptRoom(Option<AlignedRoom>);
 
 impl KeptRoom {
     /// So many octets, for one call: what an earlier one left in them, or 0.
-    pub(crate) fn of(&mut self, length: usize) -> MpiResult<&mut [u8]> {
+    pub(crate) fn reserve(&mut self, length: usize) -> MpiResult<&mut [u8]> {
         let room = match self.0.take().filter(|room| room.layout.size() >= length) {
             Some(room) => room,
-            None => AlignedRoom::of(length)?,
+            None => AlignedRoom::allocate(length)?,
         };
         Ok(&mut self.0.insert(room).octets()[..length])
     }
@@ -41,7 +41,7 @@ struct AlignedRoom {
 unsafe impl Send for AlignedRoom {}
 
 impl AlignedRoom {
-    fn of(length: usize) -> MpiResult<AlignedRoom> {
+    fn allocate(length: usize) -> MpiResult<AlignedRoom> {
         let layout = Layout::from_size_align(length.max(1), ALIGNMENT)
             .map_err(|_| MpiErrorCode::no_memory())?;
         // SAFETY: the layout has at least one octet.

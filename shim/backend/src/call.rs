@@ -334,12 +334,12 @@ impl CollectiveCall<'_> {
 
     /// The place each rank's block is received into.
     pub(crate) fn received(&self) -> MpiResult<RankBlocks> {
-        RankBlocks::of(self.receive)
+        RankBlocks::new(self.receive)
     }
 
     /// The place each rank's block is sent from; not for calls in place.
     pub(crate) fn sent(&self) -> MpiResult<RankBlocks> {
-        RankBlocks::of(self.send)
+        RankBlocks::new(self.send)
     }
 }
 
@@ -355,10 +355,10 @@ pub(crate) struct RankBlocks {
 }
 
 impl RankBlocks {
-    pub(crate) fn of(side: CallBuffer) -> MpiResult<RankBlocks> {
+    pub(crate) fn new(side: CallBuffer) -> MpiResult<RankBlocks> {
         let (step, size) = match side.types {
             BlockTypes::Same(datatype) => {
-                let DatatypeLayout { size, extent, .. } = DatatypeLayout::of(datatype)?;
+                let DatatypeLayout { size, extent, .. } = DatatypeLayout::query(datatype)?;
                 (extent, Some(size as usize))
             }
             BlockTypes::Each(_) => (1, None),
@@ -437,7 +437,7 @@ pub(crate) enum SendBlocks {
 impl SendBlocks {
     /// # Safety
     /// As the MPI standard says of the call's arguments.
-    pub(crate) unsafe fn of(call: &CollectiveCall, size: c_int) -> MpiResult<SendBlocks> {
+    pub(crate) unsafe fn new(call: &CollectiveCall, size: c_int) -> MpiResult<SendBlocks> {
         if !call.in_place() {
             return Ok(SendBlocks::Buffer(call.sent()?));
         }

@@ -60,7 +60,7 @@ pub(crate) fn known_to_pass_through(comm: MPI_Comm) -> bool {
 }
 
 /// This process's state of a communicator.
-pub(crate) fn of<'a>(comm: MPI_Comm) -> MpiResult<&'a CommState> {
+pub(crate) fn state_of<'a>(comm: MPI_Comm) -> MpiResult<&'a CommState> {
     let generation = GENERATION.load(Ordering::Acquire);
     let (last, remembered, state) = LAST.get();
     let state = if last == Some(comm) && remembered == generation {
@@ -78,7 +78,7 @@ pub(crate) fn of<'a>(comm: MPI_Comm) -> MpiResult<&'a CommState> {
 impl CommState {
     /// Of a communicator that no attribute is on yet. A communicator of one rank, or of two groups,
     /// has nobody to exchange blocks with in heddle's ways.
-    fn of(comm: MPI_Comm) -> MpiResult<CommState> {
+    fn query(comm: MPI_Comm) -> MpiResult<CommState> {
         let (mut inter, mut rank, mut size) = (0, 0, 0);
         // SAFETY: a communicator of the application and places for the results.
         unsafe {
@@ -170,7 +170,7 @@ fn attribute(comm: MPI_Comm) -> MpiResult<*const CommState> {
     if found != 0 {
         return Ok(value.cast_const().cast());
     }
-    let state = Arc::new(CommState::of(comm)?);
+    let state = Arc::new(CommState::query(comm)?);
     lock_states().push(Arc::downgrade(&state));
     let value = Arc::into_raw(state);
     quietly(comm, || {

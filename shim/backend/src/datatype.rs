@@ -78,7 +78,7 @@ pub(crate) struct DatatypeLayout {
 
 impl DatatypeLayout {
     /// Of a datatype that is known to be one.
-    pub(crate) fn of(datatype: MPI_Datatype) -> MpiResult<DatatypeLayout> {
+    pub(crate) fn query(datatype: MPI_Datatype) -> MpiResult<DatatypeLayout> {
         let (mut lower, mut extent) = (0isize, 0isize);
         // SAFETY: a datatype of the application and places for the results.
         check(unsafe { (mpi().call.Type_get_extent)(datatype, &mut lower, &mut extent) })?;
@@ -107,7 +107,7 @@ pub(crate) struct TrueExtent {
 
 impl TrueExtent {
     /// Of a datatype that is known to be one.
-    pub(crate) fn of(datatype: MPI_Datatype) -> MpiResult<TrueExtent> {
+    pub(crate) fn query(datatype: MPI_Datatype) -> MpiResult<TrueExtent> {
         let (mut lower, mut extent) = (0isize, 0isize);
         // SAFETY: a datatype of the application and places for the results.
         check(unsafe { (mpi().call.Type_get_extent)(datatype, &mut lower, &mut extent) })?;
@@ -131,7 +131,7 @@ const MOST_LOOKED_AT: u64 = 1 << 16;
 /// True if elements, of an application's own datatype perhaps, lie without gaps, octet by octet as
 /// they are sent: two octets of each place's number are packed in the places' order.
 pub(crate) fn lies_as_sent(datatype: MPI_Datatype) -> bool {
-    let Ok(layout) = DatatypeLayout::of(datatype) else {
+    let Ok(layout) = DatatypeLayout::query(datatype) else {
         return false;
     };
     let size = layout.size;

@@ -38,7 +38,7 @@ impl MpiElements {
         if self.datatype == handle.byte || self.datatype == handle.packed {
             return Ok(Some(self.count as usize));
         }
-        let layout = DatatypeLayout::of(self.datatype)?;
+        let layout = DatatypeLayout::query(self.datatype)?;
         let octets = layout.size as usize * self.count as usize;
         Ok(layout.plain.then_some(octets))
     }
@@ -83,7 +83,7 @@ impl MpiElements {
         octets: *mut c_void,
         copy: impl Fn(MpiElements, MpiElements) -> MpiResult<()>,
     ) -> MpiResult<()> {
-        let DatatypeLayout { size, extent, .. } = DatatypeLayout::of(self.datatype)?;
+        let DatatypeLayout { size, extent, .. } = DatatypeLayout::query(self.datatype)?;
         let size = size as usize;
         let at_once = (MOST_AT_ONCE / size).max(1);
         for begin in (0..self.count as usize).step_by(at_once) {

@@ -24,7 +24,7 @@ struct LengthForecast {
 }
 
 impl LengthForecasts {
-    fn of(&mut self, collective: Collective) -> Option<&mut LengthForecast> {
+    fn forecast(&mut self, collective: Collective) -> Option<&mut LengthForecast> {
         match collective {
             Collective::Alltoallv => Some(&mut self.alltoallv),
             Collective::Alltoallw => Some(&mut self.alltoallw),
@@ -42,7 +42,7 @@ impl LengthForecasts {
         own: OwnCall,
         way: impl Fn(u64) -> Way,
     ) -> MpiResult<CallSize> {
-        let Some(forecast) = self.of(collective) else {
+        let Some(forecast) = self.forecast(collective) else {
             return Ok(CallSize::NOT_SERVED);
         };
         let way = |block| {
@@ -70,7 +70,7 @@ impl LengthForecasts {
 
     /// The next call is agreed on.
     pub(crate) fn distrust(&mut self, collective: Collective) {
-        if let Some(forecast) = self.of(collective) {
+        if let Some(forecast) = self.forecast(collective) {
             forecast.calls.distrust();
             forecast.is_exact = true;
         }
@@ -78,7 +78,7 @@ impl LengthForecasts {
 
     /// Nobody needs to know for now: what is known grows old.
     pub(crate) fn forget(&mut self, collective: Collective) -> MpiResult<()> {
-        let Some(forecast) = self.of(collective) else {
+        let Some(forecast) = self.forecast(collective) else {
             return Ok(());
         };
         std::mem::take(forecast)

@@ -154,7 +154,7 @@ unsafe fn outermost(call: &CollectiveCall) -> c_int {
         return unsafe { call.native() };
     }
     guarded("a collective", || {
-        let state = match communicators::of(call.comm) {
+        let state = match communicators::state_of(call.comm) {
             Ok(state) => state,
             // The library has told the error handler.
             Err(MpiErrorCode(code)) => return code,

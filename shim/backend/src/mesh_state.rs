@@ -366,7 +366,7 @@ pub(crate) unsafe fn allgather(
     }
     let ranks = 0..within.size as u32;
     let mut places =
-        ReceiveBlocks::of(ranks.map(|rank| (incoming.of_rank(rank), incoming.octets(rank))))?;
+        ReceiveBlocks::allocate(ranks.map(|rank| (incoming.of_rank(rank), incoming.octets(rank))))?;
     // SAFETY: passed on to the caller.
     unsafe { places.pack(me) }?;
     // SAFETY: the application leaves the buffer alone during the call, and its blocks do not

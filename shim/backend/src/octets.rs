@@ -18,7 +18,7 @@ pub(crate) unsafe fn alltoall(
 ) -> MpiResult<()> {
     let me = within.rank as u32;
     // SAFETY: passed on to the caller.
-    let outgoing = unsafe { SendBlocks::of(call, within.size) }?;
+    let outgoing = unsafe { SendBlocks::new(call, within.size) }?;
     let incoming = call.received()?;
     // If its own block does not fit, others still wait for what this rank sends.
     let copied = if outgoing.own_block_moves() {
@@ -32,9 +32,9 @@ pub(crate) unsafe fn alltoall(
         .clone()
         .map(|rank| (outgoing.to(rank), outgoing.octets(rank)));
     // SAFETY: passed on to the caller.
-    let packed = unsafe { PackedBlocks::of(sent) }?;
+    let packed = unsafe { PackedBlocks::pack(sent) }?;
     let mut places =
-        ReceiveBlocks::of(ranks.map(|rank| (incoming.of_rank(rank), incoming.octets(rank))))?;
+        ReceiveBlocks::allocate(ranks.map(|rank| (incoming.of_rank(rank), incoming.octets(rank))))?;
     // SAFETY: the application leaves both buffers alone during the call, and its blocks do not
     // overlap.
     exchange(&packed.blocks(), &mut unsafe { places.blocks() })?;
@@ -53,7 +53,7 @@ struct PackedBlocks {
 impl PackedBlocks {
     /// # Safety
     /// The buffers must hold what their datatypes say, and stay as they are as long as this lives.
-    unsafe fn of(blocks: impl Iterator<Item = (MpiElements, usize)>) -> MpiResult<PackedBlocks> {
+    unsafe fn pack(blocks: impl Iterator<Item = (MpiElements, usize)>) -> MpiResult<PackedBlocks> {
         let mut packed = PackedBlocks {
             blocks: Vec::new(),
             _copies: Vec::new(),
@@ -91,7 +91,7 @@ pub(crate) struct ReceiveBlocks {
 }
 
 impl ReceiveBlocks {
-    pub(crate) fn of(
+    pub(crate) fn allocate(
         blocks: impl Iterator<Item = (MpiElements, usize)>,
     ) -> MpiResult<ReceiveBlocks> {
         let mut plain = PlainTypes::default();

@@ -21,7 +21,7 @@ unsafe impl Send for PendingCollective {}
 impl PendingCollective {
     /// The octets of rank 0 go to all. Collective; all ranks pass the same length.
     pub(crate) fn broadcast(within: &PrivateComm, octets: Vec<u8>) -> MpiResult<PendingCollective> {
-        let mut pending = PendingCollective::of(Vec::new(), octets);
+        let mut pending = PendingCollective::new(Vec::new(), octets);
         let (at, length) = (pending.all.as_mut_ptr().cast(), pending.all.len() as c_int);
         // SAFETY: the buffer holds as many octets as are said, and stays where it is until the request
         // is complete, or for good.
@@ -36,7 +36,7 @@ impl PendingCollective {
         own: Vec<u8>,
     ) -> MpiResult<PendingCollective> {
         let all = vec![0; own.len() * ranks];
-        let mut pending = PendingCollective::of(own, all);
+        let mut pending = PendingCollective::new(own, all);
         let (from, to) = (pending.own.as_ptr().cast(), pending.all.as_mut_ptr().cast());
         let length = pending.own.len() as c_int;
         // SAFETY: as above.
@@ -44,7 +44,7 @@ impl PendingCollective {
         Ok(pending)
     }
 
-    fn of(own: Vec<u8>, all: Vec<u8>) -> PendingCollective {
+    fn new(own: Vec<u8>, all: Vec<u8>) -> PendingCollective {
         PendingCollective {
             request: mpi().handle.request_null,
             own,

@@ -66,7 +66,7 @@ pub(crate) unsafe fn alltoall(
     parts: &[RankPart],
 ) -> MpiResult<()> {
     // SAFETY: passed on to the caller.
-    let outgoing = unsafe { SendBlocks::of(call, within.size) }?;
+    let outgoing = unsafe { SendBlocks::new(call, within.size) }?;
     let incoming = call.received()?;
     let me = within.rank as u32;
     // If its own block does not fit, others still wait for what this rank sends.

@@ -44,7 +44,7 @@ impl PrivateComm {
 
     /// Of all ranks with the same part, in their order. Splits, not duplicates: duplicating would run
     /// the application's attribute callbacks. Collective.
-    fn of(within: &CallComm, part: c_int) -> MpiResult<PrivateComm> {
+    fn split(within: &CallComm, part: c_int) -> MpiResult<PrivateComm> {
         let mpi = mpi();
         let mut private = PrivateComm {
             comm: mpi.handle.comm_null,
@@ -230,7 +230,7 @@ impl PrivateCommState {
     pub(crate) fn up_in_parts(&mut self, within: &CallComm, part: c_int) -> MpiResult<bool> {
         if let PrivateCommState::Untried = self {
             let private = if within.holds_on_all_ranks(PrivateComm::may_be_made())? {
-                PrivateComm::of(within, part).ok()
+                PrivateComm::split(within, part).ok()
             } else {
                 None
             };

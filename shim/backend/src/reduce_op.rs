@@ -27,7 +27,7 @@ unsafe impl Send for PredefinedPair {}
 /// True if the library combines elements of the datatype by this predefined operation, where they
 /// lie without gaps.
 pub(crate) fn takes(op: MPI_Op, datatype: MPI_Datatype) -> bool {
-    if !DatatypeLayout::of(datatype).is_ok_and(|layout| layout.plain) {
+    if !DatatypeLayout::query(datatype).is_ok_and(|layout| layout.plain) {
         return false;
     }
     let pair = PredefinedPair(op, datatype);

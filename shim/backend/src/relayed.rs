@@ -127,7 +127,7 @@ pub(crate) unsafe fn broadcast(
 ) -> MpiResult<()> {
     let blocks = call.received()?;
     let (elements, length) = (blocks.of_rank(0), blocks.octets(0));
-    let plain = DatatypeLayout::of(elements.datatype)?.plain;
+    let plain = DatatypeLayout::query(elements.datatype)?.plain;
     let mut aside = room(if plain { 0 } else { length })?;
     if !plain && root == ring.me {
         // SAFETY: passed on to the caller.
@@ -168,7 +168,7 @@ pub(crate) unsafe fn allreduce(
     ring: &mut RelayRing,
     in_place: bool,
 ) -> MpiResult<()> {
-    let element = DatatypeLayout::of(call.receive.datatype())?.size as usize;
+    let element = DatatypeLayout::query(call.receive.datatype())?.size as usize;
     let elements = call.receive.elements() as usize;
     let length = element * elements;
     let members = ring.ring.len();
@@ -196,7 +196,7 @@ pub(crate) unsafe fn allreduce(
         own,
         parts: &parts,
         element,
-        aside: ring.room.of(chunk)?,
+        aside: ring.room.reserve(chunk)?,
     };
     let share = share_of(ring.ring, ring.me, RelayCollective::Allreduce)?;
     relay(call, within, ring.mesh, &share, memory)
@@ -228,7 +228,7 @@ unsafe fn reduce_scatter_block(
     within: &CallComm,
     ring: &mut RelayRing,
 ) -> MpiResult<()> {
-    let element = DatatypeLayout::of(call.receive.datatype())?.size as usize;
+    let element = DatatypeLayout::query(call.receive.datatype())?.size as usize;
     let block = element * call.receive.elements() as usize;
     let members = ring.ring.len();
     let parts: Vec<Range<usize>> = (0..members).map(|n| n * block..(n + 1) * block).collect();
@@ -237,7 +237,7 @@ unsafe fn reduce_scatter_block(
     } else {
         call.send.at
     };
-    let work = ring.room.of(members * block)?;
+    let work = ring.room.reserve(members * block)?;
     let memory = RelayMemory {
         work: &mut *work,
         // SAFETY: the application leaves its buffers alone during the call.

@@ -147,7 +147,7 @@ impl RootRank {
             }
         }
         let names: Vec<String> = hosts.iter().map(RankHost::to_string).collect();
-        let recorder = SharedRecorder::of(members, || {
+        let recorder = SharedRecorder::for_members(members, || {
             static RECORDS: AtomicU32 = AtomicU32::new(1);
             let number = RECORDS.fetch_add(1, Ordering::Relaxed);
             let record = record::start(&names, number, mpi().routines);
@@ -248,10 +248,10 @@ impl RootRank {
         let found = LeanEpoch::from_bytes(octets)
             .map_err(|e| e.to_string())
             .and_then(|lean| {
-                let followed = self.network.of(lean);
+                let followed = self.network.select(lean);
                 followed.map_err(|e| format!("HEDDLE_NETWORK: {e}"))
             })
-            .and_then(|lean| match ProcessSetView::of(&lean, &self.hosts) {
+            .and_then(|lean| match ProcessSetView::new(&lean, &self.hosts) {
                 Err(problem) if !problem.is_news() => Err(String::new()),
                 view => view.map(|view| (lean, view)).map_err(|e| e.to_string()),
             });

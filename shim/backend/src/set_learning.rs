@@ -58,7 +58,7 @@ impl SetLearning {
         // As good as a barrier, and over a long cable at most as long: it crosses it once.
         within.least_numbers(&[0])?;
         let met = Instant::now();
-        let ago: Vec<TimesAgo> = calls.iter().map(|call| TimesAgo::of(call, met)).collect();
+        let ago: Vec<TimesAgo> = calls.iter().map(|call| TimesAgo::new(call, met)).collect();
         let (ago, agreement) = of_all_ranks(within, &ago, self.agreement)?;
         let times = RowTimes {
             since_last: busy(&ago, |call| call.last_came),
@@ -81,7 +81,7 @@ struct TimesAgo {
 
 impl TimesAgo {
     /// Of this rank alone.
-    fn of(&[came, left]: &TimedCall, now: Instant) -> TimesAgo {
+    fn new(&[came, left]: &TimedCall, now: Instant) -> TimesAgo {
         TimesAgo {
             first_came: now - came,
             last_came: now - came,

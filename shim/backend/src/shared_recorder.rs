@@ -17,7 +17,7 @@ pub(crate) struct SharedRecorder(Option<Arc<Mutex<JobRecorder>>>);
 
 impl SharedRecorder {
     /// That of these members, or a new one.
-    pub(crate) fn of(
+    pub(crate) fn for_members(
         members: Option<&WorldRanks>,
         new: impl FnOnce() -> JobRecorder,
     ) -> SharedRecorder {

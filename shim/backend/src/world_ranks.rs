@@ -39,13 +39,13 @@ pub(crate) fn members(within: &CallComm) -> MpiResult<Option<WorldRanks>> {
         (mpi.call.Group_free)(&mut all);
         check(code)
     });
-    translated.map(|()| WorldRanks::of(members))
+    translated.map(|()| WorldRanks::new(members))
 }
 
 impl WorldRanks {
     /// What MPI_COMM_WORLD's group says of members; `None` if one is not in it. MPICH 4.0 takes ranks
     /// that other ranks started for some of its own, and so has one of these twice.
-    fn of(members: Vec<c_int>) -> Option<WorldRanks> {
+    fn new(members: Vec<c_int>) -> Option<WorldRanks> {
         let mut seen = HashSet::new();
         let are_all = members.iter().all(|&rank| rank >= 0 && seen.insert(rank));
         are_all.then_some(WorldRanks(members))
@@ -70,8 +70,8 @@ mod tests {
 
     #[test]
     fn members_that_the_world_has_twice_are_not_all_its_own() {
-        assert!(WorldRanks::of(vec![2, 0, 1]).is_some());
-        assert!(WorldRanks::of(vec![0, 1, -32766, -32766]).is_none());
-        assert!(WorldRanks::of(vec![0, 1, 0, 1]).is_none());
+        assert!(WorldRanks::new(vec![2, 0, 1]).is_some());
+        assert!(WorldRanks::new(vec![0, 1, -32766, -32766]).is_none());
+        assert!(WorldRanks::new(vec![0, 1, 0, 1]).is_none());
     }
 }

@@ -18,10 +18,10 @@ impl BenchSelection {
             PossibleValue::new(Self::ALL).help("Ping-pong, MPI_Alltoall and MPI_Allgather"),
         ];
         let names = single.filter_map(ValueEnum::to_possible_value);
-        PossibleValuesParser::new(names.chain(groups)).try_map(|name| Self::of(&name))
+        PossibleValuesParser::new(names.chain(groups)).try_map(|name| Self::named(&name))
     }
 
-    fn of(name: &str) -> Result<BenchSelection, String> {
+    fn named(name: &str) -> Result<BenchSelection, String> {
         use BenchCollective::{Allgather, Alltoall, Pingpong};
         Ok(BenchSelection(match name {
             Self::BOTH => vec![Alltoall, Allgather],
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn a_name_is_a_collective_or_a_group() {
         let names = |name| {
-            let names = BenchSelection::of(name).map(|found| found.0);
+            let names = BenchSelection::named(name).map(|found| found.0);
             names.map(|found| found.iter().map(|c| c.name()).collect::<Vec<_>>())
         };
         assert_eq!(names("all").unwrap(), ["pingpong", "alltoall", "allgather"]);

@@ -116,7 +116,7 @@ mod tests {
     use crate::BUILD;
     use proptest::prelude::*;
 
-    fn of(force: &str, host: &str) -> Presence {
+    fn presence(force: &str, host: &str) -> Presence {
         Presence::here(Ability::Serves, host, |name| match name {
             "HEDDLE_AFTER" => Some("4096".to_owned()),
             "HEDDLE_FORCE" => Some(force.to_owned()),
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn a_text_has_no_blank_and_a_known_form() {
-        let text = encode(&of("aapc sender,ring\n", "n0_a"));
+        let text = encode(&presence("aapc sender,ring\n", "n0_a"));
         assert_eq!(
             text,
             format!("1:{BUILD}:on:4096:aapc_20sender,ring_0a::n0_5fa")
@@ -136,14 +136,14 @@ mod tests {
     #[test]
     fn long_settings_travel_as_digests_that_differ() {
         let long = |last: char| "native,".repeat(40) + &last.to_string();
-        let [a, b] = ['a', 'b'].map(|last| of(&long(last), &long(last)));
+        let [a, b] = ['a', 'b'].map(|last| presence(&long(last), &long(last)));
         assert_ne!(a.settings.force, b.settings.force);
         assert!(encode(&a).len() < 200, "{}", encode(&a));
     }
 
     #[test]
     fn what_nobody_of_heddle_wrote_is_no_presence() {
-        let good = encode(&of("ring", "n0"));
+        let good = encode(&presence("ring", "n0"));
         assert!(decode(&good).is_some());
         for bad in [
             String::new(),
@@ -167,7 +167,7 @@ mod tests {
     proptest! {
         #[test]
         fn every_presence_comes_back(force in ".*", host in ".*", after: Option<u64>) {
-            let mut presence = of(&force, &host);
+            let mut presence = presence(&force, &host);
             presence.settings.after = after;
             let text = encode(&presence);
             prop_assert!(text.len() <= LONGEST, "{} octets", text.len());

@@ -20,7 +20,7 @@ impl FollowedNetwork {
     ///
     /// # Errors
     /// The environment names a network that the epoch does not have.
-    pub fn of(&self, lean: LeanEpoch) -> Result<LeanEpoch, NetworkChoiceError> {
+    pub fn select(&self, lean: LeanEpoch) -> Result<LeanEpoch, NetworkChoiceError> {
         if let Some(name) = &self.stated {
             return lean.in_network(name);
         }
@@ -72,7 +72,7 @@ networks: {data: {prefix: 10.1.0.0/16}, management: {prefix: 10.2.0.0/16}}
     }
 
     fn name(choice: &FollowedNetwork) -> String {
-        let lean = choice.of(lean()).unwrap();
+        let lean = choice.select(lean()).unwrap();
         assert!(lean.topology.networks.is_empty());
         lean.topology.name.unwrap()
     }
@@ -92,6 +92,6 @@ networks: {data: {prefix: 10.1.0.0/16}, management: {prefix: 10.2.0.0/16}}
         assert_eq!(stated.see(&lean(), "10.2.0.7".parse().unwrap()), None);
         assert_eq!(name(&stated), "data");
         let unknown = FollowedNetwork::new(Some("storage".to_owned()));
-        assert!(unknown.of(lean()).is_err());
+        assert!(unknown.select(lean()).is_err());
     }
 }

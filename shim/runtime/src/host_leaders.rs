@@ -18,7 +18,7 @@ pub struct HostLeaders {
 impl HostLeaders {
     /// The leaders where rank `r` runs on host `host_of[r]`, along a ring of all ranks; `None` where
     /// each host has one rank.
-    pub fn of(ring: &[u32], host_of: &[u32]) -> Option<HostLeaders> {
+    pub fn along_ring(ring: &[u32], host_of: &[u32]) -> Option<HostLeaders> {
         let mut of_host = HashMap::new();
         let mut ranks = Vec::new();
         let mut number = Vec::with_capacity(host_of.len());
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn each_host_has_one_leader_and_the_ring_keeps_its_order() {
-        let leaders = HostLeaders::of(&[4, 5, 0, 2, 1, 3], &[0, 1, 0, 1, 2, 2]).unwrap();
+        let leaders = HostLeaders::along_ring(&[4, 5, 0, 2, 1, 3], &[0, 1, 0, 1, 2, 2]).unwrap();
         assert_eq!(leaders.ranks(), [0, 1, 4]);
         assert_eq!(leaders.ring(), [2, 0, 1]);
         let numbers: Vec<u32> = (0..6).map(|rank| leaders.number(rank)).collect();
@@ -103,6 +103,6 @@ mod tests {
 
     #[test]
     fn a_rank_a_host_needs_no_leader() {
-        assert_eq!(HostLeaders::of(&[1, 0], &[0, 1]), None);
+        assert_eq!(HostLeaders::along_ring(&[1, 0], &[0, 1]), None);
     }
 }

@@ -57,7 +57,7 @@ impl FollowedEpoch {
         force: ForcedWays,
         learns: bool,
     ) -> Result<(FollowedEpoch, PolicyGrounds), FollowError> {
-        let view = ProcessSetView::of(&lean, hosts)?;
+        let view = ProcessSetView::new(&lean, hosts)?;
         let has_addresses = view.has_all_addresses();
         let unmeasured = if has_addresses {
             let hosts = view
@@ -139,7 +139,7 @@ impl FollowedEpoch {
         let trees = (&view.hosts, &view.leaves);
         let set = PlanningSet::new(rank, trees, &view.host_of, &self.topology).map_err(wrong)?;
         policy.plan(&set).map_err(wrong)?;
-        self.leaders = HostLeaders::of(policy.ring(), &view.host_of);
+        self.leaders = HostLeaders::along_ring(policy.ring(), &view.host_of);
         let mut chosen = None;
         for sync in policy.synchronizations() {
             ChosenWays::add(&mut chosen, view, rank, sync).map_err(wrong)?;

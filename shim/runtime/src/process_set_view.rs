@@ -113,7 +113,7 @@ impl ProcessSetView {
     ///
     /// # Errors
     /// [`FollowError`], the same on every rank.
-    pub fn of(lean: &LeanEpoch, hosts: &[RankHost]) -> Result<ProcessSetView, FollowError> {
+    pub fn new(lean: &LeanEpoch, hosts: &[RankHost]) -> Result<ProcessSetView, FollowError> {
         if hosts.len() > MOST_RANKS {
             return Err(FollowError::TooMany(hosts.len()));
         }

@@ -78,11 +78,11 @@ impl SendLane {
             SendLane::by_rank(part)
         } else {
             let transfers = (0..part.sends.len()).collect();
-            (vec![SendLane::of(transfers)], Vec::new())
+            (vec![SendLane::new(transfers)], Vec::new())
         }
     }
 
-    fn of(transfers: Vec<usize>) -> SendLane {
+    fn new(transfers: Vec<usize>) -> SendLane {
         SendLane {
             transfers,
             at: 0,
@@ -100,7 +100,7 @@ impl SendLane {
         for (number, send) in part.sends.iter().enumerate() {
             let at = *lane_to.entry(send.peer).or_insert(lanes.len());
             if at == lanes.len() {
-                lanes.push(SendLane::of(Vec::new()));
+                lanes.push(SendLane::new(Vec::new()));
             }
             lanes[at].transfers.push(number);
             lane_of.push(at);

@@ -38,7 +38,7 @@ impl LinkLook {
     ];
 
     /// The look of a link by its state and grade.
-    pub(super) fn of(link: &Link) -> LinkLook {
+    pub(super) fn for_link(link: &Link) -> LinkLook {
         match (link.grade, link.state) {
             (LinkGrade::Ambiguous, _) => LinkLook::Ambiguous,
             (_, LinkState::Blocked) => LinkLook::Blocked,

@@ -95,7 +95,7 @@ impl<'a> NetworkView<'a> {
 
     fn look(&self, link: usize) -> LinkLook {
         let found = &self.topology.links[link];
-        let look = LinkLook::of(found);
+        let look = LinkLook::for_link(found);
         match self.changed.get(&link) {
             Some(&changed) => changed,
             None if self.bottleneck.as_ref().is_some_and(|(a, b)| {

@@ -41,7 +41,7 @@ pub struct WayComparison {
 
 impl WayComparison {
     /// The predictions for a tree with one rank on each leaf.
-    pub fn of(
+    pub fn predicted(
         calibration: &CallCalibration,
         tree: &Tree,
         mpi: Mpi,
@@ -53,7 +53,7 @@ impl WayComparison {
             .filter_map(|way| {
                 Some(WayPrediction {
                     way,
-                    routine: TimedRoutine::of(way, mpi, collective, tree.hosts(), block)?,
+                    routine: TimedRoutine::for_way(way, mpi, collective, tree.hosts(), block)?,
                     time: calibration.time(tree, (way, mpi), collective, block)?,
                 })
             })

@@ -105,7 +105,7 @@ impl CallCalibration {
         let measured = run.figures.iter().chain(&run.early).filter_map(|figure| {
             let (collective, block) = (figure.collective, figure.timing.block);
             let number = ranks.hosts();
-            let routine = TimedRoutine::of(figure.way, run.mpi, collective, number, block)?;
+            let routine = TimedRoutine::for_way(figure.way, run.mpi, collective, number, block)?;
             Some(MeasuredCall {
                 collective,
                 routine,
@@ -144,7 +144,7 @@ impl CallCalibration {
         collective: Collective,
         block: Bytes,
     ) -> Option<CalibratedTime> {
-        let routine = TimedRoutine::of(way, mpi, collective, tree.hosts(), block)?;
+        let routine = TimedRoutine::for_way(way, mpi, collective, tree.hosts(), block)?;
         let profile = CallProfile::predicted(tree, collective, routine, block)?;
         Some(CalibratedTime {
             seconds: self.seconds(collective, routine, &profile, None)?,
@@ -224,7 +224,7 @@ fn learned_calls(
     };
     let call = |timing: &LearnedTiming| {
         let (collective, block) = (timing.collective, timing.from);
-        let routine = TimedRoutine::of(timing.way, mpi, collective, ranks.hosts(), block)?;
+        let routine = TimedRoutine::for_way(timing.way, mpi, collective, ranks.hosts(), block)?;
         Some(MeasuredCall {
             collective,
             routine,

@@ -15,7 +15,7 @@ pub enum TimedRoutine {
 
 impl TimedRoutine {
     /// The routine of a call that goes a way; `None` for ways that nobody measured.
-    pub fn of(
+    pub fn for_way(
         way: Way,
         mpi: Mpi,
         collective: Collective,

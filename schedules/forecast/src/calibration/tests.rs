@@ -46,7 +46,8 @@ fn twenty_four_hosts_on_a_switch_lose_to_contention_and_the_schedule_does_not() 
     let tree = shape.tree().unwrap();
     for (mpi, own) in [(Mpi::OpenMpi, 1.209), (Mpi::Mpich, 1.029)] {
         let shipped = CallCalibration::shipped();
-        let compared = WayComparison::of(shipped, &tree, mpi, Collective::Alltoall, Bytes(1 << 16));
+        let compared =
+            WayComparison::predicted(shipped, &tree, mpi, Collective::Alltoall, Bytes(1 << 16));
         assert_eq!(compared.ways[0].way.to_string(), "aapc tcp", "{compared:?}");
         let native = compared.ways.iter().find(|way| way.way == Way::Native);
         let seconds = native.unwrap().time.seconds;

@@ -76,7 +76,7 @@ const MPICH: [ForcedAlgorithms; 4] = [
 ];
 
 /// The algorithms of a library.
-pub fn of(mpi: Mpi) -> &'static [ForcedAlgorithms] {
+pub fn offered_by(mpi: Mpi) -> &'static [ForcedAlgorithms] {
     match mpi {
         Mpi::OpenMpi => &OPEN_MPI,
         Mpi::Mpich => &MPICH,
@@ -111,7 +111,9 @@ impl ForcedAlgorithms {
 
 /// The setting that makes a library use an algorithm, for a person to type.
 pub fn hint(mpi: Mpi, collective: Collective, name: &str) -> Option<String> {
-    let algorithms = of(mpi).iter().find(|a| a.name(collective) == name)?;
+    let algorithms = offered_by(mpi)
+        .iter()
+        .find(|a| a.name(collective) == name)?;
     let about = if collective == Collective::Alltoall {
         "alltoall"
     } else {

@@ -139,7 +139,7 @@ fn the_credit_is_what_lies_between_and_a_share_of_the_queue() {
     let credit = |trunk: &str| {
         let tree = samples::trees::topology(&text(trunk));
         let capacities = EdgeCapacities::from_tree(&tree);
-        LaneCredit::of(&tree, &capacities)
+        LaneCredit::on_tree(&tree, &capacities)
     };
     // 42,304 octets on the way, and 30 kB; where eight hosts share four lanes, 28.
     assert_eq!(credit("10G"), LaneCredit(Bytes(73_024)));

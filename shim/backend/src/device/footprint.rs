@@ -16,11 +16,11 @@ pub(crate) struct Footprint {
 
 impl Footprint {
     /// `None` for elements of nothing.
-    pub(crate) fn of(elements: MpiElements) -> MpiResult<Option<Footprint>> {
+    pub(crate) fn new(elements: MpiElements) -> MpiResult<Option<Footprint>> {
         if elements.count == 0 {
             return Ok(None);
         }
-        let layout = TrueExtent::of(elements.datatype)?;
+        let layout = TrueExtent::query(elements.datatype)?;
         let count = elements.count as usize;
         Ok((layout.size > 0).then(|| Footprint {
             elements,

@@ -18,10 +18,10 @@ pub(crate) struct HostRoom(Option<HostPages>);
 
 impl HostRoom {
     /// The address of so many octets, for copies of this memory.
-    pub(crate) fn of(&mut self, octets: usize, memory: &DeviceMemory) -> MpiResult<usize> {
+    pub(crate) fn reserve(&mut self, octets: usize, memory: &DeviceMemory) -> MpiResult<usize> {
         let pages = match self.0.take().filter(|pages| pages.octets >= octets) {
             Some(pages) => pages,
-            None => HostPages::of(octets, memory)?,
+            None => HostPages::map(octets, memory)?,
         };
         Ok(self.0.insert(pages).address)
     }
@@ -52,7 +52,7 @@ impl std::fmt::Debug for HostPages {
 }
 
 impl HostPages {
-    fn of(octets: usize, memory: &DeviceMemory) -> MpiResult<HostPages> {
+    fn map(octets: usize, memory: &DeviceMemory) -> MpiResult<HostPages> {
         let octets = octets.next_multiple_of(PAGE);
         // SAFETY: new memory of the process's own.
         let address = unsafe {
@@ -154,12 +154,12 @@ mod tests {
         let memory = memory(&DRIVER);
         let mut room = HostRoom::default();
         for octets in [5000, 8192, 1] {
-            let address = room.of(octets, &memory).expect("memory");
+            let address = room.reserve(octets, &memory).expect("memory");
             room.done();
             assert_eq!(write_and_read(address), 7);
             assert_eq!(DRIVER.pinned.load(Ordering::Relaxed), 8192);
         }
-        let address = room.of(MOST_KEPT + 1, &memory).expect("memory");
+        let address = room.reserve(MOST_KEPT + 1, &memory).expect("memory");
         assert_eq!(write_and_read(address), 7);
         assert_eq!(DRIVER.pinned.load(Ordering::Relaxed), 0);
         room.done();
@@ -173,7 +173,7 @@ mod tests {
             gives_back: false,
         };
         let mut room = HostRoom::default();
-        let address = room.of(100, &memory(&DRIVER)).expect("memory");
+        let address = room.reserve(100, &memory(&DRIVER)).expect("memory");
         drop(room);
         assert_eq!(write_and_read(address), 7);
     }

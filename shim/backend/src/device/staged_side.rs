@@ -60,7 +60,7 @@ pub(crate) struct SideArrays {
 
 impl StagedSide {
     /// `None` if the host can touch all that the call does there.
-    pub(crate) fn of(
+    pub(crate) fn new(
         buffer: CallBuffer,
         ranks: u32,
         used: BufferUse,
@@ -68,7 +68,7 @@ impl StagedSide {
         if used.reads.is_empty() && used.writes.is_empty() {
             return Ok(None);
         }
-        let blocks = RankBlocks::of(buffer)?;
+        let blocks = RankBlocks::new(buffer)?;
         let reads = footprints(&blocks, used.reads)?;
         let writes = footprints(&blocks, used.writes)?;
         let all = reads.iter().chain(&writes);
@@ -124,7 +124,7 @@ impl StagedSide {
         *arrays = SideArrays::default();
         for rank in 0..self.ranks {
             let block = self.blocks.of_rank(rank);
-            let footprint = Footprint::of(block).ok().flatten();
+            let footprint = Footprint::new(block).ok().flatten();
             let stretch = footprint.and_then(|footprint| {
                 let begin = footprint.stretch.start;
                 self.stretches.iter().find(|stretch| stretch.is_at(begin))
@@ -204,6 +204,6 @@ fn footprints(blocks: &RankBlocks, ranks: Range<u32>) -> MpiResult<Vec<Footprint
     }
     let blocks = blocks.of_ranks(ranks).into_iter();
     blocks
-        .filter_map(|block| Footprint::of(block).transpose())
+        .filter_map(|block| Footprint::new(block).transpose())
         .collect()
 }

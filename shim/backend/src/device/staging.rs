@@ -37,7 +37,7 @@ impl Staging {
         if !any_driver() {
             return carry(call);
         }
-        let Some(mut sides) = StagedSides::of(call, within)? else {
+        let Some(mut sides) = StagedSides::new(call, within)? else {
             return carry(call);
         };
         sides.lay_out(&mut self.room)?;
@@ -56,11 +56,11 @@ struct StagedSides {
 }
 
 impl StagedSides {
-    fn of(call: &CollectiveCall, within: &CallComm) -> MpiResult<Option<StagedSides>> {
+    fn new(call: &CollectiveCall, within: &CallComm) -> MpiResult<Option<StagedSides>> {
         let ranks = within.size as u32;
         let [sent, received] = uses(call, within);
-        let send = StagedSide::of(call.send, ranks, sent)?;
-        let receive = StagedSide::of(call.receive, ranks, received)?;
+        let send = StagedSide::new(call.send, ranks, sent)?;
+        let receive = StagedSide::new(call.receive, ranks, received)?;
         let some = send.as_ref().or(receive.as_ref());
         let memory = some.and_then(StagedSide::memory);
         Ok(memory.map(|memory| StagedSides {
@@ -76,7 +76,7 @@ impl StagedSides {
 
     fn lay_out(&mut self, room: &mut HostRoom) -> MpiResult<()> {
         let octets = self.sides().map(StagedSide::room).sum();
-        let mut free = room.of(octets, &self.memory)?;
+        let mut free = room.reserve(octets, &self.memory)?;
         for side in self.send.iter_mut().chain(&mut self.receive) {
             free = side.lay_out(free);
         }

@@ -11,7 +11,7 @@ fn a_set_at_rest_keeps_no_room() {
     };
     let hosts = ["n0", "n1"].map(RankHost::named).to_vec();
     let mut set = ProcessSet::new(&within, hosts, None);
-    set.room.of(1 << 20).expect("memory");
+    set.room.reserve(1 << 20).expect("memory");
     set.room.done();
     set.release_resources();
     assert_eq!(format!("{:?}", set.room), "KeptRoom(None)");

@@ -81,7 +81,7 @@ impl ChosenWays {
             return Ok(());
         }
         verify::alltoall(&staged.leaves, &plan)?;
-        let chosen = chosen.get_or_insert_with(|| ChosenWays::of(view, staged, &plan, rank));
+        let chosen = chosen.get_or_insert_with(|| ChosenWays::for_rank(view, staged, &plan, rank));
         let schedule = TransferSchedule::try_from(&plan)
             .unwrap_or_else(|wait| unreachable!("the verifier has found every message: {wait:?}"));
         let lead = plan.lead(&staged.leaves);
@@ -95,7 +95,7 @@ impl ChosenWays {
         Ok(())
     }
 
-    fn of(
+    fn for_rank(
         view: &ProcessSetView,
         staged: &StagedLeaves,
         plan: &AlltoallSchedule,

@@ -426,10 +426,10 @@ fn a_host_is_known_by_its_addresses_first_and_then_by_its_names() {
         host(&["ib-y", "node3", "y.cluster.example"], &["10.99.0.3"]),
         host(&["z"], &[]),
     ];
-    let view = ProcessSetView::of(&lean("100M"), &hosts).unwrap();
+    let view = ProcessSetView::new(&lean("100M"), &hosts).unwrap();
     assert_eq!(view.hosts_of_ranks(), ["w", "x", "y", "z"]);
     let stranger = [host(&["ib-w", "w2"], &["10.99.0.1"])];
-    let refused = ProcessSetView::of(&lean("100M"), &stranger).unwrap_err();
+    let refused = ProcessSetView::new(&lean("100M"), &stranger).unwrap_err();
     assert!(refused.to_string().contains("ib-w"), "{refused}");
 }
 
@@ -525,7 +525,7 @@ fn ranks_that_planned_the_ways_otherwise_have_another_digest() {
     let fabric = fabric();
     let hosts = ["w", "x", "y", "z"]
         .map(|name| RankHost::new(std::iter::once(name.to_owned()), std::iter::empty()));
-    let view = ProcessSetView::of(&fabric, &hosts).unwrap();
+    let view = ProcessSetView::new(&fabric, &hosts).unwrap();
     let planned = |schemes: &[SyncScheme]| {
         let mut chosen = None;
         for &sync in schemes {

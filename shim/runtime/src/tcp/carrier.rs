@@ -183,7 +183,7 @@ struct BlockMemory<'a, 'o, 'i> {
 
 impl BlockMemory<'_, '_, '_> {
     /// A block that goes.
-    fn of(&self, block: OutgoingBlock) -> &[u8] {
+    fn octets(&self, block: OutgoingBlock) -> &[u8] {
         match block {
             OutgoingBlock { block, .. } if self.part.streams => self.incoming[block.src as usize],
             OutgoingBlock {
@@ -198,7 +198,7 @@ impl BlockMemory<'_, '_, '_> {
 impl SentMemory for BlockMemory<'_, '_, '_> {
     fn pieces<'m>(&'m self, source: &'m SentOctets) -> [&'m [u8]; 2] {
         match source {
-            SentOctets::Block(block, header) => [header, self.of(*block)],
+            SentOctets::Block(block, header) => [header, self.octets(*block)],
             SentOctets::Relayed { .. } => [&[], &[]],
         }
     }
@@ -237,7 +237,7 @@ impl WireShell for MeshOctets<'_, '_, '_> {
             there,
             after,
         } = octets;
-        let memory = &self.memory.of(block)[..there];
+        let memory = &self.memory.octets(block)[..there];
         let source = SentOctets::Block(block, header);
         let peer = self.mesh.peer(rank)?;
         peer.send(rank, source, [&header, memory], after)
