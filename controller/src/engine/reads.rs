@@ -36,7 +36,8 @@ pub(crate) struct PendingReads {
 
 impl PendingReads {
     /// Notes a request for tables of a switch. A request for all tables postpones the next full
-    /// read.
+    /// read. Nothing waits for routes: only links between ports that route need them, some devices
+    /// serve them slowly or not at all, and older journals have none.
     pub(crate) fn asked(
         &mut self,
         now: Millis,
@@ -48,7 +49,8 @@ impl PendingReads {
         if s.waiting.is_empty() {
             s.since = now;
         }
-        s.waiting.extend(tables);
+        let awaited = tables.iter().filter(|table| **table != DeviceTable::Routes);
+        s.waiting.extend(awaited);
         if tables.len() == DeviceTable::ALL.len() {
             s.full_due = now.after(full);
         }
@@ -225,6 +227,27 @@ mod tests {
         ));
         assert_eq!(r.due(Millis(999)), ["s0"]);
         assert_eq!(r.due(Millis(1000)), ["s0", "s1"]);
+    }
+
+    #[test]
+    fn nothing_waits_for_routes() {
+        let mut r = PendingReads::default();
+        r.asked(Millis(0), "s0", &DeviceTable::ALL, PROMPT);
+        let [before @ .., last, DeviceTable::Routes] = DeviceTable::ALL else {
+            panic!("routes are asked last");
+        };
+        let failed = |table| DeviceFact::Failed {
+            table: Some(table),
+            problem: String::new(),
+            refused: None,
+        };
+        assert!(before.iter().all(|table| !r.answered("s0", &failed(*table))));
+        assert!(r.is_first_read_pending("s0"));
+        assert!(r.answered("s0", &failed(last)));
+        assert!(!r.is_first_read_pending("s0") && !r.is_any_missing());
+        assert!(!r.answered("s0", &failed(DeviceTable::Routes)));
+        r.asked(Millis(0), "s0", &DeviceTable::ALL, PROMPT);
+        assert_eq!(r.due(Millis(1000)), ["s0"]);
     }
 
     #[test]

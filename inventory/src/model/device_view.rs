@@ -88,7 +88,11 @@ pub fn apply(views: &mut DeviceViews, observation: &Observation) -> bool {
         }
         DeviceFact::Fdb(x) => replace(&mut view.fdb, x),
         DeviceFact::Arp(x) => replace(&mut view.arp, x),
-        DeviceFact::Routes(x) => replace(&mut view.routes, x),
+        DeviceFact::Routes(x) => {
+            // It may be read after an inference, which took it for empty.
+            view.routes.get_or_insert_default();
+            replace(&mut view.routes, x)
+        }
         DeviceFact::Pulse(x) => {
             match &mut view.pulse {
                 Some(pulse) if x.brief => pulse.take_scalars(x),
@@ -304,6 +308,20 @@ mod tests {
             "being back is a change"
         );
         assert_eq!(views["s0"].stale, None);
+    }
+
+    #[test]
+    fn no_routes_are_no_change() {
+        let mut views = DeviceViews::new();
+        let routes = said(DeviceFact::Routes(NextRouters::default()));
+        assert!(!apply(&mut views, &routes));
+        assert_eq!(views["s0"].routes, Some(NextRouters::default()));
+        let next_hops = vec![(1, "10.0.0.1".parse().unwrap())];
+        let routes = said(DeviceFact::Routes(NextRouters {
+            next_hops,
+            peers: vec![],
+        }));
+        assert!(apply(&mut views, &routes) && !apply(&mut views, &routes));
     }
 
     #[test]
