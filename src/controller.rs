@@ -122,7 +122,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     if args.check {
         return check(&config);
     }
-    daemon::give_memory_back();
     let runtime = tokio::runtime::Runtime::new()?;
     let ran = runtime.block_on(daemon::run(config));
     // This does not wait for a thread that hangs in a frozen file system.

@@ -40,6 +40,10 @@ use std::process::{ExitCode, exit};
 use std::thread::sleep;
 use std::time::Duration;
 
+/// Topologies are many small texts.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Keeps the all-to-all and allgather calls of MPI jobs free of collisions on switched Ethernet,
 /// also while cables move.
 #[derive(Parser)]

@@ -241,7 +241,11 @@ mod tests {
             problem: String::new(),
             refused: None,
         };
-        assert!(before.iter().all(|table| !r.answered("s0", &failed(*table))));
+        assert!(
+            before
+                .iter()
+                .all(|table| !r.answered("s0", &failed(*table)))
+        );
         assert!(r.is_first_read_pending("s0"));
         assert!(r.answered("s0", &failed(last)));
         assert!(!r.is_first_read_pending("s0") && !r.is_any_missing());

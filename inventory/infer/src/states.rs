@@ -116,15 +116,11 @@ fn told(
     link: &DraftLink,
     states: [Option<StpState>; 2],
 ) -> Option<Evidence> {
-    let said: Vec<_> = link
-        .ends
-        .iter()
-        .zip(states)
-        .filter_map(|(end, state)| {
-            let (device, port) = end.device_port(draft.facts)?;
-            Some((draft.facts[device].place(port), state?))
-        })
-        .collect();
+    let mut said = Vec::with_capacity(states.iter().flatten().count());
+    said.extend(link.ends.iter().zip(states).filter_map(|(end, state)| {
+        let (device, port) = end.device_port(draft.facts)?;
+        Some((draft.facts[device].place(port), state?))
+    }));
     (!said.is_empty()).then_some(Evidence::PortStates(said))
 }
 

@@ -71,8 +71,13 @@ impl<K: std::hash::Hash + Eq> UniqueIndex<K> {
 impl NodeDirectory {
     /// Collects all keys, and raises alarms about those that several nodes claim.
     pub(super) fn new(facts: &mut Facts<'_>) -> NodeDirectory {
+        let own = facts
+            .devices()
+            .map(|(_, own)| own.macs.len())
+            .sum::<usize>();
         let mut directory = NodeDirectory {
             names: NameIndex::new(facts),
+            macs: UniqueIndex(HashMap::with_capacity(own + facts.hosts.len())),
             host_macs: ByHost::new(facts),
             ..NodeDirectory::default()
         };
@@ -139,7 +144,9 @@ impl NodeDirectory {
                     );
                 }
             }
-            self.add_macs(node, macs);
+            if let Some(known) = self.host_macs.get_mut(node) {
+                *known = macs;
+            }
         }
     }
 
@@ -161,7 +168,11 @@ impl NodeDirectory {
         announced.sort_unstable();
         announced.dedup();
         for same in announced.chunk_by(|a, b| a.0 == b.0) {
-            let mac = same[0].0;
+            let (mac, first) = same[0];
+            if same.len() == 1 && self.macs.get(&mac) == Some(first) {
+                self.add_macs(first, [mac]);
+                continue;
+            }
             let hosts: BTreeSet<NodeIx> = same.iter().map(|(_, host)| *host).collect();
             let mut owners = hosts.clone();
             owners.extend(self.macs.get(&mac).filter(|o| facts.is_host(*o)));

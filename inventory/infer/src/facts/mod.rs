@@ -138,7 +138,7 @@ impl<'a> Facts<'a> {
             views,
             devices,
             nodes: Vec::new(),
-            by_name: HashMap::new(),
+            by_name: HashMap::with_capacity(devices.len() + scope.hosts.len()),
             hosts: 0..0,
             silent: Vec::new(),
             stated: 0..0,

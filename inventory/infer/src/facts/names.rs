@@ -40,7 +40,10 @@ impl NameIndex {
     /// The names of the inventory come first, those of recordings' files last. A system name that
     /// is shared or already taken names no node.
     pub(super) fn new(facts: &Facts<'_>) -> NameIndex {
-        let mut index = NameIndex::default();
+        let mut index = NameIndex {
+            full: HashMap::with_capacity(facts.nodes().len()),
+            ..NameIndex::default()
+        };
         for (device, own) in facts.devices() {
             for name in &own.own_names {
                 index.claim(name, device.into());

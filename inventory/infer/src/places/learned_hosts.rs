@@ -10,6 +10,7 @@ use crate::learned_between::{LEAST, STALE};
 use inventory::evidence::{AssumedRate, Evidence};
 use inventory::topology::{LinkGrade, LinkState, NodeKind};
 use inventory::{BitsPerSec, Mac};
+use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// A port with at most this many stations may be an edge port.
@@ -28,8 +29,8 @@ pub(super) struct LearnedHosts<'i, 'f> {
     inner: HashSet<DevicePortIx>,
     /// The ports of devices without LLDP on which an address is one of [`FEW`].
     alone: HashMap<Mac, Vec<DevicePortIx>>,
-    /// The ports at which switches hear hosts.
-    heard: HashSet<DevicePortIx>,
+    /// The ports at which switches hear hosts, once they are asked for.
+    heard: OnceCell<HashSet<DevicePortIx>>,
     /// The switches of the inventory that may be anywhere.
     unplaced: &'i [NodeIx],
 }
@@ -53,11 +54,7 @@ impl<'i, 'f> LearnedHosts<'i, 'f> {
             by: HashMap::new(),
             inner: HashSet::new(),
             alone: HashMap::new(),
-            heard: known
-                .hosts_heard
-                .keys()
-                .map(|at| known.whole(*at))
-                .collect(),
+            heard: OnceCell::new(),
             unplaced,
         };
         for (device, _) in facts.devices().filter(|(_, d)| !d.speaks_lldp) {
@@ -152,7 +149,7 @@ impl<'i, 'f> LearnedHosts<'i, 'f> {
 
     /// The exits of devices that do not speak LLDP and so may pass it on, if one of these addresses
     /// is on a port with few stations. A host that other devices hear may be there.
-    pub(super) fn denied_exits(&self, macs: &BTreeSet<Mac>) -> BTreeSet<IslandExit> {
+    pub(super) fn denied_exits(&self, macs: &[Mac]) -> BTreeSet<IslandExit> {
         let ports = macs.iter().filter_map(|mac| self.alone.get(mac)).flatten();
         ports
             .map(|(device, port)| IslandExit::Port(*device, *port))
@@ -160,7 +157,7 @@ impl<'i, 'f> LearnedHosts<'i, 'f> {
     }
 
     /// The exits to which the rows for these addresses lead, without ports to other switches.
-    pub(super) fn ends(&self, macs: &BTreeSet<Mac>) -> BTreeSet<IslandExit> {
+    pub(super) fn ends(&self, macs: &[Mac]) -> BTreeSet<IslandExit> {
         let ends = macs.iter().flat_map(|mac| {
             let by = self.by.get(mac).into_iter().flatten();
             self.islands.ends(*mac, by.copied())
@@ -175,7 +172,11 @@ impl<'i, 'f> LearnedHosts<'i, 'f> {
     /// The ends at which the path of a host's frames may have begun. One that leads on to the device of another
     /// goes, unless each does, or what remains is behind another host. A single one goes if it surely leads on to
     /// a device that did not learn the host.
-    pub(super) fn first_of(&self, ends: BTreeSet<IslandExit>) -> BTreeSet<IslandExit> {
+    pub(super) fn first_of(
+        &self,
+        known: &Known<'_>,
+        ends: BTreeSet<IslandExit>,
+    ) -> BTreeSet<IslandExit> {
         if let (Some(IslandExit::Port(from, port)), 1) = (ends.first().copied(), ends.len()) {
             return match self.leads_to_another((from, port)) {
                 true => BTreeSet::new(),
@@ -189,8 +190,12 @@ impl<'i, 'f> LearnedHosts<'i, 'f> {
             })
         };
         let first: BTreeSet<IslandExit> = ends.iter().copied().filter(|e| !leads_on(e)).collect();
+        let heard = self.heard.get_or_init(|| {
+            let ports = known.hosts_heard.keys();
+            ports.map(|at| known.whole(*at)).collect()
+        });
         let is_heard = |end: &IslandExit| match end {
-            IslandExit::Port(device, port) => self.heard.contains(&(*device, *port)),
+            IslandExit::Port(device, port) => heard.contains(&(*device, *port)),
             IslandExit::Dark(_) => false,
         };
         match first.is_empty() || first.iter().any(is_heard) {

@@ -32,11 +32,12 @@ use inventory::topology_file::plain_name;
 use learned_hosts::LearnedHosts;
 use port_tables::{PortOccupants, TrunkPorts, is_learned_at, learned_ports};
 use seat::HostSeat;
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 /// The seats found for one host.
 struct FoundSeats {
-    macs: BTreeSet<Mac>,
+    macs: Vec<Mac>,
     seats: Vec<HostSeat>,
     /// The networks in which it has a card of its own, as far as it is seen.
     networks: usize,
@@ -52,13 +53,10 @@ struct FoundSeats {
 #[derive(Default)]
 struct HostPlacement {
     /// Links to ports that other hosts may have, too.
-    at_ports: Vec<(ClaimEnd, DraftLink)>,
+    at_ports: Vec<DraftLink>,
     links: Vec<DraftLink>,
     alarms: Vec<AlarmKind>,
 }
-
-/// Links of hosts with one seat each, by port.
-type LinksByPort = BTreeMap<ClaimEnd, Vec<DraftLink>>;
 
 /// All facts about the places of hosts.
 struct SeatSearch<'i, 'f> {
@@ -67,8 +65,8 @@ struct SeatSearch<'i, 'f> {
     occupants: PortOccupants,
     edges: LearnedHosts<'i, 'f>,
     parts: BridgedParts,
-    /// Switches that act as one.
-    pairs: BTreeSet<SwitchPair>,
+    /// Switches that act as one, once they are asked for.
+    pairs: OnceCell<BTreeSet<SwitchPair>>,
     /// Switches with a known cable between them.
     joined: BTreeSet<SwitchPair>,
     /// True if no switch may be anywhere.
@@ -101,7 +99,6 @@ fn on_switches(
         let seats = announced.get(host).map_or(&[][..], Vec::as_slice);
         heard_at(facts, seats, &parts)
     };
-    let heard = known.hosts_heard.iter();
     let search = SeatSearch {
         facts,
         trunks,
@@ -117,23 +114,16 @@ fn on_switches(
             .iter()
             .map(|cable| pair(cable.ends[0].node, cable.ends[1].node))
             .collect(),
-        pairs: EndStatements::known(known).switch_pairs(
-            known.cables.iter().map(|cable| &cable.ends),
-            heard
-                .flat_map(|(at, hosts)| hosts.iter().map(move |host| (*host, *at)))
-                .chain(alone(facts)),
-        ),
+        pairs: OnceCell::new(),
     };
     let mut links = Vec::new();
-    let mut seated = LinksByPort::new();
+    let mut seated = Vec::new();
     for (host, _, _) in facts.hosts() {
         let announced = announced.take(host);
         let seats = search.seats(known, host, announced);
         found.add_station(host, seats.macs.first().copied());
         let placed = search.settle(known, host, seats);
-        for (end, link) in placed.at_ports {
-            seated.entry(end).or_default().push(link);
-        }
+        seated.extend(placed.at_ports);
         links.extend(placed.links);
         for kind in placed.alarms {
             found.alarm(host, kind);
@@ -148,13 +138,13 @@ impl SeatSearch<'_, '_> {
         let (facts, edges) = (self.facts, &self.edges);
         let statement = facts.host_statements.get(&host);
         let claims = self.claims(host, statement);
-        let macs: BTreeSet<Mac> = facts.identity.macs_of_host(host).collect();
+        let macs: Vec<Mac> = facts.identity.macs_of_host(host).collect();
         let taken = |claim: &HostSeat| self.occupants.others(facts, claim, host);
         let (mut seats, contradicted) =
             confirmation::confirm(facts, announced, claims.certain, taken);
         let mut behind = Vec::new();
         if seats.iter().all(|s| s.own) {
-            let ends = edges.first_of(edges.ends(&macs));
+            let ends = edges.first_of(known, edges.ends(&macs));
             let rows = at(facts, &macs, &ends);
             if seats.is_empty() && claims.inferred.is_empty() {
                 behind = edges.links_beyond(known, host, &ends);
@@ -174,13 +164,7 @@ impl SeatSearch<'_, '_> {
             seats.extend(self.denied(&macs));
         }
         self.doubt(&mut seats);
-        let by_network = self.by_network(seats);
-        let networks = by_network.len();
-        let narrow = |seats: Vec<HostSeat>| match seats.len() {
-            0 | 1 => seats,
-            _ => self.narrow(seat::merge_bonds(facts, seats, statement), &macs),
-        };
-        let seats: Vec<HostSeat> = by_network.into_iter().flat_map(narrow).collect();
+        let (networks, seats) = self.in_networks(seats, &macs, statement);
         let is_learned = || {
             macs.iter()
                 .any(|m| learned_ports(facts, *m).next().is_some())
@@ -207,7 +191,7 @@ impl SeatSearch<'_, '_> {
     }
 
     /// Further possible seats of a host that switches hear: seats on devices that pass LLDP on.
-    fn denied(&self, macs: &BTreeSet<Mac>) -> Vec<HostSeat> {
+    fn denied(&self, macs: &[Mac]) -> Vec<HostSeat> {
         let exits = self.edges.denied_exits(macs);
         at(self.facts, macs, &exits)
             .into_iter()
@@ -237,12 +221,28 @@ impl SeatSearch<'_, '_> {
         }
     }
 
+    /// The number of networks in which the host has a card of its own, and its seats there.
+    fn in_networks(
+        &self,
+        seats: Vec<HostSeat>,
+        macs: &[Mac],
+        statement: Option<&HostStatement<'_>>,
+    ) -> (usize, Vec<HostSeat>) {
+        if seats.len() < 2 {
+            return (1, seats);
+        }
+        let narrow = |seats: Vec<HostSeat>| match seats.len() {
+            1 => seats,
+            _ => self.narrow(seat::merge_bonds(self.facts, seats, statement), macs),
+        };
+        let by_network = self.by_network(seats);
+        let networks = by_network.len();
+        (networks, by_network.into_iter().flat_map(narrow).collect())
+    }
+
     /// The seats of each network in which the host has a card of its own. All are of one where it may be
     /// the same card that is seen in two places, before and after it moved.
     fn by_network(&self, seats: Vec<HostSeat>) -> Vec<Vec<HostSeat>> {
-        if seats.len() < 2 {
-            return vec![seats];
-        }
         let mut networks: BTreeMap<NetworkKey, Vec<HostSeat>> = BTreeMap::new();
         let mut networks_of_card: BTreeMap<&str, BTreeSet<NetworkKey>> = BTreeMap::new();
         for seat in &seats {
@@ -264,7 +264,7 @@ impl SeatSearch<'_, '_> {
 
     /// Keeps the seats with the better evidence: switches that answer before stale ones, edge ports
     /// before trunks. For a host that just moved, it keeps the port at which its frames come in.
-    fn narrow(&self, mut seats: Vec<HostSeat>, macs: &BTreeSet<Mac>) -> Vec<HostSeat> {
+    fn narrow(&self, mut seats: Vec<HostSeat>, macs: &[Mac]) -> Vec<HostSeat> {
         prefer(&mut seats, |s| !s.old);
         prefer(&mut seats, |s| !s.trunk);
         let heard = |s: &HostSeat| macs.iter().any(|mac| is_learned_at(self.facts, *mac, s));
@@ -295,7 +295,7 @@ impl SeatSearch<'_, '_> {
             links.extend(seats.into_iter().map(|seat| seat.found_link(facts, host)));
             return placed;
         }
-        let has_a_seat_each = seats.len() == networks || self.are_at_pair(&seats);
+        let has_a_seat_each = seats.len() == networks || self.are_at_pair(known, &seats);
         let is_in_trunk = seats.iter().any(|seat| seat.trunk);
         let has_cards = self.all_placed && have_cards(&seats);
         if has_cards && !has_a_seat_each {
@@ -312,15 +312,11 @@ impl SeatSearch<'_, '_> {
                 None => placed.alarms.push(self.nowhere(&macs)),
             },
             (_, true) => {
-                for seat in seats {
-                    let end = seat.end();
-                    let link = seat.found_link(facts, host);
-                    match end.port {
-                        // An aggregate without a name is never the port of another host, too.
-                        EndPort::Unknown => links.push(link),
-                        _ => placed.at_ports.push((end, link)),
-                    }
-                }
+                let found = seats.into_iter().map(|seat| seat.found_link(facts, host));
+                placed.at_ports = found.collect();
+                // An aggregate without a name is never the port of another host, too.
+                let is_unnamed = |link: &mut DraftLink| link.ends[0].port == EndPort::Unknown;
+                links.extend(placed.at_ports.extract_if(.., is_unnamed));
             }
             _ => {
                 placed.alarms.push(ambiguous(known, &seats, &behind));
@@ -336,7 +332,7 @@ impl SeatSearch<'_, '_> {
     }
 
     /// True if a host has one card on each of two switches that act as one, heard or learned at each.
-    fn are_at_pair(&self, seats: &[HostSeat]) -> bool {
+    fn are_at_pair(&self, known: &Known<'_>, seats: &[HostSeat]) -> bool {
         let [one, other] = seats else {
             return false;
         };
@@ -359,10 +355,20 @@ impl SeatSearch<'_, '_> {
                 .all(|seat| is_learned(seat) && is_seen(seat))
         };
         let are_cards = one.host_port != other.host_port || are_learned([one, other]);
-        self.pairs.contains(&pair(a, b)) && are_cards && !(one.old || other.old)
+        are_cards && !(one.old || other.old) && self.pairs(known).contains(&pair(a, b))
     }
 
-    fn nowhere(&self, macs: &BTreeSet<Mac>) -> AlarmKind {
+    /// Switches that act as one.
+    fn pairs(&self, known: &Known<'_>) -> &BTreeSet<SwitchPair> {
+        self.pairs.get_or_init(|| {
+            let heard = known.hosts_heard.iter();
+            let heard = heard.flat_map(|(at, hosts)| hosts.iter().map(move |host| (*host, *at)));
+            let cables = known.cables.iter().map(|cable| &cable.ends);
+            EndStatements::known(known).switch_pairs(cables, heard.chain(alone(self.facts)))
+        })
+    }
+
+    fn nowhere(&self, macs: &[Mac]) -> AlarmKind {
         let learned = macs.iter().flat_map(|m| learned_ports(self.facts, *m));
         let far: BTreeSet<DevicePort> = learned
             .map(|(device, port)| self.facts[device].place(port))
@@ -434,7 +440,7 @@ fn prefer(seats: &mut Vec<HostSeat>, fits: impl Fn(&HostSeat) -> bool) {
 }
 
 /// The edge port rule: a station is cabled to the port at which the path of its frames began.
-fn at(facts: &Facts<'_>, macs: &BTreeSet<Mac>, ends: &BTreeSet<IslandExit>) -> Vec<HostSeat> {
+fn at(facts: &Facts<'_>, macs: &[Mac], ends: &BTreeSet<IslandExit>) -> Vec<HostSeat> {
     let seat = |exit: &IslandExit| {
         let IslandExit::Port(device, port) = *exit else {
             return None;
@@ -479,7 +485,7 @@ fn ambiguous(known: &Known<'_>, seats: &[HostSeat], behind: &[DraftLink]) -> Ala
 fn add_seated(
     facts: &Facts<'_>,
     found: &mut Findings<'_, '_>,
-    (seated, trunks): (LinksByPort, &TrunkPorts),
+    (mut seated, trunks): (Vec<DraftLink>, &TrunkPorts),
     mut links: Vec<DraftLink>,
 ) -> Vec<DraftLink> {
     let disputed: HashSet<ClaimEnd> = links
@@ -487,7 +493,14 @@ fn add_seated(
         .filter(|l| l.grade == LinkGrade::Ambiguous)
         .map(|l| l.ends[0].clone())
         .collect();
-    for (end, mut here) in seated {
+    seated.sort_by(|one, other| one.ends[0].cmp(&other.ends[0]));
+    let mut seated = seated.into_iter().peekable();
+    while let Some(first) = seated.next() {
+        let end = first.ends[0].clone();
+        let mut here = vec![first];
+        here.extend(std::iter::from_fn(|| {
+            seated.next_if(|link| link.ends[0] == end)
+        }));
         if disputed.contains(&end) {
             let at = DevicePort::new(found.name(end.node), end.port_name(facts));
             for link in &mut here {

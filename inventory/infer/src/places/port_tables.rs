@@ -30,14 +30,16 @@ pub(super) fn announced(facts: &Facts<'_>, trunks: &TrunkPorts) -> ByHost<Vec<Ho
             Some(id) if row.row.port_descr.is_empty() => id.to_string(),
             _ => row.row.port_descr.clone(),
         };
-        let evidence = vec![Evidence::Names {
+        // The state of the port follows.
+        let mut evidence = Vec::with_capacity(2);
+        evidence.push(Evidence::Names {
             protocol: row.protocol.into(),
             at: facts[device].place(row.port),
             neighbour: facts.nodes()[host.0 as usize].name.clone(),
             by: statement.names.by.clone(),
             stale: facts[device].stale,
             down: false,
-        }];
+        });
         let port = EndPort::At(row.port);
         let grade = match row.guessed {
             true => LinkGrade::Inferred,
@@ -49,6 +51,7 @@ pub(super) fn announced(facts: &Facts<'_>, trunks: &TrunkPorts) -> ByHost<Vec<Ho
             ..HostSeat::new(device, port, host_port, grade, evidence)
         };
         if !seats.iter().any(|s| s.is_at(&seat)) {
+            seats.reserve_exact(1);
             seats.push(seat);
         }
     }
