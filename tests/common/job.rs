@@ -113,12 +113,21 @@ impl<'a> TestJob<'a> {
         )
     }
 
-    /// Runs it when the machine has room for it, however it ends.
+    /// Runs it when the machine has room for it, however it ends; again where MPICH failed in MPI_Finalize.
     pub(crate) fn output(&self, program: &Path, arguments: &[&str]) -> Output {
         let _share = MachinePart::Half.take();
-        self.command(program, arguments)
-            .output()
-            .expect("timeout, of coreutils")
+        let mut runs = (0..3).map(|_| {
+            self.command(program, arguments)
+                .output()
+                .expect("timeout, of coreutils")
+        });
+        let first = runs.next().expect("one of three");
+        if is_lost_by_mpich(&first) {
+            runs.find(|output| !is_lost_by_mpich(output))
+                .unwrap_or(first)
+        } else {
+            first
+        }
     }
 
     /// The command that runs it. The caller must have [`MachinePart::Half`].
@@ -155,6 +164,13 @@ impl<'a> TestJob<'a> {
         command.envs(self.env.iter().copied());
         command
     }
+}
+
+/// True if all that failed is how MPICH 5 closes its connections over UCX: a rank finds one that another rank has
+/// closed already. Of 450 jobs without heddle 2 ended so, of 250 with it 3.
+fn is_lost_by_mpich(output: &Output) -> bool {
+    let complaint = "MPIDI_UCX_mpi_finalize_hook Connection reset by remote peer";
+    !output.status.success() && String::from_utf8_lossy(&output.stderr).contains(complaint)
 }
 
 /// The output of a job.

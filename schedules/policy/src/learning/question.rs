@@ -11,7 +11,7 @@ use super::budget::LearningBudget;
 use super::drift::{self, CallDrift};
 use super::trials::{CallAmounts, TrialVerdict, WayTrials};
 use super::{CandidateWay, CountedCall, RowTimes};
-use crate::decision_table::Way;
+use crate::decision_table::{DataCarrier, Way};
 use std::collections::VecDeque;
 use std::fmt;
 use std::time::Duration;
@@ -29,6 +29,8 @@ const MOST_CALLS: u32 = 1 << 16;
 /// The first call that goes another way finds connections that have paused. Where calls take less
 /// than this, there is one more, which is not timed.
 const PAUSE_SHOWS: Duration = Duration::from_millis(20);
+/// Ranks that came to a call over more than this part of its time had sent something before the last one came.
+const SCATTERED: f64 = 1.25;
 /// After so many rows of the fastest way it is known what its calls usually take.
 const USUAL: usize = 8;
 /// A way that was slower by this factor stays out when the question is opened again.
@@ -77,8 +79,6 @@ pub struct WayQuestion {
     drift: Option<CallDrift>,
     /// The ways that the next calls go, a call each, before anything else.
     opening: VecDeque<usize>,
-    /// The library has had a call.
-    has_connected: bool,
     /// Ways are compared when the question opens, and never tried otherwise.
     is_steady: bool,
 }
@@ -95,7 +95,6 @@ impl WayQuestion {
             block: 0,
             drift: None,
             opening: VecDeque::new(),
-            has_connected: false,
             is_steady: false,
         };
         if let Some(native) = question.native().filter(|&native| native != 0)
@@ -187,7 +186,7 @@ impl WayQuestion {
         let (done, timed) = (row.done, row.done_timed);
         self.block = (done.octets / u64::from(row.calls)).max(1);
         self.longest = self.longest.max(row.calls);
-        if self.is_first_of_the_library(&row, took) {
+        if self.is_no_usual_call(&row, times) {
             budget.add_row(took, Duration::ZERO);
             self.row = TimedRow::first(row.way);
             return;
@@ -213,12 +212,24 @@ impl WayQuestion {
         };
     }
 
-    /// True if this was the first call of all, by the library's own routine, and a short one: the library
-    /// connects in it, so the next one is measured in its place.
-    fn is_first_of_the_library(&mut self, row: &TimedRow, took: Duration) -> bool {
-        let is_first = self.opening.len() == 1 && row.way != self.fastest && !self.has_connected;
-        self.has_connected = true;
-        is_first && took < PAUSE_SHOWS
+    /// True if this was the first call by a way while the question opens, and says little: the next one is measured in
+    /// its place. The library connects in it, and in the first one by its messages, which counts unless it is
+    /// hopeless; and what ranks sent that came long before the last one is not in its time.
+    fn is_no_usual_call(&mut self, row: &TimedRow, times: RowTimes) -> bool {
+        let took = times.since_last;
+        let own = self.native().and_then(|native| self.ways[native].mean());
+        let way = &mut self.ways[row.way];
+        if std::mem::replace(&mut way.has_gone, true) || way.mean().is_some() {
+            return false;
+        }
+        let is_opening = self.opening.len() == 1 && row.way != self.fastest;
+        if way.way == Way::Native {
+            let is_scattered = times.since_first > took.mul_f64(SCATTERED);
+            return is_opening && (took < PAUSE_SHOWS || is_scattered);
+        }
+        let octet = took.as_nanos() as f64 / row.done_timed.octets.max(1) as f64;
+        let is_close = own.is_some_and(|own| octet < HOPELESS * own);
+        row.way == self.fastest && way.way.carrier() == Some(DataCarrier::Mpi) && is_close
     }
 
     /// Where few calls are known, they go the way whose calls were clearly the fastest so far. A way that

@@ -55,6 +55,8 @@ pub(super) struct WayTrials {
     timed: u32,
     /// Octets of the blocks of all calls.
     octets: u64,
+    /// A call of this job went it.
+    pub(super) has_gone: bool,
     /// It is not tried any more.
     pub(super) is_out: bool,
 }
@@ -84,6 +86,7 @@ impl WayTrials {
             crossed: None,
             timed: 0,
             octets: 0,
+            has_gone: false,
             is_out: false,
         }
     }

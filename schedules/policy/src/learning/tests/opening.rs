@@ -36,6 +36,47 @@ fn the_librarys_routine_is_among_the_first_calls_and_a_way_that_loses_is_left_at
     }
 }
 
+/// Where the library connects in the first call by its messages, that call takes longer.
+#[test]
+fn the_first_call_by_the_librarys_messages_is_measured_again() {
+    let [native, _, mpi] = ways();
+    let candidates = [(mpi, 1.0), (native, 2.0)].map(|(way, much)| candidate(way, much, false));
+    let mut job = SimulatedJob::new([0.1, 1.0, 0.12], 3);
+    (0..2).for_each(|_| job.call_with(&candidates));
+    job.seconds[2] = 0.08;
+    (0..20).for_each(|_| job.call_with(&candidates));
+    assert_eq!(job.fastest(), mpi);
+    assert!(job.calls[0] <= 2, "{:?}", job.calls);
+    let mut hopeless = SimulatedJob::new([0.1, 1.0, 0.4], 3);
+    (0..20).for_each(|_| hopeless.call_with(&candidates));
+    assert_eq!(hopeless.calls[2], 1);
+}
+
+/// A block that has come before the last rank came is not in the time since then.
+#[test]
+fn a_first_call_to_which_ranks_came_one_after_the_other_is_measured_again() {
+    let [native, tcp, _] = ways();
+    let class = CallClass::new(Collective::Alltoall, BLOCK);
+    let mut learner = CallLearner::default();
+    let all = || vec![candidate(tcp, 1.0, false), candidate(native, 2.0, false)];
+    let mut call = |since_last, since_first| {
+        let way = learner.way(class, all);
+        learner.count(class, BLOCK);
+        let [since_last, since_first] = [since_last, since_first].map(Duration::from_millis);
+        learner.end_row(
+            class,
+            RowTimes {
+                since_last,
+                since_first,
+            },
+            Duration::ZERO,
+        );
+        way.unwrap()
+    };
+    let ways = [call(46, 90), call(95, 96), call(80, 80), call(80, 80)];
+    assert_eq!(ways, [native, native, tcp, tcp]);
+}
+
 #[test]
 fn a_figure_of_earlier_jobs_stands_for_the_first_call() {
     let [native, tcp, _] = ways();
