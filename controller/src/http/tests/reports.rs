@@ -4,7 +4,7 @@ use super::*;
 #[tokio::test]
 async fn a_report_becomes_an_observation_and_is_answered_with_directions() {
     let mut served = start(None, Some(AGENTS)).await;
-    let answer = report(served.address, "n0", AGENTS, &of("n0")).await;
+    let answer = report(served.address, "n0", AGENTS, &report_of("n0")).await;
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     assert!(
         answer.ends_with(r#"{"peers":[{"host":"n1","address":"10.0.0.1"}],"every_ms":2000}"#),
@@ -34,7 +34,7 @@ async fn nobody_reports_without_the_agents_token_on_loopback_either() {
             ..
         } = start(viewers, None).await;
         for token in ["", VIEWERS, AGENTS] {
-            let answer = report(address, "n0", token, &of("n0")).await;
+            let answer = report(address, "n0", token, &report_of("n0")).await;
             assert!(
                 answer.starts_with("HTTP/1.1 403") && answer.contains("--agent-token-file"),
                 "{token}: {answer}"
@@ -44,7 +44,7 @@ async fn nobody_reports_without_the_agents_token_on_loopback_either() {
     }
     let agents = start(None, Some(AGENTS)).await;
     assert!(
-        report(agents.address, "n0", "", &of("n0"))
+        report(agents.address, "n0", "", &report_of("n0"))
             .await
             .starts_with("HTTP/1.1 401")
     );
@@ -66,7 +66,7 @@ async fn nobody_reports_without_the_agents_token_on_loopback_either() {
 
 /// Bad reports: the host of the path, the body, the status and the reason.
 fn bad_reports() -> Vec<(&'static str, String, u16, &'static str)> {
-    let report = of("n0");
+    let report = report_of("n0");
     let large = format!("{{\"host\":\"{}\"}}", "n".repeat(1 << 20));
     let extra = report.replace(r#""nics":["#, r#""nics":[{"alias":"lan0"}"#);
     let host = r#"{"host":"n0"}"#.to_owned();
@@ -80,7 +80,7 @@ fn bad_reports() -> Vec<(&'static str, String, u16, &'static str)> {
         ("n0", extra, 422, "unknown field `alias`"),
         (
             "n0",
-            of("n0\u{7}"),
+            report_of("n0\u{7}"),
             422,
             "host: characters that cannot be seen",
         ),
@@ -93,7 +93,7 @@ fn bad_reports() -> Vec<(&'static str, String, u16, &'static str)> {
         ),
         ("n0", none, 422, "slots: 0; expected 1 to 65536"),
         ("n0", many, 422, "slots: 4294967295; expected 1 to 65536"),
-        ("n7", of("n7"), 403, "the inventory does not list it"),
+        ("n7", report_of("n7"), 403, "the inventory does not list it"),
     ]
 }
 
@@ -115,9 +115,14 @@ async fn a_bad_report_is_refused_with_the_reason() {
         "Host: localhost\r\nContent-Type: text/plain\r\nAuthorization: Bearer {AGENTS}\r\n"
     );
     assert!(
-        send(address, "POST /v1/hosts/n0/report", &plain, &of("n0"))
-            .await
-            .starts_with("HTTP/1.1 415")
+        send(
+            address,
+            "POST /v1/hosts/n0/report",
+            &plain,
+            &report_of("n0")
+        )
+        .await
+        .starts_with("HTTP/1.1 415")
     );
     for part in ["names the host", "does not list it"] {
         let Some(ControllerEvent::ReportRefused { from, problem }) = events.recv().await else {
@@ -137,8 +142,8 @@ async fn a_host_that_reports_without_end_is_held_back_alone() {
     } = start(None, Some(AGENTS)).await;
     for unfit in [
         r#"{"host":"n0"}"#.to_owned(),
-        of("n0").replace(":2", ":0"),
-        of("n1"),
+        report_of("n0").replace(":2", ":0"),
+        report_of("n1"),
     ]
     .iter()
     .cycle()
@@ -152,14 +157,14 @@ async fn a_host_that_reports_without_end_is_held_back_alone() {
         );
     }
     assert!(
-        report(address, "n0", AGENTS, &of("n0"))
+        report(address, "n0", AGENTS, &report_of("n0"))
             .await
             .starts_with("HTTP/1.1 200"),
         "what others send in its name does not count"
     );
     let mut refused = false;
     for _ in 0..200 {
-        let answer = report(address, "n0", AGENTS, &of("n0")).await;
+        let answer = report(address, "n0", AGENTS, &report_of("n0")).await;
         refused =
             answer.starts_with("HTTP/1.1 429") && answer.to_lowercase().contains("retry-after");
         if refused {
@@ -169,7 +174,7 @@ async fn a_host_that_reports_without_end_is_held_back_alone() {
     }
     assert!(refused, "nobody reports two hundred times without a pause");
     assert!(
-        report(address, "n1", AGENTS, &of("n1"))
+        report(address, "n1", AGENTS, &report_of("n1"))
             .await
             .starts_with("HTTP/1.1 200")
     );
