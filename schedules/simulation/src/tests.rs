@@ -198,7 +198,7 @@ proptest! {
     ) {
         for sync in [SyncKind::Sender, SyncKind::Receiver, SyncKind::Barrier] {
             let ratio = planned(&tree, AlltoallAlgorithm::Aapc, sync, &model(penalty));
-            prop_assert!((ratio - 1.0).abs() < 1e-6, "{}: {ratio}", sync);
+            prop_assert!((ratio - 1.0).abs() < 1e-6, "{sync:?}: {ratio}");
         }
         let ring = schedules::allgather::plan(&tree).ring;
         let ratio = seconds(&tree, &planned::ring(&ring, BLOCK), &model(penalty))
