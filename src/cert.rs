@@ -28,8 +28,8 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let mut names = args.names.clone();
     if names.is_empty() {
-        let own = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-        let own = own.trim().to_owned();
+        let hostname = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        let own = hostname.trim().to_owned();
         let short = own.split('.').next().unwrap_or_default().to_owned();
         names.extend([own, short].into_iter().filter(|name| !name.is_empty()));
     }

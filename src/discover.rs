@@ -239,7 +239,7 @@ fn asked(
     })
 }
 
-/// What ports hold, with a word about it where a switch's tables tell.
+/// The least queue of all ports, with a line where it comes from a switch's tables.
 fn told(least: Option<LeastQueue>) -> Option<Bytes> {
     let least = least?;
     if least.read {

@@ -54,8 +54,8 @@ fn purpose() -> impl TypedValueParser<Value = NodePurpose> {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let named = std::env::var_os("HEDDLE_DIR").map(PathBuf::from);
-    let dir = args.dir.clone().or(named);
-    let dir = dir.unwrap_or_else(|| PathBuf::from("/srv/heddle"));
+    let given = args.dir.clone().or(named);
+    let dir = given.unwrap_or_else(|| PathBuf::from("/srv/heddle"));
     let findings = match (&args.mpi_library, &args.program) {
         (Some(library), _) => Some(mpi_library::look_at_library(library, &dir)),
         (_, Some(program)) => Some(mpi_library::look_at_program(program, &dir)),

@@ -152,8 +152,8 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         tell!("heddle: no switch answered; nothing was written");
         return Ok(CommandOutcome::CheckFailed);
     }
-    let command: Vec<String> = std::env::args().skip(1).collect();
-    let command = format!("heddle {}", command.join(" "));
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let command = format!("heddle {}", words.join(" "));
     let draft = draft(&command, &credential, &found, &listed);
     Inventory::parse("the new inventory", &draft.text)?;
     if to_screen {

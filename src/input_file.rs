@@ -69,8 +69,8 @@ impl PlannedTopology {
 
 /// Says what others add to a network's cables, where they share some.
 fn tell_shared(chosen: &TopologyFile, all: &TopologyFile) -> anyhow::Result<()> {
-    let others = all.all_networks().filter(|other| other.name != chosen.name);
-    let others: Vec<&TopologyFile> = others.collect();
+    let rest = all.all_networks().filter(|other| other.name != chosen.name);
+    let others: Vec<&TopologyFile> = rest.collect();
     let trees: Result<Vec<Tree>, TreeError> = others.iter().map(|other| other.tree()).collect();
     // Of parallel cables each network may use another one.
     let is_one = |a: &str, b: &str| {

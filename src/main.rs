@@ -107,8 +107,8 @@ fn main() -> ExitCode {
         .version(version::SHORT)
         .long_version(version::long());
     let matches = manual::described(versioned).try_get_matches();
-    let cli = matches.and_then(|matches| Cli::from_arg_matches(&matches));
-    let cli = cli.unwrap_or_else(|e| exit_with_usage(&e));
+    let parsed = matches.and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = parsed.unwrap_or_else(|e| exit_with_usage(&e));
     if is_first_rank() {
         tell_misspelt_variables();
     }

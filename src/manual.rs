@@ -96,8 +96,8 @@ fn of_command(command: &clap::Command, folder: &Path) -> io::Result<()> {
         man.render_subcommands_section(&mut out)?;
     }
     let top = command.get_display_name().unwrap_or(command.get_name());
-    let own = top.strip_prefix("heddle-").and_then(page);
-    let own = own.map_or_else(|| of_program(top), sections);
+    let own_page = top.strip_prefix("heddle-").and_then(page);
+    let own = own_page.map_or_else(|| of_program(top), sections);
     for (heading, text) in own {
         out.write_all(roff_text::section(heading, &text).as_bytes())?;
     }

@@ -124,11 +124,11 @@ fn become_ranks(args: &Args, program: &Path, mut ranks: Command) -> anyhow::Resu
 }
 
 fn share(text: &str) -> Result<f64, String> {
-    let share: Option<f64> = match text.strip_suffix('%') {
+    let part: Option<f64> = match text.strip_suffix('%') {
         Some(percent) => percent.trim().parse().ok().map(|p: f64| p / 100.0),
         None => text.parse().ok(),
     };
-    let share = share.filter(|s| (0.01..=1.0).contains(s));
+    let share = part.filter(|s| (0.01..=1.0).contains(s));
     share.ok_or_else(|| "expected a number from 0.01 to 1, or 1% to 100%".to_owned())
 }
 

@@ -62,11 +62,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let Some(collective) = args.collective.relayed() else {
         return ways::run(args, &tree);
     };
-    let calls = args
+    let predicted = args
         .size
         .iter()
         .map(|&block| predict::relay(&tree, collective, block));
-    let calls: Vec<RingPrediction> = calls.collect::<Result<_, _>>()?;
+    let calls: Vec<RingPrediction> = predicted.collect::<Result<_, _>>()?;
     print(&match args.format {
         TextFormat::Text => calls.iter().map(|call| line(&tree, call)).collect(),
         TextFormat::Json => format!("{}\n", to_json(&tree, &calls)),

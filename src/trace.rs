@@ -138,8 +138,8 @@ fn read(dir: &Path, wanted: Option<&str>) -> anyhow::Result<TracedJob> {
             names.len()
         );
     }
-    let traces = files.iter().map(|file| read_one(file));
-    let traces = traces.collect::<anyhow::Result<Vec<_>>>()?;
+    let read = files.iter().map(|file| read_one(file));
+    let traces = read.collect::<anyhow::Result<Vec<_>>>()?;
     TracedJob::new(traces).with_context(place)
 }
 

@@ -184,8 +184,9 @@ impl MeasuredLab {
 
     fn start_agent(&self, host: &str, log: &str) -> KilledAtEnd {
         let token = self.token("agents");
-        let agent = [HEDDLE, "agent", "--controller", "http://10.78.255.254:7171"];
-        let agent = agent.into_iter().chain(["--token-file", &token]);
+        let agent = [HEDDLE, "agent", "--controller", "http://10.78.255.254:7171"]
+            .into_iter()
+            .chain(["--token-file", &token]);
         KilledAtEnd(self.lab.start(host, log, agent))
     }
 

@@ -214,8 +214,8 @@ fn listed_hosts(
         rows.push((name, said));
     }
     let known: HashSet<&str> = used.iter().map(|name| short(name)).collect();
-    let others = heard.keys().filter(|name| !known.contains(short(name)));
-    let others = others.cloned().collect();
+    let unknown = heard.keys().filter(|name| !known.contains(short(name)));
+    let others = unknown.cloned().collect();
     (rows, others)
 }
 

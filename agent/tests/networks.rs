@@ -315,8 +315,9 @@ fn copy_walks(folder: &Path, to: &Path) {
             .unwrap();
         let context = file
             .split_once(".vlan")
-            .and_then(|(_, rest)| rest.trim_start_matches('.').split('.').next());
-        let context = context.map(|vlan| format!("@{vlan}")).unwrap_or_default();
+            .and_then(|(_, rest)| rest.trim_start_matches('.').split('.').next())
+            .map(|vlan| format!("@{vlan}"))
+            .unwrap_or_default();
         fs::copy(&walk, to.join(format!("{name}{context}.txt.xz"))).unwrap();
     }
 }

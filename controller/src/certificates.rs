@@ -173,8 +173,9 @@ fn signing_authority(folder: &Path, now: Millis) -> Result<SigningAuthority, Cer
             let pair = KeyPair::generate().map_err(|cause| content(CA_KEY, cause))?;
             let params = authority(now);
             let until = ASN1Time::new(params.not_after);
-            let made = params.self_signed(&pair);
-            let made = made.map_err(|cause| content(CA, cause))?;
+            let made = params
+                .self_signed(&pair)
+                .map_err(|cause| content(CA, cause))?;
             write(&key, &pair.serialize_pem(), 0o600)?;
             write(&cert, &made.pem(), 0o644)?;
             Ok(SigningAuthority {
@@ -250,8 +251,8 @@ fn limit(params: &mut CertificateParams, now: Millis, days: u32) {
 
 /// The day so many days from now.
 fn day(now: Millis, days: i64) -> Date {
-    let now = i64::try_from(now.0).unwrap_or_default();
-    let now = Timestamp::from_millisecond(now).unwrap_or_default();
+    let millis = i64::try_from(now.0).unwrap_or_default();
+    let now = Timestamp::from_millisecond(millis).unwrap_or_default();
     let today = now.to_zoned(TimeZone::UTC).date();
     today.saturating_add(Span::new().days(days))
 }

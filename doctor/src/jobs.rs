@@ -282,8 +282,8 @@ fn current_epoch_findings(findings: &mut JobFindings, epoch: &Epoch, figures: &L
             counted(file.switches.len(), "switch")
         ),
     );
-    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-    let name = name.trim().to_owned();
+    let text = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let name = text.trim().to_owned();
     let short = name.split('.').next().unwrap_or(&name);
     match [name.as_str(), short]
         .into_iter()

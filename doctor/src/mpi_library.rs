@@ -45,8 +45,8 @@ fn linked_with(program: &Path) -> Vec<PathBuf> {
         .arg(program)
         .env_remove("LD_PRELOAD")
         .output();
-    let text = output.map(|output| output.stdout).unwrap_or_default();
-    let text = String::from_utf8_lossy(&text).into_owned();
+    let printed = output.map(|output| output.stdout).unwrap_or_default();
+    let text = String::from_utf8_lossy(&printed).into_owned();
     text.lines()
         .filter_map(|line| {
             let (name, file) = line.trim().split_once(" => ")?;

@@ -97,8 +97,9 @@ fn own_mac(port: Mac, number: u8) -> Mac {
 /// Frames without ports take the first cable, neighbours' announcements stay where they arrive.
 fn rules(port: &str, inner: &str, members: &[String]) -> String {
     let quoted: Vec<String> = members.iter().map(|name| format!("\"{name}\"")).collect();
-    let by_hash = quoted.iter().enumerate();
-    let by_hash: Vec<String> = by_hash
+    let by_hash: Vec<String> = quoted
+        .iter()
+        .enumerate()
         .map(|(hash, name)| format!("{hash} : {name}"))
         .collect();
     let choose = |family: &str, protocol: &str| {

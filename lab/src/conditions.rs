@@ -143,8 +143,9 @@ impl FromStr for TrafficBeside {
                 Ok(TrafficBeside::Flows { number, way })
             }
             "udp" => {
-                let share = amount.parse();
-                let share = share.map_err(|e| format!("\"{amount}\": {e}: udp:PERCENT:FROM-TO"))?;
+                let share = amount
+                    .parse()
+                    .map_err(|e| format!("\"{amount}\": {e}: udp:PERCENT:FROM-TO"))?;
                 Ok(TrafficBeside::Udp { share, way })
             }
             _ => Err(expected.to_owned()),

@@ -58,8 +58,9 @@ pub fn plan(tree: &Tree, lengths: &[u64]) -> Option<LengthSchedule> {
     if lengths.len() != (hosts as usize).pow(2) {
         return None;
     }
-    let pairs = (0..hosts).flat_map(|src| (0..hosts).map(move |dst| Message { src, dst }));
-    let pairs = pairs.filter(|pair| pair.src != pair.dst);
+    let pairs = (0..hosts)
+        .flat_map(|src| (0..hosts).map(move |dst| Message { src, dst }))
+        .filter(|pair| pair.src != pair.dst);
     let length = |pair: &Message| lengths[(pair.src * hosts + pair.dst) as usize];
     let (full, empty): (Vec<Message>, Vec<Message>) = pairs.partition(|pair| length(pair) > 0);
     let jobs: Option<Vec<MessageJob>> = full

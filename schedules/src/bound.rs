@@ -191,8 +191,9 @@ fn bottleneck(
     ranks: &[u32],
     blocks: impl Fn(u64, u64) -> u64,
 ) -> Option<BottleneckLoad> {
-    let loads = edge_loads(tree, ranks, blocks).into_iter();
-    let loads = loads.map(|(_, load)| load);
+    let loads = edge_loads(tree, ranks, blocks)
+        .into_iter()
+        .map(|(_, load)| load);
     let time = |load: &BottleneckLoad| load.seconds(Bytes(1));
     loads.max_by(|a, b| time(a).total_cmp(&time(b)))
 }

@@ -5,8 +5,8 @@ use std::path::Path;
 mod commit;
 
 fn main() {
-    let source = commit::of_source(Path::new("../.."));
-    let source = source.as_deref().and_then(|text| text.split(',').next());
+    let found = commit::of_source(Path::new("../.."));
+    let source = found.as_deref().and_then(|text| text.split(',').next());
     println!(
         "cargo::rustc-env=HEDDLE_COMMIT={}",
         source.unwrap_or("development").replace(' ', "-")

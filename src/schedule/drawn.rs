@@ -7,8 +7,8 @@ use schedules::capacities::EdgeCapacities;
 use schedules::lg::LgSchedule;
 
 pub(super) fn alltoall(tree: &Tree, title: &str, plan: &AlltoallSchedule) -> String {
-    let phases = plan.phases.iter();
-    let phases = phases.map(|phase| phase.iter().map(|m| (m.src, m.dst)).collect());
+    let messages = plan.phases.iter();
+    let phases = messages.map(|phase| phase.iter().map(|m| (m.src, m.dst)).collect());
     let view = ScheduleView {
         tree,
         phases: &phases.collect::<Vec<_>>(),
@@ -20,8 +20,8 @@ pub(super) fn alltoall(tree: &Tree, title: &str, plan: &AlltoallSchedule) -> Str
 }
 
 pub(super) fn lg(tree: &Tree, title: &str, plan: &LgSchedule) -> String {
-    let steps = plan.steps.iter();
-    let steps = steps.map(|step| step.iter().map(|t| (t.from, t.to)).collect());
+    let transfers = plan.steps.iter();
+    let steps = transfers.map(|step| step.iter().map(|t| (t.from, t.to)).collect());
     let view = ScheduleView {
         tree,
         phases: &steps.collect::<Vec<_>>(),

@@ -16,8 +16,9 @@ pub(super) fn run(
     launcher: &JobLauncher,
     epoch: &Epoch,
 ) -> anyhow::Result<CommandOutcome> {
-    let schedules = epoch.schedules_of(args.network.as_deref());
-    let schedules = schedules.context("the network that is checked")?;
+    let schedules = epoch
+        .schedules_of(args.network.as_deref())
+        .context("the network that is checked")?;
     let table = schedules.table.clone().for_mpi(args.mpi);
     let sizes: Vec<Bytes> = pairs::sizes(&args.size, &table).into_iter().collect();
     let (heading, compared) = super::compare(

@@ -9,7 +9,7 @@ const REPEATED_NAMES: usize = 30;
 /// Words that tell nothing beside a name.
 const ARTICLES: &[&str] = &["a", "an", "its", "of", "the"];
 
-/// What is wrong with the doc comments of a file.
+/// The faults of the doc comments of a file.
 #[derive(Default)]
 struct CommentFaults {
     /// Public things without a doc comment.

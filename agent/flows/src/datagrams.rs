@@ -82,8 +82,8 @@ impl SendingPlan {
 
     /// Waits until so many octets may have been sent at this pace.
     fn wait_for(&self, octets: usize, pace: f64) {
-        let due = Duration::from_secs_f64(octets as f64 / pace);
-        let due = self.start + due.saturating_sub(AHEAD).min(self.window);
+        let after = Duration::from_secs_f64(octets as f64 / pace);
+        let due = self.start + after.saturating_sub(AHEAD).min(self.window);
         std::thread::sleep(due.saturating_duration_since(Instant::now()));
     }
 }

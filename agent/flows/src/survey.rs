@@ -272,11 +272,11 @@ pub fn count_ways(
         }
         let flowed = sending.elapsed();
         let ways = looked(limits, &mut counters, |now| {
-            let carried = now
+            let differences = now
                 .iter()
                 .zip(&before)
                 .map(|(now, before)| now.checked_sub(*before));
-            let carried: Vec<u64> = carried.collect::<Option<_>>()?;
+            let carried: Vec<u64> = differences.collect::<Option<_>>()?;
             survey.decoded(&flows, &carried, octets as f64)
         });
         report.rounds += 1;

@@ -72,8 +72,8 @@ pub(crate) fn read(octets: &[u8], kind: Option<IdSubtype>) -> Option<NeighbourId
 /// A text without control characters that has at least one visible character. Line ends and NULs
 /// after it do not belong to it.
 fn printable(octets: &[u8]) -> Option<String> {
-    let text = sanitize::decoded(octets);
-    let text = text.trim_end_matches(['\0', '\r', '\n']);
+    let decoded = sanitize::decoded(octets);
+    let text = decoded.trim_end_matches(['\0', '\r', '\n']);
     Some(sanitize::clean_line(text))
         .filter(|shown| !text.chars().any(char::is_control) && !shown.is_empty())
 }

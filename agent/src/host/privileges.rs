@@ -62,10 +62,11 @@ fn empty_the_bounding_set() {
 }
 
 fn become_user(name: &str) -> Result<(), PrivilegesError> {
-    let user = User::from_name(name).map_err(|e| PrivilegesError::new("looking the user up", e))?;
-    let user = user.ok_or_else(|| {
-        PrivilegesError::new("--user", format!("there is no user \"{name}\" here"))
-    })?;
+    let user = User::from_name(name)
+        .map_err(|e| PrivilegesError::new("looking the user up", e))?
+        .ok_or_else(|| {
+            PrivilegesError::new("--user", format!("there is no user \"{name}\" here"))
+        })?;
     if user.uid.is_root() {
         return Err(PrivilegesError::new(
             "--user",

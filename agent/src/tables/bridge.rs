@@ -71,8 +71,8 @@ fn vlans(answers: &WalkAnswers, ports: &[BridgePort]) -> BTreeMap<u32, u16> {
     ports
         .iter()
         .filter_map(|port| {
-            let vlan = number(answers.cell(PORT_VLAN, &[port.number]))?;
-            let vlan = u16::try_from(vlan).ok()?;
+            let cell = number(answers.cell(PORT_VLAN, &[port.number]))?;
+            let vlan = u16::try_from(cell).ok()?;
             let is_one = (1..=LARGEST_VLAN).contains(&vlan);
             is_one.then_some((port.if_index, vlan))
         })

@@ -209,7 +209,7 @@ fn tell_apart(interfaces: &mut [InterfaceRow]) {
 /// The rate from which on ifHighSpeed cannot be in Mbit/s: ten times the fastest aggregate.
 const ABSURD_RATE: u64 = 10_000_000_000_000;
 
-/// The lowest rate of a cable. What is below was meant in Mbit/s.
+/// The lowest rate of a cable. A smaller number was meant in Mbit/s.
 const LOWEST_RATE: u64 = 1_000_000;
 
 /// ifSpeed is exact but ends at 4.29 Gbit/s, where some devices let it wrap. ifHighSpeed is in

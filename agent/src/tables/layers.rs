@@ -83,8 +83,9 @@ fn layers(answers: &WalkAnswers) -> impl Iterator<Item = (u32, u32)> + '_ {
         })
 }
 
-/// The ifIndex of the only interface directly below another, by the other's. What lies over several
-/// is an aggregate, whose members are known otherwise, or a VLAN, which tells nothing about cables.
+/// The ifIndex of the only interface directly below another, by the other's. One that lies over
+/// several is an aggregate, whose members are known otherwise, or a VLAN, which tells nothing about
+/// cables.
 pub(super) fn below(answers: &WalkAnswers) -> HashMap<u32, u32> {
     let mut below: HashMap<u32, Option<u32>> = HashMap::new();
     for (higher, lower) in layers(answers) {

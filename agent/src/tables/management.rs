@@ -122,11 +122,11 @@ fn lldp_neighbours(
 /// out the length.
 fn address(parts: &[u32]) -> Option<IpAddr> {
     let (kind, rest) = parts.split_first()?;
-    let octets: Vec<u8> = rest
+    let parts: Vec<u8> = rest
         .iter()
         .map(|part| u8::try_from(*part).ok())
         .collect::<Option<_>>()?;
-    let octets = match &octets[..] {
+    let octets = match &parts[..] {
         [length, rest @ ..] if usize::from(*length) == rest.len() => rest,
         all => all,
     };

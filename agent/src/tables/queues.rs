@@ -1,4 +1,4 @@
-//! What ports hold: the sizes of their queues, in the tables of the few vendors that tell them.
+//! The sizes of the queues of ports, in the tables of the few vendors that tell them.
 //!
 //! | MIB | object | tells |
 //! |---|---|---|
@@ -60,7 +60,7 @@ pub(super) fn further(answers: &WalkAnswers) -> Option<TableObjects> {
     Some(column.objects)
 }
 
-/// What each port holds at least, by ifIndex.
+/// The least size of each port's queue, by ifIndex.
 pub(super) fn read(answers: &WalkAnswers) -> BTreeMap<u32, Bytes> {
     let mut queues: BTreeMap<u32, Bytes> = BTreeMap::new();
     for column in objects().flat_map(|objects| objects.columns) {
@@ -84,7 +84,7 @@ mod tests {
     use inventory::Millis;
     use inventory::observation::DeviceFact;
 
-    /// What the ports of a recorded device hold, by name.
+    /// The queues of a recorded device's ports, by name.
     fn recorded(snmprec: &str) -> Vec<(String, Option<u64>)> {
         let recording = DeviceRecording::parse("s0", snmprec.as_bytes()).unwrap();
         let mut facts = recording.observations(Millis(1)).into_iter();

@@ -228,8 +228,9 @@ fn measure(
     progress: &MeasuringProgress,
 ) -> Result<FlowMeasurement, String> {
     let (began, hosts) = (Instant::now(), members(order));
-    let open = exchange.begin(&hosts, order.budget.0, order.longest + GATHER);
-    let open = open.map_err(|e| e.to_string())?;
+    let open = exchange
+        .begin(&hosts, order.budget.0, order.longest + GATHER)
+        .map_err(|e| e.to_string())?;
     let peers = open.gather(GATHER).map_err(|e| e.to_string())?;
     let mut coordinator = FlowCoordinator::over(peers);
     let limits = MeasurementLimits {
@@ -250,8 +251,8 @@ fn measure(
 fn place(order: &MappingOrder, measured: &FlowMeasurement, at: Millis) -> MappedPlace {
     let members = members(order);
     let trunk = |found: &FoundTrunk| {
-        let side = found.trunk.side.iter().filter_map(|host| members.get(host));
-        let mut side: Vec<String> = side.map(|(name, _)| name.clone()).collect();
+        let on_side = found.trunk.side.iter().filter_map(|host| members.get(host));
+        let mut side: Vec<String> = on_side.map(|(name, _)| name.clone()).collect();
         side.sort();
         PlaceTrunk {
             side,

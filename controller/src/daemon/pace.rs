@@ -22,8 +22,8 @@ impl TickPace {
     /// The time of the next tick, after one that took from `began` to `now`.
     pub(super) fn next_tick(&mut self, began: Instant, now: Instant) -> Instant {
         let saved = now.checked_sub(SAVED).unwrap_or(now);
-        let owed = self.owed.map_or(saved, |owed| owed.max(saved));
-        let owed = owed + (PAUSE + 1) * (now - began);
+        let earlier = self.owed.map_or(saved, |owed| owed.max(saved));
+        let owed = earlier + (PAUSE + 1) * (now - began);
         self.owed = Some(owed);
         owed.max(now + TICK)
     }

@@ -177,10 +177,10 @@ fn names_this_machine(request: &Request) -> bool {
 }
 
 fn is_this_machine(authority: &str) -> bool {
-    let name = authority
+    let with_port = authority
         .rsplit_once(':')
         .filter(|(_, port)| port.bytes().all(|b| b.is_ascii_digit()));
-    let name = name.map_or(authority, |(name, _)| name);
+    let name = with_port.map_or(authority, |(with_port, _)| with_port);
     let ip = name
         .trim_start_matches('[')
         .trim_end_matches(']')

@@ -75,8 +75,8 @@ fn written<'a>(labels: impl Iterator<Item = (&'a str, &'a str)>) -> String {
         format!("{label}=\"{escaped}\"")
     };
     // Where there is only one network it has no name.
-    let labels = labels.filter(|&(label, text)| label != "network" || !text.is_empty());
-    let labels: Vec<String> = labels.map(label).collect();
+    let shown = labels.filter(|&(label, text)| label != "network" || !text.is_empty());
+    let labels: Vec<String> = shown.map(label).collect();
     if labels.is_empty() {
         String::new()
     } else {

@@ -9,8 +9,8 @@ use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 /// The problem with the file. The text does not name it.
 pub fn read(file: &Path) -> Result<Vec<Certificate<'static>>, String> {
     let pem = std::fs::read(file).map_err(|e| reason(&e))?;
-    let items: Result<Vec<PemItem<'static>>, ureq::Error> = parse_pem(&pem).collect();
-    let items = items.map_err(|_| "not well-formed; expected certificates as PEM")?;
+    let parsed: Result<Vec<PemItem<'static>>, ureq::Error> = parse_pem(&pem).collect();
+    let items = parsed.map_err(|_| "not well-formed; expected certificates as PEM")?;
     let certificates = items.into_iter().filter_map(|item| match item {
         PemItem::Certificate(certificate) => Some(certificate),
         _ => None,

@@ -167,8 +167,8 @@ impl Epoch {
             NetworkSchedules::plan(&tree, table_of_all(&tree, table(&tuning, &tree), &learned))
         };
         let schedules = plan(&topology, true)?;
-        let further = topology.networks.values().map(|other| plan(other, false));
-        let further = further.collect::<Result<Vec<_>, PlanError>>()?;
+        let plans = topology.networks.values().map(|other| plan(other, false));
+        let further = plans.collect::<Result<Vec<_>, PlanError>>()?;
         let network = network.into();
         let found = network.hops();
         Ok(Epoch {
@@ -245,8 +245,8 @@ impl Epoch {
 
     /// The files that a reader may miss, and the reason for each.
     fn omitted(&self) -> Vec<OmittedFile> {
-        let further = self.topology.networks.keys().zip(&self.further);
-        let further = further.map(|(network, schedules)| (in_network(network, ""), schedules));
+        let others = self.topology.networks.keys().zip(&self.further);
+        let further = others.map(|(network, schedules)| (in_network(network, ""), schedules));
         let all = [(String::new(), &self.schedules)]
             .into_iter()
             .chain(further);
@@ -414,8 +414,9 @@ impl LeanEpoch {
     /// The bytes for a broadcast among ranks of one heddle version.
     pub fn to_bytes(&self) -> Vec<u8> {
         let topology = network_files::topology_files(&self.topology);
-        let further = self.further_tables.iter();
-        let further: BTreeMap<&str, String> = further
+        let further: BTreeMap<&str, String> = self
+            .further_tables
+            .iter()
             .map(|(name, table)| (name.as_str(), table.to_json()))
             .collect();
         let table = self.table.to_json();
@@ -464,9 +465,9 @@ impl LeanEpoch {
             .into_iter()
             .map(|(name, json)| Ok((name, read_table(&json)?)))
             .collect::<Result<_, EpochError>>()?;
-        let topology: HashMap<String, Vec<u8>> = topology.into_iter().collect();
+        let texts: HashMap<String, Vec<u8>> = topology.into_iter().collect();
         let topology = network_files::topology(
-            |name| Ok(topology.get(name).cloned()),
+            |name| Ok(texts.get(name).cloned()),
             |file, problem| error(format!("{file}: {problem}")),
         )?;
         Ok(LeanEpoch {

@@ -36,11 +36,11 @@ pub(super) fn topology_files(topology: &TopologyFile) -> Vec<(String, Vec<u8>)> 
     if topology.name.is_none() {
         return files;
     }
-    let listed = topology.all_networks().map(|network| ListedNetwork {
+    let networks = topology.all_networks().map(|network| ListedNetwork {
         name: network.name.clone().unwrap_or_default(),
         prefix: network.prefix,
     });
-    let listed = serde_json::to_vec_pretty(&listed.collect::<Vec<_>>())
+    let listed = serde_json::to_vec_pretty(&networks.collect::<Vec<_>>())
         .unwrap_or_else(|e| unreachable!("plain data always serializes: {e}"));
     files.push((NETWORKS.to_owned(), listed));
     for (name, network) in &topology.networks {

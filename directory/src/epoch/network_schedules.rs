@@ -48,8 +48,8 @@ impl NetworkSchedules {
 
     /// The contents of their files, by name.
     pub(super) fn files(&self) -> Vec<(&'static str, Vec<u8>)> {
-        let alltoall = self.alltoall.as_ref();
-        let alltoall = alltoall.map(|plan| (ALLTOALL, plan_file::write(plan)));
+        let planned = self.alltoall.as_ref();
+        let alltoall = planned.map(|plan| (ALLTOALL, plan_file::write(plan)));
         let allgather = json::write_allgather(&self.allgather).into_bytes();
         alltoall
             .into_iter()
@@ -82,8 +82,9 @@ impl NetworkSchedules {
         let ring = folder.parsed(&path(ALLGATHER), |bytes| {
             json::read_allgather(bytes).map_err(|e| e.to_string())
         })?;
-        let allgather = ring.renumbered(&hosts);
-        let allgather = allgather.ok_or_else(|| folder.error(&path(ALLGATHER), of_others))?;
+        let allgather = ring
+            .renumbered(&hosts)
+            .ok_or_else(|| folder.error(&path(ALLGATHER), of_others))?;
         Ok(NetworkSchedules {
             bound: bound_of(&tree),
             alltoall,

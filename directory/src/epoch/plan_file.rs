@@ -77,7 +77,7 @@ struct PlanHeader {
 /// # Panics
 /// If a message names a host number beyond `hosts`; planners and readers never make such a plan.
 pub(super) fn write(plan: &AlltoallSchedule) -> Vec<u8> {
-    let head = PlanHeader {
+    let header = PlanHeader {
         algorithm: plan.algorithm.name().to_owned(),
         scheme: plan.scheme.to_string(),
         hosts: plan.hosts.clone(),
@@ -86,7 +86,7 @@ pub(super) fn write(plan: &AlltoallSchedule) -> Vec<u8> {
         messages: plan.messages() as u64,
         tokens: plan.syncs.len() as u64,
     };
-    let head = postcard::to_stdvec(&head)
+    let head = postcard::to_stdvec(&header)
         .unwrap_or_else(|e| unreachable!("plain data always serializes: {e}"));
     let mut part = Vec::new();
     put(&mut part, head.len() as u64);
@@ -302,10 +302,10 @@ pub(super) fn read(bytes: &[u8]) -> Result<AlltoallSchedule, String> {
 
 fn read_header(numbers: &mut NumberStream<'_>) -> Result<PlanHeader, String> {
     let length = numbers.below(MAX_HEAD, || "length of the head".to_owned())?;
-    let head = (0..length)
+    let octets = (0..length)
         .map(|_| numbers.octet())
         .collect::<Result<Vec<u8>, String>>()?;
-    let head: PlanHeader = super::read_postcard(&head)?;
+    let head: PlanHeader = super::read_postcard(&octets)?;
     let hosts = head.hosts.len() as u64;
     if hosts == 0 || hosts > MAX_HOSTS as u64 {
         return Err(format!("{hosts} hosts; expected 1 to {MAX_HOSTS}"));
@@ -374,10 +374,10 @@ fn read_awaits(
             .signed()?
             .checked_add(aside)
             .ok_or("a token after a message that is not there")?;
-        let src = i64::from(before.src)
+        let sender = i64::from(before.src)
             .checked_add(aside)
             .filter(|src| (0..hosts as i64).contains(src));
-        let src = src.ok_or("a token after a message that is not there")? as u32;
+        let src = sender.ok_or("a token after a message that is not there")? as u32;
         let dst = numbers.beside(u64::from(before.dst), hosts, || {
             "a token after a message that is not there".to_owned()
         })?;

@@ -258,8 +258,8 @@ impl EpochStore {
             .map_err(io("list", &epochs))?
             .flatten()
         {
-            let name = entry.file_name();
-            let name = name.to_string_lossy();
+            let file_name = entry.file_name();
+            let name = file_name.to_string_lossy();
             if name.starts_with(".new-") || name.starts_with(".old-") {
                 fs::remove_dir_all(entry.path())
                     .map_err(io("remove what a crash left", &entry.path()))?;

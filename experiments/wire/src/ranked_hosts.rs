@@ -62,7 +62,7 @@ impl RankedHosts {
             .collect())
     }
 
-    /// What crosses cables of a rank's part, each message as one block.
+    /// The messages of a rank's part that cross cables, each as one block.
     fn between_hosts(&self, mut part: RankPart, size: u32) -> SizedPart {
         let (me, none) = (part.rank, vec![0; self.host_of.len()]);
         let (mut outgoing, mut incoming) = (none.clone(), none);

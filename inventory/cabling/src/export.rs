@@ -235,8 +235,8 @@ impl<'a> TreeDrawing<'a> {
     }
 
     fn remark(&self, node: &str) -> String {
-        let members = self.topology.nodes.iter();
-        let members: Vec<&Node> = members
+        let nodes = self.topology.nodes.iter();
+        let members: Vec<&Node> = nodes
             .filter(|member| self.node(&member.name) == node)
             .collect();
         let root = members

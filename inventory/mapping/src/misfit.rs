@@ -71,8 +71,8 @@ pub(crate) fn misfit(measurements: &Measurements, excess: &[Vec<f64>]) -> Option
         let times_of = |flow: usize| rounds.iter().map(move |r| excess[*r][flow]);
         for flow in 0..excess[rounds[0]].len() {
             let times: Vec<f64> = times_of(flow).collect();
-            let rate = rounds.iter().map(|r| measurements.part_of_alone(*r, flow));
-            let rate = rate.fold(1.0, f64::min);
+            let parts = rounds.iter().map(|r| measurements.part_of_alone(*r, flow));
+            let rate = parts.fold(1.0, f64::min);
             let expected = measurements.part_of_alone(rounds[0], flow) * times[0].exp();
             if rate.min(expected) > SLOWED {
                 continue;

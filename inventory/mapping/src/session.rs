@@ -265,9 +265,11 @@ impl MapSession {
         let look = self.look_by(self.rule, &[Vec::new(), known]);
         // The rule stands where the other one tells no more of nearly the same tree.
         let sides = look.trees[0].sides();
-        let other = SharingRule::ALL.into_iter().find(|r| *r != self.rule);
-        let other = other.filter(|_| !sides.is_empty());
-        let other = other.map(|rule| self.look_by(rule, &[sides]));
+        let other = SharingRule::ALL
+            .into_iter()
+            .find(|r| *r != self.rule)
+            .filter(|_| !sides.is_empty())
+            .map(|rule| self.look_by(rule, &[sides]));
         let better = other.filter(|other| other.trees[0].score > look.trees[0].score);
         let look = better.unwrap_or(look);
         let mut measurements = Measurements::new(&self.own_rates, &self.rounds, look.rule);
@@ -309,11 +311,12 @@ impl MapSession {
         let mut sides: Vec<HostSet> = self.trees.iter().flat_map(|t| t.sides()).collect();
         sides.sort();
         sides.dedup();
-        let candidates = (0..CANDIDATES).map(|c| match c % 2 {
-            1 if !sides.is_empty() => across(self.hosts, sides[rng.usize(..sides.len())], rng),
-            _ => permutation(self.hosts, rng),
-        });
-        let candidates: Vec<Vec<HostFlow>> = candidates.collect();
+        let candidates: Vec<Vec<HostFlow>> = (0..CANDIDATES)
+            .map(|c| match c % 2 {
+                1 if !sides.is_empty() => across(self.hosts, sides[rng.usize(..sides.len())], rng),
+                _ => permutation(self.hosts, rng),
+            })
+            .collect();
         let best = candidates
             .iter()
             .map(|c| (tells(c), c))

@@ -129,8 +129,9 @@ fn max_min(ends: &[EndRates], links: &[SharedLink], out: &mut Vec<(f64, FlowLimi
         let Some(narrow) = narrow else { return };
         let fair = share(narrow);
         // Flows whose hosts give less than the fair share leave the rest to the others.
-        let slow = bits(open).filter(|&f| ends[f].alone() <= fair);
-        let slow = slow.fold(0, |set, f| set | 1u128 << f);
+        let slow = bits(open)
+            .filter(|&f| ends[f].alone() <= fair)
+            .fold(0, |set, f| set | 1u128 << f);
         let (settled, rate) = match slow {
             0 => (links[narrow].flows & open, Some(fair)),
             slow => (slow, None),

@@ -70,8 +70,9 @@ fn tcp_rates(cables: &[f64], ways: &[Vec<usize>], rng: &mut fastrand::Rng) -> Ve
         .iter()
         .enumerate()
         .map(|(cable, rate)| {
-            let flows = (0..ways.len()).filter(|f| ways[*f].contains(&cable));
-            let flows = flows.fold(0, |set, f| set | 1 << f);
+            let flows = (0..ways.len())
+                .filter(|f| ways[*f].contains(&cable))
+                .fold(0, |set, f| set | 1 << f);
             let rate = *rate;
             SharedLink { flows, rate }
         })

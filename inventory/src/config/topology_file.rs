@@ -117,8 +117,8 @@ impl TopologyFile {
     pub fn parse_plan(file: &str, text: &str) -> Result<TopologyFile, InputFileError> {
         let mut plan = yaml::read(file, text)?;
         written::drop_ports(&mut plan);
-        let written: Result<WrittenTopology, _> = serde_yaml::from_value(plan);
-        let written = written.map_err(|error| InputFileError::yaml(file, &error))?;
+        let read: Result<WrittenTopology, _> = serde_yaml::from_value(plan);
+        let written = read.map_err(|error| InputFileError::yaml(file, &error))?;
         TopologyFile::checked(&written, file, text)
     }
 
@@ -127,8 +127,9 @@ impl TopologyFile {
         file: &str,
         text: &str,
     ) -> Result<TopologyFile, InputFileError> {
-        let divided = written.divided();
-        let divided = divided.map_err(|found| found.in_text(file, text))?;
+        let divided = written
+            .divided()
+            .map_err(|found| found.in_text(file, text))?;
         match divided.contradiction() {
             None => Ok(divided),
             Some(found) => Err(found.in_text(file, text)),

@@ -80,8 +80,8 @@ impl TopologyDifference {
         if other_nodes || links.iter().any(|l| !is_host(&l.b) || is_host(&l.a)) {
             return None;
         }
-        let members = before.clusters.iter().chain(&after.clusters);
-        let members = members.flat_map(|c| c.hosts.iter().map(String::as_str));
+        let clusters = before.clusters.iter().chain(&after.clusters);
+        let members = clusters.flat_map(|c| c.hosts.iter().map(String::as_str));
         Some(links.iter().map(|l| l.b.as_str()).chain(members).collect())
     }
 }

@@ -306,8 +306,8 @@ impl HostReport {
                 .chain(said.map(|text| ("heard.said", text)))
         });
         let paths = self.paths.iter().map(|p| ("paths.to", Some(p.to.as_str())));
-        let losses = self.link_losses.keys();
-        let losses = losses.map(|card| ("link_losses", Some(card.as_str())));
+        let cards = self.link_losses.keys();
+        let losses = cards.map(|card| ("link_losses", Some(card.as_str())));
         let texts = std::iter::once(("host", Some(self.host.as_str())))
             .chain(nics)
             .chain(losses)

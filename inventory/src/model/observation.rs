@@ -175,7 +175,7 @@ pub struct InterfaceRow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aggregate: Option<u32>,
     /// ifStackTable: the ifIndex of the only interface directly below, as of the cable under a Junos
-    /// unit. What lies over several is an aggregate or a VLAN.
+    /// unit. An interface over several is an aggregate or a VLAN.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub below: Option<u32>,
     /// ipAddressTable or ipAddrTable: its own IP addresses.

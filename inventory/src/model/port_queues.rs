@@ -15,8 +15,8 @@ pub struct LeastQueue {
 }
 
 impl LeastQueue {
-    /// The least of these switches, if it is known of each. What is `stated` of a switch goes before what its
-    /// tables tell.
+    /// The least of these switches, if it is known of each. A `stated` size of a
+    /// switch goes before that of its tables.
     pub fn new<'s>(
         switches: impl Iterator<Item = &'s str>,
         stated: impl Fn(&str) -> Option<Bytes>,
@@ -109,7 +109,7 @@ mod tests {
             let least = least.map(|l| (l.octets.0, l.switch.as_str(), l.read));
             assert_eq!(least, expected, "{switches:?}");
         }
-        // What is stated of a switch counts, whatever its tables say.
+        // A stated size counts, whatever the switch's tables say.
         let stated = LeastQueue::new(["reads"].into_iter(), |_| Some(Bytes(1 << 20)), &views);
         assert_eq!(stated.unwrap().octets, Bytes(1 << 20));
     }

@@ -217,8 +217,8 @@ impl StageLevels {
             let after = near.range(node + 1..);
             after.map(move |&other| (node, other))
         });
-        let alone = self.alone.iter().zip(0..);
-        let alone = alone.flat_map(|(near, node)| near.iter().map(move |&other| (node, other)));
+        let lone = self.alone.iter().zip(0..);
+        let alone = lone.flat_map(|(near, node)| near.iter().map(move |&other| (node, other)));
         let edges: BTreeSet<(usize, usize)> = ways
             .chain(alone.filter(|(node, other)| node < other))
             .collect();

@@ -173,12 +173,13 @@ fn spine_to_drain(file: &TopologyFile) -> Option<DrainedSpine> {
     let leads_to = |name: &str| ways().any(|l| l.a == name || l.b == name);
     let mut spines = file.routers.iter().filter(|name| leads_to(name));
     let name = spines.next().filter(|_| spines.next().is_some())?.clone();
-    let leaves = ways().filter_map(|l| match (l.a == name, l.b == name) {
-        (true, _) => Some(l.b.clone()),
-        (_, true) => Some(l.a.clone()),
-        _ => None,
-    });
-    let leaves = leaves.collect();
+    let leaves = ways()
+        .filter_map(|l| match (l.a == name, l.b == name) {
+            (true, _) => Some(l.b.clone()),
+            (_, true) => Some(l.a.clone()),
+            _ => None,
+        })
+        .collect();
     Some(DrainedSpine { name, leaves })
 }
 

@@ -142,8 +142,9 @@ fn table(sums: &BTreeMap<VerdictKey, InferenceVerdict>) -> String {
 
 #[test]
 fn the_figures_hold_by_situation() {
-    let more = std::env::var("HEDDLE_VERDICT_NETWORKS").ok();
-    let more: Option<u64> = more.map(|n| n.parse().expect("a number of networks"));
+    let more: Option<u64> = std::env::var("HEDDLE_VERDICT_NETWORKS")
+        .ok()
+        .map(|n| n.parse().expect("a number of networks"));
     let sums = judged(more.map_or(CLUSTERS, |n| [n, n / 10, n / 2]));
     let mut text = table(&sums);
     if let Ok(file) = std::env::var("HEDDLE_VERDICTS") {

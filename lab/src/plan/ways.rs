@@ -44,8 +44,9 @@ impl LabPlan {
             |node| node == nodes[to],
             |_| 1,
             |_| 0,
-        );
-        let way = way.map(|(_, nodes)| nodes).unwrap_or_default();
+        )
+        .map(|(_, nodes)| nodes)
+        .unwrap_or_default();
         let rates = way
             .windows(2)
             .filter_map(|pair| network.find_edge(pair[0], pair[1]))

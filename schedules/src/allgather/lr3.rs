@@ -141,8 +141,9 @@ impl<'a> RingSearch<'a> {
             at_root.clone_from(&solved[&counts]);
             // Seen from above, ends are one cable further away. Ends further away than the bound
             // have no neighbour there.
-            let above = at_root.iter().map(|&(first, last)| (first + 1, last + 1));
-            let above: ParetoFront = above
+            let above: ParetoFront = at_root
+                .iter()
+                .map(|&(first, last)| (first + 1, last + 1))
                 .filter(|&(first, last)| first.max(last) <= self.bound)
                 .collect();
             if above.is_empty() && junction != self.branches.root {

@@ -47,7 +47,7 @@ pub(super) fn lift(groups: &HostGroups, phases: Vec<Vec<GroupFlow>>) -> Vec<Vec<
     lifted
 }
 
-/// What so many threads make of the items, each of as many that follow each other.
+/// The results of so many threads, each of which takes as many items that follow each other.
 fn in_threads<T: Send, R: Send>(
     threads: usize,
     mut items: Vec<T>,
@@ -104,7 +104,7 @@ fn by_sending_group(groups: &HostGroups, phases: Vec<Vec<GroupFlow>>) -> Vec<Sen
     sent
 }
 
-/// What some groups send.
+/// The messages that some groups send.
 fn name_senders(groups: &HostGroups, count: usize, sent: Vec<SentByGroup>) -> ReceivedByGroup {
     let group_of: Vec<usize> = (0..groups.len())
         .flat_map(|group| std::iter::repeat_n(group, groups.members[group].len()))

@@ -61,10 +61,11 @@ pub fn choose(
 pub fn in_turn(tree: &Tree, mut phases: Vec<Vec<Message>>) -> Vec<Vec<Message>> {
     if tree.has_members() {
         phases.sort_by_cached_key(|phase| {
-            let ends = phase
+            let mut ends: Vec<_> = phase
                 .iter()
-                .map(|m| [m.src, m.dst].map(|host| tree.parent(host)));
-            let mut ends: Vec<_> = ends.filter(|[from, to]| from != to).collect();
+                .map(|m| [m.src, m.dst].map(|host| tree.parent(host)))
+                .filter(|[from, to]| from != to)
+                .collect();
             ends.sort_unstable();
             ends
         });
@@ -94,8 +95,8 @@ struct StageChooser<'a> {
     equal: HashMap<NodeNumber, Vec<BoxNumber>>,
     /// The ways through stages that are several levels high, by their first and last edge.
     ways: HashMap<[u32; 2], Vec<Vec<u32>>>,
-    /// By the edges over which messages enter and leave a stage: their ways in the phase before. What stays
-    /// where it was waits for one former message only.
+    /// By the edges over which messages enter and leave a stage: their ways in the phase before. A
+    /// message that stays on its way waits for one former message only.
     before: HashMap<[NodeNumber; 2], Vec<usize>>,
     /// By the side on which messages enter or leave a stage of equal ways: what each of them has carried.
     by_way: Vec<Vec<u32>>,
@@ -357,8 +358,8 @@ impl<'a> StageChooser<'a> {
             let ways = self.ways(edges);
             // The load over its room; where there is none, the load of the fullest link for its width.
             let load = |way: &[u32]| -> (u32, u64) {
-                let links = edges.iter().zip(way);
-                let links = links.map(|(edge, &place)| self.link(&PathEdge { place, ..*edge }));
+                let places = edges.iter().zip(way);
+                let links = places.map(|(edge, &place)| self.link(&PathEdge { place, ..*edge }));
                 let over = |link: usize| (self.used[link] + 1).saturating_sub(self.widths[link]);
                 let carried = |link: usize| {
                     (u64::from(self.carried[link]) << 16) / u64::from(self.widths[link])

@@ -64,11 +64,12 @@ impl LaneCredit {
         let on_the_way = FRAMES + octets_in(ROUND_TRIP, capacities.rate());
         let queue = port_queue(tree).0 as f64;
         let hosts = FeederRates::new(tree);
-        let share = ports(tree).map(|edge| {
-            let free = FILLED * queue - octets_at_once(tree, &hosts, edge);
-            free / lanes(tree, capacities, edge)
-        });
-        let share = share.fold(queue / SHARE, f64::min);
+        let share = ports(tree)
+            .map(|edge| {
+                let free = FILLED * queue - octets_at_once(tree, &hosts, edge);
+                free / lanes(tree, capacities, edge)
+            })
+            .fold(queue / SHARE, f64::min);
         LaneCredit(Bytes((on_the_way + share).max(on_the_way / 2.0) as u64))
     }
 
@@ -97,8 +98,8 @@ impl LaneCredit {
     /// receiver gives tokens when so many octets of a message are still to come as the credit has.
     pub fn scheme(self, message: Bytes) -> SyncScheme {
         let held = self.messages(message);
-        let messages = MESSAGES.into_iter().rev();
-        let messages = messages.filter(|&messages| u64::from(messages.get()) <= held);
+        let candidates = MESSAGES.into_iter().rev();
+        let messages = candidates.filter(|&candidates| u64::from(candidates.get()) <= held);
         SyncScheme::credit(messages.max().unwrap_or(NonZeroU32::MIN))
     }
 }

@@ -388,12 +388,12 @@ impl PathSearch<'_> {
         let least = self
             .network
             .and_then(|network| network.least(from, to, octets));
-        let whole = self
+        let arrival = self
             .index
             .arrived
             .get(&(from, to, piece.phase, piece.block));
         // The path may leave a transfer before its end: what that took too long, took too long.
-        let whole = whole.map_or(took, |&at| self.step(at).at.saturating_sub(start).max(took));
+        let whole = arrival.map_or(took, |&at| self.step(at).at.saturating_sub(start).max(took));
         let excess = least.map_or(Duration::ZERO, |least| {
             whole.saturating_sub(least).min(took)
         });

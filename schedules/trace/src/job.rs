@@ -121,8 +121,8 @@ impl TracedJob {
         if traces.windows(2).any(mixed) || traces.iter().any(stranger) {
             return Err(JobTraceError::Mixed);
         }
-        let networks = traces.iter().flat_map(|trace| &trace.header.networks);
-        let networks = networks.filter_map(|network| {
+        let stated = traces.iter().flat_map(|trace| &trace.header.networks);
+        let networks = stated.filter_map(|network| {
             let file = TopologyFile::parse("the trace", &network.topology).ok()?;
             Some((network.epoch, JobNetwork::new(&file, &hosts)?))
         });

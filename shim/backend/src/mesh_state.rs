@@ -208,9 +208,11 @@ fn connect(
     let Some(number) = number else {
         return Ok((None, None, None));
     };
-    let doors = (0..).zip(all.chunks(DOOR));
-    let doors = doors.filter(|(rank, _)| members.number(*rank).is_some());
-    let doors: Option<Vec<SocketAddr>> = doors.map(|(_, door)| read(door)).collect();
+    let doors: Option<Vec<SocketAddr>> = (0..)
+        .zip(all.chunks(DOOR))
+        .filter(|(rank, _)| members.number(*rank).is_some())
+        .map(|(_, door)| read(door))
+        .collect();
     let mut untraced = None;
     let mesh = match (door, doors) {
         (Err(problem), _) => Err(problem.into()),
@@ -266,16 +268,17 @@ fn call_all(
     within: &CallComm,
 ) -> Result<TcpMesh, ConnectProblem> {
     let patience = RuntimeSettings::here().patience;
-    let mesh = door.connect(number, doors, &MeshSecret(secret), patience, || {
-        within.progress()
-    });
-    let mut mesh = mesh.map_err(|e| {
-        WAITED_IN_VAIN.fetch_or(e.kind() == ErrorKind::TimedOut, Ordering::Relaxed);
-        ConnectProblem {
-            text: e.to_string(),
-            is_of_another: e.kind() == ErrorKind::ConnectionAborted,
-        }
-    })?;
+    let mut mesh = door
+        .connect(number, doors, &MeshSecret(secret), patience, || {
+            within.progress()
+        })
+        .map_err(|e| {
+            WAITED_IN_VAIN.fetch_or(e.kind() == ErrorKind::TimedOut, Ordering::Relaxed);
+            ConnectProblem {
+                text: e.to_string(),
+                is_of_another: e.kind() == ErrorKind::ConnectionAborted,
+            }
+        })?;
     mesh.mark(RuntimeSettings::here().token_class);
     Ok(mesh)
 }

@@ -345,8 +345,9 @@ pub(crate) unsafe fn open(function: SymbolFinder, object: SymbolFinder) -> Resul
     let mut text = vec![0u8; 16 * 1024];
     // SAFETY: the buffer is longer than any library writes. It may be asked before MPI_Init.
     unsafe { (call.Get_library_version)(text.as_mut_ptr().cast(), &mut minor) };
-    let text = CStr::from_bytes_until_nul(&text).unwrap_or_default();
-    let text = text.to_string_lossy();
+    let text = CStr::from_bytes_until_nul(&text)
+        .unwrap_or_default()
+        .to_string_lossy();
     // The standard's interface is of several.
     let family = if cfg!(open_mpi) || cfg!(standard_abi) && text.contains(Mpi::OpenMpi.title()) {
         Mpi::OpenMpi

@@ -93,8 +93,8 @@ fn read(rank: c_int) -> Option<Published> {
     }
     let is_text = code >= 0;
     let length = if is_text { code } else { -1 - code };
-    let text = text.get(..usize::try_from(length).ok()?)?;
-    let text = String::from_utf8_lossy(text).into_owned();
+    let octets = text.get(..usize::try_from(length).ok()?)?;
+    let text = String::from_utf8_lossy(octets).into_owned();
     Some(if is_text {
         Published::Text(text)
     } else {

@@ -255,8 +255,8 @@ unsafe fn reduce_scatter_block(
 }
 
 fn share_of(ring: &[u32], me: u32, collective: RelayCollective) -> MpiResult<RankRelay> {
-    let position = ring.iter().position(|&number| number == me);
-    let position = position.ok_or_else(MpiErrorCode::other)?;
+    let found = ring.iter().position(|&number| number == me);
+    let position = found.ok_or_else(MpiErrorCode::other)?;
     Ok(share(ring, position, collective))
 }
 

@@ -32,8 +32,9 @@ impl SetWatch {
     ) -> MpiResult<Option<BlockArrivals>> {
         let began = Instant::now();
         let ranks = within.size as usize;
-        let shares = mesh.map(|mesh| mesh.lock().take_arrivals());
-        let shares = shares.unwrap_or_default();
+        let shares = mesh
+            .map(|mesh| mesh.lock().take_arrivals())
+            .unwrap_or_default();
         let mut own: Vec<u8> = shares.into_iter().map(BlockArrivals::level).collect();
         own.resize(ranks, BlockArrivals::level(None));
         let all = within.gather_all(&own)?;

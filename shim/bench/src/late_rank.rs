@@ -20,8 +20,8 @@ impl FromStr for LateRank {
         let number = rank.parse().ok().filter(|rank| *rank >= 0).ok_or_else(|| {
             format!("rank \"{rank}\": expected a number from 0 on, as the first part of RANK:MS")
         })?;
-        let sleep = time.parse().ok().filter(|ms| (1..=LONGEST).contains(ms));
-        let sleep = sleep.ok_or_else(|| {
+        let millis = time.parse().ok().filter(|ms| (1..=LONGEST).contains(ms));
+        let sleep = millis.ok_or_else(|| {
             format!(
                 "time \"{time}\": expected 1 to {LONGEST} milliseconds without a unit, as the \
                  second part of RANK:MS"

@@ -34,9 +34,9 @@ const ROOM: usize = 4096;
 
 /// Tells all ranks of each other.
 pub(crate) fn exchange(world: &impl Communicator, port: u16) -> anyhow::Result<Vec<JobMember>> {
-    let host = nix::unistd::gethostname().context("this host has no name")?;
-    let host = host.to_string_lossy();
-    let host = host.split('.').next().unwrap_or_default().to_owned();
+    let name = nix::unistd::gethostname().context("this host has no name")?;
+    let text = name.to_string_lossy();
+    let host = text.split('.').next().unwrap_or_default().to_owned();
     let member = JobMember {
         host,
         port,
@@ -151,8 +151,8 @@ fn not_everywhere(members: &[JobMember], wanted: NetworkAddress) -> String {
 }
 
 fn with_addresses(member: &JobMember) -> String {
-    let all = member.addresses.iter();
-    let all = all.map(|a| format!("{}/{}", a.address, a.prefix));
+    let addresses = member.addresses.iter();
+    let all = addresses.map(|a| format!("{}/{}", a.address, a.prefix));
     format!("{} ({})", member.host, all.collect::<Vec<_>>().join(", "))
 }
 

@@ -80,8 +80,8 @@ impl CommunicatorWork {
         let is_first = self.began.is_none();
         self.began.get_or_insert_with(Instant::now);
         // A large call passes several of them at once.
-        let passed = MEETINGS.iter().filter(|&part| self.work >= enough / part);
-        let passed = passed.count();
+        let reached = MEETINGS.iter().filter(|&part| self.work >= enough / part);
+        let passed = reached.count();
         if self.work >= enough {
             CallAction::Look
         } else if is_first && work > (enough / FIRST).max(1) {

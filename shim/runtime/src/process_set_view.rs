@@ -137,8 +137,9 @@ impl ProcessSetView {
                 hops: lean.hops.clone(),
                 flows: lean.flows.clone(),
             });
-        let flow_rates = (0..hosts.nodes()).map(|node| flow_rate(&hosts, node));
-        let flow_rates = flow_rates.collect();
+        let flow_rates = (0..hosts.nodes())
+            .map(|node| flow_rate(&hosts, node))
+            .collect();
         // Elsewhere messages take whichever way the hash of their ports gives.
         let hosts = hosts.by_hash();
         let leaves = ranks_as_leaves(&hosts, &members).map_err(tree)?;

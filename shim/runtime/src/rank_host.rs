@@ -27,8 +27,9 @@ pub struct RankHost {
 impl RankHost {
     /// This process's, under this processor name.
     pub fn here(processor: &str) -> RankHost {
-        let own = nix::unistd::gethostname().ok();
-        let own = own.and_then(|name| name.into_string().ok());
+        let own = nix::unistd::gethostname()
+            .ok()
+            .and_then(|name| name.into_string().ok());
         let slurm = std::env::var("SLURMD_NODENAME").ok();
         let interfaces = getifaddrs().into_iter().flatten();
         let addresses = interfaces.filter_map(|interface| ip(interface.address.as_ref()?));

@@ -14,8 +14,8 @@ pub fn write_line(text: &str) {
 /// communicators, and a problem may last.
 pub fn write_line_once(text: &str) {
     static SAID: Mutex<Option<HashSet<String>>> = Mutex::new(None);
-    let mut said = SAID.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let said = said.get_or_insert_default();
+    let mut guard = SAID.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let said = guard.get_or_insert_default();
     // A program that runs for weeks beside a flapping directory must not fill its memory or its
     // log.
     if said.len() < 64 && said.insert(text.to_owned()) {

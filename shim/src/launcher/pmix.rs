@@ -91,8 +91,8 @@ unsafe extern "C" fn PMIx_Commit() -> c_int {
 /// Puts this rank's presence; the launcher has it after the commit.
 fn publish() -> Option<Pmix> {
     let text = CString::new(own_text()?).ok()?;
-    let namespace = std::env::var_os("PMIX_NAMESPACE")?;
-    let namespace = padded(namespace.as_bytes())?;
+    let name = std::env::var_os("PMIX_NAMESPACE")?;
+    let namespace = padded(name.as_bytes())?;
     let own_rank = std::env::var("PMIX_RANK").ok()?.parse().ok()?;
     let (put, get) = (find(c"PMIx_Put")?, find(c"PMIx_Get_nb")?);
     // SAFETY: the PMIx standard gives this signature.

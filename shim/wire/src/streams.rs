@@ -283,12 +283,12 @@ impl<'p> CallStreams<'p> {
         };
         while let Some((piece, at)) = front(&self.streams) {
             let receive = &part.receives[piece.transfer];
-            let blocks = if part.streams {
+            let count = if part.streams {
                 1
             } else {
                 receive.blocks.len()
             };
-            let blocks = &receive.blocks[piece.block..piece.block + blocks];
+            let blocks = &receive.blocks[piece.block..piece.block + count];
             let length = |blocks: &[Message]| -> usize {
                 blocks.iter().map(|&b| self.incoming_length(b)).sum()
             };

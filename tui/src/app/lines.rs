@@ -121,8 +121,9 @@ impl App {
             }
             _ => {
                 let rows = self.lines(self.focus).rows.len();
-                let at = self.found(self.focus);
-                let at = at.unwrap_or(self.panels[self.focus].index.min(rows));
+                let at = self
+                    .found(self.focus)
+                    .unwrap_or(self.panels[self.focus].index.min(rows));
                 self.select(at.saturating_add_signed(by).min(rows.saturating_sub(1)));
             }
         }

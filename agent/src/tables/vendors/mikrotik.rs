@@ -24,11 +24,11 @@ pub(super) const TABLE: VendorTable = VendorTable {
 };
 
 fn read(answers: &WalkAnswers, table: &mut LldpTable) {
-    let interfaces = answers.column(INTERFACE).filter_map(|(index, value)| {
+    let rows = answers.column(INTERFACE).filter_map(|(index, value)| {
         let [row] = index else { return None };
         Some((*row, number(Some(value)).filter(|n| *n != 0)?))
     });
-    let interfaces: BTreeMap<u32, u32> = interfaces.collect();
+    let interfaces: BTreeMap<u32, u32> = rows.collect();
     if interfaces.is_empty() {
         return;
     }

@@ -34,8 +34,8 @@ pub fn dot(topology: &Topology, bottleneck: Option<&(String, String)>) -> String
     }
     let mut cells: BTreeMap<&str, PortCells<'_>> = BTreeMap::new();
     for node in &topology.nodes {
-        let own = ports.remove(node.name.as_str()).unwrap_or_default();
-        let own: Vec<&str> = own.into_iter().map(|(_, port)| port).collect();
+        let own_ports = ports.remove(node.name.as_str()).unwrap_or_default();
+        let own: Vec<&str> = own_ports.into_iter().map(|(_, port)| port).collect();
         let of_node: PortCells<'_> = own
             .iter()
             .enumerate()

@@ -48,8 +48,9 @@ fn a_plan_of_several_networks_is_compared_with_each() {
         "n0: {cards: [{switch: d0, network: data}, {switch: m0, network: management}], address: 10.1.0.5}\n  \
          n1: {cards: [{switch: d1, port: p1, network: data}",
     );
-    let plan = plan.replace(", address: 10.1.0.5", "");
-    let plan = plan.replace("p[1-2]", "p2");
+    let plan = plan
+        .replace(", address: 10.1.0.5", "")
+        .replace("p[1-2]", "p2");
     let mut found = two_networks();
     let notes = [
         "note: unconfirmed: the plan does not name 2 cables of ports by which switches are managed",
@@ -74,11 +75,12 @@ fn a_plan_of_one_network_says_nothing_of_another() {
             "ok: 3 cables as planned",
         ]
     );
-    let with_own = plan.replace(
-        "b: d1}]",
-        "b: d1}, {a: d0, a_port: own, b: m0}, {a: d1, b: m0, state: forwarding}]",
-    );
-    let with_own = with_own.replace("[d0, d1]", "[d0, d1, m0]");
+    let with_own = plan
+        .replace(
+            "b: d1}]",
+            "b: d1}, {a: d0, a_port: own, b: m0}, {a: d1, b: m0, state: forwarding}]",
+        )
+        .replace("[d0, d1]", "[d0, d1, m0]");
     let report = compare(&yaml_plan(&with_own), &two_networks());
     let found: Vec<&str> = report.differences.iter().map(|f| f.text.as_str()).collect();
     let extra = [
@@ -127,11 +129,12 @@ fn the_ports_of_each_card_are_a_range_as_hosts_are() {
     }
     let twice = BOTH
         .replace("switch: m0, port: 'p[1-2]'", "switch: m0, port: p1")
-        .replace("n[0-1]", "n0");
-    let twice = twice.replace("'p[1-2]'", "p1").replace(
-        "]}\nlinks",
-        "]}\n  n1: {switch: m0, port: p1, network: management}\nlinks",
-    );
+        .replace("n[0-1]", "n0")
+        .replace("'p[1-2]'", "p1")
+        .replace(
+            "]}\nlinks",
+            "]}\n  n1: {switch: m0, port: p1, network: management}\nlinks",
+        );
     let error = CablingPlan::parse("plan.yaml", &twice).unwrap_err();
     let told = "plan.yaml:4: port p1 of \"m0\" is planned for two cables; a port holds one";
     assert_eq!(error.to_string(), told);

@@ -68,8 +68,8 @@ impl Inventory {
     }
 
     fn network_contradiction(&self) -> Option<InventoryContradiction> {
-        let networks = self.networks.iter();
-        let networks = networks.map(|(name, network)| (name, Some(network.prefix)));
+        let stated = self.networks.iter();
+        let networks = stated.map(|(name, network)| (name, Some(network.prefix)));
         let (name, problem) = networks::contradiction(networks)?;
         let problem = format!("network \"{name}\": {problem}");
         Some(InventoryContradiction::new("networks", name, problem))
@@ -119,11 +119,11 @@ impl Inventory {
             .switches
             .iter()
             .find(|(_, switch)| !self.snmp.contains_key(&switch.snmp))?;
-        let known: Vec<&str> = self.snmp.keys().map(String::as_str).collect();
-        let known = if known.is_empty() {
+        let names: Vec<&str> = self.snmp.keys().map(String::as_str).collect();
+        let known = if names.is_empty() {
             "none, expected one like snmp: {default: {version: 2c, community: NAME}}".to_owned()
         } else {
-            known.join(", ")
+            names.join(", ")
         };
         let problem = format!(
             "switch \"{name}\": unknown credential \"{}\"; known under snmp: {known}",

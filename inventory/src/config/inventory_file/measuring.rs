@@ -122,8 +122,9 @@ impl TryFrom<String> for DailySpan {
     type Error = String;
 
     fn try_from(text: String) -> Result<DailySpan, String> {
-        let ends = text.split_once('-');
-        let ends = ends.and_then(|(from, to)| Some((minute(from)?, minute(to)?)));
+        let ends = text
+            .split_once('-')
+            .and_then(|(from, to)| Some((minute(from)?, minute(to)?)));
         match ends {
             Some((from, to)) if from != to => Ok(DailySpan { from, to }),
             _ => Err(format!(

@@ -94,8 +94,8 @@ impl TopologyFile {
         };
         let place = match error {
             TreeError::Loop(a, b) | TreeError::Parallel(a, b) => {
-                let link = self.links.iter().rposition(|link| joins(link, [a, b]));
-                let link = link.map(PlaceStep::Item);
+                let place = self.links.iter().rposition(|link| joins(link, [a, b]));
+                let link = place.map(PlaceStep::Item);
                 [PlaceStep::Name("links")].into_iter().chain(link).collect()
             }
             TreeError::Apart(_, lost) => {
@@ -105,8 +105,8 @@ impl TopologyFile {
                     (_, true) => "routers",
                     _ => "hosts",
                 };
-                let name = self.inner().chain(self.hosts.keys().map(String::as_str));
-                let name = name.into_iter().find(|name| name == lost);
+                let names = self.inner().chain(self.hosts.keys().map(String::as_str));
+                let name = names.into_iter().find(|names| names == lost);
                 let steps = [Some(PlaceStep::Name(section)), name.map(PlaceStep::Name)];
                 steps.into_iter().flatten().collect()
             }
@@ -212,8 +212,8 @@ impl TopologyFile {
             .iter()
             .flat_map(|l| [l.a.as_str(), l.b.as_str()])
             .collect();
-        let lone = |router: &&String| !linked.contains(router.as_str());
-        let lone = self.routers.iter().find(lone)?;
+        let is_lone = |router: &&String| !linked.contains(router.as_str());
+        let lone = self.routers.iter().find(is_lone)?;
         let problem = format!(
             "router \"{lone}\": no link ends at it, so it joins nothing; add one like \
              {{a: SWITCH, b: {lone}}} or leave it out"

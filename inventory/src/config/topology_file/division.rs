@@ -161,8 +161,8 @@ impl WrittenTopology {
                  {{{network}: {{prefix: 10.1.0.0/16}}}}"
             );
         }
-        let known = self.networks.keys().map(String::as_str);
-        let known = known.collect::<Vec<_>>().join(", ");
+        let names = self.networks.keys().map(String::as_str);
+        let known = names.collect::<Vec<_>>().join(", ");
         format!("unknown network \"{network}\"; known networks: {known}")
     }
 
@@ -175,8 +175,9 @@ impl WrittenTopology {
         let mut addresses: HashMap<IpAddr, (&str, usize)> = HashMap::new();
         for (name, host) in &self.hosts {
             for card in host.all_cards() {
-                let network = self.network_of(&card);
-                let network = network.map_err(|p| TopologyContradiction::of_host(name, p))?;
+                let network = self
+                    .network_of(&card)
+                    .map_err(|p| TopologyContradiction::of_host(name, p))?;
                 if let Some(address) = card.address
                     && let Some((other, theirs)) = addresses.insert(address, (name, network))
                     && theirs != network
@@ -237,8 +238,8 @@ impl WrittenTopology {
                 )
             });
         };
-        let number = self.networks.get_index_of(name);
-        let number = number.ok_or_else(|| self.unknown_network(name))?;
+        let found = self.networks.get_index_of(name);
+        let number = found.ok_or_else(|| self.unknown_network(name))?;
         let prefix = self.networks[number].prefix;
         match (card.address, prefix) {
             (Some(address), Some(prefix)) if !prefix.contains(&address) => Err(format!(
@@ -475,8 +476,9 @@ pairs: {leaf1: [leaf1a, leaf1b]}
         let error = TopologyFile::parse(
             "t.yaml",
             "queue: much\nswitches: [s]\nhosts: {n: {switch: s}}",
-        );
-        let error = error.unwrap_err().to_string();
+        )
+        .unwrap_err()
+        .to_string();
         assert!(
             error.starts_with("t.yaml:1: ") && error.contains("like 64k"),
             "{error}"

@@ -61,8 +61,8 @@ impl TopologyHost {
 
     /// The switches at which it has a card, and the cables' rates.
     pub fn cards(&self) -> impl Iterator<Item = (&str, BitsPerSec)> {
-        let further = self.further_cards.iter();
-        let further = further.map(|card| (card.switch.as_str(), card.rate));
+        let cards = self.further_cards.iter();
+        let further = cards.map(|card| (card.switch.as_str(), card.rate));
         std::iter::once((self.switch.as_str(), self.rate)).chain(further)
     }
 

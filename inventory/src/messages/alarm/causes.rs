@@ -164,8 +164,8 @@ impl CausedAlarms<'_> {
     }
 
     fn missed_hosts(&self) -> Vec<String> {
-        let hosts = self.symptoms.iter().filter_map(|a| a.missed_host());
-        let mut hosts: Vec<String> = hosts.map(str::to_owned).collect();
+        let missed = self.symptoms.iter().filter_map(|a| a.missed_host());
+        let mut hosts: Vec<String> = missed.map(str::to_owned).collect();
         hosts.sort_by_cached_key(|host| crate::model::natural_order::natural(host));
         hosts.dedup();
         hosts

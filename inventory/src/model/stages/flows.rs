@@ -48,7 +48,7 @@ pub struct CountedCable {
     pub is_sent: bool,
 }
 
-/// What counters told of the ways between hosts. It holds as long as these cables lie side by side: switches
+/// The ways between hosts, by counters. They hold as long as these cables lie side by side: switches
 /// choose anew when one goes or comes.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -94,8 +94,9 @@ impl Topology {
         }
         self.clusters.retain(|cluster| !cluster.hosts.is_empty());
         let roots = self.root_bridge.take().into_iter();
-        let roots = roots.chain(std::mem::take(&mut self.further_root_bridges));
-        let mut roots = roots.filter(|root| !others.has(root));
+        let mut roots = roots
+            .chain(std::mem::take(&mut self.further_root_bridges))
+            .filter(|root| !others.has(root));
         self.root_bridge = roots.next();
         self.further_root_bridges = roots.collect();
         self

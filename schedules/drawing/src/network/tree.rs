@@ -41,11 +41,12 @@ impl<'a> DrawnTree<'a> {
     pub(super) fn from_topology(topology: &'a Topology) -> DrawnTree<'a> {
         let mut growing = GrowingTree::new(topology);
         let named = |name: &str| topology.nodes.iter().find(|node| node.name == name);
-        let roots = topology
+        let roots: Vec<&Node> = topology
             .root_bridge
             .iter()
-            .chain(&topology.further_root_bridges);
-        let roots: Vec<&Node> = roots.filter_map(|name| named(name)).collect();
+            .chain(&topology.further_root_bridges)
+            .filter_map(|name| named(name))
+            .collect();
         let inner = topology.nodes.iter().filter(|n| n.kind != NodeKind::Host);
         for node in roots.into_iter().chain(inner) {
             growing.grow(node);

@@ -44,8 +44,9 @@ pub(super) fn first_crowded(
         return None;
     }
     let part = |part: usize| {
-        let widths = asked.iter().enumerate();
-        let widths: Vec<Option<u64>> = widths
+        let widths: Vec<Option<u64>> = asked
+            .iter()
+            .enumerate()
             .map(|(edge, width)| width.filter(|_| edge / 2 % threads == part))
             .collect();
         OrderWalk::new(order, &widths).run().err()

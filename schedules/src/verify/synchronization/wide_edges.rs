@@ -147,9 +147,10 @@ impl EdgeCrowd {
     ) -> Vec<u32> {
         let former = |&at: &u32| self.users[at as usize].former;
         let position = |at: u32| self.users[at as usize].position;
-        let open = (0..self.ends.len()).filter(|&chain| !rows.is_over(user.row, self.slots[chain]));
+        let unfinished =
+            (0..self.ends.len()).filter(|&chain| !rows.is_over(user.row, self.slots[chain]));
         // Of each chain, the last users that were not asked about yet.
-        let mut open: Vec<u32> = open.map(|chain| self.ends[chain].place).collect();
+        let mut open: Vec<u32> = unfinished.map(|chain| self.ends[chain].place).collect();
         let (mut found, mut at_a_time) = (Vec::new(), 1);
         while !open.is_empty() {
             let chains: Vec<Vec<u32>> = open
@@ -166,12 +167,12 @@ impl EdgeCrowd {
             let over = history.over_before(user.position, &asked);
             open.clear();
             for chain in chains {
-                let under_way = chain.iter().copied().take_while(|&at| {
+                let passing = chain.iter().copied().take_while(|&at| {
                     asked
                         .binary_search(&position(at))
                         .is_ok_and(|place| !over[place])
                 });
-                let under_way: Vec<u32> = under_way.collect();
+                let under_way: Vec<u32> = passing.collect();
                 found.extend(under_way.iter().map(|&at| position(at)));
                 if under_way.len() == at_a_time {
                     open.extend(under_way.last().and_then(former));

@@ -51,8 +51,8 @@ pub(crate) fn joined(stretches: impl Iterator<Item = Range<usize>>) -> Vec<Range
     joined
 }
 
-/// The octets of a stretch that these elements touch, which do not overlap and lie in it. What lies
-/// between them is not the call's: others may use it in the meantime.
+/// The octets of a stretch that these elements touch, which do not overlap and lie in it. The gaps
+/// between them are not the call's: others may use it in the meantime.
 pub(crate) fn touched(
     stretch: &Range<usize>,
     written: &[&Footprint],

@@ -129,8 +129,8 @@ impl StagedSide {
                 let begin = footprint.stretch.start;
                 self.stretches.iter().find(|stretch| stretch.is_at(begin))
             });
-            let at = block.at as usize;
-            let at = stretch.map_or(at, |stretch| stretch.copied(at));
+            let address = block.at as usize;
+            let at = stretch.map_or(address, |stretch| stretch.copied(address));
             arrays.counts.push(block.count);
             arrays.places.push(at as isize);
             arrays.types.push(block.datatype);

@@ -88,8 +88,8 @@ impl ProcessSet {
 
     /// The reports of all ranks. Collective.
     fn reports(&self, within: &CallComm, own: RankEvidence) -> MpiResult<Vec<RankEvidence>> {
-        let reports = within.gather_all(&own.to_bytes())?;
-        let reports = reports.as_chunks::<REPORT>().0.iter();
+        let gathered = within.gather_all(&own.to_bytes())?;
+        let reports = gathered.as_chunks::<REPORT>().0.iter();
         Ok(reports.map(RankEvidence::from_bytes).collect())
     }
 

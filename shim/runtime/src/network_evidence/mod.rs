@@ -188,10 +188,10 @@ pub fn verdict(reports: &[RankEvidence], between_hosts: u64, bound: Duration) ->
     let shown = (between_hosts / SHOWN).max(1);
     let on_tree: u64 = sum(reports.iter().map(|report| report.on_tree));
     let elsewhere: u64 = sum(reports.iter().map(|report| report.elsewhere));
-    let device = reports.iter().map(|report| report.device);
-    let device = device.into_iter().find(|&d| d != FabricDevice::None);
-    let took = reports.iter().map(|report| report.took).max();
-    let took = took.unwrap_or_default();
+    let devices = reports.iter().map(|report| report.device);
+    let device = devices.into_iter().find(|&d| d != FabricDevice::None);
+    let longest = reports.iter().map(|report| report.took).max();
+    let took = longest.unwrap_or_default();
     // Rank 0 prints the verdict, and has the name of its own interface.
     let most = reports.iter().rev().max_by_key(|report| report.elsewhere);
     let root = reports.first().filter(|report| report.elsewhere > 0);

@@ -500,8 +500,9 @@ fn more_ranks_go_by_hosts() {
         format!("{host}: {{switch: leaf{leaf}, rate: 10G, address: 10.0.{a}.{b}}}")
     };
     let places: Vec<String> = hosts.iter().enumerate().map(place).collect();
-    let trunks = (0..32).map(|leaf| format!("{{a: core, b: leaf{leaf}, rate: 100G}}"));
-    let trunks: Vec<String> = trunks.collect();
+    let trunks: Vec<String> = (0..32)
+        .map(|leaf| format!("{{a: core, b: leaf{leaf}, rate: 100G}}"))
+        .collect();
     let text = format!(
         "switches: [core, 'leaf[0-31]']\nhosts: {{{}}}\nlinks: [{}]",
         places.join(", "),

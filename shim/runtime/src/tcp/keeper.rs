@@ -63,13 +63,14 @@ impl MeshKeeper {
     fn of_this_process() -> Option<&'static MeshKeeper> {
         static KEEPER: OnceLock<Option<MeshKeeper>> = OnceLock::new();
         static THREAD: OnceLock<bool> = OnceLock::new();
-        let keeper = KEEPER.get_or_init(|| {
-            Some(MeshKeeper {
-                epoll: Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).ok()?,
-                meshes: Mutex::default(),
+        let keeper = KEEPER
+            .get_or_init(|| {
+                Some(MeshKeeper {
+                    epoll: Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).ok()?,
+                    meshes: Mutex::default(),
+                })
             })
-        });
-        let keeper = keeper.as_ref()?;
+            .as_ref()?;
         let runs = THREAD.get_or_init(|| {
             let thread = thread::Builder::new().name("heddle-keeper".into());
             signals::with_signals_blocked(|| thread.spawn(|| keeper.run())).is_ok()

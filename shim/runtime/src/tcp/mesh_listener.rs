@@ -207,8 +207,8 @@ impl MeshSetup {
 
     /// Waits a moment, then goes on with everything that can go on.
     fn step(&mut self) -> io::Result<()> {
-        let mut events = [EpollEvent::empty(); 64];
-        let events = wait(&self.epoll, &mut events, NAP)?;
+        let mut room = [EpollEvent::empty(); 64];
+        let events = wait(&self.epoll, &mut room, NAP)?;
         for calling in self
             .calling
             .iter_mut()

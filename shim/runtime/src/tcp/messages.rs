@@ -137,11 +137,11 @@ impl TcpMesh {
                     continue;
                 };
                 let is_refused = !is_back && self.mending.is_refused(rank);
-                let patience = self.mending.patience;
+                let usual = self.mending.patience;
                 let patience = if is_refused {
-                    patience.min(REFUSED)
+                    usual.min(REFUSED)
                 } else {
-                    patience
+                    usual
                 };
                 if broken.since.elapsed() > patience {
                     late.push((rank, is_back));

@@ -86,7 +86,7 @@ pub(super) fn under_way(stream: &TcpStream) -> io::Result<usize> {
     count(stream, libc::TIOCOUTQ)
 }
 
-/// Sends the acknowledgement that the kernel delays, if there is one. What comes next is
+/// Sends the acknowledgement that the kernel delays, if there is one. Later octets are
 /// acknowledged as seldom as before.
 pub(super) fn acknowledge_now(stream: &TcpStream) -> io::Result<()> {
     set(stream, libc::IPPROTO_TCP, libc::TCP_QUICKACK, 1 as c_int)?;

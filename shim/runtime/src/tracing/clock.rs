@@ -78,8 +78,8 @@ fn bounds<H: PartialEq>(
     let (mut least, mut most) = (i64::MIN, i64::MAX);
     for pair in rounds.windows(2) {
         let extreme = |round: &[MeetingTimes], of: &dyn Fn(usize) -> bool, left: bool| {
-            let times = round.iter().enumerate().filter(|(rank, _)| of(*rank));
-            let times = times.map(|(_, t)| if left { t.left_last } else { t.came } as i64);
+            let members = round.iter().enumerate().filter(|(rank, _)| of(*rank));
+            let times = members.map(|(_, t)| if left { t.left_last } else { t.came } as i64);
             // The last to come of those who came, the first to leave of those who left.
             if left { times.min() } else { times.max() }
         };

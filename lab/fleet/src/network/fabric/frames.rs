@@ -62,18 +62,19 @@ impl FabricWiring {
         let order = |(node, socket): NodeSocket| {
             (roots[self.as_one(node)], self.as_one(node), node, socket)
         };
-        let designated = (0..nodes.len()).map(|node| {
-            let own = (0..nodes[node].sockets.len()).map(|socket| {
-                let ends = [(node, socket), self.wiring.far(node, socket)];
-                let is_inner = self.bridged().any(|cable| cable.contains(&ends[0]));
-                match is_inner && order(ends[1]) < order(ends[0]) {
-                    true => ends[1],
-                    false => ends[0],
-                }
-            });
-            own.collect()
-        });
-        let designated = designated.collect();
+        let designated = (0..nodes.len())
+            .map(|node| {
+                let own = (0..nodes[node].sockets.len()).map(|socket| {
+                    let ends = [(node, socket), self.wiring.far(node, socket)];
+                    let is_inner = self.bridged().any(|cable| cable.contains(&ends[0]));
+                    match is_inner && order(ends[1]) < order(ends[0]) {
+                        true => ends[1],
+                        false => ends[0],
+                    }
+                });
+                own.collect()
+            })
+            .collect();
         let roots = (0..nodes.len())
             .map(|n| Some(roots[self.as_one(n)]?.0))
             .collect();
