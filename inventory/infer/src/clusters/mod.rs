@@ -43,7 +43,7 @@ pub(crate) use unseen_routers::unseen_routers;
 
 /// The facts from which clusters are inferred.
 pub(crate) struct ClusterInput<'a> {
-    /// All nodes, each name once; the hosts in the natural order of their names.
+    /// All nodes, each name once.
     pub(crate) nodes: &'a [Node],
     /// Links between them.
     pub(crate) links: &'a [Link],
@@ -143,10 +143,14 @@ fn described(
         .map(|g| (*g, unique(&format!("cluster-{}", first(g)), &mut taken)))
         .collect();
     let mut reasons = reasons::reasons(seen, forest, probes, groups, cuts, &names);
-    let cluster = |group: &usize| Cluster {
-        name: names[group].clone(),
-        hosts: hosts[group].iter().map(|n| name(*n).to_owned()).collect(),
-        reasons: reasons.remove(group).unwrap_or_default(),
+    let cluster = |group: &usize| {
+        let mut own: Vec<String> = hosts[group].iter().map(|n| name(*n).to_owned()).collect();
+        own.sort_by_cached_key(|h| natural(h));
+        Cluster {
+            name: names[group].clone(),
+            hosts: own,
+            reasons: reasons.remove(group).unwrap_or_default(),
+        }
     };
     order.iter().map(cluster).collect()
 }
