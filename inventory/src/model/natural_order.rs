@@ -1,17 +1,13 @@
 //! The order in which names are shown.
 
-/// A name's place in [`natural`] order.
+/// A name's place in [`natural`] order: each text and the number after it, so that octets are in the order
+/// of names; at last the name itself, which distinguishes n1 from n01.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub struct NaturalKey {
-    /// Each text and the number after it, so that octets are in the order of names.
-    order: Vec<u8>,
-    /// The name itself distinguishes n1 from n01.
-    name: String,
-}
+pub struct NaturalKey(Vec<u8>);
 
 /// A key that sorts names as people do: `n2` before `n10`.
 pub fn natural(name: &str) -> NaturalKey {
-    let mut order = Vec::with_capacity(name.len() + 12);
+    let mut order = Vec::with_capacity(2 * name.len() + 22);
     let mut rest = name;
     while !rest.is_empty() {
         let digits = rest
@@ -32,10 +28,10 @@ pub fn natural(name: &str) -> NaturalKey {
         order.extend(number.to_be_bytes());
         rest = after;
     }
-    NaturalKey {
-        order,
-        name: name.to_owned(),
-    }
+    // The end of the name. Where another name goes on, its next text begins with more than two zeros.
+    order.extend([0, 0]);
+    order.extend(name.bytes());
+    NaturalKey(order)
 }
 
 #[cfg(test)]
