@@ -64,28 +64,15 @@ pub fn apply(views: &mut DeviceViews, observation: &Observation) -> bool {
     view.seen = Some(observation.at);
     let back = view.stale.take().is_some();
     let changed = match &observation.fact {
-        DeviceFact::System(x) => {
-            let same = view.system.as_ref().is_some_and(|o| {
-                o.name == x.name && o.descr == x.descr && o.services == x.services
-            });
-            view.system = Some(x.clone());
-            !same
-        }
+        DeviceFact::System(x) => replace_unless(&mut view.system, x.clone(), |a, b| {
+            (&a.name, &a.descr, a.services) == (&b.name, &b.descr, b.services)
+        }),
         DeviceFact::Interfaces(x) => {
             let living = without_ghosts(x);
-            let same = view
-                .interfaces
-                .as_ref()
-                .is_some_and(|o| same_but_octets(o, &living));
-            view.interfaces = Some(living);
-            !same
+            replace_unless(&mut view.interfaces, living, |a, b| same_but_octets(a, b))
         }
         DeviceFact::Lldp(x) => replace(&mut view.lldp, x),
-        DeviceFact::Bridge(x) => {
-            let same = view.bridge.as_ref().is_some_and(|o| same_but_changes(o, x));
-            view.bridge = Some(x.clone());
-            !same
-        }
+        DeviceFact::Bridge(x) => replace_unless(&mut view.bridge, x.clone(), same_but_changes),
         DeviceFact::Fdb(x) => replace(&mut view.fdb, x),
         DeviceFact::Arp(x) => replace(&mut view.arp, x),
         DeviceFact::Routes(x) => {
@@ -100,16 +87,19 @@ pub fn apply(views: &mut DeviceViews, observation: &Observation) -> bool {
             }
             false
         }
-        DeviceFact::Host(x) => {
-            let same = view.host.as_ref().is_some_and(|o| same_but_moments(o, x));
-            view.host = Some(x.clone());
-            !same
-        }
+        DeviceFact::Host(x) => replace_unless(&mut view.host, x.clone(), same_but_moments),
         DeviceFact::Failed { .. } => unreachable!("handled above"),
     };
     let read = table_of(&observation.fact);
     view.failed.retain(|table, _| Some(*table) != read);
     changed || back
+}
+
+/// Puts a table in the place of an older one. Returns true unless they are the same to the inference.
+fn replace_unless<T>(place: &mut Option<T>, new: T, same: impl Fn(&T, &T) -> bool) -> bool {
+    let is_same = place.as_ref().is_some_and(|old| same(old, &new));
+    *place = Some(new);
+    !is_same
 }
 
 /// Notes that a table, or the whole device, did not answer. Returns true if that is news.
