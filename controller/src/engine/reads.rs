@@ -186,6 +186,14 @@ fn table(fact: &DeviceFact) -> Option<DeviceTable> {
 mod tests {
     use super::*;
 
+    fn no_answer(table: DeviceTable) -> DeviceFact {
+        DeviceFact::Failed {
+            table: Some(table),
+            problem: String::new(),
+            refused: None,
+        }
+    }
+
     #[test]
     fn a_look_ends_with_the_last_table_or_with_silence() {
         let mut r = PendingReads::default();
@@ -236,20 +244,15 @@ mod tests {
         let [before @ .., last, DeviceTable::Routes] = DeviceTable::ALL else {
             panic!("routes are asked last");
         };
-        let failed = |table| DeviceFact::Failed {
-            table: Some(table),
-            problem: String::new(),
-            refused: None,
-        };
         assert!(
             before
                 .iter()
-                .all(|table| !r.answered("s0", &failed(*table)))
+                .all(|table| !r.answered("s0", &no_answer(*table)))
         );
         assert!(r.is_first_read_pending("s0"));
-        assert!(r.answered("s0", &failed(last)));
+        assert!(r.answered("s0", &no_answer(last)));
         assert!(!r.is_first_read_pending("s0") && !r.is_any_missing());
-        assert!(!r.answered("s0", &failed(DeviceTable::Routes)));
+        assert!(!r.answered("s0", &no_answer(DeviceTable::Routes)));
         r.asked(Millis(0), "s0", &DeviceTable::ALL, PROMPT);
         assert_eq!(r.due(Millis(1000)), ["s0"]);
     }

@@ -75,11 +75,7 @@ pub fn apply(views: &mut DeviceViews, observation: &Observation) -> bool {
         DeviceFact::Bridge(x) => replace_unless(&mut view.bridge, x.clone(), same_but_changes),
         DeviceFact::Fdb(x) => replace(&mut view.fdb, x),
         DeviceFact::Arp(x) => replace(&mut view.arp, x),
-        DeviceFact::Routes(x) => {
-            // It may be read after an inference, which took it for empty.
-            view.routes.get_or_insert_default();
-            replace(&mut view.routes, x)
-        }
+        DeviceFact::Routes(x) => replace_late(&mut view.routes, x),
         DeviceFact::Pulse(x) => {
             match &mut view.pulse {
                 Some(pulse) if x.brief => pulse.take_scalars(x),
@@ -137,6 +133,12 @@ fn replace<T: Clone + PartialEq>(slot: &mut Option<T>, new: &T) -> bool {
         *slot = Some(new.clone());
     }
     changed
+}
+
+/// The same for a table for which nothing waits: an inference takes it for empty before it is read.
+fn replace_late<T: Clone + PartialEq + Default>(slot: &mut Option<T>, new: &T) -> bool {
+    slot.get_or_insert_default();
+    replace(slot, new)
 }
 
 /// Agents such as net-snmp keep the row of an interface that was removed and created again: down,

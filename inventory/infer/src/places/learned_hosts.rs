@@ -194,11 +194,11 @@ impl<'i, 'f> LearnedHosts<'i, 'f> {
             let ports = known.hosts_heard.keys();
             ports.map(|at| known.whole(*at)).collect()
         });
-        let is_heard = |end: &IslandExit| match end {
+        let is_any_heard = first.iter().any(|end| match end {
             IslandExit::Port(device, port) => heard.contains(&(*device, *port)),
             IslandExit::Dark(_) => false,
-        };
-        match first.is_empty() || first.iter().any(is_heard) {
+        });
+        match first.is_empty() || is_any_heard {
             true => ends,
             false => first,
         }

@@ -231,13 +231,13 @@ impl SeatSearch<'_, '_> {
         if seats.len() < 2 {
             return (1, seats);
         }
-        let narrow = |seats: Vec<HostSeat>| match seats.len() {
-            1 => seats,
-            _ => self.narrow(seat::merge_bonds(self.facts, seats, statement), macs),
-        };
         let by_network = self.by_network(seats);
         let networks = by_network.len();
-        (networks, by_network.into_iter().flat_map(narrow).collect())
+        let narrowed = by_network.into_iter().flat_map(|own| match own.len() {
+            1 => own,
+            _ => self.narrow(seat::merge_bonds(self.facts, own, statement), macs),
+        });
+        (networks, narrowed.collect())
     }
 
     /// The seats of each network in which the host has a card of its own. All are of one where it may be
@@ -315,8 +315,11 @@ impl SeatSearch<'_, '_> {
                 let found = seats.into_iter().map(|seat| seat.found_link(facts, host));
                 placed.at_ports = found.collect();
                 // An aggregate without a name is never the port of another host, too.
-                let is_unnamed = |link: &mut DraftLink| link.ends[0].port == EndPort::Unknown;
-                links.extend(placed.at_ports.extract_if(.., is_unnamed));
+                links.extend(
+                    placed
+                        .at_ports
+                        .extract_if(.., |link| link.ends[0].port == EndPort::Unknown),
+                );
             }
             _ => {
                 placed.alarms.push(ambiguous(known, &seats, &behind));
