@@ -450,7 +450,7 @@ fn at(facts: &Facts<'_>, macs: &[Mac], ends: &BTreeSet<IslandExit>) -> Vec<HostS
         };
         let evidence = vec![Evidence::LearnedAtEdge {
             at: facts[device].place(port),
-            macs: macs.iter().copied().collect(),
+            macs: macs.to_vec(),
             stale: facts[device].stale,
         }];
         let (port, card) = (EndPort::At(port), String::new());
