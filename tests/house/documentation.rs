@@ -66,7 +66,15 @@ impl<'ast> Visit<'ast> for CommentFaults {
         match item {
             syn::Item::Struct(item) => self.check_public(&item.vis, &item.attrs, &item.ident),
             syn::Item::Enum(item) => self.check_public(&item.vis, &item.attrs, &item.ident),
-            syn::Item::Trait(item) => self.check_public(&item.vis, &item.attrs, &item.ident),
+            syn::Item::Trait(item) => {
+                self.check_public(&item.vis, &item.attrs, &item.ident);
+                for inner in &item.items {
+                    if let syn::TraitItem::Fn(inner) = inner {
+                        self.check_public(&item.vis, &inner.attrs, &inner.sig.ident);
+                    }
+                }
+            }
+            syn::Item::Static(item) => self.check_public(&item.vis, &item.attrs, &item.ident),
             syn::Item::Type(item) => self.check_public(&item.vis, &item.attrs, &item.ident),
             syn::Item::Const(item) => self.check_public(&item.vis, &item.attrs, &item.ident),
             syn::Item::Fn(item) => self.check_public(&item.vis, &item.attrs, &item.sig.ident),
@@ -98,14 +106,16 @@ fn doc_comments_say_more_than_names() {
     let (mut missing, mut repeated) = (Vec::new(), Vec::new());
     for SourceFile { path, code } in source_files() {
         let faults = CommentFaults::in_code(&code);
-        let lines = |names: Vec<String>| {
-            names
-                .into_iter()
-                .map(|name| format!("{}: {name}", path.display()))
-                .collect::<Vec<_>>()
-        };
-        missing.extend(lines(faults.missing));
-        repeated.extend(lines(faults.repeated));
+        for (names, all) in [
+            (faults.missing, &mut missing),
+            (faults.repeated, &mut repeated),
+        ] {
+            all.extend(
+                names
+                    .iter()
+                    .map(|name| format!("{}: {name}", path.display())),
+            );
+        }
     }
     assert!(
         missing.is_empty(),

@@ -180,7 +180,7 @@ fn is_this_machine(authority: &str) -> bool {
     let with_port = authority
         .rsplit_once(':')
         .filter(|(_, port)| port.bytes().all(|b| b.is_ascii_digit()));
-    let name = with_port.map_or(authority, |(with_port, _)| with_port);
+    let name = with_port.map_or(authority, |(name, _)| name);
     let ip = name
         .trim_start_matches('[')
         .trim_end_matches(']')

@@ -28,7 +28,7 @@ pub fn natural(name: &str) -> NaturalKey {
         order.extend(number.to_be_bytes());
         rest = after;
     }
-    // The end of the name. Where another name goes on, its next text begins with more than two zeros.
+    // The end of the name. Where another name goes on, it does so with a text, which sorts after two zeros.
     order.extend([0, 0]);
     order.extend(name.bytes());
     NaturalKey(order)

@@ -99,7 +99,7 @@ impl LaneCredit {
     pub fn scheme(self, message: Bytes) -> SyncScheme {
         let held = self.messages(message);
         let candidates = MESSAGES.into_iter().rev();
-        let messages = candidates.filter(|&candidates| u64::from(candidates.get()) <= held);
+        let messages = candidates.filter(|&candidate| u64::from(candidate.get()) <= held);
         SyncScheme::credit(messages.max().unwrap_or(NonZeroU32::MIN))
     }
 }

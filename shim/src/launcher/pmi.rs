@@ -106,7 +106,7 @@ impl Pmi {
     /// Reads what the launcher has of all ranks, and asks nothing afterwards.
     pub(super) fn read_all(&self) {
         let stated = std::env::var("PMI_SIZE").ok();
-        let size = stated.and_then(|stated| stated.parse().ok()).unwrap_or(0);
+        let size = stated.and_then(|text| text.parse().ok()).unwrap_or(0);
         (0..size).all(|rank| self.read(rank).is_some());
         let mut so_far = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         so_far.closed = true;

@@ -3,8 +3,8 @@
 //! A switch passes a frame on once it has all of it (store and forward: IEEE 802.1Q clause 8.6). Who waits for a
 //! message waits for that on each link of its way; the slowest link's part lies in the time that the link is busy.
 //! In ns-3 at 100 Mbit/s tokens between blocks of 2 kB, three switches apart, took four times as long as the blocks.
-use super::{FRAME, HEADER, SEGMENT, wire};
-use inventory::tree::{NodeNumber, Tree};
+use super::{FRAME, HEADER, SEGMENT, lasting, wire};
+use inventory::tree::Tree;
 
 /// How long frames are on the longest way between two hosts.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -13,8 +13,6 @@ pub(crate) struct Forwarding {
     octet: u64,
 }
 
-const PICOSECONDS: u64 = 1_000_000_000_000;
-
 impl Forwarding {
     /// Among these hosts.
     pub(crate) fn among(hosts: &Tree, used: &[u32]) -> Forwarding {
@@ -22,15 +20,15 @@ impl Forwarding {
         let mut down: Vec<Option<(u64, u64)>> = vec![None; hosts.nodes() as usize];
         let mut longest = 0;
         for &node in hosts.top_down().iter().rev() {
-            let is_used = hosts.is_host(node) && used[node as usize] > 0;
-            if is_used {
+            if hosts.is_host(node) && used[node as usize] > 0 {
                 down[node as usize] = Some((0, 0));
             }
             let (Some((below, slow)), Some(parent)) = (down[node as usize], hosts.parent(node))
             else {
                 continue;
             };
-            let link = octet_on(hosts, node);
+            // Nanoseconds of a thousand octets are picoseconds of one.
+            let link = lasting(1000, hosts.rate(node));
             let (up, slow) = (below + link, slow.max(link));
             let other = &mut down[parent as usize];
             if let Some((beside, slower)) = *other {
@@ -49,9 +47,15 @@ impl Forwarding {
     }
 }
 
-/// Picoseconds of an octet on the link above a node.
-fn octet_on(hosts: &Tree, node: NodeNumber) -> u64 {
-    8 * PICOSECONDS / hosts.rate(node).0.max(8)
+#[cfg(test)]
+impl super::AlltoallTime {
+    /// The same in heddle's lab, whose switches cut through: a port that was idle passes a frame on at once.
+    pub(crate) fn cutting_through(self) -> super::AlltoallTime {
+        super::AlltoallTime {
+            forwarding: Forwarding::default(),
+            ..self
+        }
+    }
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@
 //! | [`SHORT`], [`LONG`] | 256, 1,024 octets | blocks that both libraries pass on, and that none does: the same rules |
 //! | [`Tree::queue`] | 128 KiB unless stated | the queue of a port: the inventory |
 //! | [`MEET`] | an eighth | of the octets for a host, those that come while others do, in heddle's lab |
+//! | [`Forwarding`] | octets of a frame and a token, again on each further link | store and forward: IEEE 802.1Q clause 8.6 |
 //! | [`FIRST`] | 28,960 octets | what a connection sends in two round trips: RFC 6928 |
 //! | [`TIMER`] | 200 ms | the least retransmission timer of Linux (`TCP_RTO_MIN`) |
 //! | [`WAKE`] | 45 us | a process is woken by a message (docs/figures.md) |
@@ -25,7 +26,7 @@
 mod forwarding;
 mod overflow;
 
-pub(crate) use forwarding::Forwarding;
+use forwarding::Forwarding;
 pub(crate) use overflow::{DEVIATIONS, may_meet_on_a_cable, smallest_overflowing_block};
 
 use crate::ways::{MOST_RANKS_BY_PAIRS, WAYS, Way};
@@ -111,7 +112,7 @@ pub struct AlltoallTime {
     pub(crate) of_rank: u64,
     /// Nanoseconds in which a frame crosses all cables.
     pub(crate) delay: u64,
-    pub(crate) forwarding: Forwarding,
+    forwarding: Forwarding,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -219,7 +219,7 @@ impl WayQuestion {
         let took = times.since_last;
         let own = self.native().and_then(|native| self.ways[native].mean());
         let way = &mut self.ways[row.way];
-        if std::mem::replace(&mut way.has_gone, true) || way.mean().is_some() {
+        if std::mem::replace(&mut way.has_gone, true) {
             return false;
         }
         let is_opening = self.opening.len() == 1 && row.way != self.fastest;

@@ -103,7 +103,6 @@ fn nanoseconds(time: &AlltoallTime, block: Bytes) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::call_time::Forwarding;
     use samples::trees::topology;
     use std::time::Duration;
 
@@ -117,11 +116,7 @@ links: [{a: s0, b: s1, rate: 20M}, {a: s1, b: s2, rate: 20M}, {a: s2, b: s3, rat
         );
         let host_of: Vec<u32> = (0..64).map(|rank| rank / 8).collect();
         let time = AlltoallTime::of(&tree, &host_of, Duration::ZERO, None).unwrap();
-        // The lab's switches pass a frame on at once.
-        AlltoallTime {
-            forwarding: Forwarding::default(),
-            ..time
-        }
+        time.cutting_through()
     }
 
     /// Milliseconds under Open MPI and MPICH (`scripts/bench-mpi --per-host 8`).

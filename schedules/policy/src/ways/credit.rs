@@ -97,7 +97,7 @@ impl CallWay for CreditedPhases {
 }
 
 /// On slower links it is not known to gain: at 100 Mbit/s, in the lab, 64 ranks on two processors took 1.3 to 6.8 of the
-/// library's time with 512 B and 2 kB, as bursts overflowed queues.
+/// library's time with 512 B and 2 kB, though in ns-3 no queue overflowed (docs/figures.md).
 const LEAST_RATE: BitsPerSec = BitsPerSec(1_000_000_000);
 
 /// Credit leaves links idle now and then: a block and its token take about a tenth longer. In ns-3, at 0.1 and 1 Gbit/s,
