@@ -77,8 +77,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
             traced_call::picture(&job, call).document(&traced_call::title(call))
         }
         TraceFormat::Chrome => {
-            let wanted = |call: &&TracedCall| args.call.is_none_or(|number| call.number == number);
-            let calls: Vec<_> = job.calls.iter().filter(wanted).collect();
+            let calls: Vec<_> = job
+                .calls
+                .iter()
+                .filter(|call| args.call.is_none_or(|number| call.number == number))
+                .collect();
             format!("{}\n", chrome::export(&job, &calls))
         }
     })

@@ -108,9 +108,8 @@ impl AgentDaemon {
     }
 
     fn await_word(&self, word: &str) {
-        let output = || self.said();
         until(&format!("{} says \"{word}\"", self.log.display()), || {
-            output().contains(word).then_some(())
+            self.said().contains(word).then_some(())
         });
     }
 

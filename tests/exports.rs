@@ -72,11 +72,13 @@ fn found(walks: &Path) -> DrawnNetwork {
     let network: Value = serde_json::from_str(&discovered(walks, "json")).unwrap();
     let word = |v: &Value, key: &str| v[key].as_str().unwrap().to_owned();
     let end = |link: &Value, node, port| [word(link, node), cell(&word(link, port)).to_owned()];
-    let ends = |link| [end(link, "a", "a_port"), end(link, "b", "b_port")].concat();
     let list = |key: &str| network[key].as_array().unwrap();
     (
         list("nodes").iter().map(|n| word(n, "name")).collect(),
-        list("links").iter().map(ends).collect(),
+        list("links")
+            .iter()
+            .map(|link| [end(link, "a", "a_port"), end(link, "b", "b_port")].concat())
+            .collect(),
     )
 }
 
@@ -89,18 +91,20 @@ fn drawn(file: &str) -> DrawnNetwork {
     let node = |v: &Value| {
         word(&network["objects"][usize::try_from(v.as_u64().unwrap()).unwrap()]["name"])
     };
-    let ends = |e: &Value| {
-        vec![
-            node(&e["tail"]),
-            cell(&word(&e["tailport"])).to_owned(),
-            node(&e["head"]),
-            cell(&word(&e["headport"])).to_owned(),
-        ]
-    };
     let list = |key: &str| network[key].as_array().unwrap();
     (
         list("objects").iter().map(|n| word(&n["name"])).collect(),
-        list("edges").iter().map(ends).collect(),
+        list("edges")
+            .iter()
+            .map(|e| {
+                vec![
+                    node(&e["tail"]),
+                    cell(&word(&e["tailport"])).to_owned(),
+                    node(&e["head"]),
+                    cell(&word(&e["headport"])).to_owned(),
+                ]
+            })
+            .collect(),
     )
 }
 

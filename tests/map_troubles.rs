@@ -94,12 +94,13 @@ fn a_rank_that_dies_ends_the_job_and_the_rounds_are_kept() {
     for mpi in ["openmpi", "mpich"] {
         let file = lab.path(&format!("{mpi}.yaml"));
         let kept = lab.path(&format!("{mpi}.yaml.rounds"));
-        let rounds = || fs::read_to_string(&kept).map_or(0, |text| text.lines().count());
         // Most of the time is left to others, so that the rank dies in the middle.
         let mut running = job(&lab, mpi, &file, &["--share", "0.1"]);
         running.stdout(Stdio::piped()).stderr(Stdio::piped());
         let running = running.spawn().unwrap();
-        until_so("rounds are kept", || rounds() > 12);
+        until_so("rounds are kept", || {
+            fs::read_to_string(&kept).map_or(0, |text| text.lines().count()) > 12
+        });
         kill_rank(&lab, "n5", mpi);
         let ended = running.wait_with_output().unwrap();
         let answer = told(&ended);

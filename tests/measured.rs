@@ -44,8 +44,10 @@ impl MeasuredLab {
             lab.exec(switch, &["sh", "-c", MUTE]);
         }
         let written = fs::read_to_string(lab.lab.inventory_path()).unwrap();
-        let listed = |line: &&str| !["s1:", "s2:"].iter().any(|s| line.trim().starts_with(s));
-        let kept: Vec<&str> = written.lines().filter(listed).collect();
+        let kept: Vec<&str> = written
+            .lines()
+            .filter(|line| !["s1:", "s2:"].iter().any(|s| line.trim().starts_with(s)))
+            .collect();
         MeasuredLab::started(lab, &(kept.join("\n") + "\n"))
     }
 
@@ -222,8 +224,11 @@ impl MeasuredLab {
     /// The agent of n5 starts anew in the middle.
     fn map(&mut self) -> Output {
         let order = self.order();
-        let begun = || self.log("controller.log").contains("hosts are measured");
-        until("the measurement begins", || begun().then_some(()));
+        until("the measurement begins", || {
+            self.log("controller.log")
+                .contains("hosts are measured")
+                .then_some(())
+        });
         sleep(Duration::from_millis(1500));
         self.kill_agent("n5");
         self.agents.push(self.start_agent("n5", "n5-again.log"));

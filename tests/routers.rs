@@ -126,17 +126,20 @@ impl RunningLab {
         let found = until_or_why("the plan is found", LIMIT, || {
             let found: Topology =
                 serde_json::from_str(&self.discover(&inventory, "json", &[])).unwrap();
-            let ends = |l: &inventory::topology::Link| {
-                let end = |node: &str, port: &str| lab::plan::PortEnd {
-                    node: node.into(),
-                    port: port.into(),
-                };
-                (
-                    named(&end(&l.a, &l.a_port), &end(&l.b, &l.b_port)),
-                    l.rate_bps.0,
-                )
-            };
-            let links: BTreeSet<(String, u64)> = found.links.iter().map(ends).collect();
+            let links: BTreeSet<(String, u64)> = found
+                .links
+                .iter()
+                .map(|l| {
+                    let end = |node: &str, port: &str| lab::plan::PortEnd {
+                        node: node.into(),
+                        port: port.into(),
+                    };
+                    (
+                        named(&end(&l.a, &l.a_port), &end(&l.b, &l.b_port)),
+                        l.rate_bps.0,
+                    )
+                })
+                .collect();
             if links == expected
                 && found.links.len() == expected.len()
                 && found

@@ -71,17 +71,19 @@ fn switch_names(switches: &[FoundSwitch]) -> Vec<String> {
     let own: Vec<String> = switches.iter().map(|s| fit(&s.list.name)).collect();
     let short = without_domains(&own);
     let mut taken = HashSet::new();
-    let name = |(own, switch): (&String, &FoundSwitch)| {
-        let place = || fit(&format!("switch-{}", address(switch)));
-        let wanted = short.get(own).filter(|name| !name.is_empty());
-        let mut name = wanted.cloned().unwrap_or_else(place);
-        if !taken.insert(name.clone()) {
-            name = place();
-            taken.insert(name.clone());
-        }
-        name
-    };
-    own.iter().zip(switches).map(name).collect()
+    own.iter()
+        .zip(switches)
+        .map(|(own, switch)| {
+            let place = || fit(&format!("switch-{}", address(switch)));
+            let wanted = short.get(own).filter(|name| !name.is_empty());
+            let mut name = wanted.cloned().unwrap_or_else(place);
+            if !taken.insert(name.clone()) {
+                name = place();
+                taken.insert(name.clone());
+            }
+            name
+        })
+        .collect()
 }
 
 /// The address as an inventory has it: without port 161.
@@ -97,8 +99,10 @@ fn address(switch: &FoundSwitch) -> String {
 
 fn write_missed(text: &mut String, missed: &[MissedNeighbour], listed: &ListedHosts) {
     let hosts: HashSet<String> = without_domains(listed.keys()).into_values().collect();
-    let is_host = |m: &&MissedNeighbour| hosts.contains(short(&m.name));
-    let missed: Vec<&MissedNeighbour> = missed.iter().filter(|m| !is_host(m)).collect();
+    let missed: Vec<&MissedNeighbour> = missed
+        .iter()
+        .filter(|m| !hosts.contains(short(&m.name)))
+        .collect();
     if missed.is_empty() {
         return;
     }

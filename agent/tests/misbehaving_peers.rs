@@ -451,11 +451,14 @@ async fn values_of_the_wrong_type_leave_rows_out_of_every_table() {
                 .clone()
         };
         // The first row of every column, then the end.
-        let row = |(n, v): (usize, &VarBind)| match v.oid.arcs().len() {
-            0..=14 => VarBind::new(v.oid.child(7), wrong(n)),
-            _ => VarBind::new(v.oid.clone(), Value::EndOfMibView),
-        };
-        asked.iter().enumerate().map(row).collect()
+        asked
+            .iter()
+            .enumerate()
+            .map(|(n, v)| match v.oid.arcs().len() {
+                0..=14 => VarBind::new(v.oid.child(7), wrong(n)),
+                _ => VarBind::new(v.oid.clone(), Value::EndOfMibView),
+            })
+            .collect()
     });
     for table in DeviceTable::ALL {
         let client = &clients(&inventory(&[("s0", peer.address, "good")])).unwrap()[0].1;

@@ -10,11 +10,13 @@ use std::path::Path;
 pub fn write_part(directory: &Path, name: &str, text: &str) -> Result<()> {
     let file = directory.join("figures.md");
     let before = std::fs::read_to_string(&file)?;
-    let missing = || {
-        let problem = format!("{}: no part \"{name}\"", file.display());
-        Error::new(ErrorKind::InvalidData, problem)
-    };
-    std::fs::write(&file, replaced(&before, name, text).ok_or_else(missing)?)
+    std::fs::write(
+        &file,
+        replaced(&before, name, text).ok_or_else(|| {
+            let problem = format!("{}: no part \"{name}\"", file.display());
+            Error::new(ErrorKind::InvalidData, problem)
+        })?,
+    )
 }
 
 /// The document with another text in one of its parts; `None` if it has no such part.

@@ -135,8 +135,9 @@ fn folder(files: &FuzzFiles, manifest: Vec<u8>) {
     let mut whole = LeanEpoch::from(&epoch);
     if let Ok(lean) = &lean {
         // A network without a table, as in epochs of former versions, gets one from whoever reads all.
-        let has_table = |name: &String| lean.further_tables.contains_key(name);
-        whole.further_tables.retain(|name, _| has_table(name));
+        whole
+            .further_tables
+            .retain(|name, _| lean.further_tables.contains_key(name));
     }
     assert_eq!(
         lean,
@@ -169,14 +170,13 @@ fn folder(files: &FuzzFiles, manifest: Vec<u8>) {
 
 /// The manifest of these files.
 fn manifest(files: &FuzzFiles) -> Vec<u8> {
-    let entry = |(name, bytes): (&String, &Vec<u8>)| {
-        let digest = EpochPointer::new(1, bytes).digest.to_string();
-        serde_json::json!({"name": name, "bytes": bytes.len(), "digest": digest})
-    };
     let files: Vec<serde_json::Value> = files
         .iter()
         .filter(|(name, _)| *name != MANIFEST)
-        .map(entry)
+        .map(|(name, bytes)| {
+            let digest = EpochPointer::new(1, bytes).digest.to_string();
+            serde_json::json!({"name": name, "bytes": bytes.len(), "digest": digest})
+        })
         .collect();
     serde_json::json!({"epoch": EPOCH.number, "at": 1, "heddle": "0", "files": files})
         .to_string()

@@ -128,9 +128,9 @@ fn nft(rules: &str) -> io::Result<()> {
         .stdin(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn();
-    let missing =
-        |e: io::Error| io::Error::new(e.kind(), format!("nft: {e}; run: apt-get install nftables"));
-    let mut nft = command.map_err(missing)?;
+    let mut nft = command.map_err(|e| {
+        io::Error::new(e.kind(), format!("nft: {e}; run: apt-get install nftables"))
+    })?;
     if let Some(mut input) = nft.stdin.take() {
         input.write_all(rules.as_bytes())?;
     }

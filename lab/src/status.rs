@@ -74,15 +74,18 @@ impl LabStatus {
 /// Reads the state of every node. Call this inside a tokio runtime.
 pub(crate) async fn status(state: &LabState) -> LabResult<LabStatus> {
     let plan = &state.plan;
-    let node = |n: &LabNode| NodeStatus {
-        name: n.name.clone(),
-        kind: n.kind,
-        management: n.management.to_string(),
-        data: n.data.map(|a| a.to_string()),
-        ports: ports(plan, n),
-        pid: InitIdentity::pid(&state.name, &n.name),
-    };
-    let nodes: Vec<NodeStatus> = plan.nodes.iter().map(node).collect();
+    let nodes: Vec<NodeStatus> = plan
+        .nodes
+        .iter()
+        .map(|n| NodeStatus {
+            name: n.name.clone(),
+            kind: n.kind,
+            management: n.management.to_string(),
+            data: n.data.map(|a| a.to_string()),
+            ports: ports(plan, n),
+            pid: InitIdentity::pid(&state.name, &n.name),
+        })
+        .collect();
     let mut ports = HashMap::new();
     for switch in plan.switches() {
         if let Some(path) = namespace(&state.name, &switch.name) {

@@ -352,8 +352,11 @@ fn unsettled(plan: &LabPlan, ports: &HashMap<&str, Vec<StpPortState>>) -> Option
             ));
         }
     }
-    let bridges = |c: &&LabCable| c.a.is_bridged() && c.b.is_bridged();
-    for cable in plan.cables.iter().filter(bridges) {
+    for cable in plan
+        .cables
+        .iter()
+        .filter(|c| c.a.is_bridged() && c.b.is_bridged())
+    {
         let roots = [&cable.a, &cable.b].map(|e| find(&e.node, &e.port).map(|p| p.root));
         if roots[0] != roots[1] {
             return Some(format!(

@@ -281,8 +281,11 @@ impl OpenShop {
     }
 
     fn fits(&self, job: &MessageJob) -> bool {
-        let has_room = |&edge: &EdgeNumber| self.edges[edge as usize].spare >= job.rate;
-        !self.sends[job.pair.src as usize] && job.path.iter().all(has_room)
+        !self.sends[job.pair.src as usize]
+            && job
+                .path
+                .iter()
+                .all(|&edge| self.edges[edge as usize].spare >= job.rate)
     }
 
     fn start(&mut self, job: MessageJob) {

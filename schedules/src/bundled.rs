@@ -312,8 +312,10 @@ mod tests {
 
     /// The number of messages that each rank sends in a step.
     fn sends(parts: &[RankPart], step: u32) -> Vec<usize> {
-        let count = |part: &RankPart| part.sends.iter().filter(|s| s.phase == step).count();
-        parts.iter().map(count).collect()
+        parts
+            .iter()
+            .map(|part| part.sends.iter().filter(|s| s.phase == step).count())
+            .collect()
     }
 
     #[test]

@@ -117,12 +117,6 @@ pub fn write_readable_alltoall(plan: &AlltoallSchedule) -> Result<String, JsonEr
 fn alltoall_json(plan: &AlltoallSchedule) -> AlltoallJson<&str> {
     let name = |h: u32| plan.hosts[h as usize].as_str();
     let ends = |m: Message| (name(m.src), name(m.dst));
-    let sync = |s: &Synchronization| SyncJson {
-        after: ends(s.after),
-        before: ends(s.before),
-        from: name(s.from),
-        to: name(s.to),
-    };
     let bound = &plan.bound;
     AlltoallJson {
         collective: "alltoall",
@@ -140,7 +134,16 @@ fn alltoall_json(plan: &AlltoallSchedule) -> AlltoallJson<&str> {
             .map(|phase| phase.iter().map(|&m| ends(m)).collect())
             .collect(),
         sync: Some(plan.scheme.to_string()),
-        syncs: plan.syncs.iter().map(sync).collect(),
+        syncs: plan
+            .syncs
+            .iter()
+            .map(|s| SyncJson {
+                after: ends(s.after),
+                before: ends(s.before),
+                from: name(s.from),
+                to: name(s.to),
+            })
+            .collect(),
         paths: plan.paths.clone(),
     }
 }

@@ -163,8 +163,10 @@ fn no_type_has_a_name_of_std() {
 #[test]
 fn a_type_name_of_one_word_is_the_exception() {
     let types = declared_types();
-    let is_one_word = |name: &&String| !name.chars().skip(1).any(char::is_uppercase);
-    let single: Vec<&String> = types.keys().filter(is_one_word).collect();
+    let single: Vec<&String> = types
+        .keys()
+        .filter(|name| !name.chars().skip(1).any(char::is_uppercase))
+        .collect();
     assert!(
         single.len() * NAMES_FOR_EACH_SINGLE_WORD <= types.len(),
         "{} of {} type names are a single word: {single:?}",

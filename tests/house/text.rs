@@ -1,5 +1,5 @@
 //! No code decides on text for people.
-use super::repository::{SourceFile, source_files};
+use super::repository::source_files;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -120,10 +120,12 @@ fn is_of_tests(file: &Path) -> bool {
 
 #[test]
 fn nothing_is_decided_on_text_for_people() {
-    let is_in_a_room = |file: &SourceFile| ROOMS.iter().any(|room| file.path.starts_with(room));
     let mut foreign = BTreeSet::new();
     let mut refused = Vec::new();
-    for file in source_files().into_iter().filter(is_in_a_room) {
+    for file in source_files()
+        .into_iter()
+        .filter(|file| ROOMS.iter().any(|room| file.path.starts_with(room)))
+    {
         if is_of_tests(&file.path) {
             continue;
         }

@@ -305,9 +305,11 @@ fn a_job_goes_on_while_a_spine_is_drained_and_takes_its_ways_again_afterwards() 
     up.await_octets("both carry the same again", are_even);
     let said = TestJobOutput::new(&job.wait_with_output().unwrap(), "drained");
     assert!(said.out.contains("every byte checked"), "{}", said.out);
-    let planned =
-        |line: &&String| line.contains("planned") && line.contains("way through the fabric");
-    let times = said.heddle.iter().filter(planned).count();
+    let times = said
+        .heddle
+        .iter()
+        .filter(|line| line.contains("planned") && line.contains("way through the fabric"))
+        .count();
     assert!(times >= 2, "before and after: {:?}", said.heddle);
     let problem = said.heddle.iter().find(|line| line.contains("TCP path"));
     assert_eq!(problem, None);

@@ -74,15 +74,16 @@ impl RunningLab {
     fn connections(&self, host: &str) -> Vec<[String; 4]> {
         let filter = ["state", "established", "dst", "10.77.0.0/16"];
         let said = self.on(host, &[&["ss", "-Htn"], &filter[..]].concat());
-        let ends = |line: &str| {
-            let mut words = line.split_whitespace().skip(2);
-            let (own, other) = (
-                words.next()?.split_once(':')?,
-                words.next()?.split_once(':')?,
-            );
-            Some([own.0, own.1, other.0, other.1].map(str::to_owned))
-        };
-        said.lines().filter_map(ends).collect()
+        said.lines()
+            .filter_map(|line| {
+                let mut words = line.split_whitespace().skip(2);
+                let (own, other) = (
+                    words.next()?.split_once(':')?,
+                    words.next()?.split_once(':')?,
+                );
+                Some([own.0, own.1, other.0, other.1].map(str::to_owned))
+            })
+            .collect()
     }
 
     /// The job under this MPI, which makes the file after its first calls and ends when it is gone.
@@ -205,8 +206,10 @@ fn a_job_goes_on_when_its_connections_are_reset() {
 fn forget(up: &RunningLab, number: usize) -> usize {
     let host = HOSTS[number % 4];
     let connections = up.connections(host);
-    let tuple = |[_, own, address, port]: &[String; 4]| format!("{address} . {port} . {own}");
-    let tuples: Vec<String> = connections.iter().map(tuple).collect();
+    let tuples: Vec<String> = connections
+        .iter()
+        .map(|[_, own, address, port]| format!("{address} . {port} . {own}"))
+        .collect();
     let tuples = tuples.join(", ");
     up.rule(
         host,

@@ -176,8 +176,10 @@ fn fast_ports_send_segments_and_slow_ones_frames() {
         "switches: [s0, s1]\nlinks: [{a: s0, b: s1, rate: 200M}]\nhosts:\n  \
          n0: {switch: s0, rate: 1G}\n  n1: {switch: s1, rate: 1G}\n",
     );
-    let open = || TcpListener::bind(("0.0.0.0", 0));
-    let door = up.lab.within_network("n1", open).unwrap();
+    let door = up
+        .lab
+        .within_network("n1", || TcpListener::bind(("0.0.0.0", 0)))
+        .unwrap();
     let at = (
         Ipv4Addr::new(10, 77, 0, 2),
         door.local_addr().unwrap().port(),

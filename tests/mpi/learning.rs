@@ -7,7 +7,6 @@ use crate::common::until::until_or_why;
 use directory::job_record::JobRecord;
 use directory::layout::JOBS;
 use policy::decision_table::Way;
-use policy::learned::RecordedTiming;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Stdio;
@@ -19,8 +18,12 @@ const PATIENCE: Duration = Duration::from_secs(200);
 const FIRST: [&str; 3] = ["nice", "-n", "-15"];
 
 fn tries_ways(record: &JobRecord, collective: &str) -> bool {
-    let of = |timing: &&RecordedTiming| timing.collective.to_string() == collective;
-    record.learned.iter().filter(of).count() > 1
+    record
+        .learned
+        .iter()
+        .filter(|timing| timing.collective.to_string() == collective)
+        .count()
+        > 1
 }
 
 /// The record of a job of calls of one collective that learns until it has tried several ways.

@@ -63,9 +63,13 @@ fn recorded(dir: &Path, collective: &str) -> u64 {
 
 /// The calls that came to no backend.
 fn passed(output: &TestJobOutput) -> u64 {
-    let calls = |line: &String| {
-        let (before, _) = line.split_once(" calls went to the MPI library at once")?;
-        before.rsplit(' ').next()?.parse::<u64>().ok()
-    };
-    output.heddle.iter().filter_map(calls).max().unwrap_or(0)
+    output
+        .heddle
+        .iter()
+        .filter_map(|line| {
+            let (before, _) = line.split_once(" calls went to the MPI library at once")?;
+            before.rsplit(' ').next()?.parse::<u64>().ok()
+        })
+        .max()
+        .unwrap_or(0)
 }

@@ -108,9 +108,11 @@ fn epochs_change_between_reductions() {
             let all = records(dir.path());
             seen.extend(all.iter().filter(|r| r.ranks == 6).map(|r| r.epoch));
             let calls = calls(dir.path());
-            let often = |c: &str| calls.get(&format!("{c} relay")).is_some_and(|n| *n > 20);
             let all_often = ["allreduce", "reduce_scatter_block", "bcast"];
-            seen.len() > 3 && all_often.into_iter().all(often)
+            seen.len() > 3
+                && all_often
+                    .into_iter()
+                    .all(|c| calls.get(&format!("{c} relay")).is_some_and(|n| *n > 20))
         });
         let text = TestJobOutput::new(&output, mpi);
         assert!(text.out.ends_with(" 0 wrong\n"), "{mpi}: {}", text.out);

@@ -66,8 +66,10 @@ fn the_debs_are_installed_used_and_purged_without_a_rest() {
 fn each_holds_its_parts(debs: &[PathBuf]) {
     assert_eq!(debs.len(), HELD.len(), "{debs:?}");
     for (name, wanted) in HELD {
-        let is_it = |deb: &&PathBuf| deb.file_name().unwrap().to_str().unwrap().starts_with(name);
-        let deb = debs.iter().find(is_it).expect(name);
+        let deb = debs
+            .iter()
+            .find(|deb| deb.file_name().unwrap().to_str().unwrap().starts_with(name))
+            .expect(name);
         let there = contents(&["dpkg-deb", "-c"], deb);
         for file in wanted {
             assert!(there.iter().any(|path| path == file), "{name}: {file}");

@@ -39,9 +39,11 @@ pub(super) fn told(command: &mut Command) -> String {
 /// The paths in a package, as `lister` lists them: a path alone, or last in a line as of ls.
 pub(super) fn contents(lister: &[&str], package: &Path) -> Vec<String> {
     let listed = told(Command::new(lister[0]).args(&lister[1..]).arg(package));
-    let path = |line: &str| {
-        let path = line.split_whitespace().nth(5).unwrap_or(line);
-        path.trim_start_matches('.').to_owned()
-    };
-    listed.lines().map(path).collect()
+    listed
+        .lines()
+        .map(|line| {
+            let path = line.split_whitespace().nth(5).unwrap_or(line);
+            path.trim_start_matches('.').to_owned()
+        })
+        .collect()
 }

@@ -21,11 +21,13 @@ impl UnitLine {
                 .map(str::to_owned)
         };
         let pairs = value("Environment").unwrap_or_default();
-        let pair = |text: &str| text.split_once('=').map(|(a, b)| (a.into(), b.into()));
         UnitLine {
             start: value("ExecStart").expect("ExecStart"),
             user: value("User"),
-            environment: pairs.split_whitespace().filter_map(pair).collect(),
+            environment: pairs
+                .split_whitespace()
+                .filter_map(|text| text.split_once('=').map(|(a, b)| (a.into(), b.into())))
+                .collect(),
         }
     }
 

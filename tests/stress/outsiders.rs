@@ -88,15 +88,18 @@ impl OutsiderTrouble {
             OutsiderTrouble::Traps(switch) => {
                 let datagram = trap(&["-v2c", "-c", "any"]);
                 let to = SocketAddr::new(cluster.api().ip(), 162);
-                let flood = || {
-                    let socket = UdpSocket::bind("0.0.0.0:0")?;
-                    for _ in 0..TRAPS {
-                        socket.send_to(&datagram, to)?;
-                        std::thread::sleep(Duration::from_millis(2));
-                    }
-                    Ok(())
-                };
-                cluster.up.lab.within_network(switch, flood).unwrap();
+                cluster
+                    .up
+                    .lab
+                    .within_network(switch, || {
+                        let socket = UdpSocket::bind("0.0.0.0:0")?;
+                        for _ in 0..TRAPS {
+                            socket.send_to(&datagram, to)?;
+                            std::thread::sleep(Duration::from_millis(2));
+                        }
+                        Ok(())
+                    })
+                    .unwrap();
                 super::wait("an answer after traps", &[], || cluster.is_well());
             }
             OutsiderTrouble::Lies(host) => lie(cluster, host, random),
@@ -130,13 +133,14 @@ fn half_requests(api: SocketAddr, random: &mut SplitMix64) -> Vec<TcpStream> {
         "GET /healthz HTTP/1.1\r\nX-a: ",
         "POST /v1/hosts/n0/report HTTP/1.1\r\nHost: c\r\nContent-Length: 900000\r\n\r\n{",
     ];
-    let begin = |_| {
-        let mut stream = TcpStream::connect_timeout(&api, Duration::from_secs(5)).ok()?;
-        let output = SAID[random.below(SAID.len())];
-        // The controller may have closed it already.
-        stream.write_all(output.as_bytes()).ok().map(|()| stream)
-    };
-    (0..HALVES).filter_map(begin).collect()
+    (0..HALVES)
+        .filter_map(|_| {
+            let mut stream = TcpStream::connect_timeout(&api, Duration::from_secs(5)).ok()?;
+            let output = SAID[random.below(SAID.len())];
+            // The controller may have closed it already.
+            stream.write_all(output.as_bytes()).ok().map(|()| stream)
+        })
+        .collect()
 }
 
 /// An agent's lies that are refused, then lies that only an agent with the token can send, then the

@@ -108,14 +108,22 @@ pub(crate) fn place(
 }
 
 fn least(columns: &[&TableColumn], wants: &TableWants, step: u16) -> Vec<Option<u16>> {
-    let want = |at: usize| wants.columns.get(at).copied().unwrap_or(0);
-    let width = |(at, column): (usize, &&TableColumn)| match column.width {
-        ColumnWidth::Fixed(n) | ColumnWidth::Bar(n, _) | ColumnWidth::Rest(n) => n,
-        ColumnWidth::Content(n) if at == 0 => wants.lead[usize::from(step) - 1].max(n),
-        // A column without content needs its title only.
-        ColumnWidth::Content(n) => want(at).max(n.min(column.title.len() as u16)),
-    };
-    columns.iter().enumerate().map(width).map(Some).collect()
+    columns
+        .iter()
+        .enumerate()
+        .map(|(at, column)| match column.width {
+            ColumnWidth::Fixed(n) | ColumnWidth::Bar(n, _) | ColumnWidth::Rest(n) => n,
+            ColumnWidth::Content(n) if at == 0 => wants.lead[usize::from(step) - 1].max(n),
+            // A column without content needs its title only.
+            ColumnWidth::Content(n) => wants
+                .columns
+                .get(at)
+                .copied()
+                .unwrap_or(0)
+                .max(n.min(column.title.len() as u16)),
+        })
+        .map(Some)
+        .collect()
 }
 
 /// The cells that the columns take with the gaps between them.

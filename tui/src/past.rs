@@ -34,18 +34,26 @@ impl LinkPast {
             self.readings.pop_back();
         }
         self.second = second;
-        let percents = |(topology, loads): (&Topology, &[LinkLoad])| -> Vec<LinkReading> {
-            let loads = loads.iter().map(Some).chain(std::iter::repeat(None));
-            let links = topology.links.iter().zip(loads);
-            let of = |load: Option<BitsPerSec>, link: &Link| percent(load, link.rate_bps);
-            links
-                .map(|(link, load)| {
-                    load.map_or([UNKNOWN; 2], |l| [of(l.a_to_b, link), of(l.b_to_a, link)])
-                })
-                .collect()
-        };
-        self.readings
-            .push_back(snapshot.networks().flat_map(percents).collect());
+        self.readings.push_back(
+            snapshot
+                .networks()
+                .flat_map(
+                    |(topology, loads): (&Topology, &[LinkLoad])| -> Vec<LinkReading> {
+                        let loads = loads.iter().map(Some).chain(std::iter::repeat(None));
+                        let links = topology.links.iter().zip(loads);
+                        let of =
+                            |load: Option<BitsPerSec>, link: &Link| percent(load, link.rate_bps);
+                        links
+                            .map(|(link, load)| {
+                                load.map_or([UNKNOWN; 2], |l| {
+                                    [of(l.a_to_b, link), of(l.b_to_a, link)]
+                                })
+                            })
+                            .collect()
+                    },
+                )
+                .collect(),
+        );
         if self.readings.len() > KEPT {
             self.readings.pop_front();
         }
@@ -95,15 +103,18 @@ impl LinkPast {
         count: usize,
     ) -> Vec<Option<f64>> {
         let skip = self.readings.len().saturating_sub(count);
-        let share = |reading: &Vec<LinkReading>| {
-            let both = reading.get(link)?;
-            let known = |p: u8| (p != UNKNOWN).then(|| f64::from(p) / 100.0);
-            match direction {
-                Some(one) => known(*both.get(one)?),
-                None => both.iter().filter_map(|&p| known(p)).reduce(f64::max),
-            }
-        };
-        self.readings.iter().skip(skip).map(share).collect()
+        self.readings
+            .iter()
+            .skip(skip)
+            .map(|reading| {
+                let both = reading.get(link)?;
+                let known = |p: u8| (p != UNKNOWN).then(|| f64::from(p) / 100.0);
+                match direction {
+                    Some(one) => known(*both.get(one)?),
+                    None => both.iter().filter_map(|&p| known(p)).reduce(f64::max),
+                }
+            })
+            .collect()
     }
 }
 

@@ -51,13 +51,12 @@ fn follow(url: &str, token: Option<&str>, count: usize) -> Vec<AppMessage> {
         })
     });
     let end = Instant::now() + Duration::from_secs(60);
-    let waited = |m: &AppMessage| matches!(m, AppMessage::Lost(why) if why.contains("timeout"));
     let seen = std::iter::repeat_with(|| {
         messages
             .recv_timeout(end.saturating_duration_since(Instant::now()))
             .expect("a message")
     })
-    .filter(|m| !waited(m))
+    .filter(|m| !matches!(m, AppMessage::Lost(why) if why.contains("timeout")))
     .take(count)
     .collect();
     stop.store(true, Ordering::Relaxed);

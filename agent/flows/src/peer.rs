@@ -361,18 +361,20 @@ impl PeerFlows {
     }
 
     fn prepare(&self, order: RoundOrder) -> io::Result<PreparedRound> {
-        let announce = |to| {
-            let mark = fastrand::u64(..);
-            let round = order.round;
-            let _announced = call(to, &self.key, PeerService::Flow { mark, round })
-                .map_err(|error| unreached(to, &error))?;
-            Ok::<_, io::Error>(LeavingFlow {
-                to,
-                mark,
-                _announced,
+        let to = order
+            .send_to
+            .map(|to| {
+                let mark = fastrand::u64(..);
+                let round = order.round;
+                let _announced = call(to, &self.key, PeerService::Flow { mark, round })
+                    .map_err(|error| unreached(to, &error))?;
+                Ok::<_, io::Error>(LeavingFlow {
+                    to,
+                    mark,
+                    _announced,
+                })
             })
-        };
-        let to = order.send_to.map(announce).transpose()?;
+            .transpose()?;
         let from = match order.receives {
             true => Some(self.arriving(order.round)?),
             false => None,

@@ -434,10 +434,11 @@ mod tests {
     fn survey(network: HashingSwitches) -> (SurveyReport, Arc<HashingSwitches>) {
         *network.carried.lock().unwrap() = vec![77; 2 * CABLES];
         let network = Arc::new(network);
-        let host = |number| -> Box<dyn PeerChannel + Send> {
-            Box::new(SurveyedHost(number, Arc::clone(&network), 0))
-        };
-        let mut peers: Vec<_> = (0..4).map(host).collect();
+        let mut peers: Vec<_> = (0..4)
+            .map(|number| -> Box<dyn PeerChannel + Send> {
+                Box::new(SurveyedHost(number, Arc::clone(&network), 0))
+            })
+            .collect();
         let limits = SurveyLimits {
             budget: 1 << 32,
             time: Duration::from_secs(60),

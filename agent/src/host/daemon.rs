@@ -92,14 +92,16 @@ impl HostAgent {
     /// # Errors
     /// If the system refuses one: CAP_NET_RAW is missing.
     pub fn open(settings: AgentSettings) -> Result<HostAgent, PacketSocketError> {
-        let announcement = || LldpAnnouncement {
-            host: settings.host.clone(),
-            description: concat!("heddle agent ", env!("CARGO_PKG_VERSION")).to_owned(),
-            every: ANNOUNCE,
-            listen: LISTEN,
-        };
         let voice = if settings.announce {
-            Some((LldpAnnouncer::open(announcement())?, SeedSender::open()?))
+            Some((
+                LldpAnnouncer::open(LldpAnnouncement {
+                    host: settings.host.clone(),
+                    description: concat!("heddle agent ", env!("CARGO_PKG_VERSION")).to_owned(),
+                    every: ANNOUNCE,
+                    listen: LISTEN,
+                })?,
+                SeedSender::open()?,
+            ))
         } else {
             None
         };

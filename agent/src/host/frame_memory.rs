@@ -93,15 +93,17 @@ impl FrameMemory {
         let card_of = |index: u32| cards.iter().find(|card| card.index == index && card.up);
         self.entries
             .retain(|(card, _), entry| entry.until > now && card_of(*card).is_some());
-        let heard = |((index, _), entry): (&(u32, FrameSpeaker), &RememberedFrame)| {
-            let nic = card_of(*index)?.name.clone();
-            Some(HeardFrame {
-                nic,
-                at: entry.at,
-                said: entry.said.clone(),
+        self.entries
+            .iter()
+            .filter_map(|((index, _), entry)| {
+                let nic = card_of(*index)?.name.clone();
+                Some(HeardFrame {
+                    nic,
+                    at: entry.at,
+                    said: entry.said.clone(),
+                })
             })
-        };
-        self.entries.iter().filter_map(heard).collect()
+            .collect()
     }
 }
 

@@ -37,19 +37,21 @@ pub(crate) const OBJECTS: TableObjects = TableObjects {
 };
 
 pub(crate) fn read(answers: &WalkAnswers) -> BridgeTable {
-    let port = |(index, value): (&[u32], &Value)| {
-        let [number_] = index else { return None };
-        Some(BridgePort {
-            number: *number_,
-            if_index: number(Some(value))?,
-            state: number(answers.cell(PORT_STATE, index)).and_then(state),
-            designated_bridge: bridge_id(answers.cell(PORT_DESIGNATED_BRIDGE, index)),
-            designated_port: answers
-                .cell(PORT_DESIGNATED_PORT, index)
-                .and_then(two_octets),
+    let mut ports: Vec<BridgePort> = answers
+        .column(PORT_IF_INDEX)
+        .filter_map(|(index, value)| {
+            let [number_] = index else { return None };
+            Some(BridgePort {
+                number: *number_,
+                if_index: number(Some(value))?,
+                state: number(answers.cell(PORT_STATE, index)).and_then(state),
+                designated_bridge: bridge_id(answers.cell(PORT_DESIGNATED_BRIDGE, index)),
+                designated_port: answers
+                    .cell(PORT_DESIGNATED_PORT, index)
+                    .and_then(two_octets),
+            })
         })
-    };
-    let mut ports: Vec<BridgePort> = answers.column(PORT_IF_INDEX).filter_map(port).collect();
+        .collect();
     if ports.iter().all(|p| p.if_index == 0) {
         ports.iter_mut().for_each(|p| p.if_index = p.number);
     }

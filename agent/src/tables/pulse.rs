@@ -64,10 +64,15 @@ pub(crate) fn read(answers: &WalkAnswers) -> DevicePulse {
             }
         })
     };
-    let octets = |index: u32, column| answers.cell(column, &[index]).and_then(Value::as_u64);
     let pairs = |inward, outward| {
         rows(inward)
-            .filter_map(move |(n, v)| Some((n, v.as_u64()?, octets(n, outward)?)))
+            .filter_map(move |(n, v)| {
+                Some((
+                    n,
+                    v.as_u64()?,
+                    answers.cell(outward, &[n]).and_then(Value::as_u64)?,
+                ))
+            })
             .collect::<Vec<_>>()
     };
     let (wide, narrow) = (

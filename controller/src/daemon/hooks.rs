@@ -257,9 +257,8 @@ mod tests {
         let child = fs::read_to_string(dir.path().join("child")).unwrap();
         let state = || fs::read_to_string(format!("/proc/{}/stat", child.trim()));
         // Without an init that reaps it, it stays as a zombie.
-        let gone = || state().map_or(true, |stat| stat.contains(") Z "));
         for _ in 0..500 {
-            if gone() {
+            if state().map_or(true, |stat| stat.contains(") Z ")) {
                 return;
             }
             tokio::time::sleep(Duration::from_millis(10)).await;

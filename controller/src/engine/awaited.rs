@@ -31,9 +31,11 @@ impl ControllerEngine {
         let (is_looking, wait) = if self.inventory.switches.is_empty() {
             let settled = self.public.settled.as_ref();
             let wait = settled.map_or(patience, |_| patience.max(AGENTS_RETURN));
-            let is_awaited =
-                |host: &&String| settled.is_none_or(|s| s.key.hosts.contains_key(*host));
-            let mut awaited = self.inventory.hosts.keys().filter(is_awaited);
+            let mut awaited = self
+                .inventory
+                .hosts
+                .keys()
+                .filter(|host| settled.is_none_or(|s| s.key.hosts.contains_key(*host)));
             (
                 !awaited.all(|host| {
                     let view = self.observed.views.get(host);

@@ -118,14 +118,6 @@ pub(crate) fn whole(
         network = counted_ways::cables_apart(network);
     }
     let kinds = network.kinds();
-    let between = |l: &&Link| {
-        [&l.a, &l.b].iter().all(|n| {
-            matches!(
-                kinds.get(n.as_str()),
-                Some(NodeKind::Switch | NodeKind::Unmanaged)
-            )
-        })
-    };
     let doubt = |l: &Link| match l.state {
         LinkState::Unknown if in_transition(views, l) => Some(LinkDoubt::InTransition),
         LinkState::Unknown => Some(LinkDoubt::Unsaid),
@@ -137,7 +129,14 @@ pub(crate) fn whole(
     let doubtful = network
         .links
         .iter()
-        .filter(between)
+        .filter(|l| {
+            [&l.a, &l.b].iter().all(|n| {
+                matches!(
+                    kinds.get(n.as_str()),
+                    Some(NodeKind::Switch | NodeKind::Unmanaged)
+                )
+            })
+        })
         .filter_map(|l| Some(TreeDoubt::Link(l.a.clone(), l.b.clone(), doubt(l)?)));
     let mut reasons: Vec<TreeDoubt> = doubtful.collect();
     let file = file(inventory, views, &network, published);
@@ -255,15 +254,16 @@ fn ranks(
     published: Option<&topology_file::TopologyHost>,
 ) -> Option<u32> {
     let stated = inventory.hosts.get(host).and_then(|h| h.ranks);
-    let offered = || {
-        views
-            .get(host)?
-            .host
-            .as_ref()
-            .map(|report| report.slots)
-            .filter(|slots| SLOTS.contains(slots))
-    };
-    stated.or_else(offered).or(published.map(|h| h.ranks))
+    stated
+        .or_else(|| {
+            views
+                .get(host)?
+                .host
+                .as_ref()
+                .map(|report| report.slots)
+                .filter(|slots| SLOTS.contains(slots))
+        })
+        .or(published.map(|h| h.ranks))
 }
 
 /// The switches that forwarding links connect to the first host's switch.

@@ -343,13 +343,16 @@ mod tests {
     }
 
     fn views(counting: &[&str]) -> DeviceViews {
-        let row = |(index, name): (u32, &str)| InterfaceRow {
-            index,
-            name: name.to_owned(),
-            ..InterfaceRow::default()
-        };
         let view = DeviceView {
-            interfaces: Some([(11, "p1"), (12, "p2")].map(row).into()),
+            interfaces: Some(
+                [(11, "p1"), (12, "p2")]
+                    .map(|(index, name)| InterfaceRow {
+                        index,
+                        name: name.to_owned(),
+                        ..InterfaceRow::default()
+                    })
+                    .into(),
+            ),
             ..DeviceView::default()
         };
         let views = counting

@@ -162,15 +162,16 @@ mod tests {
         each: usize,
         reports: impl Fn(usize) -> bool,
     ) -> Vec<DirectedHost<'_>> {
-        let address = |i: usize| Some(IpAddr::from([10, 0, (i >> 8) as u8, i as u8]));
-        let subject =
-            |(i, name): (usize, &'_ String)| (format!("s{:03}", i / each), i, name.clone());
-        let all = names.iter().enumerate().map(subject).collect::<Vec<_>>();
+        let all = names
+            .iter()
+            .enumerate()
+            .map(|(i, name)| (format!("s{:03}", i / each), i, name.clone()))
+            .collect::<Vec<_>>();
         all.into_iter()
             .map(|(segment, i, _)| DirectedHost {
                 segment,
                 name: &names[i],
-                address: address(i),
+                address: Some(IpAddr::from([10, 0, (i >> 8) as u8, i as u8])),
                 reports: reports(i),
             })
             .collect()

@@ -51,8 +51,12 @@ struct TaughtEpoch {
 
 impl TaughtEpoch {
     fn networks(&self) -> &[TaughtNetwork] {
-        let all = || self.file.all_networks().filter_map(TaughtNetwork::new);
-        self.networks.get_or_init(|| all().collect())
+        self.networks.get_or_init(|| {
+            self.file
+                .all_networks()
+                .filter_map(TaughtNetwork::new)
+                .collect()
+        })
     }
 }
 

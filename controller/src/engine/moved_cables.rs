@@ -93,10 +93,14 @@ impl WatchState {
         if self.is_judging || !fits || record.ranks as usize > MOST_RANKS {
             return None;
         }
-        let of_user = |job: &&WatchedJob| job.user == record.user;
-        let lately = |job: &WatchedJob| now.since(job.at) < PAUSE;
         let known = self.jobs.get(&record.id).map(|job| job.window);
-        if known == Some(window.number) || self.jobs.values().filter(of_user).any(lately) {
+        if known == Some(window.number)
+            || self
+                .jobs
+                .values()
+                .filter(|job| job.user == record.user)
+                .any(|job| now.since(job.at) < PAUSE)
+        {
             return None;
         }
         if known.is_none() {

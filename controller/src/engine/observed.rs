@@ -363,8 +363,9 @@ mod tests {
     use inventory::observation::{ObservationSource, SystemGroup};
 
     fn inventory(switches: usize) -> Inventory {
-        let address = |n: usize| format!("s{n}: {{address: 10.0.0.{}}}, ", n + 1);
-        let switches: String = (0..switches).map(address).collect();
+        let switches: String = (0..switches)
+            .map(|n| format!("s{n}: {{address: 10.0.0.{}}}, ", n + 1))
+            .collect();
         let text =
             format!("switches: {{{switches}}}\nsnmp: {{default: {{version: 2c, community: c}}}}");
         Inventory::parse("i.yaml", &text).unwrap()

@@ -285,9 +285,15 @@ mod tests {
         count: usize,
         start: Instant,
     ) -> Vec<AdmittedConnection> {
-        let at = |n: usize| start + Duration::from_micros(n as u64);
         (0..count)
-            .map(|n| limiter.admit(from.parse().unwrap(), at(n)).expect("room"))
+            .map(|n| {
+                limiter
+                    .admit(
+                        from.parse().unwrap(),
+                        start + Duration::from_micros(n as u64),
+                    )
+                    .expect("room")
+            })
             .collect()
     }
 

@@ -241,8 +241,11 @@ impl EpochStore {
     /// left to the next time.
     fn prune(&self, number: u64) {
         let epochs = self.dir.join(EPOCHS);
-        let old = |n: &u64| number.saturating_sub(*n) >= self.keep;
-        for n in numbers(&epochs).unwrap_or_default().into_iter().filter(old) {
+        for n in numbers(&epochs)
+            .unwrap_or_default()
+            .into_iter()
+            .filter(|n| number.saturating_sub(*n) >= self.keep)
+        {
             // The folder is renamed first, so that a folder under its number is always whole.
             let gone = epochs.join(format!(".old-{}", folder_name(n)));
             if fs::rename(epochs.join(folder_name(n)), &gone).is_ok() {

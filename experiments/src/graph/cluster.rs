@@ -31,14 +31,16 @@ pub fn random_cluster(switches: usize, hosts: usize, random: &mut SplitMix64) ->
     let host = |random: &mut SplitMix64| {
         TopologyHost::new(name(random.below(switches)), BitsPerSec::GIGABIT)
     };
-    let link = |(a, b)| TopologyCable::new(name(a), name(b), BitsPerSec::GIGABIT);
     let links = waxman(switches, random);
     TopologyFile {
         switches: (0..switches).map(name).collect(),
         hosts: (0..if switches == 0 { 0 } else { hosts })
             .map(|h| (format!("n{h}"), host(random)))
             .collect(),
-        links: links.into_iter().map(link).collect(),
+        links: links
+            .into_iter()
+            .map(|(a, b)| TopologyCable::new(name(a), name(b), BitsPerSec::GIGABIT))
+            .collect(),
         ..TopologyFile::default()
     }
 }
@@ -124,9 +126,11 @@ mod tests {
         let links = waxman(400, &mut random);
         let mut again = SplitMix64::new(5);
         let place: Vec<(f64, f64)> = (0..400).map(|_| (again.unit(), again.unit())).collect();
-        let distance =
-            |&(a, b): &(usize, usize)| (place[a].0 - place[b].0).hypot(place[a].1 - place[b].1);
-        let mean = links.iter().map(distance).sum::<f64>() / links.len() as f64;
+        let mean = links
+            .iter()
+            .map(|&(a, b)| (place[a].0 - place[b].0).hypot(place[a].1 - place[b].1))
+            .sum::<f64>()
+            / links.len() as f64;
         // Two random points of the unit square are 0.52 apart on average.
         assert!(mean < 0.4, "{mean}");
     }

@@ -228,15 +228,14 @@ impl SimulatedFabric {
                     ([from, to].map(|node| tree.name(node)), 0)
                 }
                 Some(cable) => {
-                    let same = |other: &&inventory::tree::parallel_cables::MemberCable| {
-                        [other.below, other.above] == [cable.below, cable.above]
-                    };
                     let ends = if is_up {
                         [cable.below, cable.above]
                     } else {
                         [cable.above, cable.below]
                     };
-                    let among = cables[..place].iter().filter(same).count();
+                    let among = cables[..place].iter().filter(|other| {
+                        [other.below, other.above] == [cable.below, cable.above]
+                    }).count();
                     (ends.map(|at| tree.box_name(at)), among)
                 }
             };

@@ -201,16 +201,15 @@ impl<'p> SimulatedNetwork<'p> {
         let is_whole = self.left == 0;
         let ended = if is_whole { self.ended_ns } else { ran_ns };
         let failure = self.failure.take().into_iter();
-        let waits = |program: &RankProgram| match program {
-            RankProgram::Scheduled(call) => call.waits_for(),
-            RankProgram::Library(call) => format!("{call:?}"),
-        };
         let stuck = self.programs.iter().filter(|program| !program.is_over());
         SimulatedCall {
             seconds: (ended - began) as f64 * 1e-9,
             // SAFETY: as above.
             counts: unsafe { network_counts(self.network) },
-            stuck: failure.chain(stuck.map(waits)).collect(),
+            stuck: failure.chain(stuck.map(|program| match program {
+            RankProgram::Scheduled(call) => call.waits_for(),
+            RankProgram::Library(call) => format!("{call:?}"),
+        })).collect(),
         }
     }
 

@@ -55,10 +55,9 @@ impl RankedHosts {
         verify::alltoall(&self.hosts, &plan).context("the schedule is not sound")?;
         let phases = TransferSchedule::try_from(&plan);
         let phases = phases.ok().context("a token without its message")?;
-        let part = |rank| bundled::part_in_phases(&self.host_of, &phases, rank);
         let ranks = 0..self.host_of.len() as u32;
         Ok(ranks
-            .map(|rank| self.between_hosts(part(rank), size))
+            .map(|rank| self.between_hosts(bundled::part_in_phases(&self.host_of, &phases, rank), size))
             .collect())
     }
 

@@ -132,13 +132,12 @@ pub(crate) fn planned(tree: &Tree, way: Way, collective: Collective) -> anyhow::
             bail!("way \"{way}\" does not go over the core; take aapc, ring or rings tcp")
         }
     };
-    let part = |rank| RankPart {
+    Ok(WireParts {
+        parts: (0..tree.hosts()).map(|rank| RankPart {
         window,
         lead,
         ..part::of(&schedule, rank)
-    };
-    Ok(WireParts {
-        parts: (0..tree.hosts()).map(part).collect(),
+    }).collect(),
         alltoall,
     })
 }

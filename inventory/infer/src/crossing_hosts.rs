@@ -43,15 +43,17 @@ pub(crate) fn bridging(
             }
         }
     }
-    let alarm = |(host, networks): (&str, [&str; 2])| {
-        Alarm::node(
-            host,
-            AlarmKind::HostBridges {
-                networks: networks.map(str::to_owned),
-            },
-        )
-    };
-    joined.into_iter().map(alarm).collect()
+    joined
+        .into_iter()
+        .map(|(host, networks)| {
+            Alarm::node(
+                host,
+                AlarmKind::HostBridges {
+                    networks: networks.map(str::to_owned),
+                },
+            )
+        })
+        .collect()
 }
 
 /// The hosts that may route between the networks, by address.
@@ -85,6 +87,7 @@ pub(crate) fn routing(facts: &Facts<'_>, hosts: &RoutingHosts) -> Vec<Alarm> {
             }
         }
     }
-    let alarm = |(host, kind): (&String, AlarmKind)| Alarm::node(host, kind);
-    met.into_iter().map(alarm).collect()
+    met.into_iter()
+        .map(|(host, kind)| Alarm::node(host, kind))
+        .collect()
 }

@@ -61,8 +61,10 @@ impl DraftNetwork<'_> {
         };
         self.links.sort_by_cached_key(first);
         // The port at the other end hardly ever decides, and the name of a host's port takes long to compare.
-        let is_same = |x: &DraftLink, y: &DraftLink| x.nodes() == y.nodes() && first(x) == first(y);
-        for same in self.links.chunk_by_mut(is_same) {
+        for same in self
+            .links
+            .chunk_by_mut(|x, y| x.nodes() == y.nodes() && first(x) == first(y))
+        {
             if same.len() > 1 {
                 same.sort_by_cached_key(|link| port_order(facts, &link.ends[1]));
             }
@@ -93,8 +95,9 @@ impl DraftNetwork<'_> {
 
     /// The nodes that the topology shows: an unlisted one only if it has a link.
     fn shown(&self) -> Vec<bool> {
-        let listed = |n: usize| u32::try_from(n).is_ok_and(|n| !self.facts.is_unlisted(NodeIx(n)));
-        let mut shown: Vec<bool> = (0..self.nodes.len()).map(listed).collect();
+        let mut shown: Vec<bool> = (0..self.nodes.len())
+            .map(|n| u32::try_from(n).is_ok_and(|n| !self.facts.is_unlisted(NodeIx(n))))
+            .collect();
         for link in &self.links {
             for node in link.nodes() {
                 shown[node] = true;

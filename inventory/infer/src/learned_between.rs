@@ -65,8 +65,12 @@ pub(crate) fn denies(
     other: DeviceIx,
 ) -> bool {
     let (own, other) = (&facts[device], &facts[other]);
-    let learned = |mac: &Mac| own.learned.port_of(*mac);
-    if other.macs.iter().filter_map(learned).any(|at| at != port) {
+    if other
+        .macs
+        .iter()
+        .filter_map(|mac| own.learned.port_of(*mac))
+        .any(|at| at != port)
+    {
         return true;
     }
     let mut sides: HashMap<PortIx, (usize, usize)> = HashMap::new();

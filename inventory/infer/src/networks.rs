@@ -182,8 +182,10 @@ pub(crate) fn link_nodes(nodes: &[Node], links: &[Link]) -> LinkNodes {
     let names = nodes.iter().enumerate();
     let number: HashMap<&str, usize> = names.map(|(i, n)| (n.name.as_str(), i)).collect();
     let end = |name: &String| number.get(name.as_str()).copied();
-    let ends = |link: &Link| Some([end(&link.a)?, end(&link.b)?]);
-    links.iter().map(ends).collect()
+    links
+        .iter()
+        .map(|link| Some([end(&link.a)?, end(&link.b)?]))
+        .collect()
 }
 
 /// The networks, the main one first; none if there is only one. A part is another network if a host has a
@@ -308,15 +310,17 @@ fn merged(
     }
     let sharing = wholes.into_values().filter(|wholes| wholes.len() > 1);
     let sharing: BTreeSet<(bool, NetworkKey)> = sharing.flatten().collect();
-    let named = |(whole, (mut network, mut hosts)): (_, (Network, Vec<usize>))| {
-        hosts.sort_unstable();
-        hosts.dedup();
-        let names = hosts.into_iter().map(|host| nodes[host].name.clone());
-        network.hosts = names.collect();
-        if !sharing.contains(&whole) {
-            network.vlans.clear();
-        }
-        network
-    };
-    networks.into_iter().map(named).collect()
+    networks
+        .into_iter()
+        .map(|(whole, (mut network, mut hosts))| {
+            hosts.sort_unstable();
+            hosts.dedup();
+            let names = hosts.into_iter().map(|host| nodes[host].name.clone());
+            network.hosts = names.collect();
+            if !sharing.contains(&whole) {
+                network.vlans.clear();
+            }
+            network
+        })
+        .collect()
 }

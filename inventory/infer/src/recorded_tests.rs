@@ -22,29 +22,33 @@ fn text(text: &str) -> Option<NeighbourId> {
 
 /// A device with six ports that have two forms of names: `Gi0/1` is `GigabitEthernet0/1`.
 fn device(n: u8) -> DeviceView {
-    let interface = |i: u32| InterfaceRow {
-        index: 100 + i,
-        name: format!("Gi0/{i}"),
-        descr: format!("GigabitEthernet0/{i}"),
-        rate: Some(BitsPerSec::GIGABIT),
-        up: true,
-        ..InterfaceRow::default()
-    };
-    let port = |i: u32| LldpPort {
-        number: i,
-        kind: None,
-        id: NeighbourId::Text(format!("Gi0/{i}")),
-        descr: String::new(),
-    };
     let lldp = LldpTable {
         chassis: Some(mac(n)),
         name: format!("sw{n}"),
-        ports: (1..=6).map(port).collect(),
+        ports: (1..=6)
+            .map(|i| LldpPort {
+                number: i,
+                kind: None,
+                id: NeighbourId::Text(format!("Gi0/{i}")),
+                descr: String::new(),
+            })
+            .collect(),
         ..LldpTable::default()
     };
     DeviceView {
         seen: Some(Millis(1)),
-        interfaces: Some((1..=6).map(interface).collect()),
+        interfaces: Some(
+            (1..=6)
+                .map(|i| InterfaceRow {
+                    index: 100 + i,
+                    name: format!("Gi0/{i}"),
+                    descr: format!("GigabitEthernet0/{i}"),
+                    rate: Some(BitsPerSec::GIGABIT),
+                    up: true,
+                    ..InterfaceRow::default()
+                })
+                .collect(),
+        ),
         lldp: Some(lldp),
         ..DeviceView::default()
     }

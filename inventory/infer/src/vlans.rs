@@ -36,10 +36,10 @@ pub(crate) fn mark_links(facts: &Facts<'_>, networks: &[Network], links: &mut [L
 /// An alarm for each network that shares switches with others.
 pub(crate) fn sharing(networks: &[Network]) -> Vec<Alarm> {
     let alarms = networks.iter().filter_map(|network| {
-        let has_own =
-            |other: &&Network| other.switches.iter().any(|s| network.switches.contains(s));
         let others = networks.iter().filter(|other| other.name != network.name);
-        let others = others.filter(has_own).map(|other| other.name.clone());
+        let others = others
+            .filter(|other| other.switches.iter().any(|s| network.switches.contains(s)))
+            .map(|other| other.name.clone());
         let others: Vec<String> = others.collect();
         (!others.is_empty()).then(|| Alarm {
             subject: AlarmSubject::other(&network.name),
@@ -64,10 +64,12 @@ fn states(facts: &Facts<'_>, link: &Link, vlans: &BTreeSet<u16>) -> Vec<Evidence
     };
     let ends = [port(&link.a, &link.a_port), port(&link.b, &link.b_port)];
     let state = |vlan: u16| -> LinkState {
-        let of_end = |end: &Option<DevicePortIx>| {
-            end.and_then(|end| state_in(facts, end, SpanningInstanceId::Vlan(vlan)))
-        };
-        combined(ends.each_ref().map(of_end), false)
+        combined(
+            ends.each_ref().map(|end| {
+                end.and_then(|end| state_in(facts, end, SpanningInstanceId::Vlan(vlan)))
+            }),
+            false,
+        )
     };
     let told = vlans.iter().map(|vlan| (*vlan, state(*vlan)));
     let other = told.filter(|(_, state)| *state != LinkState::Unknown && *state != link.state);

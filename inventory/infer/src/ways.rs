@@ -95,8 +95,9 @@ impl<'a> EndStatements<'a> {
         hosts: impl Iterator<Item = (NodeIx, DevicePortIx)>,
     ) -> impl Iterator<Item = SwitchPair> {
         let facts = self.facts;
-        let seat = |(host, at)| (host, self.unreported.whole(facts, at));
-        let mut seats: Vec<(NodeIx, DevicePortIx)> = hosts.map(seat).collect();
+        let mut seats: Vec<(NodeIx, DevicePortIx)> = hosts
+            .map(|(host, at)| (host, self.unreported.whole(facts, at)))
+            .collect();
         seats.sort_unstable();
         seats.dedup();
         let mut times: BTreeMap<SwitchPair, usize> = BTreeMap::new();
@@ -137,9 +138,10 @@ impl<'a> EndStatements<'a> {
             let is_bridged = [port, whole]
                 .iter()
                 .any(|port| ports[*port].bridge.is_some());
-            let has_members = |own: PortIx| ports.iter().any(|(_, p)| p.aggregate == Some(own));
             let mut bridged = ports.iter().filter(|(_, port)| port.bridge.is_some());
-            let hides_members = bridged.any(|(own, port)| !port.is_cable() && !has_members(own));
+            let hides_members = bridged.any(|(own, port)| {
+                !port.is_cable() && !ports.iter().any(|(_, p)| p.aggregate == Some(own))
+            });
             self.routes(end.node) && !is_bridged && !hides_members
         })
     }
@@ -194,9 +196,9 @@ impl<'a> EndStatements<'a> {
     /// True if both ends are bridge ports of devices that run no spanning tree.
     fn is_bridged_openly(self, ends: &[ClaimEnd; 2]) -> bool {
         ends.iter().all(|end| {
-            let is_listed =
-                |(device, port): DevicePortIx| self.facts[device].ports[port].bridge.is_some();
-            end.device_port(self.facts).is_some_and(is_listed) && !self.runs_spanning_tree(end)
+            end.device_port(self.facts)
+                .is_some_and(|(device, port)| self.facts[device].ports[port].bridge.is_some())
+                && !self.runs_spanning_tree(end)
         })
     }
 
@@ -380,8 +382,11 @@ fn on_loops(draft: &DraftNetwork<'_>, links: &[usize]) -> Vec<usize> {
         .map(|at| (draft.links[*at].nodes(), *at))
         .collect();
     let alone = only_joins(&joins);
-    let has_others = |at: &usize| !alone.contains(at);
-    links.iter().copied().filter(has_others).collect()
+    links
+        .iter()
+        .copied()
+        .filter(|at| !alone.contains(at))
+        .collect()
 }
 
 /// Those of the links, each with the numbers of its ends, that alone join what is on either side: the
@@ -434,8 +439,10 @@ fn settle_cards(draft: &mut DraftNetwork<'_>) {
         }
     }
     for links in cards.into_values() {
-        let ends = |at: &usize| draft.links[*at].ends.each_ref().map(|end| end.node);
-        let switches: BTreeSet<_> = links.iter().map(ends).collect();
+        let switches: BTreeSet<_> = links
+            .iter()
+            .map(|at| draft.links[*at].ends.each_ref().map(|end| end.node))
+            .collect();
         if switches.len() > 1 {
             for at in &links {
                 spread(&mut draft.links[*at], SideBySide::Cards(links.len()));
@@ -463,7 +470,6 @@ fn is_open(draft: &DraftNetwork<'_>, link: &DraftLink) -> bool {
         let port = end.device_port(draft.facts);
         port.is_none_or(|port| draft.unreported.state(draft.facts, port).is_none())
     });
-    let is_stated = |e: &Evidence| matches!(e, Evidence::StateStated(_));
     link.state == LinkState::Unknown
         && is_sure(link)
         && silent
@@ -471,5 +477,8 @@ fn is_open(draft: &DraftNetwork<'_>, link: &DraftLink) -> bool {
             .ends
             .iter()
             .all(|end| EndStatements::drafted(draft).is_inner(end))
-        && !link.evidence.iter().any(is_stated)
+        && !link
+            .evidence
+            .iter()
+            .any(|e| matches!(e, Evidence::StateStated(_)))
 }

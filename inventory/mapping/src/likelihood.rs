@@ -1,7 +1,7 @@
 //! How well a tree explains the rounds.
 use crate::host_rates::HostRates;
 use crate::host_set::HostSet;
-use crate::rounds::{HostFlow, MeasuredFlow, MeasuredRound, crossing};
+use crate::rounds::{HostFlow, MeasuredRound, crossing};
 use crate::sharing::{EndRates, FlowLimit, SharedLink, SharingRule, bits};
 use crate::trunk_tree::TrunkRates;
 use std::collections::HashMap;
@@ -135,16 +135,18 @@ pub(crate) fn distance(
     other: &[(f64, FlowLimit)],
     spreads: RateSpreads,
 ) -> f64 {
-    let flow = |(a, b): (&(f64, FlowLimit), &(f64, FlowLimit))| {
-        let spread = match (a.1, b.1) {
-            (FlowLimit::Link(_), FlowLimit::Link(_)) => spreads.part,
-            _ => 2.0 * spreads.alone,
-        };
-        ((a.0.max(1.0) / b.0.max(1.0)).ln() / spread)
-            .powi(2)
-            .min(9.0)
-    };
-    one.iter().zip(other).map(flow).sum()
+    one.iter()
+        .zip(other)
+        .map(|(a, b)| {
+            let spread = match (a.1, b.1) {
+                (FlowLimit::Link(_), FlowLimit::Link(_)) => spreads.part,
+                _ => 2.0 * spreads.alone,
+            };
+            ((a.0.max(1.0) / b.0.max(1.0)).ln() / spread)
+                .powi(2)
+                .min(9.0)
+        })
+        .sum()
 }
 
 /// The rounds, and each host's own rate.
@@ -163,18 +165,20 @@ impl<'a> Measurements<'a> {
         rounds: &'a [MeasuredRound],
         rule: SharingRule,
     ) -> Measurements<'a> {
-        let ends = |r: &MeasuredRound| {
-            r.flows
-                .iter()
-                .map(|f| EndRates::between(own_rates, f.flow))
-                .collect()
-        };
         Measurements {
             rounds,
             own_rates: own_rates.to_vec(),
             rule,
             spreads: RateSpreads::under(rule),
-            ends: rounds.iter().map(ends).collect(),
+            ends: rounds
+                .iter()
+                .map(|r| {
+                    r.flows
+                        .iter()
+                        .map(|f| EndRates::between(own_rates, f.flow))
+                        .collect()
+                })
+                .collect(),
             sides: HashMap::new(),
         }
     }
@@ -356,10 +360,11 @@ impl<'a> Measurements<'a> {
             .map(|r| {
                 let flows: Vec<HostFlow> = r.flows.iter().map(|f| f.flow).collect();
                 let rates = expected(self.rule, &self.own_rates, &flows, trunks);
-                let excess = |(e, f): (&(f64, FlowLimit), &MeasuredFlow)| {
-                    (e.0.max(1.0) / f.rate.max(1.0)).ln()
-                };
-                rates.iter().zip(&r.flows).map(excess).collect()
+                rates
+                    .iter()
+                    .zip(&r.flows)
+                    .map(|(e, f)| (e.0.max(1.0) / f.rate.max(1.0)).ln())
+                    .collect()
             })
             .collect()
     }

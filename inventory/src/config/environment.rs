@@ -165,8 +165,8 @@ pub struct MisspeltVariable {
 /// The names that differ from a variable of heddle by a few letters. A name that resembles none may
 /// be the operator's own, such as that of a secret.
 pub fn misspelt(names: impl Iterator<Item = String>) -> Vec<MisspeltVariable> {
-    let is_known = |name: &str| VARIABLES.iter().any(|v| v.name == name);
-    let ours = names.filter(|name| name.starts_with("HEDDLE") && !is_known(name));
+    let ours = names
+        .filter(|name| name.starts_with("HEDDLE") && !VARIABLES.iter().any(|v| v.name == name));
     let mut found: Vec<MisspeltVariable> = ours
         .filter_map(|written| {
             let near = VARIABLES

@@ -238,16 +238,18 @@ pub fn without_domains<'n>(
         .map(|name| short(name))
         .filter(|name| !seen.insert(name.clone()))
         .collect();
-    let fit = |name: &&String| {
-        let short = short(name);
-        let kept = if twice.contains(&short) {
-            (*name).clone()
-        } else {
-            short
-        };
-        ((*name).clone(), kept)
-    };
-    names.iter().map(fit).collect()
+    names
+        .iter()
+        .map(|name| {
+            let short = short(name);
+            let kept = if twice.contains(&short) {
+                (*name).clone()
+            } else {
+                short
+            };
+            ((*name).clone(), kept)
+        })
+        .collect()
 }
 
 #[cfg(test)]

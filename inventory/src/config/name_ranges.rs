@@ -92,14 +92,15 @@ pub fn fold(mut names: Vec<String>) -> String {
 
 /// As [`expand`], with a limit of its own: a file has one for all its texts.
 pub(crate) fn expand_within(text: &str, most: usize) -> Result<Vec<String>, NameRangeError> {
-    let shown = || text.chars().take(LONGEST_NAME).collect::<String>();
     let patterns = patterns(text)?;
     let mut total = 0_usize;
     for pattern in &patterns {
         let (names, length) = pattern.extent();
         total = total.saturating_add(names);
         if total > most || length > LONGEST_NAME {
-            return Err(NameRangeError::TooMany(shown()));
+            return Err(NameRangeError::TooMany(
+                text.chars().take(LONGEST_NAME).collect::<String>(),
+            ));
         }
     }
     let mut names = Vec::with_capacity(total);

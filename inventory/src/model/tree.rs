@@ -384,7 +384,6 @@ impl Tree {
             }
             order.push(new[v as usize]);
         }
-        let name = |&v: &NodeNumber| self.names[v as usize].clone();
         let above = |v: NodeNumber| new[self.parent[v as usize] as usize];
         let parent = old
             .iter()
@@ -397,7 +396,10 @@ impl Tree {
                 .zip(&old)
                 .filter_map(|(node, &v)| self.holds_ranks(v).then_some(node))
                 .collect(),
-            names: old.iter().map(name).collect(),
+            names: old
+                .iter()
+                .map(|&v| self.names[v as usize].clone())
+                .collect(),
             hosts: total,
             ranks: hosts.iter().map(|&h| self.ranks[h as usize]).collect(),
             rate: old

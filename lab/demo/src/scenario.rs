@@ -170,8 +170,10 @@ impl DrainedSpine {
 /// The first of several routers to which flows spread.
 fn spine_to_drain(file: &TopologyFile) -> Option<DrainedSpine> {
     let ways = || (file.links.iter()).filter(|l| l.state == Some(LinkState::Multipath));
-    let leads_to = |name: &str| ways().any(|l| l.a == name || l.b == name);
-    let mut spines = file.routers.iter().filter(|name| leads_to(name));
+    let mut spines = file
+        .routers
+        .iter()
+        .filter(|name| ways().any(|l| l.a == **name || l.b == **name));
     let name = spines.next().filter(|_| spines.next().is_some())?.clone();
     let leaves = ways()
         .filter_map(|l| match (l.a == name, l.b == name) {

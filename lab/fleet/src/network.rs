@@ -114,8 +114,6 @@ fn generated(
 ) -> GeneratedNetwork {
     let inventory = statements::inventory(wiring, options, rng);
     let (views, layers) = statements::views(wiring, span, learned, &mut heard, rng);
-    let silent =
-        |n: &&wiring::WiredNode| n.role == wiring::NodeRole::Switch && n.listed && !n.asked;
     GeneratedNetwork {
         truth: statements::truth(wiring, span),
         inventory,
@@ -127,7 +125,7 @@ fn generated(
         silent: wiring
             .nodes
             .iter()
-            .filter(silent)
+            .filter(|n| n.role == wiring::NodeRole::Switch && n.listed && !n.asked)
             .map(|n| n.name.clone())
             .collect(),
     }

@@ -209,24 +209,29 @@ fn bridge() -> impl Strategy<Value = BridgeTable> {
         any::<u32>(),
         btree_map(1u32..500, port, 0..40),
     )
-        .prop_map(|(address, root_bridge, priority, top_changes, ports)| {
-            let port =
-                |(number, (if_index, state, designated_bridge, designated_port))| BridgePort {
-                    number,
-                    if_index,
-                    state,
-                    designated_bridge,
-                    designated_port,
-                };
-            BridgeTable {
+        .prop_map(
+            |(address, root_bridge, priority, top_changes, ports)| BridgeTable {
                 address,
                 root_bridge,
                 priority,
                 top_changes,
-                ports: ports.into_iter().map(port).collect(),
+                ports: ports
+                    .into_iter()
+                    .map(
+                        |(number, (if_index, state, designated_bridge, designated_port))| {
+                            BridgePort {
+                                number,
+                                if_index,
+                                state,
+                                designated_bridge,
+                                designated_port,
+                            }
+                        },
+                    )
+                    .collect(),
                 ..BridgeTable::default()
-            }
-        })
+            },
+        )
 }
 
 /// Rows, of which those of a station behind several ports are in databases of their own.

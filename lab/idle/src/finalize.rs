@@ -103,10 +103,10 @@ fn needs_answers() -> bool {
 
 /// The function that this library stands in for. It is always found, because the caller has UCX.
 fn real(cache: &OnceLock<usize>, name: &CStr) -> Option<usize> {
-    // SAFETY: a C string and a pseudo handle.
-    let next = || unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) } as usize;
     let address = *cache.get_or_init(|| {
-        Some(next())
+        // SAFETY: a C string and a pseudo handle.
+        let next = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) } as usize;
+        Some(next)
             .filter(|address| *address != 0)
             .unwrap_or_else(|| of_a_plugin(c"libucp.so.0", name))
     });

@@ -1,5 +1,5 @@
 //! Pairs of nodes, and the ways between them.
-use super::{LabCable, LabPlan};
+use super::LabPlan;
 use crate::error::{LabError, LabResult};
 use inventory::BitsPerSec;
 use petgraph::algo::astar;
@@ -30,8 +30,11 @@ impl LabPlan {
             .iter()
             .map(|node| (node.name.as_str(), network.add_node(&node.name)))
             .collect();
-        let usable = |c: &&LabCable| !c.cut && !c.expect_blocked && self.is_main(c);
-        for cable in self.cables.iter().filter(usable) {
+        for cable in self
+            .cables
+            .iter()
+            .filter(|c| !c.cut && !c.expect_blocked && self.is_main(c))
+        {
             network.add_edge(
                 nodes[&cable.a.node[..]],
                 nodes[&cable.b.node[..]],

@@ -207,16 +207,19 @@ pub fn escaped(text: &str) -> String {
 
 /// The width of a text in a common sans-serif font of this size; rather too much than too little.
 pub fn text_width(text: &str, size: f64) -> f64 {
-    let ems = |c: char| match c {
-        'i' | 'j' | 'l' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' => 0.34,
-        'f' | 'r' | 't' | ' ' | '(' | ')' | '[' | ']' | '/' | '-' | 'I' | 'J' => 0.42,
-        'm' | 'M' | 'W' | '%' | '@' => 0.98,
-        'w' | 'A'..='Z' | '+' | '=' | '<' | '>' | '±' | '→' => 0.79,
-        '\0'..='\u{2ff}' => 0.63,
-        '\u{1100}'.. => 1.05,
-        _ => 0.75,
-    };
-    visible(text).chars().map(ems).sum::<f64>() * size
+    visible(text)
+        .chars()
+        .map(|c| match c {
+            'i' | 'j' | 'l' | '.' | ',' | ':' | ';' | '\'' | '|' | '!' => 0.34,
+            'f' | 'r' | 't' | ' ' | '(' | ')' | '[' | ']' | '/' | '-' | 'I' | 'J' => 0.42,
+            'm' | 'M' | 'W' | '%' | '@' => 0.98,
+            'w' | 'A'..='Z' | '+' | '=' | '<' | '>' | '±' | '→' => 0.79,
+            '\0'..='\u{2ff}' => 0.63,
+            '\u{1100}'.. => 1.05,
+            _ => 0.75,
+        })
+        .sum::<f64>()
+        * size
 }
 
 /// A text that is at most so wide. The middle of a longer one gives way: names differ at their
@@ -231,8 +234,12 @@ pub fn shortened(text: &str, size: f64, most: f64) -> String {
         let tail: String = signs[signs.len() - keep / 2..].iter().collect();
         format!("{head}…{tail}")
     };
-    let fits = |keep: &usize| text_width(&kept(*keep), size) <= most;
-    kept((0..signs.len()).rev().find(fits).unwrap_or(0))
+    kept(
+        (0..signs.len())
+            .rev()
+            .find(|keep| text_width(&kept(*keep), size) <= most)
+            .unwrap_or(0),
+    )
 }
 
 /// A text in lines of at most this width, broken between words.

@@ -84,11 +84,13 @@ pub fn title(call: &TracedCall) -> String {
 /// Ranks that are drawn.
 fn rows(call: &TracedCall) -> usize {
     let mut bars = 0;
-    let within = |steps: &&Vec<_>| {
-        bars += steps.len();
-        bars <= MOST_BARS
-    };
-    call.steps.iter().take_while(within).count()
+    call.steps
+        .iter()
+        .take_while(|steps| {
+            bars += steps.len();
+            bars <= MOST_BARS
+        })
+        .count()
 }
 
 /// A message that a rank sent, with its begin and end.
@@ -220,10 +222,6 @@ mod tests {
             topology: NETWORK.to_owned(),
         };
         let first = if knows_network { "a" } else { "<b>&\"\u{1b}" };
-        let timed = |&(at, step): &(u64, RankStep)| TimedStep {
-            at: Duration::from_micros(at),
-            step,
-        };
         RankTrace {
             header: TraceHeader {
                 job: 7,
@@ -234,7 +232,13 @@ mod tests {
                 networks: Vec::from_iter((rank == 0 && knows_network).then_some(network)),
                 lost: 0,
             },
-            steps: steps.iter().map(timed).collect(),
+            steps: steps
+                .iter()
+                .map(|&(at, step)| TimedStep {
+                    at: Duration::from_micros(at),
+                    step,
+                })
+                .collect(),
         }
     }
 

@@ -102,12 +102,6 @@ fn charts(run: &TuningRun, collective: Collective, ways: &[Way]) -> String {
             Some((timing.seconds(), 2.0 * timing.error_ns as f64 / 1e9))
         })
     };
-    let relative = |way: &Way| {
-        line(way, &|block| {
-            let own = run.timing(collective, Way::Native, block)?;
-            Some(ratio(run.timing(collective, *way, block)?, own))
-        })
-    };
     let blocks = || AxisLabel {
         name: "bytes a block".to_owned(),
         scale: AxisScale::Powers(2.0),
@@ -129,7 +123,15 @@ fn charts(run: &TuningRun, collective: Collective, ways: &[Way]) -> String {
             title: "against the library's own".to_owned(),
             x: blocks(),
             y: AxisLabel::plain("time / library's own time", AxisScale::Powers(2.0)),
-            lines: ways.iter().map(relative).collect(),
+            lines: ways
+                .iter()
+                .map(|way| {
+                    line(way, &|block| {
+                        let own = run.timing(collective, Way::Native, block)?;
+                        Some(ratio(run.timing(collective, *way, block)?, own))
+                    })
+                })
+                .collect(),
         },
     ];
     chart::picture(&panels).within_page(&format!("{}: time of each way by size", title(collective)))

@@ -175,8 +175,10 @@ impl CallPolicy {
 
     /// True if this communicator can go a way with blocks of this size, connections or not.
     pub fn can(&self, way: Way, block: u64) -> bool {
-        let holds = |part: &PlannedPart| part.holds(Bytes(block));
-        way == Way::Native || self.planned(way).is_some_and(holds)
+        way == Way::Native
+            || self
+                .planned(way)
+                .is_some_and(|part| part.holds(Bytes(block)))
     }
 
     /// The decision on a call: the way to learn by it, or else that of the table, or the forced one.
@@ -238,15 +240,18 @@ impl CallPolicy {
         forced
             .filter(|&way| self.can(way, block))
             .unwrap_or_else(|| {
-                let can = |way| self.can(self.instead(way), block);
-                self.instead(table.choose_where(collective, Bytes(block), can))
+                self.instead(table.choose_where(collective, Bytes(block), |way| {
+                    self.can(self.instead(way), block)
+                }))
             })
     }
 
     /// The way, or the one in its place where these hosts cannot go it at all.
     fn instead(&self, way: Way) -> Way {
-        let lacks = |way: Way| self.planned(way).is_none_or(|part| part.parts.is_none());
-        let other = way.row().instead().filter(|_| lacks(way));
+        let other = way
+            .row()
+            .instead()
+            .filter(|_| self.planned(way).is_none_or(|part| part.parts.is_none()));
         other.unwrap_or(way)
     }
 
@@ -262,10 +267,11 @@ impl CallPolicy {
                 .filter(|way| !is_over_tcp(*way))
                 .unwrap_or(Way::Native);
         }
-        let can = |way: Way| !is_over_tcp(way) && self.can(way, block);
         self.grounds
             .table
-            .choose_where(collective, Bytes(block), can)
+            .choose_where(collective, Bytes(block), |way| {
+                !is_over_tcp(way) && self.can(way, block)
+            })
     }
 
     /// This process set cannot go a way that was to be learned.

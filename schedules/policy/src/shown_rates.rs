@@ -91,18 +91,20 @@ pub fn faster_links(tree: &Tree, ranks: &[u32], call: &FastCall) -> Vec<FasterLi
     }
     links.retain(|&(_, factor)| factor > TOO_FAST);
     links.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let faster = |(link, factor): (u32, f64)| {
-        let published = tree.rate(link);
-        let (a, b) = tree.ends(2 * link)?;
-        let mut ends = [a, b].map(|end| tree.name(end).to_owned());
-        ends.sort_by_cached_key(|end| natural(end));
-        Some(FasterLink {
-            ends: ends.into(),
-            published,
-            shown: BitsPerSec((published.0 as f64 * factor) as u64),
+    links
+        .into_iter()
+        .filter_map(|(link, factor)| {
+            let published = tree.rate(link);
+            let (a, b) = tree.ends(2 * link)?;
+            let mut ends = [a, b].map(|end| tree.name(end).to_owned());
+            ends.sort_by_cached_key(|end| natural(end));
+            Some(FasterLink {
+                ends: ends.into(),
+                published,
+                shown: BitsPerSec((published.0 as f64 * factor) as u64),
+            })
         })
-    };
-    links.into_iter().filter_map(faster).collect()
+        .collect()
 }
 
 impl fmt::Display for FasterLink {

@@ -210,15 +210,17 @@ mod tests {
 
     /// The messages of a phase as `srcdst`, sorted.
     fn table(tree: &Tree) -> Vec<String> {
-        let row = |phase: &Vec<Message>| {
-            let mut cells: Vec<String> = phase
-                .iter()
-                .map(|m| format!("{}{}", m.src, m.dst))
-                .collect();
-            cells.sort();
-            cells.join(" ")
-        };
-        phases(tree).iter().map(row).collect()
+        phases(tree)
+            .iter()
+            .map(|phase| {
+                let mut cells: Vec<String> = phase
+                    .iter()
+                    .map(|m| format!("{}{}", m.src, m.dst))
+                    .collect();
+                cells.sort();
+                cells.join(" ")
+            })
+            .collect()
     }
 
     /// aapc-2005, Table 4: T0 = n0 n1 n2, T1 = n3 n4, T2 = n5.

@@ -14,11 +14,13 @@ fn zipf(hosts: u32, exponent: f64, seed: u64) -> Vec<u64> {
             .wrapping_add(1);
         place.swap(last, (state >> 33) as usize % (last + 1));
     }
-    let length = |place: usize| match place % 7 {
-        6 => 0,
-        _ => (1e8 / (place as f64).powf(exponent)) as u64,
-    };
-    place.into_iter().map(length).collect()
+    place
+        .into_iter()
+        .map(|place| match place % 7 {
+            6 => 0,
+            _ => (1e8 / (place as f64).powf(exponent)) as u64,
+        })
+        .collect()
 }
 
 /// The time that the busiest edge needs.

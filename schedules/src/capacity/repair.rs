@@ -187,12 +187,15 @@ impl<'a> PhaseRepair<'a> {
         flows: &[GroupFlow],
         newcomer: Option<GroupMessage>,
     ) -> Option<usize> {
-        let over = |limit: &&LimitNumber| self.used[**limit] > self.groups.capacity(**limit);
         let mut worst = None;
         for (index, flow) in flows.iter().enumerate() {
             self.groups
                 .limits_between(flow.from as usize, flow.to as usize, &mut self.way);
-            let exceeded = self.way.iter().filter(over).count();
+            let exceeded = self
+                .way
+                .iter()
+                .filter(|limit| self.used[**limit] > self.groups.capacity(**limit))
+                .count();
             if exceeded > 0 {
                 let key = (
                     newcomer != Some((flow.from, flow.to)),

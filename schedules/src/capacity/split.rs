@@ -66,14 +66,15 @@ impl<'a> PhaseSplitter<'a> {
         let sets = family.parent.len();
         let stops = 2 * sets + 1;
         let pairs = (0..groups.len()).flat_map(|from| (0..groups.len()).map(move |to| (from, to)));
-        let ends = |(from, to): (usize, usize)| {
-            let turn = groups.turn(groups.spot[from], groups.spot[to]);
-            [family.set(from, turn), family.set(to, turn) + sets as u32]
-        };
         PhaseSplitter {
             family,
             balance: (!family.safe).then(|| SplitBalance::new(groups)),
-            ends: pairs.map(ends).collect(),
+            ends: pairs
+                .map(|(from, to)| {
+                    let turn = groups.turn(groups.spot[from], groups.spot[to]);
+                    [family.set(from, turn), family.set(to, turn) + sets as u32]
+                })
+                .collect(),
             groups: groups.len(),
             random: SplitMix64::new(groups.bound),
             whole: 1,

@@ -93,12 +93,14 @@ impl StepLimits {
                 }
             }))
             .collect();
-        let under = |m: &Transfer| {
-            let mut limits = vec![m.from, hosts + m.to];
-            tree.path(m.from, m.to, |edge| limits.push(2 * hosts + edge));
-            limits
-        };
-        let mut of: Vec<Vec<u32>> = messages.iter().map(under).collect();
+        let mut of: Vec<Vec<u32>> = messages
+            .iter()
+            .map(|m| {
+                let mut limits = vec![m.from, hosts + m.to];
+                tree.path(m.from, m.to, |edge| limits.push(2 * hosts + edge));
+                limits
+            })
+            .collect();
         let mut load = vec![0; width.len()];
         of.iter()
             .flatten()

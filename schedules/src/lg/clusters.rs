@@ -125,17 +125,22 @@ impl ClusterPartition {
             return Ok(ClusterPartition::found(tree));
         }
         let host = |h: &NodeNumber| tree.name(*h).split(':').next().unwrap_or_default();
-        let group = |(name, members): (&String, &Vec<String>)| {
-            let members: std::collections::HashSet<&str> =
-                members.iter().map(String::as_str).collect();
-            HostCluster {
-                name: name.clone(),
-                hosts: (0..tree.hosts())
-                    .filter(|h| members.contains(host(h)))
-                    .collect(),
-            }
-        };
-        ClusterPartition::new(tree, file.clusters.iter().map(group).collect())
+        ClusterPartition::new(
+            tree,
+            file.clusters
+                .iter()
+                .map(|(name, members)| {
+                    let members: std::collections::HashSet<&str> =
+                        members.iter().map(String::as_str).collect();
+                    HostCluster {
+                        name: name.clone(),
+                        hosts: (0..tree.hosts())
+                            .filter(|h| members.contains(host(h)))
+                            .collect(),
+                    }
+                })
+                .collect(),
+        )
     }
 
     /// The parts that remain when every link slower than all links of hosts is cut, because traffic

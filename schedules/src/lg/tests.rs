@@ -7,14 +7,21 @@ use std::fmt::Write;
 /// Clusters c0, c1, … with these numbers of hosts, in the order of the host numbers.
 pub(crate) fn runs(tree: &Tree, sizes: &[u32]) -> ClusterPartition {
     let mut next = 0;
-    let cluster = |(number, size): (usize, &u32)| {
-        next += size;
-        HostCluster {
-            name: format!("c{number}"),
-            hosts: (next - size..next).collect(),
-        }
-    };
-    ClusterPartition::new(tree, sizes.iter().enumerate().map(cluster).collect()).unwrap()
+    ClusterPartition::new(
+        tree,
+        sizes
+            .iter()
+            .enumerate()
+            .map(|(number, size)| {
+                next += size;
+                HostCluster {
+                    name: format!("c{number}"),
+                    hosts: (next - size..next).collect(),
+                }
+            })
+            .collect(),
+    )
+    .unwrap()
 }
 
 /// The messages between the clusters, as (from, to), by step.

@@ -361,11 +361,16 @@ impl<'a> StageChooser<'a> {
                 let places = edges.iter().zip(way);
                 let links = places.map(|(edge, &place)| self.link(&PathEdge { place, ..*edge }));
                 let over = |link: usize| (self.used[link] + 1).saturating_sub(self.widths[link]);
-                let carried = |link: usize| {
-                    (u64::from(self.carried[link]) << 16) / u64::from(self.widths[link])
-                };
                 match links.clone().map(over).sum() {
-                    0 => (0, links.map(carried).max().unwrap_or(0)),
+                    0 => (
+                        0,
+                        links
+                            .map(|link| {
+                                (u64::from(self.carried[link]) << 16) / u64::from(self.widths[link])
+                            })
+                            .max()
+                            .unwrap_or(0),
+                    ),
                     over => (over, 0),
                 }
             };

@@ -69,8 +69,9 @@ fn all_ways_of_a_stage_carry_messages_in_each_phase() {
     for (m, number) in plan.phases.iter().flatten().zip(0..) {
         paths.visit(number, *m, |link| carried[link as usize] += 1);
     }
-    let from_leaf = |link: &u32| tree.member_cables(paths.edge(*link).0 / 2).len() > 1;
-    let on_ways: Vec<u32> = (0..paths.links() as u32).filter(from_leaf).collect();
+    let on_ways: Vec<u32> = (0..paths.links() as u32)
+        .filter(|link| tree.member_cables(paths.edge(*link).0 / 2).len() > 1)
+        .collect();
     assert_eq!(on_ways.len(), 2 * 4 * 4);
     assert!(on_ways.iter().all(|&link| carried[link as usize] == 48));
 }
@@ -213,8 +214,10 @@ fn the_verifier_refuses_paths_that_collide_or_are_none() {
         };
         verify::alltoall(&tree, &plan).unwrap_err().to_string()
     };
-    let numbered = || plan.phases[0].iter().zip(0..);
-    let mut crossing = numbered().filter(|&(m, _)| m.src / 8 != m.dst / 8);
+    let mut crossing = plan.phases[0]
+        .iter()
+        .zip(0..)
+        .filter(|&(m, _)| m.src / 8 != m.dst / 8);
     let (first, at) = crossing.next().unwrap();
     let (_, other) = crossing.find(|(m, _)| m.src / 8 == first.src / 8).unwrap();
     let mut paths = plan.paths.clone();

@@ -119,21 +119,22 @@ impl TracedPath {
 
     /// The path of a packet to which these addresses answered; `all` are those that answer on any way.
     pub fn verdict(&self, answered: &[IpAddr], all: &HashSet<IpAddr>) -> TraceVerdict {
-        let own = |address: &IpAddr| self.0.iter().any(|edge| edge.answers.contains(address));
-        if answered
-            .iter()
-            .any(|address| all.contains(address) && !own(address))
-        {
+        if answered.iter().any(|address| {
+            all.contains(address) && !self.0.iter().any(|edge| edge.answers.contains(address))
+        }) {
             return TraceVerdict::Other;
         }
-        let is_certain = |edge: &TracedEdge| {
-            edge.cables <= 1
-                || edge
-                    .answers
-                    .iter()
-                    .any(|address| answered.contains(address))
-        };
-        let mut certain: Vec<bool> = self.0.iter().map(is_certain).collect();
+        let mut certain: Vec<bool> = self
+            .0
+            .iter()
+            .map(|edge| {
+                edge.cables <= 1
+                    || edge
+                        .answers
+                        .iter()
+                        .any(|address| answered.contains(address))
+            })
+            .collect();
         // Between two boxes that the packet certainly passes it has one cable, perhaps.
         for _ in 0..certain.len() {
             for at in 0..certain.len() {

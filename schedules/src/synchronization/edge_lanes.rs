@@ -52,12 +52,13 @@ impl MessageOrder {
         let wide =
             (0..tree.edges()).filter(|&edge| matches!(kinds[edge as usize], EdgeTracking::Wide(_)));
         let mut slots = 0;
-        let lanes = |edge: EdgeNumber| {
-            let lanes = EdgeLanes::new(capacities.width(edge), slots);
-            slots += lanes.width as SlotNumber;
-            lanes
-        };
-        let wide: Vec<EdgeLanes> = wide.map(lanes).collect();
+        let wide: Vec<EdgeLanes> = wide
+            .map(|edge| {
+                let lanes = EdgeLanes::new(capacities.width(edge), slots);
+                slots += lanes.width as SlotNumber;
+                lanes
+            })
+            .collect();
         if wide.is_empty() {
             MessageOrder::on_narrow_edges(tree, messages, senders, &kinds)
         } else {

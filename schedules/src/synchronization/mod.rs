@@ -125,10 +125,11 @@ fn ahead(
     credit: u32,
 ) -> Vec<Synchronization> {
     let messages = PhaseMessages::numbered(phases);
-    let receiver = |after: u32| messages.all[after as usize].dst;
     credit::orders(paths, capacities, &messages, credit)
         .into_iter()
-        .map(|(after, before)| messages.synchronization(after, before, receiver(after)))
+        .map(|(after, before)| {
+            messages.synchronization(after, before, messages.all[after as usize].dst)
+        })
         .collect()
 }
 

@@ -168,15 +168,17 @@ impl SyncScheme {
     /// Every scheme of Table 5. Schemes with blocks come once for each of `blocks`; sizes below 2
     /// add nothing.
     pub fn table_5(blocks: &[u32]) -> Vec<SyncScheme> {
-        let sized = |mechanism| {
-            let all = SyncScheme::new(mechanism, None).ok();
-            let partial = blocks
-                .iter()
-                .filter(|&&block| block > 1)
-                .filter_map(move |&block| SyncScheme::new(mechanism, Some(block)).ok());
-            all.into_iter().chain(partial)
-        };
-        SyncMechanism::ALL.into_iter().flat_map(sized).collect()
+        SyncMechanism::ALL
+            .into_iter()
+            .flat_map(|mechanism| {
+                let all = SyncScheme::new(mechanism, None).ok();
+                let partial = blocks
+                    .iter()
+                    .filter(|&&block| block > 1)
+                    .filter_map(move |&block| SyncScheme::new(mechanism, Some(block)).ok());
+                all.into_iter().chain(partial)
+            })
+            .collect()
     }
 
     /// So many messages are under way on each lane of a link.

@@ -137,15 +137,18 @@ fn closure(phases: &[Vec<Message>], syncs: &[Synchronization]) -> Vec<Vec<bool>>
 fn hosts_under_hosts(parents: &[usize]) -> Tree {
     let names: Vec<String> = (0..=parents.len()).map(|h| format!("n{h}")).collect();
     let hosts: Vec<(&str, u32)> = names.iter().map(|name| (name.as_str(), 1)).collect();
-    let cable = |(child, &parent): (usize, &usize)| TreeCable {
-        a: &names[child + 1],
-        b: &names[parent],
-        rate: BitsPerSec::GIGABIT,
-    };
     Tree::new(
         &hosts,
         &[],
-        &parents.iter().enumerate().map(cable).collect::<Vec<_>>(),
+        &parents
+            .iter()
+            .enumerate()
+            .map(|(child, &parent)| TreeCable {
+                a: &names[child + 1],
+                b: &names[parent],
+                rate: BitsPerSec::GIGABIT,
+            })
+            .collect::<Vec<_>>(),
     )
     .unwrap()
 }

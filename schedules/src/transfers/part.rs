@@ -156,11 +156,15 @@ struct RankPartBuilder<'a> {
 
 impl RankPartBuilder<'_> {
     fn add_send(&mut self, number: u32) {
-        let outgoing = |&block: &Message| OutgoingBlock {
-            block,
-            origin: self.held.get(&block).copied().unwrap_or(BlockOrigin::Own),
-        };
-        let blocks = self.schedule.blocks(number).iter().map(outgoing).collect();
+        let blocks = self
+            .schedule
+            .blocks(number)
+            .iter()
+            .map(|&block| OutgoingBlock {
+                block,
+                origin: self.held.get(&block).copied().unwrap_or(BlockOrigin::Own),
+            })
+            .collect();
         self.places.push((number, self.part.sends.len()));
         self.part.sends.push(OutgoingTransfer {
             phase: self.schedule.phase_of()[number as usize],

@@ -208,10 +208,9 @@ impl EdgeUsers {
                 if self.spare[from] > 0 {
                     return self.shift(from, user, missing, &reached_by, &gives_up);
                 }
-                let holds = |taken: &[(usize, u64)]| taken.iter().any(|t| t.0 == from && t.1 > 0);
                 for (other, taken) in self.taken.iter().enumerate().skip(from + 1) {
                     let is_new = other != user && gives_up[other] == usize::MAX;
-                    if is_new && holds(taken) {
+                    if is_new && taken.iter().any(|t| t.0 == from && t.1 > 0) {
                         gives_up[other] = from;
                         queue.push_back(other);
                     }

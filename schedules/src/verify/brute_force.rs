@@ -255,12 +255,15 @@ fn hosts_under_hosts() -> impl Strategy<Value = Tree> {
     parents.prop_map(|parents| {
         let names: Vec<String> = (0..=parents.len()).map(|h| format!("n{h}")).collect();
         let hosts: Vec<(&str, u32)> = names.iter().map(|name| (name.as_str(), 1)).collect();
-        let cable = |(child, &parent): (usize, &usize)| TreeCable {
-            a: &names[child + 1],
-            b: &names[parent],
-            rate: BitsPerSec::GIGABIT,
-        };
-        let cables: Vec<TreeCable<'_>> = parents.iter().enumerate().map(cable).collect();
+        let cables: Vec<TreeCable<'_>> = parents
+            .iter()
+            .enumerate()
+            .map(|(child, &parent)| TreeCable {
+                a: &names[child + 1],
+                b: &names[parent],
+                rate: BitsPerSec::GIGABIT,
+            })
+            .collect();
         Tree::new(&hosts, &[], &cables).unwrap()
     })
 }

@@ -29,11 +29,10 @@ pub(super) fn kept(
     }
     // By link: the last message of each chain, the oldest first.
     let mut chains: Vec<VecDeque<u32>> = vec![VecDeque::new(); paths.links()];
-    let room_on = |link: LinkNumber| paths.width(link, capacities) * u64::from(credit);
     let room: Vec<u64> = (0..paths.links() as LinkNumber)
         .map(|link| {
             if paths.is_port(link) {
-                room_on(link)
+                paths.width(link, capacities) * u64::from(credit)
             } else {
                 u64::MAX
             }

@@ -49,11 +49,14 @@ fn middles(hosts: usize, delays: &HashMap<(usize, usize), i64>) -> Option<Vec<i6
     let bounds = nearest(hosts, &to_first)?
         .into_iter()
         .zip(nearest(hosts, &from_first)?);
-    let middle = |(most, least): (Option<i64>, Option<i64>)| match (most, least) {
-        (Some(most), Some(least)) => most.midpoint(least.saturating_neg()),
-        _ => 0,
-    };
-    Some(bounds.map(middle).collect())
+    Some(
+        bounds
+            .map(|(most, least)| match (most, least) {
+                (Some(most), Some(least)) => most.midpoint(least.saturating_neg()),
+                _ => 0,
+            })
+            .collect(),
+    )
 }
 
 /// The least time from a host to another that anything seems to have taken; less than nothing where

@@ -47,11 +47,13 @@ pub struct JobNetwork {
 impl JobNetwork {
     fn new(topology: &TopologyFile, hosts: &[String]) -> Option<JobNetwork> {
         let tree = topology.tree().ok()?;
-        let host = |name: &String| {
-            let short = name.split('.').next().unwrap_or(name);
-            tree.host(name).or_else(|| tree.host(short))
-        };
-        let host_of = hosts.iter().map(host).collect();
+        let host_of = hosts
+            .iter()
+            .map(|name| {
+                let short = name.split('.').next().unwrap_or(name);
+                tree.host(name).or_else(|| tree.host(short))
+            })
+            .collect();
         Some(JobNetwork { tree, host_of })
     }
 
@@ -188,11 +190,10 @@ fn calls(traces: &[RankTrace], hosts: &[String]) -> Vec<TracedCall> {
             let mut steps = vec![Vec::new(); hosts.len()];
             for (rank, (_, share)) in by_rank {
                 // Clocks are not known to the nanosecond: no step was before the call.
-                let since = |at: i128| Duration::from_nanos(u64::try_from(at - first).unwrap_or(0));
                 steps[rank as usize] = share
                     .into_iter()
                     .map(|(at, step)| TimedStep {
-                        at: since(at),
+                        at: Duration::from_nanos(u64::try_from(at - first).unwrap_or(0)),
                         step,
                     })
                     .collect();

@@ -239,8 +239,11 @@ fn title(report: &CallReport) -> String {
 
 /// The segments of the path with the most time beyond their data, of those worth a line.
 fn longest_lines(job: &TracedJob, report: &CallReport) -> Vec<String> {
-    let worth_a_line = |segment: &&PathSegment| waste(segment) * 1000 > report.took;
-    let mut longest: Vec<&PathSegment> = report.path.iter().filter(worth_a_line).collect();
+    let mut longest: Vec<&PathSegment> = report
+        .path
+        .iter()
+        .filter(|segment| waste(segment) * 1000 > report.took)
+        .collect();
     longest.sort_by_key(|segment| std::cmp::Reverse((waste(segment), segment.ended)));
     longest.truncate(LONGEST_SEGMENTS);
     let mut lines = Vec::new();

@@ -43,13 +43,15 @@ fn header(rank: u32) -> TraceHeader {
 
 /// A trace of steps at microseconds.
 fn trace(rank: u32, steps: &[(u64, RankStep)]) -> RankTrace {
-    let timed = |&(at, step): &(u64, RankStep)| TimedStep {
-        at: Duration::from_micros(at),
-        step,
-    };
     RankTrace {
         header: header(rank),
-        steps: steps.iter().map(timed).collect(),
+        steps: steps
+            .iter()
+            .map(|&(at, step)| TimedStep {
+                at: Duration::from_micros(at),
+                step,
+            })
+            .collect(),
     }
 }
 

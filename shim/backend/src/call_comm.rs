@@ -79,8 +79,12 @@ impl CallComm {
     pub(crate) fn gather_numbers(&self, own: impl IntoIterator<Item = u64>) -> MpiResult<Vec<u64>> {
         let own: Vec<u8> = own.into_iter().flat_map(u64::to_le_bytes).collect();
         let all = self.gather_all(&own)?;
-        let number = |octets: &[u8; 8]| u64::from_le_bytes(*octets);
-        Ok(all.as_chunks().0.iter().map(number).collect())
+        Ok(all
+            .as_chunks()
+            .0
+            .iter()
+            .map(|octets| u64::from_le_bytes(*octets))
+            .collect())
     }
 
     /// The least of each of these numbers on any rank. Collective; all ranks pass as many.

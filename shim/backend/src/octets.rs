@@ -74,13 +74,15 @@ impl PackedBlocks {
     }
 
     fn blocks(&self) -> Vec<&[u8]> {
-        let slice = |&(at, octets): &(*const u8, usize)| match octets {
-            // It may be anywhere, even at no address.
-            0 => &[][..],
-            // SAFETY: each address begins a block of this length: MPI's argument, or a copy.
-            _ => unsafe { std::slice::from_raw_parts(at, octets) },
-        };
-        self.blocks.iter().map(slice).collect()
+        self.blocks
+            .iter()
+            .map(|&(at, octets)| match octets {
+                // It may be anywhere, even at no address.
+                0 => &[][..],
+                // SAFETY: each address begins a block of this length: MPI's argument, or a copy.
+                _ => unsafe { std::slice::from_raw_parts(at, octets) },
+            })
+            .collect()
     }
 }
 

@@ -25,8 +25,10 @@ impl SetTrace {
 
     /// Records from now on, if rank 0 orders it.
     pub(crate) fn obey(&mut self, order: Option<TraceOrder>, rank: u32, hosts: &[String]) {
-        let new = |order| Box::new(TraceRecorder::new(order, rank, hosts));
-        self.0 = self.0.take().or_else(|| order.map(new));
+        self.0 = self
+            .0
+            .take()
+            .or_else(|| order.map(|order| Box::new(TraceRecorder::new(order, rank, hosts))));
     }
 
     /// This epoch is followed from now on.

@@ -168,10 +168,10 @@ fn quoted(text: &str) -> String {
 fn watch(world: &SimpleCommunicator, args: &Args, wanted: &[(BenchCollective, u64)]) {
     let began = Instant::now();
     let share = Duration::from_secs(1) / wanted.len() as u32;
-    let is_wanted = || args.while_there.as_ref().is_none_or(|file| file.exists());
     while agreed(
         world,
-        began.elapsed().as_secs_f64() < args.seconds && is_wanted(),
+        began.elapsed().as_secs_f64() < args.seconds
+            && args.while_there.as_ref().is_none_or(|file| file.exists()),
     ) {
         for &(collective, block) in wanted {
             let mut bench = CollectiveBench::new(world, collective, block, args);
@@ -271,12 +271,15 @@ impl<'a> CollectiveBench<'a> {
 
     /// Calls past what is preloaded on this rank, each with its neighbour.
     fn pairs(&self) -> Vec<(f64, f64)> {
-        let pair = |(at, two): (usize, &[f64])| match two {
-            [first, second] if goes_past(2 * at) => Some((*first, *second)),
-            [first, second] => Some((*second, *first)),
-            _ => None,
-        };
-        self.took.chunks(2).enumerate().filter_map(pair).collect()
+        self.took
+            .chunks(2)
+            .enumerate()
+            .filter_map(|(at, two)| match two {
+                [first, second] if goes_past(2 * at) => Some((*first, *second)),
+                [first, second] => Some((*second, *first)),
+                _ => None,
+            })
+            .collect()
     }
 
     fn rows(&mut self, number: u64) {

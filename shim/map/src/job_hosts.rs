@@ -202,18 +202,20 @@ pub(crate) fn on_one_network(
             network.prefix
         );
     }
-    let host = |m: &JobMember| {
-        let address = m
-            .addresses
-            .iter()
-            .find(|a| a.shares_network(network))?
-            .address;
-        Some(MapHost {
-            name: m.host.clone(),
-            address: SocketAddr::new(address, m.port),
+    Ok(members
+        .iter()
+        .filter_map(|m| {
+            let address = m
+                .addresses
+                .iter()
+                .find(|a| a.shares_network(network))?
+                .address;
+            Some(MapHost {
+                name: m.host.clone(),
+                address: SocketAddr::new(address, m.port),
+            })
         })
-    };
-    Ok(members.iter().filter_map(host).collect())
+        .collect())
 }
 
 fn network(text: &str) -> anyhow::Result<NetworkAddress> {

@@ -124,12 +124,14 @@ fn parse(text: &str) -> anyhow::Result<(Vec<MapHost>, Vec<MeasuredRound>)> {
                 flows.len() <= hosts.len() && flows.iter().all(known),
                 "line {place} has a flow that cannot be between {count} hosts"
             );
-            let flow = |(from, to, rate)| MeasuredFlow {
-                flow: HostFlow { from, to },
-                rate,
-            };
             Ok(MeasuredRound {
-                flows: flows.into_iter().map(flow).collect(),
+                flows: flows
+                    .into_iter()
+                    .map(|(from, to, rate)| MeasuredFlow {
+                        flow: HostFlow { from, to },
+                        rate,
+                    })
+                    .collect(),
             })
         })
         .collect::<anyhow::Result<_>>()?;

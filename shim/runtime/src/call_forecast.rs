@@ -157,8 +157,11 @@ impl CallForecast {
         word.extend(now.block.to_le_bytes());
         word.push(self.own_turn());
         word.push(size_class(now.largest));
-        let classes = |call: &OwnCall| [size_class(call.block), size_class(call.largest)];
-        word.extend(before.iter().flat_map(classes));
+        word.extend(
+            before
+                .iter()
+                .flat_map(|call| [size_class(call.block), size_class(call.largest)]),
+        );
         word
     }
 
@@ -183,8 +186,11 @@ impl CallForecast {
         let length = WORD + 2 * self.own.len().saturating_sub(1);
         let words: Vec<&[u8]> = words.chunks_exact(length).collect();
         let blocks = self.heard_blocks(&words);
-        let is_alike = |(at, &block): (usize, &u64)| way(block) == way(self.forecast(at).block);
-        let was_right = self.period > 0 && blocks.iter().enumerate().all(is_alike);
+        let was_right = self.period > 0
+            && blocks
+                .iter()
+                .enumerate()
+                .all(|(at, &block)| way(block) == way(self.forecast(at).block));
         let turn = common_turn(words.iter().map(|word| usize::from(word[TURN])));
         if turn != std::mem::replace(&mut self.turn, turn) {
             self.since = self.calls;
@@ -273,12 +279,15 @@ const TURN: usize = 8;
 /// True if no rank says that its largest block in the `at`-th call since the last agreement, of all
 /// of which the mean is known, was far larger than the mean: by [`EVEN`] classes.
 fn is_even(at: usize, mean: u64, words: &[&[u8]]) -> bool {
-    let largest = |word: &&[u8]| {
-        word.get(WORD + 2 * at + 1)
-            .copied()
-            .unwrap_or(word[TURN + 1])
-    };
-    let most = words.iter().map(largest).max().unwrap_or(0);
+    let most = words
+        .iter()
+        .map(|word| {
+            word.get(WORD + 2 * at + 1)
+                .copied()
+                .unwrap_or(word[TURN + 1])
+        })
+        .max()
+        .unwrap_or(0);
     mean != NOT_SERVED && most <= size_class(mean).saturating_add(EVEN)
 }
 

@@ -175,8 +175,9 @@ mod tests {
     #[test]
     fn a_forced_way_is_taken_at_once() {
         let of = |pairs: &'static [(&str, &str)]| {
-            let var = |name: &str| pairs.iter().find(|p| p.0 == name).map(|p| p.1.to_owned());
-            enough_by(&RuntimeSettings::read(var))
+            enough_by(&RuntimeSettings::read(|name: &str| {
+                pairs.iter().find(|p| p.0 == name).map(|p| p.1.to_owned())
+            }))
         };
         assert_eq!(of(&[]), ENOUGH);
         assert_eq!(of(&[("HEDDLE_FORCE", "ring")]), 0);

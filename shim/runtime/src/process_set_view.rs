@@ -234,8 +234,10 @@ impl ProcessSetView {
     /// The host of each rank, as the topology calls it.
     pub fn hosts_of_ranks(&self) -> Vec<String> {
         let names = self.hosts.host_names();
-        let host = |&host: &u32| names.get(host as usize).cloned().unwrap_or_default();
-        self.host_of.iter().map(host).collect()
+        self.host_of
+            .iter()
+            .map(|&host| names.get(host as usize).cloned().unwrap_or_default())
+            .collect()
     }
 
     /// A rank's address on the network, where the topology says it.
@@ -392,8 +394,9 @@ fn members(
     let mut place = vec![None; tree.host_names().len()];
     let mut members: Vec<(String, Vec<u32>)> = Vec::new();
     for (rank, host) in hosts.iter().enumerate() {
-        let unknown = || TreeError::Unknown(host.name().to_owned());
-        let number = known.number(host).ok_or_else(unknown)?;
+        let number = known
+            .number(host)
+            .ok_or_else(|| TreeError::Unknown(host.name().to_owned()))?;
         let at = *place[number].get_or_insert_with(|| {
             members.push((tree.host_names()[number].clone(), Vec::new()));
             members.len() - 1
@@ -424,7 +427,6 @@ impl<'a> KnownHosts<'a> {
 
     /// By its addresses, else by its names.
     fn number(&self, host: &RankHost) -> Option<usize> {
-        let by_address = |address| self.by_address.get(address);
         // MPI may say "n3.cluster.example" where the inventory says "n3".
         let by_name = |name: &String| {
             let short = name.split('.').next().unwrap_or(name);
@@ -432,7 +434,10 @@ impl<'a> KnownHosts<'a> {
                 .get(name.as_str())
                 .or_else(|| self.by_name.get(short))
         };
-        let found = host.addresses().iter().find_map(by_address);
+        let found = host
+            .addresses()
+            .iter()
+            .find_map(|address| self.by_address.get(address));
         found
             .or_else(|| host.names().iter().find_map(by_name))
             .copied()

@@ -230,17 +230,20 @@ impl JobRecorder {
 
     /// The counts so far, a line for each kind of call.
     pub fn lines(&mut self) -> Vec<String> {
-        let line = |t: &CallTotal| {
-            format!(
-                "{} of {}, {} B a block, by {}: {:.3} s",
-                counted(t.calls, "call"),
-                t.collective,
-                t.block,
-                t.way,
-                t.seconds
-            )
-        };
-        self.record().calls.iter().map(line).collect()
+        self.record()
+            .calls
+            .iter()
+            .map(|t| {
+                format!(
+                    "{} of {}, {} B a block, by {}: {:.3} s",
+                    counted(t.calls, "call"),
+                    t.collective,
+                    t.block,
+                    t.way,
+                    t.seconds
+                )
+            })
+            .collect()
     }
 
     fn find(

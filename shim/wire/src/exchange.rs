@@ -377,9 +377,11 @@ impl<'a> PartExchange<'a> {
                 ));
             }
             if let Some(next) = lane.next().map(|next| &part.sends[next.transfer]) {
-                let token =
-                    |token: &SyncToken| (next.phase, format!("the token of rank {}", token.peer));
-                awaited.extend(lane.tokens.iter().map(token));
+                awaited.extend(
+                    lane.tokens
+                        .iter()
+                        .map(|token| (next.phase, format!("the token of rank {}", token.peer))),
+                );
             }
         }
         if let Some((receive, _)) = self.missing_piece() {

@@ -108,8 +108,9 @@ impl<S> SentLog<S> {
         } else {
             let (front, back) = self.kept.as_slices();
             let octets = front.get(at..).filter(|octets| !octets.is_empty());
-            let in_back = || &back[at - front.len()..];
-            return Some(OctetsAgain::Kept(octets.unwrap_or_else(in_back)));
+            return Some(OctetsAgain::Kept(
+                octets.unwrap_or_else(|| &back[at - front.len()..]),
+            ));
         }
         for SentSegment { source, place } in &self.segments {
             if at < place.len() {

@@ -267,12 +267,14 @@ impl<'p> CallStreams<'p> {
             return tokens.iter().map(|&token| (token, at)).collect();
         }
         let pace = self.slowest(rank);
-        let due = |&token: &SyncToken| {
-            let links = self.setting.links.get(token.peer as usize);
-            let lead = links.copied().unwrap_or_default().lead(pace);
-            (token, due_at(lead, whole))
-        };
-        tokens.iter().map(due).collect()
+        tokens
+            .iter()
+            .map(|&token| {
+                let links = self.setting.links.get(token.peer as usize);
+                let lead = links.copied().unwrap_or_default().lead(pace);
+                (token, due_at(lead, whole))
+            })
+            .collect()
     }
 
     fn take_bare<S: WireShell>(&mut self, rank: u32, shell: &mut S) -> Result<(), S::Failure> {
@@ -312,8 +314,9 @@ impl<'p> CallStreams<'p> {
             }
             let now = before + received;
             let wants_first = shell.measure(rank, now, whole);
-            let is_due = |&&(_, at): &&(_, usize)| before < at && now >= at || whole == 0;
-            let given = due.iter().filter(is_due);
+            let given = due
+                .iter()
+                .filter(|&&(_, at)| before < at && now >= at || whole == 0);
             self.events
                 .extend(given.map(|&(token, _)| CarrierEvent::Due(piece, token)));
             if now == whole {

@@ -433,9 +433,11 @@ fn carry_out(
 /// A tree of switches with hosts on it, each switch and host under one of those before it.
 fn tree(switches: &[usize], hosts: &[usize]) -> Tree {
     let names: Vec<String> = (0..=switches.len()).map(|n| format!("s{n}")).collect();
-    let link =
-        |(n, parent): (usize, &usize)| format!("{{a: s{}, b: s{}}}", n + 1, parent % (n + 1));
-    let links: Vec<String> = switches.iter().enumerate().map(link).collect();
+    let links: Vec<String> = switches
+        .iter()
+        .enumerate()
+        .map(|(n, parent)| format!("{{a: s{}, b: s{}}}", n + 1, parent % (n + 1)))
+        .collect();
     let host =
         |(n, at): (usize, &usize)| format!("  n{n}: {{switch: s{}}}\n", at % (switches.len() + 1));
     let text = format!(
@@ -468,11 +470,12 @@ fn all_came(
 }
 
 fn parts(schedule: &TransferSchedule, window: Option<Bytes>) -> Vec<RankPart> {
-    let part = |rank| RankPart {
-        window,
-        ..part::of(schedule, rank)
-    };
-    (0..schedule.hosts()).map(part).collect()
+    (0..schedule.hosts())
+        .map(|rank| RankPart {
+            window,
+            ..part::of(schedule, rank)
+        })
+        .collect()
 }
 
 proptest! {

@@ -8,7 +8,6 @@ use crate::table::gauge;
 use crate::tree::{TreeBranch, ports};
 use api::AlarmLine;
 use inventory::BitsPerSec;
-use inventory::stages::folded::FoldedWay;
 use inventory::topology::{Link, LinkGrade, LinkState};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -177,17 +176,19 @@ pub(super) fn uneven(view: &PanelView<'_>, index: usize) -> Vec<usize> {
 fn ways(view: &PanelView<'_>, index: usize) -> Vec<Line<'static>> {
     let over = uneven(view, index);
     let links = &view.picture.snapshot.topology.links;
-    let way = |way: &FoldedWay| {
-        let link = links.get(way.link)?;
-        let mut line = fact(view, "way", "");
-        line.extend(gauge(busier(view, way.link), 17, view.palette).spans);
-        line.push_span(Span::raw(format!("  {}", ends(link))));
-        if over.contains(&way.link) {
-            line.push_span(Span::styled("  ≠ uneven", view.palette.warn));
-        }
-        Some(line)
-    };
-    view.ways(index).iter().filter_map(way).collect()
+    view.ways(index)
+        .iter()
+        .filter_map(|way| {
+            let link = links.get(way.link)?;
+            let mut line = fact(view, "way", "");
+            line.extend(gauge(busier(view, way.link), 17, view.palette).spans);
+            line.push_span(Span::raw(format!("  {}", ends(link))));
+            if over.contains(&way.link) {
+                line.push_span(Span::styled("  ≠ uneven", view.palette.warn));
+            }
+            Some(line)
+        })
+        .collect()
 }
 
 /// The load of a link in the last seconds as columns, the newest at the right end.

@@ -281,15 +281,18 @@ mod tests {
 
     /// The card, port and time to live of each frame that was queued.
     fn said(turns: &mut TransmitState) -> Vec<(u32, String, u16)> {
-        let of = |word: OutgoingFrame| match word.frame.message {
-            NeighbourPdu::Lldp(Lldpdu {
-                port: NeighbourId::Text(port),
-                ttl,
-                ..
-            }) => (word.card, port, ttl),
-            other => panic!("{other:?}"),
-        };
-        turns.take_frames().into_iter().map(of).collect()
+        turns
+            .take_frames()
+            .into_iter()
+            .map(|word| match word.frame.message {
+                NeighbourPdu::Lldp(Lldpdu {
+                    port: NeighbourId::Text(port),
+                    ttl,
+                    ..
+                }) => (word.card, port, ttl),
+                other => panic!("{other:?}"),
+            })
+            .collect()
     }
 
     fn other(ttl: u16) -> Lldpdu {

@@ -129,16 +129,18 @@ impl LldpMibEdition {
 impl LocalColumns {
     /// The ports, each once.
     pub(in crate::tables) fn read(&self, answers: &WalkAnswers) -> Vec<LldpPort> {
-        let port = |(index, value)| {
-            let subtype = number(answers.cell(self.subtype, index));
-            Some(LldpPort {
-                number: *index.first()?,
-                kind: subtype.map(PortIdKind::from_number),
-                id: id(Some(value), subtype.map(port_kind))?,
-                descr: text(answers.cell(self.descr, index)),
+        let mut ports: Vec<LldpPort> = answers
+            .column(self.id)
+            .filter_map(|(index, value)| {
+                let subtype = number(answers.cell(self.subtype, index));
+                Some(LldpPort {
+                    number: *index.first()?,
+                    kind: subtype.map(PortIdKind::from_number),
+                    id: id(Some(value), subtype.map(port_kind))?,
+                    descr: text(answers.cell(self.descr, index)),
+                })
             })
-        };
-        let mut ports: Vec<LldpPort> = answers.column(self.id).filter_map(port).collect();
+            .collect();
         ports.dedup_by_key(|p| p.number);
         ports
     }

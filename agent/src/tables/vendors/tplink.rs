@@ -5,7 +5,6 @@ use crate::tables::lldp::remote::id;
 use crate::tables::text;
 use crate::walk::WalkAnswers;
 use inventory::observation::{LldpNeighbour, LldpPort, LldpTable};
-use snmp::Value;
 use std::collections::BTreeSet;
 
 /// lldpLocalInfoTable, indexed by ifIndex: chassis id, port id, port description, device name.
@@ -46,22 +45,23 @@ fn read(answers: &WalkAnswers, table: &mut LldpTable) {
     if table.neighbours.is_empty() {
         return;
     }
-    let port = |(index, value): (&[u32], &Value)| match index {
-        [interface] => Some(LldpPort {
-            number: *interface,
-            kind: None,
-            id: id(Some(value), None)?,
-            descr: text(answers.cell(LOCAL_PORT_DESCR, index)),
-        }),
-        _ => None,
-    };
-    table.ports = answers.column(LOCAL_PORT).filter_map(port).collect();
+    table.ports = answers
+        .column(LOCAL_PORT)
+        .filter_map(|(index, value)| match index {
+            [interface] => Some(LldpPort {
+                number: *interface,
+                kind: None,
+                id: id(Some(value), None)?,
+                descr: text(answers.cell(LOCAL_PORT_DESCR, index)),
+            }),
+            _ => None,
+        })
+        .collect();
     // Each port repeats the device's own identity.
-    let chassis = || answers.column(LOCAL_CHASSIS).next();
     table.chassis = table
         .chassis
         .take()
-        .or_else(|| id(Some(chassis()?.1), None));
+        .or_else(|| id(Some(answers.column(LOCAL_CHASSIS).next()?.1), None));
     if table.name.is_empty() {
         table.name = text(answers.column(LOCAL_NAME).next().map(|(_, value)| value));
     }
@@ -74,19 +74,21 @@ fn neighbours(answers: &WalkAnswers) -> Vec<LldpNeighbour> {
         .flat_map(|column| answers.column(column))
         .map(|(index, _)| index)
         .collect();
-    let row = |index: &[u32]| {
-        let [interface, _] = index else { return None };
-        Some(LldpNeighbour {
-            local_port: *interface,
-            if_index: Some(*interface),
-            chassis: id(answers.cell(CHASSIS, index), None),
-            port: id(answers.cell(PORT, index), None),
-            port_descr: text(answers.cell(PORT_DESCR, index)),
-            name: text(answers.cell(NAME, index)),
-            ..LldpNeighbour::default()
+    indices
+        .into_iter()
+        .filter_map(|index| {
+            let [interface, _] = index else { return None };
+            Some(LldpNeighbour {
+                local_port: *interface,
+                if_index: Some(*interface),
+                chassis: id(answers.cell(CHASSIS, index), None),
+                port: id(answers.cell(PORT, index), None),
+                port_descr: text(answers.cell(PORT_DESCR, index)),
+                name: text(answers.cell(NAME, index)),
+                ..LldpNeighbour::default()
+            })
         })
-    };
-    indices.into_iter().filter_map(row).collect()
+        .collect()
 }
 
 #[cfg(test)]

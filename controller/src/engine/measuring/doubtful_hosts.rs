@@ -89,15 +89,17 @@ pub(super) fn host_targets(
             None => groups.push((own, vec![host])),
         }
     }
-    let target = |(_, hosts): (_, Vec<DoubtfulHost>)| {
-        let mut names: Vec<String> = hosts.iter().map(|host| host.name.clone()).collect();
-        names.sort();
-        MappingTarget {
-            subject: TargetSubject::Hosts(hosts),
-            hosts: names,
-        }
-    };
-    groups.into_iter().map(target).collect()
+    groups
+        .into_iter()
+        .map(|(_, hosts)| {
+            let mut names: Vec<String> = hosts.iter().map(|host| host.name.clone()).collect();
+            names.sort();
+            MappingTarget {
+                subject: TargetSubject::Hosts(hosts),
+                hosts: names,
+            }
+        })
+        .collect()
 }
 
 /// The host and the choice that protocols left, if flows put a host here.

@@ -205,10 +205,9 @@ impl MappingMembers {
 /// So many hosts of a switch fill the fastest trunk, if each is as fast as the slowest host.
 fn witnesses(topology: &Topology) -> usize {
     let kinds = topology.kinds();
-    let is_host = |name: &str| kinds.get(name) == Some(&NodeKind::Host);
     let (mut trunk, mut host) = (0, u64::MAX);
     for link in topology.links.iter().filter(|link| link.carries_frames()) {
-        match is_host(&link.b) {
+        match kinds.get(link.b.as_str()) == Some(&NodeKind::Host) {
             true => host = host.min(link.rate_bps.0.max(1)),
             false => trunk = trunk.max(link.rate_bps.0),
         }

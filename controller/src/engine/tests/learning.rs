@@ -9,20 +9,23 @@ use policy::shown_rates::FastCall;
 
 /// The record of a job on n0 and n1 that learned about an all-to-all, in milliseconds. A rank a host.
 fn taught(id: &str, user: &str, ways: &[(&str, u64)]) -> JobRecord {
-    let timing = |(way, ms): &(&str, u64)| LearnedTiming {
-        collective: Collective::Alltoall,
-        from: Bytes(1 << 20),
-        way: way.parse::<Way>().unwrap(),
-        samples: 9,
-        mean_ns: ms * 1_000_000,
-        error_ns: 1000,
-    };
     JobRecord {
         user: user.to_owned(),
         hosts: vec!["n0".to_owned(), "n1.example.org".to_owned()],
         ranks: 2,
         layout: RankLayout::from_hosts(&[0, 1]),
-        learned: ways.iter().map(timing).map(RecordedTiming::from).collect(),
+        learned: ways
+            .iter()
+            .map(|(way, ms)| LearnedTiming {
+                collective: Collective::Alltoall,
+                from: Bytes(1 << 20),
+                way: way.parse::<Way>().unwrap(),
+                samples: 9,
+                mean_ns: ms * 1_000_000,
+                error_ns: 1000,
+            })
+            .map(RecordedTiming::from)
+            .collect(),
         ..crate::jobs::tests::record(id, 1, 10, 1.0)
     }
 }
@@ -181,8 +184,10 @@ fn lessons_replay() {
     for (n, event) in (1..).zip(events) {
         journal.record(Millis(n), &event, &engine).unwrap();
         let effects = engine.handle(Millis(n), event);
-        let keeps = |effect: &&ControllerEffect| matches!(effect, ControllerEffect::KeepLearned(_));
-        kept += effects.iter().filter(keeps).count();
+        kept += effects
+            .iter()
+            .filter(|effect| matches!(effect, ControllerEffect::KeepLearned(_)))
+            .count();
     }
     let mut out = Vec::new();
     replay(&path, &mut out).unwrap();

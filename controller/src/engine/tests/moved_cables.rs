@@ -149,8 +149,10 @@ fn a_user_waits_from_the_end_of_a_judgement() {
         w.now = w.now.after(Duration::from_millis(later));
         let job = ControllerEvent::Job(windowed("a", "ann", number));
         let effects = w.engine.handle(w.now, job);
-        let is_order = |e: &&ControllerEffect| matches!(e, ControllerEffect::Judge(_));
-        effects.iter().filter(is_order).count()
+        effects
+            .iter()
+            .filter(|e| matches!(e, ControllerEffect::Judge(_)))
+            .count()
     };
     assert_eq!(orders(&mut w, 0, 1), 1);
     w.now = w.now.after(Duration::from_secs(10));

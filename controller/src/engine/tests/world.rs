@@ -499,8 +499,10 @@ impl SimulatedDevice {
     }
 
     fn stations(&self) -> Vec<FdbEntry> {
-        let row = |(host, port): (&String, &u32)| FdbEntry::new(mac(host), *port);
-        self.learned.iter().map(row).collect()
+        self.learned
+            .iter()
+            .map(|(host, port)| FdbEntry::new(mac(host), *port))
+            .collect()
     }
 
     fn interfaces(&self) -> Vec<InterfaceRow> {
@@ -520,18 +522,24 @@ impl SimulatedDevice {
     }
 
     fn lldp(&self, switch: &str) -> LldpTable {
-        let port = |n: &u32| LldpPort {
-            number: *n,
-            kind: None,
-            id: NeighbourId::Text(interface_name(n)),
-            descr: String::new(),
-        };
-        let heard = |(n, p): (&u32, &SimulatedPort)| Some(neighbour(*n, p.peer.as_ref()?));
         LldpTable {
             chassis: Some(NeighbourId::Mac(mac(switch))),
             name: switch.to_owned(),
-            ports: self.ports.keys().map(port).collect(),
-            neighbours: self.ports.iter().filter_map(heard).collect(),
+            ports: self
+                .ports
+                .keys()
+                .map(|n| LldpPort {
+                    number: *n,
+                    kind: None,
+                    id: NeighbourId::Text(interface_name(n)),
+                    descr: String::new(),
+                })
+                .collect(),
+            neighbours: self
+                .ports
+                .iter()
+                .filter_map(|(n, p)| Some(neighbour(*n, p.peer.as_ref()?)))
+                .collect(),
             ..LldpTable::default()
         }
     }

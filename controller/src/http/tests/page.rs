@@ -59,15 +59,6 @@ fn network(switches: usize, hosts: usize) -> Topology {
 
 /// A snapshot in which everything foreign has a hostile name, and every third link is busy.
 pub(super) fn snapshot(topology: Topology, epoch: u64) -> ServedSnapshot {
-    let load = |(i, link): (usize, &Link)| LinkLoad {
-        a: link.a.clone(),
-        b: link.b.clone(),
-        phases: 12,
-        bottleneck: i == 0,
-        a_to_b: Some(BitsPerSec(link.rate_bps.0 / 10 * (3 * (i as u64 % 3) + 3))),
-        b_to_a: Some(BitsPerSec(0)),
-        ..LinkLoad::default()
-    };
     let text = HOSTILE.join(" ");
     let switches = topology.names(NodeKind::Switch).map(|name| SwitchStatus {
         name: name.to_owned(),
@@ -78,7 +69,20 @@ pub(super) fn snapshot(topology: Topology, epoch: u64) -> ServedSnapshot {
         version: "0.1".into(),
         directory: "/srv/heddle".into(),
         switches: switches.collect(),
-        loads: topology.links.iter().enumerate().map(load).collect(),
+        loads: topology
+            .links
+            .iter()
+            .enumerate()
+            .map(|(i, link)| LinkLoad {
+                a: link.a.clone(),
+                b: link.b.clone(),
+                phases: 12,
+                bottleneck: i == 0,
+                a_to_b: Some(BitsPerSec(link.rate_bps.0 / 10 * (3 * (i as u64 % 3) + 3))),
+                b_to_a: Some(BitsPerSec(0)),
+                ..LinkLoad::default()
+            })
+            .collect(),
         epochs: (1..=epoch).map(|number| info(number, &text)).collect(),
         jobs: HOSTILE.iter().map(|name| job(name, epoch)).collect(),
         events: vec![EventLine {

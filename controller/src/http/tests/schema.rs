@@ -395,8 +395,12 @@ fn schema_of_all(schema: &Value) -> Value {
         "ProbeDirections",
         "MappingTicket",
     ];
-    let list = |name: &str| json!({"items": {"$ref": format!("#/$defs/{name}")}, "minItems": 1});
-    let lists = names.map(|name| (name.to_owned(), list(name)));
+    let lists = names.map(|name| {
+        (
+            name.to_owned(),
+            json!({"items": {"$ref": format!("#/$defs/{name}")}, "minItems": 1}),
+        )
+    });
     let whole = all.as_object_mut().unwrap();
     whole.remove("$ref");
     whole.insert("required".into(), json!(names));

@@ -178,8 +178,11 @@ impl<'f> DeviceIslands<'f> {
 /// The cabled nodes that are not devices: the part of each, and the nodes in each part.
 fn dark_parts(known: &Known<'_>) -> (HashMap<NodeIx, usize>, Vec<Vec<NodeIx>>) {
     let facts = known.facts;
-    let is_dark = |node: &NodeIx| facts.device_of(*node).is_none();
-    let mut nodes: Vec<NodeIx> = known.cabled().into_iter().filter(is_dark).collect();
+    let mut nodes: Vec<NodeIx> = known
+        .cabled()
+        .into_iter()
+        .filter(|node| facts.device_of(*node).is_none())
+        .collect();
     nodes.sort_by_key(|node| known.name(*node));
     let number: HashMap<NodeIx, usize> = nodes.iter().enumerate().map(|(i, n)| (*n, i)).collect();
     let mut joined = UnionFind::new(nodes.len());

@@ -189,8 +189,10 @@ fn links(
             match ends {
                 Some(ends) => {
                     let ends = ends.map(|(node, port)| {
-                        let unnamed = || aggregates::unnamed(known, node, &cables, taken);
-                        (node, port.or_else(unnamed))
+                        (
+                            node,
+                            port.or_else(|| aggregates::unnamed(known, node, &cables, taken)),
+                        )
                     });
                     aggregate(known, &ends, cables)
                 }

@@ -11,7 +11,7 @@
 use super::known::Known;
 use crate::claims::{Claim, ClaimEnd};
 use crate::facts::device::DeviceFacts;
-use crate::facts::ports::{PortFacts, PortIx};
+use crate::facts::ports::PortIx;
 use crate::facts::{DeviceIx, DevicePortIx, Facts, NodeIx};
 use crate::learned_between::{LEAST, STALE, denies, is_foreign, stations_between};
 use crate::ranking::ClaimGrounds;
@@ -114,8 +114,12 @@ fn bridges_between(known: &Known<'_>, claim: &Claim, mute: &[DeviceIx]) -> Vec<B
             // A bridge that has the two behind different ports is on the path between them.
             let [x, y] = &claim.ends;
             let toward = [toward(known, bridge, x)?, toward(known, bridge, y)?];
-            let manages = |(end, port)| is_managed_through(known, bridge, port, end);
-            let is_apart = toward[0] != toward[1] && !claim.ends.iter().zip(toward).all(manages);
+            let is_apart = toward[0] != toward[1]
+                && !claim
+                    .ends
+                    .iter()
+                    .zip(toward)
+                    .all(|(end, port)| is_managed_through(known, bridge, port, end));
             let is_between = is_apart && !is_passed_by(known, bridge, claim);
             is_between.then_some(BridgeBetween { bridge, toward })
         })
@@ -132,11 +136,12 @@ fn is_managed_through(known: &Known<'_>, bridge: DeviceIx, port: PortIx, end: &C
     let own = &facts[device];
     let mut behind = facts[bridge].learned.behind(port);
     let has_bridge = own.ports.iter().any(|(_, port)| port.bridge.is_some());
-    let is_apart = |(at, port): (PortIx, &PortFacts)| {
-        let is_plain = port.up && port.is_cable() && port.bridge.is_none();
-        is_plain && port.aggregate.is_none() && own.learned.behind(at).len() == 0
-    };
-    behind.all(|mac| own.macs.contains(&mac)) && has_bridge && own.ports.iter().any(is_apart)
+    behind.all(|mac| own.macs.contains(&mac))
+        && has_bridge
+        && own.ports.iter().any(|(at, port)| {
+            let is_plain = port.up && port.is_cable() && port.bridge.is_none();
+            is_plain && port.aggregate.is_none() && own.learned.behind(at).len() == 0
+        })
 }
 
 /// True if frames of many stations went from one end to the other, and a bridge learned none of them. Between
@@ -286,8 +291,10 @@ pub(super) fn doubt_crossed(known: &Known<'_>, mut cables: Vec<Claim>) -> (Vec<C
         // A single station may just be moving.
         let strong = third.is_some() || crossed.as_ref().is_some_and(|c| c.0 > 1);
         let one_sided = claim.grounds != ClaimGrounds::NamedByBoth;
-        let elsewhere = || one_sided.then(|| elsewhere(known, ends)).flatten();
-        let Some(why) = third.or(crossed.map(|c| c.1)).or_else(elsewhere) else {
+        let Some(why) = third
+            .or(crossed.map(|c| c.1))
+            .or_else(|| one_sided.then(|| elsewhere(known, ends)).flatten())
+        else {
             continue;
         };
         // A cable that both ends state by LLDP stands against tables, which are read one after the

@@ -101,8 +101,9 @@ fn without_denied(
         let is_confirmed = |i: &usize| claims[*i].grounds == ClaimGrounds::NamedByBoth;
         let refuted = |i: &usize| {
             let claim = &claims[*i];
-            let could = || claim.ends.iter().all(|end| hears(known, end.node));
-            !is_confirmed(i) && (claim.grade == LinkGrade::Certain || could())
+            !is_confirmed(i)
+                && (claim.grade == LinkGrade::Certain
+                    || claim.ends.iter().all(|end| hears(known, end.node)))
         };
         let confirmed: Vec<usize> = all.iter().copied().filter(is_confirmed).collect();
         // A third node that both ends hear at the ports of the cable is on a segment with them.
@@ -199,13 +200,15 @@ impl SharedSegment {
             points.entry(end.node).or_default().insert(end.port.clone());
         }
         let ends: BTreeSet<ClaimEnd> = claims.iter().flat_map(Claim::known_ends).cloned().collect();
-        let hosts = |end: &ClaimEnd| {
-            let port = end.device_port(known.facts)?;
-            Some((end.clone(), known.hosts_heard.get(&port)?.clone()))
-        };
         SharedSegment {
             points,
-            hosts: ends.iter().filter_map(hosts).collect(),
+            hosts: ends
+                .iter()
+                .filter_map(|end| {
+                    let port = end.device_port(known.facts)?;
+                    Some((end.clone(), known.hosts_heard.get(&port)?.clone()))
+                })
+                .collect(),
             hearing: ends
                 .into_iter()
                 .filter(|end| hears(known, end.node))
@@ -246,30 +249,37 @@ impl SharedSegment {
                 .all(|h| heard.is_some_and(|all| all.contains(*h)))
         };
         let one_port_each = self.points.iter().all(|(node, ports)| {
-            let whole = |port: &EndPort| match (known.facts.device_of(*node), port) {
-                (Some(device), EndPort::At(port)) => EndPort::At(known.whole((device, *port)).1),
-                _ => port.clone(),
-            };
-            let ports = ports.iter().filter(|p| p.means_one()).map(whole);
+            let ports = ports.iter().filter(|p| p.means_one()).map(|port| {
+                match (known.facts.device_of(*node), port) {
+                    (Some(device), EndPort::At(port)) => {
+                        EndPort::At(known.whole((device, *port)).1)
+                    }
+                    _ => port.clone(),
+                }
+            });
             ports.collect::<BTreeSet<_>>().len() <= 1
         });
-        let hears_all =
-            |end: &ClaimEnd| joined[&end.node].len() + 1 == self.points.len() && hears_hosts(end);
         one_port_each
-            && (self.hearing.iter().all(hears_all)
+            && (self
+                .hearing
+                .iter()
+                .all(|end| joined[&end.node].len() + 1 == self.points.len() && hears_hosts(end))
                 || joined.values().all(|others| others.len() > 1))
     }
 
     fn suspect(self) -> SuspectSegment {
-        let end = |(node, ports): (NodeIx, BTreeSet<EndPort>)| ClaimEnd {
-            node,
-            port: ports
-                .into_iter()
-                .max_by_key(|p| (p.index().is_some(), p.means_one()))
-                .unwrap_or(EndPort::Unknown),
-        };
         SuspectSegment {
-            ends: self.points.into_iter().map(end).collect(),
+            ends: self
+                .points
+                .into_iter()
+                .map(|(node, ports)| ClaimEnd {
+                    node,
+                    port: ports
+                        .into_iter()
+                        .max_by_key(|p| (p.index().is_some(), p.means_one()))
+                        .unwrap_or(EndPort::Unknown),
+                })
+                .collect(),
             evidence: self.claims.into_iter().flat_map(|c| c.evidence).collect(),
         }
     }

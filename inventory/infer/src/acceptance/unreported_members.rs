@@ -36,8 +36,10 @@ impl UnreportedMembers {
         (device, port): DevicePortIx,
     ) -> Option<StpState> {
         let ports = &facts[device].ports;
-        let of_aggregate = |aggregate: &PortIx| ports.state(*aggregate);
-        let unreported = self.0.get(&(device, port)).and_then(of_aggregate);
+        let unreported = self
+            .0
+            .get(&(device, port))
+            .and_then(|aggregate| ports.state(*aggregate));
         unreported.or_else(|| ports.state(port))
     }
 }

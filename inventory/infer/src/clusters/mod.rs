@@ -143,16 +143,18 @@ fn described(
         .map(|g| (*g, unique(&format!("cluster-{}", first(g)), &mut taken)))
         .collect();
     let mut reasons = reasons::reasons(seen, forest, probes, groups, cuts, &names);
-    let cluster = |group: &usize| {
-        let mut own: Vec<String> = hosts[group].iter().map(|n| name(*n).to_owned()).collect();
-        own.sort_by_cached_key(|h| natural(h));
-        Cluster {
-            name: names[group].clone(),
-            hosts: own,
-            reasons: reasons.remove(group).unwrap_or_default(),
-        }
-    };
-    order.iter().map(cluster).collect()
+    order
+        .iter()
+        .map(|group| {
+            let mut own: Vec<String> = hosts[group].iter().map(|n| name(*n).to_owned()).collect();
+            own.sort_by_cached_key(|h| natural(h));
+            Cluster {
+                name: names[group].clone(),
+                hosts: own,
+                reasons: reasons.remove(group).unwrap_or_default(),
+            }
+        })
+        .collect()
 }
 
 /// The name itself, or the first free name with a number appended.

@@ -114,8 +114,9 @@ fn routed(
 ) -> ReasonsByGroup {
     let mut routed = ReasonsByGroup::new();
     let of = |node: usize| groups.of[node];
-    let apart = |a: usize, b: usize| (of(a) != of(b)).then(|| (of(a).min(of(b)), of(a).max(of(b))));
-    for ([a, b], ..) in probes.routed(apart) {
+    for ([a, b], ..) in
+        probes.routed(|a, b| (of(a) != of(b)).then(|| (of(a).min(of(b)), of(a).max(of(b)))))
+    {
         for (here, there) in [(a, b), (b, a)] {
             let (hops, inward) = match (
                 probes.routers_met(here, there),

@@ -63,15 +63,17 @@ fn slowest(
             worst.insert(group, (rate, i));
         }
     }
-    let cut = |(group, (rate, edge)): (usize, (BitsPerSec, usize))| ForestCut {
-        edge,
-        why: ClusterReason::SlowLink {
-            link: link(seen, forest, edge),
-            rate,
-            hosts: host_rates[&group],
-        },
-    };
-    worst.into_iter().map(cut).collect()
+    worst
+        .into_iter()
+        .map(|(group, (rate, edge))| ForestCut {
+            edge,
+            why: ClusterReason::SlowLink {
+                link: link(seen, forest, edge),
+                rate,
+                hosts: host_rates[&group],
+            },
+        })
+        .collect()
 }
 
 fn pays(rate: BitsPerSec, host: BitsPerSec, [n1, n2]: [u64; 2]) -> bool {
@@ -108,11 +110,13 @@ fn typical(
             .or_default()
             .extend(rate(seen, forest, i));
     }
-    let median = |(group, mut rates): (usize, Vec<BitsPerSec>)| {
-        rates.sort_unstable();
-        Some((group, *rates.get(rates.len() / 2)?))
-    };
-    rates.into_iter().filter_map(median).collect()
+    rates
+        .into_iter()
+        .filter_map(|(group, mut rates)| {
+            rates.sort_unstable();
+            Some((group, *rates.get(rates.len() / 2)?))
+        })
+        .collect()
 }
 
 #[cfg(test)]

@@ -76,12 +76,14 @@ fn contradictions(
         })
         .map(|(ends, cluster, hops)| (cluster, (ends, hops)))
         .collect();
-    let alarm = |(cluster, ([a, b], hops)): (&str, ([usize; 2], &[_]))| Alarm {
-        subject: AlarmSubject::other(cluster),
-        kind: AlarmKind::StatedTogether {
-            hosts: [a, b].map(|n| name(n).to_owned()),
-            hops: hops.to_vec(),
-        },
-    };
-    clusters.into_iter().map(alarm).collect()
+    clusters
+        .into_iter()
+        .map(|(cluster, ([a, b], hops))| Alarm {
+            subject: AlarmSubject::other(cluster),
+            kind: AlarmKind::StatedTogether {
+                hosts: [a, b].map(|n| name(n).to_owned()),
+                hops: hops.to_vec(),
+            },
+        })
+        .collect()
 }

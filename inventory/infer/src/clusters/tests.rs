@@ -473,16 +473,18 @@ fn what_is_stated_goes_first_and_the_rest_stays_as_found() {
 /// A pair's shortest round trip of five probes: the time of the cables, and a queue that is mostly
 /// short and now and then long.
 fn noisy(base: u32, draws: &[(u8, u16)], at: usize) -> u32 {
-    let one = |k: usize| {
-        let (kind, size) = draws[(at * 5 + k) % draws.len()];
-        let queue = if kind < 13 {
-            u32::from(size)
-        } else {
-            u32::from(size) / 200
-        };
-        base + queue
-    };
-    (0..5).map(one).min().unwrap_or(base)
+    (0..5)
+        .map(|k| {
+            let (kind, size) = draws[(at * 5 + k) % draws.len()];
+            let queue = if kind < 13 {
+                u32::from(size)
+            } else {
+                u32::from(size) / 200
+            };
+            base + queue
+        })
+        .min()
+        .unwrap_or(base)
 }
 
 proptest! {

@@ -134,17 +134,6 @@ fn router(
     evidence.truncate(4);
     evidence.push(Evidence::PlaceAssumed);
     evidence.push(Evidence::Rate(AssumedRate::AsSlowestHost(rate_bps)));
-    let link = |n: &usize| Link {
-        a: seen.nodes[*n].name.clone(),
-        a_port: String::new(),
-        b: name.clone(),
-        b_port: String::new(),
-        members: vec![],
-        rate_bps,
-        state: LinkState::Forwarding,
-        grade: LinkGrade::Inferred,
-        evidence: evidence.clone(),
-    };
     let ends = at.iter().map(|n| seen.nodes[*n].name.clone()).collect();
     let kind = AlarmKind::RouterUnseen {
         way: evidence[0].clone(),
@@ -152,7 +141,20 @@ fn router(
         rate: rate_bps,
     };
     UnseenRouter {
-        links: at.iter().map(link).collect(),
+        links: at
+            .iter()
+            .map(|n| Link {
+                a: seen.nodes[*n].name.clone(),
+                a_port: String::new(),
+                b: name.clone(),
+                b_port: String::new(),
+                members: vec![],
+                rate_bps,
+                state: LinkState::Forwarding,
+                grade: LinkGrade::Inferred,
+                evidence: evidence.clone(),
+            })
+            .collect(),
         alarm: Alarm::node(&name, kind),
         node: Node::new(name, NodeKind::Router),
     }

@@ -98,9 +98,8 @@ pub(crate) fn chassis(view: &DeviceView) -> Option<Mac> {
         Some(NeighbourId::Mac(mac)) => Some(mac),
         _ => None,
     });
-    let bridge = || view.bridge.as_ref()?.address;
     lldp.filter(|m| !m.names_nobody())
-        .or_else(bridge)
+        .or_else(|| view.bridge.as_ref()?.address)
         .filter(|m| !m.names_nobody())
 }
 
@@ -297,14 +296,15 @@ fn neighbour_rows(
             rows.push((port, row, DiscoveryProtocol::Cdp, false));
         }
     }
-    let row = |(port, row, protocol, guessed)| NeighbourRow {
-        port,
-        row,
-        protocol,
-        down: !ports[port].up,
-        guessed,
-    };
-    rows.into_iter().map(row).collect()
+    rows.into_iter()
+        .map(|(port, row, protocol, guessed)| NeighbourRow {
+            port,
+            row,
+            protocol,
+            down: !ports[port].up,
+            guessed,
+        })
+        .collect()
 }
 
 /// The rows of vendors' protocols that tell of the neighbour at a port. A protocol that is broadcast
@@ -314,10 +314,9 @@ fn cable_rows(lldp: &LldpTable) -> impl Iterator<Item = &CdpNeighbour> {
     for row in &lldp.cdp.neighbours {
         *at.entry(row.if_index).or_default() += 1;
     }
-    let counts = move |row: &&CdpNeighbour| {
+    lldp.cdp.neighbours.iter().filter(move |row| {
         row.if_index != 0 && (!row.protocol.is_broadcast() || at[&row.if_index] == 1)
-    };
-    lldp.cdp.neighbours.iter().filter(counts)
+    })
 }
 
 /// A CDP row in the form of an LLDP row: the device id is a name, or an address that names the

@@ -20,17 +20,19 @@ pub(crate) struct HostStatement<'a> {
 /// The statements of the hosts in the scope, by the hosts' nodes.
 pub(crate) fn host_statements<'a>(facts: &Facts<'a>) -> HashMap<NodeIx, HostStatement<'a>> {
     let views = facts.views;
-    let statement = |(node, name, host): (NodeIx, &'a str, &'a InventoryHost)| {
-        let view = views.get(name)?;
-        let report = view.host.as_ref()?;
-        let statement = HostStatement {
-            report,
-            cards: cards(host, report),
-            old: view.stale.is_some(),
-        };
-        Some((node, statement))
-    };
-    facts.hosts().filter_map(statement).collect()
+    facts
+        .hosts()
+        .filter_map(|(node, name, host)| {
+            let view = views.get(name)?;
+            let report = view.host.as_ref()?;
+            let statement = HostStatement {
+                report,
+                cards: cards(host, report),
+                old: view.stale.is_some(),
+            };
+            Some((node, statement))
+        })
+        .collect()
 }
 
 /// The cards with the MAC or network address that the inventory states, and the members of a bond
@@ -48,11 +50,14 @@ fn cards<'a>(host: &InventoryHost, report: &'a HostReport) -> Vec<&'a Nic> {
         .flatten()
         .collect();
     let all = meant.is_empty();
-    let belongs = |n: &&Nic| {
-        all || meant.contains(n.name.as_str())
-            || n.master.as_deref().is_some_and(|m| meant.contains(m))
-    };
-    report.nics.iter().filter(belongs).collect()
+    report
+        .nics
+        .iter()
+        .filter(|n| {
+            all || meant.contains(n.name.as_str())
+                || n.master.as_deref().is_some_and(|m| meant.contains(m))
+        })
+        .collect()
 }
 
 impl HostStatement<'_> {

@@ -344,9 +344,10 @@ impl NodeDirectory {
         }
         if let Some(node) = self.names.get(&row.name) {
             let answer = chassis.and_then(|id| self.answers.get(&(node, id.clone())));
-            let contested = || self.contested.contains(&node);
             match answer.copied().unwrap_or(ChassisAnswer::Agrees) {
-                ChassisAnswer::Agrees => return known(node, by_name(), contested()),
+                ChassisAnswer::Agrees => {
+                    return known(node, by_name(), self.contested.contains(&node));
+                }
                 ChassisAnswer::Differs => return known(node, by_name(), true),
                 ChassisAnswer::Denies => {}
             }

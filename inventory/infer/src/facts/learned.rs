@@ -40,8 +40,10 @@ impl DatabaseNumbering {
         }
         let read = |numbering: DatabaseNumbering| -> Option<Vec<PortIx>> {
             let port = |number: &u32| numbering.port(*number, ports, lldp);
-            let is_end = |port: &PortIx| ports[*port].may_be_cabled();
-            numbers.iter().map(|n| port(n).filter(is_end)).collect()
+            numbers
+                .iter()
+                .map(|n| port(n).filter(|port| ports[*port].may_be_cabled()))
+                .collect()
         };
         match (read(Interfaces), read(LldpPorts)) {
             (Some(a), Some(b)) if a != b => Nothing,

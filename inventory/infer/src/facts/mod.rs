@@ -158,7 +158,6 @@ impl<'a> Facts<'a> {
 
     /// Adds the nodes that are known before anybody is read.
     fn add_listed_nodes(&mut self) {
-        let answered = |view: Option<&DeviceView>| view.is_some_and(|v| v.seen.is_some());
         for device in self.devices {
             let view = &self.views[&device.name];
             let stale = view.stale.is_some() || view.seen.is_none();
@@ -178,7 +177,7 @@ impl<'a> Facts<'a> {
                 };
                 self.add_node(node);
             }
-            if !answered(view) {
+            if view.is_none_or(|v| v.seen.is_none()) {
                 self.silent.push(self.by_name[*name]);
             }
             self.alarm_about_switch(name, address, view);

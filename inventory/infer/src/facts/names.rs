@@ -103,8 +103,11 @@ impl NameIndex {
             return *owner;
         }
         let node = self.full.get(plain).copied().flatten()?;
-        let elsewhere = |qualified: &Vec<String>| qualified.iter().any(|q| short(q) == plain);
-        (!self.qualified.get(&node).is_some_and(elsewhere)).then_some(node)
+        (!self
+            .qualified
+            .get(&node)
+            .is_some_and(|qualified| qualified.iter().any(|q| short(q) == plain)))
+        .then_some(node)
     }
 
     /// True if a listed or asked node has the name.

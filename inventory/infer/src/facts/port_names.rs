@@ -129,8 +129,7 @@ impl LldpPorts {
         let reading = Some(self.reading.ids).filter(|ids| *ids != NumberReading::Neither);
         let reading = reading.or_else(|| self.single(text, descr, ports));
         let number = written_number(text).filter(|_| !is_name);
-        let is_guess = |number| reading.is_some_and(|reading| reading.is_guess(number, ports));
-        number.is_some_and(is_guess)
+        number.is_some_and(|number| reading.is_some_and(|reading| reading.is_guess(number, ports)))
     }
 
     /// The port of a row of the local port table.
@@ -274,18 +273,18 @@ fn rows_of_neighbours(lldp: &LldpTable) -> Vec<NumberedRow<'_>> {
     let numbers = lldp.neighbours.iter().map(|row| row.local_port);
     let numbers: BTreeSet<u32> = numbers.filter(|number| *number != 0).collect();
     let numbers = numbers.into_iter();
-    let row = |number| NumberedRow {
-        number,
-        known: None,
-        descr: "",
-        hears: true,
-    };
-    numbers.map(row).collect()
+    numbers
+        .map(|number| NumberedRow {
+            number,
+            known: None,
+            descr: "",
+            hears: true,
+        })
+        .collect()
 }
 
 /// The port with an id that it shares with no other.
 fn by_own_id(row: &LldpPort, ports: &PortTable, reading: LocalReading) -> Option<PortIx> {
-    let by_number = || reading.numbers.port(row.number, ports);
     let by_description = || by_description(&row.descr, ports);
     match &row.id {
         NeighbourId::Text(text) => by_text(text, row.kind, ports, reading)
@@ -295,7 +294,7 @@ fn by_own_id(row: &LldpPort, ports: &PortTable, reading: LocalReading) -> Option
         // The ports of a bridge may share its address, and interfaces may list none.
         NeighbourId::Mac(mac) => own_address(*mac, ports)
             .or_else(by_description)
-            .or_else(by_number),
+            .or_else(|| reading.numbers.port(row.number, ports)),
         NeighbourId::Address(_) => by_description(),
     }
 }
@@ -306,8 +305,7 @@ fn by_number_or_description(
     ports: &PortTable,
     reading: LocalReading,
 ) -> Option<PortIx> {
-    let by_number = || reading.numbers.port(row.number, ports);
-    by_description(&row.descr, ports).or_else(by_number)
+    by_description(&row.descr, ports).or_else(|| reading.numbers.port(row.number, ports))
 }
 
 /// The port that a text means by itself: a name, an alias, or a number.
@@ -343,11 +341,15 @@ fn own_address(mac: Mac, ports: &PortTable) -> Option<PortIx> {
 /// True if the ids of most ports are names of interfaces. A port whose id names none then has no
 /// interface: it was removed, or made, between two reads.
 fn names_interfaces(lldp: &LldpTable, ports: &PortTable) -> bool {
-    let is_name = |row: &&LldpPort| match &row.id {
-        NeighbourId::Text(text) => ports.by_name(text).is_some(),
-        _ => false,
-    };
-    2 * lldp.ports.iter().filter(is_name).count() > lldp.ports.len()
+    2 * lldp
+        .ports
+        .iter()
+        .filter(|row| match &row.id {
+            NeighbourId::Text(text) => ports.by_name(text).is_some(),
+            _ => false,
+        })
+        .count()
+        > lldp.ports.len()
 }
 
 /// The only port with a description. A description that is one port's name and another one's alias

@@ -129,14 +129,17 @@ impl NumberReading {
             Ordering::Less => Some(index),
             Ordering::Equal => None,
         };
-        let same =
-            |row: &NumberedRow<'_>| base.port(row.number, ports) == index.port(row.number, ports);
         match better(fits[0].cmp(&fits[1])) {
             Some(numbering) if is_alone(numbering, rows, ports, best) => {
                 NumberReading::Either(Some(numbering))
             }
             Some(numbering) => NumberReading::By(numbering),
-            None if rows.iter().all(same) => NumberReading::By(base),
+            None if rows
+                .iter()
+                .all(|row| base.port(row.number, ports) == index.port(row.number, ports)) =>
+            {
+                NumberReading::By(base)
+            }
             None => {
                 let usual = PortNumbering::ALL.map(|numbering| numbering.usual(rows, ports));
                 NumberReading::Either(better(usual[0].cmp(&usual[1])))
@@ -177,12 +180,11 @@ fn is_alone(
     ports: &PortTable,
     fit: NumberingFit,
 ) -> bool {
-    let could_be_base = |row: &NumberedRow<'_>| row.number as usize <= ports.len();
     numbering == PortNumbering::Interfaces
         && !ports.has_base_ports()
         && fit.known <= 0
         && fit.described <= 0
-        && rows.iter().all(could_be_base)
+        && rows.iter().all(|row| row.number as usize <= ports.len())
         && 2 * numbering.usual(rows, ports).alike <= rows.len()
 }
 

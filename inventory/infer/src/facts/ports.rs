@@ -110,8 +110,10 @@ impl PortTable {
         // they carry frames.
         let runs = bridge.is_some_and(|b| b.root_bridge.is_some());
         let rows = || bridge.iter().flat_map(|b| &b.ports);
-        let listed = |row: &&BridgePort| table.by_index.contains_key(&row.if_index);
-        let lists_most = 2 * rows().filter(listed).count() > rows().count();
+        let lists_most = 2 * rows()
+            .filter(|row| table.by_index.contains_key(&row.if_index))
+            .count()
+            > rows().count();
         for row in rows() {
             let differs = bridge.is_some_and(|b| differs_by_tree(b, row));
             table.add_base_port(row, runs, differs, lists_most);
@@ -193,9 +195,8 @@ impl PortTable {
         // A port that is up carries frames, whatever spanning tree says of its part in it: it is a
         // member of an aggregate, or takes no part.
         let takes_part = |state: StpState| state != StpState::Disabled || (runs_stp && !facts.up);
-        let says = |state: &StpState| !differs && takes_part(*state);
         let row = BridgePort {
-            state: row.state.filter(says),
+            state: row.state.filter(|state| !differs && takes_part(*state)),
             ..row.clone()
         };
         facts.bridge.get_or_insert(row);
@@ -255,11 +256,10 @@ impl PortTable {
 
     /// Every port, with its number.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (PortIx, &PortFacts)> {
-        let number = |n: usize| PortIx(u32::try_from(n).unwrap_or(u32::MAX));
         self.ports
             .iter()
             .enumerate()
-            .map(move |(n, facts)| (number(n), facts))
+            .map(move |(n, facts)| (PortIx(u32::try_from(n).unwrap_or(u32::MAX)), facts))
     }
 
     /// The number of ports.

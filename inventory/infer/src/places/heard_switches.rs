@@ -92,8 +92,11 @@ fn frames_on<'f>(facts: &Facts<'f>, host: NodeIx, card: &Nic) -> Vec<HeardStrang
     let Some(statement) = facts.host_statements.get(&host) else {
         return Vec::new();
     };
-    let is_its = |nic: &&Nic| nic.name == card.name || nic.master.as_ref() == Some(&card.name);
-    let nics = statement.report.nics.iter().filter(is_its);
+    let nics = statement
+        .report
+        .nics
+        .iter()
+        .filter(|nic| nic.name == card.name || nic.master.as_ref() == Some(&card.name));
     let nics = nics.filter(|nic| nic.up).map(|nic| nic.name.as_str());
     strangers(facts, host, statement, &nics.collect::<Vec<_>>())
 }
@@ -106,8 +109,10 @@ fn known_bridges<'s>(
 ) -> HashMap<Mac, LldpNeighbour> {
     let mut found: HashMap<Mac, Vec<(&LldpNeighbour, EndPort, u16)>> = HashMap::new();
     for frames in cards {
-        let is_lldp = |frame: &&HeardStranger<'_>| frame.protocol == NeighbourProtocol::Lldp;
-        let said: Vec<_> = frames.iter().filter(is_lldp).collect();
+        let said: Vec<_> = frames
+            .iter()
+            .filter(|frame| frame.protocol == NeighbourProtocol::Lldp)
+            .collect();
         let bridges: Vec<_> = frames.iter().filter_map(|f| f.designated()).collect();
         if let ([lldp], [(address, port)]) = (&said[..], &bridges[..]) {
             let pair = (&lldp.row, lldp.port(), *port);
@@ -216,6 +221,5 @@ fn give_way(seats: &mut BTreeMap<NodeIx, HeardSeat>) {
     for seat in seats.values().filter(|seat| seat.end().port.means_one()) {
         *fresh.entry(seat.end().clone()).or_default() |= !seat.old;
     }
-    let is_taken = |seat: &HeardSeat| fresh.get(seat.end()).copied().unwrap_or(false);
-    seats.retain(|_, seat| !(seat.old && is_taken(seat)));
+    seats.retain(|_, seat| !(seat.old && fresh.get(seat.end()).copied().unwrap_or(false)));
 }

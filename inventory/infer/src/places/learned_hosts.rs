@@ -254,15 +254,13 @@ impl<'i, 'f> LearnedHosts<'i, 'f> {
         ends: &BTreeSet<IslandExit>,
     ) -> Vec<DraftLink> {
         let is_listed = |node: &NodeIx| self.facts.is_listed_switch(*node);
-        let may_have_hosts =
-            |node: &NodeIx| is_listed(node) || known.kind(*node) == NodeKind::Unmanaged;
         let parts = ends.iter().filter_map(|e| match e {
             IslandExit::Dark(part) => Some(*part),
             IslandExit::Port(..) => None,
         });
         let mut nodes: Vec<NodeIx> = parts
             .flat_map(|part| self.islands.dark_nodes(part).iter().copied())
-            .filter(may_have_hosts)
+            .filter(|node| is_listed(node) || known.kind(*node) == NodeKind::Unmanaged)
             .collect();
         // Behind a node that does not answer there may be further nodes that no device sees.
         if nodes.iter().any(is_listed) {

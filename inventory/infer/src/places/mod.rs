@@ -139,9 +139,10 @@ impl SeatSearch<'_, '_> {
         let statement = facts.host_statements.get(&host);
         let claims = self.claims(host, statement);
         let macs: Vec<Mac> = facts.identity.macs_of_host(host).collect();
-        let taken = |claim: &HostSeat| self.occupants.others(facts, claim, host);
         let (mut seats, contradicted) =
-            confirmation::confirm(facts, announced, claims.certain, taken);
+            confirmation::confirm(facts, announced, claims.certain, |claim: &HostSeat| {
+                self.occupants.others(facts, claim, host)
+            });
         let mut behind = Vec::new();
         if seats.iter().all(|s| s.own) {
             let ends = edges.first_of(known, edges.ends(&macs));
@@ -477,8 +478,11 @@ fn ambiguous(known: &Known<'_>, seats: &[HostSeat], behind: &[DraftLink]) -> Ala
     let facts = known.facts;
     let at = seats.iter().map(|s| HostPlace::At(s.place(facts)));
     let mut places: Vec<HostPlace> = at.collect();
-    let name = |l: &DraftLink| known.name(l.ends[0].node).to_owned();
-    places.extend(behind.iter().map(|l| HostPlace::Behind(name(l))));
+    places.extend(
+        behind
+            .iter()
+            .map(|l| HostPlace::Behind(known.name(l.ends[0].node).to_owned())),
+    );
     places.sort_by_cached_key(|p| natural(&p.to_string()));
     AlarmKind::HostAmbiguous { places }
 }

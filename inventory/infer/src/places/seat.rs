@@ -133,9 +133,10 @@ pub(super) fn merge_bonds(
     };
     let rates: Option<Vec<BitsPerSec>> = seats.iter().map(|s| s.slower(facts)).collect();
     let rate = rates.and_then(|rates| {
-        let sum = || rates.iter().map(|r| r.0).fold(0, u64::saturating_add);
         if same_lag {
-            Some(BitsPerSec(sum()))
+            Some(BitsPerSec(
+                rates.iter().map(|r| r.0).fold(0, u64::saturating_add),
+            ))
         } else {
             rates.iter().copied().min()
         }

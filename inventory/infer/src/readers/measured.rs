@@ -104,14 +104,11 @@ impl DraftNetwork<'_> {
     /// The trunks between the bridges are known now: no alarm says the opposite, unless nothing tells
     /// the rate of a cable.
     fn forget_unknown_rates(&mut self, part: &MeasuredPart) {
-        let is_own =
-            |link: &DraftLink| link.ends.iter().any(|end| part.bridges.contains(&end.node));
         let alone = self.facts.scope.lists_no_switch();
         if alone
-            && self
-                .links
-                .iter()
-                .any(|link| is_own(link) && link.is_open(self))
+            && self.links.iter().any(|link| {
+                link.ends.iter().any(|end| part.bridges.contains(&end.node)) && link.is_open(self)
+            })
         {
             return;
         }
@@ -131,12 +128,14 @@ impl DraftNetwork<'_> {
 
     /// Tells of hosts whose link was lost since. One that hears a switch is known to be there.
     fn alarm_moved(&mut self, part: &MeasuredPart, place: &MappedPlace) {
-        let report = |host: &str| self.facts.views.get(host)?.host.as_ref();
-        let moved = place.moved(report).into_iter().filter(|host| {
-            let node = self.facts.node_named(host);
-            node.and_then(|node| part.hosts.get(&node))
-                .is_none_or(Option::is_none)
-        });
+        let moved = place
+            .moved(|host| self.facts.views.get(host)?.host.as_ref())
+            .into_iter()
+            .filter(|host| {
+                let node = self.facts.node_named(host);
+                node.and_then(|node| part.hosts.get(&node))
+                    .is_none_or(Option::is_none)
+            });
         let moved: Vec<String> = moved.map(str::to_owned).collect();
         if !moved.is_empty() {
             let bridge = self.name(part.bridges[0]);
@@ -165,11 +164,14 @@ impl DraftNetwork<'_> {
             };
             let reached = place.rates.get(self.name(host)).copied();
             let link = &mut self.links[number];
-            let is_own =
-                |e: &Evidence| matches!(e, Evidence::SharesNetwork(_) | Evidence::Hears { .. });
             let is_alone = self.facts.scope.lists_no_switch();
-            let Some(rate) = reached.filter(|_| is_alone && link.evidence.iter().any(is_own))
-            else {
+            let Some(rate) = reached.filter(|_| {
+                is_alone
+                    && link
+                        .evidence
+                        .iter()
+                        .any(|e| matches!(e, Evidence::SharesNetwork(_) | Evidence::Hears { .. }))
+            }) else {
                 continue;
             };
             if !link.rate_is_known() {
@@ -338,10 +340,14 @@ impl<'p> PlaceCables<'p> {
             .into_iter()
             .filter_map(|cables| self.only_way_on(draft, cables))
             .collect();
-        let stated = |n: &usize| draft.links[*n].evidence.contains(&Evidence::Stated);
         match size >= 2 && rest >= 2 {
             _ if !same.is_empty() => BridgeFit::Cables(same),
-            true if behind.iter().any(stated) => BridgeFit::Against(MeasuredConflict::Operator),
+            true if behind
+                .iter()
+                .any(|n| draft.links[*n].evidence.contains(&Evidence::Stated)) =>
+            {
+                BridgeFit::Against(MeasuredConflict::Operator)
+            }
             true => BridgeFit::New(TrunkClaim {
                 trunk,
                 behind,

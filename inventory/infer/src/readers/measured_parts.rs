@@ -33,11 +33,12 @@ pub(crate) fn parts(draft: &DraftNetwork<'_>) -> Vec<MeasuredPart> {
     }
     let mut parts: BTreeMap<u32, MeasuredPart> = BTreeMap::new();
     for bridge in bridges(draft) {
-        let empty = || MeasuredPart {
-            bridges: Vec::new(),
-            hosts: BTreeMap::new(),
-        };
-        let part = parts.entry(joined.find(bridge.0)).or_insert_with(empty);
+        let part = parts
+            .entry(joined.find(bridge.0))
+            .or_insert_with(|| MeasuredPart {
+                bridges: Vec::new(),
+                hosts: BTreeMap::new(),
+            });
         part.bridges.push(bridge);
     }
     for link in carrying() {
@@ -60,8 +61,9 @@ fn bridges(draft: &DraftNetwork<'_>) -> Vec<NodeIx> {
     let ends: BTreeSet<NodeIx> = carrying
         .flat_map(|l| l.ends.each_ref().map(|e| e.node))
         .collect();
-    let unmanaged = |node: &NodeIx| draft.kind(*node) == NodeKind::Unmanaged;
-    ends.into_iter().filter(unmanaged).collect()
+    ends.into_iter()
+        .filter(|node| draft.kind(*node) == NodeKind::Unmanaged)
+        .collect()
 }
 
 impl MeasuredPart {

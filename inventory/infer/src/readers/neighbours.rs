@@ -81,8 +81,7 @@ pub(crate) fn propose(facts: &Facts<'_>) -> NeighbourClaims {
         }
     }
     found.claims = one_a_neighbour(facts, std::mem::take(&mut found.claims));
-    let key = |h: &TrunkHalf<'_>| (h.at, h.port, h.to, Reverse(h.far));
-    halves.sort_by_key(key);
+    halves.sort_by_key(|h| (h.at, h.port, h.to, Reverse(h.far)));
     // A row that names a port goes before one that names none.
     halves.dedup_by(|next, first| {
         let same = (next.at, next.port, next.to) == (first.at, first.port, first.to);

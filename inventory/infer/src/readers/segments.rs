@@ -91,8 +91,10 @@ impl<'f> OpenPorts<'f> {
     /// both speak LLDP would have named each other, so another device is between them. Spanning
     /// tree speaks against such a device: one that swallows LLDP would swallow its frames, too.
     pub(crate) fn may_be_cable(&self, pair: &SegmentPair) -> bool {
-        let speaks = |end: &SegmentEnd| end.device().is_some_and(|d| self.speaking[d.0 as usize]);
-        let unspoken = !pair.ends.iter().all(speaks);
+        let unspoken = !pair
+            .ends
+            .iter()
+            .all(|end| end.device().is_some_and(|d| self.speaking[d.0 as usize]));
         !pair.parted && (unspoken || pair.grounds == ClaimGrounds::Designated)
     }
 

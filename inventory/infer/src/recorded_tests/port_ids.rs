@@ -20,30 +20,33 @@ fn switch(n: u8, first: u32, listed: bool) -> DeviceView {
     };
     let others = (1..first.min(6)).map(|i| interface(i, format!("EMP-{i}")));
     let own = (0..5).map(|i| interface(first + i, format!("x{}", i + 1)));
-    let base = |number: u32| BridgePort {
-        number,
-        if_index: first + number - 1,
-        state: None,
-        designated_bridge: None,
-        designated_port: None,
-    };
-    let port = |number: u32| LldpPort {
-        number,
-        kind: None,
-        id: text(&number.to_string()).unwrap(),
-        descr: String::new(),
-    };
     DeviceView {
         seen: Some(Millis(1)),
         interfaces: Some(others.chain(own).collect()),
         bridge: Some(BridgeTable {
-            ports: (1..=5).map(base).collect(),
+            ports: (1..=5)
+                .map(|number| BridgePort {
+                    number,
+                    if_index: first + number - 1,
+                    state: None,
+                    designated_bridge: None,
+                    designated_port: None,
+                })
+                .collect(),
             ..BridgeTable::default()
         }),
         lldp: Some(LldpTable {
             chassis: Some(mac(n)),
             name: format!("sw{n}"),
-            ports: (1..=5).filter(|_| listed).map(port).collect(),
+            ports: (1..=5)
+                .filter(|_| listed)
+                .map(|number| LldpPort {
+                    number,
+                    kind: None,
+                    id: text(&number.to_string()).unwrap(),
+                    descr: String::new(),
+                })
+                .collect(),
             ..LldpTable::default()
         }),
         ..DeviceView::default()

@@ -45,9 +45,13 @@ impl InferenceFixture {
     /// So many hosts with a card each in one network.
     pub(super) fn of_hosts(count: u8) -> InferenceFixture {
         let names: Vec<String> = (0..count).map(|n| format!("n{n}")).collect();
-        let eth0 = |n: u8| vec![card("eth0", 1000, &[&format!("10.0.0.{}/24", n + 1)])];
         let stated = format!("[{}]", names.join(", "));
-        hosts(&stated, (0..count).map(eth0).collect())
+        hosts(
+            &stated,
+            (0..count)
+                .map(|n| vec![card("eth0", 1000, &[&format!("10.0.0.{}/24", n + 1)])])
+                .collect(),
+        )
     }
 
     /// The host hears this on its first card.
@@ -329,9 +333,13 @@ fn a_flood_of_senders_makes_no_switch() {
 
 #[test]
 fn networks_with_a_common_switch_have_one_bridge() {
-    let eth0 = |address: &str| vec![card("eth0", 1000, &[address])];
     let addresses = ["10.0.0.1/24", "10.0.0.2/24", "10.1.0.1/24", "10.1.0.2/24"];
-    let mut net = hosts("[n0, n1, n2, n3]", addresses.map(eth0).to_vec());
+    let mut net = hosts(
+        "[n0, n1, n2, n3]",
+        addresses
+            .map(|address| vec![card("eth0", 1000, &[address])])
+            .to_vec(),
+    );
     net.on_switch("s0", &["n0", "n2"]);
     net.on_switch("s1", &["n1", "n3"]);
     assert_eq!(net.seats(), ["s0", "s1", "s0", "s1"]);
@@ -346,9 +354,13 @@ fn networks_with_a_common_switch_have_one_bridge() {
 
 #[test]
 fn a_stated_router_between_networks_stays() {
-    let eth0 = |address: &str| vec![card("eth0", 1000, &[address])];
     let addresses = ["10.0.0.1/24", "10.0.0.2/24", "10.1.0.1/24", "10.1.0.2/24"];
-    let mut net = hosts("[n0, n1, n2, n3]", addresses.map(eth0).to_vec());
+    let mut net = hosts(
+        "[n0, n1, n2, n3]",
+        addresses
+            .map(|address| vec![card("eth0", 1000, &[address])])
+            .to_vec(),
+    );
     let text = "switches: {}\nhosts: [n0, n1, n2, n3]\nrouters: [r0]\n\
                 unmanaged: [net-10.0.0.0-24, net-10.1.0.0-24]\n\
                 links: [{a: r0, b: net-10.0.0.0-24}, {a: r0, b: net-10.1.0.0-24}]\n";

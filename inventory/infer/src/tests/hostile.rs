@@ -14,43 +14,47 @@ fn address(n: u32) -> Mac {
 }
 
 fn interfaces() -> Vec<InterfaceRow> {
-    let interface = |n: u32| InterfaceRow {
-        index: n,
-        name: format!("e{}.{n}", n / 2),
-        mac: Some(address(n)),
-        aggregate: n.is_multiple_of(3).then_some(n / 3),
-        up: true,
-        ..InterfaceRow::default()
-    };
-    (1..ROWS).map(interface).collect()
+    (1..ROWS)
+        .map(|n| InterfaceRow {
+            index: n,
+            name: format!("e{}.{n}", n / 2),
+            mac: Some(address(n)),
+            aggregate: n.is_multiple_of(3).then_some(n / 3),
+            up: true,
+            ..InterfaceRow::default()
+        })
+        .collect()
 }
 
 fn neighbours() -> LldpTable {
-    let port = |n: u32| LldpPort {
-        number: n,
-        kind: None,
-        id: NeighbourId::Text(format!("x{}", n % 7)),
-        descr: String::new(),
-    };
-    let neighbour = |n: u32| LldpNeighbour {
-        local_port: n,
-        chassis: Some(NeighbourId::Mac(address(n % 1_000))),
-        port: Some(NeighbourId::Text(format!("Ethernet{n}"))),
-        name: format!("s{}", n % 50),
-        ..LldpNeighbour::default()
-    };
-    let broadcast = |n: u32| CdpNeighbour {
-        protocol: VendorProtocol::Mndp,
-        if_index: n % 5,
-        device: Some(NeighbourId::Text("m".into())),
-        ..CdpNeighbour::default()
-    };
     LldpTable {
-        ports: (1..ROWS).map(port).collect(),
-        neighbours: (1..ROWS).map(neighbour).collect(),
+        ports: (1..ROWS)
+            .map(|n| LldpPort {
+                number: n,
+                kind: None,
+                id: NeighbourId::Text(format!("x{}", n % 7)),
+                descr: String::new(),
+            })
+            .collect(),
+        neighbours: (1..ROWS)
+            .map(|n| LldpNeighbour {
+                local_port: n,
+                chassis: Some(NeighbourId::Mac(address(n % 1_000))),
+                port: Some(NeighbourId::Text(format!("Ethernet{n}"))),
+                name: format!("s{}", n % 50),
+                ..LldpNeighbour::default()
+            })
+            .collect(),
         cdp: CdpTable {
             device: String::new(),
-            neighbours: (1..ROWS).map(broadcast).collect(),
+            neighbours: (1..ROWS)
+                .map(|n| CdpNeighbour {
+                    protocol: VendorProtocol::Mndp,
+                    if_index: n % 5,
+                    device: Some(NeighbourId::Text("m".into())),
+                    ..CdpNeighbour::default()
+                })
+                .collect(),
         },
         ..LldpTable::default()
     }
@@ -61,30 +65,34 @@ fn bridge() -> BridgeTable {
         priority: 0,
         address: address(n),
     };
-    let port = |n: u32| BridgePort {
-        number: n,
-        if_index: n,
-        state: Some(StpState::Disabled),
-        designated_bridge: Some(id(n)),
-        designated_port: Some(1),
-    };
     BridgeTable {
         address: Some(address(0)),
         root_bridge: Some(id(0)),
-        ports: (1..ROWS).map(port).collect(),
+        ports: (1..ROWS)
+            .map(|n| BridgePort {
+                number: n,
+                if_index: n,
+                state: Some(StpState::Disabled),
+                designated_bridge: Some(id(n)),
+                designated_port: Some(1),
+            })
+            .collect(),
         ..BridgeTable::default()
     }
 }
 
 /// A device whose every table is as long as it can be.
 fn absurd() -> DeviceView {
-    let learned = |n: u32| FdbEntry::new(address(n), n % 100);
     DeviceView {
         seen: Some(Millis(1)),
         interfaces: Some(interfaces()),
         lldp: Some(neighbours()),
         bridge: Some(bridge()),
-        fdb: Some((1..ROWS).map(learned).collect()),
+        fdb: Some(
+            (1..ROWS)
+                .map(|n| FdbEntry::new(address(n), n % 100))
+                .collect(),
+        ),
         ..DeviceView::default()
     }
 }

@@ -206,12 +206,14 @@ fn an_operator_names_networks_by_their_addresses() {
     fixture.learns("d1", 2, mac("n0", 0));
     fixture.learns("m1", 2, mac("n0", 1));
     fixture.learns("m1", 3, mac("n1", 1));
-    let address = |text: &str, mac: Mac| ArpEntry::new(text.parse().unwrap(), mac);
     // One row is wrong.
     let rows = [("10.1.0.1", mac("n0", 0)), ("10.1.0.9", mac("n1", 1))];
     let more = [("10.2.0.1", mac("n0", 1)), ("10.2.0.2", mac("n1", 1))];
     let rows = rows.into_iter().chain(more);
-    fixture.view("m1").arp = Some(rows.map(|(ip, mac)| address(ip, mac)).collect());
+    fixture.view("m1").arp = Some(
+        rows.map(|(ip, mac)| ArpEntry::new(ip.parse().unwrap(), mac))
+            .collect(),
+    );
     let topology = infer(&fixture.inventory, &fixture.views);
     let names: Vec<&str> = topology.networks.iter().map(|n| n.name.as_str()).collect();
     assert_eq!(names, ["data", "management"]);

@@ -7,13 +7,15 @@ use std::collections::BTreeMap;
 
 /// A card that is up, with addresses and their prefix lengths.
 pub(super) fn card(name: &str, rate: u64, addresses: &[&str]) -> Nic {
-    let parse = |text: &&str| {
-        let (address, prefix) = text.split_once('/').unwrap();
-        (address.parse().unwrap(), prefix.parse().unwrap())
-    };
     Nic {
         name: name.into(),
-        addresses: addresses.iter().map(parse).collect(),
+        addresses: addresses
+            .iter()
+            .map(|text| {
+                let (address, prefix) = text.split_once('/').unwrap();
+                (address.parse().unwrap(), prefix.parse().unwrap())
+            })
+            .collect(),
         rate: Some(BitsPerSec::mega(rate)),
         up: true,
         ..Nic::default()
@@ -42,8 +44,11 @@ pub(super) fn hosts(stated: &str, cards: Vec<Vec<Nic>>) -> InferenceFixture {
 
 fn seats(net: &InferenceFixture) -> Vec<(String, String, String)> {
     let topology = infer(&net.inventory, &net.views);
-    let owned = |link: &Link| (link.b.clone(), link.a.clone(), link.b_port.clone());
-    topology.links.iter().map(owned).collect()
+    topology
+        .links
+        .iter()
+        .map(|link| (link.b.clone(), link.a.clone(), link.b_port.clone()))
+        .collect()
 }
 
 fn seat(host: &str, bridge: &str, card: &str) -> (String, String, String) {
@@ -196,7 +201,6 @@ fn flows_tell_rates_that_nobody_states() {
 
 #[test]
 fn a_measurement_holds_for_hosts_that_are_left() {
-    let eth0 = |n: u8| vec![card("eth0", 1000, &[&format!("10.0.0.{n}/24")])];
     let names: Vec<String> = (0..8).map(|n| format!("n{n}")).collect();
     let trunk = |side: &[&str]| PlaceTrunk {
         side: side.iter().map(|host| (*host).to_owned()).collect(),
@@ -222,7 +226,12 @@ fn a_measurement_holds_for_hosts_that_are_left() {
     };
     let links = |missing: &[usize]| {
         let stated = format!("[{}]", names.join(", "));
-        let mut net = hosts(&stated, (1..9).map(eth0).collect());
+        let mut net = hosts(
+            &stated,
+            (1..9)
+                .map(|n| vec![card("eth0", 1000, &[&format!("10.0.0.{n}/24")])])
+                .collect(),
+        );
         for host in missing {
             net.views.remove(&names[*host]);
         }
@@ -240,8 +249,11 @@ fn a_measurement_holds_for_hosts_that_are_left() {
         &[2, 3, 4, 5, 6, 7],
         &[6, 7, 2, 0],
     ] {
-        let is_left = |(_, b): &&(String, String)| !missing.iter().any(|n| names[*n] == *b);
-        let expected: Vec<_> = whole.iter().filter(is_left).cloned().collect();
+        let expected: Vec<_> = whole
+            .iter()
+            .filter(|(_, b)| !missing.iter().any(|n| names[*n] == *b))
+            .cloned()
+            .collect();
         assert_eq!(links(missing), expected, "{missing:?}");
     }
 }

@@ -76,33 +76,41 @@ impl BridgeTruth {
     /// The tables of a managed bridge with every station learned.
     fn view(&self, bridge: usize, learns_bridges: bool) -> DeviceView {
         let count = self.ports(bridge).len() as u32;
-        let port = |number| BridgePort {
-            number,
-            if_index: 100 + number,
-            state: None,
-            designated_bridge: None,
-            designated_port: None,
-        };
-        let interface = |n| InterfaceRow {
-            index: 100 + n,
-            name: format!("p{n}"),
-            up: true,
-            ..InterfaceRow::default()
-        };
         let stations = (0..self.seats.len()).map(|s| (station(s), PortOccupant::Station(s)));
         let bridges = (0..self.managed.len())
             .filter(|b| learns_bridges && *b != bridge)
             .map(|b| (address(b), PortOccupant::Bridge(b)));
-        let row = |(mac, far)| Some(FdbEntry::new(mac, self.toward(bridge, far)?));
         DeviceView {
             seen: Some(Millis(1)),
-            interfaces: Some((1..=count).map(interface).collect()),
+            interfaces: Some(
+                (1..=count)
+                    .map(|n| InterfaceRow {
+                        index: 100 + n,
+                        name: format!("p{n}"),
+                        up: true,
+                        ..InterfaceRow::default()
+                    })
+                    .collect(),
+            ),
             bridge: Some(BridgeTable {
                 address: Some(address(bridge)),
-                ports: (1..=count).map(port).collect(),
+                ports: (1..=count)
+                    .map(|number| BridgePort {
+                        number,
+                        if_index: 100 + number,
+                        state: None,
+                        designated_bridge: None,
+                        designated_port: None,
+                    })
+                    .collect(),
                 ..BridgeTable::default()
             }),
-            fdb: Some(stations.chain(bridges).filter_map(row).collect()),
+            fdb: Some(
+                stations
+                    .chain(bridges)
+                    .filter_map(|(mac, far)| Some(FdbEntry::new(mac, self.toward(bridge, far)?)))
+                    .collect(),
+            ),
             ..DeviceView::default()
         }
     }

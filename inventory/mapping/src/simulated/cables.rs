@@ -114,8 +114,11 @@ pub(crate) struct SpreadHosts {
 
 impl SpreadHosts {
     fn sides(&self) -> Vec<HostSet> {
-        let on = |s: usize| (0..self.hosts).filter(move |h| h % self.switches == s);
-        let sides = (0..self.switches).map(|s| on(s).collect::<HostSet>());
+        let sides = (0..self.switches).map(|s| {
+            (0..self.hosts)
+                .filter(move |h| h % self.switches == s)
+                .collect::<HostSet>()
+        });
         sides
             .filter_map(|side| trunk_side(self.hosts, side))
             .collect()

@@ -11,8 +11,10 @@ const CABLE: f64 = 20e6;
 /// Two hosts on either side of a trunk of a host's rate, of which the first flow takes this part.
 fn rounds(parts: &[f64]) -> Vec<MeasuredRound> {
     let flows = [(0, 2), (1, 3)].map(|(from, to)| HostFlow { from, to });
-    let round = |part: &f64| MeasuredRound::new(&flows, &[part * CABLE, (1.0 - part) * CABLE]);
-    parts.iter().map(round).collect()
+    parts
+        .iter()
+        .map(|part| MeasuredRound::new(&flows, &[part * CABLE, (1.0 - part) * CABLE]))
+        .collect()
 }
 
 fn measurements(rounds: &[MeasuredRound]) -> Measurements<'_> {
@@ -82,8 +84,10 @@ fn flows_that_fill_a_trunk_exactly_are_held_against_it_only_if_they_are_slow() {
 fn a_trunk_carries_what_it_carries_in_the_rounds_that_agree() {
     let flows = [(0, 2), (1, 3)].map(|(from, to)| HostFlow { from, to });
     let left = [0.6, 1.0, 0.8, 0.99, 0.7, 1.01, 0.85, 0.9, 1.0, 0.75];
-    let round = |left: &f64| MeasuredRound::new(&flows, &[left * CABLE / 2.0; 2]);
-    let rounds: Vec<MeasuredRound> = left.iter().map(round).collect();
+    let rounds: Vec<MeasuredRound> = left
+        .iter()
+        .map(|left| MeasuredRound::new(&flows, &[left * CABLE / 2.0; 2]))
+        .collect();
     let carried = measurements(&rounds).carried(&trunks())[0].least();
     assert!((carried / CABLE - 1.0).abs() < 0.01, "{carried}");
 }

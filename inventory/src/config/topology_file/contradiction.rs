@@ -212,8 +212,10 @@ impl TopologyFile {
             .iter()
             .flat_map(|l| [l.a.as_str(), l.b.as_str()])
             .collect();
-        let is_lone = |router: &&String| !linked.contains(router.as_str());
-        let lone = self.routers.iter().find(is_lone)?;
+        let lone = self
+            .routers
+            .iter()
+            .find(|router| !linked.contains(router.as_str()))?;
         let problem = format!(
             "router \"{lone}\": no link ends at it, so it joins nothing; add one like \
              {{a: SWITCH, b: {lone}}} or leave it out"

@@ -163,17 +163,19 @@ fn own_table(node: &WiredNode) -> LldpTable {
     let used = node.sockets.iter().flat_map(|s| s.ports.iter().copied());
     let mut numbers: Vec<u32> = used.chain(node.spare.iter().map(|s| s.0)).collect();
     numbers.sort_unstable();
-    let port = |n: u32| LldpPort {
-        number: local_number(node, n),
-        kind: Some(port_kind(node)),
-        id: port_id(node, n),
-        descr: full_port_name(node, n),
-    };
     LldpTable {
         chassis: Some(chassis(node)),
         name: node.called.clone(),
         capabilities: Some(capabilities(node)),
-        ports: numbers.into_iter().map(port).collect(),
+        ports: numbers
+            .into_iter()
+            .map(|n| LldpPort {
+                number: local_number(node, n),
+                kind: Some(port_kind(node)),
+                id: port_id(node, n),
+                descr: full_port_name(node, n),
+            })
+            .collect(),
         ..LldpTable::default()
     }
 }

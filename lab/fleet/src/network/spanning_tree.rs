@@ -25,8 +25,11 @@ pub(super) struct SpanningTreeState {
 
 impl SpanningTreeState {
     pub(super) fn new(wiring: &NetworkWiring, runs: bool) -> SpanningTreeState {
-        let all = |node: &super::wiring::WiredNode| vec![true; node.sockets.len()];
-        let forwards = wiring.nodes.iter().map(all).collect();
+        let forwards = wiring
+            .nodes
+            .iter()
+            .map(|node| vec![true; node.sockets.len()])
+            .collect();
         let designated = (0..wiring.nodes.len())
             .map(|n| (0..wiring.nodes[n].sockets.len()).map(|s| (n, s)).collect())
             .collect();

@@ -26,17 +26,20 @@ pub(super) fn truth(wiring: &NetworkWiring, span: &SpanningTreeState) -> Topolog
         NodeRole::Host | NodeRole::Phone => NodeKind::Host,
         NodeRole::Router => NodeKind::Router,
     };
-    let node = |n: &WiredNode| topology::Node {
-        name: n.name.clone(),
-        kind: kind(n.role),
-        chassis: Some(n.address),
-        stale: n.listed && !n.asked && n.role == NodeRole::Switch,
-    };
     let links = (0..wiring.cables.len())
         .map(|cable| link(wiring, span, cable))
         .collect();
     Topology {
-        nodes: wiring.nodes.iter().map(node).collect(),
+        nodes: wiring
+            .nodes
+            .iter()
+            .map(|n| topology::Node {
+                name: n.name.clone(),
+                kind: kind(n.role),
+                chassis: Some(n.address),
+                stale: n.listed && !n.asked && n.role == NodeRole::Switch,
+            })
+            .collect(),
         links,
         root_bridge: span.root.map(|n| wiring.nodes[n].name.clone()),
         ..Topology::default()
@@ -47,11 +50,13 @@ fn link(wiring: &NetworkWiring, span: &SpanningTreeState, cable: usize) -> Link 
     let plug = &wiring.cables[cable];
     let [a, b] = plug.ends;
     let ports = |(node, socket): NodeSocket| wiring.nodes[node].sockets[socket].ports.iter();
-    let member = |(x, y): (&u32, &u32)| AggregateMember {
-        a_port: port_name(&wiring.nodes[a.0], *x),
-        b_port: port_name(&wiring.nodes[b.0], *y),
-    };
-    let members: Vec<AggregateMember> = ports(a).zip(ports(b)).map(member).collect();
+    let members: Vec<AggregateMember> = ports(a)
+        .zip(ports(b))
+        .map(|(x, y)| AggregateMember {
+            a_port: port_name(&wiring.nodes[a.0], *x),
+            b_port: port_name(&wiring.nodes[b.0], *y),
+        })
+        .collect();
     let mut ends = plug.ends.iter();
     let in_aggregate = ends.any(|(n, s)| wiring.nodes[*n].sockets[*s].aggregate.is_some());
     // Through the port by which a switch is managed it forwards nothing.

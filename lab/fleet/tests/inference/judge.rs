@@ -172,8 +172,10 @@ fn found_nodes<'n, 'f>(
                 .count()
         };
         let best = candidates.into_iter().rev().max_by_key(|name| hits(name));
-        let part = || dark_part(truth, found, &node.name);
-        let stands_for = best.map_or_else(|| FoundNode::MadeUp(part()), FoundNode::Stranger);
+        let stands_for = best.map_or_else(
+            || FoundNode::MadeUp(dark_part(truth, found, &node.name)),
+            FoundNode::Stranger,
+        );
         nodes.insert(&node.name, stands_for);
     }
     nodes

@@ -234,9 +234,11 @@ impl<'n> NetworkTruth<'n> {
         let dashed = |m: Mac| m.to_string().replace(':', "-");
         let all = self.network.nodes.iter();
         let fits = all.filter(|(key, node)| {
-            let addressed = |m: &Mac| Some(*m) == chassis || plain.ends_with(&dashed(*m));
             !name.is_empty() && (node.called == name || **key == name && !node.asked)
-                || node.addresses.iter().any(addressed)
+                || node
+                    .addresses
+                    .iter()
+                    .any(|m| Some(*m) == chassis || plain.ends_with(&dashed(*m)))
         });
         fits.map(|(key, _)| key.as_str()).collect()
     }
@@ -336,9 +338,11 @@ impl<'n> NetworkTruth<'n> {
     }
 
     fn is_told(&self, a: &str, b: &str) -> bool {
-        let voice = |number: &usize| self.network.voices[*number];
         let links = self.links.get(&pair(a, b));
-        links.is_some_and(|all| all.iter().any(|n| voice(n) == LinkVoice::Spoken))
+        links.is_some_and(|all| {
+            all.iter()
+                .any(|n| self.network.voices[*n] == LinkVoice::Spoken)
+        })
     }
 
     /// The hosts of which an observer reads that their cables lead to these bridges.

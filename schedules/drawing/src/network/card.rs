@@ -242,18 +242,20 @@ fn counts(view: &NetworkView<'_>, links: &[usize], [one, many]: [&str; 2]) -> Ve
         let rate = view.topology.links[link].rate_bps;
         *groups.entry((view.look(link), Reverse(rate))).or_default() += 1;
     }
-    let row = |((look, Reverse(rate)), count): ((LinkLook, Reverse<BitsPerSec>), usize)| CardRow {
-        cells: [
-            String::new(),
-            format!("{count} {}", if count == 1 { one } else { many }),
-            rate.to_string(),
-            look.note().to_owned(),
-        ],
-        look,
-        tip: String::new(),
-        link: None,
-    };
-    groups.into_iter().map(row).collect()
+    groups
+        .into_iter()
+        .map(|((look, Reverse(rate)), count)| CardRow {
+            cells: [
+                String::new(),
+                format!("{count} {}", if count == 1 { one } else { many }),
+                rate.to_string(),
+                look.note().to_owned(),
+            ],
+            look,
+            tip: String::new(),
+            link: None,
+        })
+        .collect()
 }
 
 fn host_row(view: &NetworkView<'_>, switch: &str, link: usize) -> CardRow {

@@ -126,14 +126,16 @@ impl<'a> NetworkView<'a> {
         let found = ends.fold(element.class("cable"), |element, (name, value)| {
             element.with(name, &value)
         });
-        let way = |way: &FoldedWay| {
-            let [a, a_port, b, b_port] = key(&self.unfolded.links[way.link]);
-            serde_json::json!([a, a_port, b, b_port, way.is_reversed])
-        };
         match self.ways(number) {
             [] => found,
             ways => {
-                let ways: Vec<serde_json::Value> = ways.iter().map(way).collect();
+                let ways: Vec<serde_json::Value> = ways
+                    .iter()
+                    .map(|way| {
+                        let [a, a_port, b, b_port] = key(&self.unfolded.links[way.link]);
+                        serde_json::json!([a, a_port, b, b_port, way.is_reversed])
+                    })
+                    .collect();
                 found.with("data-ways", &serde_json::Value::from(ways).to_string())
             }
         }
@@ -199,8 +201,11 @@ pub fn summary(topology: &Topology) -> String {
     )];
     let routers = of(NodeKind::Router);
     parts.extend((routers > 0).then(|| count(routers, "router", "routers")));
-    let is_blocked = |link: &&Link| link.state == LinkState::Blocked;
-    let blocked = topology.links.iter().filter(is_blocked).count();
+    let blocked = topology
+        .links
+        .iter()
+        .filter(|link| link.state == LinkState::Blocked)
+        .count();
     parts.extend((blocked > 0).then(|| format!("{} blocked", count(blocked, "link", "links"))));
     let alarms = topology.alarms.len();
     parts.extend((alarms > 0).then(|| count(alarms, "alarm", "alarms")));

@@ -192,11 +192,13 @@ impl CallCalibration {
         if own.iter().all(|call| profile.distance(&call.profile) > FAR) {
             return None;
         }
-        let elsewhere = |call: &&MeasuredCall| {
-            let others = own.iter().filter(|other| other.network != call.network);
-            Some((nearby(&call.profile, others.copied())? / call.seconds - 1.0).abs())
-        };
-        let mut off: Vec<f64> = own.iter().filter_map(elsewhere).collect();
+        let mut off: Vec<f64> = own
+            .iter()
+            .filter_map(|call| {
+                let others = own.iter().filter(|other| other.network != call.network);
+                Some((nearby(&call.profile, others.copied())? / call.seconds - 1.0).abs())
+            })
+            .collect();
         off.sort_by(f64::total_cmp);
         let place = (off.len() as f64 * KEEPING).ceil() as usize;
         off.get(place.checked_sub(1)?).copied()
@@ -217,24 +219,29 @@ fn learned_calls(
         return Vec::new();
     };
     let host_of = place.layout.host_of();
-    let named = |(rank, &host): (usize, &NodeNumber)| (format!("{host}:{rank}"), host);
-    let ranks: Vec<(String, NodeNumber)> = host_of.iter().enumerate().map(named).collect();
+    let ranks: Vec<(String, NodeNumber)> = host_of
+        .iter()
+        .enumerate()
+        .map(|(rank, &host)| (format!("{host}:{rank}"), host))
+        .collect();
     let Ok(ranks) = between.with_ranks(&ranks) else {
         return Vec::new();
     };
-    let call = |timing: &LearnedTiming| {
-        let (collective, block) = (timing.collective, timing.from);
-        let routine = TimedRoutine::for_way(timing.way, mpi, collective, ranks.hosts(), block)?;
-        Some(MeasuredCall {
-            collective,
-            routine,
-            profile: CallProfile::predicted(&ranks, collective, routine, block)?,
-            seconds: timing.mean_ns as f64 / 1e9,
-            network: "learned".to_owned(),
-            weight: OWN_NETWORK,
+    timings
+        .iter()
+        .filter_map(|timing| {
+            let (collective, block) = (timing.collective, timing.from);
+            let routine = TimedRoutine::for_way(timing.way, mpi, collective, ranks.hosts(), block)?;
+            Some(MeasuredCall {
+                collective,
+                routine,
+                profile: CallProfile::predicted(&ranks, collective, routine, block)?,
+                seconds: timing.mean_ns as f64 / 1e9,
+                network: "learned".to_owned(),
+                weight: OWN_NETWORK,
+            })
         })
-    };
-    timings.iter().filter_map(call).collect()
+        .collect()
 }
 
 /// The ranks of a run as leaves of the tree; `None` if the cables have changed since.
@@ -242,8 +249,13 @@ fn ranks_of(run: &TuningRun, tree: &Tree) -> Option<Tree> {
     if tuning::grounds(run, tree) == DecisionGrounds::Stale {
         return None;
     }
-    let named = |(rank, host): (usize, &String)| Some((format!("{host}:{rank}"), tree.host(host)?));
-    let ranks: Option<Vec<(String, u32)>> = run.place.hosts.iter().enumerate().map(named).collect();
+    let ranks: Option<Vec<(String, u32)>> = run
+        .place
+        .hosts
+        .iter()
+        .enumerate()
+        .map(|(rank, host)| Some((format!("{host}:{rank}"), tree.host(host)?)))
+        .collect();
     tree.with_ranks(&ranks?).ok()
 }
 

@@ -194,9 +194,11 @@ impl ExchangeStep {
             tree.path(rank, to, |edge| messages[edge as usize] += 1);
         }
         let octets = block.0 as f64 * f64::from(self.blocks) * 8.0 * WIRE_PER_PAYLOAD;
-        let of =
-            |(edge, &messages): (usize, &u32)| f64::from(messages) * octets / link_rate(tree, edge);
-        messages.iter().enumerate().map(of).collect()
+        messages
+            .iter()
+            .enumerate()
+            .map(|(edge, &messages)| f64::from(messages) * octets / link_rate(tree, edge))
+            .collect()
     }
 }
 
@@ -214,8 +216,11 @@ fn link_rate(tree: &Tree, edge: usize) -> f64 {
 /// seconds. One that needs half as long counts a sixteenth.
 fn busy_links(seconds: &[f64]) -> f64 {
     let most = seconds.iter().copied().fold(0.0, f64::max);
-    let count = |seconds: &f64| (seconds / most).powi(4);
-    seconds.iter().map(count).sum::<f64>().max(1.0)
+    seconds
+        .iter()
+        .map(|seconds| (seconds / most).powi(4))
+        .sum::<f64>()
+        .max(1.0)
 }
 
 /// The steps of an all-to-all; `None` where all messages go at once.
@@ -230,10 +235,14 @@ fn alltoall_steps(library: LibraryRoutine, ranks: u32) -> Option<Vec<ExchangeSte
         }
         LibraryRoutine::Bruck | LibraryRoutine::Doubling => {
             // A block whose distance has bit k set goes that far in step k.
-            let blocks = |k: u32| (1..ranks).filter(|distance| distance & k != 0).count() as u32;
             Some(
                 doubling(ranks)
-                    .map(|k| to(RankDistance::After(k), blocks(k)))
+                    .map(|k| {
+                        to(
+                            RankDistance::After(k),
+                            (1..ranks).filter(|distance| distance & k != 0).count() as u32,
+                        )
+                    })
                     .collect(),
             )
         }

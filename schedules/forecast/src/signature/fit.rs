@@ -322,13 +322,15 @@ pub fn fit(n: u64, link: &PingPongFit, samples: &[TimeSample]) -> Result<Signatu
         delta: delta.value,
         threshold: from,
     };
-    let off = |s: &TimeSample| (signature.alltoall(n, s.size) / s.seconds - 1.0).abs();
     Ok(SignatureFit {
         signature,
         gamma,
         delta,
         threshold,
-        worst: samples.iter().map(off).fold(0.0, f64::max),
+        worst: samples
+            .iter()
+            .map(|s| (signature.alltoall(n, s.size) / s.seconds - 1.0).abs())
+            .fold(0.0, f64::max),
     })
 }
 
@@ -342,10 +344,15 @@ struct MessageTimes<'a> {
 
 impl MessageTimes<'_> {
     fn rows<const P: usize>(&self, x: impl Fn(Bytes) -> [f64; P]) -> Vec<RegressionRow<P>> {
-        let y = |s: &TimeSample| s.seconds / self.peers - self.link.alpha.value;
         self.samples
             .iter()
-            .map(|s| row(x(s.size), y(s), s.error / self.peers))
+            .map(|s| {
+                row(
+                    x(s.size),
+                    s.seconds / self.peers - self.link.alpha.value,
+                    s.error / self.peers,
+                )
+            })
             .collect()
     }
 

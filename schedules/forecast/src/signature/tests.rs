@@ -52,10 +52,13 @@ fn sizes() -> Vec<Bytes> {
 }
 
 fn measured(p: &PublishedSignature, noise: impl Fn(usize) -> f64) -> Vec<TimeSample> {
-    let time = |(i, size): (usize, Bytes)| {
-        TimeSample::new(size, p.signature.alltoall(p.hosts, size) * (1.0 + noise(i)))
-    };
-    sizes().into_iter().enumerate().map(time).collect()
+    sizes()
+        .into_iter()
+        .enumerate()
+        .map(|(i, size)| {
+            TimeSample::new(size, p.signature.alltoall(p.hosts, size) * (1.0 + noise(i)))
+        })
+        .collect()
 }
 
 #[test]

@@ -134,19 +134,21 @@ pub fn hint(mpi: Mpi, collective: Collective, name: &str) -> Option<String> {
 /// the noise, when both are launched in the same way. For each such size: the fastest algorithm,
 /// and the time of the library's own choice.
 pub fn better(run: &TuningRun, collective: Collective) -> Vec<(&LibraryTiming, &CallTiming)> {
-    let at = |block| {
-        let here = || {
-            run.algorithms
-                .iter()
-                .filter(move |a| a.collective == collective && a.timing.block == block)
-        };
-        let own = here().find(|a| a.name == OWN).map(|a| &a.timing)?;
-        let best = here()
-            .filter(|a| a.timing.is_faster_than(own))
-            .min_by_key(|a| a.timing.median_ns)?;
-        Some((best, own))
-    };
-    run.sizes(collective).into_iter().filter_map(at).collect()
+    run.sizes(collective)
+        .into_iter()
+        .filter_map(|block| {
+            let here = || {
+                run.algorithms
+                    .iter()
+                    .filter(move |a| a.collective == collective && a.timing.block == block)
+            };
+            let own = here().find(|a| a.name == OWN).map(|a| &a.timing)?;
+            let best = here()
+                .filter(|a| a.timing.is_faster_than(own))
+                .min_by_key(|a| a.timing.median_ns)?;
+            Some((best, own))
+        })
+        .collect()
 }
 
 #[cfg(test)]

@@ -52,26 +52,30 @@ impl TimedCalls {
 
     /// The medians, however few times there are.
     pub fn medians(&self) -> Vec<WayMedian> {
-        let median = |kind: &CallTimes| WayMedian {
-            collective: kind.collective,
-            way: kind.way,
-            block: kind.block,
-            seconds: median(&mut kind.seconds.clone()),
-        };
-        self.0.iter().map(median).collect()
+        self.0
+            .iter()
+            .map(|kind| WayMedian {
+                collective: kind.collective,
+                way: kind.way,
+                block: kind.block,
+                seconds: median(&mut kind.seconds.clone()),
+            })
+            .collect()
     }
 
     /// The figures, in the order of their first measurements. Ways that were measured too rarely
     /// are left out.
     pub fn figures(&self) -> Vec<WayTiming> {
-        let figure = |kind: &CallTimes| {
-            Some(WayTiming {
-                collective: kind.collective,
-                way: kind.way,
-                timing: CallTiming::from_runs(kind.block, &kind.seconds)?,
+        self.0
+            .iter()
+            .filter_map(|kind| {
+                Some(WayTiming {
+                    collective: kind.collective,
+                    way: kind.way,
+                    timing: CallTiming::from_runs(kind.block, &kind.seconds)?,
+                })
             })
-        };
-        self.0.iter().filter_map(figure).collect()
+            .collect()
     }
 }
 

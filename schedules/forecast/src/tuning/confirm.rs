@@ -17,14 +17,16 @@ use std::collections::BTreeSet;
 /// The calls that go another way than the library's own by a table, reduced by
 /// [`DecisionTable::for_mpi`]: at the measured sizes, and at those at which its entries begin.
 pub fn calls(run: &TuningRun, table: &DecisionTable) -> BTreeSet<(Collective, Bytes)> {
-    let of = |collective: Collective| {
-        let from = table.entries(collective).iter().map(|entry| entry.from);
-        let sizes = from.chain(run.sizes(collective));
-        sizes
-            .filter(move |&size| table.choose(collective, size) != Way::Native)
-            .map(move |size| (collective, size))
-    };
-    MEASURED.into_iter().flat_map(of).collect()
+    MEASURED
+        .into_iter()
+        .flat_map(|collective| {
+            let from = table.entries(collective).iter().map(|entry| entry.from);
+            let sizes = from.chain(run.sizes(collective));
+            sizes
+                .filter(move |&size| table.choose(collective, size) != Way::Native)
+                .map(move |size| (collective, size))
+        })
+        .collect()
 }
 
 /// The comparisons of a table's calls, without those that were the library's own anyway.

@@ -97,12 +97,11 @@ impl ContentionModel {
 
 fn samples<'a>(timings: impl Iterator<Item = &'a CallTiming>) -> Vec<TimeSample> {
     // Calls that agree to the clock's last digit still have some error.
-    let error = |t: &CallTiming| (t.error_ns as f64 / 1e9).max(1e-3 * t.seconds());
     timings
         .map(|t| TimeSample {
             size: t.block,
             seconds: t.seconds(),
-            error: error(t),
+            error: (t.error_ns as f64 / 1e9).max(1e-3 * t.seconds()),
         })
         .collect()
 }

@@ -131,10 +131,13 @@ impl WayChoice<'_> {
         };
         for point in 0..STEPS {
             let ends = [between(size, next, point), between(size, next, point + 1)];
-            let gains = |way, block| way != Way::Native && among(&[way], block) == way;
             ranges.add(
                 ends[0],
-                throughout(ends, |block| among(&ways, block), gains),
+                throughout(
+                    ends,
+                    |block| among(&ways, block),
+                    |way, block| way != Way::Native && among(&[way], block) == way,
+                ),
                 DecisionGrounds::Stale,
             );
         }
@@ -201,12 +204,15 @@ impl WayChoice<'_> {
             .iter()
             .filter_map(|&way| timing(way))
             .min_by_key(|timing| timing.median_ns);
-        let as_fast = |way: &&Way| {
-            timing(**way)
-                .zip(fastest)
-                .is_some_and(|(own, fastest)| !fastest.is_faster_than(own))
-        };
-        gaining.iter().find(as_fast).copied().unwrap_or(Way::Native)
+        gaining
+            .iter()
+            .find(|way| {
+                timing(**way)
+                    .zip(fastest)
+                    .is_some_and(|(own, fastest)| !fastest.is_faster_than(own))
+            })
+            .copied()
+            .unwrap_or(Way::Native)
     }
 }
 

@@ -60,13 +60,15 @@ pub fn promising(
             .into_iter()
             .flat_map(|collective| sizes.iter().map(move |&block| (collective, block)))
     };
-    let is_promising = |way: &Way| {
-        *way == Way::Native
-            || calls().any(|(collective, block)| {
-                way.serves(collective) && !is_hopeless(*way, collective, block)
-            })
-    };
-    ways.iter().copied().filter(is_promising).collect()
+    ways.iter()
+        .copied()
+        .filter(|way| {
+            *way == Way::Native
+                || calls().any(|(collective, block)| {
+                    way.serves(collective) && !is_hopeless(*way, collective, block)
+                })
+        })
+        .collect()
 }
 
 /// The reason why launches cannot be combined.

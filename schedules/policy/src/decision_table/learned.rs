@@ -60,8 +60,10 @@ fn learned_ways<'a>(
         let is_faster = fastest.is_faster_than(usual);
         Some(if is_faster { fastest.way } else { usual.way })
     };
-    let decided = |(from, timings)| Some((from, way(from, timings)?));
-    classes.into_iter().filter_map(decided).collect()
+    classes
+        .into_iter()
+        .filter_map(|(from, timings)| Some((from, way(from, timings)?)))
+        .collect()
 }
 
 fn holding(entries: &[DecisionEntry], mpi: Mpi) -> impl DoubleEndedIterator<Item = &DecisionEntry> {
@@ -183,12 +185,10 @@ mod tests {
     fn lines(table: &DecisionTable, mpi: Mpi) -> Vec<String> {
         table.check().unwrap();
         let table = table.clone().for_mpi(mpi);
-        let line =
-            |entry: &DecisionEntry| format!("{} {}, {}", entry.from.0, entry.way, entry.grounds);
         table
             .entries(Collective::Alltoall)
             .iter()
-            .map(line)
+            .map(|entry| format!("{} {}, {}", entry.from.0, entry.way, entry.grounds))
             .collect()
     }
 

@@ -139,15 +139,17 @@ fn refuses_a_way_that_does_not_serve_the_collective() {
 #[test]
 fn where_there_are_no_connections_the_entry_before_decides() {
     let entries = |ways: [&str; 3]| {
-        let entry = |(k, name): (usize, &str)| DecisionEntry {
-            from: Bytes(k.min(1) as u64),
-            way: name.parse().unwrap(),
-            mpi: None,
-            grounds: DecisionGrounds::Measured,
-        };
         DecisionTable::default().with_entries(
             Collective::Alltoall,
-            ways.into_iter().enumerate().map(entry).collect(),
+            ways.into_iter()
+                .enumerate()
+                .map(|(k, name)| DecisionEntry {
+                    from: Bytes(k.min(1) as u64),
+                    way: name.parse().unwrap(),
+                    mpi: None,
+                    grounds: DecisionGrounds::Measured,
+                })
+                .collect(),
         )
     };
     let table = entries(["native", "aapc", "aapc tcp"]);
@@ -192,8 +194,9 @@ fn without_tcp_every_size_has_the_way_that_calls_then_go() {
         let without = table.clone().without_tcp();
         without.check().unwrap();
         for block in [0, 8, 9, 98, 99].map(Bytes) {
-            let can = |way: Way| way.carrier() != Some(DataCarrier::Tcp);
-            let way = table.choose_where(Collective::Alltoall, block, can);
+            let way = table.choose_where(Collective::Alltoall, block, |way| {
+                way.carrier() != Some(DataCarrier::Tcp)
+            });
             assert_eq!(without.choose(Collective::Alltoall, block), way);
         }
         let shown = without.entries(Collective::Alltoall);

@@ -315,10 +315,11 @@ fn decide<'a>(lessons: impl Iterator<Item = &'a JobLesson>) -> Vec<LearnedTiming
 /// True if a job would go another way, or expect another time.
 fn is_news(before: &[LearnedTiming], after: &[LearnedTiming]) -> bool {
     let names = |timing: &LearnedTiming| (timing.collective, timing.from, timing.way);
-    let differs = |(a, b): (&LearnedTiming, &LearnedTiming)| {
-        names(a) != names(b) || a.mean_ns.abs_diff(b.mean_ns) > a.mean_ns / NEWS
-    };
-    before.len() != after.len() || before.iter().zip(after).any(differs)
+    before.len() != after.len()
+        || before
+            .iter()
+            .zip(after)
+            .any(|(a, b)| names(a) != names(b) || a.mean_ns.abs_diff(b.mean_ns) > a.mean_ns / NEWS)
 }
 
 #[cfg(test)]

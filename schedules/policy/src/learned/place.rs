@@ -165,10 +165,13 @@ impl RankLayout {
 
     /// The host of each rank.
     pub fn host_of(&self) -> Vec<NodeNumber> {
-        let hosts = |&HostRun(first, hosts, each): &HostRun| {
-            (first..first + hosts).flat_map(move |host| std::iter::repeat_n(host, each as usize))
-        };
-        self.0.iter().flat_map(hosts).collect()
+        self.0
+            .iter()
+            .flat_map(|&HostRun(first, hosts, each)| {
+                (first..first + hosts)
+                    .flat_map(move |host| std::iter::repeat_n(host, each as usize))
+            })
+            .collect()
     }
 
     /// True for a record that does not say it.

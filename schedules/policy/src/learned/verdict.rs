@@ -52,9 +52,8 @@ impl WeighedBallot {
     /// more than the noise.
     fn vote(&self) -> Option<Way> {
         let fastest = self.timings.iter().min_by_key(|timing| timing.mean_ns)?;
-        let beats = |own: &LearnedTiming| fastest.is_faster_than(own);
         match self.timing(Way::Native) {
-            Some(own) if !beats(own) => Some(Way::Native),
+            Some(own) if !fastest.is_faster_than(own) => Some(Way::Native),
             _ => Some(fastest.way),
         }
     }
@@ -85,14 +84,16 @@ pub(super) fn of(ballots: Vec<JobBallot<'_>>) -> Vec<LearnedTiming> {
     let own = known(Way::Native).filter(|_| winner != Way::Native);
     // The jobs made sure of it, each for itself.
     let margin = own.map_or(u64::MAX, |own| (own.mean_ns - won.mean_ns) / 3);
-    let sure = |timing: LearnedTiming| LearnedTiming {
-        error_ns: timing.error_ns.min(margin),
-        ..timing
-    };
     let lost = ways
         .iter()
         .filter_map(|&way| known(way).or_else(|| guessed(way)));
-    std::iter::once(won).chain(lost).map(sure).collect()
+    std::iter::once(won)
+        .chain(lost)
+        .map(|timing| LearnedTiming {
+            error_ns: timing.error_ns.min(margin),
+            ..timing
+        })
+        .collect()
 }
 
 /// The time of a way that lost, if at least half of the jobs tell one.
@@ -117,9 +118,10 @@ fn beside(
 /// The ballots of jobs that compared ways, each with its weight.
 fn weighed(mut ballots: Vec<JobBallot<'_>>) -> Vec<WeighedBallot> {
     for ballot in &mut ballots {
-        let serves = |timing: &LearnedTiming| timing.way.serves(timing.collective);
         let timings = &mut ballot.timings;
-        timings.retain(|timing| timing.mean_ns > 0 && timing.samples > 0 && serves(timing));
+        timings.retain(|timing| {
+            timing.mean_ns > 0 && timing.samples > 0 && timing.way.serves(timing.collective)
+        });
     }
     let sound = |ballot: &JobBallot| {
         let mut timings = ballot.timings.clone();
@@ -132,15 +134,17 @@ fn weighed(mut ballots: Vec<JobBallot<'_>>) -> Vec<WeighedBallot> {
     for (_, ballot) in &ballots {
         *jobs.entry(ballot.user).or_default() += 1;
     }
-    let weighed = |(timings, mut ballot): (Vec<LearnedTiming>, JobBallot<'_>)| {
-        ballot.timings.retain(|timing| !timings.contains(timing));
-        WeighedBallot {
-            weight: JOB.min(USER / jobs[ballot.user]),
-            timings,
-            guesses: ballot.timings,
-        }
-    };
-    ballots.into_iter().map(weighed).collect()
+    ballots
+        .into_iter()
+        .map(|(timings, mut ballot)| {
+            ballot.timings.retain(|timing| !timings.contains(timing));
+            WeighedBallot {
+                weight: JOB.min(USER / jobs[ballot.user]),
+                timings,
+                guesses: ballot.timings,
+            }
+        })
+        .collect()
 }
 
 /// The way to go: the library's own routine, unless more than half of the votes are for others;

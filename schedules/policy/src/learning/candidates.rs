@@ -179,9 +179,10 @@ fn first_way(
         if serving(way) {
             return way;
         }
-        let over_tcp = |way| serving(way) && grounds.has_addresses;
         let time = grounds.time.filter(|_| alike == Collective::Alltoall);
-        time.map_or(Way::Native, |time| time.fastest(block, over_tcp))
+        time.map_or(Way::Native, |time| {
+            time.fastest(block, |way| serving(way) && grounds.has_addresses)
+        })
     };
     let (usual, of_largest) = (way(block), way(Bytes(block.0.saturating_mul(2))));
     let may_be_longer = collective.has_own_lengths() && of_largest != usual;

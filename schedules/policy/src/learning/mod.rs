@@ -185,13 +185,15 @@ impl CallLearner {
 
     /// The lesson: a timing for each class and each way that calls went.
     pub fn timings(&self) -> Vec<LearnedTiming> {
-        let each = |(&class, question): (&CallClass, &WayQuestion)| {
-            question
-                .tried()
-                .map(|trials| trials.timing(class))
-                .collect::<Vec<_>>()
-        };
-        self.questions.iter().flat_map(each).collect()
+        self.questions
+            .iter()
+            .flat_map(|(&class, question)| {
+                question
+                    .tried()
+                    .map(|trials| trials.timing(class))
+                    .collect::<Vec<_>>()
+            })
+            .collect()
     }
 
     /// The time that calls would have taken beyond theirs if all had gone the library's way, as far

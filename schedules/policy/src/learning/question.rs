@@ -262,13 +262,14 @@ impl WayQuestion {
                 is_known: false,
             }));
         }
-        let least =
-            |a: &usize, b: &usize| self.ways[*a].expected.total_cmp(&self.ways[*b].expected);
         self.fastest = self
             .ways
             .iter()
             .position(|trials| trials.way == fastest)
-            .or_else(|| (0..self.ways.len()).min_by(least))
+            .or_else(|| {
+                (0..self.ways.len())
+                    .min_by(|a, b| self.ways[*a].expected.total_cmp(&self.ways[*b].expected))
+            })
             .unwrap_or(0);
         self.drift = None;
         self.opening.clear();

@@ -260,8 +260,9 @@ impl TuningRun {
 
     /// A way's timing at a measured size.
     pub fn timing(&self, collective: Collective, way: Way, block: Bytes) -> Option<&CallTiming> {
-        let of =
-            |f: &&WayTiming| f.collective == collective && f.way == way && f.timing.block == block;
-        self.figures.iter().find(of).map(|f| &f.timing)
+        self.figures
+            .iter()
+            .find(|f| f.collective == collective && f.way == way && f.timing.block == block)
+            .map(|f| &f.timing)
     }
 }

@@ -1,8 +1,6 @@
 //! The MPI library's own routine.
 use super::{CallWay, DataCarrier, MessageForm, PlannedPart, PlanningSet, Way};
-use crate::call_time::{
-    AlltoallTime, LONG, MEET, MESSAGE, RelayedRound, SHORT, TIMER, lasting, times, wire,
-};
+use crate::call_time::{AlltoallTime, LONG, MEET, MESSAGE, SHORT, TIMER, lasting, times, wire};
 use crate::decision_table::Collective;
 use crate::library_routine::LibraryRoutine;
 use inventory::Bytes;
@@ -98,12 +96,14 @@ impl AlltoallTime {
 
     /// The routine for short blocks: each rank passes on the blocks of others.
     fn passed_on(&self, block: Bytes) -> u64 {
-        let round = |round: &RelayedRound| {
-            let message = wire(block.0.saturating_mul(round.blocks));
-            let sent = lasting(message.saturating_mul(round.messages), round.rate);
-            sent.saturating_add(MESSAGE + self.delay)
-        };
-        self.rounds.iter().map(round).fold(0, u64::saturating_add)
+        self.rounds
+            .iter()
+            .map(|round| {
+                let message = wire(block.0.saturating_mul(round.blocks));
+                let sent = lasting(message.saturating_mul(round.messages), round.rate);
+                sent.saturating_add(MESSAGE + self.delay)
+            })
+            .fold(0, u64::saturating_add)
     }
 
     /// The routine for longer blocks: each rank sends all of them at once.

@@ -29,17 +29,21 @@ impl BlockArrivals {
 
     /// The rows of all ranks, one behind the other: each has a character for each rank.
     pub fn gathered(ranks: usize, levels: Vec<u8>) -> Option<BlockArrivals> {
-        let is_level = |level: &u8| *level == UNKNOWN || LEVELS.contains(level);
-        (ranks <= MOST_RANKS && levels.len() == ranks * ranks && levels.iter().all(is_level))
-            .then_some(BlockArrivals { ranks, levels })
+        (ranks <= MOST_RANKS
+            && levels.len() == ranks * ranks
+            && levels
+                .iter()
+                .all(|level| *level == UNKNOWN || LEVELS.contains(level)))
+        .then_some(BlockArrivals { ranks, levels })
     }
 
     /// Reads the rows of a record, which anybody may have written.
     pub fn from_rows(rows: &[String]) -> Option<BlockArrivals> {
         let ranks = rows.len();
         let whole = ranks <= MOST_RANKS && rows.iter().all(|row| row.len() == ranks);
-        let levels = || rows.iter().flat_map(|row| row.bytes()).collect();
-        whole.then(|| BlockArrivals::gathered(ranks, levels()))?
+        whole.then(|| {
+            BlockArrivals::gathered(ranks, rows.iter().flat_map(|row| row.bytes()).collect())
+        })?
     }
 
     /// A row for each receiver.

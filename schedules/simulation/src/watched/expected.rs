@@ -27,19 +27,24 @@ impl WatchedPlan {
     /// Rank `r` runs on host `host_of[r]`.
     pub(super) fn new(between: &Tree, host_of: &[NodeNumber]) -> Option<WatchedPlan> {
         // A blank keeps these apart from names of switches and hosts.
-        let name = |(rank, &host)| (format!("rank {rank}"), host);
-        let ranks: Vec<(String, NodeNumber)> = host_of.iter().enumerate().map(name).collect();
+        let ranks: Vec<(String, NodeNumber)> = host_of
+            .iter()
+            .enumerate()
+            .map(|(rank, &host)| (format!("rank {rank}"), host))
+            .collect();
         let leaves = between.with_ranks(&ranks).ok()?;
         let plan = alltoall::plan(&leaves, SyncKind::Receiver);
         let messages: Vec<Message> = plan.phases.iter().flatten().copied().collect();
-        let alone = |message: &Message| rate_of_way(&leaves, message);
         let mut crossings = 0;
         for message in &messages {
             leaves.path(message.src, message.dst, |_| crossings += 1);
         }
         Some(WatchedPlan {
             crossings,
-            alone: messages.iter().map(alone).collect(),
+            alone: messages
+                .iter()
+                .map(|message| rate_of_way(&leaves, message))
+                .collect(),
             in_turn: planned::alltoall(&plan, BLOCK, plan.scheme),
             buffered: planned::buffered_alltoall(&plan, BLOCK),
             ranks,
@@ -69,12 +74,14 @@ impl WatchedPlan {
         step: impl Fn(usize) -> usize,
     ) -> Option<Vec<(Message, f64)>> {
         let timeline = run(leaves, traffic, &SimulationModel::default()).ok()?;
-        let slowness = |(number, (&message, alone)): (usize, (&Message, &f64))| {
-            let took = timeline.ended[step(number)] - timeline.begun[step(number)];
-            (message, (BLOCK.0 as f64 / took.max(1e-12) / alone).ln())
-        };
         let each = self.messages.iter().zip(&self.alone).enumerate();
-        Some(each.map(slowness).collect())
+        Some(
+            each.map(|(number, (&message, alone))| {
+                let took = timeline.ended[step(number)] - timeline.begun[step(number)];
+                (message, (BLOCK.0 as f64 / took.max(1e-12) / alone).ln())
+            })
+            .collect(),
+        )
     }
 }
 

@@ -20,9 +20,12 @@ pub(super) fn by_hosts(
             }
         }
     }
-    let mean = |&(sum, count): &(f64, f64)| (count > 0.0).then(|| sum / count);
     sums.iter()
-        .map(|row| row.iter().map(mean).collect())
+        .map(|row| {
+            row.iter()
+                .map(|&(sum, count)| (count > 0.0).then(|| sum / count))
+                .collect()
+        })
         .collect()
 }
 

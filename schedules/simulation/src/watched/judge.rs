@@ -101,13 +101,15 @@ fn most_moves(crossings: usize) -> usize {
 }
 
 fn slow_pairs(left: &HostPairs) -> Vec<(usize, usize)> {
-    let row = |(from, row): (usize, &Vec<Option<f64>>)| {
-        row.iter()
-            .enumerate()
-            .filter_map(|(to, rest)| rest.filter(|r| *r < SLOW).map(|_| (from, to)))
-            .collect::<Vec<_>>()
-    };
-    left.iter().enumerate().flat_map(row).collect()
+    left.iter()
+        .enumerate()
+        .flat_map(|(from, row)| {
+            row.iter()
+                .enumerate()
+                .filter_map(|(to, rest)| rest.filter(|r| *r < SLOW).map(|_| (from, to)))
+                .collect::<Vec<_>>()
+        })
+        .collect()
 }
 
 /// The hosts with the most slow pairs, most first.

@@ -162,11 +162,12 @@ impl<'a> HopPlay<'a> {
             let (class, time) = self.readiness(hop)?;
             Some((class, busy(&self.hops[hop])?, time, hop, at))
         });
-        let order = |a: &ReadyHop, b: &ReadyHop| -> Ordering {
-            let first = (a.0, a.1).cmp(&(b.0, b.1));
-            first.then(a.2.total_cmp(&b.2)).then(a.3.cmp(&b.3))
-        };
-        ready.min_by(order).map(|ready| ready.4)
+        ready
+            .min_by(|a: &ReadyHop, b: &ReadyHop| -> Ordering {
+                let first = (a.0, a.1).cmp(&(b.0, b.1));
+                first.then(a.2.total_cmp(&b.2)).then(a.3.cmp(&b.3))
+            })
+            .map(|ready| ready.4)
     }
 
     /// Begins what can begin now.

@@ -74,8 +74,10 @@ impl BlockRoutes {
             let first = hops.len();
             let mut places = vec![(owner, None)];
             for entry in entries {
-                let is_there = |&&(host, _): &&(NodeNumber, Option<usize>)| host == entry.from;
-                let source = places.iter().find(is_there).and_then(|place| place.1);
+                let source = places
+                    .iter()
+                    .find(|&&(host, _)| host == entry.from)
+                    .and_then(|place| place.1);
                 hops.push(self.hop(tree, (entry.from, entry.to), owner, source));
                 places.push((entry.to, Some(first + places.len() - 1)));
             }
@@ -100,13 +102,16 @@ impl BlockRoutes {
         source: Option<usize>,
     ) -> BlockHop {
         let path = path(tree, from, to);
-        let is_slow = |edge: &&EdgeNumber| self.islands.slow[**edge as usize / 2];
         BlockHop {
             from,
             to,
             owner,
             source,
-            slow: path.iter().filter(is_slow).copied().collect(),
+            slow: path
+                .iter()
+                .filter(|edge| self.islands.slow[**edge as usize / 2])
+                .copied()
+                .collect(),
             path,
         }
     }

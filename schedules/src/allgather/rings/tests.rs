@@ -22,9 +22,12 @@ fn row(hosts: &[usize], trunks: &[u32]) -> Tree {
             .map(|(h, s): (u32, _)| format!("  n{h}: {{switch: s{s}, rate: 20M}}\n")),
     );
     text.push_str("links:\n");
-    let link =
-        |(s, rate): (usize, &u32)| format!("  - {{a: s{s}, b: s{}, rate: {rate}M}}\n", s + 1);
-    text.extend(trunks.iter().enumerate().map(link));
+    text.extend(
+        trunks
+            .iter()
+            .enumerate()
+            .map(|(s, rate)| format!("  - {{a: s{s}, b: s{}, rate: {rate}M}}\n", s + 1)),
+    );
     topology(&text)
 }
 
@@ -101,12 +104,16 @@ fn any_slow_tree() -> impl Strategy<Value = Tree> {
     let rates = prop::collection::vec(prop::sample::select(vec![1, 2, 5, 10, 10, 10]), 8);
     (any_tree_text(2..=24, 8), rates).prop_map(|(text, rates)| {
         let mut rates = rates.iter();
-        let line = |line: &str| match line.strip_suffix('}') {
-            Some(host) if host.contains("switch") => format!("{host}, rate: 10M}}\n"),
-            Some(link) => format!("{link}, rate: {}M}}\n", rates.next().unwrap()),
-            None => format!("{line}\n"),
-        };
-        topology(&text.lines().map(line).collect::<String>())
+        topology(
+            &text
+                .lines()
+                .map(|line| match line.strip_suffix('}') {
+                    Some(host) if host.contains("switch") => format!("{host}, rate: 10M}}\n"),
+                    Some(link) => format!("{link}, rate: {}M}}\n", rates.next().unwrap()),
+                    None => format!("{line}\n"),
+                })
+                .collect::<String>(),
+        )
     })
 }
 
@@ -123,8 +130,10 @@ proptest! {
 /// The transfers of a plan, as [`TransferSchedule::copied`] takes them.
 fn transfers(schedule: &TransferSchedule) -> Vec<(u32, Message, NodeNumber)> {
     let phases = schedule.phase_of().iter().zip(schedule.ends());
-    let number = |((&phase, &ends), number)| (phase, ends, schedule.blocks(number)[0].src);
-    phases.zip(0..).map(number).collect()
+    phases
+        .zip(0..)
+        .map(|((&phase, &ends), number)| (phase, ends, schedule.blocks(number)[0].src))
+        .collect()
 }
 
 #[test]

@@ -27,8 +27,9 @@ fn played(tree: &Tree, plan: &AlltoallSchedule, mut chance: u64) -> (Vec<u64>, b
     let mut most = now.clone();
     loop {
         for queue in &mut left {
-            let has_credit = |m: &Message| awaited.get(m).is_none_or(|a| a.is_subset(&over));
-            while queue.front().is_some_and(has_credit)
+            while queue
+                .front()
+                .is_some_and(|m| awaited.get(m).is_none_or(|a| a.is_subset(&over)))
                 && let Some(message) = queue.pop_front()
             {
                 under_way.push(message);

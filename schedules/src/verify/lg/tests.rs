@@ -14,11 +14,14 @@ fn broken(change: impl FnOnce(&mut LgSchedule)) -> String {
 
 /// The step and place of the message whose first block is this one.
 fn of(plan: &LgSchedule, from: u32, to: u32) -> (usize, usize) {
-    let is = |t: &Transfer| (t.from, t.to) == (from, to);
     plan.steps
         .iter()
         .enumerate()
-        .find_map(|(s, step)| step.iter().position(is).map(|t| (s, t)))
+        .find_map(|(s, step)| {
+            step.iter()
+                .position(|t| (t.from, t.to) == (from, to))
+                .map(|t| (s, t))
+        })
         .unwrap()
 }
 

@@ -91,8 +91,10 @@ impl ProcessSet {
                     mesh_state::allgather(call, within, mesh, parts)?
                 }
                 (_, Some(mesh), _) => {
-                    let planned = || planned_over_tcp(&self.policy, &self.wires, follow, way);
-                    let parts = by_lengths.map_or_else(planned, std::slice::from_ref);
+                    let parts = by_lengths.map_or_else(
+                        || planned_over_tcp(&self.policy, &self.wires, follow, way),
+                        std::slice::from_ref,
+                    );
                     mesh_state::alltoall(call, within, mesh, parts)?
                 }
                 (_, None, PrivateCommState::Over(twin)) => {

@@ -42,10 +42,12 @@ impl ProcessSet {
     /// True if the ranks look first, after a call that goes the library's way. Not where the environment
     /// forces a way, nor where no address says what to look for: then nothing goes over TCP.
     pub(super) fn asks_network(&self, collective: Collective) -> bool {
-        let has_addresses = |followed: &FollowedEpoch| followed.view.host_addresses().is_some();
         self.network != NetworkKnowledge::OfTheTree
             && !self.policy.is_forced(collective)
-            && self.followed.as_deref().is_some_and(has_addresses)
+            && self
+                .followed
+                .as_deref()
+                .is_some_and(|followed| followed.view.host_addresses().is_some())
     }
 
     /// True if the next call may go another way than the library's: it is known that the library's messages

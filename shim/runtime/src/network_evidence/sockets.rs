@@ -65,8 +65,10 @@ pub fn prefix(hosts: &HashSet<IpAddr>) -> String {
         let mask = ip(interface.netmask.as_ref()?)?;
         hosts.contains(&address).then(|| masked(address, mask))?
     });
-    let example = || hosts.iter().min().map(IpAddr::to_string);
-    own.into_iter().next().or_else(example).unwrap_or_default()
+    own.into_iter()
+        .next()
+        .or_else(|| hosts.iter().min().map(IpAddr::to_string))
+        .unwrap_or_default()
 }
 
 /// An address without the bits of its host, and the length of the mask.

@@ -112,9 +112,10 @@ impl ChosenWays {
         let messages = plan.phases.iter().flatten().zip(&plan.paths);
         for (m, &path) in messages.filter(|(m, _)| m.src == rank) {
             let (to, path) = (m.dst as usize, answers.of_path(&staged.leaves, *m, path));
-            let takes =
-                |flow: &&&KnownFlow| flow.to == hosts[to] && path.chosen_cables().eq(&flow.cables);
-            ports[to] = own.iter().find(takes).map(|flow| flow.port);
+            ports[to] = own
+                .iter()
+                .find(|flow| flow.to == hosts[to] && path.chosen_cables().eq(&flow.cables))
+                .map(|flow| flow.port);
             paths[to] = Some(path);
         }
         ChosenWays {

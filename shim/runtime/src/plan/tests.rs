@@ -172,11 +172,13 @@ fn small_blocks_stay_the_librarys_and_large_ones_go_over_tcp() {
 fn lengths_get_a_plan_where_the_phases_take_longer() {
     let hosts = ["w", "x", "y", "z"];
     let parts = |lengths: &[u64]| -> Vec<Option<RankPart>> {
-        let part = |rank| {
-            let follow = plan("1G", ForcedWays::parse("aapc,tcp").unwrap(), &hosts, rank).unwrap();
-            follow.follow.part_for_lengths(rank, lengths)
-        };
-        (0..4).map(part).collect()
+        (0..4)
+            .map(|rank| {
+                let follow =
+                    plan("1G", ForcedWays::parse("aapc,tcp").unwrap(), &hosts, rank).unwrap();
+                follow.follow.part_for_lengths(rank, lengths)
+            })
+            .collect()
     };
     assert!(parts(&[1000; 16]).iter().all(Option::is_none));
     let skewed: Vec<u64> = (0..16u64)
@@ -262,8 +264,10 @@ fn over_faster_trunks_several_messages_go_at_once() {
 #[test]
 fn barriers_part_the_steps_of_all_ranks_alike() {
     let force = |name: &str| {
-        let turns = |key: &str| (key == "HEDDLE_TURNS").then(|| name.to_owned());
-        crate::settings::RuntimeSettings::read(turns).force
+        crate::settings::RuntimeSettings::read(|key: &str| {
+            (key == "HEDDLE_TURNS").then(|| name.to_owned())
+        })
+        .force
     };
     for (name, parts) in [
         ("aapc barrier", 4),
@@ -470,9 +474,11 @@ fn through_a_fabric_that_answers_each_message_has_a_way() {
         assert!(summary.ends_with("way through the fabric"), "{summary}");
         let chosen = follow.chosen_ways().unwrap();
         digests.insert(chosen.digest());
-        let has_choice =
-            |path: &Option<TracedPath>| path.as_ref().is_some_and(TracedPath::has_choice);
-        let choices: Vec<bool> = chosen.paths().iter().map(has_choice).collect();
+        let choices: Vec<bool> = chosen
+            .paths()
+            .iter()
+            .map(|path| path.as_ref().is_some_and(TracedPath::has_choice))
+            .collect();
         let beyond = |other: u32| rank / 2 != other / 2;
         assert_eq!(choices, (0..4).map(beyond).collect::<Vec<_>>());
         let peers = |parts: &[RankPart]| parts.iter().flat_map(|part| &part.sends).count();
@@ -495,11 +501,14 @@ fn through_a_fabric_that_answers_each_message_has_a_way() {
 #[test]
 fn more_ranks_go_by_hosts() {
     let hosts: Vec<String> = (0..1024).map(|host| format!("n{host}")).collect();
-    let place = |(number, host): (usize, &String)| {
-        let (leaf, a, b) = (number / 32, number / 256, number % 256);
-        format!("{host}: {{switch: leaf{leaf}, rate: 10G, address: 10.0.{a}.{b}}}")
-    };
-    let places: Vec<String> = hosts.iter().enumerate().map(place).collect();
+    let places: Vec<String> = hosts
+        .iter()
+        .enumerate()
+        .map(|(number, host)| {
+            let (leaf, a, b) = (number / 32, number / 256, number % 256);
+            format!("{host}: {{switch: leaf{leaf}, rate: 10G, address: 10.0.{a}.{b}}}")
+        })
+        .collect();
     let trunks: Vec<String> = (0..32)
         .map(|leaf| format!("{{a: core, b: leaf{leaf}, rate: 100G}}"))
         .collect();

@@ -104,13 +104,15 @@ impl ArrivalMeter {
     /// The median rate from each rank, in octets a second; forgets them.
     pub(super) fn take(&mut self) -> Vec<Option<f64>> {
         self.calls = 0;
-        let median = |from: &mut RankArrivals| {
-            from.rates.sort_by(f32::total_cmp);
-            let middle = from.rates.get(from.rates.len() / 2).copied().map(f64::from);
-            from.rates.clear();
-            middle
-        };
-        self.arrivals.iter_mut().map(median).collect()
+        self.arrivals
+            .iter_mut()
+            .map(|from| {
+                from.rates.sort_by(f32::total_cmp);
+                let middle = from.rates.get(from.rates.len() / 2).copied().map(f64::from);
+                from.rates.clear();
+                middle
+            })
+            .collect()
     }
 }
 

@@ -271,9 +271,10 @@ impl MeshLink {
         // It may break again before an octet has come: the time counts from the first break.
         let came = self.came;
         let stands = STANDS[usize::from(cause.kind() == ErrorKind::TimedOut)];
-        let stood = |last: &LinkBreak| last.anew.is_none_or(|anew| anew.elapsed() >= stands);
         let last = self.broken.take();
-        let again = last.filter(|last| last.came == came && !stood(last));
+        let again = last.filter(|last| {
+            last.came == came && last.anew.is_some_and(|anew| anew.elapsed() < stands)
+        });
         self.broken = Some(again.unwrap_or(LinkBreak {
             since: Instant::now(),
             cause,

@@ -266,8 +266,10 @@ impl TcpMesh {
 
     /// By rank: the links to it.
     pub(super) fn links(&self) -> Vec<PeerLinks> {
-        let links = |peer: &Option<MeshPeer>| peer.as_ref().map(|peer| peer.links);
-        let all = self.peers.iter().map(links);
+        let all = self
+            .peers
+            .iter()
+            .map(|peer| peer.as_ref().map(|peer| peer.links));
         all.map(Option::unwrap_or_default).collect()
     }
 
@@ -290,10 +292,11 @@ impl TcpMesh {
     /// slowest link on their way.
     pub fn take_arrivals(&mut self) -> Vec<Option<f64>> {
         let rates = self.meter.take();
-        let share = |(peer, rate): (&Option<MeshPeer>, Option<f64>)| {
-            Some(rate? / payload_rate(peer.as_ref()?.links.slowest()?))
-        };
-        self.peers.iter().zip(rates).map(share).collect()
+        self.peers
+            .iter()
+            .zip(rates)
+            .map(|(peer, rate)| Some(rate? / payload_rate(peer.as_ref()?.links.slowest()?)))
+            .collect()
     }
 
     /// The calls since then whose blocks were metered.

@@ -88,11 +88,14 @@ impl MeshListener {
         let began = Instant::now();
         let own = self.address.ip();
         let port = |rank: usize| self.ports.get(rank).copied().flatten();
-        let door = |(rank, &address)| PeerDoor {
-            address,
-            from: port(rank).map(|port| SocketAddr::new(own, port)),
-        };
-        let doors = doors.iter().enumerate().map(door).collect();
+        let doors = doors
+            .iter()
+            .enumerate()
+            .map(|(rank, &address)| PeerDoor {
+                address,
+                from: port(rank).map(|port| SocketAddr::new(own, port)),
+            })
+            .collect();
         let mut making = MeshSetup::call(self.listener, me, doors, secret)?;
         loop {
             // Events are handled before the clock is read: this process may have stood still.
@@ -152,8 +155,11 @@ impl MeshSetup {
         let mut calling = Vec::with_capacity(doors.len());
         for (rank, door) in (0..).zip(&doors) {
             let is_own = rank == u64::from(me);
-            let call = || OutgoingConnection::dial(&epoll, rank, door, REDIAL);
-            calling.push(if is_own { None } else { Some(call()?) });
+            calling.push(if is_own {
+                None
+            } else {
+                Some(OutgoingConnection::dial(&epoll, rank, door, REDIAL)?)
+            });
         }
         let called = doors.iter().map(|_| None).collect();
         Ok(MeshSetup {

@@ -63,8 +63,10 @@ fn message(me: u32, kind: MessageKind, number: u64, octets: &[u8]) -> Vec<u8> {
 
 /// Sends a message of few octets.
 fn tell(messages: &mut dyn MeshMessages, rank: u32, message: &[u8]) -> Result<(), MeshError> {
-    let refused = |cause| MeshError::Lost { rank, cause };
-    while !messages.post(rank, message).map_err(refused)? {
+    while !messages
+        .post(rank, message)
+        .map_err(|cause| MeshError::Lost { rank, cause })?
+    {
         std::thread::yield_now();
     }
     Ok(())

@@ -165,8 +165,10 @@ impl MeshPeer {
 
     /// Octets that were written and have not come, as far as is known.
     pub(super) fn under_way(&self) -> io::Result<usize> {
-        let lost = || Ok(self.out.sent.len() + self.out.unsent());
-        self.out.stream().map_or_else(lost, socket::under_way)
+        self.out.stream().map_or_else(
+            || Ok(self.out.sent.len() + self.out.unsent()),
+            socket::under_way,
+        )
     }
 
     fn room(&mut self, octets: usize) -> io::Result<()> {

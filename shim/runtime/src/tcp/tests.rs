@@ -23,16 +23,18 @@ fn ranks_at<T: Send>(here: IpAddr, n: u32, work: impl Fn(u32, TcpMesh) -> T + Sy
     let addresses: Vec<SocketAddr> = doors.iter().map(MeshListener::address).collect();
     std::thread::scope(|scope| {
         let (addresses, work) = (&addresses, &work);
-        let spawn = |(me, door): (u32, MeshListener)| {
-            scope.spawn(move || {
-                work(
-                    me,
-                    door.connect(me, addresses, &SECRET, PATIENCE, || true)
-                        .unwrap(),
-                )
+        let threads: Vec<_> = (0..n)
+            .zip(doors)
+            .map(|(me, door)| {
+                scope.spawn(move || {
+                    work(
+                        me,
+                        door.connect(me, addresses, &SECRET, PATIENCE, || true)
+                            .unwrap(),
+                    )
+                })
             })
-        };
-        let threads: Vec<_> = (0..n).zip(doors).map(spawn).collect();
+            .collect();
         threads.into_iter().map(|t| t.join().unwrap()).collect()
     })
 }
@@ -56,9 +58,11 @@ fn more_ranks_than_strangers_are_let_wait_and_by_ipv6() {
 
 #[test]
 fn connections_come_from_the_ports_that_are_asked_for_or_say_that_they_do_not() {
-    let free = || MeshListener::open(HERE).unwrap().address().port();
     let taken = TcpListener::bind((HERE, 0)).unwrap();
-    let (own, taken) = (free(), taken.local_addr().unwrap().port());
+    let (own, taken) = (
+        MeshListener::open(HERE).unwrap().address().port(),
+        taken.local_addr().unwrap().port(),
+    );
     let doors: Vec<MeshListener> = (0..2).map(|_| MeshListener::open(HERE).unwrap()).collect();
     let addresses: Vec<SocketAddr> = doors.iter().map(MeshListener::address).collect();
     let ports = [vec![None, Some(own)], vec![Some(taken), None]];
@@ -100,15 +104,17 @@ fn a_job_takes_the_flows_of_the_job_before_it() {
         let beside = MeshListener::open_known(addresses[0].ip()).unwrap();
         assert_ne!(beside.address().port(), DOOR);
         let meshes: Vec<TcpMesh> = std::thread::scope(|scope| {
-            let connect = |(me, door): (u32, MeshListener)| {
-                let addresses = &addresses;
-                scope.spawn(move || {
-                    let door = door.calling_from(vec![Some(*SOURCES.start()); 2]);
-                    door.connect(me, addresses, &SECRET, PATIENCE, || true)
-                        .unwrap()
+            let threads: Vec<_> = (0..)
+                .zip(doors)
+                .map(|(me, door)| {
+                    let addresses = &addresses;
+                    scope.spawn(move || {
+                        let door = door.calling_from(vec![Some(*SOURCES.start()); 2]);
+                        door.connect(me, addresses, &SECRET, PATIENCE, || true)
+                            .unwrap()
+                    })
                 })
-            };
-            let threads: Vec<_> = (0..).zip(doors).map(connect).collect();
+                .collect();
             threads.into_iter().map(|t| t.join().unwrap()).collect()
         });
         assert!(meshes.iter().all(TcpMesh::takes_ways));

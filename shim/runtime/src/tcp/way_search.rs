@@ -66,14 +66,20 @@ pub fn find(
     wanted: &WantedWays<'_>,
     progress: &mut dyn FnMut() -> bool,
 ) -> io::Result<Vec<Option<u16>>> {
-    let has_choice = |path: &Option<TracedPath>| path.as_ref().is_some_and(TracedPath::has_choice);
     let known = doors.iter().enumerate();
     let found: Vec<_> = known
         .map(|(rank, door)| wanted.known_port(rank, door))
         .collect();
-    let is_open =
-        |&rank: &usize| found[rank].is_none() && wanted.paths.get(rank).is_some_and(has_choice);
-    let waiting: Vec<usize> = (0..doors.len()).filter(is_open).rev().collect();
+    let waiting: Vec<usize> = (0..doors.len())
+        .filter(|&rank| {
+            found[rank].is_none()
+                && wanted
+                    .paths
+                    .get(rank)
+                    .is_some_and(|path| path.as_ref().is_some_and(TracedPath::has_choice))
+        })
+        .rev()
+        .collect();
     if let Some(rank) = waiting.last().filter(|_| wanted.answers.is_empty()) {
         return Err(io::Error::other(format!(
             "no known flow takes the way to rank {rank}: they are between hosts with one rank each, of which \
@@ -383,18 +389,19 @@ mod tests {
     #[test]
     fn ranks_of_a_host_never_try_one_port() {
         let answers = HashSet::new();
-        let ports = |place: u16| -> Vec<u16> {
-            let wanted = WantedWays {
-                paths: &[],
-                ports: &[],
-                answers: &answers,
-                place: [place, 16],
-            };
-            (0..)
-                .map_while(|candidate| wanted.port(candidate))
-                .collect()
-        };
-        let mut all: Vec<u16> = (0..16).flat_map(ports).collect();
+        let mut all: Vec<u16> = (0..16)
+            .flat_map(|place: u16| -> Vec<u16> {
+                let wanted = WantedWays {
+                    paths: &[],
+                    ports: &[],
+                    answers: &answers,
+                    place: [place, 16],
+                };
+                (0..)
+                    .map_while(|candidate| wanted.port(candidate))
+                    .collect()
+            })
+            .collect();
         all.sort_unstable();
         assert!(all.iter().copied().eq(SOURCES), "{all:?}");
     }

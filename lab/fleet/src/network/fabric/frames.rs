@@ -164,20 +164,24 @@ impl FabricWiring {
     /// By cable: what tells of it.
     pub(super) fn voices(&self, learned: &LearnedRows, heard: &HeardFrames) -> Vec<LinkVoice> {
         let nodes = &self.wiring.nodes;
-        let voice = |(number, [a, b]): (usize, [NodeSocket; 2])| {
-            // The inventory states the address of a host's first card only.
-            let is_known = nodes[b.0].role == NodeRole::Host && (b.1 == 0 || self.is_bonded(b.0));
-            let mut rows = learned[a.0].iter();
-            let mut is_learned =
-                || rows.any(|(s, (_, at))| s.0 == b.0 && *at == LearnedPort::Socket(a.1));
-            match () {
-                () if heard.told.contains(&number) => LinkVoice::Spoken,
-                () if is_known && nodes[a.0].serves_rows() && is_learned() => LinkVoice::Learned,
-                () => LinkVoice::Hidden,
-            }
-        };
         let ends = self.wiring.cables.iter().map(|cable| cable.ends);
-        ends.enumerate().map(voice).collect()
+        ends.enumerate()
+            .map(|(number, [a, b])| {
+                // The inventory states the address of a host's first card only.
+                let is_known =
+                    nodes[b.0].role == NodeRole::Host && (b.1 == 0 || self.is_bonded(b.0));
+                let mut rows = learned[a.0].iter();
+                let mut is_learned =
+                    || rows.any(|(s, (_, at))| s.0 == b.0 && *at == LearnedPort::Socket(a.1));
+                match () {
+                    () if heard.told.contains(&number) => LinkVoice::Spoken,
+                    () if is_known && nodes[a.0].serves_rows() && is_learned() => {
+                        LinkVoice::Learned
+                    }
+                    () => LinkVoice::Hidden,
+                }
+            })
+            .collect()
     }
 
     /// By cable: whether it carries frames, and whether others do beside it.
@@ -210,8 +214,10 @@ impl FabricWiring {
 
     /// True if a node has bridged cables to both of a pair, of which this is one.
     fn is_at_pair(&self, one: usize, far: usize) -> bool {
-        let beside = |pair: &&[usize; 2]| pair.contains(&one) && !pair.contains(&far);
-        let pair = self.pairs.iter().find(beside);
+        let pair = self
+            .pairs
+            .iter()
+            .find(|pair| pair.contains(&one) && !pair.contains(&far));
         pair.is_some_and(|pair| {
             pair.iter().all(|one| {
                 self.bridged()

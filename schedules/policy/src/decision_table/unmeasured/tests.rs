@@ -63,8 +63,10 @@ fn from(hosts: &Tree, collective: Collective) -> u64 {
 /// The ways of an all-to-all by size.
 fn alltoall(hosts: &Tree, sizes: &[u64]) -> Vec<String> {
     let table = table(hosts);
-    let way = |&size| table.choose(Collective::Alltoall, Bytes(size)).to_string();
-    sizes.iter().map(way).collect()
+    sizes
+        .iter()
+        .map(|&size| table.choose(Collective::Alltoall, Bytes(size)).to_string())
+        .collect()
 }
 
 /// Where one host after the other sends over the trunk that many share, tokens are few, and short
@@ -396,10 +398,11 @@ fn times_choose_mostly_as_the_sizes_do_that_were_measured() {
         let host_of: Vec<u32> = (0..tree.hosts()).collect();
         let time = AlltoallTime::of(tree, &host_of, Duration::ZERO, None).unwrap();
         let blocks = (9..22).map(|power| Bytes(1 << power));
-        let is_alike = |block: &Bytes| {
-            table.choose(Collective::Alltoall, *block) == time.fastest(*block, |_| true)
-        };
-        blocks.filter(is_alike).count()
+        blocks
+            .filter(|block| {
+                table.choose(Collective::Alltoall, *block) == time.fastest(*block, |_| true)
+            })
+            .count()
     };
     let alike: usize = trees.iter().map(alike).sum();
     assert!(alike >= 135, "{alike} of {}", 13 * trees.len());

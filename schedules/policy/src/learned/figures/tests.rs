@@ -26,15 +26,17 @@ fn here() -> LearnedPlace {
 
 /// Microseconds of calls of an all-to-all that went these ways.
 fn timings(from: u64, ways: &[(&str, u64)]) -> Vec<RecordedTiming> {
-    let timing = |(name, us): &(&str, u64)| LearnedTiming {
-        collective: Collective::Alltoall,
-        from: size_class(from),
-        way: way(name),
-        samples: 20,
-        mean_ns: us * 1000,
-        error_ns: us * 10,
-    };
-    ways.iter().map(timing).map(RecordedTiming::from).collect()
+    ways.iter()
+        .map(|(name, us)| LearnedTiming {
+            collective: Collective::Alltoall,
+            from: size_class(from),
+            way: way(name),
+            samples: 20,
+            mean_ns: us * 1000,
+            error_ns: us * 10,
+        })
+        .map(RecordedTiming::from)
+        .collect()
 }
 
 fn lesson(user: &str, job: u64, at: u64, timings: Vec<RecordedTiming>) -> JobLesson {
@@ -150,8 +152,15 @@ fn figures_are_of_a_library_and_its_major_version() {
 #[test]
 fn figures_age_and_one_users_flood_leaves_the_others_theirs() {
     let mut figures = LearnedFigures::default();
-    let compared = || timings(1024, &[("native", 100), ("aapc tcp", 50)]);
-    figures.merge(&here(), lesson("ann", 1, 1, compared()));
+    figures.merge(
+        &here(),
+        lesson(
+            "ann",
+            1,
+            1,
+            timings(1024, &[("native", 100), ("aapc tcp", 50)]),
+        ),
+    );
     let sizes: Vec<RecordedTiming> = (0..60)
         .flat_map(|exponent| timings(1 << exponent, &WAYS.map(|way| (way, 7))))
         .collect();

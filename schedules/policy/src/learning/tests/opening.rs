@@ -58,9 +58,10 @@ fn a_first_call_to_which_ranks_came_one_after_the_other_is_measured_again() {
     let [native, tcp, _] = ways();
     let class = CallClass::new(Collective::Alltoall, BLOCK);
     let mut learner = CallLearner::default();
-    let all = || vec![candidate(tcp, 1.0, false), candidate(native, 2.0, false)];
     let mut call = |since_last, since_first| {
-        let way = learner.way(class, all);
+        let way = learner.way(class, || {
+            vec![candidate(tcp, 1.0, false), candidate(native, 2.0, false)]
+        });
         learner.count(class, BLOCK);
         let [since_last, since_first] = [since_last, since_first].map(Duration::from_millis);
         learner.end_row(
@@ -116,8 +117,9 @@ fn calls_that_are_kept_steady_change_their_way_only_when_the_question_opens() {
     let mut learner = CallLearner::default();
     let (mut gone, mut row) = (Vec::new(), Duration::ZERO);
     for _ in 0..500 {
-        let all = || vec![candidate(tcp, 1.0, false), candidate(native, 1.3, false)];
-        let way = learner.steady_way(class, all);
+        let way = learner.steady_way(class, || {
+            vec![candidate(tcp, 1.0, false), candidate(native, 1.3, false)]
+        });
         gone.extend(way);
         let took = if way == Some(tcp) { 100 } else { 130 };
         let counted = learner.count(class, 1 << 20).unwrap();

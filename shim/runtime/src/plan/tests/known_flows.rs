@@ -39,9 +39,10 @@ fn counted() -> LeanEpoch {
 
 #[test]
 fn through_an_aggregate_messages_take_the_flows_that_counters_told() {
-    let forced = || ForcedWays::parse("aapc,tcp").unwrap();
     let of_ranks = |hosts: &[&str], rank| {
-        let set = unplanned(counted(), forced(), hosts).unwrap().plan(rank);
+        let set = unplanned(counted(), ForcedWays::parse("aapc,tcp").unwrap(), hosts)
+            .unwrap()
+            .plan(rank);
         set.unwrap().follow
     };
     let mut by_port = BTreeMap::new();

@@ -131,9 +131,11 @@ fn blocks_may_differ_in_length_and_be_empty() {
                 })
                 .unwrap();
             }
-            let nothing_but_of_2 = |from: u32, _| if from == 2 { 300_000 } else { 0 };
             for shape in &shapes {
-                exchange(&mut mesh, &part::of(shape, me), call, nothing_but_of_2).unwrap();
+                exchange(&mut mesh, &part::of(shape, me), call, |from: u32, _| {
+                    if from == 2 { 300_000 } else { 0 }
+                })
+                .unwrap();
             }
         }
     });
@@ -197,8 +199,10 @@ fn blocks_of_any_length_pass_any_window() {
                 window: Some(Bytes(window)),
                 ..part::of(&schedule, me)
             };
-            let length = |from: u32, to: u32| LENGTHS[(from + 3 * to) as usize % LENGTHS.len()];
-            exchange(&mut mesh, &part, call, length).unwrap();
+            exchange(&mut mesh, &part, call, |from: u32, to: u32| {
+                LENGTHS[(from + 3 * to) as usize % LENGTHS.len()]
+            })
+            .unwrap();
         }
     });
 }

@@ -64,8 +64,9 @@ fn sums_are_right_wherever_connections_break() {
         let share = share(&RING, at, RelayCollective::Allreduce);
         for call in 0..20usize {
             let mut work = block(call, me, 0, OCTETS);
-            let quarter = |part: usize| part * OCTETS / 4..(part + 1) * OCTETS / 4;
-            let parts: Vec<_> = (0..4).map(quarter).collect();
+            let parts: Vec<_> = (0..4)
+                .map(|part| part * OCTETS / 4..(part + 1) * OCTETS / 4)
+                .collect();
             break_one(&mut mesh, me, call * 3 + me as usize);
             let memory = RelayMemory {
                 work: &mut work,

@@ -70,8 +70,15 @@ fn a_block_that_its_receiver_does_not_expect_is_an_error_when_it_expects_one() {
     let outcomes = ranks(2, |me, mut mesh| {
         let plan = TransferSchedule::direct(2, &[vec![Message { src: 0, dst: 1 }]]);
         let part = part::of(&plan, me);
-        let room = |room: usize| move |_: u32, to: u32| if to == 1 { room } else { 0 };
-        let mut call = |of| exchange_framed(&mut mesh, &part, 0, |_, _| 1000, room(of));
+        let mut call = |of| {
+            exchange_framed(
+                &mut mesh,
+                &part,
+                0,
+                |_, _| 1000,
+                move |_: u32, to: u32| if to == 1 { of } else { 0 },
+            )
+        };
         [call(0), call(1000)]
     });
     assert!(
@@ -90,9 +97,15 @@ fn a_block_that_its_sender_does_not_have_is_waited_for_until_the_sender_ends_or_
     for calls in [1, 2] {
         let outcomes = ranks(2, |me, mut mesh| {
             let part = part::of(&plan, me);
-            let of = |call| move |_: u32, _: u32| if call == 0 { 0 } else { 1000 };
-            let room = |_: u32, to: u32| if to == 1 { 1000 } else { 0 };
-            let mut call = |at| exchange_framed(&mut mesh, &part, at, of(at), room);
+            let mut call = |at| {
+                exchange_framed(
+                    &mut mesh,
+                    &part,
+                    at,
+                    move |_: u32, _: u32| if at == 0 { 0 } else { 1000 },
+                    |_: u32, to: u32| if to == 1 { 1000 } else { 0 },
+                )
+            };
             (0..if me == 0 { calls } else { 1 })
                 .map(|at| call(at).is_ok())
                 .collect::<Vec<_>>()
