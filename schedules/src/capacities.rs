@@ -7,18 +7,18 @@
 //! rate; the rest of its rate is idle. With hosts of 1G and trunks of 10G the unit is 1G, and
 //! trunks are 10 wide.
 //!
-//! The unit is the greatest common divisor of the rates of all edges that carry anything: with
-//! hosts of 25G and trunks of 40G it is 5G, and nothing is idle. Measured rates, and rates of
-//! aggregates, may have almost no common divisor. Then more messages than necessary would contend
-//! for a host at a time. Where even the slowest edge would be more than 16 wide, the unit is the
-//! coarsest rate for which both hold:
+//! The unit is the coarsest rate for which both hold:
 //! - every edge is at least one message wide;
 //! - the phases of an all-to-all, each as long as a message at that rate takes, together last at
 //!   most 1 % longer than the bottleneck edge needs to carry its load at its full rate.
 //!
-//! Candidates are whole fractions of the edges' rates down to a 16th of the slowest, because
+//! With 8 hosts of 25G at each of three switches and trunks of 40G it is 20G: a host fills most of its lane, while with
+//! the common divisor, 5G, it would send into a lane a fifth as fast as itself, and 8 hosts at once would overflow the
+//! trunk's queue. Candidates are whole fractions of the edges' rates down to a 16th of the slowest, because
 //! between two such fractions no width changes. If none comes within 1 %, as in small trees whose
-//! few phases cannot be cut finer, the unit is the candidate that comes closest.
+//! few phases cannot be cut finer, the unit is the greatest common divisor of all rates, with which nothing is idle;
+//! measured rates, and those of aggregates, may have almost none: where even the slowest edge would be more than 16 wide,
+//! it is the candidate that comes closest.
 use inventory::BitsPerSec;
 use inventory::tree::parallel_cables::MemberCable;
 use inventory::tree::{EdgeNumber, NodeNumber, Tree};
@@ -49,9 +49,7 @@ impl EdgeCapacities {
 
     /// The unit of the module's description, and the width of each edge in it.
     pub fn from_tree(tree: &Tree) -> EdgeCapacities {
-        let unit = common(tree)
-            .or_else(|| fitting(&critical(tree)))
-            .unwrap_or_else(|| slowest(tree));
+        let unit = unit(tree);
         EdgeCapacities {
             widths: (0..tree.nodes())
                 .map(|v| match tree.member_cables(v) {
@@ -149,6 +147,21 @@ fn units_of(cable: MemberCable, unit: u64) -> u64 {
     cable.flow_rate().0 / unit.max(1) * u64::from(cable.parts.get())
 }
 
+/// The rate of a message. Cables that flows are spread over are filled by the common divisor only.
+fn unit(tree: &Tree) -> u64 {
+    let (common, slowest) = (common(tree), slowest(tree));
+    let has_cables = (0..tree.nodes()).any(|v| !tree.member_cables(v).is_empty());
+    if let Some(common) = common.filter(|&common| common == slowest || has_cables) {
+        return common;
+    }
+    match fitting(&critical(tree)) {
+        Some(fitting) if fitting.fills_bottleneck => fitting.unit,
+        fitting => common
+            .or(fitting.map(|fitting| fitting.unit))
+            .unwrap_or(slowest),
+    }
+}
+
 /// The common divisor of the rates of all edges that carry anything, unless it is too small.
 fn common(tree: &Tree) -> Option<u64> {
     let loads = loads(tree);
@@ -188,8 +201,14 @@ fn critical(tree: &Tree) -> Vec<(u64, u64)> {
     edges
 }
 
-/// The unit for these edges; none if nothing is sent.
-fn fitting(edges: &[(u64, u64)]) -> Option<u64> {
+struct FittingUnit {
+    unit: u64,
+    /// Its phases last at most 1 % longer than the bottleneck needs.
+    fills_bottleneck: bool,
+}
+
+/// The coarsest unit that fills the bottleneck of these edges, or the one that comes closest; none if nothing is sent.
+fn fitting(edges: &[(u64, u64)]) -> Option<FittingUnit> {
     let slowest = edges.first()?.0;
     let &(rate, load) = edges
         .iter()
@@ -207,10 +226,16 @@ fn fitting(edges: &[(u64, u64)]) -> Option<u64> {
             best = Some((phases, unit));
         }
         if wide(phases) * wide(rate) * 100 <= wide(load) * wide(unit) * 101 {
-            return Some(unit);
+            return Some(FittingUnit {
+                unit,
+                fills_bottleneck: true,
+            });
         }
     }
-    best.map(|(_, unit)| unit)
+    best.map(|(_, unit)| FittingUnit {
+        unit,
+        fills_bottleneck: false,
+    })
 }
 
 /// The rates of the edges over 1, 2, 3, ..., from `slowest` down.
@@ -283,8 +308,8 @@ mod tests {
     #[test]
     fn the_unit_is_common_to_all_or_fills_the_bottleneck() {
         assert_eq!(chosen(&leaves(4, "1G", "10G")), (1, 10, 1_000));
-        assert_eq!(chosen(&leaves(4, "25G", "40G")), (5, 8, 5_000));
-        assert_eq!(chosen(&leaves(4, "1G", "2.5G")), (2, 5, 500));
+        assert_eq!(chosen(&leaves(4, "25G", "40G")), (1, 2, 20_000));
+        assert_eq!(chosen(&leaves(4, "1G", "2.5G")), (1, 3, 833));
         assert_eq!(
             chosen(&leaves(4, "1.7G", "2.6G")),
             (1, 2, 1_300),

@@ -70,7 +70,8 @@ impl LaneCredit {
                 free / lanes(tree, capacities, edge)
             })
             .fold(queue / SHARE, f64::min);
-        LaneCredit(Bytes((on_the_way + share).max(on_the_way / 2.0) as u64))
+        let all = (on_the_way + share).max(on_the_way / 2.0);
+        LaneCredit(Bytes((all / (1.0 + waiting(tree, capacities))) as u64))
     }
 
     /// The octets of a message that are still to come when its receiver gives tokens. Where ranks share a host's
@@ -104,6 +105,12 @@ impl LaneCredit {
     }
 }
 
+/// The part of its octets that wait at a port because a host's link is faster than a lane.
+fn waiting(tree: &Tree, capacities: &EdgeCapacities) -> f64 {
+    let slowest = host_links(tree).map(|(host, _)| tree.rate(host).0).min();
+    1.0 - (capacities.rate().0 as f64 / slowest.unwrap_or(0).max(1) as f64).min(1.0)
+}
+
 /// Octets of a message's own header, and of its last frame's.
 const HEADERS: u64 = 130;
 
@@ -125,6 +132,12 @@ fn octets_at_once(tree: &Tree, hosts: &FeederRates, edge: EdgeNumber) -> f64 {
 /// The ports of switches: a host queues in its own memory.
 fn ports(tree: &Tree) -> impl Iterator<Item = EdgeNumber> + '_ {
     (0..tree.edges()).filter(|&edge| tree.ends(edge).is_some_and(|(at, _)| !is_host(tree, at)))
+}
+
+/// Each host, and the switch to which its link leads.
+fn host_links(tree: &Tree) -> impl Iterator<Item = (NodeNumber, NodeNumber)> + '_ {
+    let hosts = (0..tree.nodes()).filter(|&node| is_host(tree, node));
+    hosts.filter_map(|host| Some((host, tree.parent(host).filter(|&at| !is_host(tree, at))?)))
 }
 
 /// True for a host, also for one whose ranks are leaves.
@@ -161,10 +174,8 @@ struct FeederRates(Vec<f64>);
 impl FeederRates {
     fn new(tree: &Tree) -> FeederRates {
         let mut rates = vec![0.0; tree.nodes() as usize];
-        for host in (0..tree.nodes()).filter(|&node| is_host(tree, node)) {
-            if let Some(at) = tree.parent(host).filter(|&at| !is_host(tree, at)) {
-                rates[at as usize] += tree.rate(host).0 as f64;
-            }
+        for (host, at) in host_links(tree) {
+            rates[at as usize] += tree.rate(host).0 as f64;
         }
         FeederRates(rates)
     }

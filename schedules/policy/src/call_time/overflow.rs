@@ -93,9 +93,7 @@ pub(super) fn smallest_block_in_order(hosts: &Tree, host_of: &[NodeNumber]) -> O
             }
         }
     }
-    // Each block has headers of its own.
-    let headers = wire(0);
-    filling(hosts, most).map(|Bytes(whole)| Bytes(whole.saturating_sub(headers)))
+    filling(hosts, most)
 }
 
 fn is_trunk_port(hosts: &Tree, edge: EdgeNumber) -> bool {
@@ -125,11 +123,11 @@ fn coming(hosts: &Tree, sent: &[(NodeNumber, NodeNumber, f64)], passed: &[f64]) 
     come
 }
 
-/// The block of which so many fill the queue of a port.
+/// The block of which so many, each with headers of its own, fill the queue of a port.
 fn filling(hosts: &Tree, most: f64) -> Option<Bytes> {
     // Quotients are rounded: what is a whole number of octets but for that stays one.
-    let block = (hosts.queue().0 as f64 / most - 1e-6).ceil();
-    (most > 1e-9).then_some(Bytes(block as u64))
+    let whole = (hosts.queue().0 as f64 / most - 1e-6).ceil() as u64;
+    (most > 1e-9).then_some(Bytes(whole.saturating_sub(wire(0)).max(1)))
 }
 
 /// True if ranks that send one block at a time may send more over some cable of several than it carries.

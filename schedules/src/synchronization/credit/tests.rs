@@ -165,3 +165,21 @@ fn ranks_have_the_credit_of_their_hosts_and_a_shorter_lead() {
     assert_eq!(credit.lead(&tree), credit.0);
     assert_eq!(credit.lead(&leaves), Bytes(credit.0.0 * 2 / 3));
 }
+
+/// With trunks of 40G hosts of 25G send into lanes of 20G: a fifth of what they send waits. On the way are 72,304 octets,
+/// and 8,499 of the queue. With trunks of 100G lanes are as fast as hosts.
+#[test]
+fn hosts_faster_than_a_lane_have_less_under_way() {
+    let hosts: String = (0..24)
+        .map(|n| format!("  n{n}: {{switch: s{}, rate: 25G}}\n", 1 + n / 8))
+        .collect();
+    let [filled, wide] = ["40G", "100G"].map(|trunk| {
+        let links: String = (1..4)
+            .map(|n| format!("  - {{a: s0, b: s{n}, rate: {trunk}}}\n"))
+            .collect();
+        let text = format!("switches: [s0, s1, s2, s3]\nhosts:\n{hosts}links:\n{links}");
+        alltoall::lane_credit(&samples::trees::topology(&text))
+    });
+    assert_eq!(filled, LaneCredit(Bytes(67_336)));
+    assert_eq!(wide, LaneCredit(Bytes(103_553)));
+}
