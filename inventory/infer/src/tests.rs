@@ -2,6 +2,7 @@
 mod cloned_identities;
 mod contradicted;
 mod crossed;
+mod doubts;
 mod heard_measured;
 mod heard_switches;
 mod hostile;

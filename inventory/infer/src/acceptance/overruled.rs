@@ -19,7 +19,7 @@ use crate::readers::designated::named_designated;
 use inventory::Mac;
 use inventory::alarm::{Alarm, AlarmKind};
 use inventory::evidence::Evidence;
-use inventory::observation::InterfaceKind;
+use inventory::observation::{InterfaceKind, StpState};
 use inventory::topology::LinkGrade;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -275,6 +275,7 @@ fn moved(known: &Known<'_>, claim: &Claim, between: &[BridgeBetween]) -> Option<
 pub(super) fn doubt_crossed(known: &Known<'_>, mut cables: Vec<Claim>) -> (Vec<Claim>, Vec<Alarm>) {
     let facts = known.facts;
     let named = named_designated(facts);
+    let joined = forwarding_neighbours(known, &cables);
     let mut alarms = Vec::new();
     for claim in cables
         .iter_mut()
@@ -293,7 +294,7 @@ pub(super) fn doubt_crossed(known: &Known<'_>, mut cables: Vec<Claim>) -> (Vec<C
         let one_sided = claim.grounds != ClaimGrounds::NamedByBoth;
         let Some(why) = third
             .or(crossed.map(|c| c.1))
-            .or_else(|| one_sided.then(|| elsewhere(known, ends)).flatten())
+            .or_else(|| one_sided.then(|| elsewhere(known, &joined, ends)).flatten())
         else {
             continue;
         };
@@ -308,7 +309,8 @@ pub(super) fn doubt_crossed(known: &Known<'_>, mut cables: Vec<Claim>) -> (Vec<C
         if alarming {
             alarms.push(doubted(known, claim, why.clone()));
         }
-        claim.lower(match weak {
+        let has_third = matches!(why, Evidence::ThirdDesignated { .. });
+        claim.lower(match weak || has_third {
             true => LinkGrade::Ambiguous,
             false => LinkGrade::Inferred,
         });
@@ -359,19 +361,73 @@ fn third_on_segment(
         })
 }
 
-/// The end that has the other one behind another port than the claimed one.
-fn elsewhere(known: &Known<'_>, ends: [Option<DevicePortIx>; 2]) -> Option<Evidence> {
+/// By device: the ports that face it over cables that both ends name and let frames cross.
+fn forwarding_neighbours(
+    known: &Known<'_>,
+    cables: &[Claim],
+) -> BTreeMap<DeviceIx, Vec<DevicePortIx>> {
+    let mut joined: BTreeMap<DeviceIx, Vec<DevicePortIx>> = BTreeMap::new();
+    for claim in cables
+        .iter()
+        .filter(|c| c.grounds == ClaimGrounds::NamedByBoth)
+    {
+        let ends = claim
+            .ends
+            .each_ref()
+            .map(|end| end.device_port(known.facts));
+        if let [Some(a), Some(b)] = ends
+            && [a, b]
+                .iter()
+                .all(|at| known.state(*at) == Some(StpState::Forwarding))
+        {
+            joined.entry(a.0).or_default().push(known.whole(b));
+            joined.entry(b.0).or_default().push(known.whole(a));
+        }
+    }
+    joined
+}
+
+/// The end that has the other one behind another port than the claimed one; or, where the other one serves no
+/// database, a neighbour of it.
+fn elsewhere(
+    known: &Known<'_>,
+    joined: &BTreeMap<DeviceIx, Vec<DevicePortIx>>,
+    ends: [Option<DevicePortIx>; 2],
+) -> Option<Evidence> {
     let facts = known.facts;
     let [Some(a), Some(b)] = ends.map(|end| end.map(|e| known.whole(e))) else {
         return None;
     };
-    [(a, b.0), (b, a.0)]
-        .into_iter()
-        .find(|(at, other)| denies(facts, *at, *other))
-        .map(|((device, port), other)| Evidence::LearnedElsewhere {
-            at: facts[device].place(port),
-            node: facts[other].name.clone(),
+    [(a, b.0), (b, a.0)].into_iter().find_map(|(at, other)| {
+        let beyond = joined
+            .get(&other)
+            .filter(|_| facts[other].learned.is_empty());
+        let mut beyond = beyond.into_iter().flatten();
+        let node = match denies(facts, at, other) {
+            true => other,
+            false => beyond.find(|port| are_apart(facts, at, **port))?.0,
+        };
+        Some(Evidence::LearnedElsewhere {
+            at: facts[at.0].place(at.1),
+            node: facts[node].name.clone(),
         })
+    })
+}
+
+/// True if a port that forwards does not lead to a device whose other port this is: the stations behind the
+/// device's further ports are behind another port here.
+fn are_apart(facts: &Facts<'_>, (own, port): DevicePortIx, (far, back): DevicePortIx) -> bool {
+    let (here, there) = (&facts[own].learned, &facts[far].learned);
+    if own == far || here.behind(port).len() == 0 || here.len().max(there.len()) > MOST_ROWS {
+        return false;
+    }
+    let beyond = there.shared(here).filter(|(_, at, _)| *at != back);
+    let (mut all, mut apart) = (0, 0);
+    for (_, _, at) in beyond {
+        all += 1;
+        apart += usize::from(at != port);
+    }
+    apart >= LEAST && (all - apart) * STALE <= all
 }
 
 /// A third bridge that spanning tree names on a cable between two devices that both state their own

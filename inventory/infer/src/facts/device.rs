@@ -214,17 +214,24 @@ impl DeviceFacts {
 }
 
 /// The other bridges' addresses that several forwarding ports name as designated. A bridge has one root
-/// port, and at its other forwarding ports it is the designated bridge itself (IEEE 802.1D-2004, 17.3).
+/// port, and at its other forwarding ports it is the designated bridge itself (IEEE 802.1D-2004, 17.3). So it is
+/// at a port that takes no part, which then names that port itself.
 fn common_ids(ports: &PortTable, own: Option<Mac>) -> BTreeSet<Mac> {
-    let mut named: HashMap<Mac, BTreeSet<u16>> = HashMap::new();
+    let mut named: HashMap<Mac, (bool, BTreeSet<u16>)> = HashMap::new();
     for row in ports.iter().filter_map(|(_, port)| port.bridge.as_ref()) {
-        if let (Some(StpState::Forwarding), Some(bridge), Some(port)) =
-            (row.state, row.designated_bridge, row.designated_port)
-        {
-            named.entry(bridge.address).or_default().insert(port);
+        if let (Some(bridge), Some(port)) = (row.designated_bridge, row.designated_port) {
+            let forwards = row.state == Some(StpState::Forwarding);
+            let is_off = row.state.is_none_or(|state| state == StpState::Disabled);
+            if forwards || is_off && u32::from(port) & 0xfff == row.number {
+                let (any_forwards, ports) = named.entry(bridge.address).or_default();
+                *any_forwards |= forwards;
+                ports.insert(port);
+            }
         }
     }
-    let several = named.into_iter().filter(|(_, ports)| ports.len() > 1);
+    let several = named
+        .into_iter()
+        .filter(|(_, (any_forwards, ports))| *any_forwards && ports.len() > 1);
     let foreign = several.filter(|(address, _)| Some(*address) != own);
     foreign.map(|(address, _)| address).collect()
 }

@@ -18,6 +18,7 @@ use crate::draft::DraftLink;
 use crate::facts::host_statements::HostStatement;
 use crate::facts::ports::PortIx;
 use crate::facts::{DeviceIx, DevicePortIx, Facts, NodeIx};
+use crate::learned_between::stations_between;
 use crate::networks::{BridgedParts, NetworkKey, ends_at_own_port};
 use crate::readers::host::{self, HostClaims, SilentSwitchPort};
 use crate::ways::{EndStatements, SwitchPair, pair};
@@ -162,7 +163,7 @@ impl SeatSearch<'_, '_> {
             let rows = at(facts, &macs, &edges.ends(&macs));
             seats = if rows.len() == 1 { rows } else { seats };
         } else if statement.is_none() {
-            seats.extend(self.denied(&macs));
+            seats.extend(self.denied(&macs, &seats));
         }
         self.doubt(&mut seats);
         let (networks, seats) = self.in_networks(seats, &macs, statement);
@@ -191,9 +192,18 @@ impl SeatSearch<'_, '_> {
             .unwrap_or_default()
     }
 
-    /// Further possible seats of a host that switches hear: seats on devices that pass LLDP on.
-    fn denied(&self, macs: &[Mac]) -> Vec<HostSeat> {
-        let exits = self.edges.denied_exits(macs);
+    /// Further possible seats of a host that switches hear: seats on devices that pass LLDP on. Such a device
+    /// learned the card from which the frames come. Where it learned another card only, and the hearing port did
+    /// not, the host has a cable there, too.
+    fn denied(&self, macs: &[Mac], seats: &[HostSeat]) -> Vec<HostSeat> {
+        let is_heard = |mac: &Mac| {
+            let mut seats = seats.iter();
+            seats.any(|s| {
+                s.card.is_none_or(|card| card == *mac) || is_learned_at(self.facts, *mac, s)
+            })
+        };
+        let heard: Vec<Mac> = macs.iter().copied().filter(is_heard).collect();
+        let exits = self.edges.denied_exits(&heard);
         at(self.facts, macs, &exits)
             .into_iter()
             .filter(|seat| !self.facts[seat.device].hears_lldp)
@@ -501,6 +511,7 @@ fn add_seated(
         .map(|l| l.ends[0].clone())
         .collect();
     seated.sort_by(|one, other| one.ends[0].cmp(&other.ends[0]));
+    let mut made = Vec::new();
     let mut seated = seated.into_iter().peekable();
     while let Some(first) = seated.next() {
         let end = first.ends[0].clone();
@@ -511,7 +522,10 @@ fn add_seated(
         if disputed.contains(&end) {
             let at = DevicePort::new(found.name(end.node), end.port_name(facts));
             for link in &mut here {
-                link.grade = link.grade.max(LinkGrade::Inferred);
+                link.grade = match link.grade {
+                    LinkGrade::Certain => LinkGrade::Inferred,
+                    _ => LinkGrade::Ambiguous,
+                };
                 link.evidence.push(Evidence::OthersPossible(at.clone()));
             }
         }
@@ -519,7 +533,7 @@ fn add_seated(
         match (here.len(), bridge) {
             (_, Some(bridge)) => links.extend(below(*bridge, here)),
             (1, None) => links.extend(here),
-            _ => links.extend(on_unmanaged_bridge(facts, found, end, here)),
+            _ => links.extend(on_unmanaged_bridge(facts, found, &mut made, (end, here))),
         }
     }
     links
@@ -534,29 +548,52 @@ fn below(bridge: NodeIx, links: Vec<DraftLink>) -> impl Iterator<Item = DraftLin
     })
 }
 
-/// Several hosts behind one port: an unmanaged bridge is between.
+/// The unmanaged bridge behind a port, with its hosts.
+struct BridgeBehind {
+    port: Option<DevicePortIx>,
+    hosts: Vec<NodeIx>,
+    bridge: NodeIx,
+}
+
+/// Several hosts behind one port: an unmanaged bridge is between. Where the same stations are behind ports of two
+/// switches, it has a cable to each.
 fn on_unmanaged_bridge(
     facts: &Facts<'_>,
     found: &mut Findings<'_, '_>,
-    end: ClaimEnd,
-    links: Vec<DraftLink>,
+    made: &mut Vec<BridgeBehind>,
+    (end, links): (ClaimEnd, Vec<DraftLink>),
 ) -> Vec<DraftLink> {
-    let place = DevicePort::new(found.name(end.node), end.port_name(facts));
-    let name = format!("{}-{}", place.device, plain_name(&place.port));
-    let bridge = found.unmanaged_bridge(&name);
-    let hosts = links.iter().map(|l| found.name(l.ends[1].node).to_owned());
-    let kind = AlarmKind::HostsOnPort {
-        at: place,
-        hosts: hosts.collect(),
-    };
-    found.alarm(bridge, kind);
-    let up = DraftLink {
-        ends: [end, ClaimEnd::somewhere(bridge)],
+    let up = |bridge: NodeIx| DraftLink {
+        ends: [end.clone(), ClaimEnd::somewhere(bridge)],
         members: vec![],
         rate: links[0].rate,
         state: LinkState::Unknown,
         grade: LinkGrade::Inferred,
         evidence: vec![Evidence::HostsOnPort(links.len())],
     };
+    let port = end.device_port(facts);
+    let hosts: Vec<NodeIx> = links.iter().map(|l| l.ends[1].node).collect();
+    let is_behind = |other: &&BridgeBehind| {
+        let ports = other.port.zip(port).filter(|_| other.hosts == hosts);
+        ports.is_some_and(|(a, b)| a.0 != b.0 && !stations_between(facts, a, b).is_empty())
+    };
+    if let Some(same) = made.iter().find(is_behind) {
+        return vec![up(same.bridge)];
+    }
+    let place = DevicePort::new(found.name(end.node), end.port_name(facts));
+    let name = format!("{}-{}", place.device, plain_name(&place.port));
+    let bridge = found.unmanaged_bridge(&name);
+    let names = hosts.iter().map(|host| found.name(*host).to_owned());
+    let kind = AlarmKind::HostsOnPort {
+        at: place,
+        hosts: names.collect(),
+    };
+    found.alarm(bridge, kind);
+    let up = up(bridge);
+    made.push(BridgeBehind {
+        port,
+        hosts,
+        bridge,
+    });
     std::iter::once(up).chain(below(bridge, links)).collect()
 }

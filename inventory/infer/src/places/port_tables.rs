@@ -45,7 +45,12 @@ pub(super) fn announced(facts: &Facts<'_>, trunks: &TrunkPorts) -> ByHost<Vec<Ho
             true => LinkGrade::Inferred,
             false => LinkGrade::Certain,
         };
+        let card = match row.row.port {
+            Some(NeighbourId::Mac(mac)) => Some(mac),
+            _ => None,
+        };
         let seat = HostSeat {
+            card,
             trunk: trunks.inner.contains(&(device, row.port)),
             old: facts[device].stale,
             ..HostSeat::new(device, port, host_port, grade, evidence)

@@ -4,9 +4,9 @@ use crate::draft::DraftLink;
 use crate::facts::host_statements::HostStatement;
 use crate::facts::ports::PortIx;
 use crate::facts::{DeviceIx, Facts, NodeIx};
-use inventory::BitsPerSec;
 use inventory::evidence::{DevicePort, Evidence};
 use inventory::topology::{AggregateMember, LinkGrade, LinkState};
+use inventory::{BitsPerSec, Mac};
 
 /// A place to which a host may be cabled.
 #[derive(Debug, Clone)]
@@ -14,6 +14,8 @@ pub(crate) struct HostSeat {
     pub(crate) device: DeviceIx,
     pub(crate) port: EndPort,
     pub(crate) host_port: String,
+    /// The address of the host's card, if the host announces it.
+    pub(crate) card: Option<Mac>,
     /// The rate of the host's end, if the host states it.
     pub(crate) rate: Option<BitsPerSec>,
     pub(crate) grade: LinkGrade,
@@ -39,6 +41,7 @@ impl HostSeat {
             device,
             port,
             host_port,
+            card: None,
             rate: None,
             grade,
             evidence,

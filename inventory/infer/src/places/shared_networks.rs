@@ -203,7 +203,12 @@ fn place_group(
     let mut links = flat;
     for (end, here) in ports {
         match here.len() > 1 && end.port.means_one() {
-            true => links.extend(on_unmanaged_bridge(facts, found, end, here)),
+            true => links.extend(on_unmanaged_bridge(
+                facts,
+                found,
+                &mut Vec::new(),
+                (end, here),
+            )),
             false => links.extend(here),
         }
     }

@@ -49,7 +49,8 @@ pub(crate) fn propose(facts: &Facts<'_>, known: &Known<'_>) -> Vec<SegmentPair> 
 
 /// Pairs of open ports and the bridges that do not answer, which spanning tree names as designated
 /// there. Such a bridge is known by an address that others name, or only by its identifier. If one
-/// switch is missing and one address is unknown, the address belongs to that switch.
+/// switch is missing and one address is unknown, the address belongs to that switch, unless a bridge that
+/// neighbours name without its name may be that switch.
 pub(crate) fn propose_silent(
     known: &Known<'_>,
     missing: &[NodeIx],
@@ -69,6 +70,11 @@ pub(crate) fn propose_silent(
         .map(|n| n.2)
         .filter(|address| owner(*address).is_none())
         .collect();
+    let mut cabled = known.cables.iter().flat_map(|cable| &cable.ends);
+    let has_strangers = cabled.any(|end| {
+        let is_bridge = matches!(known.kind(end.node), NodeKind::Switch | NodeKind::Unmanaged);
+        is_bridge && facts.is_unlisted(end.node)
+    });
     let mut pairs = Vec::new();
     for (device, port, address) in named {
         let (node, bridge) = match (owner(address), missing) {
@@ -76,7 +82,7 @@ pub(crate) fn propose_silent(
                 let name = known.name(node).to_owned();
                 (node, SilentBridge::Known(name, address))
             }
-            (None, [one]) if strange.len() == 1 => {
+            (None, [one]) if strange.len() == 1 && !has_strangers => {
                 let name = known.name(*one).to_owned();
                 (*one, SilentBridge::OnlyMissing(name, address))
             }

@@ -1,5 +1,6 @@
 //! Networks in which flows spread over several ways.
 use super::*;
+use inventory::inventory_file::InventoryHost;
 use inventory::observation::InterfaceKind;
 use inventory::topology_file::CardSpread;
 
@@ -210,6 +211,35 @@ fn cables_to_both_switches_of_a_pair_are_side_by_side() {
     let tree = file.tree().unwrap();
     assert_eq!((tree.hosts(), tree.nodes()), (2, 4));
     assert_eq!(tree.rate(0), BitsPerSec(2_000_000_000));
+}
+
+#[test]
+fn a_bridge_that_nobody_asked_is_one_behind_both_switches_of_a_pair() {
+    let mut net = pair_of_switches();
+    for host in ["n2", "n3"] {
+        let mac = Some(host_mac(host));
+        let known = InventoryHost {
+            mac,
+            ..InventoryHost::default()
+        };
+        net.inventory.hosts.insert(host.to_owned(), known);
+        for switch in ["a1", "a2"] {
+            net.port(switch, 7, F);
+            net.learns(switch, 7, host_mac(host));
+        }
+    }
+    let t = net.infer();
+    for switch in ["a1", "a2"] {
+        let ends = ["a1-swp7", switch];
+        let up = t
+            .links
+            .iter()
+            .find(|l| ends.contains(&&*l.a) && ends.contains(&&*l.b));
+        let up = up.unwrap_or_else(|| panic!("no bridge at {switch}: {:#?}", t.links));
+        assert_eq!(up.state, LinkState::Multipath);
+    }
+    assert_eq!(link(&t, "a1-swp7", "n2").grade, LinkGrade::Inferred);
+    assert_eq!(t.to_file().tree().unwrap().hosts(), 4);
 }
 
 #[test]

@@ -69,6 +69,7 @@ pub(crate) fn judge(
         }
     }
     judge_networks(&truth, &nodes, found, recorded, &mut verdict);
+    count_made_up(&truth, &nodes, found, &mut verdict);
     verdict.true_links = network.truth.links.len();
     verdict.split_aggregates = times.values().filter(|n| **n > 1).count();
     if !recorded {
@@ -112,6 +113,27 @@ fn judge_networks(
             let error = (VerdictError::MissedNetwork, names.join(", "));
             verdict.errors.push(error);
         }
+    }
+}
+
+/// The bridges that were made up, and those of them that do not exist: where nothing is dark, and beyond the
+/// number of bridges in a dark part.
+fn count_made_up(
+    truth: &NetworkTruth<'_>,
+    nodes: &HashMap<&str, FoundNode<'_>>,
+    found: &Topology,
+    verdict: &mut InferenceVerdict,
+) {
+    let mut times: BTreeMap<Option<usize>, usize> = BTreeMap::new();
+    for node in found.nodes.iter().filter(|n| n.kind == NodeKind::Unmanaged) {
+        if let Some(FoundNode::MadeUp(part)) = nodes.get(node.name.as_str()) {
+            *times.entry(*part).or_default() += 1;
+        }
+    }
+    for (part, number) in times {
+        let real = part.map_or(0, |part| truth.bridges_in(part));
+        verdict.made_up[0] += number;
+        verdict.made_up[1] += number.saturating_sub(real);
     }
 }
 

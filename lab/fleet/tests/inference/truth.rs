@@ -323,6 +323,11 @@ impl<'n> NetworkTruth<'n> {
             .copied()
     }
 
+    /// The number of bridges in a dark part.
+    pub(crate) fn bridges_in(&self, part: usize) -> usize {
+        self.dark.values().filter(|own| **own == part).count()
+    }
+
     /// True if both ends are in one dark part, or one is plugged into that of the other; but not
     /// where a device tells what is plugged in there.
     pub(crate) fn within_dark(&self, ends: [NodePort<'_>; 2]) -> bool {

@@ -68,6 +68,8 @@ pub(crate) struct InferenceVerdict {
     pub inferred: usize,
     pub ambiguous: usize,
     pub false_ambiguous: usize,
+    /// The bridges that were made up, and those of them that do not exist.
+    pub made_up: [usize; 2],
     /// True aggregates that were found as several links.
     pub split_aggregates: usize,
     pub hosts: HostTally,
@@ -100,6 +102,7 @@ impl InferenceVerdict {
         self.inferred += other.inferred;
         self.ambiguous += other.ambiguous;
         self.false_ambiguous += other.false_ambiguous;
+        self.made_up = [0, 1].map(|n| self.made_up[n] + other.made_up[n]);
         self.split_aggregates += other.split_aggregates;
         self.spread = [0, 1].map(|n| self.spread[n] + other.spread[n]);
         self.told_networks += other.told_networks;
@@ -128,9 +131,9 @@ impl InferenceVerdict {
     pub(crate) fn head() -> String {
         "| situation | asked | networks | true cables | certain | of them false | wrong state | \
          inferred | of them false | wrong state | ambiguous (false) | recall where spoken | recall \
-         from databases | split aggregates | hosts right/wrong/ambiguous/unplaced | spread found | networks beside \
+         from databases | bridges made up (that do not exist) | split aggregates | hosts right/wrong/ambiguous/unplaced | spread found | networks beside \
          found |\n\
-         |---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
+         |---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
             .to_owned()
     }
 }
@@ -148,7 +151,7 @@ impl fmt::Display for InferenceVerdict {
         let hosts = self.hosts;
         write!(
             f,
-            "{} | {} | {} | {} | {} | {} | {} ({:.1} %) | {} | {} ({}) | {} | {} | {} | {}/{}/{}/{} | {} | {} |",
+            "{} | {} | {} | {} | {} | {} | {} ({:.1} %) | {} | {} ({}) | {} | {} | {} ({}) | {} | {}/{}/{}/{} | {} | {} |",
             self.networks,
             self.true_links,
             self.certain,
@@ -162,6 +165,8 @@ impl fmt::Display for InferenceVerdict {
             self.false_ambiguous,
             recall(LinkVoice::Spoken),
             recall(LinkVoice::Learned),
+            self.made_up[0],
+            self.made_up[1],
             self.split_aggregates,
             hosts.right,
             hosts.wrong,
