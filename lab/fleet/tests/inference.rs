@@ -169,5 +169,11 @@ fn the_figures_hold_by_situation() {
         })
         .collect();
     println!("{text}");
+    let [all, invented] = [0, 1].map(|n| sums.values().map(|v| v.made_up[n]).sum());
+    let share = verdict::share(invented, all).unwrap_or_default();
+    assert!(
+        cfg!(debug_assertions) || share <= limits::MADE_UP,
+        "{invented} of {all} made up"
+    );
     assert!(more.is_some() || broken.is_empty(), "{}", broken.join("\n"));
 }
