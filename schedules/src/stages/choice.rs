@@ -23,7 +23,8 @@ const PUSHES: usize = 64;
 const MOST_WAYS: usize = 4096;
 
 /// The path of each message, in the order of phases; none if nothing lies side by side. A phase that finds no
-/// room is divided, as long as there are no more than `most`; none where that is not enough.
+/// room is divided, as long as there are no more than `most`; none where that is not enough, or a message has
+/// no way.
 pub fn choose(
     tree: &Tree,
     capacities: &EdgeCapacities,
@@ -206,7 +207,8 @@ impl<'a> StageChooser<'a> {
         paths.iter().map(EdgesOfPath::number).collect()
     }
 
-    /// The parts of a path in which there is a choice.
+    /// The parts of a path in which there is a choice, or no way: between hosts that have a card each, at one box
+    /// of a pair and at the other.
     fn parts(&self, message: usize, edges: &[PathEdge]) -> Vec<StagePart> {
         let (mut parts, mut from) = (Vec::new(), 0);
         for (at, edge) in edges.iter().enumerate() {
@@ -215,7 +217,9 @@ impl<'a> StageChooser<'a> {
             if goes_on && at + 1 < edges.len() {
                 continue;
             }
-            if edges[from..=at].iter().any(|edge| edge.cables > 1) {
+            let here = &edges[from..=at];
+            let leads_on = |pair: &[PathEdge]| meets(self.tree, &pair[0], &pair[1]);
+            if here.iter().any(|edge| edge.cables > 1) || !here.windows(2).all(leads_on) {
                 let to = at + 1;
                 parts.push(StagePart { message, from, to });
             }

@@ -250,6 +250,28 @@ fn the_verifier_refuses_paths_that_collide_or_are_none() {
     assert!(verify::alltoall(&tree, &no_tokens).is_err());
 }
 
+/// The cable within a pair is none of the stage's: what needs it leaves the choice to the hash for all.
+#[test]
+fn hosts_that_share_no_box_of_a_pair_are_planned_without_paths() {
+    let both = "cards: [{switch: a, rate: 10G}, {switch: b, rate: 10G}], bond: lacp";
+    let [at_a, at_b] = ["switch: a, rate: 10G", "switch: b, rate: 10G"];
+    for (hosts, has_paths) in [
+        ([both, both, both, both], true),
+        ([at_a, both, both, both], true),
+        ([at_a, at_a, both, both], true),
+        ([at_a, both, both, at_b], false),
+    ] {
+        let mut text = "switches: [a, b]\nhosts:\n".to_owned();
+        for (host, cards) in hosts.iter().enumerate() {
+            let _ = writeln!(text, "  n{host}: {{{cards}}}");
+        }
+        let tree = topology(&(text + "links: [{a: a, b: b, rate: 40G}]\n"));
+        let plan = planned(&tree);
+        assert_eq!(verify::alltoall(&tree, &plan), Ok(()), "{hosts:?}");
+        assert_eq!(!plan.paths.is_empty(), has_paths, "{hosts:?}");
+    }
+}
+
 #[test]
 fn a_plan_keeps_its_paths_in_json() {
     let tree = leaf_spine(2, 3, 2, "10G");
