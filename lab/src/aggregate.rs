@@ -1,4 +1,4 @@
-//! Aggregates of cables between two bridges (IEEE 802.1AX): each frame takes the cable that a hash of its
+//! Aggregates of cables (IEEE 802.1AX): each frame takes the cable that a hash of its
 //! addresses and ports gives.
 //!
 //! The kernel need not have a bonding driver: the bridge's port is a pair of interfaces, and rules of nftables
@@ -7,8 +7,10 @@
 //! ```text
 //! br0 - swp3 - in-swp3 --hash--> m-swp3-0, m-swp3-1 ==cables== members of the other bridge
 //! ```
+//!
+//! The cards of a host with several are one interface in the same way, `eth0` of `m-eth0-0` and `m-eth0-1`.
 use crate::error::LabResult;
-use crate::netlink::{self, VethEnd};
+use crate::netlink::{self, NetlinkNamespace, VethEnd};
 use crate::plan::{LabCable, LabPlan, PortEnd};
 use crate::port_shape::PortShape;
 use inventory::{BitsPerSec, Mac};
@@ -26,7 +28,7 @@ pub(crate) struct AggregateCable {
 impl AggregateCable {
     /// Its port at this end of the aggregate.
     pub(crate) fn port(&self, end: &PortEnd) -> String {
-        format!("{}{}", prefix(end), self.number)
+        format!("{}{}", prefix(&end.port), self.number)
     }
 }
 
@@ -45,8 +47,8 @@ pub(crate) fn members(cable: &LabCable) -> impl Iterator<Item = AggregateCable> 
 }
 
 /// How the names of members' ports begin.
-pub(crate) fn prefix(end: &PortEnd) -> String {
-    format!("m-{}-", end.port)
+pub(crate) fn prefix(port: &str) -> String {
+    format!("m-{port}-")
 }
 
 /// Makes the cables of an aggregate, shapes them, and has both ends choose among them.
@@ -72,18 +74,78 @@ pub(crate) async fn connect(
         }
     }
     for (end, members) in ends.iter().zip(&ports) {
-        let inner = format!("in-{}", end.port);
-        let inside = VethEnd {
-            wire: end.wire,
-            port: &inner,
-            mac: own_mac(end.mac, 0),
-        };
-        netlink::cable(end, &inside).await?;
-        end.wire.set_up(&inner, true).await?;
-        let rules = rules(end.port, &inner, members);
-        end.wire.within(|| nft(&rules))?;
+        add_choice(end).await?;
+        choose(end.wire, end.port, members, members)?;
     }
     Ok(())
+}
+
+/// Joins the cables of a host to one card with their rates together.
+pub(crate) async fn bond(
+    plan: &LabPlan,
+    wire: &NetlinkNamespace,
+    (host, card): (&str, &str),
+) -> LabResult<()> {
+    let cables: Vec<&LabCable> = plan.members_of(host, card).collect();
+    let [first, ..] = cables[..] else {
+        return Ok(());
+    };
+    let end = VethEnd {
+        wire,
+        port: card,
+        mac: plan.port_mac(&first.a),
+    };
+    add_choice(&end).await?;
+    let whole = LabCable {
+        rate: BitsPerSec(cables.iter().map(|cable| cable.rate.0).sum()),
+        ..first.clone()
+    };
+    wire.shape(card, &PortShape::for_cable(&whole, &plan.options))
+        .await?;
+    wire.prioritise(card).await?;
+    wire.set_up(card, true).await?;
+    choose_cable(plan, wire, (host, card))
+}
+
+/// Has a host send over those of its cables that are not cut.
+pub(crate) fn choose_cable(
+    plan: &LabPlan,
+    wire: &NetlinkNamespace,
+    (host, card): (&str, &str),
+) -> LabResult<()> {
+    let (mut all, mut sending) = (Vec::new(), Vec::new());
+    for cable in plan.members_of(host, card) {
+        all.push(cable.a.port.clone());
+        sending.extend((!cable.cut).then(|| cable.a.port.clone()));
+    }
+    choose(wire, card, &all, &sending)
+}
+
+/// Puts another interface behind a port, whose frames the rules of [`choose`] pass on.
+async fn add_choice(end: &VethEnd<'_>) -> LabResult<()> {
+    let inner = inner(end.port);
+    let inside = VethEnd {
+        wire: end.wire,
+        port: &inner,
+        mac: own_mac(end.mac, 0),
+    };
+    netlink::cable(end, &inside).await?;
+    end.wire.set_up(&inner, true).await
+}
+
+/// Has a port take what all members receive, and send over some.
+fn choose(
+    wire: &NetlinkNamespace,
+    port: &str,
+    all: &[String],
+    sending: &[String],
+) -> LabResult<()> {
+    let rules = rules(port, all, sending);
+    wire.within(|| nft(&rules))
+}
+
+fn inner(port: &str) -> String {
+    format!("in-{port}")
 }
 
 /// The address of an interface that belongs to this port.
@@ -95,34 +157,47 @@ fn own_mac(port: Mac, number: u8) -> Mac {
 }
 
 /// Frames without ports take the first cable, neighbours' announcements stay where they arrive.
-fn rules(port: &str, inner: &str, members: &[String]) -> String {
-    let quoted: Vec<String> = members.iter().map(|name| format!("\"{name}\"")).collect();
-    let by_hash: Vec<String> = quoted
+fn rules(port: &str, all: &[String], sending: &[String]) -> String {
+    let inner = inner(port);
+    let by_hash: Vec<String> = sending
         .iter()
         .enumerate()
-        .map(|(hash, name)| format!("{hash} : {name}"))
+        .map(|(hash, name)| format!("{hash} : \"{name}\""))
         .collect();
     let choose = |family: &str, protocol: &str| {
         format!(
             "{protocol} {{ tcp, udp }} fwd to jhash {family} saddr . {family} daddr . th sport . th dport mod {} \
              seed 7 map {{ {} }}",
-            members.len(),
+            sending.len(),
             by_hash.join(", ")
         )
     };
+    let mut out = Vec::new();
+    if sending.len() > 1 {
+        out.extend([choose("ip", "ip protocol"), choose("ip6", "ip6 nexthdr")]);
+    }
+    out.extend(sending.first().map(|first| format!("fwd to \"{first}\"")));
+    let renewed = format!("table netdev {port}\ndelete table netdev {port}\ntable netdev {port}");
     format!(
-        "table netdev {port} {{\n chain out {{\n  type filter hook ingress device \"{inner}\" priority 0;\n  \
-         {}\n  {}\n  fwd to {}\n }}\n chain in {{\n  type filter hook ingress devices = {{ {} }} priority \
+        "{renewed} {{\n chain out {{\n  type filter hook ingress device \"{inner}\" priority 0;\n  \
+         {}\n }}\n chain in {{\n  type filter hook ingress devices = {{ {} }} priority \
          0;\n  ether type 0x88cc accept\n  fwd to \"{inner}\"\n }}\n}}\n",
-        choose("ip", "ip protocol"),
-        choose("ip6", "ip6 nexthdr"),
-        quoted[0],
-        quoted.join(", ")
+        out.join("\n  "),
+        quoted(all)
     )
 }
 
+/// The names of interfaces as a set of nftables has them.
+pub(crate) fn quoted(names: &[impl AsRef<str>]) -> String {
+    let names: Vec<String> = names
+        .iter()
+        .map(|name| format!("\"{}\"", name.as_ref()))
+        .collect();
+    names.join(", ")
+}
+
 /// Adds rules in the namespace of the calling thread.
-fn nft(rules: &str) -> io::Result<()> {
+pub(crate) fn nft(rules: &str) -> io::Result<()> {
     let command = Command::new("nft")
         .args(["-f", "-"])
         .stdin(Stdio::piped())

@@ -4,10 +4,10 @@ use crate::error::{LabError, LabResult};
 use crate::name::LabName;
 use crate::netlink::{NetlinkNamespace, VethEnd};
 use crate::plan::{LabCable, LabNodeKind, LabPlan, PortEnd, RELAY};
-use crate::relay;
 use crate::state::{LabLock, LabState};
 use crate::status::namespace;
 use crate::up::{connect, plug_in};
+use crate::{aggregate, pair, relay};
 use inventory::BitsPerSec;
 use std::time::Duration;
 
@@ -27,7 +27,11 @@ pub(crate) async fn move_host(
     }
     let card = card(plan, host, switch)?;
     let index = plan.cables.iter().position(|c| c.a == card);
-    let index = index.ok_or_else(|| LabError::Refused(format!("move {host}: it has no cable")))?;
+    let index = index.ok_or_else(|| {
+        LabError::Refused(format!(
+            "move {host}: it has several cables; cut one: heddle lab cut {host}-SWITCH"
+        ))
+    })?;
     let mut cable = plan.cables[index].clone();
     if cable.b.node == switch {
         return Err(LabError::Refused(format!(
@@ -52,6 +56,7 @@ pub(crate) async fn move_host(
     let to = cable.b.clone();
     state.plan.cables[index] = cable;
     state.save()?;
+    renew_pairs(&state, [&from.node, switch]).await?;
     Ok((from, to))
 }
 
@@ -158,7 +163,25 @@ async fn set(
     if changed.iter().any(|cable| cable.spreads) {
         renew_routes(state).await?;
     }
+    for end in changed.iter().map(|cable| &cable.a) {
+        if let Some(bond) = end.bond() {
+            let host = wire(&state.name, &end.node)?;
+            aggregate::choose_cable(&state.plan, &host, (&end.node, bond))?;
+        }
+    }
+    renew_pairs(state, [a, b]).await?;
     Ok(changed)
+}
+
+/// The work of the protocol within a pair after a change at one of these nodes.
+async fn renew_pairs(state: &LabState, changed: [&str; 2]) -> LabResult<()> {
+    for pair in &state.plan.pairs {
+        if pair.iter().any(|name| changed.contains(&name.as_str())) {
+            let [one, other] = pair.each_ref().map(|name| wire(&state.name, name));
+            pair::agree(&state.plan, pair, [&one?, &other?]).await?;
+        }
+    }
+    Ok(())
 }
 
 /// The work of a routing protocol after a change.

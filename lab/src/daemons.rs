@@ -235,9 +235,15 @@ fn lldpd_conf(node: &LabNode, plan: &LabPlan) -> String {
     }
     ports.retain(|port| *port != "br0");
     let mut ports = ports.join(",");
-    for end in aggregates_of(node, plan) {
+    let bonds = plan
+        .bonds()
+        .into_iter()
+        .filter(|(host, _)| *host == node.name);
+    let bonds = bonds.map(|(_, bond)| bond);
+    let aggregates = aggregates_of(node, plan).map(|end| end.port.as_str());
+    for port in aggregates.chain(bonds) {
         // It speaks at each member instead.
-        ports += &format!(",!{},{}*", end.port, aggregate::prefix(end));
+        ports += &format!(",!{port},{}*", aggregate::prefix(port));
     }
     format!(
         "configure system hostname {}

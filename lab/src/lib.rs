@@ -9,7 +9,8 @@
 //! | module | one idea |
 //! |---|---|
 //! | [`plan`] | topology file to nodes, addresses, ports (pure) |
-//! | `up`, `down`, `cable`, `aggregate` | building, removing, recabling |
+//! | `up`, `down`, `cable` | building, removing, recabling |
+//! | `aggregate`, `pair` | cables as one link, two switches as one |
 //! | `address` | a node's addresses, neighbours and routes |
 //! | [`relay`] | the cables that have a delay |
 //! | `port_shape` | frames or segments, bucket and queue of a port (pure) |
@@ -39,6 +40,7 @@ mod name;
 mod netlink;
 mod netns;
 pub mod node;
+mod pair;
 pub mod plan;
 mod port_shape;
 mod probe;

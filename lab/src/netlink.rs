@@ -18,6 +18,7 @@ use rtnetlink::packet_route::link::{
     BridgeStpState, InfoBridgePort, InfoData, InfoPortData, InfoVeth, LinkAttribute, LinkFlags,
     LinkInfo, LinkMessage,
 };
+use rtnetlink::packet_route::neighbour::{NeighbourFlags, NeighbourState};
 use rtnetlink::packet_route::route::{RouteAttribute, RouteMessage, RouteMetric};
 use rtnetlink::{
     LinkBridge, LinkBridgePort, LinkMessageBuilder, LinkUnspec, LinkVeth, RouteMessageBuilder,
@@ -229,6 +230,27 @@ impl NetlinkNamespace {
             .execute()
             .await
             .during(|| self.place("eth0", "adding a neighbour"))
+    }
+
+    /// Has a bridge learn nobody behind a port.
+    pub(crate) async fn end_learning(&self, port: &str) -> LabResult<()> {
+        let message = LinkBridgePort::new(self.index(port).await?).learning(false);
+        let change = self.handle.link().set_port(message.build()).execute();
+        change
+            .await
+            .during(|| self.place(port, "ending its learning"))
+    }
+
+    /// Places a station at a port of a bridge, and nowhere else.
+    pub(crate) async fn place_station(&self, port: &str, mac: Mac) -> LabResult<()> {
+        let index = self.index(port).await?;
+        let entry = self.handle.neighbours().add_bridge(index, &mac.0);
+        let entry = entry.state(NeighbourState::Noarp).replace();
+        entry
+            .flags(NeighbourFlags::Controller)
+            .execute()
+            .await
+            .during(|| self.place(port, "placing a station"))
     }
 
     /// Makes a learning bridge without STP, for the management network.

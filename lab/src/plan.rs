@@ -18,10 +18,12 @@
 //! The management network has the switches that the file's network `management` names. If there is none,
 //! it is an unshaped star around the head node.
 mod networks;
+mod pairs;
 mod segments;
 mod ways;
 
 use crate::error::{LabError, LabResult};
+pub(crate) use pairs::PairedBox;
 pub(crate) use segments::SegmentRoute;
 pub use segments::{LabSegment, SegmentMember};
 
@@ -118,7 +120,7 @@ pub struct LabNode {
 pub struct PortEnd {
     pub node: String,
     /// Its interface: `swp3` of a switch's bridge, `ge1` of a router or of a switch that routes, `eth0` of a
-    /// host. A switch or router is managed through its `eth0`, a host through its `mgmt0`.
+    /// host, `m-eth0-1` of a host with several cards as one. A switch or router is managed through its `eth0`, a host through its `mgmt0`.
     pub port: String,
 }
 
@@ -188,6 +190,9 @@ pub struct LabPlan {
     pub cables: Vec<LabCable>,
     /// The subnets: one for each network, several where routers divide the main one.
     pub segments: Vec<LabSegment>,
+    /// Switches of which two act as one (MLAG).
+    #[serde(default)]
+    pub pairs: Vec<[String; 2]>,
 }
 
 impl LabPlan {
@@ -202,6 +207,7 @@ impl LabPlan {
             nodes: nodes(file)?,
             cables: Vec::new(),
             segments: Vec::new(),
+            pairs: pairs::in_file(file)?,
         };
         for network in networks::in_file(file)? {
             plan.add_network(&network)?;
@@ -304,8 +310,10 @@ impl LabPlan {
         if end.port == management_port(node.kind) {
             return Mac([a, 0x4d, c, d, e, 0]);
         }
+        // The members of a bond have the address of the bond.
         let number = end
-            .port
+            .bond()
+            .unwrap_or(&end.port)
             .trim_start_matches(|c: char| c.is_ascii_alphabetic());
         // A switch has ports that route beside those of its bridge.
         let routed = node.kind == LabNodeKind::Switch && end.port.starts_with("ge");

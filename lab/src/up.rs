@@ -8,7 +8,7 @@ use crate::plan::{
 };
 use crate::port_shape::PortShape;
 use crate::state::{self, LabLock, LabState};
-use crate::{address, down, netns, node, relay};
+use crate::{address, down, netns, node, pair, relay};
 use futures_util::future::try_join_all;
 use inventory::{Mac, TopologyFile};
 use std::collections::HashMap;
@@ -117,19 +117,7 @@ async fn build(state: &LabState) -> LabResult<()> {
         }),
     )
     .await?;
-    // Management comes after the other cables: lldpd takes the first interface's address as the chassis
-    // id, and that should be an address that the bridges see.
-    let (management, others): (Vec<_>, Vec<_>) = (0..)
-        .zip(&plan.cables)
-        .partition(|(_, c)| plan.is_for_management(c));
-    for cables in [others, management] {
-        try_join_all(
-            cables
-                .into_iter()
-                .map(|(number, c)| connect(plan, &wires, number, c)),
-        )
-        .await?;
-    }
+    connect_all(plan, &wires).await?;
     try_join_all(wires.values().map(|wire| wire.set_up("lo", true))).await?;
     if !plan.has_management_switches() {
         wire_management(plan, &wires).await?;
@@ -151,6 +139,31 @@ async fn build(state: &LabState) -> LabResult<()> {
     }
     await_nodes(state, &logs).await?;
     await_spanning_tree(plan, &wires).await
+}
+
+/// Makes all cables; joins the cards of hosts with several, and pairs of switches.
+async fn connect_all(plan: &LabPlan, wires: &HashMap<&str, NetlinkNamespace>) -> LabResult<()> {
+    // Management comes after the other cables: lldpd takes the first interface's address as the chassis
+    // id, and that should be an address that the bridges see.
+    let (management, others): (Vec<_>, Vec<_>) = (0..)
+        .zip(&plan.cables)
+        .partition(|(_, c)| plan.is_for_management(c));
+    for cables in [others, management] {
+        try_join_all(
+            cables
+                .into_iter()
+                .map(|(number, c)| connect(plan, wires, number, c)),
+        )
+        .await?;
+    }
+    for bond in plan.bonds() {
+        aggregate::bond(plan, &wires[bond.0], bond).await?;
+    }
+    for pair in &plan.pairs {
+        let boxes = pair.each_ref().map(|name| &wires[name.as_str()]);
+        pair::agree(plan, pair, boxes).await?;
+    }
+    Ok(())
 }
 
 /// Gives every node an unshaped cable to a bridge in the head node, beside the emulated network.

@@ -48,17 +48,17 @@ impl RunningLab {
 }
 
 /// A job under way.
-struct AggregateJob(Child);
+pub(super) struct AggregateJob(Child);
 
 impl AggregateJob {
-    fn ends_well(self) {
+    pub(super) fn ends_well(self) {
         let said = TestJobOutput::new(&self.0.wait_with_output().unwrap(), "mpich");
         assert!(said.out.contains("every byte checked"), "{}", said.out);
     }
 }
 
 impl RunningLab {
-    fn job(&self, kilobytes: u32, length: [&str; 2]) -> AggregateJob {
+    pub(super) fn job(&self, kilobytes: u32, length: [&str; 2]) -> AggregateJob {
         let mut job = self.over_ways("mpich", Mpi::Mpich, kilobytes, length);
         job.stdout(Stdio::piped()).stderr(Stdio::piped());
         AggregateJob(job.spawn().unwrap())

@@ -9,6 +9,7 @@ mod lost_connections;
 mod mpirun;
 mod names;
 mod network;
+mod pair;
 mod several_networks;
 
 const TWO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/lab/topologies/two.yaml");

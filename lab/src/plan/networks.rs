@@ -5,7 +5,7 @@
 use super::segments::MANAGEMENT_SUBNET;
 use super::{
     LabCable, LabNode, LabNodeKind, LabPlan, LabSegment, PREFIX, PortEnd, SegmentMember, address,
-    management_port, segments,
+    management_port, pairs, segments,
 };
 use crate::error::{LabError, LabResult};
 use inventory::topology::LinkState;
@@ -119,7 +119,9 @@ impl LabPlan {
                 node: name.clone(),
                 port: network.card.clone(),
             };
-            self.add_cable(card, &host.switch, host.rate, host.delay);
+            for (card, (switch, rate)) in pairs::cards(card, host).into_iter().zip(host.cards()) {
+                self.add_cable(card, switch, rate, host.delay);
+            }
         }
         if network.is_management() {
             self.add_management_ports(network);

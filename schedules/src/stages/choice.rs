@@ -218,8 +218,10 @@ impl<'a> StageChooser<'a> {
                 continue;
             }
             let here = &edges[from..=at];
-            let leads_on = |pair: &[PathEdge]| meets(self.tree, &pair[0], &pair[1]);
-            if here.iter().any(|edge| edge.cables > 1) || !here.windows(2).all(leads_on) {
+            let mut pairs = here.windows(2);
+            if here.iter().any(|edge| edge.cables > 1)
+                || !pairs.all(|pair| meets(self.tree, &pair[0], &pair[1]))
+            {
                 let to = at + 1;
                 parts.push(StagePart { message, from, to });
             }

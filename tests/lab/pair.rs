@@ -1,0 +1,64 @@
+//! Two switches that act as one, and hosts with a card at both: found, measured, and under a job whose hosts lose
+//! a card each.
+use crate::common::job::{BOTH, TestJobOutput};
+use crate::common::lab::RunningLab;
+use crate::common::machine_share::MachinePart;
+use crate::common::until::{LIMIT, until_or_why};
+use crate::measured::MeasuredLab;
+use inventory::Mpi;
+
+const PAIR: &str = "
+switches: [leaf1a, leaf1b]
+hosts:
+  n[0-3]: {cards: [{switch: leaf1a, rate: 20M}, {switch: leaf1b, rate: 20M}], bond: lacp}
+links: [{a: leaf1a, b: leaf1b, rate: 40M}]
+pairs: {leaf1: [leaf1a, leaf1b]}
+";
+
+impl MeasuredLab {
+    /// Waits until so many hosts have both cards in the published topology.
+    fn await_bonds(&self, count: usize) {
+        until_or_why("the published bonds", LIMIT, || {
+            let hosts = self.published().map(|file| file.hosts);
+            let bonds = hosts.iter().flat_map(|hosts| hosts.values());
+            let bonds = bonds.filter(|host| host.further_cards.len() == 1).count();
+            (bonds == count)
+                .then_some(())
+                .ok_or_else(|| format!("{hosts:?}\n{}", self.logs()))
+        });
+    }
+}
+
+#[test]
+fn hosts_at_a_pair_of_switches_use_both_and_need_one() {
+    let up = RunningLab::with(MachinePart::Half, "pair", PAIR);
+    let mut lab = MeasuredLab::allowed(up);
+    lab.start_controller();
+    lab.start_agents();
+    lab.await_bonds(4);
+    lab.await_so("all agents report", || lab.all_report());
+    let done = lab.order().wait_with_output().unwrap();
+    let output = String::from_utf8_lossy(&done.stdout).into_owned();
+    assert!(output.contains("each has a port"), "{output}{}", lab.logs());
+    for (mpi, library) in BOTH.into_iter().zip([Mpi::OpenMpi, Mpi::Mpich]) {
+        let mut job = lab.lab().over_ways(mpi, library, 64, ["--iterations", "4"]);
+        let said = TestJobOutput::new(&job.output().unwrap(), mpi);
+        assert!(said.out.contains("every byte checked"), "{}", said.out);
+        let remarks = said.heddle.join("\n");
+        assert!(
+            remarks.contains("has its way through the fabric"),
+            "{remarks}"
+        );
+    }
+    let long = lab.lab().job(16, ["--seconds", "10"]);
+    for (host, leaf, left) in [("n0", "leaf1a", 3), ("n3", "leaf1b", 2)] {
+        lab.lab().lab.cut(host, leaf).unwrap();
+        // Then these two reach each other over the cable between the switches only.
+        lab.await_bonds(left);
+    }
+    for (host, leaf) in [("n0", "leaf1a"), ("n3", "leaf1b")] {
+        lab.lab().lab.join(host, leaf, None).unwrap();
+    }
+    lab.await_bonds(4);
+    long.ends_well();
+}
