@@ -8,6 +8,9 @@ use crate::mpi_result::{MpiResult, check};
 use runtime::watchdog;
 use std::ffi::c_int;
 
+/// The greatest number of [`CallComm::least_numbers`]: MPICH 4.0 compares MPI_UINT64_T as if it had a sign.
+pub(crate) const MOST_NUMBER: u64 = i64::MAX as u64;
+
 /// A communicator of the application, this rank in it, and its size.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CallComm {
@@ -87,10 +90,12 @@ impl CallComm {
             .collect())
     }
 
-    /// The least of each of these numbers on any rank. Collective; all ranks pass as many.
+    /// The least of each of these numbers on any rank, none above [`MOST_NUMBER`]. Collective; all ranks pass
+    /// as many.
     pub(crate) fn least_numbers(&self, own: &[u64]) -> MpiResult<Vec<u64>> {
         let mpi = mpi();
-        let mut least = vec![u64::MAX; own.len()];
+        debug_assert!(own.iter().all(|number| *number <= MOST_NUMBER));
+        let mut least = vec![MOST_NUMBER; own.len()];
         let (from, to) = (own.as_ptr().cast(), least.as_mut_ptr().cast());
         let (count, number, min) = (own.len() as c_int, mpi.handle.uint64, mpi.handle.op_min);
         quietly(self.comm, || {

@@ -1,5 +1,5 @@
 //! The members of a communicator meet, and find out whether they become a process set.
-use crate::call_comm::CallComm;
+use crate::call_comm::{CallComm, MOST_NUMBER};
 use crate::member_check::{self, MemberFacts};
 use crate::mpi::{mpi, threads_call_at_once};
 use crate::mpi_result::{MpiResult, check};
@@ -112,8 +112,8 @@ fn ask_hosts(within: &CallComm, members: Option<&WorldRanks>) -> MpiResult<Vec<R
         (mpi().call.Get_processor_name)(name.as_mut_ptr().cast::<c_char>(), &mut length)
     })?;
     let mut own = RankHost::here(&text(&name)).to_bytes();
-    let least = within.least_numbers(&[u64::MAX - own.len() as u64])?;
-    let longest = least.first().map_or(0, |least| u64::MAX - least) as usize;
+    let least = within.least_numbers(&[MOST_NUMBER - own.len() as u64])?;
+    let longest = least.first().map_or(0, |least| MOST_NUMBER - least) as usize;
     own.resize(longest, 0);
     let all = within.gather_all(&own)?;
     let hosts: Vec<RankHost> = all.chunks(longest).map(RankHost::from_bytes).collect();

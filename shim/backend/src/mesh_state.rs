@@ -1,7 +1,7 @@
 //! The TCP path of a communicator: made when a call first asks for it, with the consent of all
 //! ranks.
 use crate::call::CollectiveCall;
-use crate::call_comm::CallComm;
+use crate::call_comm::{CallComm, MOST_NUMBER};
 use crate::lost_messages::LostMessages;
 use crate::mesh_members::MeshMembers;
 use crate::mesh_ways::{self, MeshWays};
@@ -152,7 +152,7 @@ fn report(
     follow: &FollowedEpoch,
     problem: Option<ConnectProblem>,
 ) -> MpiResult<()> {
-    let own = problem.as_ref().map_or(u64::MAX, |problem| {
+    let own = problem.as_ref().map_or(MOST_NUMBER, |problem| {
         u64::from(problem.is_of_another) << 32 | u64::from(within.rank as u32)
     });
     let without_first = u64::from(!is_first_of_the_job());

@@ -1,5 +1,5 @@
 //! The ways of a communicator's connections through the stages of a fabric.
-use crate::call_comm::CallComm;
+use crate::call_comm::{CallComm, MOST_NUMBER};
 use crate::mpi_result::MpiResult;
 use crate::world_ranks::is_first_of_the_job;
 use runtime::plan::{ChosenWays, FollowedEpoch};
@@ -45,7 +45,7 @@ impl MeshWays {
         let taken = "a source port is in use".to_owned();
         let problem = untraced.or_else(|| (!takes_ways).then_some(taken));
         let rank = within.rank as u64;
-        let own = if problem.is_some() { rank } else { u64::MAX };
+        let own = if problem.is_some() { rank } else { MOST_NUMBER };
         let without_first = u64::from(!is_first_of_the_job());
         let least = within.least_numbers(&[own, without_first])?;
         if let Some(problem) = problem.filter(|_| least == [own, 0]) {
@@ -58,7 +58,7 @@ impl MeshWays {
         }
         Ok(MeshWays {
             chosen: Some(chosen.digest()),
-            known: least[0] == u64::MAX,
+            known: least[0] == MOST_NUMBER,
         })
     }
 }

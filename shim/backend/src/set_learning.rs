@@ -4,7 +4,7 @@
 //! all their clocks, but for the time in which the reduction lets them go. From then they count back
 //! when each came to a call and left it, and compare. A call took from when the last one came to
 //! when the last one left. Its blocks crossed the network since the first one came.
-use crate::call_comm::CallComm;
+use crate::call_comm::{CallComm, MOST_NUMBER};
 use crate::mpi_result::MpiResult;
 use policy::learning::{CallClass, CallLearner, RowTimes};
 use runtime::watchdog;
@@ -93,12 +93,12 @@ impl TimesAgo {
     fn numbers(self) -> [u64; 3] {
         let [first_came, last_came, last_left] =
             [self.first_came, self.last_came, self.last_left].map(nanoseconds);
-        [u64::MAX - first_came, last_came, last_left]
+        [MOST_NUMBER - first_came, last_came, last_left]
     }
 
     fn of_numbers([first_came, last_came, last_left]: [u64; 3]) -> TimesAgo {
         TimesAgo {
-            first_came: Duration::from_nanos(u64::MAX - first_came),
+            first_came: Duration::from_nanos(MOST_NUMBER - first_came),
             last_came: Duration::from_nanos(last_came),
             last_left: Duration::from_nanos(last_left),
         }
@@ -134,7 +134,7 @@ fn of_all_ranks(
 }
 
 fn nanoseconds(time: Duration) -> u64 {
-    time.as_nanos().try_into().unwrap_or(u64::MAX)
+    u64::try_from(time.as_nanos()).map_or(MOST_NUMBER, |time| time.min(MOST_NUMBER))
 }
 
 #[cfg(test)]
