@@ -111,6 +111,12 @@ impl TracedPath {
         self.0.iter().any(|edge| edge.cables > 1)
     }
 
+    /// As many ways as its cables' neighbours would be together, at least as many as there are.
+    pub fn ways(&self) -> usize {
+        let cables = self.0.iter().map(|edge| edge.cables.max(1));
+        cables.fold(1, usize::saturating_mul)
+    }
+
     /// The cables where there is a choice, from the sender on.
     pub fn chosen_cables(&self) -> impl Iterator<Item = &WayCable> {
         let chosen = self.0.iter().filter(|edge| edge.cables > 1);

@@ -23,6 +23,8 @@ const ANSWER: Duration = Duration::from_millis(150);
 const TRIES: u8 = 2;
 /// No fabric has more routers between two hosts.
 const MOST_HOPS: u8 = 12;
+/// Where so many times as many ports as there are ways lead elsewhere, none leads over a way: its routes are gone.
+const PORTS_A_WAY: usize = 32;
 /// Time exceeded, in ICMP and in ICMPv6.
 const TOO_FAR: [u8; 2] = [11, 3];
 /// All ports are known by then, or none is used.
@@ -120,6 +122,8 @@ struct ShortCall {
     began_at: u8,
     hops: u8,
     answered: Vec<IpAddr>,
+    /// So many ports before lead over other ways.
+    others: usize,
     tries: u8,
     since: Instant,
     stream: Option<TcpStream>,
@@ -190,6 +194,15 @@ impl WaySearch<'_> {
                     }
                     TraceVerdict::Other => {
                         self.first_hop = call.hops;
+                        call.others += 1;
+                        let path = self.wanted.paths[call.rank].as_ref();
+                        if path.is_some_and(|path| call.others > PORTS_A_WAY * path.ways()) {
+                            return Err(io::Error::other(format!(
+                                "{} source ports lead to rank {} over other ways than the one planned, to which \
+                                 routes may be gone: compare with heddle discover, and ip route on the routers",
+                                call.others, call.rank
+                            )));
+                        }
                         call.trace(call.candidate + 1, self.first_hop);
                     }
                 }
@@ -271,6 +284,7 @@ impl ShortCall {
             began_at: first_hop,
             hops: first_hop,
             answered: Vec::new(),
+            others: 0,
             tries: 0,
             since: Instant::now(),
             stream: None,
