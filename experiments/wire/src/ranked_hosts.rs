@@ -26,7 +26,14 @@ impl RankedHosts {
             .collect();
         let ranks: Vec<(String, NodeNumber)> = (0..)
             .zip(&host_of)
-            .map(|(rank, &host): (u32, _)| (format!("rank {rank}"), host))
+            .map(|(rank, &host): (u32, _)| {
+                // Alone, it has the name of the host, whose cables the fabric knows by that.
+                let name = match hosts.ranks(host) {
+                    1 => hosts.name(host).to_owned(),
+                    _ => format!("rank {rank}"),
+                };
+                (name, host)
+            })
             .collect();
         Ok(RankedHosts {
             leaves: hosts.with_ranks(&ranks)?,
