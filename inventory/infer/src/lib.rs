@@ -28,6 +28,7 @@
 //! A new source of evidence is a reader: a file in `readers`, a row in the ranking, a line in
 //! `acceptance`.
 mod acceptance;
+mod carried;
 mod claims;
 mod clusters;
 mod crossing_hosts;

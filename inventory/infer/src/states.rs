@@ -1,6 +1,7 @@
 //! The links that carry frames by STP (IEEE 802.1D, clause 8.4), the root bridges, and alarms about
 //! loops.
 use crate::acceptance::known::block_each_other;
+use crate::carried::settle_carried;
 use crate::claims::ClaimEnd;
 use crate::draft::{DraftLink, DraftNetwork};
 use crate::facts::device::DeviceFacts;
@@ -46,6 +47,7 @@ pub(crate) fn set_link_states(draft: &mut DraftNetwork<'_>) -> Vec<String> {
     }
     operator::set_stated_states(draft);
     let pairs = settle_ways(draft);
+    settle_carried(draft);
     open.retain(|i| draft.links[*i].state == LinkState::Unknown);
     let parts = bridged_parts(draft);
     only_ways(draft, &open, &parts);

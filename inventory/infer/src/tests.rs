@@ -1,4 +1,5 @@
 //! Inference on hand-made views.
+mod carried;
 mod cloned_identities;
 mod contradicted;
 mod crossed;

@@ -42,7 +42,7 @@ impl<'a> EndStatements<'a> {
         }
     }
 
-    fn drafted(draft: &'a DraftNetwork<'_>) -> EndStatements<'a> {
+    pub(crate) fn drafted(draft: &'a DraftNetwork<'_>) -> EndStatements<'a> {
         EndStatements {
             facts: draft.facts,
             nodes: &draft.nodes,
@@ -194,7 +194,7 @@ impl<'a> EndStatements<'a> {
     }
 
     /// True if both ends are bridge ports of devices that run no spanning tree.
-    fn is_bridged_openly(self, ends: &[ClaimEnd; 2]) -> bool {
+    pub(crate) fn is_bridged_openly(self, ends: &[ClaimEnd; 2]) -> bool {
         ends.iter().all(|end| {
             end.device_port(self.facts)
                 .is_some_and(|(device, port)| self.facts[device].ports[port].bridge.is_some())
@@ -456,7 +456,7 @@ fn spread(link: &mut DraftLink, evidence: SideBySide) {
     link.evidence.push(Evidence::SideBySide(evidence));
 }
 
-fn is_sure(link: &DraftLink) -> bool {
+pub(crate) fn is_sure(link: &DraftLink) -> bool {
     link.grade != LinkGrade::Ambiguous && !link.is_at_own_port()
 }
 
@@ -465,7 +465,7 @@ fn is_blocked(link: &DraftLink) -> bool {
 }
 
 /// True if nothing says whether a link between switches carries frames.
-fn is_open(draft: &DraftNetwork<'_>, link: &DraftLink) -> bool {
+pub(crate) fn is_open(draft: &DraftNetwork<'_>, link: &DraftLink) -> bool {
     let silent = link.ends.iter().all(|end| {
         let port = end.device_port(draft.facts);
         port.is_none_or(|port| draft.unreported.state(draft.facts, port).is_none())

@@ -359,6 +359,12 @@ pub enum Evidence {
     /// There is no other path, so the link forwards.
     #[error("STP: not said at both ends, but there is no other way")]
     OnlyWay,
+    /// Stations are learned over it, and over other links that join all switches without a loop.
+    #[error("FDB: stations are learned over it, and the links like it are a tree")]
+    StationsCross,
+    /// No end learned anybody over it, although other links join its ends.
+    #[error("FDB: neither end learned anybody over it, and each has all hosts over other links")]
+    NobodyCrosses,
     /// Flows spread over it and others.
     #[error("{0}")]
     SideBySide(SideBySide),
