@@ -1,6 +1,6 @@
 //! Two switches that act as one for hosts with a card at both (MLAG, IEEE 802.1AX distributed aggregates).
 //!
-//! The lab does the work of the protocol between the two: each knows behind which port a host is, whichever box
+//! The lab does the work of the protocol between the two: each has learned behind which port a host is, whichever box
 //! its frames came through, and what came over the cable between them leaves to no host that had it already.
 use crate::aggregate;
 use crate::error::LabResult;

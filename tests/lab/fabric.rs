@@ -230,6 +230,27 @@ fn are_even(octets: [u64; 4]) -> bool {
     *least > 500_000 && *most as f64 <= 1.1 * *least as f64
 }
 
+/// The links are there, but one router has no route over the first spine: jobs find it out soon, and say so.
+fn jobs_find_a_way_without_a_route(up: &RunningLab) {
+    let to_leaf2 = ["ip", "route", "replace", "10.77.1.0/24"];
+    let [first, second] = [
+        ["nexthop", "via", "10.77.2.242"],
+        ["nexthop", "via", "10.77.3.242"],
+    ];
+    up.exec("leaf1", &[&to_leaf2[..], &second].concat());
+    for (mpi, library) in BOTH.into_iter().zip([Mpi::OpenMpi, Mpi::Mpich]) {
+        let mut command = up.over_ways(mpi, library, 16, ["--iterations", "2"]);
+        let job = TestJobOutput::new(&command.output().unwrap(), mpi);
+        assert!(job.out.contains("every byte checked"), "{}", job.out);
+        let remarks = job.heddle.join("\n");
+        assert!(
+            remarks.contains("over other ways than the one planned"),
+            "{mpi}: {remarks}"
+        );
+    }
+    up.exec("leaf1", &[&to_leaf2[..], &first, &second].concat());
+}
+
 #[test]
 fn messages_of_a_job_take_the_ways_that_are_chosen_for_them() {
     let up = RunningLab::with(MachinePart::Half, "chosen", NARROW);
@@ -258,24 +279,7 @@ fn messages_of_a_job_take_the_ways_that_are_chosen_for_them() {
     state(&up.published());
     let (_, _, octets) = up.median_over_ways("mpich", Mpi::Mpich);
     assert!(are_even(octets), "{octets:?}");
-    // The links are there, but one router has no route over the first spine: it is found out soon, and told.
-    let to_leaf2 = ["ip", "route", "replace", "10.77.1.0/24"];
-    let [first, second] = [
-        ["nexthop", "via", "10.77.2.242"],
-        ["nexthop", "via", "10.77.3.242"],
-    ];
-    up.exec("leaf1", &[&to_leaf2[..], &second].concat());
-    for (mpi, library) in jobs() {
-        let mut command = up.over_ways(mpi, library, 16, ["--iterations", "2"]);
-        let said = TestJobOutput::new(&command.output().unwrap(), mpi);
-        assert!(said.out.contains("every byte checked"), "{}", said.out);
-        let remarks = said.heddle.join("\n");
-        assert!(
-            remarks.contains("over other ways than the one planned"),
-            "{mpi}: {remarks}"
-        );
-    }
-    up.exec("leaf1", &[&to_leaf2[..], &first, &second].concat());
+    jobs_find_a_way_without_a_route(&up);
     // Routers that answer a host six times at once and then once a second, as Linux does by itself.
     for router in ["leaf1", "leaf2", "spine1", "spine2"] {
         up.exec(router, &["sysctl", "-qw", "net.ipv4.icmp_ratelimit=1000"]);

@@ -27,7 +27,7 @@ impl RankedHosts {
         let ranks: Vec<(String, NodeNumber)> = (0..)
             .zip(&host_of)
             .map(|(rank, &host): (u32, _)| {
-                // Alone, it has the name of the host, whose cables the fabric knows by that.
+                // Alone, it has the name of the host, and the fabric names its cables by that.
                 let name = match hosts.ranks(host) {
                     1 => hosts.name(host).to_owned(),
                     _ => format!("rank {rank}"),

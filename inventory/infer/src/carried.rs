@@ -53,12 +53,12 @@ type PortsToNeighbours = HashMap<NodeIx, Vec<(NodeIx, PortIx)>>;
 
 /// The links that carry all that these links carry; nothing where that is in doubt.
 fn carrying(draft: &DraftNetwork<'_>, links: &[usize]) -> Option<BTreeSet<usize>> {
-    let (heard, silent): (Vec<usize>, Vec<usize>) =
+    let (speaking, silent): (Vec<usize>, Vec<usize>) =
         (links.iter().copied()).partition(|at| is_heard(draft, &draft.links[*at]));
     let mut tree = UnionFind::new(draft.nodes.len());
     let mut near: PortsToNeighbours = HashMap::new();
     let mut joined = BTreeSet::new();
-    for at in &heard {
+    for at in &speaking {
         let link = &draft.links[*at];
         let [a, b] = link.ends.each_ref().map(|end| end.node);
         if !tree.union(a.0 as usize, b.0 as usize) {
@@ -86,7 +86,7 @@ fn carrying(draft: &DraftNetwork<'_>, links: &[usize]) -> Option<BTreeSet<usize>
     let hosts = hosts_of(draft, &near);
     near.keys()
         .all(|node| has_all_in_their_directions(draft, *node, &near, &hosts))
-        .then(|| heard.into_iter().collect())
+        .then(|| speaking.into_iter().collect())
 }
 
 /// The ports at both ends; of a member that of its aggregate.

@@ -9,16 +9,16 @@ mod learned_hosts;
 mod port_tables;
 pub(crate) mod seat;
 mod shared_networks;
+mod shared_ports;
 
 use crate::acceptance::findings::{Additions, Findings};
 use crate::acceptance::islands::{DeviceIslands, IslandExit};
 use crate::acceptance::known::Known;
-use crate::claims::{ClaimEnd, EndPort};
+use crate::claims::EndPort;
 use crate::draft::DraftLink;
 use crate::facts::host_statements::HostStatement;
 use crate::facts::ports::PortIx;
 use crate::facts::{DeviceIx, DevicePortIx, Facts, NodeIx};
-use crate::learned_between::stations_between;
 use crate::networks::{BridgedParts, NetworkKey, ends_at_own_port};
 use crate::readers::host::{self, HostClaims, SilentSwitchPort};
 use crate::ways::{EndStatements, SwitchPair, pair};
@@ -28,13 +28,13 @@ use inventory::alarm::arguments::{HostNotFound, HostPlace};
 use inventory::evidence::{DevicePort, Evidence};
 use inventory::natural_order::natural;
 use inventory::observation::InterfaceKind;
-use inventory::topology::{LinkGrade, LinkState};
-use inventory::topology_file::plain_name;
+use inventory::topology::LinkGrade;
 use learned_hosts::LearnedHosts;
 use port_tables::{PortOccupants, TrunkPorts, is_learned_at, learned_ports};
 use seat::HostSeat;
+use shared_ports::add_seated;
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The seats found for one host.
 struct FoundSeats {
@@ -192,18 +192,21 @@ impl SeatSearch<'_, '_> {
             .unwrap_or_default()
     }
 
-    /// Further possible seats of a host that switches hear: seats on devices that pass LLDP on. Such a device
+    /// Further possible places of a host that switches hear: on devices that pass LLDP on. Such a device
     /// learned the card from which the frames come. Where it learned another card only, and the hearing port did
     /// not, the host has a cable there, too.
     fn denied(&self, macs: &[Mac], seats: &[HostSeat]) -> Vec<HostSeat> {
-        let is_heard = |mac: &Mac| {
-            let mut seats = seats.iter();
-            seats.any(|s| {
-                s.card.is_none_or(|card| card == *mac) || is_learned_at(self.facts, *mac, s)
+        let sending: Vec<Mac> = macs
+            .iter()
+            .copied()
+            .filter(|mac| {
+                seats.iter().any(|seat| {
+                    seat.card.is_none_or(|card| card == *mac)
+                        || is_learned_at(self.facts, *mac, seat)
+                })
             })
-        };
-        let heard: Vec<Mac> = macs.iter().copied().filter(is_heard).collect();
-        let exits = self.edges.denied_exits(&heard);
+            .collect();
+        let exits = self.edges.denied_exits(&sending);
         at(self.facts, macs, &exits)
             .into_iter()
             .filter(|seat| !self.facts[seat.device].hears_lldp)
@@ -495,105 +498,4 @@ fn ambiguous(known: &Known<'_>, seats: &[HostSeat], behind: &[DraftLink]) -> Ala
     );
     places.sort_by_cached_key(|p| natural(&p.to_string()));
     AlarmKind::HostAmbiguous { places }
-}
-
-/// Adds the links of hosts with one seat. If another host may have the port, too, they are
-/// inferred. Several hosts on one port get a bridge between.
-fn add_seated(
-    facts: &Facts<'_>,
-    found: &mut Findings<'_, '_>,
-    (mut seated, trunks): (Vec<DraftLink>, &TrunkPorts),
-    mut links: Vec<DraftLink>,
-) -> Vec<DraftLink> {
-    let disputed: HashSet<ClaimEnd> = links
-        .iter()
-        .filter(|l| l.grade == LinkGrade::Ambiguous)
-        .map(|l| l.ends[0].clone())
-        .collect();
-    seated.sort_by(|one, other| one.ends[0].cmp(&other.ends[0]));
-    let mut made = Vec::new();
-    let mut seated = seated.into_iter().peekable();
-    while let Some(first) = seated.next() {
-        let end = first.ends[0].clone();
-        let mut here = vec![first];
-        here.extend(std::iter::from_fn(|| {
-            seated.next_if(|link| link.ends[0] == end)
-        }));
-        if disputed.contains(&end) {
-            let at = DevicePort::new(found.name(end.node), end.port_name(facts));
-            for link in &mut here {
-                link.grade = match link.grade {
-                    LinkGrade::Certain => LinkGrade::Inferred,
-                    _ => LinkGrade::Ambiguous,
-                };
-                link.evidence.push(Evidence::OthersPossible(at.clone()));
-            }
-        }
-        let bridge = end.device_port(facts).and_then(|p| trunks.bridges.get(&p));
-        match (here.len(), bridge) {
-            (_, Some(bridge)) => links.extend(below(*bridge, here)),
-            (1, None) => links.extend(here),
-            _ => links.extend(on_unmanaged_bridge(facts, found, &mut made, (end, here))),
-        }
-    }
-    links
-}
-
-/// Cables hosts to a bridge. The names of its ports are not known.
-fn below(bridge: NodeIx, links: Vec<DraftLink>) -> impl Iterator<Item = DraftLink> {
-    links.into_iter().map(move |mut link| {
-        link.ends[0] = ClaimEnd::somewhere(bridge);
-        link.grade = link.grade.max(LinkGrade::Inferred);
-        link
-    })
-}
-
-/// The unmanaged bridge behind a port, with its hosts.
-struct BridgeBehind {
-    port: Option<DevicePortIx>,
-    hosts: Vec<NodeIx>,
-    bridge: NodeIx,
-}
-
-/// Several hosts behind one port: an unmanaged bridge is between. Where the same stations are behind ports of two
-/// switches, it has a cable to each.
-fn on_unmanaged_bridge(
-    facts: &Facts<'_>,
-    found: &mut Findings<'_, '_>,
-    made: &mut Vec<BridgeBehind>,
-    (end, links): (ClaimEnd, Vec<DraftLink>),
-) -> Vec<DraftLink> {
-    let up = |bridge: NodeIx| DraftLink {
-        ends: [end.clone(), ClaimEnd::somewhere(bridge)],
-        members: vec![],
-        rate: links[0].rate,
-        state: LinkState::Unknown,
-        grade: LinkGrade::Inferred,
-        evidence: vec![Evidence::HostsOnPort(links.len())],
-    };
-    let port = end.device_port(facts);
-    let hosts: Vec<NodeIx> = links.iter().map(|l| l.ends[1].node).collect();
-    let is_behind = |other: &&BridgeBehind| {
-        let ports = other.port.zip(port).filter(|_| other.hosts == hosts);
-        ports.is_some_and(|(a, b)| a.0 != b.0 && !stations_between(facts, a, b).is_empty())
-    };
-    if let Some(same) = made.iter().find(is_behind) {
-        return vec![up(same.bridge)];
-    }
-    let place = DevicePort::new(found.name(end.node), end.port_name(facts));
-    let name = format!("{}-{}", place.device, plain_name(&place.port));
-    let bridge = found.unmanaged_bridge(&name);
-    let names = hosts.iter().map(|host| found.name(*host).to_owned());
-    let kind = AlarmKind::HostsOnPort {
-        at: place,
-        hosts: names.collect(),
-    };
-    found.alarm(bridge, kind);
-    let up = up(bridge);
-    made.push(BridgeBehind {
-        port,
-        hosts,
-        bridge,
-    });
-    std::iter::once(up).chain(below(bridge, links)).collect()
 }

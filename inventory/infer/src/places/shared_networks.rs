@@ -6,7 +6,7 @@
 //! A host is on the network that most hosts share, then on the one with the fastest cards, then on
 //! the lowest. The MAC or network address that the inventory states for a host decides before.
 use super::heard_switches::{HeardSeat, heard_seats};
-use super::on_unmanaged_bridge;
+use super::shared_ports::on_unmanaged_bridge;
 use crate::acceptance::findings::Findings;
 use crate::acceptance::known::Known;
 use crate::claims::{ClaimEnd, EndPort, slower};

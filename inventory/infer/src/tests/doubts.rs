@@ -21,7 +21,7 @@ fn learn_all(net: &mut InferenceFixture, switch: &str, rows: &[(&str, u8)]) {
 #[test]
 fn a_card_that_another_switch_learned_is_no_other_place_of_the_card_that_is_heard() {
     let card = Mac([2, b'h', 0, 0, 1, 0]);
-    let learned = |mac: Mac| {
+    let [own, other] = [host_mac("n0"), card].map(|mac| {
         let mut net = InferenceFixture::new(&["s0", "s1"], "[n0]");
         net.port("s0", 5, F);
         net.hears(
@@ -36,9 +36,9 @@ fn a_card_that_another_switch_learned_is_no_other_place_of_the_card_that_is_hear
         net.learns("s1", 6, mac);
         net.view("s1").lldp = None;
         link(&net.infer(), "s0", "n0").grade
-    };
-    assert_eq!(learned(host_mac("n0")), LinkGrade::Certain);
-    assert_eq!(learned(card), LinkGrade::Ambiguous, "s1 may pass LLDP on");
+    });
+    assert_eq!(own, LinkGrade::Certain);
+    assert_eq!(other, LinkGrade::Ambiguous, "s1 may pass LLDP on");
 }
 
 /// n0 is on a bridge between s1 and s2, and n4 on s2.
@@ -75,7 +75,7 @@ fn a_host_at_a_port_that_may_have_another_host_has_no_place() {
 /// s9 never answered. s0 hears a bridge that gives no name, and spanning tree names another one.
 #[test]
 fn a_silent_switch_is_not_found_by_elimination_where_a_neighbour_may_be_it() {
-    let designated = |is_heard: bool| {
+    let [alone, beside_a_row] = [false, true].map(|is_heard| {
         let mut net = InferenceFixture::new(&["s0", "s9"], "[]");
         net.views.remove("s9");
         net.port("s0", 1, F);
@@ -103,9 +103,9 @@ fn a_silent_switch_is_not_found_by_elimination_where_a_neighbour_may_be_it() {
             .find(|l| [&l.a_port, &l.b_port].contains(&&"swp2".to_owned()));
         let found = found.expect("a link at swp2");
         [&found.a, &found.b].contains(&&"s9".to_owned())
-    };
-    assert!(designated(false));
-    assert!(!designated(true));
+    });
+    assert!(alone);
+    assert!(!beside_a_row);
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn a_cable_on_whose_segment_a_third_switch_is_designated_is_in_doubt() {
 /// the hosts of s1, which s0 is cabled to.
 #[test]
 fn a_row_is_refuted_by_what_the_neighbours_of_its_device_learned() {
-    let named_at = |port: u8| {
+    let [agreed, doubted] = [1, 5].map(|port| {
         let mut net = InferenceFixture::new(&["s0", "s1", "s2"], "{}");
         (1..4).for_each(|n| add_host(&mut net, &format!("n{n}")));
         net.cable(("s0", 1, F), ("s1", 1, F));
@@ -133,9 +133,8 @@ fn a_row_is_refuted_by_what_the_neighbours_of_its_device_learned() {
         net.port("s0", 2, F);
         net.hears("s0", 2, named("s2", port));
         link(&net.infer(), "s0", "s2").clone()
-    };
-    assert_eq!(named_at(1).grade, LinkGrade::Certain);
-    let doubted = named_at(5);
+    });
+    assert_eq!(agreed.grade, LinkGrade::Certain);
     assert_eq!(doubted.grade, LinkGrade::Inferred);
     let why = "FDB: s2 has s1 behind another port than swp5";
     let mut evidence = doubted.evidence.iter();
