@@ -16,6 +16,7 @@
 //! | [`aapc`] | an all-to-all in contention-free phases |
 //! | [`capacity`] | the same where links carry several messages at once |
 //! | [`synchronization`] | the synchronizations that keep phases apart |
+//! | `batches` | steps of work, each on a thread of its own |
 //! | [`phase_order`] | the order of phases that needs fewer synchronizations |
 //! | [`alltoall`] | both together: the all-to-all as planned |
 //! | [`alltoallv`] | an all-to-all of blocks of different lengths |
@@ -35,6 +36,7 @@ pub mod aapc;
 pub mod allgather;
 pub mod alltoall;
 pub mod alltoallv;
+mod batches;
 pub mod bound;
 pub mod bundled;
 pub mod capacities;

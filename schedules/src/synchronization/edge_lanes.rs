@@ -11,12 +11,15 @@
 //! not used for longest is taken, because later messages may know only of its user. An edge needs
 //! no lanes if it cannot overflow while the others keep their widths
 //! ([`EdgeCapacities::can_overflow`]).
+use super::lane_requests::{LaneRequests, requests};
 use super::messages::{NOBODY, PhaseMessages, SenderOrders};
+use crate::batches::{BATCH, handed_on};
 use crate::capacities::EdgeCapacities;
 use crate::knowledge::{KnowledgeRows, RowNumber, SlotNumber};
+use crate::message::Message;
 use inventory::tree::{EdgeNumber, Tree};
 
-/// For every message the messages that it follows directly, latest first: former users of its lanes
+/// For each of some messages in a row those that it follows directly, latest first: former users of its lanes
 /// that are not otherwise known to be over, and its sender's messages of the last phase in which
 /// the sender was busy before.
 pub(super) struct MessageOrder {
@@ -27,7 +30,7 @@ pub(super) struct MessageOrder {
 
 /// The bookkeeping that an edge needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum EdgeTracking {
+pub(super) enum EdgeTracking {
     /// None: it cannot overflow.
     Free,
     /// One lane.
@@ -42,17 +45,39 @@ impl MessageOrder {
             [self.first[message as usize] as usize..self.first[message as usize + 1] as usize]
     }
 
-    pub(super) fn new(
+    pub(super) fn len(&self) -> usize {
+        self.first.len() - 1
+    }
+
+    /// The order of all messages.
+    pub(super) fn whole(
         tree: &Tree,
         capacities: &EdgeCapacities,
         messages: &PhaseMessages,
     ) -> MessageOrder {
+        let mut whole = MessageOrder::empty(messages.len());
+        MessageOrder::in_batches(tree, capacities, messages, &mut |batch| {
+            let before = whole.earlier.len() as u32;
+            whole
+                .first
+                .extend(batch.first[1..].iter().map(|end| before + end));
+            whole.earlier.extend(batch.earlier);
+        });
+        whole
+    }
+
+    /// Gives the order of all messages, batch by batch.
+    pub(super) fn in_batches(
+        tree: &Tree,
+        capacities: &EdgeCapacities,
+        messages: &PhaseMessages,
+        give: &mut dyn FnMut(MessageOrder),
+    ) {
         let senders = SenderOrders::new(tree.hosts(), messages);
         let kinds = kinds(tree, capacities, &senders);
-        let wide =
-            (0..tree.edges()).filter(|&edge| matches!(kinds[edge as usize], EdgeTracking::Wide(_)));
         let mut slots = 0;
-        let wide: Vec<EdgeLanes> = wide
+        let wide: Vec<EdgeLanes> = (0..tree.edges())
+            .filter(|&edge| matches!(kinds[edge as usize], EdgeTracking::Wide(_)))
             .map(|edge| {
                 let lanes = EdgeLanes::new(capacities.width(edge), slots);
                 slots += lanes.width as SlotNumber;
@@ -60,17 +85,21 @@ impl MessageOrder {
             })
             .collect();
         if wide.is_empty() {
-            MessageOrder::on_narrow_edges(tree, messages, senders, &kinds)
-        } else {
-            let known = LaneKnowledge::new(slots as usize, messages.len());
-            MessageOrder::on_lanes(tree, messages, senders, &kinds, (wide, known))
+            return on_narrow_edges(tree, messages, senders, &kinds, give);
         }
+        let mut known = LaneKnowledge::new(slots as usize, messages.len());
+        let (mut wide, mut in_order) = (wide, messages.in_order());
+        handed_on(
+            messages.len(),
+            |give| requests(tree, messages, senders, &kinds, give),
+            |batch| give(on_lanes(&batch, &mut in_order, &mut wide, &mut known)),
+        );
     }
 
-    fn empty(messages: &PhaseMessages) -> MessageOrder {
+    fn empty(messages: usize) -> MessageOrder {
         let mut order = MessageOrder {
-            first: Vec::with_capacity(messages.len() + 1),
-            earlier: Vec::with_capacity(2 * messages.len()),
+            first: Vec::with_capacity(messages + 1),
+            earlier: Vec::with_capacity(2 * messages),
         };
         order.first.push(0);
         order
@@ -83,90 +112,74 @@ impl MessageOrder {
         self.earlier.append(follows);
         self.first.push(self.earlier.len() as u32);
     }
+}
 
-    /// The order if no edge has several lanes: there is no choice of lanes, so no clocks are needed.
-    fn on_narrow_edges(
-        tree: &Tree,
-        messages: &PhaseMessages,
-        mut senders: SenderOrders,
-        kinds: &[EdgeTracking],
-    ) -> MessageOrder {
-        let mut last = vec![NOBODY; tree.edges() as usize];
-        let mut order = MessageOrder::empty(messages);
-        let mut found = Vec::new();
-        for (number, m, phase, start) in messages.in_order() {
-            senders.send(number, m.src, phase);
-            found.extend(senders.previous_messages(m.src));
-            tree.path(m.src, m.dst, |edge| {
-                if kinds[edge as usize] == EdgeTracking::Narrow {
-                    found.push(std::mem::replace(&mut last[edge as usize], number));
-                }
-            });
-            found.retain(|&earlier| earlier < start);
-            order.push(&mut found);
+/// The order if no edge has several lanes: there is no choice of lanes, so no clocks are needed.
+fn on_narrow_edges(
+    tree: &Tree,
+    messages: &PhaseMessages,
+    mut senders: SenderOrders,
+    kinds: &[EdgeTracking],
+    give: &mut dyn FnMut(MessageOrder),
+) {
+    let mut last = vec![NOBODY; tree.edges() as usize];
+    let mut order = MessageOrder::empty(BATCH);
+    let mut found = Vec::new();
+    for (number, m, phase, start) in messages.in_order() {
+        senders.send(number, m.src, phase);
+        found.extend(senders.previous_messages(m.src));
+        tree.path(m.src, m.dst, |edge| {
+            if kinds[edge as usize] == EdgeTracking::Narrow {
+                found.push(std::mem::replace(&mut last[edge as usize], number));
+            }
+        });
+        found.retain(|&earlier| earlier < start);
+        order.push(&mut found);
+        if order.len() == BATCH {
+            give(std::mem::replace(&mut order, MessageOrder::empty(BATCH)));
         }
-        order
     }
+    give(order);
+}
 
-    fn on_lanes(
-        tree: &Tree,
-        messages: &PhaseMessages,
-        mut senders: SenderOrders,
-        kinds: &[EdgeTracking],
-        (mut wide, mut known): (Vec<EdgeLanes>, LaneKnowledge),
-    ) -> MessageOrder {
-        let mut narrow = vec![NOBODY; tree.edges() as usize];
-        let mut order = MessageOrder::empty(messages);
-        let (mut found, mut left) = (Vec::new(), Vec::new());
-        let (mut several, mut choices) = (Vec::new(), Vec::new());
-        for (number, m, phase, start) in messages.in_order() {
-            known.enter(phase);
-            if senders.begins(m.src, phase) {
-                left.extend(senders.previous_messages(m.src));
+/// The order of the next messages, whose requests these are.
+fn on_lanes(
+    batch: &LaneRequests,
+    in_order: &mut impl Iterator<Item = (u32, Message, u32, u32)>,
+    wide: &mut [EdgeLanes],
+    known: &mut LaneKnowledge,
+) -> MessageOrder {
+    let mut order = MessageOrder::empty(BATCH);
+    let (mut found, mut choices) = (Vec::new(), Vec::new());
+    for (request, (number, m, phase, start)) in batch.all().zip(in_order) {
+        known.enter(phase);
+        let follows = request.previous.iter().chain(request.former);
+        found.extend(follows.copied().filter(|&earlier| earlier < start));
+        let lanes = 1 + request.former.len() + request.wide.len();
+        let row = known.begin(&found, lanes as u32);
+        let certain = found.len();
+        for &at in request.wide {
+            let choice = wide[at as usize].choose(m.src, start, known, row);
+            if choice == LaneChoice::Nothing
+                && let Some(former) = wide[at as usize].oldest(start)
+            {
+                found.push(former);
+                known.learn(row, former);
             }
-            senders.send(number, m.src, phase);
-            found.extend(senders.previous_messages(m.src));
-            let own = found.len();
-            let mut lanes = 1;
-            tree.path(m.src, m.dst, |edge| match kinds[edge as usize] {
-                EdgeTracking::Free => {}
-                EdgeTracking::Narrow => {
-                    lanes += 1;
-                    found.push(std::mem::replace(&mut narrow[edge as usize], number));
-                }
-                EdgeTracking::Wide(at) => {
-                    lanes += 1;
-                    several.push(at);
-                }
-            });
-            left.extend_from_slice(&found[own..]);
-            found.retain(|&earlier| earlier < start);
-            let row = known.begin(&found, lanes);
-            let certain = found.len();
-            for &at in &several {
-                let choice = wide[at as usize].choose(m.src, start, &known, row);
-                if choice == LaneChoice::Nothing
-                    && let Some(former) = wide[at as usize].oldest(start)
-                {
-                    found.push(former);
-                    known.learn(row, former);
-                }
-                choices.push(choice);
-            }
-            for (at, choice) in several.drain(..).zip(choices.drain(..)) {
-                let edge = &mut wide[at as usize];
-                let lane = edge.lane(choice, found.len() > certain, &known, row, &found);
-                left.push(edge.take(lane, number, m.src));
-                known.take(edge.first + lane as SlotNumber);
-            }
-            known.end(row);
-            left.drain(..)
-                .filter(|&one| one != NOBODY)
-                .for_each(|one| known.forget(one));
-            order.push(&mut found);
+            choices.push(choice);
         }
-        order
+        for (at, choice) in request.wide.iter().zip(choices.drain(..)) {
+            let edge = &mut wide[*at as usize];
+            let lane = edge.lane(choice, found.len() > certain, known, row, &found);
+            known.forget(edge.take(lane, number, m.src));
+            known.take(edge.first + lane as SlotNumber);
+        }
+        known.end(row);
+        let left = request.gone.iter().chain(request.former);
+        left.for_each(|&one| known.forget(one));
+        order.push(&mut found);
     }
+    order
 }
 
 /// Rows of bits are kept for at most so many messages times words of a row. Beyond, they would take
@@ -246,7 +259,7 @@ impl LaneKnowledge {
     }
 
     fn forget(&mut self, message: u32) {
-        if self.is_kept {
+        if self.is_kept && message != NOBODY {
             self.rows.release(self.row[message as usize]);
         }
     }

@@ -1,7 +1,7 @@
 //! The choice of the orders that get tokens.
 use super::clocks::{PhaseCount, VectorClocks};
 use super::edge_lanes::MessageOrder;
-use super::messages::{NOBODY, PhaseMessages, SenderOrders};
+use super::messages::{PhaseMessages, SenderOrders};
 use inventory::tree::Tree;
 
 /// An order that gets a token: the numbers of the earlier message and of the one that waits.
@@ -10,40 +10,58 @@ pub(super) type TokenOrder = (u32, u32);
 /// The order without the senders' own. It leaves out each token that another token between the same
 /// hosts makes needless, because the other one follows a message that is no earlier, and is awaited
 /// no later.
-///
-/// `in_turn` tells whether the giver of a token finds its messages to be over in the order of
-/// phases.
-pub(super) fn chained(
-    hosts: u32,
-    messages: &PhaseMessages,
-    order: &MessageOrder,
-    teller: impl Fn(u32) -> u32,
-    in_turn: impl Fn(u32) -> bool,
-) -> Vec<TokenOrder> {
-    // For each pair of hosts the latest token so far, its earlier message counted from 1. Reading a
-    // large table takes long, so the first question has nearly always the same answer.
-    let mut told: Vec<TokenOrder> = vec![(0, NOBODY); hosts as usize * hosts as usize];
-    let mut kept = Vec::with_capacity(messages.len());
-    for before in 0..messages.len() as u32 {
-        let src = messages.src(before);
-        for &after in order.earlier(before) {
-            if messages.src(after) == src {
-                continue;
-            }
-            let by = teller(after);
-            let told = &mut told[by as usize * hosts as usize + src as usize];
-            // Numbers ascend with the phases. They are mostly enough to decide.
-            let says_it = told.0 > after
-                && (told.0 == after + 1
-                    || in_turn(by) && messages.phase(told.0 - 1) > messages.phase(after))
-                && (told.1 == before || messages.phase(told.1) < messages.phase(before));
-            if !says_it {
-                *told = (after + 1, before);
-                kept.push((after, before));
-            }
+pub(super) struct ChainedTokens<'m> {
+    messages: &'m PhaseMessages,
+    /// The number of messages so far.
+    seen: u32,
+    /// By waiting host: its tokens so far, the latest last.
+    awaited: Vec<Vec<TokenOrder>>,
+}
+
+impl ChainedTokens<'_> {
+    pub(super) fn new(hosts: u32, messages: &PhaseMessages) -> ChainedTokens<'_> {
+        ChainedTokens {
+            messages,
+            seen: 0,
+            awaited: vec![Vec::new(); hosts as usize],
         }
     }
-    kept
+
+    /// Gives the tokens of the next messages. `teller` is the giver of a token, and `in_turn` tells whether it
+    /// finds its messages to be over in the order of phases.
+    pub(super) fn add(
+        &mut self,
+        order: &MessageOrder,
+        teller: impl Fn(u32) -> u32,
+        in_turn: impl Fn(u32) -> bool,
+        mut give: impl FnMut(TokenOrder),
+    ) {
+        let messages = self.messages;
+        for (before, number) in (self.seen..).zip(0..order.len() as u32) {
+            let src = messages.src(before);
+            let awaited = &mut self.awaited[src as usize];
+            for &after in order.earlier(number) {
+                if messages.src(after) == src {
+                    continue;
+                }
+                let by = teller(after);
+                // A token follows a message that is earlier than the one that awaits it.
+                let later = awaited.iter().rev().take_while(|other| other.1 > after);
+                let last = later.copied().find(|other| teller(other.0) == by);
+                let is_needless = last.is_some_and(|(other, awaiting)| {
+                    let is_no_earlier = other == after
+                        || in_turn(by) && messages.phase(other) > messages.phase(after);
+                    is_no_earlier
+                        && (awaiting == before || messages.phase(awaiting) < messages.phase(before))
+                });
+                if !is_needless {
+                    awaited.push((after, before));
+                    give((after, before));
+                }
+            }
+        }
+        self.seen += order.len() as u32;
+    }
 }
 
 /// The transitive reduction of the order, without the senders' own.
