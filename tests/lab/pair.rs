@@ -38,13 +38,17 @@ fn hosts_at_a_pair_of_switches_use_both_and_need_one() {
     lab.await_bonds(4);
     lab.await_so("all agents report", || lab.all_report());
     let done = lab.order().wait_with_output().unwrap();
-    let output = String::from_utf8_lossy(&done.stdout).into_owned();
-    assert!(output.contains("each has a port"), "{output}{}", lab.logs());
+    let remarks = String::from_utf8_lossy(&done.stdout);
+    assert!(
+        remarks.contains("each has a port"),
+        "{remarks}{}",
+        lab.logs()
+    );
     for (mpi, library) in BOTH.into_iter().zip([Mpi::OpenMpi, Mpi::Mpich]) {
         let mut job = lab.lab().over_ways(mpi, library, 64, ["--iterations", "4"]);
-        let said = TestJobOutput::new(&job.output().unwrap(), mpi);
-        assert!(said.out.contains("every byte checked"), "{}", said.out);
-        let remarks = said.heddle.join("\n");
+        let output = TestJobOutput::new(&job.output().unwrap(), mpi);
+        assert!(output.out.contains("every byte checked"), "{}", output.out);
+        let remarks = output.heddle.join("\n");
         assert!(
             remarks.contains("has its way through the fabric"),
             "{remarks}"
