@@ -284,15 +284,11 @@ impl LabPlan {
     }
 
     fn lowest_free(&self, node: &str, kind: &str) -> PortEnd {
-        let taken = |port: &str| {
-            self.cables
-                .iter()
-                .flat_map(|c| [&c.a, &c.b])
-                .any(|e| e.node == node && e.port == port)
-        };
+        let ends = self.cables.iter().flat_map(|c| [&c.a, &c.b]);
+        let taken: Vec<&PortEnd> = ends.filter(|end| end.node == node).collect();
         let port = (1..)
             .map(|k| format!("{kind}{k}"))
-            .find(|p| !taken(p))
+            .find(|port| taken.iter().all(|end| end.port != *port))
             .unwrap_or_else(|| unreachable!("an endless range"));
         PortEnd {
             node: node.to_owned(),

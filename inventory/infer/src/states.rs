@@ -143,8 +143,8 @@ fn only_ways(draft: &mut DraftNetwork<'_>, open: &[usize], parts: &BridgedParts)
         .collect();
     let ways = only_joins(&joins);
     for &i in open.iter().filter(|i| ways.contains(i)) {
-        let routed = |node: usize| draft.nodes[node].kind == NodeKind::Router;
-        if draft.links[i].nodes().into_iter().any(routed) {
+        let mut nodes = draft.links[i].nodes().into_iter();
+        if nodes.any(|node| draft.nodes[node].kind == NodeKind::Router) {
             continue;
         }
         let link = &mut draft.links[i];
@@ -236,7 +236,6 @@ fn root_bridges(draft: &mut DraftNetwork<'_>) -> Vec<String> {
 
 /// The bridges of each part; parts are in the order of their first bridge.
 fn parts(draft: &DraftNetwork<'_>) -> Vec<Vec<DeviceIx>> {
-    let routes = |node: usize| draft.nodes[node].kind == NodeKind::Router;
     let mut joined = UnionFind::new(draft.nodes.len());
     let ends_tree =
         |node: &usize| matches!(draft.nodes[*node].kind, NodeKind::Router | NodeKind::Host);
@@ -249,7 +248,7 @@ fn parts(draft: &DraftNetwork<'_>) -> Vec<Vec<DeviceIx>> {
     let mut parts: IndexMap<usize, Vec<DeviceIx>> = IndexMap::new();
     for (device, _) in draft.facts.devices() {
         let node = device.0 as usize;
-        if !routes(node) {
+        if draft.nodes[node].kind != NodeKind::Router {
             parts.entry(joined.find(node)).or_default().push(device);
         }
     }

@@ -95,13 +95,13 @@ impl<'a> EndStatements<'a> {
         hosts: impl Iterator<Item = (NodeIx, DevicePortIx)>,
     ) -> impl Iterator<Item = SwitchPair> {
         let facts = self.facts;
-        let mut seats: Vec<(NodeIx, DevicePortIx)> = hosts
+        let mut places: Vec<(NodeIx, DevicePortIx)> = hosts
             .map(|(host, at)| (host, self.unreported.whole(facts, at)))
             .collect();
-        seats.sort_unstable();
-        seats.dedup();
+        places.sort_unstable();
+        places.dedup();
         let mut times: BTreeMap<SwitchPair, usize> = BTreeMap::new();
-        for own in seats.chunk_by(|one, other| one.0 == other.0) {
+        for own in places.chunk_by(|one, other| one.0 == other.0) {
             let [(host, (a, p)), (_, (b, q))] = *own else {
                 continue;
             };
@@ -366,8 +366,10 @@ fn without_peers(draft: &DraftNetwork<'_>, open: Vec<usize>) -> Vec<usize> {
 }
 
 fn nodes_with_hosts(draft: &DraftNetwork<'_>) -> HashSet<NodeIx> {
-    let ends = |link: &DraftLink| link.ends.each_ref().map(|end| end.node);
-    let ends = draft.links.iter().map(ends);
+    let ends = draft
+        .links
+        .iter()
+        .map(|link| link.ends.each_ref().map(|end| end.node));
     ends.filter_map(|[a, b]| match draft.kind(b) {
         NodeKind::Host => Some(a),
         _ => (draft.kind(a) == NodeKind::Host).then_some(b),

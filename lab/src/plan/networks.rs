@@ -51,7 +51,6 @@ pub(super) fn in_file(file: &TopologyFile) -> LabResult<Vec<LabNetwork<'_>>> {
         subnet: Ipv4Addr::new(10, 77, 0, 0),
         card: "eth0".to_owned(),
     }];
-    let named = |name: &str| file.networks.get_key_value(name);
     let beside = file.networks.iter().filter(|(name, _)| *name != MANAGEMENT);
     for ((name, file), number) in beside.zip(1..) {
         networks.push(LabNetwork {
@@ -61,7 +60,8 @@ pub(super) fn in_file(file: &TopologyFile) -> LabResult<Vec<LabNetwork<'_>>> {
             card: format!("eth{number}"),
         });
     }
-    networks.extend(named(MANAGEMENT).map(|(name, file)| LabNetwork {
+    let management = file.networks.get_key_value(MANAGEMENT);
+    networks.extend(management.map(|(name, file)| LabNetwork {
         name: Some(name),
         file,
         subnet: MANAGEMENT_SUBNET,

@@ -195,8 +195,10 @@ pub(super) fn routes(plan: &LabPlan, from: &str) -> Vec<SegmentRoute> {
     let is_there = |m: &&SegmentMember| !cut.contains(&(m.node.as_str(), m.port.as_str()));
     let places: Vec<_> = plan.places(from).filter(|(_, m)| is_there(m)).collect();
     let mut routes = Vec::new();
-    let is_own = |segment: &LabSegment| plan.places(from).any(|(own, _)| own == segment);
-    for target in plan.segments.iter().filter(|segment| !is_own(segment)) {
+    for target in &plan.segments {
+        if plan.places(from).any(|(own, _)| own == target) {
+            continue;
+        }
         let distance = distances(plan, &routers, &cut, target);
         let mut hops: Vec<(u32, &SegmentMember, &SegmentMember)> = Vec::new();
         for (segment, own) in &places {
