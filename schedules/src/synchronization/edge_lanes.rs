@@ -11,7 +11,7 @@
 //! not used for longest is taken, because later messages may know only of its user. An edge needs
 //! no lanes if it cannot overflow while the others keep their widths
 //! ([`EdgeCapacities::can_overflow`]).
-use super::lane_requests::{LaneRequests, requests};
+use super::lane_requests::{EdgeTracking, LaneRequests, requests};
 use super::messages::{NOBODY, PhaseMessages, SenderOrders};
 use crate::batches::{BATCH, handed_on};
 use crate::capacities::EdgeCapacities;
@@ -26,17 +26,6 @@ pub(super) struct MessageOrder {
     /// First place of each message's entries; one more at the end.
     first: Vec<u32>,
     earlier: Vec<u32>,
-}
-
-/// The bookkeeping that an edge needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum EdgeTracking {
-    /// None: it cannot overflow.
-    Free,
-    /// One lane.
-    Narrow,
-    /// Several lanes. The number is that of the edge among such edges.
-    Wide(u32),
 }
 
 impl MessageOrder {

@@ -1,8 +1,18 @@
 //! What messages ask of lanes: the part of their order that needs no knowledge of what is over.
-use super::edge_lanes::EdgeTracking;
 use super::messages::{NOBODY, PhaseMessages, SenderOrders};
 use crate::batches::BATCH;
 use inventory::tree::Tree;
+
+/// The bookkeeping that an edge needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum EdgeTracking {
+    /// None: it cannot overflow.
+    Free,
+    /// One lane.
+    Narrow,
+    /// Several lanes. The number is that of the edge among such edges.
+    Wide(u32),
+}
 
 /// The requests of some messages in a row.
 #[derive(Default)]
