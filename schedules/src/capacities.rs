@@ -12,19 +12,22 @@
 //! - the phases of an all-to-all, each as long as a message at that rate takes, together last at
 //!   most 1 % longer than the bottleneck edge needs to carry its load at its full rate.
 //!
-//! With 8 hosts of 25G at each of three switches and trunks of 40G it is 20G: a host fills most of its lane, while with
-//! the common divisor, 5G, it would send into a lane a fifth as fast as itself, and 8 hosts at once would overflow the
-//! trunk's queue. Candidates are whole fractions of the edges' rates down to a 16th of the slowest, because
-//! between two such fractions no width changes. If none comes within 1 %, as in small trees whose
-//! few phases cannot be cut finer, the unit is the greatest common divisor of all rates, with which nothing is idle;
-//! measured rates, and those of aggregates, may have almost none: where even the slowest edge would be more than 16 wide,
-//! it is the candidate that comes closest.
+//! With 8 hosts of 25G at each of three switches and trunks of 40G it is 20G: a host fills most of its
+//! lane, while with the common divisor, 5G, it would send into a lane a fifth as fast as itself, and 8
+//! hosts at once would overflow the trunk's queue. With more than [`MOST_PHASES`] it is the common
+//! divisor. Candidates are whole fractions of the edges' rates down to a 16th of the slowest, because
+//! between two such fractions no width changes. If none comes within 1 %, as in small trees whose few
+//! phases cannot be cut finer, the unit is the greatest common divisor of all rates, with which nothing
+//! is idle; measured rates, and those of aggregates, may have almost none: where even the slowest edge
+//! would be more than 16 wide, it is the candidate that comes closest.
 use inventory::BitsPerSec;
 use inventory::tree::parallel_cables::MemberCable;
 use inventory::tree::{EdgeNumber, NodeNumber, Tree};
 
 /// The slowest edge has at most this width, in messages.
 const WIDEST: u64 = 16;
+/// Units of which several fill the slowest edge need fewer phases; more than these take seconds to plan.
+const MOST_PHASES: u64 = 8_192;
 /// At most this many units are tried.
 const TRIED: usize = 1_000;
 
@@ -155,7 +158,7 @@ fn unit(tree: &Tree) -> u64 {
         return common;
     }
     match fitting(&critical(tree)) {
-        Some(fitting) if fitting.fills_bottleneck => fitting.unit,
+        Some(fitting) if fitting.fills_bottleneck && fitting.phases <= MOST_PHASES => fitting.unit,
         fitting => common
             .or(fitting.map(|fitting| fitting.unit))
             .unwrap_or(slowest),
@@ -203,6 +206,7 @@ fn critical(tree: &Tree) -> Vec<(u64, u64)> {
 
 struct FittingUnit {
     unit: u64,
+    phases: u64,
     /// Its phases last at most 1 % longer than the bottleneck needs.
     fills_bottleneck: bool,
 }
@@ -228,12 +232,14 @@ fn fitting(edges: &[(u64, u64)]) -> Option<FittingUnit> {
         if wide(phases) * wide(rate) * 100 <= wide(load) * wide(unit) * 101 {
             return Some(FittingUnit {
                 unit,
+                phases,
                 fills_bottleneck: true,
             });
         }
     }
-    best.map(|(_, unit)| FittingUnit {
+    best.map(|(phases, unit)| FittingUnit {
         unit,
+        phases,
         fills_bottleneck: false,
     })
 }
