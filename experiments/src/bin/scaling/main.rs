@@ -1,7 +1,7 @@
 //! Time and memory of planning against the number of hosts: `cargo run --release --bin scaling --
 //! DIR` writes `scaling.svg` and a part of `figures.md` in DIR. Each plan is made in a separate process, so
 //! that the memory is measured separately, too.
-use drawing::chart::{self, AxisLabel, AxisScale, ChartLine, ChartPanel, ChartPoint};
+use drawing::chart::{self, AxisLabel, AxisScale, AxisUnit, ChartLine, ChartPanel, ChartPoint};
 use experiments::figures as document;
 use samples::networks;
 use schedules::alltoall::{AlltoallAlgorithm, plan_as};
@@ -181,7 +181,11 @@ fn picture(rows: &[Vec<Option<PlanningFigures>>]) -> String {
         ChartPanel {
             title: title.to_owned(),
             x: AxisLabel::plain("hosts", AxisScale::Powers(2.0)),
-            y: AxisLabel::plain("seconds", AxisScale::Powers(10.0)),
+            y: AxisLabel {
+                name: "time".to_owned(),
+                scale: AxisScale::Powers(10.0),
+                unit: AxisUnit::Seconds,
+            },
             lines: CASES
                 .iter()
                 .enumerate()
