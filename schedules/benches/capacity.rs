@@ -4,8 +4,10 @@
 //! job among 1,024 2 ms with the restriction of the tree to them.
 use criterion::{Criterion, criterion_group, criterion_main};
 use inventory::{TopologyFile, Tree};
+use schedules::alltoall::AlltoallAlgorithm;
 use schedules::capacities::EdgeCapacities;
 use schedules::synchronization::scheme::SyncScheme;
+use schedules::synchronization::{SyncKind, SyncReduction};
 use schedules::{alltoall, capacity, stages, verify};
 use std::fmt::Write;
 use std::hint::black_box;
@@ -123,6 +125,25 @@ fn plans(c: &mut Criterion) {
         ("64x64, uplinks 40", tiers(&[(64, "400G")], 64, "10G")),
     ] {
         group.bench_function(name, |b| b.iter(|| plan(black_box(&tree))));
+    }
+    for (name, tree) in [
+        (
+            "4x8x32, uplinks 10 and 40, chained tokens",
+            tiers(&[(4, "40G"), (8, "10G")], 32, "1G"),
+        ),
+        (
+            "4x8x32, uplinks 10 and 20, chained tokens",
+            tiers(&[(4, "20G"), (8, "10G")], 32, "1G"),
+        ),
+        (
+            "4x8x32, 25G hosts, uplinks 40G and 100G, chained tokens",
+            tiers(&[(4, "100G"), (8, "40G")], 32, "25G"),
+        ),
+    ] {
+        let (by, tokens) = (AlltoallAlgorithm::Capacity, SyncKind::Receiver);
+        group.bench_function(name, |b| {
+            b.iter(|| alltoall::plan_as(black_box(&tree), by, tokens, SyncReduction::Chain))
+        });
     }
     let whole = tiers(&[(4, "40G"), (8, "10G")], 32, "1G");
     for (name, step) in [("64 of 1,024 all over", 16), ("64 of 1,024 in a row", 1)] {
