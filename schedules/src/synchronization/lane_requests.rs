@@ -1,4 +1,4 @@
-//! What messages ask of lanes: the part of their order that needs no knowledge of what is over.
+//! Each message requests lanes of the edges on its path, before anybody knows which messages are over.
 use super::messages::{NOBODY, PhaseMessages, SenderOrders};
 use crate::batches::BATCH;
 use inventory::tree::Tree;
