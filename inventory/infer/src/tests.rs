@@ -1,4 +1,5 @@
 //! Inference on hand-made views.
+mod blocked_members;
 mod carried;
 mod cloned_identities;
 mod contradicted;
@@ -11,6 +12,7 @@ mod hosts;
 mod impostors;
 mod measured;
 mod measured_seats;
+
 mod neighbours;
 mod networks;
 mod next_routers;

@@ -3,13 +3,14 @@
 //! the bridge's table show it.
 use super::known::Known;
 use super::unreported_members::UnreportedMembers;
-use crate::claims::{Claim, EndPort};
+use crate::claims::{Claim, ClaimEnd, EndPort};
+use crate::facts::device::DeviceFacts;
 use crate::facts::ports::PortIx;
 use crate::facts::{DeviceIx, DevicePortIx, NodeIx};
 use crate::networks::ends_at_own_port;
 use inventory::evidence::Evidence;
 use inventory::natural_order::natural;
-use inventory::observation::InterfaceKind;
+use inventory::observation::{InterfaceKind, StpState};
 use inventory::topology::{LinkGrade, NodeKind};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -99,7 +100,7 @@ pub(super) fn unreported(known: &Known<'_>) -> (UnreportedMembers, HashSet<Devic
     let mut cables: BTreeMap<DeviceIx, PortsByNeighbour> = BTreeMap::new();
     // Of the ends of a cable spanning tree blocks one only (IEEE 802.1D-2004, 17.3): the other is
     // designated. Where both block, neither takes part.
-    let mut idle = BTreeSet::new();
+    let mut idle = blocked_members(known);
     let mut apart = BTreeSet::new();
     for claim in &known.cables {
         let ends = claim
@@ -132,6 +133,49 @@ pub(super) fn unreported(known: &Known<'_>) -> (UnreportedMembers, HashSet<Devic
         open.extend(unclear.into_iter().map(|port| (device, port)));
     }
     (all, open)
+}
+
+/// The ports that block beside an aggregate which forwards to the same designated bridge at the rate of all of
+/// them, where nothing is known of their far ends.
+fn blocked_members(known: &Known<'_>) -> BTreeSet<DevicePortIx> {
+    let facts = known.facts;
+    let mut blocked: BTreeMap<(DeviceIx, NodeIx), BTreeSet<PortIx>> = BTreeMap::new();
+    for claim in &known.cables {
+        let [a, b] = &claim.ends;
+        for (near, far) in [(a, b), (b, a)] {
+            let state = |end: &ClaimEnd| known.state(end.device_port(facts)?);
+            if let Some((device, port)) = near.device_port(facts)
+                && state(near) == Some(StpState::Blocking)
+                && state(far).is_none()
+            {
+                let ports = blocked.entry((device, far.node)).or_default();
+                ports.insert(port);
+            }
+        }
+    }
+    blocked
+        .into_iter()
+        .filter(|((device, _), ports)| stand_beside_aggregate(&facts[*device], ports))
+        .flat_map(|((device, _), ports)| ports.into_iter().map(move |port| (device, port)))
+        .collect()
+}
+
+/// True if a device has an aggregate, without members by its tables, that forwards to where these ports lead, at
+/// the rate of all of them.
+fn stand_beside_aggregate(own: &DeviceFacts, ports: &BTreeSet<PortIx>) -> bool {
+    let rates = ports.iter().map(|port| own.ports[*port].rate);
+    let rate: Option<u64> = rates.map(|rate| rate.map(|r| r.0)).sum();
+    own.ports.iter().any(|(aggregate, row)| {
+        let beyond = own.designated_at(aggregate);
+        let mut members = own.ports.iter().filter_map(|(_, port)| port.aggregate);
+        row.kind == InterfaceKind::Aggregate
+            && row.up
+            && row.rate.map(|own| own.0) == rate
+            && own.ports.state(aggregate) == Some(StpState::Forwarding)
+            && beyond.is_some()
+            && ports.iter().all(|port| own.designated_at(*port) == beyond)
+            && !members.any(|of| of == aggregate)
+    })
 }
 
 /// The ports of a device that may belong to aggregates which it does not report.

@@ -115,8 +115,9 @@ impl PortTable {
             .count()
             > rows().count();
         for row in rows() {
-            let differs = bridge.is_some_and(|b| differs_by_tree(b, row));
-            table.add_base_port(row, runs, differs, lists_most);
+            let is_open =
+                bridge.is_some_and(|b| differs_by_tree(b, row) || blocks_as_designated(b, row));
+            table.add_base_port(row, runs, is_open, lists_most);
         }
         for (index, vlan) in bridge.iter().flat_map(|bridge| &bridge.vlans) {
             if let Some(port) = table.by_index.get(index) {
@@ -175,7 +176,7 @@ impl PortTable {
     /// Adds a row of dot1dBasePortTable. Where a device lists no interfaces at all, its ports are
     /// known only by their numbers. Where it lists most, a port without an interface is one that
     /// was made or removed between two reads.
-    fn add_base_port(&mut self, row: &BridgePort, runs_stp: bool, differs: bool, lists_most: bool) {
+    fn add_base_port(&mut self, row: &BridgePort, runs_stp: bool, is_open: bool, lists_most: bool) {
         let port = match self.by_index.get(&row.if_index) {
             Some(port) => *port,
             None => {
@@ -196,7 +197,7 @@ impl PortTable {
         // member of an aggregate, or takes no part.
         let takes_part = |state: StpState| state != StpState::Disabled || (runs_stp && !facts.up);
         let row = BridgePort {
-            state: row.state.filter(|state| !differs && takes_part(*state)),
+            state: row.state.filter(|state| !is_open && takes_part(*state)),
             ..row.clone()
         };
         facts.bridge.get_or_insert(row);
@@ -391,6 +392,16 @@ fn differs_by_tree(bridge: &BridgeTable, row: &BridgePort) -> bool {
     let states = trees.filter_map(|tree| tree.states.get(&row.if_index).copied());
     let all: BTreeSet<StpState> = states.chain(row.state).collect();
     all.iter().filter(|s| **s != StpState::Disabled).count() > 1
+}
+
+/// True if a port is the designated one of its segment and yet blocks. Spanning tree blocks alternate and backup
+/// ports only (IEEE 802.1D-2004, 17.3): the port is a member of an aggregate, or about to forward.
+fn blocks_as_designated(bridge: &BridgeTable, row: &BridgePort) -> bool {
+    let names_itself = row
+        .designated_port
+        .is_some_and(|port| u32::from(port) & 0xfff == row.number);
+    let own = row.designated_bridge.map(|named| named.address);
+    row.state == Some(StpState::Blocking) && names_itself && own.is_some() && own == bridge.address
 }
 
 fn of_interface(row: &InterfaceRow) -> PortFacts {
