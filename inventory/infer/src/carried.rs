@@ -5,7 +5,7 @@
 //! learned over a link that is blocked. Input: links of whose state nothing is known. Guarantee: a link is settled
 //! only where those over which stations are learned join the switches of a part as a tree, and each switch has
 //! each host in the direction in which it is in that tree. Cost: switches times switches and hosts.
-use crate::draft::{DraftLink, DraftNetwork};
+use crate::draft::{DraftFindings, DraftLink, DraftNetwork};
 use crate::facts::ports::PortIx;
 use crate::facts::{DeviceIx, DevicePortIx, NodeIx};
 use crate::ways::{EndStatements, is_open, is_sure, pair};
@@ -15,7 +15,7 @@ use petgraph::unionfind::UnionFind;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Settles the links of each part in which the databases leave no doubt.
-pub(crate) fn settle_carried(draft: &mut DraftNetwork<'_>) {
+pub(crate) fn settle_carried(draft: &DraftNetwork<'_>) -> DraftFindings {
     let mut parts = UnionFind::new(draft.nodes.len());
     let open: Vec<usize> = (0..draft.links.len())
         .filter(|at| {
@@ -32,20 +32,19 @@ pub(crate) fn settle_carried(draft: &mut DraftNetwork<'_>) {
         let part = parts.find(draft.links[at].nodes()[0]);
         by_part.entry(part).or_default().push(at);
     }
+    let mut found = DraftFindings::default();
     for links in by_part.into_values() {
         let Some(carrying) = carrying(draft, &links) else {
             continue;
         };
         for at in links {
-            let link = &mut draft.links[at];
-            let (state, evidence) = match carrying.contains(&at) {
-                true => (LinkState::Forwarding, Evidence::StationsCross),
-                false => (LinkState::Blocked, Evidence::NobodyCrosses),
-            };
-            link.state = state;
-            link.evidence.push(evidence);
+            match carrying.contains(&at) {
+                true => found.state(at, LinkState::Forwarding, Evidence::StationsCross),
+                false => found.state(at, LinkState::Blocked, Evidence::NobodyCrosses),
+            }
         }
     }
+    found
 }
 
 /// The port behind which the rest of a part is, by the switch beside.

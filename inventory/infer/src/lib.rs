@@ -11,6 +11,7 @@
 //!       --readers--> claims: these two ends share a cable
 //!       --acceptance--> cables, by whose word counts
 //!       --places--> the seat of each host
+//!       --draft--> links that the operator states
 //!       --states--> links that carry frames
 //!       --networks--> a host may have a card in several
 //!       --measured--> places of hosts, and trunks, that flows between hosts told
@@ -26,7 +27,7 @@
 //! | [`descriptions`] | the port descriptions of an inferred network |
 //!
 //! A new source of evidence is a reader: a file in `readers`, a row in the ranking, a line in
-//! `acceptance`.
+//! `acceptance`. Each step takes the network so far and gives findings, or the next network.
 mod acceptance;
 mod carried;
 mod claims;
@@ -53,7 +54,7 @@ mod ways;
 pub use descriptions::descriptions;
 pub use memory::InferenceMemory;
 
-use draft::DraftNetwork;
+use draft::{DraftNetwork, measured, measured_seats, operator};
 use facts::device::DeviceFacts;
 use facts::{Facts, InferenceScope, far_reading};
 use indexmap::IndexMap;
@@ -62,7 +63,6 @@ use inventory::inventory_file::Inventory;
 use inventory::mapped_place::MappedPlaces;
 use inventory::topology::Topology;
 use policy::InferencePolicy;
-use readers::{measured, measured_seats, operator};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -110,11 +110,9 @@ fn infer_in(
     known.cables.extend(candidates);
     let (hosts, found) = places::place_hosts(&known, &unplaced);
     found.add_to(&mut known);
-    let mut draft = DraftNetwork::new(known, hosts);
-    operator::apply(&mut draft);
-    let roots = states::set_link_states(&mut draft);
-    measured_seats::apply(&mut draft);
-    measured::apply(&mut draft);
+    let draft = operator::with_stated(DraftNetwork::new(known, hosts));
+    let (draft, roots) = states::with_states(draft);
+    let draft = measured::with_trunks(measured_seats::with_seats(draft));
     draft.finish(roots)
 }
 

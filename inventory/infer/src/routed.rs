@@ -1,7 +1,7 @@
 //! The links that carry frames at routers. Spanning tree ends at routers, so their links carry
 //! frames unless an end denies it. Routed networks may have loops, and only routing tables, which
 //! are not read, decide among several paths. The first path counts, and an alarm is raised.
-use crate::draft::DraftNetwork;
+use crate::draft::{DraftFindings, DraftNetwork};
 use inventory::alarm::AlarmKind;
 use inventory::evidence::Evidence;
 use inventory::natural_order::natural;
@@ -10,7 +10,8 @@ use petgraph::unionfind::UnionFind;
 use std::cmp::Reverse;
 
 /// Settles the links at routers among `open`, unless an end says that it does not forward.
-pub(crate) fn settle_router_links(draft: &mut DraftNetwork<'_>, open: &[usize]) {
+pub(crate) fn settle_router_links(draft: &DraftNetwork<'_>, open: &[usize]) -> DraftFindings {
+    let mut found = DraftFindings::default();
     let routes = |node: usize| draft.nodes[node].kind == NodeKind::Router;
     let mut routed: Vec<usize> = open
         .iter()
@@ -18,7 +19,7 @@ pub(crate) fn settle_router_links(draft: &mut DraftNetwork<'_>, open: &[usize]) 
         .filter(|&i| draft.links[i].nodes().into_iter().any(routes))
         .collect();
     if routed.is_empty() {
-        return;
+        return found;
     }
     let mut joined = UnionFind::new(draft.nodes.len());
     for link in draft.links.iter().filter(|l| l.carries_frames()) {
@@ -39,19 +40,19 @@ pub(crate) fn settle_router_links(draft: &mut DraftNetwork<'_>, open: &[usize]) 
         (Reverse(link.rate), ends)
     });
     for i in routed {
-        let link = &mut draft.links[i];
+        let link = &draft.links[i];
         let [a, b] = link.nodes();
         let sides = [bridged.find(a), bridged.find(b)];
         if joined.union(a, b) {
-            link.state = LinkState::Forwarding;
-            link.evidence.push(Evidence::Routed);
+            found.state(i, LinkState::Forwarding, Evidence::Routed);
             beside.push(sides);
         } else {
-            link.evidence.push(Evidence::RoutedElsewhere);
+            found.evidence(i, Evidence::RoutedElsewhere);
             if !beside.contains(&sides) && !beside.contains(&[sides[1], sides[0]]) {
                 let ends = link.ends.each_ref().map(|end| end.node);
-                draft.alarm_between(ends, AlarmKind::RoutedTwice);
+                found.alarm(draft.alarm_between(ends, AlarmKind::RoutedTwice));
             }
         }
     }
+    found
 }

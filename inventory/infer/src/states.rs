@@ -3,14 +3,13 @@
 use crate::acceptance::known::block_each_other;
 use crate::carried::settle_carried;
 use crate::claims::ClaimEnd;
-use crate::draft::{DraftLink, DraftNetwork};
+use crate::draft::{DraftFindings, DraftLink, DraftNetwork, operator};
 use crate::facts::device::DeviceFacts;
 use crate::facts::ports::PortIx;
 use crate::facts::{DeviceIx, Facts};
 use crate::networks::{BridgedParts, LEAST_BRIDGE_PORTS, SplitHosts, is_own_port};
-use crate::readers::operator;
 use crate::routed;
-use crate::ways::{SwitchPair, only_joins, pair, settle_ways};
+use crate::ways::{SwitchPair, only_joins, pair, settle_ways, switch_pairs};
 use indexmap::IndexMap;
 use inventory::Mac;
 use inventory::alarm::{Alarm, AlarmKind, AlarmSubject};
@@ -20,15 +19,30 @@ use inventory::topology::{LinkGrade, LinkState, NodeKind};
 use petgraph::unionfind::UnionFind;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// Sets the state of every link, raises alarms about loops, and returns the root bridges' names.
-pub(crate) fn set_link_states(draft: &mut DraftNetwork<'_>) -> Vec<String> {
-    let mut open = Vec::new();
-    for i in 0..draft.links.len() {
-        let link = &draft.links[i];
+/// The network with the state of every link and alarms about loops, and the root bridges' names.
+pub(crate) fn with_states(mut draft: DraftNetwork<'_>) -> (DraftNetwork<'_>, Vec<String>) {
+    let (found, mut open) = spanning_tree_states(&draft);
+    found.add_to(&mut draft);
+    operator::stated_states(&draft).add_to(&mut draft);
+    let pairs = switch_pairs(&draft);
+    settle_ways(&mut draft, &pairs);
+    settle_carried(&draft).add_to(&mut draft);
+    open.retain(|i| draft.links[*i].state == LinkState::Unknown);
+    let parts = bridged_parts(&draft);
+    only_ways(&draft, &open, &parts).add_to(&mut draft);
+    routed::settle_router_links(&draft, &open).add_to(&mut draft);
+    loops(&draft, &parts, &pairs).add_to(&mut draft);
+    let (roots, unwatched) = root_bridges(&draft);
+    unwatched.add_to(&mut draft);
+    (draft, roots)
+}
+
+/// The states that the ends tell, and the links of which an end tells nothing and none that it blocks.
+fn spanning_tree_states(draft: &DraftNetwork<'_>) -> (DraftFindings, Vec<usize>) {
+    let (mut found, mut open) = (DraftFindings::default(), Vec::new());
+    for (i, link) in draft.links.iter().enumerate() {
         if let Some(evidence) = own_port(draft, link) {
-            let link = &mut draft.links[i];
-            link.state = LinkState::Blocked;
-            link.evidence.push(evidence);
+            found.state(i, LinkState::Blocked, evidence);
             continue;
         }
         let states = end_states(draft, link);
@@ -41,19 +55,9 @@ pub(crate) fn set_link_states(draft: &mut DraftNetwork<'_>) -> Vec<String> {
         if state == LinkState::Unknown && link.grade != LinkGrade::Ambiguous && unsaid {
             open.push(i);
         }
-        let link = &mut draft.links[i];
-        link.state = state;
-        link.evidence.extend(told);
+        found.state(i, state, told);
     }
-    operator::set_stated_states(draft);
-    let pairs = settle_ways(draft);
-    settle_carried(draft);
-    open.retain(|i| draft.links[*i].state == LinkState::Unknown);
-    let parts = bridged_parts(draft);
-    only_ways(draft, &open, &parts);
-    routed::settle_router_links(draft, &open);
-    loops(draft, &parts, &pairs);
-    root_bridges(draft)
+    (found, open)
 }
 
 /// The evidence that an end of the link is a port by which a device is managed.
@@ -129,9 +133,10 @@ fn told(
 /// Not every device serves its STP states. A link that is the only connection between two parts
 /// carries the frames between them, even if its ends state nothing. Such links are the bridges of
 /// the graph of links that are not blocked.
-fn only_ways(draft: &mut DraftNetwork<'_>, open: &[usize], parts: &BridgedParts) {
+fn only_ways(draft: &DraftNetwork<'_>, open: &[usize], parts: &BridgedParts) -> DraftFindings {
+    let mut found = DraftFindings::default();
     if open.is_empty() {
-        return;
+        return found;
     }
     let mut cards = SplitHosts::new(draft.facts, parts, draft.nodes.len());
     // No frame goes from another port of a bridge to one that takes no part in bridging.
@@ -147,10 +152,9 @@ fn only_ways(draft: &mut DraftNetwork<'_>, open: &[usize], parts: &BridgedParts)
         if nodes.any(|node| draft.nodes[node].kind == NodeKind::Router) {
             continue;
         }
-        let link = &mut draft.links[i];
-        link.state = LinkState::Forwarding;
-        link.evidence.push(Evidence::OnlyWay);
+        found.state(i, LinkState::Forwarding, Evidence::OnlyWay);
     }
+    found
 }
 
 /// True if a bridge lists all its cabled ports that are up as bridge ports, but not this one, and
@@ -180,27 +184,29 @@ fn bridged_parts(draft: &DraftNetwork<'_>) -> BridgedParts {
 
 /// Forwarding links must form a forest, with those over which flows spread. The link within a pair of
 /// switches that act as one closes no loop.
-fn loops(draft: &mut DraftNetwork<'_>, bridged: &BridgedParts, pairs: &BTreeSet<SwitchPair>) {
+fn loops(
+    draft: &DraftNetwork<'_>,
+    bridged: &BridgedParts,
+    pairs: &BTreeSet<SwitchPair>,
+) -> DraftFindings {
     let mut cards = SplitHosts::new(draft.facts, bridged, draft.nodes.len());
     let mut parts = UnionFind::new(draft.nodes.len() + draft.links.len());
-    let mut closing = Vec::new();
+    let mut found = DraftFindings::default();
     for link in draft.links.iter().filter(|l| l.carries_frames()) {
         let [a, b] = cards.ends(&draft.nodes, link);
         let ends = link.ends.each_ref().map(|end| end.node);
         let is_within = pairs.contains(&pair(ends[0], ends[1]));
         let is_new = parts.union(a, b);
         if !is_new && !is_within && link.state == LinkState::Forwarding {
-            closing.push(ends);
+            found.alarm(draft.alarm_between(ends, AlarmKind::Loop));
         }
     }
-    for ends in closing {
-        draft.alarm_between(ends, AlarmKind::Loop);
-    }
+    found
 }
 
 /// For each part without a router between its switches: the switch whose bridge address all
 /// answering switches name as the root's. A part whose switches disagree has no root bridge.
-fn root_bridges(draft: &mut DraftNetwork<'_>) -> Vec<String> {
+fn root_bridges(draft: &DraftNetwork<'_>) -> (Vec<String>, DraftFindings) {
     let facts = draft.facts;
     // Of devices with a common bridge identifier the first stands for all.
     let mut owner_of: HashMap<Mac, &DeviceFacts> = facts
@@ -225,13 +231,14 @@ fn root_bridges(draft: &mut DraftNetwork<'_>) -> Vec<String> {
             None => drop(unwatched.insert(root)),
         }
     }
+    let mut found = DraftFindings::default();
     for root in unwatched {
-        draft.alarms.push(Alarm {
+        found.alarm(Alarm {
             subject: AlarmSubject::other("root bridge"),
             kind: AlarmKind::RootUnwatched { root },
         });
     }
-    owners
+    (owners, found)
 }
 
 /// The bridges of each part; parts are in the order of their first bridge.

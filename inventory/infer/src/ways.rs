@@ -8,7 +8,7 @@
 use crate::acceptance::known::Known;
 use crate::acceptance::unreported_members::UnreportedMembers;
 use crate::claims::ClaimEnd;
-use crate::draft::{DraftLink, DraftNetwork};
+use crate::draft::{DraftFindings, DraftLink, DraftNetwork};
 use crate::facts::ports::PortIx;
 use crate::facts::{DeviceIx, DevicePortIx, Facts, NodeIx};
 use inventory::evidence::{Evidence, SideBySide};
@@ -207,8 +207,18 @@ impl<'a> EndStatements<'a> {
     }
 }
 
-/// Settles the links that are ways beside others. Gives the pairs of switches that act as one.
-pub(crate) fn settle_ways(draft: &mut DraftNetwork<'_>) -> BTreeSet<SwitchPair> {
+/// Settles the links that are ways beside others. `pairs`: the switches that act as one.
+pub(crate) fn settle_ways(draft: &mut DraftNetwork<'_>, pairs: &BTreeSet<SwitchPair>) {
+    for pair in pairs {
+        at_pair(draft, *pair).add_to(draft);
+    }
+    members(draft).add_to(draft);
+    routed(draft).add_to(draft);
+    cards(draft).add_to(draft);
+}
+
+/// The pairs of switches that act as one.
+pub(crate) fn switch_pairs(draft: &DraftNetwork<'_>) -> BTreeSet<SwitchPair> {
     let sure = draft.links.iter().filter(|link| is_sure(link));
     let ends = EndStatements::drafted(draft);
     let hosts = draft.links.iter().filter_map(|link| {
@@ -216,12 +226,7 @@ pub(crate) fn settle_ways(draft: &mut DraftNetwork<'_>) -> BTreeSet<SwitchPair> 
         let is_seat = !ends.is_inner(host) && is_sure(link);
         Some((host.node, switch.device_port(draft.facts)?)).filter(|_| is_seat)
     });
-    let pairs = ends.switch_pairs(sure.map(|link| &link.ends), hosts);
-    settle_pairs(draft, &pairs);
-    settle_members(draft);
-    settle_routed(draft);
-    settle_cards(draft);
-    pairs
+    ends.switch_pairs(sure.map(|link| &link.ends), hosts)
 }
 
 pub(crate) fn pair(a: NodeIx, b: NodeIx) -> SwitchPair {
@@ -230,41 +235,39 @@ pub(crate) fn pair(a: NodeIx, b: NodeIx) -> SwitchPair {
 
 /// Cables from one node to both switches of a pair are side by side. The cable between the two carries what
 /// has no other way.
-fn settle_pairs(draft: &mut DraftNetwork<'_>, pairs: &BTreeSet<SwitchPair>) {
-    for &(one, other) in pairs {
-        let mut by_far: BTreeMap<NodeIx, Vec<(usize, NodeIx)>> = BTreeMap::new();
-        for (at, link) in draft.links.iter().enumerate() {
-            let [a, b] = link.ends.each_ref().map(|end| end.node);
-            for (near, far) in [(a, b), (b, a)] {
-                if (near == one || near == other) && is_sure(link) && !is_blocked(link) {
-                    by_far.entry(far).or_default().push((at, near));
-                }
-            }
-        }
-        let names = [one, other].map(|node| draft.name(node).to_owned());
-        for (far, links) in by_far {
-            let reaches = |end: NodeIx| links.iter().any(|(_, near)| *near == end);
-            if far == one || far == other {
-                for (at, _) in links {
-                    let link = &mut draft.links[at];
-                    if link.state == LinkState::Unknown {
-                        link.state = LinkState::Forwarding;
-                        let evidence = SideBySide::WithinPair(names.clone());
-                        link.evidence.push(Evidence::SideBySide(evidence));
-                    }
-                }
-            } else if reaches(one) && reaches(other) {
-                for (at, _) in links {
-                    spread(&mut draft.links[at], SideBySide::AtPair(names.clone()));
-                }
+fn at_pair(draft: &DraftNetwork<'_>, (one, other): SwitchPair) -> DraftFindings {
+    let mut by_far: BTreeMap<NodeIx, Vec<(usize, NodeIx)>> = BTreeMap::new();
+    for (at, link) in draft.links.iter().enumerate() {
+        let [a, b] = link.ends.each_ref().map(|end| end.node);
+        for (near, far) in [(a, b), (b, a)] {
+            if (near == one || near == other) && is_sure(link) && !is_blocked(link) {
+                by_far.entry(far).or_default().push((at, near));
             }
         }
     }
+    let names = [one, other].map(|node| draft.name(node).to_owned());
+    let mut found = DraftFindings::default();
+    for (far, links) in by_far {
+        let reaches = |end: NodeIx| links.iter().any(|(_, near)| *near == end);
+        if far == other {
+            for (at, _) in links {
+                if draft.links[at].state == LinkState::Unknown {
+                    let evidence = SideBySide::WithinPair(names.clone());
+                    found.state(at, LinkState::Forwarding, Evidence::SideBySide(evidence));
+                }
+            }
+        } else if far != one && reaches(one) && reaches(other) {
+            for (at, _) in links {
+                found.spread(at, SideBySide::AtPair(names.clone()));
+            }
+        }
+    }
+    found
 }
 
 /// Cables between the same two switches that take no part in a spanning tree that both run: members of an
 /// aggregate. As ports of their own one of them would be blocked.
-fn settle_members(draft: &mut DraftNetwork<'_>) {
+fn members(draft: &DraftNetwork<'_>) -> DraftFindings {
     let ends = EndStatements::drafted(draft);
     let mut beside: BTreeMap<SwitchPair, Vec<usize>> = BTreeMap::new();
     for (at, link) in draft.links.iter().enumerate() {
@@ -274,19 +277,22 @@ fn settle_members(draft: &mut DraftNetwork<'_>) {
             beside.entry(pair(a.node, b.node)).or_default().push(at);
         }
     }
+    let mut found = DraftFindings::default();
     for links in beside.into_values().filter(|links| links.len() > 1) {
         let rate = draft.links[links[0]].rate;
         if links.iter().all(|at| draft.links[*at].rate == rate) {
             for at in &links {
-                spread(&mut draft.links[*at], SideBySide::Members(links.len()));
+                found.spread(*at, SideBySide::Members(links.len()));
             }
         }
     }
+    found
 }
 
 /// Links on loops in which no spanning tree runs and nothing is bridged are ways beside each other. What
 /// only one of a loop's links says is not enough: all must say so.
-fn settle_routed(draft: &mut DraftNetwork<'_>) {
+fn routed(draft: &DraftNetwork<'_>) -> DraftFindings {
+    let mut found = DraftFindings::default();
     let open: Vec<usize> = (0..draft.links.len())
         .filter(|at| is_open(draft, &draft.links[*at]))
         .collect();
@@ -295,8 +301,7 @@ fn settle_routed(draft: &mut DraftNetwork<'_>) {
     let on_loop: HashSet<usize> = looped.iter().copied().collect();
     for at in open.into_iter().filter(|at| !on_loop.contains(at)) {
         if EndStatements::drafted(draft).is_routed_link(&draft.links[at]) {
-            draft.links[at].state = LinkState::Forwarding;
-            draft.links[at].evidence.push(Evidence::Routed);
+            found.state(at, LinkState::Forwarding, Evidence::Routed);
         }
     }
     let mut parts = UnionFind::new(draft.nodes.len());
@@ -327,9 +332,10 @@ fn settle_routed(draft: &mut DraftNetwork<'_>) {
     for at in looped {
         let part = parts.find(draft.links[at].nodes()[0]);
         if let Some(ways) = over.get(&part) {
-            spread(&mut draft.links[at], ways.clone());
+            found.spread(at, ways.clone());
         }
     }
+    found
 }
 
 /// Without the links between two switches that have hosts in common, or all their neighbours: such a link may
@@ -422,7 +428,7 @@ fn bridges_nothing(draft: &DraftNetwork<'_>, link: &DraftLink) -> bool {
 }
 
 /// A host's cards on switches that a routed fabric joins: no frame goes from one to the other.
-fn settle_cards(draft: &mut DraftNetwork<'_>) {
+fn cards(draft: &DraftNetwork<'_>) -> DraftFindings {
     let fabric: HashSet<NodeIx> = (draft.links.iter())
         .filter(|link| link.state == LinkState::Multipath)
         .flat_map(|link| link.ends.each_ref().map(|end| end.node))
@@ -440,6 +446,7 @@ fn settle_cards(draft: &mut DraftNetwork<'_>) {
             cards.entry(host).or_default().push(at);
         }
     }
+    let mut found = DraftFindings::default();
     for links in cards.into_values() {
         let switches: BTreeSet<_> = links
             .iter()
@@ -447,15 +454,17 @@ fn settle_cards(draft: &mut DraftNetwork<'_>) {
             .collect();
         if switches.len() > 1 {
             for at in &links {
-                spread(&mut draft.links[*at], SideBySide::Cards(links.len()));
+                found.spread(*at, SideBySide::Cards(links.len()));
             }
         }
     }
+    found
 }
 
-fn spread(link: &mut DraftLink, evidence: SideBySide) {
-    link.state = LinkState::Multipath;
-    link.evidence.push(Evidence::SideBySide(evidence));
+impl DraftFindings {
+    fn spread(&mut self, link: usize, evidence: SideBySide) {
+        self.state(link, LinkState::Multipath, Evidence::SideBySide(evidence));
+    }
 }
 
 pub(crate) fn is_sure(link: &DraftLink) -> bool {

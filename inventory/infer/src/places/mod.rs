@@ -305,7 +305,7 @@ impl SeatSearch<'_, '_> {
             ..HostPlacement::default()
         };
         let links = &mut placed.links;
-        if crate::readers::operator::states_place_of(facts, host) {
+        if crate::draft::operator::states_place_of(facts, host) {
             links.extend(seats.into_iter().map(|seat| seat.found_link(facts, host)));
             return placed;
         }

@@ -9,17 +9,10 @@
 //! | `edge` | forwarding databases: devices without one |
 //! | `next_routers` | addresses, stations, next hops and BGP peers: routers next to each other |
 //! | `host` | the agents of hosts |
-//! | `operator` | the inventory |
-//! | `measured` | flows between hosts: trunks behind bridges that nobody asked |
-//! | `measured_seats` | flows between hosts: the switches of hosts whose place nothing else decides |
 pub(crate) mod designated;
 pub(crate) mod edge;
 pub(crate) mod facing;
 pub(crate) mod host;
-pub(crate) mod measured;
-pub(crate) mod measured_parts;
-pub(crate) mod measured_seats;
 pub(crate) mod neighbours;
 pub(crate) mod next_routers;
-pub(crate) mod operator;
 pub(crate) mod segments;

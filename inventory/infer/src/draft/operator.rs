@@ -1,7 +1,7 @@
 //! Links and devices that the operator states. They take precedence over found ones; if the network
 //! contradicts them, an alarm is raised.
 use crate::claims::{ClaimEnd, EndPort, slower};
-use crate::draft::{DraftLink, DraftNetwork};
+use crate::draft::{DraftFindings, DraftLink, DraftNetwork};
 use crate::facts::{Facts, NodeIx};
 use inventory::alarm::AlarmKind;
 use inventory::evidence::{AssumedRate, DevicePort, Evidence};
@@ -26,17 +26,17 @@ fn stated_cables<'a>(facts: &Facts<'a>) -> Vec<StatedCable<'a>> {
     cables.filter_map(|c| StatedCable::new(facts, c)).collect()
 }
 
-/// Adds stated links to the found ones, and removes found links that contradict them.
-pub(crate) fn apply(draft: &mut DraftNetwork<'_>) {
+/// The network with the stated links, without found ones that contradict them.
+pub(crate) fn with_stated(mut draft: DraftNetwork<'_>) -> DraftNetwork<'_> {
     let stated = stated_cables(draft.facts);
     if stated.is_empty() {
-        return;
+        return draft;
     }
-    move_behind_bridges(draft, &stated);
+    move_behind_bridges(&mut draft, &stated);
     let mut matched: Vec<Option<usize>> = vec![None; draft.links.len()];
     let mut missing = Vec::new();
     for (number, cable) in stated.iter().enumerate() {
-        let fit = |i: &usize| cable.fits(draft, &draft.links[*i]);
+        let fit = |i: &usize| cable.fits(&draft, &draft.links[*i]);
         let fitting = (0..matched.len()).filter(|i| matched[*i].is_none() && fit(i).is_some());
         match fitting.max_by_key(|i| (fit(i), std::cmp::Reverse(*i))) {
             Some(i) => matched[i] = Some(number),
@@ -46,9 +46,9 @@ pub(crate) fn apply(draft: &mut DraftNetwork<'_>) {
     let links = std::mem::take(&mut draft.links);
     for (mut link, matched) in links.into_iter().zip(matched) {
         if let Some(number) = matched {
-            stated[number].confirm(&mut link, draft);
-        } else if let Some(s) = stated.iter().find(|s| s.excludes(&link, draft)) {
-            s.contradict(&link, draft);
+            stated[number].confirm(&mut link, &mut draft);
+        } else if let Some(s) = stated.iter().find(|s| s.excludes(&link, &draft)) {
+            s.contradict(&link, &mut draft);
             continue;
         }
         draft.links.push(link);
@@ -57,6 +57,7 @@ pub(crate) fn apply(draft: &mut DraftNetwork<'_>) {
         let link = stated[number].link(draft.facts);
         draft.links.push(link);
     }
+    draft
 }
 
 /// Moves found nodes at the port of a stated unmanaged bridge below that bridge, unless they have a
@@ -108,9 +109,10 @@ fn hang(link: &mut DraftLink, bridge: NodeIx, name: &str) {
     link.grade = link.grade.max(LinkGrade::Inferred);
 }
 
-/// Gives stated links their stated states, once the states of the others are known. A port that is
-/// down carries nothing.
-pub(crate) fn set_stated_states(draft: &mut DraftNetwork<'_>) {
+/// The stated states of stated links, once the states of the others are known. A port that is down
+/// carries nothing.
+pub(crate) fn stated_states(draft: &DraftNetwork<'_>) -> DraftFindings {
+    let mut findings = DraftFindings::default();
     for stated in stated_cables(draft.facts) {
         let is_stated = |l: &DraftLink| l.evidence.first() == Some(&Evidence::Stated);
         let Some(i) = (0..draft.links.len()).find(|i| {
@@ -125,21 +127,22 @@ pub(crate) fn set_stated_states(draft: &mut DraftNetwork<'_>) {
             Some(state) if state != found => {
                 if found != LinkState::Unknown {
                     let stated = state;
-                    draft.alarm_between(ends, AlarmKind::StatedState { stated, found });
+                    let kind = AlarmKind::StatedState { stated, found };
+                    findings.alarm(draft.alarm_between(ends, kind));
                 }
-                draft.links[i].evidence.push(Evidence::StateStated(state));
-                draft.links[i].state = state;
+                findings.state(i, state, Evidence::StateStated(state));
             }
             Some(_) => {}
             None => {
                 if let Some(port) = stated.port_down(draft.facts) {
-                    draft.alarm_between(ends, AlarmKind::StatedDown { at: port.clone() });
-                    draft.links[i].evidence.push(Evidence::PortDown(port));
-                    draft.links[i].state = LinkState::Blocked;
+                    let kind = AlarmKind::StatedDown { at: port.clone() };
+                    findings.alarm(draft.alarm_between(ends, kind));
+                    findings.state(i, LinkState::Blocked, Evidence::PortDown(port));
                 }
             }
         }
     }
+    findings
 }
 
 /// A stated cable, with the devices' names for its ports.
@@ -208,7 +211,8 @@ impl<'a> StatedCable<'a> {
                     stated: rate,
                     found: link.rate,
                 };
-                draft.alarm_between(nodes, kind);
+                let alarm = draft.alarm_between(nodes, kind);
+                draft.alarms.push(alarm);
             }
             link.evidence.retain(|e| !matches!(e, Evidence::Rate(_)));
             link.rate = rate;
@@ -253,7 +257,9 @@ impl<'a> StatedCable<'a> {
                 found,
                 why: link.evidence.first().cloned(),
             };
-            draft.alarm_between(self.ends.each_ref().map(|end| end.node), kind);
+            let nodes = self.ends.each_ref().map(|end| end.node);
+            let alarm = draft.alarm_between(nodes, kind);
+            draft.alarms.push(alarm);
         }
     }
 

@@ -10,11 +10,12 @@ use inventory::evidence::{Evidence, FlowFinding};
 use inventory::mapped_place::MappedSeat;
 use inventory::topology::{LinkGrade, LinkState, NodeKind};
 
-/// Places all hosts whose switch was measured.
-pub(crate) fn apply(draft: &mut DraftNetwork<'_>) {
-    for seat in &draft.facts.scope.mapped.seats {
-        let host = draft.facts.node_named(&seat.host);
-        let host = host.filter(|host| draft.facts.is_host(*host));
+/// The network with all hosts whose switch was measured.
+pub(crate) fn with_seats(mut draft: DraftNetwork<'_>) -> DraftNetwork<'_> {
+    let facts = draft.facts;
+    for seat in &facts.scope.mapped.seats {
+        let host = facts.node_named(&seat.host);
+        let host = host.filter(|host| facts.is_host(*host));
         let on = draft.bridge_named(&seat.on);
         if let (Some(host), Some(on)) = (host, on)
             && draft.is_open(host, &seat.among)
@@ -23,6 +24,7 @@ pub(crate) fn apply(draft: &mut DraftNetwork<'_>) {
             draft.alarm_lost(seat);
         }
     }
+    draft
 }
 
 impl DraftNetwork<'_> {

@@ -6,10 +6,10 @@
 //! elsewhere, or hosts that the operator has on one bridge, raises an alarm. A place whose hosts are
 //! not those that were measured keeps its flat bridge.
 use crate::claims::ClaimEnd;
+use crate::draft::measured_parts::{MeasuredPart, parts};
 use crate::draft::{DraftLink, DraftNetwork};
 use crate::facts::NodeIx;
 use crate::ranking::ClaimGrounds;
-use crate::readers::measured_parts::{MeasuredPart, parts};
 use inventory::BitsPerSec;
 use inventory::alarm::arguments::MeasuredConflict;
 use inventory::alarm::{Alarm, AlarmKind};
@@ -19,27 +19,28 @@ use inventory::topology::{LinkState, Node, NodeKind};
 use petgraph::unionfind::UnionFind;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-/// Adds the trunks of all places that are as they were measured.
-pub(crate) fn apply(draft: &mut DraftNetwork<'_>) {
-    let places = &draft.facts.scope.mapped.places;
+/// The network with the trunks of all places that are as they were measured.
+pub(crate) fn with_trunks(mut draft: DraftNetwork<'_>) -> DraftNetwork<'_> {
+    let facts = draft.facts;
+    let places = &facts.scope.mapped.places;
     if places.is_empty() {
-        return;
+        return draft;
     }
-    for part in parts(draft) {
-        let Some(place) = part.place(draft, places) else {
+    for part in parts(&draft) {
+        let Some(place) = part.place(&draft, places) else {
             continue;
         };
         draft.alarm_moved(&part, place);
         draft.take_rates(&part, place);
-        let left = part.left(draft, place);
+        let left = part.left(&draft, place);
         let bridges = part.bridges.iter();
         let bridges: Vec<PlaceCables<'_>> = bridges
-            .map(|bridge| PlaceCables::new(draft, *bridge, place, &left))
+            .map(|bridge| PlaceCables::new(&draft, *bridge, place, &left))
             .collect();
         let alarms = draft.alarms.len();
         let mut trunks: Vec<Vec<TrunkClaim<'_>>> = bridges.iter().map(|_| Vec::new()).collect();
         for trunk in &place.trunks {
-            match trunk_place(draft, &bridges, trunk) {
+            match trunk_place(&draft, &bridges, trunk) {
                 Ok(TrunkPlace::New(bridge, claim)) => trunks[bridge].push(claim),
                 Ok(TrunkPlace::Cables(cables)) => draft.take_trunk(&cables, place, trunk),
                 Ok(TrunkPlace::Elsewhere) => {}
@@ -49,13 +50,14 @@ pub(crate) fn apply(draft: &mut DraftNetwork<'_>) {
         if draft.alarms.len() == alarms {
             bridges
                 .iter()
-                .for_each(|cables| cables.take_unfilled(draft));
+                .for_each(|cables| cables.take_unfilled(&mut draft));
             draft.forget_unknown_rates(&part);
         }
         for (cables, trunks) in bridges.iter().zip(trunks) {
-            cables.add_all(draft, trunks);
+            cables.add_all(&mut draft, trunks);
         }
     }
+    draft
 }
 
 /// The place of a trunk in a part of the network.

@@ -1,4 +1,15 @@
-//! The network on its way to a topology: links by node and port numbers.
+//! The network on its way to a topology: links by node and port numbers, and what changes them after acceptance.
+//!
+//! | module | source |
+//! |---|---|
+//! | `operator` | the inventory |
+//! | `measured` | flows between hosts: trunks behind bridges that nobody asked |
+//! | `measured_seats` | flows between hosts: the switches of hosts whose place nothing else decides |
+pub(crate) mod measured;
+mod measured_parts;
+pub(crate) mod measured_seats;
+pub(crate) mod operator;
+
 use crate::acceptance::unreported_members::UnreportedMembers;
 use crate::claims::ClaimEnd;
 use crate::facts::{Facts, NodeIx};
@@ -30,6 +41,42 @@ pub(crate) struct DraftNetwork<'f> {
     pub(crate) unreported: UnreportedMembers,
     /// Nodes that turned out to be another node.
     pub(crate) dropped: HashSet<NodeIx>,
+}
+
+/// What a step found about a draft. A step changes nothing itself; its findings are added when it is done.
+#[derive(Default)]
+pub(crate) struct DraftFindings {
+    /// By the number of the link. Without a state only the evidence is new.
+    links: Vec<(usize, Option<LinkState>, Option<Evidence>)>,
+    alarms: Vec<Alarm>,
+}
+
+impl DraftFindings {
+    pub(crate) fn state(
+        &mut self,
+        link: usize,
+        state: LinkState,
+        evidence: impl Into<Option<Evidence>>,
+    ) {
+        self.links.push((link, Some(state), evidence.into()));
+    }
+
+    pub(crate) fn evidence(&mut self, link: usize, evidence: Evidence) {
+        self.links.push((link, None, Some(evidence)));
+    }
+
+    pub(crate) fn alarm(&mut self, alarm: Alarm) {
+        self.alarms.push(alarm);
+    }
+
+    pub(crate) fn add_to(self, draft: &mut DraftNetwork<'_>) {
+        for (link, state, evidence) in self.links {
+            let link = &mut draft.links[link];
+            link.state = state.unwrap_or(link.state);
+            link.evidence.extend(evidence);
+        }
+        draft.alarms.extend(self.alarms);
+    }
 }
 
 impl DraftLink {
@@ -71,10 +118,10 @@ impl DraftNetwork<'_> {
         self.nodes[node.0 as usize].kind
     }
 
-    /// Adds an alarm about a link.
-    pub(crate) fn alarm_between(&mut self, ends: [NodeIx; 2], kind: AlarmKind) {
+    /// An alarm about a link.
+    pub(crate) fn alarm_between(&self, ends: [NodeIx; 2], kind: AlarmKind) -> Alarm {
         let [a, b] = ends.map(|node| self.name(node).to_owned());
-        self.alarms.push(Alarm::between(a, b, kind));
+        Alarm::between(a, b, kind)
     }
 
     /// The name of the port at an end.
