@@ -39,7 +39,7 @@ pub(crate) fn with_states(mut draft: DraftNetwork<'_>) -> (DraftNetwork<'_>, Vec
 
 /// The states that the ends tell, and the links of which an end tells nothing and none that it blocks.
 fn spanning_tree_states(draft: &DraftNetwork<'_>) -> (DraftFindings, Vec<usize>) {
-    let (mut found, mut open) = (DraftFindings::default(), Vec::new());
+    let (mut found, mut open) = (DraftFindings::about(draft.links.len()), Vec::new());
     for (i, link) in draft.links.iter().enumerate() {
         if let Some(evidence) = own_port(draft, link) {
             found.state(i, LinkState::Blocked, evidence);

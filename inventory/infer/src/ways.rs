@@ -95,14 +95,15 @@ impl<'a> EndStatements<'a> {
         hosts: impl Iterator<Item = (NodeIx, DevicePortIx)>,
     ) -> impl Iterator<Item = SwitchPair> {
         let facts = self.facts;
-        let mut places: Vec<(NodeIx, DevicePortIx)> = hosts
-            .map(|(host, at)| (host, self.unreported.whole(facts, at)))
-            .collect();
+        let mut places: Vec<(NodeIx, DevicePortIx)> = hosts.collect();
         places.sort_unstable();
-        places.dedup();
+        let several = places.chunk_by(|one, other| one.0 == other.0);
         let mut times: BTreeMap<SwitchPair, usize> = BTreeMap::new();
-        for own in places.chunk_by(|one, other| one.0 == other.0) {
-            let [(host, (a, p)), (_, (b, q))] = *own else {
+        for own in several.filter(|own| own.len() > 1) {
+            let host = own[0].0;
+            let at: BTreeSet<DevicePortIx> =
+                (own.iter().map(|(_, at)| self.unreported.whole(facts, *at))).collect();
+            let [&(a, p), &(b, q)] = at.iter().collect::<Vec<_>>()[..] else {
                 continue;
             };
             let mut macs = facts.identity.macs_of_host(host);
@@ -272,8 +273,7 @@ fn members(draft: &DraftNetwork<'_>) -> DraftFindings {
     let mut beside: BTreeMap<SwitchPair, Vec<usize>> = BTreeMap::new();
     for (at, link) in draft.links.iter().enumerate() {
         let [a, b] = &link.ends;
-        let runs = [a, b].iter().all(|end| ends.runs_spanning_tree(end));
-        if is_open(draft, link) && runs {
+        if is_open(draft, link) && [a, b].iter().all(|end| ends.runs_spanning_tree(end)) {
             beside.entry(pair(a.node, b.node)).or_default().push(at);
         }
     }
@@ -477,13 +477,12 @@ fn is_blocked(link: &DraftLink) -> bool {
 
 /// True if nothing says whether a link between switches carries frames.
 pub(crate) fn is_open(draft: &DraftNetwork<'_>, link: &DraftLink) -> bool {
-    let silent = link.ends.iter().all(|end| {
-        let port = end.device_port(draft.facts);
-        port.is_none_or(|port| draft.unreported.state(draft.facts, port).is_none())
-    });
     link.state == LinkState::Unknown
         && is_sure(link)
-        && silent
+        && link.ends.iter().all(|end| {
+            let port = end.device_port(draft.facts);
+            port.is_none_or(|port| draft.unreported.state(draft.facts, port).is_none())
+        })
         && link
             .ends
             .iter()

@@ -275,7 +275,12 @@ fn moved(known: &Known<'_>, claim: &Claim, between: &[BridgeBetween]) -> Option<
 pub(super) fn doubt_crossed(known: &Known<'_>, mut cables: Vec<Claim>) -> (Vec<Claim>, Vec<Alarm>) {
     let facts = known.facts;
     let named = named_designated(facts);
-    let joined = forwarding_neighbours(known, &cables);
+    // They count for claims of one side only.
+    let mut grounds = cables.iter().map(|claim| claim.grounds);
+    let joined = match grounds.all(|grounds| grounds == ClaimGrounds::NamedByBoth) {
+        true => BTreeMap::new(),
+        false => forwarding_neighbours(known, &cables),
+    };
     let mut alarms = Vec::new();
     for claim in cables
         .iter_mut()

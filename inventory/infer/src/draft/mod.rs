@@ -52,6 +52,14 @@ pub(crate) struct DraftFindings {
 }
 
 impl DraftFindings {
+    /// With room for a finding about each of so many links.
+    pub(crate) fn about(links: usize) -> DraftFindings {
+        DraftFindings {
+            links: Vec::with_capacity(links),
+            alarms: Vec::new(),
+        }
+    }
+
     pub(crate) fn state(
         &mut self,
         link: usize,

@@ -117,7 +117,7 @@ fn on_switches(
             .collect(),
         pairs: OnceCell::new(),
     };
-    let mut links = Vec::new();
+    let mut links = Vec::with_capacity(facts.scope.hosts.len());
     let mut seated = Vec::new();
     for (host, _, _) in facts.hosts() {
         let announced = announced.take(host);
