@@ -1,5 +1,5 @@
-/* Rank `argv[1]` comes to the first of three collectives of either kind `argv[2]` seconds after the others. With MEET, all have met in one
-   before. With ALLGATHER, it is late to an allgather, with BROADCAST to a broadcast, else to an all-to-all. With LARGE, each call is large,
+/* Rank `argv[1]` comes to the first of three collectives of either kind `argv[2]` seconds after the others. With MEET, all have met in one of
+   that kind before. With ALLGATHER, it is late to an allgather, with BROADCAST to a broadcast, else to an all-to-all. With LARGE, each call is large,
    and there are twenty. */
 #include "digest.h"
 #include <unistd.h>
@@ -21,6 +21,9 @@ int main(int argc, char **argv)
 		sent[i] = rank * 100 + i;
 #ifdef MEET
 	MPI_Alltoall(sent, BLOCK, MPI_INT, received, BLOCK, MPI_INT, MPI_COMM_WORLD);
+#ifdef ALLGATHER
+	MPI_Allgather(sent, BLOCK, MPI_INT, received, BLOCK, MPI_INT, MPI_COMM_WORLD);
+#endif
 #endif
 	if (rank == atoi(argv[1]))
 		usleep((useconds_t)(atof(argv[2]) * 1e6));

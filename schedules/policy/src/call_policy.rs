@@ -2,8 +2,8 @@
 //!
 //! Input: a decision table for the process set, what somebody forces, what earlier jobs learned, and the
 //! times of this job's calls. Guarantee: ranks that are told the same decide the same, so the ways of a call
-//! need no agreement. Schedules are planned when a call first may go another way than the library's: until
-//! then a decision says which way that is likely to be.
+//! need no agreement. A way is planned when a call first is to go it: until then a decision says which way that is
+//! likely to be.
 #[cfg(test)]
 mod tests;
 
@@ -14,7 +14,6 @@ use crate::learned::{LearnedPlace, LearnedTiming};
 use crate::learning::{self, CallClass, CallLearner, CandidateGrounds, CandidateWay, WayQuestion};
 use crate::ways::{DataCarrier, HostTraits, PlannedPart, PlanningSet, WAYS, Way};
 use inventory::{Bytes, counted};
-use schedules::synchronization::scheme::SyncScheme;
 use schedules::transfers::part::RankPart;
 use schedules::verify::ScheduleViolation;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -43,7 +42,7 @@ pub struct PolicyGrounds {
 /// The ways that one rank has planned.
 #[derive(Debug)]
 struct PlannedWays {
-    /// By way, over MPI where it has a choice: those that a call may go.
+    /// By way, over MPI where it has a choice: those that a call was to go.
     parts: Vec<(Way, PlannedPart)>,
     ring: Vec<u32>,
     digest: u64,
@@ -78,6 +77,8 @@ pub struct CallDecision {
 #[derive(Debug, Default)]
 pub struct CallPolicy {
     grounds: PolicyGrounds,
+    /// The ways that a decision may take, over MPI where they have a choice.
+    possible: Vec<Way>,
     planned: Option<PlannedWays>,
     learner: CallLearner,
     place: Option<LearnedPlace>,
@@ -95,36 +96,50 @@ impl CallPolicy {
             self.learner = CallLearner::new(setup);
             self.place = Some(place);
         }
+        self.possible = grounds.possible_ways();
         (self.grounds, self.planned) = (grounds, None);
         has_moved
     }
 
     /// All calls go the library's way. Learned times stay.
     pub fn stand_aside(&mut self) {
+        self.possible.clear();
         (self.grounds, self.planned) = (PolicyGrounds::default(), None);
     }
 
-    /// Plans, and keeps what the rank needs.
+    /// Plans a way that lacks a plan, and keeps what the rank needs.
     ///
     /// # Errors
     /// The mistake of a planner, the same on every rank.
-    pub fn plan(&mut self, set: &PlanningSet<'_>) -> Result<(), ScheduleViolation> {
-        let grounds = &self.grounds;
-        let mut digest = DefaultHasher::new();
-        (grounds.epoch, &grounds.force, &grounds.table).hash(&mut digest);
-        set.ring().ring.hash(&mut digest);
-        let mut parts = Vec::new();
-        for way in grounds.possible_ways() {
-            let part = way.row().plan(way, set)?;
-            part.digest.hash(&mut digest);
-            parts.push((way, part));
-        }
-        self.planned = Some(PlannedWays {
-            parts,
-            ring: set.ring().ring.clone(),
-            digest: digest.finish() | 1,
+    pub fn plan(&mut self, way: Way, set: &PlanningSet<'_>) -> Result<(), ScheduleViolation> {
+        let PolicyGrounds {
+            epoch,
+            force,
+            table,
+            ..
+        } = &self.grounds;
+        let way = way.with_carrier(DataCarrier::Mpi);
+        let part = way.row().plan(way, set)?;
+        let planned = self.planned.get_or_insert_with(|| PlannedWays {
+            parts: Vec::new(),
+            ring: set.ring.ring.clone(),
+            digest: digest_of((epoch, force, table, &set.ring.ring)),
         });
+        planned.digest = digest_of((planned.digest, way, part.digest));
+        planned.parts.push((way, part));
         Ok(())
+    }
+
+    /// True if a decision may take a way that is not planned yet.
+    pub fn lacks_plan(&self, way: Way) -> bool {
+        let way = way.with_carrier(DataCarrier::Mpi);
+        self.possible.contains(&way) && self.planned(way).is_none()
+    }
+
+    /// The ways that lack a plan.
+    pub fn unplanned(&self) -> Vec<Way> {
+        let ways = self.possible.iter().copied();
+        ways.filter(|&way| self.lacks_plan(way)).collect()
     }
 
     /// True once [`CallPolicy::plan`] has succeeded.
@@ -137,14 +152,20 @@ impl CallPolicy {
         self.planned.as_ref().map_or(0, |planned| planned.digest)
     }
 
-    /// The plans, as the end of a line: `4 phases; lg among 2 clusters, 3 steps`.
+    /// The newest plan, as the end of a line: `aapc, 4 phases`, `lg among 2 clusters, 3 steps`.
     pub fn summary(&self) -> String {
-        let parts = || self.planned.iter().flat_map(|planned| &planned.parts);
-        let phases = parts().map(|(_, part)| part.phases).max();
-        let notes = parts().filter_map(|(_, part)| part.note.clone());
-        let phases = counted(phases.unwrap_or(0), "phase");
-        let all: Vec<String> = std::iter::once(phases).chain(notes).collect();
-        all.join("; ")
+        let planned = self.planned.as_ref();
+        match planned.and_then(|planned| planned.parts.last()) {
+            None => String::new(),
+            Some((
+                _,
+                PlannedPart {
+                    note: Some(note), ..
+                },
+            )) => note.clone(),
+            Some((way, PlannedPart { phases: 0, .. })) => way.to_string(),
+            Some((way, part)) => format!("{way}, {}", counted(part.phases, "phase")),
+        }
     }
 
     /// The ranks in the order of the ring, once they have planned.
@@ -152,7 +173,7 @@ impl CallPolicy {
         self.planned.as_ref().map_or(&[], |planned| &planned.ring)
     }
 
-    /// A way as it is planned; `None` where no decision ever takes it.
+    /// A way as it is planned; `None` where no call was to go it.
     fn planned(&self, way: Way) -> Option<&PlannedPart> {
         let way = way.with_carrier(DataCarrier::Mpi);
         let parts = &self.planned.as_ref()?.parts;
@@ -160,25 +181,19 @@ impl CallPolicy {
         planned.map(|(_, part)| part)
     }
 
-    /// This rank's part of a way's schedule, in as many as its barriers divide it into; none where no
-    /// decision ever takes it.
+    /// This rank's part of a way's schedule, in as many as its barriers divide it into; none where no call was to
+    /// go it.
     pub fn parts(&self, way: Way) -> &[RankPart] {
         let parts = self.planned(way).and_then(|part| part.parts.as_ref());
         parts.map_or(&[], Vec::as_slice)
     }
 
-    /// The synchronization that keeps the phases of planned all-to-alls apart.
-    pub fn synchronizations(&self) -> impl Iterator<Item = SyncScheme> {
-        let planned = self.planned.iter().flat_map(|planned| &planned.parts);
-        planned.filter_map(|(way, _)| way.sync())
-    }
-
-    /// True if this communicator can go a way with blocks of this size, connections or not.
+    /// True if this communicator can go a way with blocks of this size, connections or not, as far as that is known
+    /// before it is planned.
     pub fn can(&self, way: Way, block: u64) -> bool {
+        let planned = self.planned(way);
         way == Way::Native
-            || self
-                .planned(way)
-                .is_some_and(|part| part.holds(Bytes(block)))
+            || planned.map_or_else(|| self.lacks_plan(way), |part| part.holds(Bytes(block)))
     }
 
     /// The decision on a call: the way to learn by it, or else that of the table, or the forced one.
@@ -200,13 +215,12 @@ impl CallPolicy {
         let PolicyCall {
             collective, block, ..
         } = *call;
-        let is_counted = self.is_planned() && self.takes_part(collective);
-        let calls = if is_counted {
-            self.count(collective, block)
-        } else {
-            0
-        };
-        let way = self.decided_way(collective, block, calls);
+        let before = self.alike_before(collective, block);
+        let way = self.decided_way(collective, block, before);
+        // A call whose way has to be planned is decided again.
+        if self.is_planned() && !self.lacks_plan(way) && self.takes_part(collective) {
+            self.row = Some((collective, block, before));
+        }
         let fallback = self.way_without_tcp(collective, block, way);
         let may_go = !self.is_planned() || self.may_connect(collective);
         CallDecision {
@@ -216,14 +230,12 @@ impl CallPolicy {
         }
     }
 
-    /// Counts a call; gives how many of its kind came just before.
-    fn count(&mut self, collective: Collective, block: u64) -> u64 {
-        let before = match self.row {
-            Some((of, size, calls)) if (of, size) == (collective, block) => calls + 1,
-            _ => 0,
-        };
-        self.row = Some((collective, block, before));
-        before
+    /// The calls of this kind that came just before.
+    fn alike_before(&self, collective: Collective, block: u64) -> u64 {
+        let row = self
+            .row
+            .filter(|&(of, size, _)| (of, size) == (collective, block));
+        row.map_or(0, |(_, _, before)| before + 1)
     }
 
     /// The way of the table, or the forced one, of a call before which so many of its kind came one after the
@@ -248,10 +260,11 @@ impl CallPolicy {
 
     /// The way, or the one in its place where these hosts cannot go it at all.
     fn instead(&self, way: Way) -> Way {
-        let other = way
-            .row()
-            .instead()
-            .filter(|_| self.planned(way).is_none_or(|part| part.parts.is_none()));
+        let is_there = match self.planned(way) {
+            Some(part) => part.parts.is_some(),
+            None => self.lacks_plan(way),
+        };
+        let other = way.row().instead().filter(|_| !is_there);
         other.unwrap_or(way)
     }
 
@@ -369,6 +382,13 @@ impl CallPolicy {
     }
 }
 
+fn digest_of(planned: impl Hash) -> u64 {
+    let mut digest = DefaultHasher::new();
+    planned.hash(&mut digest);
+    // 0 stands for no plan.
+    digest.finish() | 1
+}
+
 impl PolicyGrounds {
     /// The ways to learn from such calls, the present one first; none where the ways are forced, or for a job
     /// that does not learn.
@@ -395,7 +415,7 @@ impl PolicyGrounds {
         ways.filter(|way| way.sync().is_some()).count() as u32
     }
 
-    /// The ways to plan, over MPI where they have a choice: those that the table, or the forced way, can ask
+    /// The ways that may be planned, over MPI where they have a choice: those that the table, or the forced way, can ask
     /// for, those that a job that learns may try, and those that go in their place.
     fn possible_ways(&self) -> Vec<Way> {
         let asked = Collective::ALL.into_iter().flat_map(|collective| {
@@ -413,7 +433,8 @@ impl PolicyGrounds {
         let mut ways: Vec<Way> = Vec::new();
         for way in asked.iter().copied().chain(instead) {
             let way = way.with_carrier(DataCarrier::Mpi);
-            if self.hosts.can_go(way) && !ways.contains(&way) {
+            let is_own = way != Way::Native && self.hosts.can_go(way);
+            if is_own && !ways.contains(&way) {
                 ways.push(way);
             }
         }

@@ -292,8 +292,8 @@ impl ProcessSet {
         }))
     }
 
-    /// The way of a call, the same on every rank, and its class if calls of that are timed. Plans,
-    /// connects and makes what else the way asks for, where it does so first. Collective.
+    /// The way of a call, the same on every rank, and its class if calls of that are timed. Plans it, connects and
+    /// makes what else the way asks for, where no call went it before. Collective.
     fn way(
         &mut self,
         call: &CollectiveCall,
@@ -308,7 +308,7 @@ impl ProcessSet {
         } = call;
         // A way that is refused leaves the others: there are fewer each time.
         loop {
-            let mut decision = self.policy.decide(&call);
+            let decision = self.policy.decide(&call);
             if let Some(class) = decision.class.filter(|_| call.is_steady)
                 && self.policy.learner().is_between_rows(class)
             {
@@ -325,8 +325,9 @@ impl ProcessSet {
                 // A call that the learner has otherwise in mind does not count for it.
                 return Ok((Way::Native, None));
             }
-            if !self.policy.is_planned() && self.plan(within)? {
-                decision = self.policy.decide(&call);
+            if self.policy.lacks_plan(decision.way) {
+                self.plan(within, decision.way)?;
+                continue;
             }
             if self.ensure_passable(within, &call, decision.way)? {
                 return Ok((decision.way, decision.class));
@@ -343,7 +344,7 @@ impl ProcessSet {
         }
     }
 
-    /// True if such calls can go a way that is planned. It is connected now if nobody did before. Collective.
+    /// True if such calls can go a way. It is planned and connected now if nobody did before. Collective.
     fn ensure_passable(
         &mut self,
         within: &CallComm,
@@ -356,6 +357,9 @@ impl ProcessSet {
         if way == Way::Native {
             return Ok(true);
         }
+        if self.policy.lacks_plan(way) {
+            self.plan(within, way)?;
+        }
         if !self.policy.can(way, block) {
             return Ok(false);
         }
@@ -366,15 +370,16 @@ impl ProcessSet {
         }
     }
 
-    /// Plans, and makes sure that all ranks have the same plan; false where nothing is followed from now on.
-    /// Planning only computes, so a panic in it may be caught. Collective.
-    fn plan(&mut self, within: &CallComm) -> MpiResult<bool> {
+    /// Plans a way, and makes sure that all ranks have the same plan; nothing is followed from now on where they do
+    /// not. Planning only computes, so a panic in it may be caught. Collective.
+    fn plan(&mut self, within: &CallComm, way: Way) -> MpiResult<()> {
         let Some(mut followed) = self.followed.take() else {
-            return Ok(false);
+            self.policy.stand_aside();
+            return Ok(());
         };
         let (rank, policy) = (self.rank, &mut self.policy);
         let planned = catch_unwind(AssertUnwindSafe(|| {
-            followed.plan(rank, policy).map_err(|e| e.to_string())
+            followed.plan(rank, policy, way).map_err(|e| e.to_string())
         }))
         .unwrap_or_else(|_| {
             Err("planning for this communicator failed; please report this".into())
@@ -402,7 +407,7 @@ impl ProcessSet {
                     .into(),
             ),
         }
-        Ok(self.policy.is_planned())
+        Ok(())
     }
 
     fn stand_aside(&mut self, problem: String) {

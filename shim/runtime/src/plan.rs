@@ -1,7 +1,7 @@
 //! An epoch as a process set follows it.
 //!
 //! Every rank plans for itself and comes to the same plan; [`CallPolicy::digest`] lets the ranks make sure of
-//! it. They plan when a call first may go another way than the library's: the policy tells that before.
+//! it. They plan a way when a call first is to go it: the policy tells that before.
 mod by_lengths;
 mod chosen_ways;
 #[cfg(test)]
@@ -18,7 +18,8 @@ use policy::call_policy::{CallPolicy, PolicyGrounds};
 use policy::call_time::AlltoallTime;
 use policy::decision_table::DecisionTable;
 use policy::forced::ForcedWays;
-use policy::ways::{HostTraits, PlanningSet, Way};
+use policy::ways::{self, HostTraits, PlanningSet, Way};
+use schedules::allgather::AllgatherSchedule;
 use schedules::transfers::TransferSchedule;
 use schedules::transfers::part::RankPart;
 use std::sync::OnceLock;
@@ -38,6 +39,8 @@ pub struct FollowedEpoch {
     pub view: ProcessSetView,
     topology: TopologyFile,
     chosen_ways: Option<ChosenWays>,
+    /// The ring of all ranks, once a way is planned.
+    ring: Option<AllgatherSchedule>,
     leaders: Option<HostLeaders>,
     /// The phases for equal lengths, once a plan for others has been compared with them; none where
     /// they are wrong.
@@ -96,6 +99,7 @@ impl FollowedEpoch {
             view,
             topology: lean.topology,
             chosen_ways: None,
+            ring: None,
             leaders: None,
             phases: OnceLock::new(),
         };
@@ -126,29 +130,49 @@ impl FollowedEpoch {
         (PLANNED_PAIR + by_ways) * pairs + CONNECTION * peers
     }
 
-    /// Plans the ways of a policy for `rank`, and gives a line about the epoch and the plan.
+    /// Plans a way of a policy for `rank`, and gives a line about the epoch and the plan.
     ///
     /// # Errors
     /// [`FollowError`], the same on every rank.
-    pub fn plan(&mut self, rank: u32, policy: &mut CallPolicy) -> Result<String, FollowError> {
+    pub fn plan(
+        &mut self,
+        rank: u32,
+        policy: &mut CallPolicy,
+        way: Way,
+    ) -> Result<String, FollowError> {
         let view = &self.view;
         let wrong = |violation| FollowError::Wrong {
             epoch: view.epoch,
             violation: Box::new(violation),
         };
-        let trees = (&view.hosts, &view.leaves);
-        let set = PlanningSet::new(rank, trees, &view.host_of, &self.topology).map_err(wrong)?;
-        policy.plan(&set).map_err(wrong)?;
-        self.leaders = HostLeaders::along_ring(policy.ring(), &view.host_of);
-        let mut chosen = None;
-        for sync in policy.synchronizations() {
-            ChosenWays::add(&mut chosen, view, rank, sync).map_err(wrong)?;
+        let ring = match self.ring.take() {
+            Some(ring) => ring,
+            None => ways::planned_ring(&view.leaves).map_err(wrong)?,
+        };
+        let set = PlanningSet {
+            rank,
+            hosts: &view.hosts,
+            leaves: &view.leaves,
+            host_of: &view.host_of,
+            topology: &self.topology,
+            ring: self.ring.insert(ring),
+        };
+        // Connections through a fabric are made once, for the ways of all messages.
+        let all = match view.staged {
+            Some(_) => policy.unplanned(),
+            None => vec![way],
+        };
+        for way in all {
+            policy.plan(way, &set).map_err(wrong)?;
+            if let Some(sync) = way.sync() {
+                ChosenWays::add(&mut self.chosen_ways, view, rank, sync).map_err(wrong)?;
+            }
         }
-        let by_ways = match chosen {
+        self.leaders = HostLeaders::along_ring(policy.ring(), &view.host_of);
+        let by_ways = match self.chosen_ways {
             Some(_) => "; each message of an all-to-all has its way through the fabric",
             None => "",
         };
-        self.chosen_ways = chosen;
         Ok(format!(
             "epoch {}, {} on {}, {}{by_ways}",
             view.epoch,

@@ -1,5 +1,6 @@
 use super::*;
 use crate::decision_table::{DecisionEntry, DecisionGrounds, Mpi};
+use crate::ways::planned_ring;
 use inventory::TopologyFile;
 
 const PAIR: &str = "switches: [a, b]\nhosts: {w: {switch: a}, x: {switch: a}, \
@@ -34,11 +35,23 @@ fn following(grounds: PolicyGrounds) -> CallPolicy {
     policy
 }
 
-fn planned(mut policy: CallPolicy) -> CallPolicy {
+fn planned(policy: CallPolicy) -> CallPolicy {
+    let ways = policy.unplanned();
+    planned_for(policy, &ways)
+}
+
+fn planned_for(mut policy: CallPolicy, ways: &[Way]) -> CallPolicy {
     let topology = TopologyFile::parse("t", PAIR).unwrap();
     let tree = topology.tree().unwrap();
-    let set = PlanningSet::new(0, (&tree, &tree), &[0, 1, 2, 3], &topology).unwrap();
-    policy.plan(&set).unwrap();
+    let set = PlanningSet {
+        rank: 0,
+        hosts: &tree,
+        leaves: &tree,
+        host_of: &[0, 1, 2, 3],
+        topology: &topology,
+        ring: &planned_ring(&tree).unwrap(),
+    };
+    ways.iter().for_each(|&way| policy.plan(way, &set).unwrap());
     policy
 }
 
@@ -85,6 +98,28 @@ fn the_table_decides_and_says_what_goes_without_connections() {
     };
     let mut policy = planned(following(without));
     assert_eq!(policy.decide(&alltoall(LARGE)), decided("native", "native"));
+}
+
+#[test]
+fn a_way_is_planned_when_a_call_first_is_to_go_it() {
+    let force = ForcedWays::turns("native,aapc tcp,aapc window tcp").unwrap();
+    let mut policy = following(PolicyGrounds { force, ..grounds() });
+    let mut ways = Vec::new();
+    let mut plans = Vec::new();
+    while ways.len() < 3 {
+        let way = policy.decide(&alltoall(LARGE)).way;
+        if policy.lacks_plan(way) {
+            plans.push((way, ways.len()));
+            policy = planned_for(policy, &[way]);
+        } else {
+            ways.push(way);
+        }
+    }
+    let [native, tokens, window] = ["native", "aapc tcp", "aapc window tcp"].map(over);
+    // One of them before the first call: whether ranks plan at all does not hang on whose turn it is.
+    assert_eq!(plans, [(tokens, 0), (window, 2)]);
+    assert_eq!(ways, [native, tokens, window]);
+    assert!(policy.unplanned().is_empty());
 }
 
 #[test]

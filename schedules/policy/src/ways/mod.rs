@@ -19,7 +19,7 @@ mod short_blocks;
 mod window;
 
 pub use names::UnknownWay;
-pub use planned::{PlannedPart, PlanningSet};
+pub use planned::{PlannedPart, PlanningSet, planned_ring};
 pub use relay::LEAST_RELAYED;
 
 use crate::call_time::AlltoallTime;

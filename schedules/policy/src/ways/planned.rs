@@ -21,38 +21,11 @@ pub struct PlanningSet<'a> {
     pub host_of: &'a [NodeNumber],
     /// The network.
     pub topology: &'a TopologyFile,
-    /// The ring of all ranks.
-    ring: AllgatherSchedule,
+    /// The ring of all ranks, that several ways go along.
+    pub ring: &'a AllgatherSchedule,
 }
 
-impl<'a> PlanningSet<'a> {
-    /// The set, with the ring that several ways go along.
-    ///
-    /// # Errors
-    /// The mistake of the planner.
-    pub fn new(
-        rank: u32,
-        (hosts, leaves): (&'a Tree, &'a Tree),
-        host_of: &'a [NodeNumber],
-        topology: &'a TopologyFile,
-    ) -> Result<PlanningSet<'a>, ScheduleViolation> {
-        let ring = allgather::plan(leaves);
-        verify::allgather(leaves, &ring)?;
-        Ok(PlanningSet {
-            rank,
-            hosts,
-            leaves,
-            host_of,
-            topology,
-            ring,
-        })
-    }
-
-    /// The ring of all ranks.
-    pub fn ring(&self) -> &AllgatherSchedule {
-        &self.ring
-    }
-
+impl PlanningSet<'_> {
     /// The hosts in the order in which the ring comes to them.
     pub(super) fn hosts_along_ring(&self) -> Vec<NodeNumber> {
         let ranks = self.ring.ring.iter();
@@ -66,6 +39,16 @@ impl<'a> PlanningSet<'a> {
     pub(super) fn whole(&self, schedule: &TransferSchedule) -> PlannedPart {
         PlannedPart::of(vec![part::of(schedule, self.rank)])
     }
+}
+
+/// The ring of all ranks, verified.
+///
+/// # Errors
+/// The mistake of the planner.
+pub fn planned_ring(leaves: &Tree) -> Result<AllgatherSchedule, ScheduleViolation> {
+    let ring = allgather::plan(leaves);
+    verify::allgather(leaves, &ring)?;
+    Ok(ring)
 }
 
 /// A rank's part of a way.

@@ -48,7 +48,7 @@ impl CallWay for AlongRing {
 
     /// The ring is all that it needs.
     fn plan(&self, _: Way, set: &PlanningSet<'_>) -> Result<PlannedPart, ScheduleViolation> {
-        Ok(PlannedPart::of(Vec::new()).with_digest(&set.ring().ring))
+        Ok(PlannedPart::of(Vec::new()).with_digest(&set.ring.ring))
     }
 
     fn pays(&self, set: &UnmeasuredSet<'_>, collective: Collective) -> Option<(Range<Bytes>, Way)> {

@@ -40,8 +40,8 @@ impl CallWay for OneRing {
     }
 
     fn plan(&self, _: Way, set: &PlanningSet<'_>) -> Result<PlannedPart, ScheduleViolation> {
-        let planned = set.whole(&TransferSchedule::from(set.ring()));
-        Ok(planned.with_digest(&set.ring().ring))
+        let planned = set.whole(&TransferSchedule::from(set.ring));
+        Ok(planned.with_digest(&set.ring.ring))
     }
 
     fn pays(&self, set: &UnmeasuredSet<'_>, collective: Collective) -> Option<(Range<Bytes>, Way)> {

@@ -48,7 +48,9 @@ struct DecidedEpoch {
 
 impl DecidedEpoch {
     fn plan(mut self, rank: u32) -> Result<DecidedEpoch, FollowError> {
-        self.summary = self.follow.plan(rank, &mut self.policy)?;
+        for way in self.policy.unplanned() {
+            self.summary += &self.follow.plan(rank, &mut self.policy, way)?;
+        }
         Ok(self)
     }
 
@@ -257,8 +259,8 @@ fn over_faster_trunks_several_messages_go_at_once() {
         assert_eq!(peers(&forced), [1, 2, 3]);
         forced.summary
     };
-    assert!(phases("1G").ends_with("4 phases"));
-    assert!(phases("10G").contains("3 phases"));
+    assert!(phases("1G").contains("aapc, 4 phases"));
+    assert!(phases("10G").contains("aapc, 3 phases"));
 }
 
 #[test]
@@ -519,9 +521,14 @@ fn more_ranks_go_by_hosts() {
     );
     let ranks: Vec<&str> = (0..MOST_RANKS).map(|r| hosts[r / 16].as_str()).collect();
     let force = ForcedWays::parse("bundled,aapc,relay,tcp").unwrap();
-    let unplanned = unplanned(lean_of(&text), force, &ranks).unwrap();
-    let set = unplanned.plan(17).unwrap();
-    assert!(set.policy.parts(over_tcp("aapc")).is_empty());
+    let mut set = unplanned(lean_of(&text), force, &ranks).unwrap();
+    assert!(
+        !set.policy
+            .unplanned()
+            .contains(&over_tcp("aapc").with_carrier(DataCarrier::Mpi))
+    );
+    let planned = set.follow.plan(17, &mut set.policy, Way::Bundled);
+    set.summary = planned.unwrap();
     let [part] = set.policy.parts(Way::Bundled) else {
         panic!("{}", set.summary);
     };

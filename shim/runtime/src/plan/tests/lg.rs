@@ -37,7 +37,7 @@ fn ranks_that_span_clusters_go_by_lg_where_forced_to() {
             "a message of too many octets"
         );
         assert!(
-            first.summary.contains("; lg among 2 clusters, "),
+            first.summary.contains(", lg among 2 clusters, "),
             "{}",
             first.summary
         );
