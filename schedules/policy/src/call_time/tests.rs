@@ -330,6 +330,21 @@ fn bundles_in_phases_are_ahead_of_credit_where_a_bundle_lasts() {
     }
 }
 
+/// ns-3 at 10 Gbit/s: 32 messages at once lost 719 packets of blocks of 512 B, and a call took 201 ms; by credit 0.6 ms.
+#[test]
+fn an_unknown_library_may_send_at_once_what_a_queue_does_not_hold() {
+    let credit = SyncScheme::credit(std::num::NonZeroU32::new(64).unwrap());
+    for name in ["star", "chain"] {
+        let time = time_of(&shape(name, "10G"), 8, None);
+        assert_eq!(fastest(&time, 512), phases(credit), "{name}");
+        assert_eq!(fastest(&time, 64), Way::Native, "{name}");
+    }
+    assert_eq!(
+        fastest(&time_of(&shape("switch", "10G"), 8, None), 512),
+        Way::Native
+    );
+}
+
 /// Of more ranks than plans by pairs have, bundles overflow queues when they go all at once.
 #[test]
 fn bundles_of_many_ranks_take_turns() {

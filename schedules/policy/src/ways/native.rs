@@ -74,7 +74,7 @@ impl AlltoallTime {
     }
 
     /// Short blocks are passed on, and long ones sent at once. Where nobody knows which routine the library
-    /// takes: the faster one.
+    /// takes: the faster one, unless blocks sent at once would be lost.
     fn by_routine(&self, block: Bytes, at_once: u64) -> u64 {
         let ranks = u32::try_from(self.ranks).unwrap_or(u32::MAX);
         let chosen = |mpi| {
@@ -83,7 +83,7 @@ impl AlltoallTime {
         match self.library.map(chosen) {
             Some(true) => self.passed_on(block),
             None if block <= SHORT => self.passed_on(block),
-            None if block < LONG => self.passed_on(block).min(at_once),
+            None if block < LONG && !self.overflows(block) => self.passed_on(block).min(at_once),
             Some(false) | None => at_once,
         }
     }
