@@ -415,8 +415,8 @@ impl PolicyGrounds {
         ways.filter(|way| way.sync().is_some()).count() as u32
     }
 
-    /// The ways that may be planned, over MPI where they have a choice: those that the table, or the forced way, can ask
-    /// for, those that a job that learns may try, and those that go in their place.
+    /// The ways that may be planned, over MPI where they have a choice: those that the table, or the forced way,
+    /// can ask for, those that a job that learns may try, and those that go in their place.
     fn possible_ways(&self) -> Vec<Way> {
         let asked = Collective::ALL.into_iter().flat_map(|collective| {
             let forced = self.force.ways(collective).iter().copied();

@@ -319,8 +319,8 @@ fn times_are_about_those_of_switches_that_store_and_forward() {
     }
 }
 
-/// ns-3 at 1 Gbit/s, the same star: bundles in phases came to 0.83, 0.92 and 0.94 of the bound, credit to 0.60, 0.78 and
-/// 0.86 (docs/figures.md).
+/// ns-3 at 1 Gbit/s, the same star: bundles in phases came to 0.83, 0.92 and 0.94 of the bound, credit to 0.60,
+/// 0.78 and 0.86 (docs/figures.md).
 #[test]
 fn bundles_in_phases_are_ahead_of_credit_where_a_bundle_lasts() {
     for library in Mpi::ALL {
@@ -330,7 +330,8 @@ fn bundles_in_phases_are_ahead_of_credit_where_a_bundle_lasts() {
     }
 }
 
-/// ns-3 at 10 Gbit/s: 32 messages at once lost 719 packets of blocks of 512 B, and a call took 201 ms; by credit 0.6 ms.
+/// ns-3 at 10 Gbit/s: 32 messages at once lost 719 packets of blocks of 512 B, and a call took 201 ms; by credit
+/// 0.6 ms.
 #[test]
 fn an_unknown_library_may_send_at_once_what_a_queue_does_not_hold() {
     let credit = SyncScheme::credit(std::num::NonZeroU32::new(64).unwrap());

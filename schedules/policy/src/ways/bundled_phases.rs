@@ -62,7 +62,8 @@ impl CallWay for BundlesInTurn {
         Ok(planned.with_digest((&plan.phases, &plan.syncs)))
     }
 
-    /// Where bundles all at once lose nothing they need no turns.
+    /// Where bundles all at once lose nothing they need no turns: on one switch, in the lab, turns took 1.04 to 1.2 of
+    /// the time.
     fn nanoseconds(&self, time: &AlltoallTime, _: Way, block: Bytes) -> Option<u64> {
         bundled::are_lost(time, block)
             .then(|| nanoseconds(time, block))
@@ -82,8 +83,9 @@ impl CallWay for BundlesInTurn {
     }
 }
 
-/// One bundle after the other over each link; `None` where hosts are too many for phases. A token waits behind nothing
-/// in its host's card: whoever has received a bundle has just sent one, too.
+/// One bundle after the other over each link; `None` where hosts are too many for phases. Ranks that keep step give
+/// tokens before they send their next bundle, so in ns-3 tokens wait behind nothing in a host's card. In the lab, where
+/// 64 ranks on two processors come apart, bundles take 1.2 times as long over trunks, and 1.6 times on one switch.
 fn nanoseconds(time: &AlltoallTime, block: Bytes) -> Option<u64> {
     let sent = time.longest(|link| {
         let bundle = aapc::with_token(Bytes(bundled::octets(link, block)));
