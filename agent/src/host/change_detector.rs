@@ -1,7 +1,7 @@
 //! Decides which changes to report at once: those of carriers, cards and neighbours, but not those
 //! of counters and times of hearing.
 use super::nics::KernelNic;
-use inventory::host_report::{HeardContent, HeardFrame, Nic, ProbedPath};
+use inventory::host_report::{HeardContent, HeardFrame, Nic, ProbedPath, TracedFlows};
 use std::collections::BTreeMap;
 
 /// The last state seen.
@@ -11,6 +11,7 @@ pub(super) struct ChangeDetector {
     nics: Option<BTreeMap<String, Nic>>,
     heard: BTreeMap<String, Vec<HeardContent>>,
     ways: Vec<ProbedPath>,
+    traces: Vec<TracedFlows>,
 }
 
 impl ChangeDetector {
@@ -37,6 +38,13 @@ impl ChangeDetector {
             })
             .collect();
         std::mem::replace(&mut self.ways, ways) != self.ways
+    }
+
+    /// Takes in traced flows. Returns true if any take other ways than before.
+    pub(super) fn learn_traces(&mut self, traces: &[TracedFlows]) -> bool {
+        let is_news = self.traces != traces;
+        self.traces = traces.to_vec();
+        is_news
     }
 }
 

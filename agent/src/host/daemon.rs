@@ -5,13 +5,13 @@ use super::change_detector::ChangeDetector;
 use super::flow_member;
 use super::nics::{KernelNic, NicMonitor, NicsError, slots};
 use super::packets::PacketSocketError;
-use super::probe::{self, Prober};
+use super::probe::{self, ProbeFindings, Prober};
 use super::reporter::ControllerClient;
 use super::segments::SegmentSender;
 use super::{FrameListener, LldpAnnouncement, LldpAnnouncer, SeedSender};
 use crate::now;
 use crate::service_manager::{self, ServiceWatchdog};
-use inventory::host_report::{HeardFrame, HostReport, ProbeDirections, ProbeTarget, ProbedPath};
+use inventory::host_report::{HeardFrame, HostReport, ProbeDirections, ProbeTarget};
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -134,13 +134,17 @@ impl HostAgent {
     ) -> Result<HostReport, HostAgentError> {
         let cards = NicMonitor::open(&self.settings.interfaces)?;
         let wanted = peers.len().min(probe::MOST_PEERS);
-        let (_peers, peers) = watch::channel(peers);
-        let (found, mut paths) = watch::channel(Vec::new());
+        let directions = ProbeDirections {
+            peers,
+            ..ProbeDirections::default()
+        };
+        let (_told, directions) = watch::channel(directions);
+        let (found, mut findings) = watch::channel(ProbeFindings::default());
         let tracing = async {
             if let Some(prober) = self.prober.take().filter(|_| wanted > 0) {
                 tokio::select! {
-                    _ = prober.run(peers, found.clone()) => {}
-                    _ = paths.wait_for(|p: &Vec<ProbedPath>| p.len() == wanted) => {}
+                    _ = prober.run(directions, found.clone()) => {}
+                    _ = findings.wait_for(|found| found.paths.len() == wanted) => {}
                     () = sleep(TRACES) => {}
                 }
             }
@@ -161,8 +165,8 @@ impl HostAgent {
         let (seen, ()) = tokio::join!(listening, tracing);
         let (all, heard) = seen?;
         tell_missing(&settings, &all);
-        let paths = found.borrow().clone();
-        Ok(report(&settings, &all, heard, paths))
+        let found = found.borrow().clone();
+        Ok(report(&settings, &all, heard, found))
     }
 
     /// Reports to the controller until `stop`; then it sends a farewell to the neighbours.
@@ -175,8 +179,7 @@ impl HostAgent {
         stop: impl Future<Output = ()>,
     ) -> Result<(), HostAgentError> {
         let cards = NicMonitor::open(&self.settings.interfaces)?;
-        let (peers, wanted) = watch::channel(Vec::new());
-        let (found, paths) = watch::channel(Vec::new());
+        let (found, findings) = watch::channel(ProbeFindings::default());
         let (reports, newest) = watch::channel(Arc::new(HostReport::default()));
         let (told, directions) = watch::channel(ProbeDirections::default());
         let measuring = {
@@ -190,7 +193,7 @@ impl HostAgent {
                 std::future::pending::<()>().await;
             }
         };
-        let prober = self.prober;
+        let (prober, wanted) = (self.prober, directions.clone());
         let probing = async {
             match prober {
                 Some(prober) => prober
@@ -205,9 +208,8 @@ impl HostAgent {
             cards,
             ear: self.ear,
             voice: self.voice,
-            paths,
+            findings,
             directions,
-            peers,
             reports,
         };
         tokio::select! {
@@ -229,9 +231,8 @@ struct HostObserver {
     cards: NicMonitor,
     ear: FrameListener,
     voice: Option<(LldpAnnouncer, SeedSender)>,
-    paths: watch::Receiver<Vec<ProbedPath>>,
+    findings: watch::Receiver<ProbeFindings>,
     directions: watch::Receiver<ProbeDirections>,
-    peers: watch::Sender<Vec<ProbeTarget>>,
     reports: watch::Sender<Arc<HostReport>>,
 }
 
@@ -250,11 +251,6 @@ impl HostObserver {
             let moved = tokio::select! {
                 _ = look.tick() => false,
                 () = self.cards.changed() => true,
-                Ok(()) = self.directions.changed() => {
-                    let directions = self.directions.borrow_and_update();
-                    self.peers.send_replace(directions.peers.clone());
-                    false
-                }
             };
             let due = said.is_none_or(|at| at.elapsed() >= self.every());
             if moved {
@@ -275,12 +271,13 @@ impl HostObserver {
                 }
             }
             let ready = said.is_none_or(|at| at.elapsed() >= PATHS)
-                && self.paths.has_changed().unwrap_or(false);
-            let rerouted = ready && changes.learn_paths(&self.paths.borrow_and_update());
-            if due || news || rerouted {
-                let paths = self.paths.borrow().clone();
+                && self.findings.has_changed().unwrap_or(false);
+            let rerouted = ready && changes.learn_paths(&self.findings.borrow_and_update().paths);
+            let parted = changes.learn_traces(&self.findings.borrow().traces);
+            if due || news || rerouted || parted {
+                let found = self.findings.borrow().clone();
                 self.reports
-                    .send_replace(Arc::new(report(&self.settings, &all, heard, paths)));
+                    .send_replace(Arc::new(report(&self.settings, &all, heard, found)));
                 said = Some(Instant::now());
             }
         }
@@ -326,14 +323,15 @@ fn report(
     settings: &AgentSettings,
     all: &[KernelNic],
     heard: Vec<HeardFrame>,
-    paths: Vec<ProbedPath>,
+    found: ProbeFindings,
 ) -> HostReport {
     HostReport {
         host: settings.host.clone(),
         slots: settings.slots.unwrap_or_else(slots),
         nics: all.iter().map(|f| f.nic.clone()).collect(),
         heard,
-        paths,
+        paths: found.paths,
+        traces: found.traces,
         measures: settings.measure,
         link_losses: all
             .iter()

@@ -61,9 +61,8 @@ pub(crate) fn assign_probes(mut subjects: Vec<DirectedHost<'_>>, round: u64) -> 
             (
                 s.name.to_owned(),
                 ProbeDirections {
-                    peers: Vec::new(),
                     every_ms,
-                    flows: None,
+                    ..ProbeDirections::default()
                 },
             )
         })

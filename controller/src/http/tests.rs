@@ -10,7 +10,7 @@ use crate::clock::SteadyClock;
 use crate::engine::{ControllerEvent, DirectionsByHost};
 use crate::flow_exchange::FlowExchange;
 use inventory::Millis;
-use inventory::host_report::{HostReport, ProbeDirections, ProbeTarget};
+use inventory::host_report::{HostReport, ProbeDirections, ProbeTarget, TraceTarget};
 use inventory::observation::{DeviceFact, Observation, ObservationSource};
 use std::fs;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -32,6 +32,14 @@ const LIMIT: Duration = Duration::from_secs(60);
 const VIEWERS: &str = "0123456789abcdef";
 const AGENTS: &str = "fedcba9876543210";
 
+fn trace() -> TraceTarget {
+    TraceTarget {
+        host: "n1".into(),
+        address: [10, 0, 0, 1].into(),
+        flows: 20,
+    }
+}
+
 async fn start(viewers: Option<&str>, agents: Option<&str>) -> ServedApi {
     let (shown, look) = snapshot_feed(ServedSnapshot::new(Snapshot {
         at: Millis(1),
@@ -49,16 +57,16 @@ async fn start(viewers: Option<&str>, agents: Option<&str>) -> ServedApi {
             "n0".into(),
             ProbeDirections {
                 peers: vec![peer],
+                traces: vec![trace()],
                 every_ms: 2_000,
-                flows: None,
+                ..ProbeDirections::default()
             },
         ),
         (
             "n1".into(),
             ProbeDirections {
-                peers: vec![],
                 every_ms: 2_000,
-                flows: None,
+                ..ProbeDirections::default()
             },
         ),
     ]);

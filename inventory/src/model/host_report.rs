@@ -36,6 +36,9 @@ pub struct HostReport {
     pub heard: Vec<HeardFrame>,
     /// Probed paths to other hosts.
     pub paths: Vec<ProbedPath>,
+    /// Traced flows to other hosts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub traces: Vec<TracedFlows>,
     /// True if it takes part when the controller measures flows between hosts.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub measures: bool,
@@ -147,12 +150,30 @@ pub struct RoundTrip {
     pub samples: u32,
 }
 
+/// Flows to another host that differ in their port only, and where they are at the second hop: the routers
+/// among which the first one chooses.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TracedFlows {
+    /// The other host's name.
+    pub to: String,
+    /// The number of flows at each router, by the address with which it answers.
+    pub routers: BTreeMap<IpAddr, u16>,
+    /// The number of flows about which no router answered.
+    pub unanswered: u16,
+    /// True if flows to this host parted, now or since the agent started: their ports decide.
+    pub parted: bool,
+}
+
 /// The controller's requests to an agent, in answer to a report.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProbeDirections {
     /// Hosts to which the path should be probed.
     pub peers: Vec<ProbeTarget>,
+    /// Hosts to which flows should be traced.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub traces: Vec<TraceTarget>,
     /// Milliseconds between two reports.
     pub every_ms: u64,
     /// A measurement of flows to take part in.
@@ -196,6 +217,26 @@ pub struct ProbeTarget {
     pub address: IpAddr,
 }
 
+/// A host to which flows should be traced.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TraceTarget {
+    /// Its name.
+    pub host: String,
+    pub address: IpAddr,
+    /// The number of flows, which is at most [`MOST_FLOWS`].
+    pub flows: u16,
+}
+
+/// The most flows that are traced between two hosts.
+pub const MOST_FLOWS: u16 = 512;
+
+/// So many flows leave out one of so many ways, by chance, once in a million times.
+pub fn telling_flows(ways: usize) -> u16 {
+    let flows = 1e-6_f64.ln() / (1.0 - 1.0 / ways.max(2) as f64).ln();
+    flows.ceil() as u16
+}
+
 impl HostReport {
     /// The reason why a well-formed report is refused: texts and lists that are longer than any
     /// host's, addresses that cannot belong to a host, and invisible characters
@@ -216,6 +257,7 @@ impl HostReport {
             ("nics", self.nics.len()),
             ("heard", self.heard.len()),
             ("paths", self.paths.len()),
+            ("traces", self.traces.len()),
             ("link_losses", self.link_losses.len()),
         ];
         for (list, length) in lists {
@@ -306,13 +348,18 @@ impl HostReport {
                 .chain(said.map(|text| ("heard.said", text)))
         });
         let paths = self.paths.iter().map(|p| ("paths.to", Some(p.to.as_str())));
+        let traces = self
+            .traces
+            .iter()
+            .map(|t| ("traces.to", Some(t.to.as_str())));
         let cards = self.link_losses.keys();
         let losses = cards.map(|card| ("link_losses", Some(card.as_str())));
         let texts = std::iter::once(("host", Some(self.host.as_str())))
             .chain(nics)
             .chain(losses)
             .chain(heard)
-            .chain(paths);
+            .chain(paths)
+            .chain(traces);
         texts.filter_map(|(place, text)| Some((place, text?)))
     }
 }

@@ -11,6 +11,7 @@
 //! A way on no loop is an aggregate's cable and beside no other box. By the rest, a node's level is the
 //! number of ways between it and where hosts are. Nodes of a level with a common neighbour on the level below
 //! are one stage.
+pub mod choices;
 pub mod flows;
 pub mod folded;
 pub mod hops;

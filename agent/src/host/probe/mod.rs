@@ -1,10 +1,11 @@
-//! The paths to other hosts: the routers on the way (by ICMP and UDP probes with few hops to live)
-//! and round-trip times.
+//! The paths to other hosts: the routers on the way (by ICMP and UDP probes with few hops to live),
+//! round-trip times, and the ways that flows take through a fabric (`flows`).
 //!
 //! Jobs come first. All probes together keep [`SPACING`], at most [`AT_ONCE`] are on their way, and
 //! a host is probed again only after [`AGAIN`]. A host with a new address is probed at once. A
 //! controller names up to 16 hosts; that makes 128 probes in 7 s every five minutes. The agent as a
 //! whole took 0.2 % of a core with a report every 2 s.
+mod flows;
 pub mod icmp;
 mod socket;
 mod trace;
@@ -13,7 +14,7 @@ use super::packets::PacketSocketError;
 use futures_util::future::Either;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use icmp::{IcmpEcho, IcmpErrorKind, IcmpMessage, QuotedDatagram, QuotedProbe};
-use inventory::host_report::{ProbeTarget, ProbedPath};
+use inventory::host_report::{ProbeDirections, ProbeTarget, ProbedPath, TracedFlows};
 use socket::{ProbeSockets, ReceivedIcmp};
 use std::collections::BTreeMap;
 use std::io;
@@ -64,62 +65,80 @@ impl Prober {
         })
     }
 
-    /// Probes `peers` for ever, and sends all known paths whenever one was traced. A host that is
-    /// no longer among the peers is dropped. Returns when either channel is closed.
+    /// Probes as directed for ever, and sends all that is known whenever something was traced. What
+    /// is no longer asked for is dropped. Returns when either channel is closed.
     ///
     /// # Errors
     /// The system's refusal to watch a socket.
     pub async fn run(
         self,
-        mut peers: watch::Receiver<Vec<ProbeTarget>>,
-        found: watch::Sender<Vec<ProbedPath>>,
+        directions: watch::Receiver<ProbeDirections>,
+        found: watch::Sender<ProbeFindings>,
     ) -> io::Result<()> {
         let air = ProbeTransport::new(self.sockets)?;
-        let mut known = ProbedPeers::default();
-        let mut tracing = FuturesUnordered::new();
-        known.want(&peers.borrow_and_update());
-        loop {
-            while let Some(peer) = (tracing.len() < AT_ONCE)
-                .then(|| known.take_due(Instant::now()))
-                .flatten()
-            {
-                let air = &air;
-                tracing.push(async move {
-                    let traced =
-                        trace(async |kind, hops| air.ask(peer.address, kind, hops).await).await;
-                    let ProbeTarget { host, address } = peer.clone();
-                    (
-                        peer,
-                        ProbedPath {
-                            to: host,
-                            address,
-                            hops: traced.hops,
-                            reached: traced.reached,
-                            round_trip: traced.round_trip,
-                        },
-                    )
-                });
+        tokio::select! {
+            () = probe_paths(&air, directions.clone(), &found) => {}
+            () = flows::follow(&air, directions, &found) => {}
+        }
+        Ok(())
+    }
+}
+
+/// All that probes have told.
+#[derive(Debug, Clone, Default)]
+pub struct ProbeFindings {
+    pub(crate) paths: Vec<ProbedPath>,
+    pub(crate) traces: Vec<TracedFlows>,
+}
+
+async fn probe_paths(
+    air: &ProbeTransport,
+    mut directions: watch::Receiver<ProbeDirections>,
+    found: &watch::Sender<ProbeFindings>,
+) {
+    let mut known = ProbedPeers::default();
+    let mut tracing = FuturesUnordered::new();
+    known.want(&directions.borrow_and_update().peers);
+    loop {
+        while let Some(peer) = (tracing.len() < AT_ONCE)
+            .then(|| known.take_due(Instant::now()))
+            .flatten()
+        {
+            tracing.push(async move {
+                let traced =
+                    trace(async |kind, hops| air.ask(peer.address, kind, hops).await).await;
+                let ProbeTarget { host, address } = peer.clone();
+                (
+                    peer,
+                    ProbedPath {
+                        to: host,
+                        address,
+                        hops: traced.hops,
+                        reached: traced.reached,
+                        round_trip: traced.round_trip,
+                    },
+                )
+            });
+        }
+        let due = match known.next_due().filter(|_| tracing.len() < AT_ONCE) {
+            Some(at) => Either::Left(tokio::time::sleep_until(at)),
+            None => Either::Right(std::future::pending()),
+        };
+        tokio::select! {
+            Some((peer, path)) = tracing.next() => {
+                known.learn(&peer, path, Instant::now());
+                found.send_modify(|all| all.paths = known.paths());
             }
-            let due = match known.next_due().filter(|_| tracing.len() < AT_ONCE) {
-                Some(at) => Either::Left(tokio::time::sleep_until(at)),
-                None => Either::Right(std::future::pending()),
-            };
-            tokio::select! {
-                Some((peer, path)) = tracing.next() => {
-                    known.learn(&peer, path, Instant::now());
-                    found.send_replace(known.paths());
+            changed = directions.changed() => {
+                if changed.is_err() {
+                    return;
                 }
-                changed = peers.changed() => {
-                    if changed.is_err() {
-                        return Ok(());
-                    }
-                    if known.want(&peers.borrow_and_update()) {
-                        found.send_replace(known.paths());
-                    }
+                if known.want(&directions.borrow_and_update().peers) {
+                    found.send_modify(|all| all.paths = known.paths());
                 }
-                () = found.closed() => return Ok(()),
-                () = due => {}
             }
+            () = found.closed() => return,
+            () = due => {}
         }
     }
 }
@@ -189,7 +208,7 @@ struct ProbeTransport {
     listeners: Vec<JoinHandle<()>>,
 }
 
-/// The probes on their way, never more than [`AT_ONCE`].
+/// The probes on their way, never more than twice [`AT_ONCE`].
 #[derive(Debug)]
 struct ProbesInFlight {
     identifier: u16,
@@ -244,7 +263,9 @@ impl ProbeTransport {
         let (echo, answer) = lock(&self.flying).take_off(to, kind);
         let sent = match kind {
             ProbeMethod::Echo => socket.send_echo(to, hops, echo),
-            ProbeMethod::Udp => socket.send_udp(SocketAddr::new(to, port(echo.sequence)), hops),
+            ProbeMethod::Udp | ProbeMethod::Flow(_) => {
+                socket.send_udp(SocketAddr::new(to, port(kind, echo.sequence)), hops)
+            }
         };
         let answer = match sent {
             Ok(()) => tokio::time::timeout(PATIENCE, answer)
@@ -270,8 +291,11 @@ fn lock(flying: &Mutex<ProbesInFlight>) -> MutexGuard<'_, ProbesInFlight> {
 }
 
 /// The destination port of the UDP probe with this number.
-fn port(sequence: u16) -> u16 {
-    FIRST_PORT + sequence % PORTS
+fn port(kind: ProbeMethod, sequence: u16) -> u16 {
+    match kind {
+        ProbeMethod::Flow(port) => port,
+        ProbeMethod::Echo | ProbeMethod::Udp => FIRST_PORT + sequence % PORTS,
+    }
 }
 
 async fn listen(socket: Arc<AsyncFd<ProbeSockets>>, flying: Arc<Mutex<ProbesInFlight>>) {
@@ -352,8 +376,8 @@ impl ProbesInFlight {
                         QuotedProbe::Echo(echo) => self.is_echo(p, echo),
                         QuotedProbe::Udp(source, target) => {
                             source == own_port
-                                && p.kind == ProbeMethod::Udp
-                                && target == port(p.sequence)
+                                && p.kind != ProbeMethod::Echo
+                                && target == port(p.kind, p.sequence)
                         }
                     }
             }),

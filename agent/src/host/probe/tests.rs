@@ -114,7 +114,13 @@ async fn only_what_fits_in_every_part_is_an_answer() {
         (to, IcmpMessage::Reply(echo(8, sequence))),
         (to, IcmpMessage::Reply(echo(9, sequence.wrapping_add(1)))),
         (router, IcmpMessage::Reply(echo(9, sequence))),
-        (router, error(own, QuotedProbe::Udp(1000, port(sequence)))),
+        (
+            router,
+            error(
+                own,
+                QuotedProbe::Udp(1000, port(ProbeMethod::Udp, sequence)),
+            ),
+        ),
         (own, error(own, QuotedProbe::Echo(echo(9, sequence)))),
     ] {
         flying.arrived(1000, &arrived(from, message));

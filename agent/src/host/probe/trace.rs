@@ -11,6 +11,8 @@ pub(crate) enum ProbeMethod {
     Echo,
     /// UDP to a port that no program uses.
     Udp,
+    /// UDP to this port, for a flow of its own.
+    Flow(u16),
 }
 
 /// The answer to a probe.
@@ -228,7 +230,7 @@ mod tests {
     #[tokio::test]
     async fn a_host_that_answers_udp_only_is_reached() {
         let traced = play(|_, kind, hop| match (kind, hop) {
-            (ProbeMethod::Echo, _) => None,
+            (ProbeMethod::Echo | ProbeMethod::Flow(_), _) => None,
             (ProbeMethod::Udp, 1) => Some(ProbeAnswer::Router(router(1))),
             (ProbeMethod::Udp, _) => us(300),
         })

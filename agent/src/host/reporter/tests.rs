@@ -91,7 +91,7 @@ fn a_report_goes_with_the_token_and_directions_come_back() {
         Ok(Some(ProbeDirections {
             peers: vec![peer],
             every_ms: 500,
-            flows: None
+            ..ProbeDirections::default()
         }))
     );
     assert_eq!(way.post(&report(4)), Ok(None));

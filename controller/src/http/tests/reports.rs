@@ -7,7 +7,7 @@ async fn a_report_becomes_an_observation_and_is_answered_with_directions() {
     let answer = report(served.address, "n0", AGENTS, &report_of("n0")).await;
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     assert!(
-        answer.ends_with(r#"{"peers":[{"host":"n1","address":"10.0.0.1"}],"every_ms":2000}"#),
+        answer.ends_with(r#"{"peers":[{"host":"n1","address":"10.0.0.1"}],"traces":[{"host":"n1","address":"10.0.0.1","flows":20}],"every_ms":2000}"#),
         "{answer}"
     );
     let Some(ControllerEvent::Observed(Observation {
@@ -186,9 +186,8 @@ async fn a_host_that_reports_no_more_has_failed_once() {
     let (_rota, directions) = watch::channel(Arc::new(DirectionsByHost::from([(
         "n0".into(),
         ProbeDirections {
-            peers: vec![],
             every_ms: 2_000,
-            flows: None,
+            ..ProbeDirections::default()
         },
     )])));
     let intake = ReportIntake::new(SteadyClock::default(), tell, directions);

@@ -10,7 +10,7 @@ use inventory::alarm::{Alarm, AlarmKind};
 use inventory::cluster_reason::ClusterReason;
 use inventory::evidence::Evidence;
 use inventory::host_report::{
-    DiscoveryProtocol, HeardContent, HeardFrame, Nic, ProbedPath, RoundTrip,
+    DiscoveryProtocol, HeardContent, HeardFrame, Nic, ProbedPath, RoundTrip, TracedFlows,
 };
 use inventory::networks::Network;
 use inventory::observation::{BridgeId, NeighbourId, SystemCapabilities};
@@ -291,6 +291,12 @@ fn full_report() -> HostReport {
                 median_us: 100,
                 samples: 5,
             }),
+        }],
+        traces: vec![TracedFlows {
+            to: "n1".into(),
+            routers: std::collections::BTreeMap::from([("10.1.0.1".parse().unwrap(), 20)]),
+            unanswered: 0,
+            parted: true,
         }],
         measures: true,
         link_losses: std::collections::BTreeMap::from([("eth0".into(), 2)]),

@@ -1,0 +1,73 @@
+//! The links among which a router chooses: those to routers that are nearer to where a packet goes.
+use std::collections::{HashMap, VecDeque};
+use std::hash::Hash;
+
+/// Routers and the links between them, by number.
+#[derive(Debug, Clone)]
+pub struct RouterGraph<N> {
+    /// The links of each router, with the router beyond.
+    links: HashMap<N, Vec<(usize, N)>>,
+}
+
+impl<N: Copy + Eq + Hash> RouterGraph<N> {
+    /// Two routers may have several links.
+    pub fn new(links: impl IntoIterator<Item = (usize, [N; 2])>) -> RouterGraph<N> {
+        let mut beside: HashMap<N, Vec<(usize, N)>> = HashMap::new();
+        for (link, [a, b]) in links {
+            beside.entry(a).or_default().push((link, b));
+            beside.entry(b).or_default().push((link, a));
+        }
+        RouterGraph { links: beside }
+    }
+
+    /// The links of a router that lead nearer to another one, with the routers beyond. Cost: a pass over all
+    /// links.
+    pub fn choice(&self, from: N, to: N) -> Vec<(usize, N)> {
+        let distances = self.distances(to);
+        let own = distances.get(&from).copied().unwrap_or(0);
+        self.links_of(from)
+            .filter(|(_, far)| distances.get(far).is_some_and(|far| *far < own))
+            .collect()
+    }
+
+    fn links_of(&self, router: N) -> impl Iterator<Item = (usize, N)> + '_ {
+        self.links.get(&router).into_iter().flatten().copied()
+    }
+
+    fn distances(&self, to: N) -> HashMap<N, u32> {
+        let mut distances = HashMap::from([(to, 0)]);
+        let mut next = VecDeque::from([to]);
+        while let Some(router) = next.pop_front() {
+            let further = distances[&router] + 1;
+            for (_, far) in self.links_of(router) {
+                distances.entry(far).or_insert_with(|| {
+                    next.push_back(far);
+                    further
+                });
+            }
+        }
+        distances
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_links_that_lead_nearer_are_a_choice() {
+        let links = [
+            ["a", "s"],
+            ["a", "s"],
+            ["a", "t"],
+            ["s", "b"],
+            ["t", "c"],
+            ["c", "b"],
+        ];
+        let graph = RouterGraph::new(links.into_iter().enumerate());
+        assert_eq!(graph.choice("a", "b"), [(0, "s"), (1, "s")]);
+        assert_eq!(graph.choice("a", "c"), [(2, "t")]);
+        assert_eq!(graph.choice("a", "a"), []);
+        assert_eq!(graph.choice("a", "elsewhere"), []);
+    }
+}
