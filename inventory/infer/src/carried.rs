@@ -8,7 +8,7 @@
 use crate::draft::{DraftFindings, DraftLink, DraftNetwork};
 use crate::facts::ports::PortIx;
 use crate::facts::{DeviceIx, DevicePortIx, NodeIx};
-use crate::ways::{EndStatements, is_open, is_sure, pair};
+use crate::ways::{EndStatements, is_open, pair};
 use inventory::evidence::Evidence;
 use inventory::topology::{LinkState, NodeKind};
 use petgraph::unionfind::UnionFind;
@@ -105,7 +105,7 @@ fn is_heard(draft: &DraftNetwork<'_>, link: &DraftLink) -> bool {
 /// The hosts at these switches, each with its switch and the port there.
 fn hosts_of(draft: &DraftNetwork<'_>, near: &PortsToNeighbours) -> Vec<(NodeIx, DeviceIx, PortIx)> {
     let mut hosts = Vec::new();
-    for link in draft.links.iter().filter(|link| is_sure(link)) {
+    for link in draft.links.iter().filter(|link| link.is_sure()) {
         let [a, b] = &link.ends;
         for (own, far) in [(a, b), (b, a)] {
             let is_host = draft.kind(far.node) == NodeKind::Host && near.contains_key(&own.node);

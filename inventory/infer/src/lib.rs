@@ -48,6 +48,7 @@ mod ranking;
 mod readers;
 mod routed;
 mod states;
+mod traced;
 mod vlans;
 mod ways;
 

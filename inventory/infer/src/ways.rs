@@ -11,8 +11,9 @@ use crate::claims::ClaimEnd;
 use crate::draft::{DraftFindings, DraftLink, DraftNetwork};
 use crate::facts::ports::PortIx;
 use crate::facts::{DeviceIx, DevicePortIx, Facts, NodeIx};
+use crate::traced;
 use inventory::evidence::{Evidence, SideBySide};
-use inventory::topology::{LinkGrade, LinkState, Node, NodeKind};
+use inventory::topology::{LinkState, Node, NodeKind};
 use petgraph::algo::bridges::bridges;
 use petgraph::graph::{NodeIndex, UnGraph};
 use petgraph::unionfind::UnionFind;
@@ -220,11 +221,11 @@ pub(crate) fn settle_ways(draft: &mut DraftNetwork<'_>, pairs: &BTreeSet<SwitchP
 
 /// The pairs of switches that act as one.
 pub(crate) fn switch_pairs(draft: &DraftNetwork<'_>) -> BTreeSet<SwitchPair> {
-    let sure = draft.links.iter().filter(|link| is_sure(link));
+    let sure = draft.links.iter().filter(|link| link.is_sure());
     let ends = EndStatements::drafted(draft);
     let hosts = draft.links.iter().filter_map(|link| {
         let [switch, host] = ends.switch_first(link);
-        let is_seat = !ends.is_inner(host) && is_sure(link);
+        let is_seat = !ends.is_inner(host) && link.is_sure();
         Some((host.node, switch.device_port(draft.facts)?)).filter(|_| is_seat)
     });
     ends.switch_pairs(sure.map(|link| &link.ends), hosts)
@@ -241,7 +242,7 @@ fn at_pair(draft: &DraftNetwork<'_>, (one, other): SwitchPair) -> DraftFindings 
     for (at, link) in draft.links.iter().enumerate() {
         let [a, b] = link.ends.each_ref().map(|end| end.node);
         for (near, far) in [(a, b), (b, a)] {
-            if (near == one || near == other) && is_sure(link) && !is_blocked(link) {
+            if (near == one || near == other) && link.is_sure() && !is_blocked(link) {
                 by_far.entry(far).or_default().push((at, near));
             }
         }
@@ -296,8 +297,16 @@ fn routed(draft: &DraftNetwork<'_>) -> DraftFindings {
     let open: Vec<usize> = (0..draft.links.len())
         .filter(|at| is_open(draft, &draft.links[*at]))
         .collect();
-    let open = without_peers(draft, open);
-    let looped = on_loops(draft, &open);
+    let mut open = without_peers(draft, open);
+    let mut looped = on_loops(draft, &open);
+    let untraversed = traced::untraversed(draft, &looped);
+    if !untraversed.is_empty() {
+        open.retain(|at| !untraversed.contains_key(at));
+        looped = on_loops(draft, &open);
+    }
+    for (at, evidence) in untraversed {
+        found.state(at, LinkState::Blocked, evidence);
+    }
     let on_loop: HashSet<usize> = looped.iter().copied().collect();
     for at in open.into_iter().filter(|at| !on_loop.contains(at)) {
         if EndStatements::drafted(draft).is_routed_link(&draft.links[at]) {
@@ -343,7 +352,7 @@ fn routed(draft: &DraftNetwork<'_>) -> DraftFindings {
 fn without_peers(draft: &DraftNetwork<'_>, open: Vec<usize>) -> Vec<usize> {
     let statements = EndStatements::drafted(draft);
     let mut hosts: HashMap<NodeIx, BTreeSet<NodeIx>> = HashMap::new();
-    for link in draft.links.iter().filter(|link| is_sure(link)) {
+    for link in draft.links.iter().filter(|link| link.is_sure()) {
         let [switch, host] = statements.switch_first(link);
         if !statements.is_inner(host) {
             hosts.entry(switch.node).or_default().insert(host.node);
@@ -442,7 +451,7 @@ fn cards(draft: &DraftNetwork<'_>) -> DraftFindings {
             (b, a)
         };
         let is_card = draft.kind(host) == NodeKind::Host && fabric.contains(&switch);
-        if is_card && is_sure(link) && link.state == LinkState::Forwarding {
+        if is_card && link.is_sure() && link.state == LinkState::Forwarding {
             cards.entry(host).or_default().push(at);
         }
     }
@@ -467,10 +476,6 @@ impl DraftFindings {
     }
 }
 
-pub(crate) fn is_sure(link: &DraftLink) -> bool {
-    link.grade != LinkGrade::Ambiguous && !link.is_at_own_port()
-}
-
 fn is_blocked(link: &DraftLink) -> bool {
     link.state == LinkState::Blocked
 }
@@ -478,7 +483,7 @@ fn is_blocked(link: &DraftLink) -> bool {
 /// True if nothing says whether a link between switches carries frames.
 pub(crate) fn is_open(draft: &DraftNetwork<'_>, link: &DraftLink) -> bool {
     link.state == LinkState::Unknown
-        && is_sure(link)
+        && link.is_sure()
         && link.ends.iter().all(|end| {
             let port = end.device_port(draft.facts);
             port.is_none_or(|port| draft.unreported.state(draft.facts, port).is_none())

@@ -365,6 +365,13 @@ pub enum Evidence {
     /// No end learned anybody over it, although other links join its ends.
     #[error("FDB: neither end learned anybody over it, and each has all hosts over other links")]
     NobodyCrosses,
+    /// No traced flow takes it, so that routes do not lead over it.
+    #[error("traced: none of {flows} flows from {from} to {to} takes it")]
+    Untraversed {
+        flows: u32,
+        from: String,
+        to: String,
+    },
     /// Flows spread over it and others.
     #[error("{0}")]
     SideBySide(SideBySide),

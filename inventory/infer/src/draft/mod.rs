@@ -99,6 +99,11 @@ impl DraftLink {
             && self.grade != LinkGrade::Ambiguous
     }
 
+    /// True if it certainly is there, or likely, and not for managing a device.
+    pub(crate) fn is_sure(&self) -> bool {
+        self.grade != LinkGrade::Ambiguous && !self.is_at_own_port()
+    }
+
     /// True if it ends at a port by which a device is managed.
     pub(crate) fn is_at_own_port(&self) -> bool {
         self.evidence.iter().any(Evidence::is_of_own_port)

@@ -1,5 +1,6 @@
 //! Networks in which flows spread over several ways.
 use super::*;
+use inventory::host_report::TracedFlows;
 use inventory::inventory_file::InventoryHost;
 use inventory::observation::InterfaceKind;
 use inventory::topology_file::CardSpread;
@@ -284,4 +285,119 @@ fn one_card_at_two_leaves_is_no_host_with_two_cards() {
     let of_host = t.links.iter().filter(|link| link.b == "n0");
     let seats: Vec<&str> = of_host.map(|link| link.a.as_str()).collect();
     assert_eq!((states(&t, LinkState::Multipath), seats), (6, vec!["s0"]));
+}
+
+/// A fabric in which the leaves' hosts traced flows: at the address of each spine's port so many.
+fn traced(net: &mut InferenceFixture, from: &str, to: &str, routers: &[([u8; 4], u16)]) {
+    let view = net.views.entry(from.to_owned()).or_default();
+    view.seen = Some(inventory::Millis(1));
+    let report = view.host.get_or_insert_default();
+    report.host = from.to_owned();
+    report.slots = 1;
+    report.traces.retain(|trace| trace.to != to);
+    report.traces.push(TracedFlows {
+        to: to.to_owned(),
+        routers: routers
+            .iter()
+            .map(|(address, flows)| ((*address).into(), *flows))
+            .collect(),
+        unanswered: 0,
+        parted: true,
+    });
+}
+
+/// The address of a spine's port to a leaf.
+fn at_spine(spine: u8, leaf: u8) -> [u8; 4] {
+    [10, spine, 0, leaf]
+}
+
+fn addressed_leaves_and_spines() -> InferenceFixture {
+    let mut net = routed_leaves_and_spines();
+    for (number, spine) in [(1, "t1"), (2, "t2")] {
+        for row in net.view(spine).interfaces.iter_mut().flatten() {
+            let port = (row.index - 10) as u8;
+            row.addresses.push(at_spine(number, port).into());
+        }
+    }
+    net
+}
+
+fn blocked(t: &Topology) -> Vec<String> {
+    let blocked = t.links.iter().filter(|l| l.state == LinkState::Blocked);
+    blocked
+        .map(|link| format!("{} {}", link.a, link.b))
+        .collect()
+}
+
+#[test]
+fn a_link_that_no_traced_flow_takes_carries_nothing() {
+    let mut net = addressed_leaves_and_spines();
+    let both = [(at_spine(1, 1), 9), (at_spine(2, 1), 11)];
+    traced(&mut net, "n0", "n1", &both);
+    traced(&mut net, "n0", "n2", &both);
+    assert_eq!(states(&net.infer(), LinkState::Multipath), 6);
+    traced(&mut net, "n0", "n1", &[(at_spine(2, 1), 20)]);
+    let t = net.infer();
+    assert_eq!(blocked(&t), ["s0 t1"]);
+    assert_eq!(
+        states(&t, LinkState::Multipath),
+        4,
+        "t1 joins the other two"
+    );
+    let said = link(&t, "s0", "t1").evidence.last().unwrap().to_string();
+    assert_eq!(said, "traced: none of 20 flows from s0 to l2 takes it");
+    assert_eq!(alarms(&t), "");
+    t.tree().unwrap();
+    // Another host's flows take it.
+    net.host("n3", "s0", 7);
+    let is_enough = [(at_spine(1, 1), 1), (at_spine(2, 1), 19)];
+    net.inventory
+        .hosts
+        .insert("n3".to_owned(), InventoryHost::default());
+    traced(&mut net, "n3", "n1", &is_enough);
+    assert_eq!(blocked(&net.infer()), Vec::<String>::new());
+}
+
+/// How many links are blocked by a trace of which something is changed.
+fn blocked_by(change: fn(&mut DeviceView)) -> usize {
+    let mut net = addressed_leaves_and_spines();
+    traced(&mut net, "n0", "n1", &[(at_spine(2, 1), 20)]);
+    change(net.views.get_mut("n0").unwrap());
+    blocked(&net.infer()).len()
+}
+
+fn trace_of(view: &mut DeviceView) -> &mut TracedFlows {
+    &mut view.host.as_mut().unwrap().traces[0]
+}
+
+#[test]
+fn what_traces_leave_open_blocks_nothing() {
+    assert_eq!(blocked_by(|_| {}), 1);
+    let without_ports = blocked_by(|view| trace_of(view).parted = false);
+    assert_eq!(without_ports, 0, "the hash reads no ports");
+    let silent = blocked_by(|view| trace_of(view).unanswered = 1);
+    assert_eq!(silent, 0, "the spine may be silent");
+    for to in ["n0", "other"] {
+        let mut net = addressed_leaves_and_spines();
+        traced(&mut net, "n0", to, &[(at_spine(2, 1), 20)]);
+        assert_eq!(blocked(&net.infer()).len(), 0, "{to}");
+    }
+    let few = blocked_by(|view| trace_of(view).routers = [(at_spine(2, 1).into(), 19)].into());
+    assert_eq!(few, 0, "chance");
+    let elsewhere = blocked_by(|view| {
+        let stranger = [192, 0, 2, 1].into();
+        trace_of(view).routers.insert(stranger, 1);
+    });
+    assert_eq!(elsewhere, 0, "a way that the network does not have");
+    let old = blocked_by(|view| view.stale = Some((inventory::Millis(2), "silent".into())));
+    assert_eq!(old, 0);
+}
+
+#[test]
+fn a_spine_that_lost_its_route_to_a_leaf_loses_the_link_to_it() {
+    let mut net = addressed_leaves_and_spines();
+    for (host, leaf) in [("n0", 1), ("n1", 2)] {
+        traced(&mut net, host, "n2", &[(at_spine(2, leaf), 20)]);
+    }
+    assert_eq!(blocked(&net.infer()), ["l3 t1"]);
 }
