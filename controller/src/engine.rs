@@ -43,6 +43,7 @@ mod rollback;
 mod shown_rates;
 mod silent_switches;
 mod snapshot;
+mod traces;
 mod trouble;
 
 pub use counted_ways::FlowQuestion;

@@ -10,6 +10,7 @@ mod mpirun;
 mod names;
 mod network;
 mod pair;
+mod routes;
 mod several_networks;
 
 const TWO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/lab/topologies/two.yaml");

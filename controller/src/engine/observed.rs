@@ -4,6 +4,7 @@ use super::agents::HostAgents;
 use super::claims::AgentClaims;
 use super::directions::{self, DirectedHost, DirectionsByHost};
 use super::reads::PendingReads;
+use super::traces::assign_traces;
 use crate::jobs::JobTracker;
 use crate::loads::LoadMeter;
 use crate::{poll_timing, triggers};
@@ -314,10 +315,10 @@ impl ObservedNetwork {
         topology: &Topology,
     ) -> Option<DirectionsByHost> {
         let round = self.agents.next_round(now)?;
-        self.agents.direct(directions::assign_probes(
-            self.subjects(inventory, topology),
-            round,
-        ))
+        let subjects = self.subjects(inventory, topology);
+        let mut assignment = directions::assign_probes(subjects.clone(), round);
+        assign_traces(&mut assignment, &subjects, topology);
+        self.agents.direct(assignment)
     }
 
     fn subjects<'a>(
