@@ -44,7 +44,7 @@ pub fn slurm(topology: &Topology) -> Result<String, TreeError> {
         switch,
         nodes,
         children,
-    } in switches(&topology.with_plain_names().tree()?)
+    } in switches(topology, &topology.with_plain_names().tree()?)
     {
         let _ = match nodes.is_empty() {
             false => writeln!(out, "SwitchName={switch} Nodes={nodes}"),
@@ -67,7 +67,7 @@ pub fn slurm_yaml(topology: &Topology) -> Result<String, TreeError> {
         topology: name.to_owned(),
         cluster_default: name == WHOLE,
         tree: SlurmSwitches {
-            switches: switches(tree),
+            switches: switches(&topology, tree),
         },
     };
     let mut all = vec![named(WHOLE, &tree)];
@@ -101,8 +101,9 @@ const LONGEST_NAME: usize = 64;
 /// The name of the topology of the whole network.
 const WHOLE: &str = "network";
 
-/// Every switch with hosts somewhere below, children before parents.
-fn switches(tree: &Tree) -> Vec<SlurmSwitch> {
+/// Every switch with hosts somewhere below, children before parents: from the root bridge, or else, as in
+/// routed fabrics, from the middle.
+fn switches(topology: &Topology, tree: &Tree) -> Vec<SlurmSwitch> {
     let taken = (0..tree.nodes()).map(|n| tree.name(n)).collect();
     let mut out = SlurmWriter {
         tree,
@@ -110,7 +111,8 @@ fn switches(tree: &Tree) -> Vec<SlurmSwitch> {
         taken,
         switches: Vec::new(),
     };
-    out.under(tree.root());
+    let middle = out.middle().filter(|_| topology.root_bridge.is_none());
+    out.under(middle.unwrap_or(tree.root()), None);
     out.switches
 }
 
@@ -124,20 +126,40 @@ struct SlurmWriter<'a> {
 }
 
 impl SlurmWriter<'_> {
+    fn children(
+        &self,
+        switch: NodeNumber,
+        above: Option<NodeNumber>,
+    ) -> impl Iterator<Item = NodeNumber> + '_ {
+        let near = self.near[switch as usize].iter();
+        near.map(|(child, _)| *child)
+            .filter(move |child| Some(*child) != above)
+    }
+
+    /// The first of the switches that are fewest links away from the one furthest from them.
+    fn middle(&self) -> Option<NodeNumber> {
+        let switches = (0..self.tree.nodes()).filter(|node| !self.tree.is_host(*node));
+        switches.min_by_key(|switch| self.depth(*switch, None))
+    }
+
+    /// The number of switches one below the other under a switch.
+    fn depth(&self, switch: NodeNumber, above: Option<NodeNumber>) -> usize {
+        let children = self.children(switch, above);
+        let switches = children.filter(|child| !self.tree.is_host(*child));
+        let depths = switches.map(|child| self.depth(child, Some(switch)) + 1);
+        depths.max().unwrap_or(0)
+    }
+
     /// Adds a switch and everything below it. Returns the name for its parent's list, if any host
     /// is below.
-    fn under(&mut self, switch: NodeNumber) -> Option<String> {
+    fn under(&mut self, switch: NodeNumber, above: Option<NodeNumber>) -> Option<String> {
         let tree = self.tree;
         let (mut nodes, mut below) = (Vec::new(), Vec::new());
-        let children: Vec<NodeNumber> = self.near[switch as usize]
-            .iter()
-            .map(|(c, _)| *c)
-            .filter(|c| tree.parent(*c) == Some(switch))
-            .collect();
+        let children: Vec<NodeNumber> = self.children(switch, above).collect();
         for child in children {
             match tree.is_host(child) {
                 true => nodes.push(tree.name(child).to_owned()),
-                false => below.extend(self.under(child)),
+                false => below.extend(self.under(child, Some(switch))),
             }
         }
         if tree.is_host(switch) {
@@ -199,7 +221,7 @@ impl SlurmWriter<'_> {
 mod tests {
     use super::super::tests::sample;
     use super::*;
-    use inventory::topology::Cluster;
+    use inventory::topology::{Cluster, Link, LinkState, Node, NodeKind};
     use serde::Deserialize;
     use std::collections::BTreeMap;
 
@@ -213,6 +235,32 @@ mod tests {
         let mut t = sample();
         t.links.truncate(2);
         assert_eq!(slurm(&t), Err(TreeError::NoHost));
+    }
+
+    #[test]
+    fn leaves_of_a_fabric_are_side_by_side() {
+        let leaves = ["leaf1", "leaf2", "leaf3"];
+        let spines = ["spine1", "spine2"];
+        let mut t = Topology::default();
+        for (leaf, host) in leaves.into_iter().zip(["n1", "n2", "n3"]) {
+            t.nodes.push(Node::new(leaf, NodeKind::Switch));
+            t.nodes.push(Node::new(host, NodeKind::Host));
+            t.links.push(Link {
+                state: LinkState::Forwarding,
+                ..Link::new(leaf, "p1", host, "eth0")
+            });
+            t.links.extend(spines.map(|spine| Link {
+                state: LinkState::Multipath,
+                ..Link::new(leaf, spine, spine, leaf)
+            }));
+        }
+        t.nodes
+            .extend(spines.map(|spine| Node::new(spine, NodeKind::Router)));
+        assert_eq!(
+            slurm(&t).unwrap(),
+            "SwitchName=leaf1 Nodes=n1\nSwitchName=leaf2 Nodes=n2\nSwitchName=leaf3 \
+             Nodes=n3\nSwitchName=spine-1-2 Switches=leaf1,leaf2,leaf3\n"
+        );
     }
 
     #[test]
