@@ -86,7 +86,7 @@ fn unequal_blocks_and_one_cluster_stay_the_librarys_and_the_job_says_so() {
         assert!(
             with.heddle
                 .iter()
-                .any(|line| line.contains("; lg among 2 clusters, ")),
+                .any(|line| line.contains(", lg among 2 clusters, ")),
             "{:?}",
             with.heddle
         );
