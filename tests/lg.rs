@@ -102,7 +102,7 @@ fn unequal_blocks_and_one_cluster_stay_the_librarys_and_the_job_says_so() {
         assert!(
             west.heddle
                 .iter()
-                .any(|line| line.contains("; no lg: all hosts are in one cluster, west")),
+                .any(|line| line.contains(", no lg: all hosts are in one cluster, west")),
             "{:?}",
             west.heddle
         );
