@@ -3,11 +3,11 @@
 //! Source: own. Input: the network, and hosts with address whose agents report. Guarantee: flows go from each
 //! leaf to all others, or to the next [`MOST_LEAVES`] in the order of names, if the leaf chooses among several
 //! links; so many that chance leaves none out ([`telling_flows`]). The same input gives the same answer. Cost:
-//! a pass over the fabric for each pair of leaves.
+//! a pass over the fabric for each leaf.
 use super::directions::{DirectedHost, DirectionsByHost};
 use inventory::evidence::{Evidence, SideBySide};
 use inventory::host_report::{MOST_FLOWS, TraceTarget, telling_flows};
-use inventory::stages::choices::RouterGraph;
+use inventory::stages::choices::{RouterDistances, RouterGraph};
 use inventory::topology::{Link, Topology};
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
@@ -25,10 +25,13 @@ pub(super) fn assign_traces(
     let fabric = fabric.map(|link| [link.a.as_str(), link.b.as_str()]);
     let fabric = RouterGraph::new(fabric.enumerate());
     let leaves: Vec<(&str, Vec<(&str, IpAddr)>)> = leaves(subjects, topology).into_iter().collect();
+    let distances = leaves.iter().map(|(leaf, _)| fabric.distances(leaf));
+    let distances: Vec<RouterDistances<&str>> = distances.collect();
     for (at, (leaf, hosts)) in leaves.iter().enumerate() {
-        let others = (1..leaves.len()).map(|next| &leaves[(at + next) % leaves.len()]);
-        for (number, (other, targets)) in others.take(MOST_LEAVES).enumerate() {
-            let ways = fabric.choice(leaf, other).len();
+        let others = (1..leaves.len()).map(|next| (at + next) % leaves.len());
+        for (number, other) in others.take(MOST_LEAVES).enumerate() {
+            let ways = fabric.choice(leaf, &distances[other]).len();
+            let targets = &leaves[other].1;
             let flows = telling_flows(ways);
             if ways < 2 || flows > MOST_FLOWS {
                 continue;

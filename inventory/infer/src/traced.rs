@@ -24,6 +24,17 @@ struct Uplink {
     link: usize,
 }
 
+impl Uplink {
+    /// The first of all uplinks to the same router towards the same leaf, in their order.
+    fn first_beside(&self) -> Uplink {
+        Uplink {
+            leaf: NodeIx(0),
+            link: 0,
+            ..*self
+        }
+    }
+}
+
 /// The traced flows that had the choice of an uplink.
 #[derive(Debug, Clone, Copy, Default)]
 struct UplinkFlows {
@@ -42,15 +53,17 @@ pub(crate) fn untraversed(draft: &DraftNetwork<'_>, looped: &[usize]) -> BTreeMa
             continue;
         }
         let beside = uplinks
-            .iter()
-            .filter(|(other, _)| (other.towards, other.over) == (uplink.towards, uplink.over));
+            .range(uplink.first_beside()..)
+            .take_while(|(other, _)| (other.towards, other.over) == (uplink.towards, uplink.over));
         let leaves: BTreeSet<NodeIx> = beside.clone().map(|(other, _)| other.leaf).collect();
         let is_for_all = leaves.len() > 1
             && beside
                 .clone()
                 .all(|(_, flows)| !flows.is_taken && flows.others > 0);
-        let link = match fabric.graph.choice(uplink.over, uplink.towards)[..] {
-            [(down, _)] if is_for_all => down,
+        let distances = is_for_all.then(|| fabric.graph.distances(uplink.towards));
+        let down = distances.map(|towards| fabric.graph.choice(uplink.over, &towards));
+        let link = match down.as_deref() {
+            Some([(down, _)]) => *down,
             _ => uplink.link,
         };
         found.entry(link).or_insert(Evidence::Untraversed {
@@ -118,8 +131,12 @@ impl<'a> RoutedFabric<'a> {
             .map(|([leaf, _], _)| *leaf)
             .collect();
         let mut found: BTreeMap<Uplink, UplinkFlows> = BTreeMap::new();
+        let mut distances = HashMap::new();
         for ([leaf, towards], trace) in traces {
-            let choice = self.graph.choice(leaf, towards);
+            let towards_leaf = distances
+                .entry(towards)
+                .or_insert_with(|| self.graph.distances(towards));
+            let choice = self.graph.choice(leaf, towards_leaf);
             let taken: Option<BTreeSet<usize>> = (trace.routers.keys())
                 .map(|router| self.link_to(*router, &choice))
                 .collect();

@@ -120,7 +120,7 @@ impl DeviceFacts {
         view: &DeviceView,
         numbering: Option<PortNumbering>,
     ) -> DeviceFacts {
-        let mut ports = PortTable::new(view);
+        let mut ports = PortTable::new(view, chassis(view));
         let nothing = LldpTable::default();
         let lldp = view.lldp.as_ref().unwrap_or(&nothing);
         let lldp_ports = LldpPorts::new(lldp, &mut ports, numbering);

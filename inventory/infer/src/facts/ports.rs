@@ -94,7 +94,8 @@ impl Index<PortIx> for PortTable {
 }
 
 impl PortTable {
-    pub(crate) fn new(view: &DeviceView) -> PortTable {
+    /// `chassis`: the address that names the device.
+    pub(crate) fn new(view: &DeviceView, chassis: Option<Mac>) -> PortTable {
         let mut table = PortTable::default();
         let interfaces = view.interfaces.as_deref().unwrap_or_default();
         // Of rows with one ifIndex the first counts.
@@ -115,8 +116,9 @@ impl PortTable {
             .count()
             > rows().count();
         for row in rows() {
-            let is_open =
-                bridge.is_some_and(|b| differs_by_tree(b, row) || blocks_as_designated(b, row));
+            let is_open = bridge.is_some_and(|b| {
+                differs_by_tree(b, row) || blocks_as_designated([b.address, chassis], row)
+            });
             table.add_base_port(row, runs, is_open, lists_most);
         }
         for (index, vlan) in bridge.iter().flat_map(|bridge| &bridge.vlans) {
@@ -396,12 +398,12 @@ fn differs_by_tree(bridge: &BridgeTable, row: &BridgePort) -> bool {
 
 /// True if a port is the designated one of its segment and yet blocks. Spanning tree blocks alternate and backup
 /// ports only (IEEE 802.1D-2004, 17.3): the port is a member of an aggregate, or about to forward.
-fn blocks_as_designated(bridge: &BridgeTable, row: &BridgePort) -> bool {
+fn blocks_as_designated(own: [Option<Mac>; 2], row: &BridgePort) -> bool {
     let names_itself = row
         .designated_port
         .is_some_and(|port| u32::from(port) & 0xfff == row.number);
-    let own = row.designated_bridge.map(|named| named.address);
-    row.state == Some(StpState::Blocking) && names_itself && own.is_some() && own == bridge.address
+    let named = row.designated_bridge.map(|named| named.address);
+    row.state == Some(StpState::Blocking) && names_itself && named.is_some() && own.contains(&named)
 }
 
 fn of_interface(row: &InterfaceRow) -> PortFacts {

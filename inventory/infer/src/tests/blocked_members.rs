@@ -68,6 +68,12 @@ fn members_that_block_do_not_block_their_aggregate() {
     for silent in ["s0", "s1"] {
         let mut net = blocking_members();
         net.view(silent).bridge = None;
+        for switch in ["s0", "s1"] {
+            if let Some(bridge) = &mut net.view(switch).bridge {
+                // LLDP's chassis is the same address.
+                bridge.address = None;
+            }
+        }
         let found = trunks(&net);
         assert!(
             found.iter().all(|(_, state)| *state != LinkState::Blocked),

@@ -2,6 +2,10 @@
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 
+/// The links from each router to one of them, at least.
+#[derive(Debug, Clone)]
+pub struct RouterDistances<N>(HashMap<N, u32>);
+
 /// Routers and the links between them, by number.
 #[derive(Debug, Clone)]
 pub struct RouterGraph<N> {
@@ -20,10 +24,9 @@ impl<N: Copy + Eq + Hash> RouterGraph<N> {
         RouterGraph { links: beside }
     }
 
-    /// The links of a router that lead nearer to another one, with the routers beyond. Cost: a pass over all
-    /// links.
-    pub fn choice(&self, from: N, to: N) -> Vec<(usize, N)> {
-        let distances = self.distances(to);
+    /// The links of a router that lead nearer to the one to which distances are known, with the routers beyond.
+    pub fn choice(&self, from: N, to: &RouterDistances<N>) -> Vec<(usize, N)> {
+        let RouterDistances(distances) = to;
         let own = distances.get(&from).copied().unwrap_or(0);
         self.links_of(from)
             .filter(|(_, far)| distances.get(far).is_some_and(|far| *far < own))
@@ -34,7 +37,8 @@ impl<N: Copy + Eq + Hash> RouterGraph<N> {
         self.links.get(&router).into_iter().flatten().copied()
     }
 
-    fn distances(&self, to: N) -> HashMap<N, u32> {
+    /// Cost: a pass over all links.
+    pub fn distances(&self, to: N) -> RouterDistances<N> {
         let mut distances = HashMap::from([(to, 0)]);
         let mut next = VecDeque::from([to]);
         while let Some(router) = next.pop_front() {
@@ -46,7 +50,7 @@ impl<N: Copy + Eq + Hash> RouterGraph<N> {
                 });
             }
         }
-        distances
+        RouterDistances(distances)
     }
 }
 
@@ -65,9 +69,10 @@ mod tests {
             ["c", "b"],
         ];
         let graph = RouterGraph::new(links.into_iter().enumerate());
-        assert_eq!(graph.choice("a", "b"), [(0, "s"), (1, "s")]);
-        assert_eq!(graph.choice("a", "c"), [(2, "t")]);
-        assert_eq!(graph.choice("a", "a"), []);
-        assert_eq!(graph.choice("a", "elsewhere"), []);
+        let choice = |from, to| graph.choice(from, &graph.distances(to));
+        assert_eq!(choice("a", "b"), [(0, "s"), (1, "s")]);
+        assert_eq!(choice("a", "c"), [(2, "t")]);
+        assert_eq!(choice("a", "a"), []);
+        assert_eq!(choice("a", "elsewhere"), []);
     }
 }
