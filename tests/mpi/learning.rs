@@ -18,12 +18,12 @@ const PATIENCE: Duration = Duration::from_secs(200);
 const FIRST: [&str; 3] = ["nice", "-n", "-15"];
 
 fn tries_ways(record: &JobRecord, collective: &str) -> bool {
-    record
-        .learned
-        .iter()
+    let timings = record.learned.iter();
+    let ways: BTreeSet<String> = timings
         .filter(|timing| timing.collective.to_string() == collective)
-        .count()
-        > 1
+        .map(|timing| timing.way.to_string())
+        .collect();
+    ways.len() > 1
 }
 
 /// The record of a job of calls of one collective that learns until it has tried several ways.
