@@ -12,7 +12,6 @@ mod hosts;
 mod impostors;
 mod measured;
 mod measured_seats;
-
 mod neighbours;
 mod networks;
 mod next_routers;

@@ -3,7 +3,7 @@
 //! the bridge's table show it.
 use super::known::Known;
 use super::unreported_members::UnreportedMembers;
-use crate::claims::{Claim, ClaimEnd, EndPort};
+use crate::claims::{Claim, EndPort};
 use crate::facts::device::DeviceFacts;
 use crate::facts::ports::PortIx;
 use crate::facts::{DeviceIx, DevicePortIx, NodeIx};
@@ -143,10 +143,10 @@ fn blocked_members(known: &Known<'_>) -> BTreeSet<DevicePortIx> {
     for claim in &known.cables {
         let [a, b] = &claim.ends;
         for (near, far) in [(a, b), (b, a)] {
-            let state = |end: &ClaimEnd| known.state(end.device_port(facts)?);
+            let far_state = far.device_port(facts).and_then(|at| known.state(at));
             if let Some((device, port)) = near.device_port(facts)
-                && state(near) == Some(StpState::Blocking)
-                && state(far).is_none()
+                && known.state((device, port)) == Some(StpState::Blocking)
+                && far_state.is_none()
             {
                 let ports = blocked.entry((device, far.node)).or_default();
                 ports.insert(port);

@@ -43,7 +43,7 @@ pub(crate) struct DraftNetwork<'f> {
     pub(crate) dropped: HashSet<NodeIx>,
 }
 
-/// What a step found about a draft. A step changes nothing itself; its findings are added when it is done.
+/// The findings of a step about a draft. The step changes nothing; they are added when it is done.
 #[derive(Default)]
 pub(crate) struct DraftFindings {
     /// By the number of the link. Without a state only the evidence is new.
