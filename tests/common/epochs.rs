@@ -25,8 +25,8 @@ pub(crate) const OVER_TCP: (&str, &str) = ("HEDDLE_FORCE", "aapc,ring,tcp");
 pub(crate) const SEVERAL_RINGS: (&str, &str) = ("HEDDLE_FORCE", "aapc,rings,tcp");
 /// Without tokens, and with few octets under way.
 pub(crate) const WINDOWED: (&str, &str) = ("HEDDLE_TURNS", "aapc window tcp,ring tcp");
-/// With tokens that receivers give ahead.
-pub(crate) const CREDITED: (&str, &str) = ("HEDDLE_TURNS", "aapc credit(2) tcp,ring tcp");
+/// With tokens that receivers give ahead, and blocks in three parts.
+pub(crate) const CREDITED: (&str, &str) = ("HEDDLE_TURNS", "aapc credit(2x3) tcp,ring tcp");
 /// One message for each pair of hosts.
 pub(crate) const BUNDLED: (&str, &str) = ("HEDDLE_FORCE", "bundled,ring");
 /// The same in turns.

@@ -92,7 +92,7 @@ fn ways_of(source: &str, forced: (&str, &str)) -> &'static [&'static str] {
         _ if forced == BY_LEADERS => &["allgather relay", "alltoall bundled"],
         _ if forced == BUNDLED_PHASES => &["allgather ring", "alltoall bundled-phases"],
         _ if forced == BUNDLED => &["allgather ring", "alltoall bundled"],
-        _ if forced == CREDITED => &["allgather ring tcp", "alltoall aapc credit(2) tcp"],
+        _ if forced == CREDITED => &["allgather ring tcp", "alltoall aapc credit(2x3) tcp"],
         _ if forced == WINDOWED => &["allgather ring tcp", "alltoall aapc window tcp"],
         _ if forced == OVER_TCP => &["allgather ring tcp", "alltoall aapc tcp"],
         _ => &["allgather ring", "alltoall aapc"],

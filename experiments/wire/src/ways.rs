@@ -108,8 +108,7 @@ pub(crate) fn planned(tree: &Tree, way: Way, collective: Collective) -> anyhow::
         Way::Aapc { sync, .. } => {
             let plan = alltoall::plan(tree, sync);
             verify::alltoall(tree, &plan).context("the schedule is not sound")?;
-            let schedule = TransferSchedule::try_from(&plan);
-            let schedule = schedule.ok().context("a token without its message")?;
+            let schedule = TransferSchedule::on_tree(tree, &plan).ok().context("a token without its message")?;
             ensure!(
                 schedule.meetings().is_empty(),
                 "way \"{way}\": the core knows no barriers; take tokens"

@@ -146,6 +146,17 @@ fn ahead(
         .collect()
 }
 
+/// The tokens of [`ahead`] as the numbers of two messages: the second waits until the first is over.
+pub(crate) fn credit_orders(
+    paths: &MessagePaths<'_>,
+    capacities: &EdgeCapacities,
+    phases: &[Vec<Message>],
+    credit: u32,
+) -> Vec<(u32, u32)> {
+    let messages = PhaseMessages::numbered(phases);
+    credit::orders(paths, capacities, &messages, credit)
+}
+
 /// By host: true if all its messages come over one cable, one after the other.
 fn receives_in_turn(tree: &Tree, capacities: &EdgeCapacities) -> Vec<bool> {
     let mut in_turn: Vec<bool> = (0..tree.hosts())

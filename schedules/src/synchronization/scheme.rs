@@ -98,7 +98,7 @@ pub enum SyncSchemeError {
     #[error(
         "synchronization \"{0}\": expected none, dummy, sender, receiver, barrier, barrier+sender, \
          barrier+receiver, credit or window; those with tokens or barriers take a block as in \
-         sender(4), and credit a number of messages"
+         sender(4), and credit a number of messages, as in credit(4x2) with a number of rounds from 2 to 16"
     )]
     Unknown(String),
     /// A block for a mechanism that synchronizes nothing.
@@ -123,19 +123,24 @@ pub enum SyncSchemeError {
 pub struct SyncScheme {
     mechanism: SyncMechanism,
     block: NonZeroU32,
+    rounds: NonZeroU32,
 }
 
 impl SyncScheme {
     /// No synchronization.
-    pub const NO_SYNC: SyncScheme = SyncScheme {
-        mechanism: SyncMechanism::None,
-        block: NonZeroU32::MIN,
-    };
+    pub const NO_SYNC: SyncScheme = SyncScheme::of_phases(SyncMechanism::None, NonZeroU32::MIN);
     /// No token, and few octets under way.
-    pub const WINDOW: SyncScheme = SyncScheme {
-        mechanism: SyncMechanism::Window,
-        block: NonZeroU32::MIN,
-    };
+    pub const WINDOW: SyncScheme = SyncScheme::of_phases(SyncMechanism::Window, NonZeroU32::MIN);
+    /// The most rounds of a scheme.
+    pub const MOST_ROUNDS: u32 = 16;
+
+    const fn of_phases(mechanism: SyncMechanism, block: NonZeroU32) -> SyncScheme {
+        SyncScheme {
+            mechanism,
+            block,
+            rounds: NonZeroU32::MIN,
+        }
+    }
 
     /// The scheme of a mechanism with blocks of so many phases. Without a number each phase is a
     /// block of its own.
@@ -158,10 +163,10 @@ impl SyncScheme {
             {
                 Err(SyncSchemeError::TooShort(mechanism, 1))
             }
-            _ => Ok(SyncScheme {
+            _ => Ok(SyncScheme::of_phases(
                 mechanism,
-                block: block.and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MIN),
-            }),
+                block.and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MIN),
+            )),
         }
     }
 
@@ -183,10 +188,27 @@ impl SyncScheme {
 
     /// So many messages are under way on each lane of a link.
     pub fn credit(messages: NonZeroU32) -> SyncScheme {
+        SyncScheme::of_phases(SyncMechanism::Credit, messages)
+    }
+
+    /// The same where all phases go so many times, each time with the next part of every block; only credit does.
+    /// [`SyncScheme::MOST_ROUNDS`] at most.
+    pub fn in_rounds(self, rounds: NonZeroU32) -> SyncScheme {
+        let goes_on = self.mechanism == SyncMechanism::Credit;
+        let most = NonZeroU32::MIN.saturating_add(SyncScheme::MOST_ROUNDS - 1);
         SyncScheme {
-            mechanism: SyncMechanism::Credit,
-            block: messages,
+            rounds: if goes_on {
+                rounds.min(most)
+            } else {
+                self.rounds
+            },
+            ..self
         }
+    }
+
+    /// The times that all phases go.
+    pub fn rounds(self) -> u32 {
+        self.rounds.get()
     }
 
     /// The mechanism.
@@ -288,19 +310,17 @@ impl From<SyncKind> for SyncMechanism {
 impl From<SyncKind> for SyncScheme {
     /// The scheme that applies this kind to every phase.
     fn from(kind: SyncKind) -> SyncScheme {
-        SyncScheme {
-            mechanism: kind.into(),
-            block: NonZeroU32::MIN,
-        }
+        SyncScheme::of_phases(kind.into(), NonZeroU32::MIN)
     }
 }
 
-/// `sender`, or `sender(4)` with a block.
+/// `sender`, or `sender(4)` with a block; `credit(4x2)` in two rounds.
 impl fmt::Display for SyncScheme {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.block.get() {
-            1 => f.pad(self.mechanism.name()),
-            block => f.pad(&format!("{}({block})", self.mechanism)),
+        match (self.block.get(), self.rounds.get()) {
+            (1, 1) => f.pad(self.mechanism.name()),
+            (block, 1) => f.pad(&format!("{}({block})", self.mechanism)),
+            (block, rounds) => f.pad(&format!("{}({block}x{rounds})", self.mechanism)),
         }
     }
 }
@@ -324,18 +344,24 @@ impl FromStr for SyncScheme {
 
     fn from_str(text: &str) -> Result<Self, SyncSchemeError> {
         let unknown = || SyncSchemeError::Unknown(text.to_owned());
-        let (name, block) = match text.split_once('(') {
+        let (name, number) = match text.split_once('(') {
             None => (text, None),
-            Some((name, rest)) => (
-                name,
-                Some(
-                    rest.strip_suffix(')')
-                        .and_then(|block| block.parse().ok())
-                        .ok_or_else(unknown)?,
-                ),
-            ),
+            Some((name, rest)) => (name, Some(rest.strip_suffix(')').ok_or_else(unknown)?)),
         };
-        SyncScheme::new(name.parse().map_err(|_| unknown())?, block)
+        let mechanism: SyncMechanism = name.parse().map_err(|_| unknown())?;
+        let (block, rounds) = match number.and_then(|number| number.split_once('x')) {
+            None => (number, None),
+            Some((block, rounds)) => (Some(block), Some(rounds)),
+        };
+        let block = block.map(str::parse).transpose().map_err(|_| unknown())?;
+        let scheme = SyncScheme::new(mechanism, block)?;
+        let Some(rounds) = rounds else {
+            return Ok(scheme);
+        };
+        let rounds: NonZeroU32 = rounds.parse().map_err(|_| unknown())?;
+        let cut = scheme.in_rounds(rounds);
+        let is_possible = rounds > NonZeroU32::MIN && cut.rounds == rounds;
+        is_possible.then_some(cut).ok_or_else(unknown)
     }
 }
 
@@ -366,7 +392,9 @@ mod tests {
             "barrier+receiver(4)",
         ];
         assert_eq!(found, expected);
-        for scheme in SyncScheme::table_5(&[2, 16]) {
+        let [few, most] = [4, 16].map(|number| NonZeroU32::new(number).unwrap());
+        let in_rounds = [few, most].map(|rounds| SyncScheme::credit(few).in_rounds(rounds));
+        for scheme in SyncScheme::table_5(&[2, 16]).into_iter().chain(in_rounds) {
             assert_eq!(scheme.to_string().parse(), Ok(scheme));
         }
     }
@@ -385,6 +413,10 @@ mod tests {
             "sender(-1)",
             "sender(4)x",
             "(4)",
+            "credit(4x)",
+            "credit(4x1)",
+            "credit(4x17)",
+            "receiver(4x2)",
         ] {
             assert!(
                 refused(nonsense).contains(&format!("\"{nonsense}\": expected none, dummy")),

@@ -14,7 +14,9 @@ use crate::allgather::AllgatherSchedule;
 use crate::alltoall::AlltoallSchedule;
 use crate::lg::{LgSchedule, Transfer};
 use crate::message::{Message, Synchronization};
-use inventory::tree::NodeNumber;
+use crate::stages::MessagePaths;
+use crate::synchronization;
+use inventory::tree::{NodeNumber, Tree};
 
 /// A schedule of any planner. Transfers have numbers from 0, in the order of phases.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +30,7 @@ pub struct TransferSchedule {
     contents: TransferContents,
     waits: Vec<TransferWait>,
     meetings: Vec<u32>,
+    rounds: u32,
 }
 
 /// The contents of transfers.
@@ -82,6 +85,7 @@ impl TransferSchedule {
             contents: TransferContents::Own,
             waits,
             meetings,
+            rounds: 1,
         }
     }
 
@@ -117,6 +121,7 @@ impl TransferSchedule {
             contents,
             waits: Vec::new(),
             meetings: Vec::new(),
+            rounds: 1,
         }
     }
 
@@ -144,6 +149,7 @@ impl TransferSchedule {
             contents: TransferContents::Copied(blocks),
             waits: Vec::new(),
             meetings: Vec::new(),
+            rounds: 1,
         }
     }
 
@@ -167,6 +173,7 @@ impl TransferSchedule {
             contents,
             waits: Vec::new(),
             meetings: Vec::new(),
+            rounds: 1,
         }
     }
 
@@ -178,6 +185,43 @@ impl TransferSchedule {
     /// The same schedule with a barrier of all hosts before each of these phases, ascending.
     pub fn meeting(self, meetings: Vec<u32>) -> TransferSchedule {
         TransferSchedule { meetings, ..self }
+    }
+
+    /// The transfers of a plan on its tree, in all rounds: messages of a round also wait for those of the round
+    /// before.
+    ///
+    /// # Errors
+    /// [`UnknownWait`].
+    pub fn on_tree(tree: &Tree, plan: &AlltoallSchedule) -> Result<TransferSchedule, UnknownWait> {
+        let rounds = plan.scheme.rounds();
+        if rounds == 1 {
+            return TransferSchedule::try_from(plan);
+        }
+        let phases: Vec<_> = (0..rounds)
+            .flat_map(|_| plan.phases.iter().cloned())
+            .collect();
+        let paths = plan.paths.repeat(rounds as usize);
+        let paths = MessagePaths::new(tree, &paths);
+        let capacities = plan.algorithm.capacities(tree);
+        let orders =
+            synchronization::credit_orders(&paths, &capacities, &phases, plan.scheme.block());
+        let schedule = TransferSchedule::direct(tree.hosts(), &phases);
+        let waits = orders.into_iter().map(|(after, before)| TransferWait {
+            after,
+            before,
+            from: schedule.ends[after as usize].dst,
+        });
+        let waits = waits.collect();
+        Ok(TransferSchedule {
+            rounds,
+            waits,
+            ..schedule
+        })
+    }
+
+    /// The parts into which blocks are cut.
+    pub fn rounds(&self) -> u32 {
+        self.rounds
     }
 
     /// The number of hosts that take part.

@@ -6,12 +6,14 @@
 //! numbers without a message. In a schedule of [`crate::alltoall::plan`] no two tokens of one pair
 //! follow the same message, so each number is below `hosts - 1`. Up to 32,768 hosts it fits an MPI
 //! tag (at least 32,767; MPI-4.1 section 9.1.2). In such a schedule the tokens of a pair also come
-//! in the same order at both ends ([`crate::synchronization::syncs`]).
+//! in the same order at both ends ([`crate::synchronization::syncs`]). Credit's tokens of several rounds
+//! ([`RankPart::rounds`]) have larger numbers; they go over TCP, whose tokens have 32 bits.
 use super::TransferSchedule;
 use crate::message::Message;
 use inventory::Bytes;
 use inventory::tree::NodeNumber;
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// A few octets that allow the receiver to go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -49,6 +51,9 @@ pub struct RankPart {
     /// The octets of a transfer that are still to come when its receiver gives tokens, where credit
     /// says it; all of them, if it is shorter.
     pub lead: Option<Bytes>,
+    /// Its transfers are so many times those of whole blocks: each time they carry the next part of their
+    /// blocks. 0 is 1.
+    pub rounds: u32,
 }
 
 /// A transfer that a rank sends.
@@ -120,6 +125,7 @@ pub fn of(schedule: &TransferSchedule, rank: NodeNumber) -> RankPart {
             streams: schedule.goes_around() || schedule.copies(),
             side_by_side: schedule.copies(),
             passes_on: schedule.passes_on(),
+            rounds: schedule.rounds(),
             ..RankPart::default()
         },
         held: HashMap::new(),
@@ -293,6 +299,14 @@ fn list_around(schedule: &TransferSchedule, part: &mut RankPart) {
 }
 
 impl RankPart {
+    /// The octets of a block of this length that the transfer of this number carries, of `all` that the rank
+    /// sends or receives.
+    pub fn portion(&self, transfer: usize, all: usize, length: usize) -> Range<usize> {
+        let rounds = self.rounds.max(1) as usize;
+        let round = transfer * rounds / all.max(1);
+        length * round / rounds..length * (round + 1) / rounds
+    }
+
     /// Cuts the part at the phases before which all hosts meet; every rank gets the same number of
     /// parts. No block is passed on from one part to another, because schedules with barriers are
     /// direct.
@@ -305,6 +319,7 @@ impl RankPart {
             passes_on,
             window,
             lead,
+            rounds,
             ..
         } = self;
         let (mut sends, mut receives) = (
@@ -324,6 +339,7 @@ impl RankPart {
                 passes_on,
                 window,
                 lead,
+                rounds,
                 ..RankPart::default()
             }
         })

@@ -62,12 +62,36 @@ pub(super) fn kept(
     if plan.scheme.mechanism() == SyncMechanism::Credit {
         let paths = MessagePaths::new(names.0, &plan.paths);
         let credit = plan.scheme.block();
-        credit::kept(names, &paths, schedule, &waits, capacities, credit)
+        credit::kept(names, &paths, schedule, &waits, capacities, credit)?;
+        rounds_are_kept(names, plan, capacities)
     } else if plan.scheme.keeps_all_apart() {
         widths_are_kept(names, schedule, &waits, &meetings, capacities)
     } else {
         Ok(())
     }
+}
+
+/// Checks the tokens of all rounds, where blocks are cut: those of one round are those of whole blocks.
+fn rounds_are_kept(
+    names: &NodeNames<'_>,
+    plan: &AlltoallSchedule,
+    capacities: &EdgeCapacities,
+) -> Result<(), ScheduleViolation> {
+    if plan.scheme.rounds() == 1 {
+        return Ok(());
+    }
+    let all = TransferSchedule::on_tree(names.0, plan)
+        .unwrap_or_else(|wait| unreachable!("every message was found: {wait:?}"));
+    let paths = plan.paths.repeat(plan.scheme.rounds() as usize);
+    let paths = MessagePaths::new(names.0, &paths);
+    credit::kept(
+        names,
+        &paths,
+        &all,
+        all.waits(),
+        capacities,
+        plan.scheme.block(),
+    )
 }
 
 /// Tokens whose messages are looked up together.

@@ -110,11 +110,21 @@ fn part_of(sync: &str) -> RankPart {
     let (_, tree) = TopologyFile::parse_tree("four", text).expect("a tree");
     let sync: SyncScheme = sync.parse().expect("a synchronization");
     let plan = alltoall::plan(&tree, sync);
-    part::of(&TransferSchedule::try_from(&plan).expect("its messages"), 1)
+    part::of(
+        &TransferSchedule::on_tree(&tree, &plan).expect("its messages"),
+        1,
+    )
 }
 
 /// Synchronizations of the calls.
-pub const SYNCS: [&str; 5] = ["none", "receiver", "credit", "credit(3)", "window"];
+pub const SYNCS: [&str; 6] = [
+    "none",
+    "receiver",
+    "credit",
+    "credit(3)",
+    "credit(3x4)",
+    "window",
+];
 
 /// A call with this synchronization and so many events, while its peers do what these numbers say.
 ///

@@ -9,6 +9,7 @@ use inventory::BitsPerSec;
 use schedules::message::Message;
 use schedules::transfers::part::{BlockOrigin, OutgoingBlock, RankPart, SyncToken};
 use std::collections::{HashSet, VecDeque};
+use std::ops::Range;
 use std::time::Duration;
 
 /// Octets of a streamed block that are passed on at once: fewer cost more calls of the system, more
@@ -138,6 +139,34 @@ impl<'p> CallStreams<'p> {
     /// Octets for which a block that is passed on has room.
     pub fn passed_on_length(&self) -> usize {
         self.setting.incoming.first().copied().unwrap_or(0)
+    }
+
+    /// The octets of a block of this length that one of `all` transfers carries. A block whose length its header
+    /// says goes whole, with the first.
+    fn portion(&self, transfer: usize, all: usize, length: usize) -> Range<usize> {
+        let portion = self.part.portion(transfer, all, length);
+        match self.setting.framing {
+            BlockFraming::Bare => portion,
+            BlockFraming::Framed if transfer < all / self.part.rounds.max(1) as usize => 0..length,
+            BlockFraming::Framed => length..length,
+        }
+    }
+
+    /// The octets of a block that comes with this transfer.
+    fn incoming_portion(&self, transfer: usize, block: Message) -> Range<usize> {
+        let all = self.part.receives.len();
+        self.portion(transfer, all, self.incoming_length(block))
+    }
+
+    fn incoming_octets(&self, transfer: usize, blocks: &[Message]) -> usize {
+        let portions = blocks.iter().map(|&b| self.incoming_portion(transfer, b));
+        portions.map(|portion| portion.len()).sum()
+    }
+
+    /// The octets of a block that goes with this transfer.
+    fn outgoing_portion(&self, transfer: usize, block: OutgoingBlock) -> Range<usize> {
+        let all = self.part.sends.len();
+        self.portion(transfer, all, self.outgoing_length(block))
     }
 
     /// The octets of a block that comes.
@@ -291,17 +320,16 @@ impl<'p> CallStreams<'p> {
                 receive.blocks.len()
             };
             let blocks = &receive.blocks[piece.block..piece.block + count];
-            let length = |blocks: &[Message]| -> usize {
-                blocks.iter().map(|&b| self.incoming_length(b)).sum()
-            };
-            let whole = length(blocks);
+            let whole = self.incoming_octets(piece.transfer, blocks);
             let due = self.due(rank, &receive.give, whole);
-            let before = length(&blocks[..at.blocks]) + at.octets;
-            let (block, end) = (blocks[at.blocks], self.incoming_length(blocks[at.blocks]));
+            let before = self.incoming_octets(piece.transfer, &blocks[..at.blocks]) + at.octets;
+            let block = blocks[at.blocks];
+            let portion = self.incoming_portion(piece.transfer, block);
+            let end = portion.len();
             let place = IncomingPlace::Block {
                 block,
-                from: at.octets,
-                to: end,
+                from: portion.start + at.octets,
+                to: portion.end,
             };
             let received = shell.read(rank, place)?;
             let stream = &mut self.streams[rank as usize];
@@ -356,7 +384,7 @@ impl<'p> CallStreams<'p> {
             .and_then(|stream| stream.pieces.front())
         {
             let block = part.receives[piece.transfer].blocks[0];
-            let room = self.setting.incoming[block.src as usize];
+            let room = self.incoming_portion(piece.transfer, block).len();
             let give = &part.receives[piece.transfer].give;
             if room == 0 {
                 // It is not sent.
@@ -507,16 +535,17 @@ impl<'p> CallStreams<'p> {
         let blocks = if part.streams { 1 } else { send.blocks.len() };
         while at.blocks < blocks {
             let block = send.blocks[piece.block + at.blocks];
-            let whole = self.outgoing_length(block);
+            let portion = self.outgoing_portion(piece.transfer, block);
+            let whole = portion.len();
             let header = self.setting.framing.header(self.setting.call, whole);
-            let there = self.there(block);
-            let may_go = header.len() + there;
+            let there = self.there(block).min(portion.end);
+            let may_go = header.len() + there.saturating_sub(portion.start);
             if may_go > at.octets && self.window.room(shell, may_go - at.octets)? > 0 {
                 let octets = OutgoingOctets {
                     block,
                     header,
                     there,
-                    after: at.octets,
+                    after: portion.start + at.octets,
                 };
                 let sent = shell.write(send.peer, octets)?;
                 self.window.sent(send.peer, sent);
@@ -544,7 +573,8 @@ impl<'p> CallStreams<'p> {
             return None;
         }
         let send = &part.sends[piece.transfer];
-        let lengths = send.blocks.iter().map(|&b| self.outgoing_length(b));
+        let blocks = send.blocks.iter();
+        let lengths = blocks.map(|&b| self.outgoing_portion(piece.transfer, b).len());
         let octets: usize = lengths.sum();
         let rate = payload_rate(self.slowest(send.peer)?);
         let planned =

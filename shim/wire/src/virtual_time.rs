@@ -483,14 +483,14 @@ proptest! {
     fn every_all_to_all_ends_and_every_block_comes_once(
         switches in prop::collection::vec(0..8usize, 0..5),
         hosts in prop::collection::vec(0..8usize, 2..9),
-        scheme in prop::sample::select(vec!["none", "sender", "receiver", "credit", "credit(3)"]),
+        scheme in prop::sample::select(vec!["none", "sender", "receiver", "credit", "credit(3)", "credit(3x4)"]),
         is_framed in any::<bool>(),
         has_window in any::<bool>(),
         breaks in prop::sample::select(vec![0u64, 3, 30, 300]),
         seed in any::<u64>(),
     ) {
         let (tree, scheme) = (tree(&switches, &hosts), scheme.parse::<SyncScheme>().unwrap());
-        let schedule = TransferSchedule::try_from(&alltoall::plan(&tree, scheme)).unwrap();
+        let schedule = TransferSchedule::on_tree(&tree, &alltoall::plan(&tree, scheme)).unwrap();
         let window = (has_window && scheme == SyncScheme::NO_SYNC).then_some(Bytes(30_000));
         let framing = if is_framed { BlockFraming::Framed } else { BlockFraming::Bare };
         let length = |from: u32, to: u32| {

@@ -251,7 +251,20 @@ fn lane_credit(hosts: &Tree, ranks: usize) -> Option<LaneCredit> {
     let has_hash = (0..hosts.nodes())
         .flat_map(|node| hosts.member_cables(node))
         .any(|cable| cable.parts.get() > 1);
-    (ranks <= MOST_RANKS_BY_PAIRS && !has_hash).then(|| alltoall::lane_credit(hosts))
+    (ranks <= MOST_RANKS_BY_PAIRS && !has_hash).then(|| credit_of_ranks(hosts, ranks))
+}
+
+/// More ranks have no plans by parts of blocks, each of which is a message of the plan.
+const MOST_RANKS_BY_PARTS: usize = 256;
+
+/// The credit of so many ranks on these hosts. Parts of blocks were tried with one rank a host only.
+pub(crate) fn credit_of_ranks(hosts: &Tree, ranks: usize) -> LaneCredit {
+    let credit = alltoall::lane_credit(hosts);
+    if ranks <= MOST_RANKS_BY_PARTS.min(hosts.hosts() as usize) {
+        credit
+    } else {
+        credit.of_whole_blocks()
+    }
 }
 
 /// The links that carry blocks, each kind of load once.

@@ -104,7 +104,7 @@ pub(super) fn verified(
 ) -> Result<(AlltoallSchedule, TransferSchedule), ScheduleViolation> {
     let plan = alltoall::plan(tree, sync);
     verify::alltoall(tree, &plan)?;
-    let schedule = TransferSchedule::try_from(&plan)
+    let schedule = TransferSchedule::on_tree(tree, &plan)
         .unwrap_or_else(|wait| unreachable!("the verifier has found every message: {wait:?}"));
     Ok((plan, schedule))
 }

@@ -1,6 +1,6 @@
 //! The phases of an all-to-all over TCP, with tokens that receivers give ahead
 //! ([`schedules::synchronization::credit`]).
-use super::short_blocks::{ShortBlocks, most_messages};
+use super::short_blocks::{ShortBlocks, credited};
 use super::{CallWay, DataCarrier, MessageForm, PlannedPart, PlanningSet, Way, aapc};
 use crate::call_time::{AlltoallTime, MESSAGE, times};
 use crate::decision_table::{Collective, UnmeasuredSet};
@@ -45,18 +45,17 @@ impl CallWay for CreditedPhases {
     }
 
     fn timed(&self, time: &AlltoallTime, block: Bytes) -> Way {
-        let messages = time.credit.and_then(|credit| {
-            most_messages(time.ranks, block, |messages| {
+        let scheme = time.credit.and_then(|credit| {
+            credited((credit, time.ranks), block, |messages| {
                 credit.longest(messages.get().into())
             })
         });
-        super::phases(SyncScheme::credit(messages.unwrap_or(NonZeroU32::MIN)))
+        super::phases(scheme.unwrap_or(SyncScheme::credit(NonZeroU32::MIN)))
     }
 
     fn nanoseconds(&self, time: &AlltoallTime, way: Way, block: Bytes) -> Option<u64> {
         let can = time.credit.is_some() && time.slowest_host() >= LEAST_RATE;
-        let messages = way.sync().filter(|_| can)?.block();
-        Some(nanoseconds(time, messages.into(), block))
+        Some(nanoseconds(time, way.sync().filter(|_| can)?, block))
     }
 
     /// Short blocks that overflow a queue, and those of which the library has few under way at once where each
@@ -83,11 +82,13 @@ impl CallWay for CreditedPhases {
 
     /// Twice as many messages.
     fn bolder(&self, way: Way) -> Option<Way> {
-        let twice = 2 * way.sync()?.block();
-        let messages = MESSAGES
-            .into_iter()
-            .find(|messages| messages.get() == twice);
-        messages.map(|messages| super::phases(SyncScheme::credit(messages)))
+        let sync = way.sync()?;
+        let mut all = MESSAGES.into_iter();
+        let messages = all.find(|messages| messages.get() == 2 * sync.block())?;
+        let rounds = NonZeroU32::MIN.saturating_add(sync.rounds() - 1);
+        Some(super::phases(
+            SyncScheme::credit(messages).in_rounds(rounds),
+        ))
     }
 
     /// Queues overflow there, and a call is short beside a timer.
@@ -105,10 +106,13 @@ const LEAST_RATE: BitsPerSec = BitsPerSec(1_000_000_000);
 const IDLE: (u64, u64) = (11, 10);
 
 /// In a round trip as many messages are over as were under way, and each message costs its ranks time.
-fn nanoseconds(time: &AlltoallTime, messages: u64, block: Bytes) -> u64 {
-    let sent = time.longest(|link| aapc::with_token(block).saturating_mul(link.blocks));
-    let round_trips = time.phases / messages.max(1);
+fn nanoseconds(time: &AlltoallTime, sync: SyncScheme, block: Bytes) -> u64 {
+    let rounds = u64::from(sync.rounds());
+    let part = Bytes(block.0.div_ceil(rounds));
+    let octets = aapc::with_token(part).saturating_mul(rounds);
+    let sent = time.longest(|link| octets.saturating_mul(link.blocks));
+    let round_trips = time.phases.saturating_mul(rounds) / u64::from(sync.block());
     let awaited = (ROUND_TRIP.as_nanos() as u64).saturating_mul(round_trips);
-    let costs = MESSAGE * (time.ranks - 1) + time.delay;
+    let costs = MESSAGE * rounds * (time.ranks - 1) + time.delay;
     times(sent, IDLE).max(awaited).saturating_add(costs)
 }

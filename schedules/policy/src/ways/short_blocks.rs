@@ -8,14 +8,14 @@
 //! Where a hash chooses among cables, several messages under way meet on one: balls in bins. Credit goes only as
 //! far as a cable's queue holds what may meet there.
 use super::{DataCarrier, Way};
-use crate::call_time::{DEVIATIONS, may_meet_on_a_cable};
+use crate::call_time::{DEVIATIONS, credit_of_ranks, may_meet_on_a_cable};
 use crate::decision_table::{Collective, UnmeasuredSet};
 use crate::library_routine::LibraryRoutine;
 use inventory::{Bytes, MpiRoutines, Tree};
-use schedules::alltoall::{self, AlltoallAlgorithm};
+use schedules::alltoall::AlltoallAlgorithm;
 use schedules::bound::{self, BottleneckLoad};
 use schedules::synchronization::SyncKind;
-use schedules::synchronization::credit::{LaneCredit, MESSAGES, ROUND_TRIP};
+use schedules::synchronization::credit::{LaneCredit, MESSAGES, ROUND_TRIP, part_of, rounded_up};
 use schedules::synchronization::scheme::SyncScheme;
 use schedules::window::port_queue;
 use std::num::NonZeroU32;
@@ -42,15 +42,19 @@ fn numbers_of_messages(ranks: u64) -> impl Iterator<Item = NonZeroU32> {
     all.filter(move |messages| ranks <= MOST_PLANS || messages.is_power_of_two())
 }
 
-/// The most messages of this size under way for which so many ranks have plans, where so long ones may be.
-pub(super) fn most_messages(
-    ranks: u64,
+/// The scheme of blocks of this size: the most of them, or of their parts, under way for which so many ranks have plans,
+/// where messages may be so long.
+pub(super) fn credited(
+    (credit, ranks): (LaneCredit, u64),
     block: Bytes,
     longest: impl Fn(NonZeroU32) -> Bytes,
-) -> Option<NonZeroU32> {
-    numbers_of_messages(ranks)
-        .filter(|&messages| block <= longest(messages))
+) -> Option<SyncScheme> {
+    let rounds = credit.rounds(block);
+    let part = part_of(block, rounds);
+    let messages = numbers_of_messages(ranks).filter(|&messages| part <= longest(messages));
+    messages
         .max()
+        .map(|messages| SyncScheme::credit(messages).in_rounds(rounds))
 }
 
 /// The sizes of short blocks that overflow a queue.
@@ -130,7 +134,7 @@ impl ShortBlocks {
             first,
             with_tokens: tokens_cost_little.max(first),
             end: lasting(SHORT),
-            credit: alltoall::lane_credit(hosts),
+            credit: credit_of_ranks(hosts, host_of.len()),
             hashed: HashedCables::of(hosts),
             ranks: host_of.len() as u64,
         };
@@ -160,7 +164,11 @@ impl ShortBlocks {
     /// The ways of these blocks, each with the smallest that goes it.
     fn ways(self, first: Bytes, last: Bytes) -> Vec<(Bytes, Way)> {
         let held = numbers_of_messages(self.ranks).map(|messages| self.longest(messages));
-        let above = held.map(|Bytes(longest)| Bytes(longest.saturating_add(1)));
+        let cut = std::iter::successors(Some(rounded_up(first)), |size| {
+            Some(rounded_up(Bytes(size.0 + 1)))
+        });
+        let ends = held.chain(cut.take_while(|size| *size < last));
+        let above = ends.map(|Bytes(longest)| Bytes(longest.saturating_add(1)));
         let mut starts: Vec<Bytes> = above.chain([first, self.with_tokens]).collect();
         starts.retain(|start| (first..last).contains(start));
         starts.sort_unstable();
@@ -183,10 +191,11 @@ impl ShortBlocks {
     }
 
     fn way(self, block: Bytes) -> Way {
-        let messages = most_messages(self.ranks, block, |messages| self.longest(messages));
-        let by_credit = messages.filter(|_| block < self.with_tokens);
+        let credit = (self.credit, self.ranks);
+        let scheme = credited(credit, block, |messages| self.longest(messages));
+        let by_credit = scheme.filter(|_| block < self.with_tokens);
         Way::Aapc {
-            sync: by_credit.map_or(SyncKind::Receiver.into(), SyncScheme::credit),
+            sync: by_credit.unwrap_or(SyncKind::Receiver.into()),
             over: DataCarrier::Tcp,
         }
     }

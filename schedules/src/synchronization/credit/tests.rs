@@ -118,7 +118,7 @@ fn of_the_first_messages_of_a_port_each_lets_two_more_begin() {
 
 #[test]
 fn the_longest_messages_of_a_number_are_that_many() {
-    let credit = LaneCredit(Bytes(64_000));
+    let credit = of(64_000, false);
     for messages in 1..=64 {
         let Bytes(longest) = credit.longest(messages);
         assert_eq!(credit.messages(Bytes(longest)), messages);
@@ -143,12 +143,18 @@ fn the_credit_is_what_lies_between_and_a_share_of_the_queue() {
         LaneCredit::on_tree(&tree, &capacities)
     };
     // 42,304 octets on the way, and 30 kB; where eight hosts share four lanes, 28.
-    assert_eq!(credit("10G"), LaneCredit(Bytes(73_024)));
-    assert_eq!(credit("40G"), LaneCredit(Bytes(70_553)));
+    assert_eq!(credit("10G"), of(73_024, true));
+    assert_eq!(credit("40G"), of(70_553, true));
     assert_eq!(
         [1 << 20, 65_536, 32_768, 8_192, 1_024]
             .map(|block| credit("40G").scheme(Bytes(block)).to_string()),
-        ["credit", "credit", "credit(2)", "credit(8)", "credit(48)"]
+        [
+            "credit",
+            "credit(4x4)",
+            "credit(4x2)",
+            "credit(8)",
+            "credit(48)"
+        ]
     );
 }
 
@@ -162,8 +168,8 @@ fn ranks_have_the_credit_of_their_hosts_and_a_shorter_lead() {
     let leaves = tree.with_ranks(&ranks).unwrap();
     let credit = alltoall::lane_credit(&tree);
     assert_eq!(alltoall::lane_credit(&leaves), credit);
-    assert_eq!(credit.lead(&tree), Bytes(credit.0.0 * 15 / 16));
-    assert_eq!(credit.lead(&leaves), Bytes(credit.0.0 * 2 / 3));
+    assert_eq!(credit.lead(&tree), Bytes(credit.octets.0 * 15 / 16));
+    assert_eq!(credit.lead(&leaves), Bytes(credit.octets.0 * 2 / 3));
 }
 
 /// With trunks of 40G hosts of 25G send into lanes of 20G: a fifth of what they send waits. On the way are 72,304 octets,
@@ -180,6 +186,13 @@ fn hosts_faster_than_a_lane_have_less_under_way() {
         let text = format!("switches: [s0, s1, s2, s3]\nhosts:\n{hosts}links:\n{links}");
         alltoall::lane_credit(&samples::trees::topology(&text))
     });
-    assert_eq!(filled, LaneCredit(Bytes(67_336)));
-    assert_eq!(wide, LaneCredit(Bytes(103_553)));
+    assert_eq!(filled, of(67_336, false));
+    assert_eq!(wide, of(103_553, true));
+}
+
+fn of(octets: u64, cuts_blocks: bool) -> LaneCredit {
+    LaneCredit {
+        octets: Bytes(octets),
+        cuts_blocks,
+    }
 }

@@ -82,7 +82,7 @@ impl ChosenWays {
         }
         verify::alltoall(&staged.leaves, &plan)?;
         let chosen = chosen.get_or_insert_with(|| ChosenWays::for_rank(view, staged, &plan, rank));
-        let schedule = TransferSchedule::try_from(&plan)
+        let schedule = TransferSchedule::on_tree(&staged.leaves, &plan)
             .unwrap_or_else(|wait| unreachable!("the verifier has found every message: {wait:?}"));
         let lead = plan.lead(&staged.leaves);
         let part = RankPart {

@@ -125,7 +125,8 @@ impl TcpMesh {
     /// Decides whether the blocks of a call are metered: those of which each goes from its sender to
     /// its receiver, one at a time.
     fn meter_call(&mut self, part: &RankPart, framing: BlockFraming, length: usize) {
-        let is_plain = !part.streams && !part.passes_on && part.window.is_none();
+        let goes_whole = part.rounds <= 1;
+        let is_plain = goes_whole && !part.streams && !part.passes_on && part.window.is_none();
         if is_plain && framing == BlockFraming::Bare {
             let peers = &self.peers;
             self.meter.begin(length, || fastest(peers));

@@ -221,14 +221,17 @@ fn short_blocks_that_overflow_a_queue_go_by_credit() {
         let sizes = [1 << 10, 2 << 10, 8 << 10, 16 << 10, 32 << 10, 256 << 10];
         alltoall(&star, &sizes)
     };
-    let by_credit = [48, 32, 8, 4, 2, 1].map(|messages| match messages {
-        1 => "aapc credit tcp".to_owned(),
-        messages => format!("aapc credit({messages}) tcp"),
-    });
+    let by_credit =
+        ["48", "32", "8", "4", "4x2", "4x15"].map(|credit| format!("aapc credit({credit}) tcp"));
     assert_eq!(star(10_000, 10_000), by_credit);
     assert_eq!(
         alltoall(&chain(2, 2, 10_000), &[130_900, 131_000, 423_000, 424_000]),
-        ["native", "aapc credit tcp", "aapc credit tcp", "aapc tcp"]
+        [
+            "native",
+            "aapc credit(4x8) tcp",
+            "aapc credit tcp",
+            "aapc tcp"
+        ]
     );
     assert_eq!(
         alltoall(&chain(1, 32, 10_000), &[4 << 10, 64 << 10]),
@@ -405,7 +408,7 @@ fn times_choose_mostly_as_the_sizes_do_that_were_measured() {
             .count()
     };
     let alike: usize = trees.iter().map(alike).sum();
-    assert!(alike >= 135, "{alike} of {}", 13 * trees.len());
+    assert!(alike >= 134, "{alike} of {}", 13 * trees.len());
 }
 
 #[test]
@@ -440,19 +443,18 @@ fn fabric(rate: &str) -> Tree {
     ))
 }
 
-/// In ns-3 four blocks of 64 kB that met on one of four ways overflowed its queue in each of three runs, and
-/// never while tokens kept them apart.
+/// In ns-3 four blocks of 64 kB that met on one of four ways overflowed its queue in each of three runs. With tokens
+/// they came to 0.37 to 0.42 of the bound, and cut into parts to 0.55 to 0.60.
 #[test]
 fn where_a_hash_chooses_credit_goes_as_far_as_a_queue_holds_what_meets() {
     let chosen = fabric("10G");
     let hashed = chosen.clone().by_hash();
     let sizes = [8 << 10, 32 << 10, 64 << 10];
-    let credit = |messages| format!("aapc credit({messages}) tcp");
+    let credit = |messages: &str| format!("aapc credit({messages}) tcp");
     let found = alltoall(&chosen, &sizes);
-    let one = || "aapc credit tcp".to_owned();
-    assert_eq!(found, [credit(8), credit(2), one()]);
+    assert_eq!(found, [credit("8"), credit("4x2"), credit("4x4")]);
     let found = alltoall(&hashed, &sizes);
-    assert_eq!(found, [credit(6), one(), "aapc tcp".to_owned()]);
+    assert_eq!(found, [credit("6"), credit("3x2"), credit("3x4")]);
 }
 
 /// However many ways carry together what hosts send, a hash puts more on one than it carries. In ns-3 blocks of
