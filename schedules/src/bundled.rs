@@ -117,9 +117,12 @@ fn at_once(ranks: &[Vec<u32>], order: &[u32], own: u32) -> Vec<HostBundle> {
         .collect()
 }
 
-/// Each message of the phases, by its number, with its leaders.
+/// Each message of the phases, by its number, with its leaders. Two hosts mostly send to each other in the same phase:
+/// a host sends by another rank than it receives. Between two ranks, what one of them answers to a message's beginning
+/// would wait until its own message has gone.
 fn led_in_phases(ranks: &[Vec<u32>], phases: &TransferSchedule) -> Vec<HostBundle> {
-    let (mut sent, mut received) = (vec![0; ranks.len()], vec![0; ranks.len()]);
+    let mut sent = vec![0; ranks.len()];
+    let mut received: Vec<usize> = ranks.iter().map(|ranks| ranks.len() / 2).collect();
     let next = |counts: &mut Vec<usize>, host: u32| {
         let count = &mut counts[host as usize];
         *count += 1;
@@ -352,6 +355,25 @@ mod tests {
         assert!(blocks.sum::<usize>() <= 3 * host_of.len());
         let messages = part.sends.iter().filter(|send| send.phase == 1).count();
         assert_eq!(messages, 1024 / 16);
+    }
+
+    #[test]
+    fn hosts_that_send_to_each_other_do_so_between_other_ranks() {
+        for hosts in [star(&[4; 4]), star(&[2, 2]), star(&[8])] {
+            let ranks: Vec<u32> = (0..4 * hosts.hosts()).map(|rank| rank / 4).collect();
+            let led = led_in_phases(&ranks_by_host(&ranks), &phases_among(&hosts));
+            let mut met = 0;
+            for there in &led {
+                let (phase, Message { src, dst }) = (there.phase, there.hosts);
+                for back in led.iter().filter(|back| {
+                    (back.phase, back.hosts) == (phase, Message { src: dst, dst: src })
+                }) {
+                    assert_ne!([there.from, there.to], [back.to, back.from]);
+                    met += 1;
+                }
+            }
+            assert!(met > 0);
+        }
     }
 
     /// 16 hosts of 64 ranks: a rank leads one message each way, and takes and gives a few tokens.
