@@ -83,48 +83,44 @@ fn spare(planned: &[Cable], found: &[FoundCable], pairs: &[Option<usize>]) -> Ha
             numbers.entry(node).or_insert(next);
         }
     }
-    let is_blocked = |pair: &Option<usize>| {
-        pair.is_some_and(|i| found[i].cable.state == Some(LinkState::Blocked))
-    };
     let mut parts = UnionFind::new(numbers.len());
     for (cable, _) in planned
         .iter()
         .zip(pairs)
-        .filter(|(c, p)| c.state != Some(LinkState::Blocked) && !is_blocked(p))
+        .filter(|(c, p)| c.state != Some(LinkState::Blocked) && !is_blocked(p, found))
     {
         parts.union(numbers[cable.a.as_str()], numbers[cable.b.as_str()]);
     }
-    let held = |cable: &Cable| {
-        parts.find(numbers[cable.a.as_str()]) == parts.find(numbers[cable.b.as_str()])
-    };
     planned
         .iter()
         .zip(pairs)
-        .filter(|(c, p)| is_blocked(p) && held(c))
+        .filter(|(c, p)| {
+            is_blocked(p, found)
+                && parts.find(numbers[c.a.as_str()]) == parts.find(numbers[c.b.as_str()])
+        })
         .filter_map(|(_, pair)| *pair)
         .collect()
+}
+
+fn is_blocked(pair: &Option<usize>, found: &[FoundCable]) -> bool {
+    pair.is_some_and(|i| found[i].cable.state == Some(LinkState::Blocked))
 }
 
 /// Adds the findings about a planned cable that is present.
 fn judge(planned: &Cable, found: &FoundCable, spare: bool, report: &mut CablingReport) {
     let cable = &found.cable;
-    let finding = |(kind, text): (FindingKind, String)| CablingFinding {
-        kind,
-        grade: found.grade,
-        planned: vec![planned.clone()],
-        found: vec![cable.clone()],
-        text: format!("{cable}: {text}"),
-    };
     if found.grade == LinkGrade::Ambiguous {
         let text = "planned, and one of several readings of what is found".to_owned();
-        report.notes.push(finding((FindingKind::Unconfirmed, text)));
+        let finding = found_otherwise(FindingKind::Unconfirmed, &text, planned, found);
+        report.notes.push(finding);
         return;
     }
     for (end, there) in planned.ends().into_iter().zip(cable.ends()) {
         if !end.1.is_empty() && there.1.is_empty() {
             let (node, port) = end;
             let text = format!("planned at {node} ({port}), found at a port nobody names");
-            report.notes.push(finding((FindingKind::Unconfirmed, text)));
+            let finding = found_otherwise(FindingKind::Unconfirmed, &text, planned, found);
+            report.notes.push(finding);
         }
     }
     let state = state_finding(planned.state, cable.state, spare);
@@ -136,7 +132,22 @@ fn judge(planned: &Cable, found: &FoundCable, spare: bool, report: &mut CablingR
             FindingWeight::Difference => &mut report.differences,
             FindingWeight::Note => &mut report.notes,
         };
-        list.push(finding((kind, text)));
+        list.push(found_otherwise(kind, &text, planned, found));
+    }
+}
+
+fn found_otherwise(
+    kind: FindingKind,
+    text: &str,
+    planned: &Cable,
+    found: &FoundCable,
+) -> CablingFinding {
+    CablingFinding {
+        kind,
+        grade: found.grade,
+        planned: vec![planned.clone()],
+        found: vec![found.cable.clone()],
+        text: format!("{}: {text}", found.cable),
     }
 }
 
@@ -301,8 +312,7 @@ impl<'a> UnmatchedCables<'a> {
         }
         // A swap is visible from each of its ends: the end with fewer cables is used.
         let [x, y] = self.planned[p].ends();
-        let cables = |end: CableEnd<'_>| self.found_at.get(end.0).map_or(0, Vec::len);
-        let (kept, lost) = if cables(x) <= cables(y) {
+        let (kept, lost) = if self.cables_found_at(x) <= self.cables_found_at(y) {
             (x, y)
         } else {
             (y, x)
@@ -318,6 +328,10 @@ impl<'a> UnmatchedCables<'a> {
             }
         }
         None
+    }
+
+    fn cables_found_at(&self, end: CableEnd<'_>) -> usize {
+        self.found_at.get(end.0).map_or(0, Vec::len)
     }
 
     /// One end is as planned, at its host or named port, and the other is elsewhere; or the same
@@ -430,23 +444,27 @@ impl<'a> UnmatchedCables<'a> {
                 .rate_bps
                 .map(|r| format!(", {r}"))
                 .unwrap_or_default();
-            let finding = |text| CablingFinding {
-                kind: FindingKind::Extra,
-                grade: found.grade,
-                planned: vec![],
-                found: vec![found.cable.clone()],
-                text,
-            };
             match found.grade {
-                LinkGrade::Ambiguous => report.notes.push(finding(format!(
-                    "perhaps {}{rate}; not planned",
-                    found.cable
-                ))),
-                _ => report
-                    .differences
-                    .push(finding(format!("found {}{rate}; not planned", found.cable))),
+                LinkGrade::Ambiguous => report.notes.push(not_planned(
+                    format!("perhaps {}{rate}; not planned", found.cable),
+                    found,
+                )),
+                _ => report.differences.push(not_planned(
+                    format!("found {}{rate}; not planned", found.cable),
+                    found,
+                )),
             }
         }
+    }
+}
+
+fn not_planned(text: String, found: &FoundCable) -> CablingFinding {
+    CablingFinding {
+        kind: FindingKind::Extra,
+        grade: found.grade,
+        planned: vec![],
+        found: vec![found.cable.clone()],
+        text,
     }
 }
 

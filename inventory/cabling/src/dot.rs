@@ -334,7 +334,6 @@ impl<'a> DotLexer<'a> {
         let Some(first) = self.rest.chars().next() else {
             return Ok(DotToken::End);
         };
-        let in_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || !c.is_ascii();
         match first {
             '"' => self.quoted(),
             '<' => self.markup(),
@@ -350,9 +349,11 @@ impl<'a> DotLexer<'a> {
                         .unwrap_or(self.rest.len() - sign),
                 )
             }
-            c if in_name(c) => {
-                self.plain(self.rest.find(|c| !in_name(c)).unwrap_or(self.rest.len()))
-            }
+            c if may_be_in_name(c) => self.plain(
+                self.rest
+                    .find(|c| !may_be_in_name(c))
+                    .unwrap_or(self.rest.len()),
+            ),
             '{' | '}' | '[' | ']' | ';' | ',' | '=' | ':' | '+' => {
                 self.take(1);
                 Ok(DotToken::Sign(first))
@@ -444,4 +445,8 @@ impl<'a> DotLexer<'a> {
         }
         Err("\"<\" without its \">\"".to_owned())
     }
+}
+
+fn may_be_in_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_' || !c.is_ascii()
 }

@@ -5,6 +5,7 @@ mod slurm;
 pub use graphviz::dot;
 pub use slurm::{slurm, slurm_yaml};
 
+use crate::end_name;
 use indexmap::IndexMap;
 use inventory::BitsPerSec;
 use inventory::counted;
@@ -95,8 +96,8 @@ fn write_others(out: &mut String, links: &[&Link], stages: &HashMap<&str, String
         let _ = writeln!(
             out,
             "{head}   {} - {}  {}  {}",
-            end(&link.a, &link.a_port),
-            end(&link.b, &link.b_port),
+            end_name(&link.a, &link.a_port),
+            end_name(&link.b, &link.b_port),
             link.rate_bps,
             why_not(link, stages)
         );
@@ -189,7 +190,7 @@ impl<'a> TreeDrawing<'a> {
                 "{indent}{edge} {:width$} {:>5}  {}{}{ways}{sure}",
                 branch.ports(),
                 BitsPerSec(rate),
-                end(branch.node, branch.far_port),
+                end_name(branch.node, branch.far_port),
                 self.remark(branch.node)
             );
             self.below(branch.node, &format!("{indent}{deeper}"));
@@ -253,14 +254,6 @@ impl<'a> TreeDrawing<'a> {
     }
 }
 
-fn end(name: &str, port: &str) -> String {
-    if port.is_empty() {
-        name.to_owned()
-    } else {
-        format!("{name} ({port})")
-    }
-}
-
 fn why_not(link: &Link, stages: &HashMap<&str, String>) -> &'static str {
     let [a, b] = [&link.a, &link.b].map(|end| stages.get(end.as_str()));
     match (link.grade, link.state) {
@@ -277,24 +270,10 @@ fn why_not(link: &Link, stages: &HashMap<&str, String>) -> &'static str {
 pub(super) mod tests {
     use super::*;
 
+    use inventory::cluster_reason::ClusterReason;
     use inventory::topology::Cluster;
 
     pub(super) fn sample() -> Topology {
-        let node = |name: &str, kind| Node {
-            name: name.into(),
-            kind,
-            chassis: None,
-            stale: name == "s2",
-        };
-        let link = |a: &str, a_port: &str, b: &str, b_port: &str, state| Link {
-            state,
-            grade: if b == "n3" {
-                LinkGrade::Inferred
-            } else {
-                LinkGrade::Certain
-            },
-            ..Link::new(a, a_port, b, b_port)
-        };
         let mut nodes: Vec<Node> = ["s0", "s1", "s2"].map(|s| node(s, NodeKind::Switch)).into();
         nodes.extend(["n0", "n1", "n2", "n3", "n4"].map(|n| node(n, NodeKind::Host)));
         let f = LinkState::Forwarding;
@@ -312,6 +291,27 @@ pub(super) mod tests {
             links,
             root_bridge: Some("s0".into()),
             ..Topology::default()
+        }
+    }
+
+    fn node(name: &str, kind: NodeKind) -> Node {
+        Node {
+            name: name.into(),
+            kind,
+            chassis: None,
+            stale: name == "s2",
+        }
+    }
+
+    fn link(a: &str, a_port: &str, b: &str, b_port: &str, state: LinkState) -> Link {
+        Link {
+            state,
+            grade: if b == "n3" {
+                LinkGrade::Inferred
+            } else {
+                LinkGrade::Certain
+            },
+            ..Link::new(a, a_port, b, b_port)
         }
     }
 
@@ -337,13 +337,7 @@ seen nowhere
 
     #[test]
     fn several_clusters_are_told_with_their_reasons() {
-        use inventory::cluster_reason::ClusterReason;
         let mut t = sample();
-        let cluster = |name: &str, hosts: &[&str], why: ClusterReason| Cluster {
-            name: name.into(),
-            hosts: hosts.iter().map(|h| (*h).into()).collect(),
-            reasons: vec![why],
-        };
         t.clusters = vec![
             cluster("west", &["n0", "n1", "n2"], ClusterReason::Stated),
             cluster("east", &["n3"], ClusterReason::OneSwitch("s2".into())),
@@ -351,6 +345,14 @@ seen nowhere
         let told = "\nclusters\n   west: n[0-2]\n      stated in the inventory\n   east: \
                     n3\n      hosts on s2\n";
         assert!(text(&t).contains(told), "{}", text(&t));
+    }
+
+    fn cluster(name: &str, hosts: &[&str], why: ClusterReason) -> Cluster {
+        Cluster {
+            name: name.into(),
+            hosts: hosts.iter().map(|h| (*h).into()).collect(),
+            reasons: vec![why],
+        }
     }
 
     #[test]
@@ -362,23 +364,11 @@ seen nowhere
 
     #[test]
     fn what_is_side_by_side_is_one_node_with_the_sum_of_its_ways() {
-        let node = |name: &str, kind| Node::new(name, kind);
-        let spines = ["t1", "t2", "t3"].map(|name| node(name, NodeKind::Router));
-        let leaves = ["l1", "l2"].map(|name| node(name, NodeKind::Switch));
-        let way = |leaf: &str, port: u32, spine: &str| Link {
-            rate_bps: BitsPerSec(40_000_000_000),
-            state: LinkState::Multipath,
-            ..Link::new(leaf, format!("up{port}"), spine, format!("down-{leaf}"))
-        };
+        let spines = ["t1", "t2", "t3"].map(|name| Node::new(name, NodeKind::Router));
+        let leaves = ["l1", "l2"].map(|name| Node::new(name, NodeKind::Switch));
         let ways = ["l1", "l2"].map(|leaf| (1..=3).map(move |n| way(leaf, n, &format!("t{n}"))));
-        let host = |leaf: &str, host: &str| Link {
-            b: host.into(),
-            b_port: "eth0".into(),
-            state: LinkState::Forwarding,
-            ..way(leaf, 9, "t1")
-        };
-        let hosts = ["n0", "n1"].map(|name| node(name, NodeKind::Host));
-        let uplinks = [host("l1", "n0"), host("l2", "n1")];
+        let hosts = ["n0", "n1"].map(|name| Node::new(name, NodeKind::Host));
+        let uplinks = [cable_to_host("l1", "n0"), cable_to_host("l2", "n1")];
         let topology = Topology {
             nodes: leaves.into_iter().chain(spines).chain(hosts).collect(),
             links: ways.into_iter().flatten().chain(uplinks).collect(),
@@ -388,5 +378,22 @@ seen nowhere
             text(&topology),
             "l1\n├─ up[1-3]  120G  t[1-3]  router  3 ways\n│  └─ down-l2  120G  l2  3 ways\n│     └─ up9   40G  n1 (eth0)\n└─ up9       40G  n0 (eth0)\n"
         );
+    }
+
+    fn way(leaf: &str, port: u32, spine: &str) -> Link {
+        Link {
+            rate_bps: BitsPerSec(40_000_000_000),
+            state: LinkState::Multipath,
+            ..Link::new(leaf, format!("up{port}"), spine, format!("down-{leaf}"))
+        }
+    }
+
+    fn cable_to_host(leaf: &str, host: &str) -> Link {
+        Link {
+            b: host.into(),
+            b_port: "eth0".into(),
+            state: LinkState::Forwarding,
+            ..way(leaf, 9, "t1")
+        }
     }
 }

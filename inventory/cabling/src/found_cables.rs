@@ -3,7 +3,7 @@ use super::{Cable, CableEnd, CablingPlan};
 use inventory::BitsPerSec;
 use inventory::counted;
 use inventory::evidence::Evidence;
-use inventory::topology::{self, Link, LinkGrade, NodeKind, Topology};
+use inventory::topology::{Link, LinkGrade, NodeKind, Topology};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// A cable of the network.
@@ -28,20 +28,18 @@ pub(super) fn network(plan: &CablingPlan, topology: &Topology) -> CabledNetwork 
     let wanted = between(plan.cables.iter().map(|c| [&*c.a, &*c.b]));
     let there = between(links.iter().map(|l| [&*l.a, &*l.b]));
     // A plan lists an aggregate either as one link or as its cables.
-    let as_cables = |link: &Link| {
-        let whole = [(&link.a, &link.a_port), (&link.b, &link.b_port)]
-            .iter()
-            .any(|(n, p)| ports.contains(&(n.as_str(), p.as_str())));
-        let named = link.members.iter().any(|m| {
-            ports.contains(&(&*link.a, &*m.a_port)) || ports.contains(&(&*link.b, &*m.b_port))
-        });
-        let pair = sorted([&link.a, &link.b]);
-        !link.members.is_empty() && (named || (!whole && wanted.get(&pair) > there.get(&pair)))
-    };
     let cables = links
         .iter()
         .flat_map(|link| {
-            if as_cables(link) {
+            let is_named_whole = [(&link.a, &link.a_port), (&link.b, &link.b_port)]
+                .iter()
+                .any(|(n, p)| ports.contains(&(n.as_str(), p.as_str())));
+            let is_named_by_cable = link.members.iter().any(|m| {
+                ports.contains(&(&*link.a, &*m.a_port)) || ports.contains(&(&*link.b, &*m.b_port))
+            });
+            let pair = sorted([&link.a, &link.b]);
+            let is_wanted_by_cable = !is_named_whole && wanted.get(&pair) > there.get(&pair);
+            if !link.members.is_empty() && (is_named_by_cable || is_wanted_by_cable) {
                 members(link)
             } else {
                 vec![whole(link)]
@@ -169,16 +167,15 @@ fn members(link: &Link) -> Vec<FoundCable> {
     let rate_bps = cable
         .rate_bps
         .map(|rate| BitsPerSec(rate.0 / link.members.len() as u64));
-    let of = |m: &topology::AggregateMember| Cable {
-        a_port: m.a_port.clone(),
-        b_port: m.b_port.clone(),
-        rate_bps,
-        ..cable.clone()
-    };
     link.members
         .iter()
         .map(|m| FoundCable {
-            cable: of(m),
+            cable: Cable {
+                a_port: m.a_port.clone(),
+                b_port: m.b_port.clone(),
+                rate_bps,
+                ..cable.clone()
+            },
             grade,
         })
         .collect()

@@ -148,19 +148,20 @@ fn fits(one: CableEnd<'_>, other: CableEnd<'_>) -> bool {
 
 impl fmt::Display for Cable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let end = |node: &str, port: &str| {
-            if port.is_empty() {
-                node.to_owned()
-            } else {
-                format!("{node} ({port})")
-            }
-        };
         write!(
             f,
             "{} - {}",
-            end(&self.a, &self.a_port),
-            end(&self.b, &self.b_port)
+            end_name(&self.a, &self.a_port),
+            end_name(&self.b, &self.b_port)
         )
+    }
+}
+
+pub(crate) fn end_name(node: &str, port: &str) -> String {
+    if port.is_empty() {
+        node.to_owned()
+    } else {
+        format!("{node} ({port})")
     }
 }
 

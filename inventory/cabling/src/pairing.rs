@@ -54,16 +54,19 @@ pub(super) fn pair(planned: &[Cable], found: &[FoundCable]) -> Vec<Option<usize>
 /// `None` if a port that the round compares has no name.
 fn key(cable: &Cable, ports: [bool; 2], exact: bool) -> Option<PairingKey<'_>> {
     let [a, b] = cable.ends();
-    let of = |(node, port), asked: bool| match (asked, port) {
-        (true, "") => None,
-        (true, port) => Some((node, port)),
-        (false, _) => Some((node, "")),
-    };
-    let ends = [of(a, ports[0])?, of(b, ports[1])?];
+    let ends = [key_end(a, ports[0])?, key_end(b, ports[1])?];
     Some((
         ends,
         exact.then(|| (cable.state.unwrap_or(LinkState::Forwarding), cable.rate_bps)),
     ))
+}
+
+fn key_end<'a>((node, port): CableEnd<'a>, asked: bool) -> Option<CableEnd<'a>> {
+    match (asked, port) {
+        (true, "") => None,
+        (true, port) => Some((node, port)),
+        (false, _) => Some((node, "")),
+    }
 }
 
 /// True if the two cables may be the same.

@@ -208,21 +208,19 @@ mod tests {
     #[test]
     fn a_host_name_that_may_be_two_is_neither() {
         let (topology, described) = network();
-        let names = |text: &str| {
-            let plan = plan(text).in_names_of(&topology, &described);
-            plan.cables
-                .into_iter()
-                .map(|c| format!("{} {}", c.a, c.b))
-                .collect::<Vec<_>>()
-                .join(", ")
-        };
-        assert_eq!(names(r#""leaf.x" -- "leaf.y""#), "leaf.x leaf.y");
         assert_eq!(
-            names(r#""leaf.lab" -- "leaf.y""#),
+            names_in_plan(r#""leaf.x" -- "leaf.y""#, &topology, &described),
+            "leaf.x leaf.y"
+        );
+        assert_eq!(
+            names_in_plan(r#""leaf.lab" -- "leaf.y""#, &topology, &described),
             "leaf.lab leaf.y",
             "leaf.lab is planned itself"
         );
-        assert_eq!(names(r#""10.0.0.1" -- leaf"#), "10.0.0.1 leaf.lab");
+        assert_eq!(
+            names_in_plan(r#""10.0.0.1" -- leaf"#, &topology, &described),
+            "10.0.0.1 leaf.lab"
+        );
         let addresses = ["10.0.0.2", "10.lab"].map(|name| Node {
             name: name.into(),
             ..topology.nodes[0].clone()
@@ -238,6 +236,15 @@ mod tests {
                 .to_string(),
             "10.0.0.1 - 10.lab"
         );
+    }
+
+    fn names_in_plan(text: &str, topology: &Topology, described: &PortDescriptions) -> String {
+        let plan = plan(text).in_names_of(topology, described);
+        plan.cables
+            .into_iter()
+            .map(|c| format!("{} {}", c.a, c.b))
+            .collect::<Vec<_>>()
+            .join(", ")
     }
 
     #[test]

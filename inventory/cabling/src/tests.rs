@@ -241,12 +241,6 @@ fn parallel_cables_without_ports_are_told_apart_by_rate() {
 
 #[test]
 fn blocked_is_unexpected_where_the_plan_has_no_other_way() {
-    let ring = |extra: &str| {
-        yaml_plan(&format!(
-            "switches: [s0, s1, s2]\nhosts: {{}}\nlinks: [{{a: s0, b: s1}}, {{a: s1, b: s2}}, \
-             {{a: s2, b: s0{extra}}}]\n"
-        ))
-    };
     let mut found = network(&["s0 swp1 s1 swp1", "s1 swp2 s2 swp2", "s0 swp2 s2 swp1"]);
     found.links[1].state = LinkState::Blocked;
     let free = compare(&ring(""), &found);
@@ -275,6 +269,13 @@ fn blocked_is_unexpected_where_the_plan_has_no_other_way() {
         compare(&stated, &found).differences[0].text,
         "s1 (swp2) - s2 (swp2): planned forwarding, found blocked"
     );
+}
+
+fn ring(extra: &str) -> CablingPlan {
+    yaml_plan(&format!(
+        "switches: [s0, s1, s2]\nhosts: {{}}\nlinks: [{{a: s0, b: s1}}, {{a: s1, b: s2}}, \
+             {{a: s2, b: s0{extra}}}]\n"
+    ))
 }
 
 #[test]
@@ -495,7 +496,6 @@ const REFUSED: &[(&str, &str)] = &[
 
 #[test]
 fn refuses_with_the_line() {
-    let refused = |text: &str| CablingPlan::parse("p", text).unwrap_err().to_string();
     for (text, expected) in REFUSED {
         assert!(
             refused(text).starts_with(expected),
@@ -507,4 +507,8 @@ fn refuses_with_the_line() {
             "{text:?}"
         );
     }
+}
+
+fn refused(text: &str) -> String {
+    CablingPlan::parse("p", text).unwrap_err().to_string()
 }

@@ -84,23 +84,24 @@ impl RangedEntry for PlanFileHost {
         if names.len() == 1 {
             return Ok(hosts);
         }
-        let ports = |port: &str| -> Result<Vec<String>, String> {
-            if port.is_empty() {
-                return Ok(vec![String::new(); names.len()]);
-            }
-            let ports = name_ranges::expand(port).map_err(|e| e.to_string())?;
-            one_each("ports", ports, names)
-        };
-        for (host, port) in hosts.iter_mut().zip(ports(&host.port)?) {
+        for (host, port) in hosts.iter_mut().zip(one_port_each(&host.port, names)?) {
             host.port = port;
         }
         for (number, card) in host.cards.iter().enumerate() {
-            for (host, port) in hosts.iter_mut().zip(ports(&card.port)?) {
+            for (host, port) in hosts.iter_mut().zip(one_port_each(&card.port, names)?) {
                 host.cards[number].port = port;
             }
         }
         Ok(hosts)
     }
+}
+
+fn one_port_each(port: &str, names: &[String]) -> Result<Vec<String>, String> {
+    if port.is_empty() {
+        return Ok(vec![String::new(); names.len()]);
+    }
+    let ports = name_ranges::expand(port).map_err(|e| e.to_string())?;
+    one_each("ports", ports, names)
 }
 
 #[derive(Deserialize)]

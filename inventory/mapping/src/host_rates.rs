@@ -28,24 +28,27 @@ impl HostRates {
             sent[flow.flow.from].push(flow.rate);
             received[flow.flow.to].push(flow.rate);
         }
-        let of_host = |(sent, received): (Vec<f64>, Vec<f64>)| {
-            let mut all = [sent.as_slice(), &received].concat();
-            all.sort_by(f64::total_cmp);
-            let last = all.len().saturating_sub(1);
-            let most = all.get(last.saturating_sub(1)).copied().unwrap_or(0.0);
-            let rate = |flows: &[f64]| {
-                let fastest = flows.iter().copied().fold(0.0, f64::max);
-                if fastest < SLOWER * most {
-                    fastest
-                } else {
-                    most
+        sent.into_iter()
+            .zip(received)
+            .map(|(sent, received)| {
+                let mut all = [sent.as_slice(), &received].concat();
+                all.sort_by(f64::total_cmp);
+                let last = all.len().saturating_sub(1);
+                let most = all.get(last.saturating_sub(1)).copied().unwrap_or(0.0);
+                HostRates {
+                    sends: fastest_below(&sent, most),
+                    receives: fastest_below(&received, most),
                 }
-            };
-            HostRates {
-                sends: rate(&sent),
-                receives: rate(&received),
-            }
-        };
-        sent.into_iter().zip(received).map(of_host).collect()
+            })
+            .collect()
+    }
+}
+
+fn fastest_below(flows: &[f64], most: f64) -> f64 {
+    let fastest = flows.iter().copied().fold(0.0, f64::max);
+    if fastest < SLOWER * most {
+        fastest
+    } else {
+        most
     }
 }

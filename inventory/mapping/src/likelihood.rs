@@ -195,10 +195,9 @@ impl<'a> Measurements<'a> {
         let [out, into, _] = &self.figures(side).filled;
         let [out, into] = [out, into].map(|filled| at_place(filled, place));
         // A direction that no round fills slows nothing down.
-        let rate = |filled: Option<f64>| filled.unwrap_or(f64::INFINITY);
         (out.is_some() || into.is_some()).then(|| TrunkRates {
-            out: rate(out),
-            into: rate(into),
+            out: out.unwrap_or(f64::INFINITY),
+            into: into.unwrap_or(f64::INFINITY),
         })
     }
 
@@ -235,10 +234,9 @@ impl<'a> Measurements<'a> {
             RateResidual::Sum(r) => sums.push(r),
             RateResidual::Part(..) => {}
         });
-        let slow = |all: &[f64]| part_of(all, |r| r < MUCH_SLOWER);
-        slow(&alone)
-            .max(slow(enough_nearly(&nearly)))
-            .max(slow(&sums))
+        slow_part(&alone)
+            .max(slow_part(enough_nearly(&nearly)))
+            .max(slow_part(&sums))
     }
 
     /// How much wider the flows' parts of filled links lie around what these trunks let expect than
@@ -331,21 +329,17 @@ impl<'a> Measurements<'a> {
                 }
             }
         }
-        let scaled = |(rates, [out, into]): (TrunkRates, [Vec<f64>; 2])| {
-            let ratio = |mut all: Vec<f64>| {
-                all.sort_by(f64::total_cmp);
-                where_most_agree(&all).unwrap_or(1.0)
-            };
-            match rates.out == rates.into {
-                true => TrunkRates::both(rates.out * ratio([out, into].concat())),
-                false => TrunkRates {
-                    out: rates.out * ratio(out),
-                    into: rates.into * ratio(into),
-                },
-            }
-        };
         let rates = trunks.iter().map(|(_, rates)| *rates);
-        rates.zip(ratios).map(scaled).collect()
+        rates
+            .zip(ratios)
+            .map(|(rates, [out, into])| match rates.out == rates.into {
+                true => TrunkRates::both(rates.out * agreed_ratio([out, into].concat())),
+                false => TrunkRates {
+                    out: rates.out * agreed_ratio(out),
+                    into: rates.into * agreed_ratio(into),
+                },
+            })
+            .collect()
     }
 
     /// The rate of a flow as a part of what its hosts give.
@@ -413,6 +407,15 @@ impl<'a> Measurements<'a> {
     }
 }
 
+fn slow_part(all: &[f64]) -> f64 {
+    part_of(all, |r| r < MUCH_SLOWER)
+}
+
+fn agreed_ratio(mut all: Vec<f64>) -> f64 {
+    all.sort_by(f64::total_cmp);
+    where_most_agree(&all).unwrap_or(1.0)
+}
+
 /// The figure at this part of all, from 0 to 1, if there are enough.
 fn at_place(filled: &[f64], place: f64) -> Option<f64> {
     let last = filled.len().checked_sub(1)?;
@@ -428,9 +431,8 @@ fn where_most_agree(figures: &[f64]) -> Option<f64> {
     }
     // The third of them that lie nearest to each other.
     let count = figures.len().div_ceil(3).max(LEAST_FILLED);
-    let width = |near: &[f64]| near[count - 1] - near[0];
     let near = figures.windows(count);
-    let nearest = near.min_by(|a, b| width(a).total_cmp(&width(b)))?;
+    let nearest = near.min_by(|a, b| (a[count - 1] - a[0]).total_cmp(&(b[count - 1] - b[0])))?;
     let middle = nearest[count / 2];
     let agreeing: Vec<f64> = figures
         .iter()
@@ -458,7 +460,6 @@ fn residuals_of_round(
     links: &[SharedLink],
     take: &mut impl FnMut(RateResidual),
 ) {
-    let ratio = |f: usize| (round.flows[f].rate.max(1.0) / expected[f].0.max(1.0)).ln();
     let nearly = links
         .iter()
         .filter(|link| {
@@ -468,8 +469,10 @@ fn residuals_of_round(
         .fold(0, |all, link| all | link.flows);
     for (f, (_, limit)) in expected.iter().enumerate() {
         match limit {
-            FlowLimit::Hosts if nearly >> f & 1 == 1 => take(RateResidual::Nearly(ratio(f))),
-            FlowLimit::Hosts => take(RateResidual::Alone(ratio(f))),
+            FlowLimit::Hosts if nearly >> f & 1 == 1 => {
+                take(RateResidual::Nearly(log_ratio(f, round, expected)))
+            }
+            FlowLimit::Hosts => take(RateResidual::Alone(log_ratio(f, round, expected))),
             FlowLimit::Link(_) => {}
         }
     }
@@ -484,9 +487,18 @@ fn residuals_of_round(
         if count > 0.0 {
             let whole = (carried.max(1.0) / fair.max(1.0)).ln();
             take(RateResidual::Sum(whole));
-            flows.for_each(|f| take(RateResidual::Part(ratio(f) - whole, count)));
+            flows.for_each(|f| {
+                take(RateResidual::Part(
+                    log_ratio(f, round, expected) - whole,
+                    count,
+                ))
+            });
         }
     }
+}
+
+fn log_ratio(f: usize, round: &MeasuredRound, expected: &[(f64, FlowLimit)]) -> f64 {
+    (round.flows[f].rate.max(1.0) / expected[f].0.max(1.0)).ln()
 }
 
 /// The logarithm of Student's density with four degrees of freedom, at whose middle it is 3/8: a

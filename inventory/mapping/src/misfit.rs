@@ -53,15 +53,18 @@ pub(crate) fn is_doubtful(figures: FitFigures) -> bool {
 
 /// The rounds that the tree explains worst, each several times.
 pub(crate) fn rounds_again(rounds: &[MeasuredRound], excess: &[Vec<f64>]) -> Vec<Vec<HostFlow>> {
-    let misfit = |excess: &Vec<f64>| -> f64 { excess.iter().map(|e| e.powi(2).min(0.5)).sum() };
     let mut order: Vec<usize> = (0..rounds.len()).collect();
-    order.sort_by(|a, b| misfit(&excess[*b]).total_cmp(&misfit(&excess[*a])));
+    order.sort_by(|a, b| misfit_of(&excess[*b]).total_cmp(&misfit_of(&excess[*a])));
     order.truncate(DOUBTFUL);
     order
         .repeat(AGAIN)
         .iter()
         .map(|r| rounds[*r].flows.iter().map(|f| f.flow).collect())
         .collect()
+}
+
+fn misfit_of(excess: &[f64]) -> f64 {
+    excess.iter().map(|e| e.powi(2).min(0.5)).sum()
 }
 
 /// Judges the rounds that were measured several times.

@@ -17,17 +17,9 @@ pub(crate) fn proposed_sides(hosts: usize, rounds: &[MeasuredRound]) -> Vec<Host
     let mut groups: Vec<HostSet> = (0..hosts).map(HostSet::one).collect();
     let mut found = Vec::new();
     while groups.len() > 2 {
-        let mean = |a: HostSet, b: HostSet| {
-            let pairs = a.iter().flat_map(|x| b.iter().map(move |y| (x, y)));
-            let (sum, count) = pairs.fold((0.0, 0.0), |(s, c), (x, y)| {
-                (s + rate[x][y].0, c + rate[x][y].1)
-            });
-            // One flow says less than many.
-            (count > 0.0).then(|| sum / count - 0.1 / f64::sqrt(count))
-        };
         let pairs = (0..groups.len()).flat_map(|i| (0..i).map(move |j| (i, j)));
         let nearest = pairs
-            .filter_map(|(i, j)| Some((mean(groups[i], groups[j])?, i, j)))
+            .filter_map(|(i, j)| Some((mean_rate(groups[i], groups[j], &rate)?, i, j)))
             .max_by(|a, b| a.0.total_cmp(&b.0));
         let Some((_, i, j)) = nearest else { break };
         let joined = groups[i].with(groups[j]);
@@ -36,6 +28,15 @@ pub(crate) fn proposed_sides(hosts: usize, rounds: &[MeasuredRound]) -> Vec<Host
         found.extend(trunk_side(hosts, joined));
     }
     found
+}
+
+fn mean_rate(a: HostSet, b: HostSet, rate: &[Vec<(f64, f64)>]) -> Option<f64> {
+    let pairs = a.iter().flat_map(|x| b.iter().map(move |y| (x, y)));
+    let (sum, count) = pairs.fold((0.0, 0.0), |(s, c), (x, y)| {
+        (s + rate[x][y].0, c + rate[x][y].1)
+    });
+    // One flow says less than many.
+    (count > 0.0).then(|| sum / count - 0.1 / f64::sqrt(count))
 }
 
 /// Sides that explain the flows that are slower than expected: in a round that fills a trunk, slow

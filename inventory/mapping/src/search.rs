@@ -102,47 +102,57 @@ impl<'a> TreeSearch<'a> {
     }
 
     fn score(&mut self, trunks: &[(HostSet, TrunkRates)]) -> f64 {
-        let price = |side: HostSet| {
-            let count = side.len().min(self.hosts - side.len());
-            let choices = (0..count).map(|i| ((self.hosts - i) as f64 / (i + 1) as f64).ln());
-            PRICE_OF_A_TRUNK + choices.sum::<f64>()
-        };
-        let prices: f64 = trunks.iter().map(|(side, _)| price(*side)).sum();
+        let of_trunks: f64 = trunks.iter().map(|(side, _)| self.price(*side)).sum();
         let differ = trunks.iter().filter(|(_, rates)| rates.out != rates.into);
-        let prices = prices + differ.count() as f64 * PRICE_OF_TWO_RATES;
+        let prices = of_trunks + differ.count() as f64 * PRICE_OF_TWO_RATES;
         self.measurements.log_likelihood(trunks) - prices
+    }
+
+    fn price(&self, side: HostSet) -> f64 {
+        let count = side.len().min(self.hosts - side.len());
+        let choices = (0..count).map(|i| ((self.hosts - i) as f64 / (i + 1) as f64).ln());
+        PRICE_OF_A_TRUNK + choices.sum::<f64>()
     }
 
     /// True if at both ends of each trunk the other cables carry more than the trunk. One that they
     /// cannot fill slows no flow down: the rates cannot tell it.
     fn can_be_filled(&self, trunks: &[(HostSet, TrunkRates)]) -> bool {
         let sides: Vec<HostSet> = trunks.iter().map(|(side, _)| *side).collect();
-        let least = |branch: &HostSet| {
-            let side = trunk_side(self.hosts, *branch);
-            let trunk = trunks.iter().find(|(known, _)| Some(*known) == side);
-            trunk.map_or(0.0, |(_, rates)| rates.least())
-        };
         branches(self.hosts, &sides).iter().all(|switch| {
-            let others = |b: &HostSet| -> f64 {
-                let others = switch.iter().filter(|other| *other != b);
-                others
-                    .map(|branch| {
-                        let side = trunk_side(self.hosts, *branch);
-                        let trunk = trunks.iter().find(|(known, _)| Some(*known) == side);
-                        trunk.map_or_else(
-                            || {
-                                branch
-                                    .iter()
-                                    .map(|h| self.measurements.own_rate(h).sends)
-                                    .sum::<f64>()
-                            },
-                            |(_, rates)| rates.most(),
-                        )
-                    })
-                    .sum()
-            };
-            switch.iter().all(|b| others(b) > FILLABLE * least(b))
+            switch.iter().all(|b| {
+                self.rate_of_others(b, switch, trunks) > FILLABLE * self.least_rate(b, trunks)
+            })
         })
+    }
+
+    fn least_rate(&self, branch: &HostSet, trunks: &[(HostSet, TrunkRates)]) -> f64 {
+        let side = trunk_side(self.hosts, *branch);
+        let trunk = trunks.iter().find(|(known, _)| Some(*known) == side);
+        trunk.map_or(0.0, |(_, rates)| rates.least())
+    }
+
+    fn rate_of_others(
+        &self,
+        b: &HostSet,
+        switch: &[HostSet],
+        trunks: &[(HostSet, TrunkRates)],
+    ) -> f64 {
+        let others = switch.iter().filter(|other| *other != b);
+        others
+            .map(|branch| {
+                let side = trunk_side(self.hosts, *branch);
+                let trunk = trunks.iter().find(|(known, _)| Some(*known) == side);
+                trunk.map_or_else(
+                    || {
+                        branch
+                            .iter()
+                            .map(|h| self.measurements.own_rate(h).sends)
+                            .sum::<f64>()
+                    },
+                    |(_, rates)| rates.most(),
+                )
+            })
+            .sum()
     }
 
     /// A tree with rates at first sight. A trunk of the best tree keeps its rates there.
@@ -208,16 +218,12 @@ impl<'a> TreeSearch<'a> {
             let others: Vec<HostSet> = [&sides[..t], &sides[t + 1..]].concat();
             propose(others.clone());
             let everybody = HostSet::first(self.hosts);
-            let at = |end: HostSet| {
-                let here = switches.iter().find(|b| b.contains(&end));
-                here.into_iter()
-                    .flatten()
-                    .copied()
-                    .filter(move |b| *b != end)
-            };
             let (near, far) = (everybody.without(*side), *side);
-            let one = at(near).chain(at(far)).map(|b| side.toggled(b));
-            let two = at(near).flat_map(|a| at(far).map(move |b| side.toggled(a).toggled(b)));
+            let one = beside(near, &switches)
+                .chain(beside(far, &switches))
+                .map(|b| side.toggled(b));
+            let two = beside(near, &switches)
+                .flat_map(|a| beside(far, &switches).map(move |b| side.toggled(a).toggled(b)));
             for moved in one.chain(two) {
                 if let Some(moved) = trunk_side(self.hosts, moved) {
                     propose([others.as_slice(), &[moved]].concat());
@@ -242,6 +248,14 @@ impl<'a> TreeSearch<'a> {
         }
         found
     }
+}
+
+fn beside(end: HostSet, switches: &[Vec<HostSet>]) -> impl Iterator<Item = HostSet> {
+    let here = switches.iter().find(|b| b.contains(&end));
+    here.into_iter()
+        .flatten()
+        .copied()
+        .filter(move |b| *b != end)
 }
 
 /// For each switch but that of `host`: the trunks between.

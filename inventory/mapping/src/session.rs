@@ -178,14 +178,6 @@ impl MapSession {
             };
         }
         let weights = self.weights();
-        let probability = |side: HostSet| {
-            let with = self
-                .trees
-                .iter()
-                .zip(&weights)
-                .filter(|(t, _)| t.sides().contains(&side));
-            with.map(|(_, w)| w).sum::<f64>()
-        };
         let mut measurements = Measurements::new(&self.own_rates, &self.rounds, self.rule);
         let best = self
             .trees
@@ -205,7 +197,7 @@ impl MapSession {
                 .zip(carried)
                 .map(|((side, _), rates)| FoundTrunk {
                     trunk: MappedTrunk { side, rates },
-                    probability: probability(side).min(most),
+                    probability: self.probability(side, &weights).min(most),
                     filled: measurements.times_filled(side),
                 })
                 .collect(),
@@ -216,6 +208,15 @@ impl MapSession {
         }
     }
 
+    fn probability(&self, side: HostSet, weights: &[f64]) -> f64 {
+        let with = self
+            .trees
+            .iter()
+            .zip(weights)
+            .filter(|(t, _)| t.sides().contains(&side));
+        with.map(|(_, w)| w).sum::<f64>()
+    }
+
     /// The probability of the best tree beside those one change away.
     pub fn believed(&self) -> f64 {
         self.weights().first().copied().unwrap_or(0.0)
@@ -224,24 +225,28 @@ impl MapSession {
     /// The probability that the schedules for the best tree are as fast as those for the true one,
     /// or nearly.
     fn settled(&self) -> f64 {
-        let time = |tree: &ScoredTree| {
-            let cable = self
-                .own_rates
-                .iter()
-                .map(|r| r.least())
-                .fold(f64::INFINITY, f64::min);
-            let trunks = tree.trunks.iter().map(|(side, rates)| {
-                (side.len() * (self.hosts - side.len())) as f64 * cable / rates.least()
-            });
-            trunks.fold((self.hosts - 1) as f64, f64::max)
-        };
-        let Some(best) = self.trees.first().map(time) else {
+        let Some(best) = self.trees.first().map(|tree| self.alltoall_time(tree)) else {
             return 0.0;
         };
-        let near = |tree: &ScoredTree| (time(tree) / best).ln().abs() < SAME_TIME;
         let weights = self.weights();
-        let alike = self.trees.iter().zip(weights).filter(|(t, _)| near(t));
+        let alike = self
+            .trees
+            .iter()
+            .zip(weights)
+            .filter(|(t, _)| (self.alltoall_time(t) / best).ln().abs() < SAME_TIME);
         alike.map(|(_, w)| w).sum()
+    }
+
+    fn alltoall_time(&self, tree: &ScoredTree) -> f64 {
+        let cable = self
+            .own_rates
+            .iter()
+            .map(|r| r.least())
+            .fold(f64::INFINITY, f64::min);
+        let trunks = tree.trunks.iter().map(|(side, rates)| {
+            (side.len() * (self.hosts - side.len())) as f64 * cable / rates.least()
+        });
+        trunks.fold((self.hosts - 1) as f64, f64::max)
     }
 
     fn weights(&self) -> Vec<f64> {
@@ -262,16 +267,16 @@ impl MapSession {
             .first()
             .map(ScoredTree::sides)
             .unwrap_or_default();
-        let look = self.look_by(self.rule, &[Vec::new(), known]);
+        let usual = self.look_by(self.rule, &[Vec::new(), known]);
         // The rule stands where the other one tells no more of nearly the same tree.
-        let sides = look.trees[0].sides();
+        let sides = usual.trees[0].sides();
         let other = SharingRule::ALL
             .into_iter()
             .find(|r| *r != self.rule)
             .filter(|_| !sides.is_empty())
             .map(|rule| self.look_by(rule, &[sides]));
-        let better = other.filter(|other| other.trees[0].score > look.trees[0].score);
-        let look = better.unwrap_or(look);
+        let better = other.filter(|other| other.trees[0].score > usual.trees[0].score);
+        let look = better.unwrap_or(usual);
         let mut measurements = Measurements::new(&self.own_rates, &self.rounds, look.rule);
         self.temper = TEMPER * measurements.dispersion(&look.trees[0].trunks);
         (self.rule, self.trees) = (look.rule, look.trees);

@@ -122,12 +122,13 @@ fn max_min(ends: &[EndRates], links: &[SharedLink], out: &mut Vec<(f64, FlowLimi
         *left = link.rate;
     }
     while open != 0 {
-        let share = |l: usize| left[l] / f64::from((links[l].flows & open).count_ones());
         let narrow = (0..links.len())
             .filter(|&l| links[l].flows & open != 0)
-            .min_by(|&a, &b| share(a).total_cmp(&share(b)));
+            .min_by(|&a, &b| {
+                fair_share(a, &left, links, open).total_cmp(&fair_share(b, &left, links, open))
+            });
         let Some(narrow) = narrow else { return };
-        let fair = share(narrow);
+        let fair = fair_share(narrow, &left, links, open);
         // Flows whose hosts give less than the fair share leave the rest to the others.
         let slow = bits(open)
             .filter(|&f| ends[f].alone() <= fair)
@@ -148,6 +149,10 @@ fn max_min(ends: &[EndRates], links: &[SharedLink], out: &mut Vec<(f64, FlowLimi
         }
         open &= !settled;
     }
+}
+
+fn fair_share(l: usize, left: &[f64; 256], links: &[SharedLink], open: u128) -> f64 {
+    left[l] / f64::from((links[l].flows & open).count_ones())
 }
 
 pub(crate) fn bits(mut set: u128) -> impl Iterator<Item = usize> {

@@ -108,16 +108,21 @@ pub fn slurm(file: &str, text: &str) -> Result<ListedHosts, HostListError> {
         hosts: ListedHosts::new(),
     };
     for (at, line) in text.lines().enumerate() {
-        let field = |key: &str| {
-            let mut words = line.split_whitespace();
-            words.find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
-        };
         let plain = line.split_whitespace().next().filter(|w| !w.contains('='));
-        if let Some(name) = field("NodeName").or(plain) {
-            list.add(Some(at + 1), name, field("NodeAddr").unwrap_or_default())?;
+        if let Some(name) = field("NodeName", line).or(plain) {
+            list.add(
+                Some(at + 1),
+                name,
+                field("NodeAddr", line).unwrap_or_default(),
+            )?;
         }
     }
     list.done("nodes as `scontrol show nodes --oneliner` prints them")
+}
+
+fn field<'l>(key: &str, line: &'l str) -> Option<&'l str> {
+    let mut words = line.split_whitespace();
+    words.find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
 }
 
 /// An inventory of Ansible, in INI or in YAML; every host of every group.

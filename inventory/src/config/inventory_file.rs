@@ -212,7 +212,7 @@ impl Inventory {
     /// # Errors
     /// [`InputFileError`] with the line for a text that is not an inventory or contradicts itself.
     pub fn parse(file: &str, text: &str) -> Result<Inventory, InputFileError> {
-        let written = yaml::read::<InventoryFields>(file, text).map_err(|e| match e {
+        let fields = yaml::read::<InventoryFields>(file, text).map_err(|e| match e {
             InputFileError::Syntax {
                 file,
                 line,
@@ -224,7 +224,7 @@ impl Inventory {
             },
             content => content,
         });
-        let written = written.map_err(|e| e.of_form(text, ExpectedForm::Inventory))?;
+        let written = fields.map_err(|e| e.of_form(text, ExpectedForm::Inventory))?;
         Inventory::try_from(written).map_err(|c| InputFileError::Content {
             file: file.to_owned(),
             line: c.line(text),

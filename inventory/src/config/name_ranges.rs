@@ -64,15 +64,9 @@ pub fn expand(text: &str) -> Result<Vec<String>, NameRangeError> {
 /// The names as one text, in natural order: runs of numbers in brackets, as [`expand`] reads them.
 pub fn fold(mut names: Vec<String>) -> String {
     names.sort_by_cached_key(|n| natural(n));
-    let split = |name: &str| -> Option<(String, u64)> {
-        let digits = name.len() - name.chars().rev().take_while(char::is_ascii_digit).count();
-        let (stem, number) = name.split_at(digits);
-        let n: u64 = number.parse().ok()?;
-        (n.to_string() == number).then(|| (stem.to_owned(), n))
-    };
     let mut runs: Vec<(String, Option<(u64, u64)>)> = Vec::new();
     for name in names {
-        match (split(&name), runs.last_mut()) {
+        match (numbered(&name), runs.last_mut()) {
             (Some((stem, n)), Some((last, Some((_, to))))) if stem == *last && n == *to + 1 => {
                 *to = n
             }
@@ -88,6 +82,13 @@ pub fn fold(mut names: Vec<String>) -> String {
         })
         .collect::<Vec<_>>()
         .join(",")
+}
+
+fn numbered(name: &str) -> Option<(String, u64)> {
+    let digits = name.len() - name.chars().rev().take_while(char::is_ascii_digit).count();
+    let (stem, number) = name.split_at(digits);
+    let n: u64 = number.parse().ok()?;
+    (n.to_string() == number).then(|| (stem.to_owned(), n))
 }
 
 /// As [`expand`], with a limit of its own: a file has one for all its texts.
@@ -161,9 +162,10 @@ impl NamePattern<'_> {
                 .rest
                 .iter()
                 .map(|(ranges, text)| {
-                    let digits =
-                        |range: &NumberRange| PaddedNumber(range.last, range.width).to_string();
-                    let digits = ranges.iter().map(|range| digits(range).len()).max();
+                    let digits = ranges
+                        .iter()
+                        .map(|range| PaddedNumber(range.last, range.width).to_string().len())
+                        .max();
                     digits.unwrap_or_default() + text.len()
                 })
                 .sum::<usize>();
@@ -223,44 +225,50 @@ fn pattern<'t>(text: &str, name: &'t str) -> Result<NamePattern<'t>, NameRangeEr
         rest.push((ranges(text, inside)?, after));
     }
     if name.is_empty() {
-        let shown = text.chars().take(LONGEST_NAME).collect();
-        return Err(NameRangeError::Empty(shown));
+        return Err(NameRangeError::Empty(shown(text)));
     }
     Ok(NamePattern { begin, rest })
 }
 
 /// The list in a pair of brackets.
 fn ranges(text: &str, inside: &str) -> Result<Vec<NumberRange>, NameRangeError> {
-    let shown = |text: &str| text.chars().take(LONGEST_NAME).collect::<String>();
-    let range = |part: &str| {
-        let wrong = || NameRangeError::Numbers {
+    let parts = inside.split(',').map(str::trim);
+    let ranges = parts.map(|part| {
+        let range = range(part).ok_or_else(|| NameRangeError::Numbers {
             text: shown(text),
             part: shown(inside).escape_debug().to_string(),
-        };
-        let (range, step) = match part.split_once('/') {
-            Some((range, step)) => (range, number(step).filter(|s| *s > 0).ok_or_else(wrong)?),
-            None => (part, 1),
-        };
-        let (first, last) = range.split_once('-').unwrap_or((range, range));
-        let (from, to) = number(first).zip(number(last)).ok_or_else(wrong)?;
-        // In `[8-010]` nobody can tell whether 8 or 008 is meant.
-        if last.starts_with('0') && last.len() > first.len() {
-            return Err(wrong());
-        }
-        if from > to {
+        })?;
+        if range.first > range.last {
             return Err(NameRangeError::Backwards {
                 text: shown(text),
                 part: shown(part),
             });
         }
-        Ok(NumberRange {
-            first: from,
-            last: to,
-            step,
-            width: first.len(),
-        })
+        Ok(range)
+    });
+    ranges.collect()
+}
+
+/// `8`, `8-11` or `8-11/2`.
+fn range(part: &str) -> Option<NumberRange> {
+    let (ends, step) = match part.split_once('/') {
+        Some((ends, step)) => (ends, number(step).filter(|s| *s > 0)?),
+        None => (part, 1),
     };
-    inside.split(',').map(|part| range(part.trim())).collect()
+    let (first, last) = ends.split_once('-').unwrap_or((ends, ends));
+    // In `[8-010]` nobody can tell whether 8 or 008 is meant.
+    let is_padded_anew = last.starts_with('0') && last.len() > first.len();
+    let range = NumberRange {
+        first: number(first)?,
+        last: number(last)?,
+        step,
+        width: first.len(),
+    };
+    (!is_padded_anew).then_some(range)
+}
+
+fn shown(text: &str) -> String {
+    text.chars().take(LONGEST_NAME).collect()
 }
 
 fn number(digits: &str) -> Option<u64> {

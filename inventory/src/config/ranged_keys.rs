@@ -179,14 +179,9 @@ impl<V> Visitor<'_> for NewNames<'_, V> {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Vec<String>, E> {
-        let twice = |name: &str| {
-            E::custom(format!(
-                "\"{name}\" declared twice; every name may come once"
-            ))
-        };
         if !is_range(text) {
             return match self.known.contains_key(text) {
-                true => Err(twice(text)),
+                true => Err(declared_twice(text)),
                 false => Ok(vec![text.to_owned()]),
             };
         }
@@ -196,10 +191,16 @@ impl<V> Visitor<'_> for NewNames<'_, V> {
             .iter()
             .find(|n| self.known.contains_key(*n) || !seen.insert(*n))
         {
-            Some(name) => Err(twice(name)),
+            Some(name) => Err(declared_twice(name)),
             None => Ok(names),
         }
     }
+}
+
+fn declared_twice<E: Error>(name: &str) -> E {
+    E::custom(format!(
+        "\"{name}\" declared twice; every name may come once"
+    ))
 }
 
 #[cfg(test)]

@@ -143,11 +143,14 @@ impl TopologyFile {
     /// tree.
     pub fn parse_tree(file: &str, text: &str) -> Result<(TopologyFile, Tree), InputFileError> {
         let parsed = TopologyFile::parse(file, text)?;
-        let refused = |network: &TopologyFile, error| network.no_tree(&error).in_text(file, text);
         for network in parsed.networks.values() {
-            network.tree().map_err(|error| refused(network, error))?;
+            network
+                .tree()
+                .map_err(|error| network.no_tree(&error).in_text(file, text))?;
         }
-        let tree = parsed.tree().map_err(|error| refused(&parsed, error))?;
+        let tree = parsed
+            .tree()
+            .map_err(|error| parsed.no_tree(&error).in_text(file, text))?;
         Ok((parsed, tree))
     }
 
@@ -379,19 +382,21 @@ mod tests {
 
     #[test]
     fn names_file_line_and_expectation() {
-        let err = |text: &str| TopologyFile::parse("t.yaml", text).unwrap_err().to_string();
         assert!(
-            err("switches: [s0]\nhosts:\n  n0: {swich: s0}\n").contains("t.yaml:3"),
+            parse_error("switches: [s0]\nhosts:\n  n0: {swich: s0}\n").contains("t.yaml:3"),
             "{}",
-            err("switches: [s0]\nhosts:\n  n0: {swich: s0}\n")
+            parse_error("switches: [s0]\nhosts:\n  n0: {swich: s0}\n")
         );
-        assert!(err("switches: [s0\n").starts_with("t.yaml:"));
-        assert!(err("switches: [s0]\nhosts: {n0: {switch: s1}}").contains("unknown switch \"s1\""));
-        assert!(err("switches: [s0, s0]\nhosts: {}").contains("twice"));
-        assert!(err("switches: [s0]\nhosts: {s0: {switch: s0}}").contains("twice"));
-        assert!(err("switches: [s0]\nhosts: {n0: {switch: s0, rate: 0}}").contains("rate"));
+        assert!(parse_error("switches: [s0\n").starts_with("t.yaml:"));
+        assert!(
+            parse_error("switches: [s0]\nhosts: {n0: {switch: s1}}")
+                .contains("unknown switch \"s1\"")
+        );
+        assert!(parse_error("switches: [s0, s0]\nhosts: {}").contains("twice"));
+        assert!(parse_error("switches: [s0]\nhosts: {s0: {switch: s0}}").contains("twice"));
+        assert!(parse_error("switches: [s0]\nhosts: {n0: {switch: s0, rate: 0}}").contains("rate"));
         assert_eq!(
-            err("switches: [s0]\nhosts: {n0: {switch: s0, address: 255.255.255.255}}"),
+            parse_error("switches: [s0]\nhosts: {n0: {switch: s0, address: 255.255.255.255}}"),
             "t.yaml:2: host \"n0\": address 255.255.255.255: a broadcast address; expected the \
              host's own, by which other ranks reach it"
         );
@@ -402,13 +407,20 @@ mod tests {
             )
             .is_ok()
         );
-        assert!(err("switches: [s0]\nhosts: {n0: {switch: s0}, n0: {switch: s0}}").contains("n0"));
-        assert!(err("switches: [\"s\\e31m\"]\nhosts: {}").contains("letters"));
-        let odd = err("switches: [\"s\\e[31m\"]\nhosts: {}");
+        assert!(
+            parse_error("switches: [s0]\nhosts: {n0: {switch: s0}, n0: {switch: s0}}")
+                .contains("n0")
+        );
+        assert!(parse_error("switches: [\"s\\e31m\"]\nhosts: {}").contains("letters"));
+        let odd = parse_error("switches: [\"s\\e[31m\"]\nhosts: {}");
         assert!(
             odd.contains("brackets do not pair") && !odd.contains('\u{1b}'),
             "{odd}"
         );
+    }
+
+    fn parse_error(text: &str) -> String {
+        TopologyFile::parse("t.yaml", text).unwrap_err().to_string()
     }
 
     #[test]
@@ -428,13 +440,7 @@ mod tests {
             Ok(file),
             "written out"
         );
-        let err = |hosts: &str| {
-            let text = format!("switches: [s0]\nhosts:\n  n1: {{switch: s0}}\n{hosts}\n");
-            TopologyFile::parse("t.yaml", &text)
-                .unwrap_err()
-                .to_string()
-        };
-        let twice = err("  n[0-2]: {switch: s0}");
+        let twice = error_of_hosts("  n[0-2]: {switch: s0}");
         assert!(
             twice.starts_with("t.yaml:4:") && twice.contains("\"n1\" declared twice"),
             "{twice}"
@@ -447,8 +453,19 @@ mod tests {
             ),
             ("  n[5-99999]: {switch: s0}", "more than 65536 names"),
         ] {
-            assert!(err(hosts).contains(problem), "{}", err(hosts));
+            assert!(
+                error_of_hosts(hosts).contains(problem),
+                "{}",
+                error_of_hosts(hosts)
+            );
         }
+    }
+
+    fn error_of_hosts(hosts: &str) -> String {
+        let text = format!("switches: [s0]\nhosts:\n  n1: {{switch: s0}}\n{hosts}\n");
+        TopologyFile::parse("t.yaml", &text)
+            .unwrap_err()
+            .to_string()
     }
 
     const SITES: &str = "switches: [s0, s1]\nrouters: [r0, r1]\nhosts: \
@@ -475,36 +492,42 @@ mod tests {
 
     #[test]
     fn refuses_routers_and_delays_that_make_no_sense() {
-        let err = |from: &str, to: &str| {
-            TopologyFile::parse("t.yaml", &SITES.replace(from, to))
-                .unwrap_err()
-                .to_string()
-        };
         assert_eq!(
-            err("a: s0, b: r0", "a: s0, b: r7"),
+            error_of_sites("a: s0, b: r0", "a: s0, b: r7"),
             "t.yaml:4: link s0-r7: \"r7\" is neither switch nor router; known switches: s0, s1; \
              known routers: r0, r1"
         );
-        assert!(err("[r0, r1]", "[r0, r1, r2]").contains("router \"r2\": no link ends at it"));
-        assert!(err("[r0, r1]", "[r0, r1, s1]").contains("name \"s1\" declared twice"));
-        assert!(err("b: s1}]", "b: r1}]").contains("both ends are the same router"));
         assert!(
-            err("switch: r1", "switch: n0")
+            error_of_sites("[r0, r1]", "[r0, r1, r2]")
+                .contains("router \"r2\": no link ends at it")
+        );
+        assert!(error_of_sites("[r0, r1]", "[r0, r1, s1]").contains("name \"s1\" declared twice"));
+        assert!(error_of_sites("b: s1}]", "b: r1}]").contains("both ends are the same router"));
+        assert!(
+            error_of_sites("switch: r1", "switch: n0")
                 .contains("host \"n2\": \"n0\" is neither switch nor router")
         );
         assert!(
-            err("delay: 10ms", "delay: 1001ms")
+            error_of_sites("delay: 10ms", "delay: 1001ms")
                 .contains("link r0-r1: delay 1001ms: expected at most 1s")
         );
         assert!(
-            err("delay: 100us", "delay: 2s").contains("host \"n0\": delay 2s: expected at most 1s")
+            error_of_sites("delay: 100us", "delay: 2s")
+                .contains("host \"n0\": delay 2s: expected at most 1s")
         );
         for bad in ["10", "-1ms", "1.5ms", "fast"] {
             assert!(
-                err("delay: 10ms", &format!("delay: {bad}")).contains("a time with its unit"),
+                error_of_sites("delay: 10ms", &format!("delay: {bad}"))
+                    .contains("a time with its unit"),
                 "{bad}"
             );
         }
+    }
+
+    fn error_of_sites(from: &str, to: &str) -> String {
+        TopologyFile::parse("t.yaml", &SITES.replace(from, to))
+            .unwrap_err()
+            .to_string()
     }
 
     #[test]

@@ -65,18 +65,19 @@ mod tests {
 
     #[test]
     fn known_causes_come_with_a_way_out_and_others_in_the_systems_words() {
-        let said = |errno| {
-            let cause = Error::from_raw_os_error(errno);
-            UnreadableFile::new(Path::new("/a/b"), cause).to_string()
-        };
-        assert_eq!(said(2), "/a/b: no such file or folder");
-        assert!(said(13).starts_with("/a/b: this user may not open it; "));
-        assert!(said(28).ends_with("make room"));
-        assert!(said(116).contains("stale NFS handle"));
-        assert!(said(107).contains("the server of this mount has ended"));
-        assert!(said(17).ends_with("choose another name"));
-        assert!(said(5).starts_with("/a/b: Input/output error"));
+        assert_eq!(reason_of(2), "/a/b: no such file or folder");
+        assert!(reason_of(13).starts_with("/a/b: this user may not open it; "));
+        assert!(reason_of(28).ends_with("make room"));
+        assert!(reason_of(116).contains("stale NFS handle"));
+        assert!(reason_of(107).contains("the server of this mount has ended"));
+        assert!(reason_of(17).ends_with("choose another name"));
+        assert!(reason_of(5).starts_with("/a/b: Input/output error"));
         let own = Error::new(ErrorKind::InvalidData, "no pointer");
         assert_eq!(reason(&own), "no pointer");
+    }
+
+    fn reason_of(errno: i32) -> String {
+        let cause = Error::from_raw_os_error(errno);
+        UnreadableFile::new(Path::new("/a/b"), cause).to_string()
     }
 }

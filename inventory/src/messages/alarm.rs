@@ -213,7 +213,6 @@ mod tests {
 
     #[test]
     fn an_alarm_of_another_version_keeps_its_code_and_text() {
-        let read = |json: &str| serde_json::from_str::<Alarm>(json).unwrap();
         let older = read(r#"{"about": "s1", "code": "loop-of-old", "text": "it loops"}"#);
         assert_eq!(
             (older.code(), older.to_string()),
@@ -223,10 +222,14 @@ mod tests {
         let written = (older.code(), older.to_string());
         assert_eq!(written, (AlarmCode::SwitchStale, "no answer".into()));
         reads_back(&older);
-        let newer = r#"{"about": "s1", "nodes": ["s1"], "code": "switch-stale",
+        let text = r#"{"about": "s1", "nodes": ["s1"], "code": "switch-stale",
             "arguments": {"since": 3}, "severity": "error", "text": "silent"}"#;
-        let newer = read(newer);
+        let newer = read(text);
         assert_eq!(newer.code(), AlarmCode::SwitchStale);
         assert!(newer.subject.is_node("s1"));
+    }
+
+    fn read(json: &str) -> Alarm {
+        serde_json::from_str::<Alarm>(json).unwrap()
     }
 }

@@ -95,13 +95,7 @@ pub(crate) fn whole(old: &Topology, new: &Topology) -> Vec<NetworkChange> {
             new.root_bridge.clone(),
         ));
     }
-    let names = |t: &Topology| {
-        t.clusters
-            .iter()
-            .map(|c| c.name.clone())
-            .collect::<BTreeSet<_>>()
-    };
-    if names(old) != names(new) {
+    if cluster_names(old) != cluster_names(new) {
         changes.push(NetworkChange::Clusters(
             new.clusters.iter().map(|c| c.name.clone()).collect(),
         ));
@@ -111,15 +105,15 @@ pub(crate) fn whole(old: &Topology, new: &Topology) -> Vec<NetworkChange> {
     changes
 }
 
+fn cluster_names(t: &Topology) -> BTreeSet<String> {
+    t.clusters
+        .iter()
+        .map(|c| c.name.clone())
+        .collect::<BTreeSet<_>>()
+}
+
 fn nodes(old: &Topology, new: &Topology, changes: &mut Vec<NetworkChange>) {
-    let inner = |t: &Topology| {
-        t.nodes
-            .iter()
-            .filter(|n| n.kind != NodeKind::Host)
-            .map(|n| (natural(&n.name), (n.name.clone(), n.stale)))
-            .collect()
-    };
-    let (before, after): (BTreeMap<_, _>, BTreeMap<_, _>) = (inner(old), inner(new));
+    let (before, after): (BTreeMap<_, _>, BTreeMap<_, _>) = (inner_nodes(old), inner_nodes(new));
     for (key, (name, stale)) in &after {
         match before.get(key) {
             None => changes.push(NetworkChange::Appeared(name.clone())),
@@ -136,21 +130,33 @@ fn nodes(old: &Topology, new: &Topology, changes: &mut Vec<NetworkChange>) {
     );
 }
 
+fn inner_nodes(t: &Topology) -> BTreeMap<NaturalKey, (String, bool)> {
+    t.nodes
+        .iter()
+        .filter(|n| n.kind != NodeKind::Host)
+        .map(|n| (natural(&n.name), (n.name.clone(), n.stale)))
+        .collect()
+}
+
 fn hosts(old: &Topology, new: &Topology, changes: &mut Vec<NetworkChange>) {
     let (before, after) = (places(old), places(new));
     let names: BTreeSet<_> = before.keys().chain(after.keys()).cloned().collect();
     for key in names {
-        let of = |side: &BTreeMap<_, (String, BTreeSet<SwitchPort>)>| {
-            side.get(&key)
-                .map(|(_, p)| p.iter().cloned().collect::<Vec<_>>())
-                .unwrap_or_default()
-        };
         let host = after
             .get(&key)
             .or(before.get(&key))
             .map(|(n, _)| n.clone())
             .unwrap_or_default();
-        match (&of(&before)[..], &of(&after)[..]) {
+        match (
+            &before
+                .get(&key)
+                .map(|(_, p)| p.iter().cloned().collect::<Vec<_>>())
+                .unwrap_or_default()[..],
+            &after
+                .get(&key)
+                .map(|(_, p)| p.iter().cloned().collect::<Vec<_>>())
+                .unwrap_or_default()[..],
+        ) {
             (was, is) if was == is => {}
             ([], [to]) => changes.push(NetworkChange::Attached(host, to.clone())),
             ([from, ..], []) => changes.push(NetworkChange::Lost(host, from.clone())),
@@ -174,17 +180,7 @@ fn hosts(old: &Topology, new: &Topology, changes: &mut Vec<NetworkChange>) {
 
 /// Hosts that changed their cluster. A host that appears or disappears is reported by its cable.
 fn members(old: &Topology, new: &Topology, changes: &mut Vec<NetworkChange>) {
-    let of = |t: &Topology| -> BTreeMap<_, (String, String)> {
-        t.clusters
-            .iter()
-            .flat_map(|c| {
-                c.hosts
-                    .iter()
-                    .map(|h| (natural(h), (h.clone(), c.name.clone())))
-            })
-            .collect()
-    };
-    let (before, after) = (of(old), of(new));
+    let (before, after) = (clusters_of_hosts(old), clusters_of_hosts(new));
     let (places_before, places_after) = (places(old), places(new));
     let stays = |key: &NaturalKey| {
         places_after.contains_key(key) && places_before.get(key) == places_after.get(key)
@@ -202,6 +198,17 @@ fn members(old: &Topology, new: &Topology, changes: &mut Vec<NetworkChange>) {
     {
         changes.push(NetworkChange::Left(host.clone(), cluster.clone()));
     }
+}
+
+fn clusters_of_hosts(t: &Topology) -> BTreeMap<NaturalKey, (String, String)> {
+    t.clusters
+        .iter()
+        .flat_map(|c| {
+            c.hosts
+                .iter()
+                .map(|h| (natural(h), (h.clone(), c.name.clone())))
+        })
+        .collect()
 }
 
 /// The place of each host, by host name in natural order.
@@ -246,43 +253,59 @@ fn by_ends(t: &Topology) -> BTreeMap<[NaturalKey; 4], (&Link, bool)> {
 /// The changes of links that stay, including those of hosts that did not move.
 fn cables(old: &Topology, new: &Topology, changes: &mut Vec<NetworkChange>) {
     let (before, after) = (by_ends(old), by_ends(new));
-    let several = |l: &Link| {
-        [old, new].iter().any(|t| {
-            t.links
-                .iter()
-                .filter(|x| (&x.a, &x.b) == (&l.a, &l.b))
-                .count()
-                > 1
-        })
-    };
-    let ends = |l: &Link| LinkEnds {
-        a: l.a.clone(),
-        b: l.b.clone(),
-        ports: several(l).then(|| (l.a_port.clone(), l.b_port.clone())),
-    };
     for (link, _) in before
         .iter()
         .filter(|(k, (_, host))| !host && !after.contains_key(*k))
         .map(|(_, l)| l)
     {
-        changes.push(NetworkChange::Unlinked(ends(link)));
+        changes.push(NetworkChange::Unlinked(link_ends(link, old, new)));
     }
     for (key, (link, host)) in &after {
         let Some((was, _)) = before.get(key) else {
             if !host {
-                changes.push(NetworkChange::Linked(ends(link)));
+                changes.push(NetworkChange::Linked(link_ends(link, old, new)));
             }
             continue;
         };
         if was.state != link.state {
-            changes.push(NetworkChange::State(ends(link), was.state, link.state));
+            changes.push(NetworkChange::State(
+                link_ends(link, old, new),
+                was.state,
+                link.state,
+            ));
         }
         if was.rate_bps != link.rate_bps {
-            changes.push(NetworkChange::Rate(ends(link), was.rate_bps, link.rate_bps));
+            changes.push(NetworkChange::Rate(
+                link_ends(link, old, new),
+                was.rate_bps,
+                link.rate_bps,
+            ));
         }
         if was.grade != link.grade {
-            changes.push(NetworkChange::Grade(ends(link), was.grade, link.grade));
+            changes.push(NetworkChange::Grade(
+                link_ends(link, old, new),
+                was.grade,
+                link.grade,
+            ));
         }
+    }
+}
+
+fn is_one_of_several(l: &Link, old: &Topology, new: &Topology) -> bool {
+    [old, new].iter().any(|t| {
+        t.links
+            .iter()
+            .filter(|x| (&x.a, &x.b) == (&l.a, &l.b))
+            .count()
+            > 1
+    })
+}
+
+fn link_ends(l: &Link, old: &Topology, new: &Topology) -> LinkEnds {
+    LinkEnds {
+        a: l.a.clone(),
+        b: l.b.clone(),
+        ports: is_one_of_several(l, old, new).then(|| (l.a_port.clone(), l.b_port.clone())),
     }
 }
 
@@ -310,9 +333,7 @@ impl fmt::Display for NetworkChange {
             NetworkChange::Rate(ends, from, to) => write!(f, "link {ends}: rate {from} → {to}"),
             NetworkChange::Grade(ends, from, to) => write!(f, "link {ends}: {from} → {to}"),
             NetworkChange::RootBridge(from, to) => {
-                let name =
-                    |n: &Option<String>| n.clone().unwrap_or_else(|| "not agreed on".to_owned());
-                write!(f, "root bridge: {} → {}", name(from), name(to))
+                write!(f, "root bridge: {} → {}", agreed(from), agreed(to))
             }
             NetworkChange::Joined(host, cluster) => write!(f, "{host} joined {cluster}"),
             NetworkChange::Left(host, cluster) => write!(f, "{host} left {cluster}"),
@@ -325,6 +346,10 @@ impl fmt::Display for NetworkChange {
             }
         }
     }
+}
+
+fn agreed(n: &Option<String>) -> String {
+    n.clone().unwrap_or_else(|| "not agreed on".to_owned())
 }
 
 impl fmt::Display for SwitchPort {

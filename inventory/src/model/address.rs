@@ -222,7 +222,6 @@ mod tests {
 
     #[test]
     fn what_is_no_hosts_address_is_told_from_what_is() {
-        let within = |text: &str, length: u8| AddressFault::within((text.parse().unwrap(), length));
         for (address, length, expected) in [
             ("10.0.1.255", 23, Some(AddressFault::Broadcast)),
             ("10.0.0.255", 23, None),
@@ -237,7 +236,11 @@ mod tests {
             ("fd00::", 64, None),
             ("::1", 128, Some(AddressFault::Loopback)),
         ] {
-            assert_eq!(within(address, length), expected, "{address}/{length}");
+            assert_eq!(
+                AddressFault::within((address.parse().unwrap(), length)),
+                expected,
+                "{address}/{length}"
+            );
         }
         assert_eq!(AddressFault::of_stated("127.0.0.1".parse().unwrap()), None);
     }

@@ -150,10 +150,11 @@ fn without_ghosts(interfaces: &[InterfaceRow]) -> Vec<InterfaceRow> {
         let best = latest.entry(&i.name).or_default();
         *best = (*best).max((i.up, i.index));
     }
-    let ghost = |i: &&InterfaceRow| {
-        !i.name.is_empty() && !i.up && latest[i.name.as_str()] != (i.up, i.index)
-    };
-    interfaces.iter().filter(|i| !ghost(i)).cloned().collect()
+    interfaces
+        .iter()
+        .filter(|i| i.name.is_empty() || i.up || latest[i.name.as_str()] == (i.up, i.index))
+        .cloned()
+        .collect()
 }
 
 /// Counters always move, which is not a change of the network.
@@ -205,28 +206,32 @@ fn same_but_changes(a: &BridgeTable, b: &BridgeTable) -> bool {
 /// always move, and frames are heard again. Round trips differ from probe to probe; less than a
 /// factor of four is not a change of the network.
 pub fn same_but_moments(a: &HostReport, b: &HostReport) -> bool {
-    let plain = |report: &HostReport| {
-        let mut plain = report.clone();
-        plain
-            .nics
-            .iter_mut()
-            .for_each(|n| (n.in_octets, n.out_octets) = (0, 0));
-        plain
-            .heard
-            .iter_mut()
-            .for_each(|h| h.at = Millis::default());
-        plain.paths.iter_mut().for_each(|p| p.round_trip = None);
-        plain
-    };
-    let near = |x: &Option<RoundTrip>, y: &Option<RoundTrip>| match (x, y) {
-        (Some(x), Some(y)) => x.min_us.max(1).max(y.min_us) / x.min_us.min(y.min_us).max(1) < 4,
-        (x, y) => x == y,
-    };
-    plain(a) == plain(b)
+    without_moments(a) == without_moments(b)
         && a.paths
             .iter()
             .zip(&b.paths)
-            .all(|(x, y)| near(&x.round_trip, &y.round_trip))
+            .all(|(x, y)| is_near(&x.round_trip, &y.round_trip))
+}
+
+fn without_moments(report: &HostReport) -> HostReport {
+    let mut plain = report.clone();
+    plain
+        .nics
+        .iter_mut()
+        .for_each(|n| (n.in_octets, n.out_octets) = (0, 0));
+    plain
+        .heard
+        .iter_mut()
+        .for_each(|h| h.at = Millis::default());
+    plain.paths.iter_mut().for_each(|p| p.round_trip = None);
+    plain
+}
+
+fn is_near(x: &Option<RoundTrip>, y: &Option<RoundTrip>) -> bool {
+    match (x, y) {
+        (Some(x), Some(y)) => x.min_us.max(1).max(y.min_us) / x.min_us.min(y.min_us).max(1) < 4,
+        (x, y) => x == y,
+    }
 }
 
 #[cfg(test)]
@@ -318,7 +323,28 @@ mod tests {
 
     #[test]
     fn round_trips_that_waver_are_no_change_and_a_longer_way_is() {
-        let path = |min_us| crate::model::host_report::ProbedPath {
+        for (a, b, same) in [
+            (1023, 1025, true),
+            (100, 399, true),
+            (100, 400, false),
+            (0, 3, true),
+            (0, 0, true),
+        ] {
+            assert_eq!(
+                same_but_moments(&report_with(a), &report_with(b)),
+                same,
+                "{a} {b}"
+            );
+            assert_eq!(
+                same_but_moments(&report_with(b), &report_with(a)),
+                same,
+                "{b} {a}"
+            );
+        }
+    }
+
+    fn path(min_us: u32) -> crate::model::host_report::ProbedPath {
+        crate::model::host_report::ProbedPath {
             to: "n1".into(),
             address: "10.0.0.1".parse().unwrap(),
             hops: vec![],
@@ -328,20 +354,13 @@ mod tests {
                 median_us: min_us,
                 samples: 3,
             }),
-        };
-        let report = |min_us| HostReport {
+        }
+    }
+
+    fn report_with(min_us: u32) -> HostReport {
+        HostReport {
             paths: vec![path(min_us)],
             ..HostReport::default()
-        };
-        for (a, b, same) in [
-            (1023, 1025, true),
-            (100, 399, true),
-            (100, 400, false),
-            (0, 3, true),
-            (0, 0, true),
-        ] {
-            assert_eq!(same_but_moments(&report(a), &report(b)), same, "{a} {b}");
-            assert_eq!(same_but_moments(&report(b), &report(a)), same, "{b} {a}");
         }
     }
 }

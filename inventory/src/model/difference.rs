@@ -26,13 +26,12 @@ impl TopologyDifference {
     pub fn between(before: &Topology, after: &Topology) -> Option<TopologyDifference> {
         let nodes = unequal(&before.nodes, &after.nodes, node_key);
         let links = unequal(&before.links, &after.links, link_key);
-        let joined = moved_between_clusters(&before.clusters, &after.clusters);
-        let roots = |t: &Topology| (t.root_bridge.clone(), t.further_root_bridges.clone());
-        if nodes.is_empty() && links.is_empty() && joined.is_none() && roots(before) == roots(after)
+        let moved = moved_between_clusters(&before.clusters, &after.clusters);
+        if nodes.is_empty() && links.is_empty() && moved.is_none() && roots(before) == roots(after)
         {
             return None;
         }
-        let joined = joined.unwrap_or_default();
+        let joined = moved.unwrap_or_default();
         let scope = DifferenceScope {
             nodes: nodes.iter().map(|n| n.name.as_str()).collect(),
             pairs: links.iter().map(|l| pair(l)).collect(),
@@ -51,10 +50,9 @@ impl TopologyDifference {
             .chain(scope.nodes.iter().copied())
             .chain(scope.joined.iter().copied())
             .collect();
-        let part = |whole, links: &[&Link]| scope.part(whole, links, &named);
         Some(TopologyDifference {
-            before: part(before, &links[0]),
-            after: part(after, &links[1]),
+            before: scope.part(before, &links[0], &named),
+            after: scope.part(after, &links[1], &named),
         })
     }
 
@@ -63,13 +61,14 @@ impl TopologyDifference {
     pub fn only_hosts(&self) -> Option<HashSet<&str>> {
         let (before, after) = (&self.before, &self.after);
         let hosts = [before, after].map(|t| t.names(NodeKind::Host).collect::<HashSet<_>>());
-        let roots = |t: &'_ Topology| (t.root_bridge.clone(), t.further_root_bridges.clone());
-        let names =
-            |t: &Topology| -> Vec<String> { t.clusters.iter().map(|c| c.name.clone()).collect() };
-        if roots(before) != roots(after) || names(before) != names(after) {
+        let same_names = before
+            .clusters
+            .iter()
+            .map(|c| &c.name)
+            .eq(after.clusters.iter().map(|c| &c.name));
+        if roots(before) != roots(after) || !same_names {
             return None;
         }
-        let is_host = |name: &str| hosts.iter().any(|h| h.contains(name));
         let both: HashMap<&str, NodeKind> = before.kinds();
         let other_nodes = unequal(&before.nodes, &after.nodes, node_key)
             .into_iter()
@@ -77,13 +76,22 @@ impl TopologyDifference {
                 n.kind != NodeKind::Host || both.get(n.name.as_str()).is_some_and(|k| *k != n.kind)
             });
         let links = unequal(&before.links, &after.links, link_key);
-        if other_nodes || links.iter().any(|l| !is_host(&l.b) || is_host(&l.a)) {
+        if other_nodes
+            || links.iter().any(|l| {
+                let [a, b] = [&l.a, &l.b].map(|end| hosts.iter().any(|h| h.contains(end.as_str())));
+                a || !b
+            })
+        {
             return None;
         }
         let clusters = before.clusters.iter().chain(&after.clusters);
         let members = clusters.flat_map(|c| c.hosts.iter().map(String::as_str));
         Some(links.iter().map(|l| l.b.as_str()).chain(members).collect())
     }
+}
+
+fn roots(t: &Topology) -> (Option<String>, Vec<String>) {
+    (t.root_bridge.clone(), t.further_root_bridges.clone())
 }
 
 /// The names that belong to a difference.
@@ -194,26 +202,28 @@ fn moved_between_clusters<'a>(
     before: &'a [Cluster],
     after: &'a [Cluster],
 ) -> Option<HashSet<&'a str>> {
-    let same = |(x, y): (&Cluster, &Cluster)| x.name == y.name && x.hosts == y.hosts;
-    if before.len() == after.len() && before.iter().zip(after).all(same) {
+    let mut both = before.iter().zip(after);
+    if before.len() == after.len() && both.all(|(x, y)| x.name == y.name && x.hosts == y.hosts) {
         return None;
     }
-    let members = |clusters: &'a [Cluster]| {
-        let each = clusters.iter().flat_map(|c| {
-            let name = c.name.as_str();
-            c.hosts.iter().map(move |host| (host.as_str(), name))
-        });
-        each.collect::<Vec<(&str, &str)>>()
-    };
     let (was, is) = (members(before), members(after));
     let moved: HashSet<&str> = unequal(&was, &is, |m| *m)
         .into_iter()
         .map(|m| m.0)
         .collect();
-    let names = |clusters: &[Cluster]| -> HashSet<String> {
-        clusters.iter().map(|c| c.name.clone()).collect()
-    };
     (!moved.is_empty() || names(before) != names(after)).then_some(moved)
+}
+
+fn members(clusters: &[Cluster]) -> Vec<(&str, &str)> {
+    let each = clusters.iter().flat_map(|c| {
+        let name = c.name.as_str();
+        c.hosts.iter().map(move |host| (host.as_str(), name))
+    });
+    each.collect::<Vec<(&str, &str)>>()
+}
+
+fn names(clusters: &[Cluster]) -> HashSet<&str> {
+    clusters.iter().map(|c| c.name.as_str()).collect()
 }
 
 #[cfg(test)]

@@ -432,25 +432,26 @@ mod tests {
 
     #[test]
     fn what_no_host_has_is_refused_with_its_place() {
-        let with = |change: fn(&mut HostReport)| {
-            let mut report = report();
-            change(&mut report);
-            report.check().unwrap_err()
-        };
-        assert_eq!(with(|r| r.slots = 0), "slots: 0; expected 1 to 65536");
         assert_eq!(
-            with(|r| r.slots = u32::MAX),
+            refused_after(|r| r.slots = 0),
+            "slots: 0; expected 1 to 65536"
+        );
+        assert_eq!(
+            refused_after(|r| r.slots = u32::MAX),
             "slots: 4294967295; expected 1 to 65536"
         );
         assert!(
-            with(|r| r.host = "n0\u{1b}[2J".into())
+            refused_after(|r| r.host = "n0\u{1b}[2J".into())
                 .starts_with("host: characters that cannot be seen")
         );
         assert!(
-            with(|r| r.nics[0].name = "e\u{202e}th".into())
+            refused_after(|r| r.nics[0].name = "e\u{202e}th".into())
                 .starts_with("nics.name: characters that cannot be seen")
         );
-        assert!(with(|r| r.nics[0].name = "e".repeat(1025)).starts_with("nics.name: 1025 octets"));
+        assert!(
+            refused_after(|r| r.nics[0].name = "e".repeat(1025))
+                .starts_with("nics.name: 1025 octets")
+        );
         for (bad, length, wrong) in [
             ("127.0.0.1", 8, "loopback"),
             ("255.255.255.255", 32, "broadcast"),
@@ -471,15 +472,22 @@ mod tests {
             );
         }
         assert!(
-            with(|r| r.heard = vec![r.heard[0].clone(); 4097]).starts_with("heard: 4097 entries")
+            refused_after(|r| r.heard = vec![r.heard[0].clone(); 4097])
+                .starts_with("heard: 4097 entries")
         );
         assert!(
-            with(
+            refused_after(
                 |r| if let HeardContent::Neighbour { port, .. } = &mut r.heard[0].said {
                     *port = NeighbourId::Text("\n".into())
                 }
             )
             .contains("heard.said")
         );
+    }
+
+    fn refused_after(change: fn(&mut HostReport)) -> String {
+        let mut report = report();
+        change(&mut report);
+        report.check().unwrap_err()
     }
 }

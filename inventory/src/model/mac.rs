@@ -74,22 +74,25 @@ impl FromStr for Mac {
     type Err = MacError;
 
     fn from_str(text: &str) -> Result<Mac, MacError> {
-        let bad = || MacError(text.to_owned());
         let mut octets = [0; 6];
         let mut parts = text.trim().split([':', '-']);
         for octet in &mut octets {
             let part = parts
                 .next()
                 .filter(|p| (1..=2).contains(&p.len()))
-                .ok_or_else(bad)?;
-            *octet = u8::from_str_radix(part, 16).map_err(|_| bad())?;
+                .ok_or_else(|| no_mac(text))?;
+            *octet = u8::from_str_radix(part, 16).map_err(|_| no_mac(text))?;
         }
         if parts.next().is_some() {
-            Err(bad())
+            Err(no_mac(text))
         } else {
             Ok(Mac(octets))
         }
     }
+}
+
+fn no_mac(text: &str) -> MacError {
+    MacError(text.to_owned())
 }
 
 impl fmt::Display for Mac {

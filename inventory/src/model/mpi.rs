@@ -209,10 +209,13 @@ mod tests {
 
     #[test]
     fn what_has_routines_of_its_own_is_not_measured_as_mpich() {
-        let routines = |name: &str| name.parse::<MpiRoutines>().unwrap();
         assert_eq!(routines("mpich-5").measured(), Some(Mpi::Mpich));
         assert_eq!(routines("intel-2021").measured(), None);
         assert!(routines("intel-2021").is_intel() && !routines("mpich-5").is_intel());
         assert_eq!(routines("mpich-5").of_any_version(), Mpi::Mpich.into());
+    }
+
+    fn routines(name: &str) -> MpiRoutines {
+        name.parse::<MpiRoutines>().unwrap()
     }
 }

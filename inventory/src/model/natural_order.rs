@@ -41,10 +41,9 @@ mod tests {
 
     /// The texts of a name, each with the number after it.
     fn parts(name: &str) -> Vec<(String, u64)> {
-        let is_number = |c: char| c.is_ascii_digit();
-        let text: String = name.chars().take_while(|c| !is_number(*c)).collect();
+        let text: String = name.chars().take_while(|c| !c.is_ascii_digit()).collect();
         let rest = &name[text.len()..];
-        let digits: String = rest.chars().take_while(|c| is_number(*c)).collect();
+        let digits: String = rest.chars().take_while(|c| c.is_ascii_digit()).collect();
         match name {
             "" => Vec::new(),
             _ => {

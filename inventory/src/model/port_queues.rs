@@ -104,9 +104,10 @@ mod tests {
             (&["unknown"], None),
             (&[], None),
         ] {
-            let least = LeastQueue::new(switches.iter().copied(), stated, &views);
-            let least = least.as_ref();
-            let least = least.map(|l| (l.octets.0, l.switch.as_str(), l.read));
+            let least_queue = LeastQueue::new(switches.iter().copied(), stated, &views);
+            let least = least_queue
+                .as_ref()
+                .map(|l| (l.octets.0, l.switch.as_str(), l.read));
             assert_eq!(least, expected, "{switches:?}");
         }
         // A stated size counts, whatever the switch's tables say.

@@ -37,24 +37,11 @@ pub fn tree<S: AsRef<str>>(tree: &Tree, ranks: &[S]) -> Result<Tree, TreeError> 
         .map(String::as_str)
         .zip(0..)
         .collect();
-    let resolve = |name: &str| {
-        let (host, rank) = match name.split_once(':') {
-            None => (name, 0),
-            Some((host, rank)) => (
-                host,
-                rank.parse().ok().filter(|r: &u32| r.to_string() == rank)?,
-            ),
-        };
-        numbers
-            .get(host)
-            .copied()
-            .filter(|&host| rank < tree.ranks(host))
-    };
     let places = ranks
         .iter()
         .map(|name| {
             let name = name.as_ref();
-            resolve(name)
+            resolve(name, &numbers, tree)
                 .map(|host| (name.to_owned(), host))
                 .ok_or_else(|| TreeError::Unknown(name.to_owned()))
         })
@@ -69,6 +56,24 @@ pub fn tree<S: AsRef<str>>(tree: &Tree, ranks: &[S]) -> Result<Tree, TreeError> 
     } else {
         tree.with_ranks(&places)
     }
+}
+
+fn resolve(
+    name: &str,
+    numbers: &std::collections::HashMap<&str, NodeNumber>,
+    tree: &Tree,
+) -> Option<NodeNumber> {
+    let (host, rank) = match name.split_once(':') {
+        None => (name, 0),
+        Some((host, rank)) => (
+            host,
+            rank.parse().ok().filter(|r: &u32| r.to_string() == rank)?,
+        ),
+    };
+    numbers
+        .get(host)
+        .copied()
+        .filter(|&host| rank < tree.ranks(host))
 }
 
 fn first_repeated(places: &[(String, NodeNumber)]) -> Option<String> {

@@ -29,11 +29,15 @@ pub fn with_spanning_tree(file: &TopologyFile, root_bridge: &str) -> Option<Topo
         .map(|(i, name)| (name.as_str(), i))
         .collect();
     let root = *numbers.get(root_bridge)?;
-    let number = |name: &String| numbers.get(name.as_str()).copied();
     let ends: Vec<Option<[usize; 2]>> = file
         .links
         .iter()
-        .map(|l| Some([number(&l.a)?, number(&l.b)?]))
+        .map(|l| {
+            Some([
+                numbers.get(l.a.as_str()).copied()?,
+                numbers.get(l.b.as_str()).copied()?,
+            ])
+        })
         .collect();
     let forwards = forwarding_links(file, root, &ends);
     let mut file = file.clone();

@@ -228,11 +228,9 @@ impl Topology {
     /// the cable.
     pub fn attachments(&self) -> HashMap<&str, (&str, &str)> {
         let kinds = self.kinds();
-        let is_host = |name: &str| kinds.get(name) == Some(&NodeKind::Host);
-        let links = self
-            .links
-            .iter()
-            .filter(|l| l.grade != LinkGrade::Ambiguous && is_host(&l.b));
+        let links = self.links.iter().filter(|l| {
+            l.grade != LinkGrade::Ambiguous && kinds.get(l.b.as_str()) == Some(&NodeKind::Host)
+        });
         links
             .map(|l| (l.b.as_str(), (l.a.as_str(), l.b_port.as_str())))
             .collect()
@@ -480,8 +478,11 @@ impl Link {
 
     /// How flows choose it, if it is one of several cards of a host.
     fn spread_of_cards(&self) -> CardSpread {
-        let is_rail = |e: &Evidence| matches!(e, Evidence::SideBySide(SideBySide::Cards(_)));
-        match self.evidence.iter().any(is_rail) {
+        match self
+            .evidence
+            .iter()
+            .any(|e| matches!(e, Evidence::SideBySide(SideBySide::Cards(_))))
+        {
             true => CardSpread::Rails,
             false => CardSpread::Lacp,
         }

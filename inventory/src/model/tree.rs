@@ -384,11 +384,10 @@ impl Tree {
             }
             order.push(new[v as usize]);
         }
-        let above = |v: NodeNumber| new[self.parent[v as usize] as usize];
-        let parent = old
-            .iter()
-            .map(|&v| if v == top { NONE } else { above(v) })
-            .collect();
+        let parent = old.iter().map(|&v| match v == top {
+            true => NONE,
+            false => new[self.parent[v as usize] as usize],
+        });
         Tree {
             members: self.members.kept(&old, top),
             queue: self.queue,
@@ -404,19 +403,16 @@ impl Tree {
             ranks: hosts.iter().map(|&h| self.ranks[h as usize]).collect(),
             rate: old
                 .iter()
-                .map(|&v| {
-                    if v == top {
-                        BitsPerSec::default()
-                    } else {
-                        self.rate[v as usize]
-                    }
+                .map(|&v| match v == top {
+                    true => BitsPerSec::default(),
+                    false => self.rate[v as usize],
                 })
                 .collect(),
             depth: old
                 .iter()
                 .map(|&v| self.depth[v as usize] - self.depth[top as usize])
                 .collect(),
-            parent,
+            parent: parent.collect(),
             order,
             root: new[top as usize],
         }
@@ -498,20 +494,15 @@ mod tests {
 
     #[test]
     fn refuses_what_is_no_tree() {
-        let err = |hosts: &[(&str, u32)], cables: &[TreeCable<'_>]| {
-            Tree::new(hosts, &["s0", "s1"], cables)
-                .unwrap_err()
-                .to_string()
-        };
-        assert!(err(&[], &[]).contains("no host"));
-        assert!(err(&[("n0", 1)], &[cable("n0", "s0")]).contains("two parts"));
+        assert!(refusal(&[], &[]).contains("no host"));
+        assert!(refusal(&[("n0", 1)], &[cable("n0", "s0")]).contains("two parts"));
         let double = [cable("n0", "s0"), cable("s0", "s1"), cable("s1", "s0")];
-        let message = err(&[("n0", 1)], &double);
+        let message = refusal(&[("n0", 1)], &double);
         assert!(
             message.starts_with("two links join s0 and s1,"),
             "{message}"
         );
-        assert!(err(&[("n0", 1), ("n0", 1)], &[]).contains("twice"));
+        assert!(refusal(&[("n0", 1), ("n0", 1)], &[]).contains("twice"));
         assert!(
             sample()
                 .restrict(&["n9"])
@@ -521,18 +512,25 @@ mod tests {
         );
     }
 
+    fn refusal(hosts: &[(&str, u32)], cables: &[TreeCable<'_>]) -> String {
+        Tree::new(hosts, &["s0", "s1"], cables)
+            .unwrap_err()
+            .to_string()
+    }
+
     #[test]
     fn hanging_from_another_node_keeps_paths() {
         let t = sample();
         for root in 0..t.nodes() {
             let u = t.hang_from(root);
-            let edges = |t: &Tree| {
-                let mut v = Vec::new();
-                t.path(1, 3, |e| v.push(t.ends(e).unwrap()));
-                v.sort();
-                v
-            };
             assert_eq!(edges(&t), edges(&u));
         }
+    }
+
+    fn edges(t: &Tree) -> Vec<(NodeNumber, NodeNumber)> {
+        let mut v = Vec::new();
+        t.path(1, 3, |e| v.push(t.ends(e).unwrap()));
+        v.sort();
+        v
     }
 }

@@ -112,7 +112,6 @@ impl FromStr for BitsPerSec {
     type Err = RateError;
 
     fn from_str(text: &str) -> Result<Self, RateError> {
-        let bad = || RateError(text.to_owned());
         let t = text.trim();
         let split = t
             .find(|c: char| !c.is_ascii_digit() && c != '.')
@@ -124,30 +123,34 @@ impl FromStr for BitsPerSec {
             "M" | "m" => 1_000_000,
             "G" | "g" => 1_000_000_000,
             "T" | "t" => 1_000_000_000_000,
-            _ => return Err(bad()),
+            _ => return Err(no_rate(text)),
         };
         let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
         if whole.is_empty() || fraction.len() > 9 || (unit == 1 && !fraction.is_empty()) {
-            return Err(bad());
+            return Err(no_rate(text));
         }
         let whole = whole
             .parse::<u64>()
-            .map_err(|_| bad())?
+            .map_err(|_| no_rate(text))?
             .checked_mul(unit)
-            .ok_or_else(bad)?;
+            .ok_or_else(|| no_rate(text))?;
         let part = match fraction {
             "" => 0,
             // Nine digits of a terabit need more than 64 bits before the division.
             f => {
-                (f.parse::<u128>().map_err(|_| bad())? * u128::from(unit)
+                (f.parse::<u128>().map_err(|_| no_rate(text))? * u128::from(unit)
                     / 10u128.pow(f.len() as u32)) as u64
             }
         };
         match whole.checked_add(part) {
             Some(n) if n > 0 => Ok(BitsPerSec(n)),
-            _ => Err(bad()),
+            _ => Err(no_rate(text)),
         }
     }
+}
+
+fn no_rate(text: &str) -> RateError {
+    RateError(text.to_owned())
 }
 
 /// A size that could not be read.
@@ -174,7 +177,6 @@ impl FromStr for Bytes {
     type Err = SizeError;
 
     fn from_str(text: &str) -> Result<Self, SizeError> {
-        let bad = || SizeError(text.to_owned());
         let split = text
             .find(|c: char| !c.is_ascii_digit())
             .unwrap_or(text.len());
@@ -183,19 +185,23 @@ impl FromStr for Bytes {
             "k" | "K" | "kB" | "KB" | "KiB" | "kiB" => 1 << 10,
             "M" | "MB" | "MiB" => 1 << 20,
             "G" | "GB" | "GiB" => 1 << 30,
-            _ => return Err(bad()),
+            _ => return Err(no_size(text)),
         };
         let bytes = text[..split]
             .parse::<u64>()
-            .map_err(|_| bad())?
+            .map_err(|_| no_size(text))?
             .checked_mul(unit)
-            .ok_or_else(bad)?;
+            .ok_or_else(|| no_size(text))?;
         if bytes > 0 {
             Ok(Bytes(bytes))
         } else {
-            Err(bad())
+            Err(no_size(text))
         }
     }
+}
+
+fn no_size(text: &str) -> SizeError {
+    SizeError(text.to_owned())
 }
 
 impl fmt::Display for BitsPerSec {

@@ -74,8 +74,10 @@ pub fn dot(topology: &Topology, bottleneck: Option<&(String, String)>) -> String
 
 /// The name of a port's cell: the port's own where Graphviz takes it as it is.
 fn cell_of(port: &str, number: usize) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._- ".contains(c);
-    if port.chars().all(is_plain) {
+    if port
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || "/._- ".contains(c))
+    {
         port.to_owned()
     } else {
         format!("port {number}")

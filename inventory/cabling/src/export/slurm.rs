@@ -63,14 +63,7 @@ pub fn slurm(topology: &Topology) -> Result<String, TreeError> {
 pub fn slurm_yaml(topology: &Topology) -> Result<String, TreeError> {
     let topology = topology.with_plain_names();
     let tree = topology.tree()?;
-    let named = |name: &str, tree: &Tree| SlurmTopology {
-        topology: name.to_owned(),
-        cluster_default: name == WHOLE,
-        tree: SlurmSwitches {
-            switches: switches(&topology, tree),
-        },
-    };
-    let mut all = vec![named(WHOLE, &tree)];
+    let mut all = vec![of_tree(WHOLE, &tree, &topology)];
     for cluster in topology
         .clusters
         .iter()
@@ -84,7 +77,7 @@ pub fn slurm_yaml(topology: &Topology) -> Result<String, TreeError> {
         let own = if hosts.is_empty() {
             continue;
         } else {
-            named(&cluster.name, &tree.restrict(&hosts)?)
+            of_tree(&cluster.name, &tree.restrict(&hosts)?, &topology)
         };
         // A single host has no switch that matters, and Slurm refuses a tree without switches.
         if !own.tree.switches.is_empty() {
@@ -93,6 +86,16 @@ pub fn slurm_yaml(topology: &Topology) -> Result<String, TreeError> {
     }
     Ok(serde_yaml::to_string(&all)
         .unwrap_or_else(|e| unreachable!("plain lists and strings always serialize: {e}")))
+}
+
+fn of_tree(name: &str, tree: &Tree, topology: &Topology) -> SlurmTopology {
+    SlurmTopology {
+        topology: name.to_owned(),
+        cluster_default: name == WHOLE,
+        tree: SlurmSwitches {
+            switches: switches(topology, tree),
+        },
+    }
 }
 
 /// The longest allowed name of a switch.
@@ -265,19 +268,6 @@ mod tests {
 
     #[test]
     fn a_switch_made_up_takes_no_others_name_and_none_too_long() {
-        let renamed = |switch: &str, to: &str, mut t: Topology| {
-            let names = t
-                .links
-                .iter_mut()
-                .flat_map(|l| [&mut l.a, &mut l.b])
-                .chain(t.nodes.iter_mut().map(|n| &mut n.name));
-            names
-                .chain(&mut t.root_bridge)
-                .filter(|name| *name == switch)
-                .for_each(|name| to.clone_into(name));
-            t
-        };
-        let last = |t: &Topology| slurm(t).unwrap().lines().last().unwrap().to_owned();
         assert_eq!(
             last(&renamed("s1", "s0-tree", sample())),
             "SwitchName=s0-tree-2 Switches=s0,s0-tree,s2"
@@ -289,13 +279,33 @@ mod tests {
         );
     }
 
+    fn renamed(switch: &str, to: &str, mut t: Topology) -> Topology {
+        let names = t
+            .links
+            .iter_mut()
+            .flat_map(|l| [&mut l.a, &mut l.b])
+            .chain(t.nodes.iter_mut().map(|n| &mut n.name));
+        names
+            .chain(&mut t.root_bridge)
+            .filter(|name| *name == switch)
+            .for_each(|name| to.clone_into(name));
+        t
+    }
+
+    fn last(t: &Topology) -> String {
+        slurm(t).unwrap().lines().last().unwrap().to_owned()
+    }
+
     #[test]
     fn host_lists_are_short() {
-        let list = |names: &[&str]| fold(names.iter().map(|n| (*n).to_owned()).collect());
         assert_eq!(
-            list(&["n10", "n9", "n8", "n1", "login", "m1", "n01"]),
+            folded_list(&["n10", "n9", "n8", "n1", "login", "m1", "n01"]),
             "login,m1,n01,n1,n[8-10]"
         );
+    }
+
+    fn folded_list(names: &[&str]) -> String {
+        fold(names.iter().map(|n| (*n).to_owned()).collect())
     }
 
     /// Reads a `topology.yaml` back: by topology, the parent of every node and switch.
@@ -308,29 +318,30 @@ mod tests {
             _default: bool,
             tree: BTreeMap<String, Vec<BTreeMap<String, String>>>,
         }
-        let parents = |switches: &[BTreeMap<String, String>]| {
-            let mut parents = BTreeMap::new();
-            for switch in switches {
-                assert_eq!(switch.len(), 2, "a name, and nodes or children: {switch:?}");
-                for child in switch
-                    .get("nodes")
-                    .or(switch.get("children"))
-                    .unwrap()
-                    .split(',')
-                    .flat_map(unfolded)
-                {
-                    assert!(
-                        parents.insert(child, switch["switch"].clone()).is_none(),
-                        "two parents"
-                    );
-                }
-            }
-            parents
-        };
         let all: Vec<ParsedSlurmTopology> = serde_yaml::from_str(text).unwrap();
         all.into_iter()
             .map(|t| (t.topology, parents(&t.tree["switches"])))
             .collect()
+    }
+
+    fn parents(switches: &[BTreeMap<String, String>]) -> BTreeMap<String, String> {
+        let mut parents = BTreeMap::new();
+        for switch in switches {
+            assert_eq!(switch.len(), 2, "a name, and nodes or children: {switch:?}");
+            for child in switch
+                .get("nodes")
+                .or(switch.get("children"))
+                .unwrap()
+                .split(',')
+                .flat_map(unfolded)
+            {
+                assert!(
+                    parents.insert(child, switch["switch"].clone()).is_none(),
+                    "two parents"
+                );
+            }
+        }
+        parents
     }
 
     /// `n[0-2]` is n0, n1, n2.
@@ -347,11 +358,6 @@ mod tests {
     #[test]
     fn the_yaml_form_has_the_same_tree_and_one_for_each_cluster() {
         let mut t = sample();
-        let cluster = |name: &str, hosts: &[&str]| Cluster {
-            name: name.into(),
-            hosts: hosts.iter().map(|h| (*h).into()).collect(),
-            reasons: vec![],
-        };
         t.clusters = vec![
             cluster("west", &["n0", "n1", "n2"]),
             cluster("east", &["n3", "n4"]),
@@ -365,21 +371,33 @@ mod tests {
             "{yaml}"
         );
         let read = read_back(&yaml);
-        let pairs = |name: &str| {
-            read[name]
-                .iter()
-                .map(|(c, p)| format!("{c}<{p}"))
-                .collect::<Vec<_>>()
-                .join(" ")
-        };
         assert_eq!(
-            pairs("network"),
+            pairs("network", &read),
             "n0<s0 n1<s1 n2<s1 n3<s2 s0<s0-tree s1<s0-tree s2<s0-tree"
         );
-        assert_eq!(pairs("west"), "n0<s0 n1<s1 n2<s1 s0<s0-tree s1<s0-tree");
+        assert_eq!(
+            pairs("west", &read),
+            "n0<s0 n1<s1 n2<s1 s0<s0-tree s1<s0-tree"
+        );
         assert!(!read.contains_key("east"), "n3 is alone there");
         t.clusters.truncate(1);
         assert_eq!(read_back(&slurm_yaml(&t).unwrap()).len(), 1);
+    }
+
+    fn cluster(name: &str, hosts: &[&str]) -> Cluster {
+        Cluster {
+            name: name.into(),
+            hosts: hosts.iter().map(|h| (*h).into()).collect(),
+            reasons: vec![],
+        }
+    }
+
+    fn pairs(name: &str, read: &BTreeMap<String, BTreeMap<String, String>>) -> String {
+        read[name]
+            .iter()
+            .map(|(c, p)| format!("{c}<{p}"))
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     #[test]

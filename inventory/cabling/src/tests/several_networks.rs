@@ -23,14 +23,20 @@ fn two_networks() -> Topology {
         link.evidence = vec![Evidence::OwnPort(own)];
     }
     let hosts = vec!["n0".to_owned(), "n1".to_owned()];
-    let own = |name: &str, switches: &[&str]| Network {
+    topology.networks = vec![
+        own_network("d0", &["d0", "d1"], &hosts),
+        own_network("m0", &["m0"], &hosts),
+    ];
+    topology
+}
+
+fn own_network(name: &str, switches: &[&str], hosts: &[String]) -> Network {
+    Network {
         name: name.to_owned(),
         switches: switches.iter().map(ToString::to_string).collect(),
-        hosts: hosts.clone(),
+        hosts: hosts.to_vec(),
         ..Network::default()
-    };
-    topology.networks = vec![own("d0", &["d0", "d1"]), own("m0", &["m0"])];
-    topology
+    }
 }
 
 const BOTH: &str = "\

@@ -22,8 +22,11 @@ impl JudgedMap {
 
     /// The time of an all-to-all by the true trunks over that by the found ones, or the reverse.
     fn bound_ratio(&self) -> f64 {
-        let found = self.tree.trunks.iter();
-        let found = found.map(|t| (t.trunk.side, t.trunk.rates.least()));
+        let found = self
+            .tree
+            .trunks
+            .iter()
+            .map(|t| (t.trunk.side, t.trunk.rates.least()));
         let found = self.network.alltoall_time(found);
         let truth = self.network.trunks.iter().copied();
         let truth = self.network.alltoall_time(truth);

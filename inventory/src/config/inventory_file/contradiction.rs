@@ -189,35 +189,36 @@ impl Inventory {
     fn link_contradiction(&self) -> Option<InventoryContradiction> {
         let mut taken = HashSet::new();
         for (number, link) in self.links.iter().enumerate() {
-            let at = |end: &str, problem: String| {
-                let problem = format!("link {}-{}: {problem}", link.a, link.b);
-                let contradiction = InventoryContradiction::new("links", end, problem);
-                Some(InventoryContradiction {
-                    link: Some(number),
-                    ..contradiction
-                })
-            };
             if let Some((end, problem)) = self.misplaced_end(link) {
-                return at(end, problem);
+                return of_link(end, problem, number, link);
             }
             if link.state == Some(LinkState::Unknown) {
-                return at(
+                return of_link(
                     &link.a,
                     "state: expected forwarding or blocked; leave it out where it is as found"
                         .to_owned(),
+                    number,
+                    link,
                 );
             }
             for (node, port) in link.ends() {
                 if !is_label(port) {
-                    return at(node, format!("port {port:?}: expected {LABEL}"));
+                    return of_link(
+                        node,
+                        format!("port {port:?}: expected {LABEL}"),
+                        number,
+                        link,
+                    );
                 }
                 // A host has one place, whatever the names of its ports.
                 let host = self.hosts.contains_key(node);
                 if (host || !port.is_empty()) && !taken.insert((node, if host { "" } else { port }))
                 {
-                    return at(
+                    return of_link(
                         node,
                         format!("\"{node}\" {port} is an end of another link already"),
+                        number,
+                        link,
                     );
                 }
             }
@@ -228,49 +229,75 @@ impl Inventory {
     /// An end of a link that is not allowed there, and the reason.
     fn misplaced_end<'l>(&self, link: &'l InventoryCable) -> Option<(&'l str, String)> {
         let (a, b) = (link.a.as_str(), link.b.as_str());
-        let inner = |n: &str| {
-            self.switches.contains_key(n)
-                || self.routers.iter().chain(&self.unmanaged).any(|x| x == n)
-        };
-        if !inner(a) {
+        if !self.is_inner(a) {
             let problem = format!(
                 "\"{a}\" is none of switches, routers and unmanaged; a host comes second, as b"
             );
             return Some((a, problem));
         }
-        if !inner(b) && !self.hosts.contains_key(b) {
+        if !self.is_inner(b) && !self.hosts.contains_key(b) {
             let problem = format!("\"{b}\" is none of switches, routers, unmanaged and hosts");
             return Some((b, problem));
         }
         (a == b).then(|| (a, "both ends are the same device".to_owned()))
     }
 
+    fn is_inner(&self, n: &str) -> bool {
+        self.switches.contains_key(n) || self.routers.iter().chain(&self.unmanaged).any(|x| x == n)
+    }
+
     /// Checks that a cluster consists of hosts, and that a host is in one cluster only.
     fn cluster_contradiction(&self) -> Option<InventoryContradiction> {
         let mut first = HashMap::new();
         for (cluster, hosts) in &self.clusters {
-            let at = |problem| Some(InventoryContradiction::new("clusters", cluster, problem));
             if !is_name(cluster) {
-                return at(format!(
-                    "cluster {cluster:?}: expected 1 to 64 letters, digits, \"-\", \"_\" or \".\""
-                ));
+                return of_cluster(
+                    format!(
+                        "cluster {cluster:?}: expected 1 to 64 letters, digits, \"-\", \"_\" or \".\""
+                    ),
+                    cluster,
+                );
             }
             for host in hosts {
                 if !self.hosts.contains_key(host) {
-                    return at(format!(
-                        "cluster \"{cluster}\": unknown host \"{host}\"; list it under hosts"
-                    ));
+                    return of_cluster(
+                        format!(
+                            "cluster \"{cluster}\": unknown host \"{host}\"; list it under hosts"
+                        ),
+                        cluster,
+                    );
                 }
                 if let Some(other) = first.insert(host, cluster) {
-                    return at(format!(
-                        "cluster \"{cluster}\": host \"{host}\" is in cluster \"{other}\" \
+                    return of_cluster(
+                        format!(
+                            "cluster \"{cluster}\": host \"{host}\" is in cluster \"{other}\" \
                          already; each host is in one"
-                    ));
+                        ),
+                        cluster,
+                    );
                 }
             }
         }
         None
     }
+}
+
+fn of_link(
+    end: &str,
+    problem: String,
+    number: usize,
+    link: &InventoryCable,
+) -> Option<InventoryContradiction> {
+    let problem = format!("link {}-{}: {problem}", link.a, link.b);
+    let contradiction = InventoryContradiction::new("links", end, problem);
+    Some(InventoryContradiction {
+        link: Some(number),
+        ..contradiction
+    })
+}
+
+fn of_cluster(problem: String, cluster: &str) -> Option<InventoryContradiction> {
+    Some(InventoryContradiction::new("clusters", cluster, problem))
 }
 
 impl InventoryTiming {

@@ -174,22 +174,27 @@ const SECRET: &str = "a text, digits in quotes, or {env: NAME}, {file: PATH}, {c
 impl Credential {
     /// The reason why agents refuse the key, as far as it is known yet.
     pub(super) fn weakness(&self) -> Option<String> {
-        let short = |what: &str, key: &Secret| {
-            key.expose()
-                .filter(|k| k.len() < 8)
-                .map(|_| format!("{what} key: expected at least 8 characters (RFC 3414, 11.2)"))
-        };
         match self {
             Credential::Community(community) => community
                 .expose()
                 .filter(|c| c.is_empty())
                 .map(|_| "community: expected a text, found an empty one".to_owned()),
             Credential::User(user) => {
-                let auth = user.auth.as_ref().and_then(|a| short("auth", &a.key));
-                auth.or_else(|| user.privacy.as_ref().and_then(|p| short("priv", &p.key)))
+                let auth = user.auth.as_ref().and_then(|a| too_short("auth", &a.key));
+                auth.or_else(|| {
+                    user.privacy
+                        .as_ref()
+                        .and_then(|p| too_short("priv", &p.key))
+                })
             }
         }
     }
+}
+
+fn too_short(what: &str, key: &Secret) -> Option<String> {
+    key.expose()
+        .filter(|k| k.len() < 8)
+        .map(|_| format!("{what} key: expected at least 8 characters (RFC 3414, 11.2)"))
 }
 
 impl TryFrom<CredentialFields> for Credential {

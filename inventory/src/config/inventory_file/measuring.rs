@@ -48,12 +48,15 @@ impl MeasuringSettings {
 
     /// The time from now on for which measurements may run; a day if there is no end.
     pub fn allowed_for(&self, now: Millis) -> Duration {
-        let minute = |n: u64| Millis((now.0 / 60_000 + n) * 60_000);
-        match (0..DAY).find(|n| !self.allows(minute(*n))) {
+        match (0..DAY).find(|n| !self.allows(minute_from(*n, now))) {
             None => Duration::from_secs(DAY * 60),
-            Some(end) => Duration::from_millis(minute(end).0.saturating_sub(now.0)),
+            Some(end) => Duration::from_millis(minute_from(end, now).0.saturating_sub(now.0)),
         }
     }
+}
+
+fn minute_from(n: u64, now: Millis) -> Millis {
+    Millis((now.0 / 60_000 + n) * 60_000)
 }
 
 /// Minutes.
@@ -180,8 +183,6 @@ mod tests {
     #[test]
     fn a_span_may_cross_midnight() {
         let settings = read("{times: ['22:00-06:00', '12:00-12:30']}").unwrap();
-        let allowed =
-            |hour: u64, minute: u64| settings.allows(Millis((hour * 60 + minute) * 60_000));
         let at = [
             (21, 59),
             (22, 0),
@@ -192,20 +193,21 @@ mod tests {
             (12, 30),
         ];
         assert_eq!(
-            at.map(|(hour, minute)| allowed(hour, minute)),
+            at.map(|(hour, minute)| settings.allows(Millis((hour * 60 + minute) * 60_000))),
             [false, true, true, true, false, true, false]
         );
         assert!(MeasuringSettings::default().allows(Millis(7)));
-        let left = |hour: u64, minute: u64| {
-            settings.allowed_for(Millis((hour * 60 + minute) * 60_000 + 500))
-        };
         let ms = Duration::from_millis;
-        assert_eq!(left(22, 0), ms(8 * 3_600_000 - 500));
-        assert_eq!(left(5, 59), ms(59_500));
-        assert_eq!(left(6, 0), ms(0));
+        assert_eq!(left(22, 0, &settings), ms(8 * 3_600_000 - 500));
+        assert_eq!(left(5, 59, &settings), ms(59_500));
+        assert_eq!(left(6, 0, &settings), ms(0));
         assert_eq!(
             MeasuringSettings::default().allowed_for(Millis(7)),
             ms(86_400_000)
         );
+    }
+
+    fn left(hour: u64, minute: u64, settings: &MeasuringSettings) -> Duration {
+        settings.allowed_for(Millis((hour * 60 + minute) * 60_000 + 500))
     }
 }

@@ -89,9 +89,6 @@ impl TopologyFile {
 
     /// The place of links that are no tree.
     pub(super) fn no_tree(&self, error: &TreeError) -> TopologyContradiction<'_> {
-        let joins = |link: &TopologyCable, ends: [&String; 2]| {
-            ends == [&link.a, &link.b] || ends == [&link.b, &link.a]
-        };
         let place = match error {
             TreeError::Loop(a, b) | TreeError::Parallel(a, b) => {
                 let place = self.links.iter().rposition(|link| joins(link, [a, b]));
@@ -99,8 +96,7 @@ impl TopologyFile {
                 [PlaceStep::Name("links")].into_iter().chain(link).collect()
             }
             TreeError::Apart(_, lost) => {
-                let of = |list: &'_ [String]| list.contains(lost);
-                let section = match (of(&self.switches), of(&self.routers)) {
+                let section = match (self.switches.contains(lost), self.routers.contains(lost)) {
                     (true, _) => "switches",
                     (_, true) => "routers",
                     _ => "hosts",
@@ -268,4 +264,8 @@ impl TopologyFile {
         }
         None
     }
+}
+
+fn joins(link: &TopologyCable, ends: [&String; 2]) -> bool {
+    ends == [&link.a, &link.b] || ends == [&link.b, &link.a]
 }

@@ -61,30 +61,24 @@ impl WrittenTopology {
             .chain([&*main])
             .flat_map(|part| part.inner().map(str::to_owned))
             .collect();
-        let lone = |names: &[String]| -> Vec<String> {
-            let lone = names.iter().filter(|name| !reached.contains(*name));
-            lone.cloned().collect()
-        };
-        main.switches.extend(lone(&self.switches));
-        main.routers.extend(lone(&self.routers));
-        let joins_lone = |end: &String| !reached.contains(end);
+        main.switches.extend(unreached(&self.switches, &reached));
+        main.routers.extend(unreached(&self.routers, &reached));
         let links = self
             .links
             .iter()
-            .filter(|link| joins_lone(&link.a) || joins_lone(&link.b));
+            .filter(|link| !reached.contains(&link.a) || !reached.contains(&link.b));
         main.links.extend(links.map(|link| link.cable()));
     }
 
     /// All that links join to the switches of these hosts.
     fn part(&self, network: &str, hosts: IndexMap<String, TopologyHost>) -> TopologyFile {
-        let is_of = |own: &Option<String>| own.as_ref().is_none_or(|own| own == network);
-        let links: Vec<_> = self
+        let own_links: Vec<_> = self
             .links
             .iter()
-            .filter(|link| is_of(&link.network))
+            .filter(|link| link.network.as_ref().is_none_or(|own| own == network))
             .collect();
         let mut near: HashMap<&str, Vec<&str>> = HashMap::new();
-        for link in &links {
+        for link in &own_links {
             near.entry(&link.a).or_default().push(&link.b);
             near.entry(&link.b).or_default().push(&link.a);
         }
@@ -96,17 +90,12 @@ impl WrittenTopology {
                 open.extend(near.get(node).into_iter().flatten());
             }
         }
-        let own = |names: &[String]| -> Vec<String> {
-            let own = names.iter().filter(|name| reached.contains(name.as_str()));
-            own.cloned().collect()
-        };
-        let is_own = |end: &String| reached.contains(end.as_str());
-        let links = links
+        let links = own_links
             .iter()
-            .filter(|link| is_own(&link.a) && is_own(&link.b));
+            .filter(|link| reached.contains(link.a.as_str()) && reached.contains(link.b.as_str()));
         TopologyFile {
-            switches: own(&self.switches),
-            routers: own(&self.routers),
+            switches: reached_of(&self.switches, &reached),
+            routers: reached_of(&self.routers, &reached),
             links: links.map(|link| link.cable()).collect(),
             pairs: (self.pairs.iter())
                 .filter(|(_, boxes)| boxes.iter().any(|name| reached.contains(name.as_str())))
@@ -248,6 +237,16 @@ impl WrittenTopology {
             _ => Ok(number),
         }
     }
+}
+
+fn unreached(names: &[String], reached: &HashSet<String>) -> Vec<String> {
+    let lone = names.iter().filter(|name| !reached.contains(*name));
+    lone.cloned().collect()
+}
+
+fn reached_of(names: &[String], reached: &HashSet<&str>) -> Vec<String> {
+    let own = names.iter().filter(|name| reached.contains(name.as_str()));
+    own.cloned().collect()
 }
 
 impl WrittenHost {
@@ -439,17 +438,18 @@ pairs: {leaf1: [leaf1a, leaf1b]}
     fn cards_and_ways_side_by_side_add_up() {
         let file = parsed(FABRIC);
         let tree = file.tree().unwrap();
-        let rate = |name: &str| {
-            let found = (0..tree.nodes()).find(|node| tree.name(*node) == name);
-            found.map(|node| tree.rate(node).to_string())
-        };
-        assert_eq!(rate("n0").as_deref(), Some("20G"));
-        assert_eq!(rate("n1").as_deref(), Some("50G"));
-        assert_eq!(rate("leaf2").as_deref(), Some("80G"));
-        assert!(rate("leaf1").is_some() && rate("spine[1-2]").is_some());
+        assert_eq!(rate_of("n0", &tree).as_deref(), Some("20G"));
+        assert_eq!(rate_of("n1", &tree).as_deref(), Some("50G"));
+        assert_eq!(rate_of("leaf2", &tree).as_deref(), Some("80G"));
+        assert!(rate_of("leaf1", &tree).is_some() && rate_of("spine[1-2]", &tree).is_some());
         assert_eq!(parsed(&file.to_yaml()), file);
         let address = "10.0.1.1".parse().unwrap();
         assert!(file.network_of(address).is_some());
+    }
+
+    fn rate_of(name: &str, tree: &crate::tree::Tree) -> Option<String> {
+        let found = (0..tree.nodes()).find(|node| tree.name(*node) == name);
+        found.map(|node| tree.rate(node).to_string())
     }
 
     #[test]

@@ -69,13 +69,13 @@ mod tests {
                 Evidence::ReadBack("of an older version".to_owned()),
             ],
         };
-        let json = serde_json::to_value(&link).unwrap();
-        assert_eq!(json["evidence"][1], "port p1 of s0 is down");
+        let value = serde_json::to_value(&link).unwrap();
+        assert_eq!(value["evidence"][1], "port p1 of s0 is down");
         let fact = serde_json::json!({
             "code": "port-down", "arguments": {"device": "s0", "port": "p1"},
         });
-        assert_eq!(json["facts"][1], fact);
-        let json = json.to_string();
+        assert_eq!(value["facts"][1], fact);
+        let json = value.to_string();
         assert_eq!(serde_json::from_str::<FoundLink>(&json).unwrap(), link);
     }
 
@@ -84,9 +84,15 @@ mod tests {
         let older = r#"{"a": "s0", "evidence": ["stated in the inventory"]}"#;
         let newer = r#"{"a": "s0", "evidence": ["a", "b"], "facts": [{"code": "of-tomorrow",
             "arguments": [1]}, {"code": "stated"}]}"#;
-        let read = |json| serde_json::from_str::<FoundLink>(json).unwrap().evidence;
-        let text = |text: &str| Evidence::ReadBack(text.to_owned());
         assert_eq!(read(older), [text("stated in the inventory")]);
         assert_eq!(read(newer), [text("a"), Evidence::Stated]);
+    }
+
+    fn read(json: &str) -> Vec<Evidence> {
+        serde_json::from_str::<FoundLink>(json).unwrap().evidence
+    }
+
+    fn text(text: &str) -> Evidence {
+        Evidence::ReadBack(text.to_owned())
     }
 }

@@ -13,8 +13,6 @@ fn link(a: String, a_port: usize, b: String, b_port: usize) -> Link {
 
 /// A line of switches with two hosts on each.
 fn line() -> Topology {
-    let switch = |n: usize| format!("s{n}");
-    let host = |n: usize| format!("n{n}");
     let nodes = (0..SWITCHES).map(|n| Node::new(switch(n), NodeKind::Switch));
     let trunks = (1..SWITCHES).map(|n| link(switch(n - 1), 90, switch(n), 91));
     let seats = (0..HOSTS).map(|n| link(switch(n % SWITCHES), n, host(n), 0));
@@ -32,10 +30,17 @@ fn line() -> Topology {
     }
 }
 
+fn switch(n: usize) -> String {
+    format!("s{n}")
+}
+
+fn host(n: usize) -> String {
+    format!("n{n}")
+}
+
 /// One edit by a kind and two numbers; no port gets two cables to one node. `turn` is new each time.
 fn edit(t: &mut Topology, turn: usize, (kind, x, y): (u8, usize, usize)) {
     let at = x % t.links.len().max(1);
-    let cluster = |n: usize| format!("cluster{}", n % 3);
     match kind {
         0 if !t.links.is_empty() => t.links[at].a = format!("s{}", y % (SWITCHES + 1)),
         1 if !t.links.is_empty() => drop(t.links.remove(at)),
@@ -67,10 +72,10 @@ fn edit(t: &mut Topology, turn: usize, (kind, x, y): (u8, usize, usize)) {
         8 if !t.clusters.is_empty() => {
             let from = x % t.clusters.len();
             let host = t.clusters[from].hosts.pop();
-            match t.clusters.iter_mut().find(|c| c.name == cluster(y)) {
+            match t.clusters.iter_mut().find(|c| c.name == cluster_name(y)) {
                 Some(to) => to.hosts.extend(host),
                 None => t.clusters.push(Cluster {
-                    name: cluster(y),
+                    name: cluster_name(y),
                     hosts: host.into_iter().collect(),
                     reasons: vec![],
                 }),
@@ -83,6 +88,10 @@ fn edit(t: &mut Topology, turn: usize, (kind, x, y): (u8, usize, usize)) {
         }
         _ => {}
     }
+}
+
+fn cluster_name(n: usize) -> String {
+    format!("cluster{}", n % 3)
 }
 
 proptest! {

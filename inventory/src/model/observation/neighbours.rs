@@ -268,8 +268,6 @@ mod tests {
 
     #[test]
     fn null_and_group_addresses_name_nobody_in_any_form() {
-        let text = |text: &str| NeighbourId::Text(text.into());
-        let address = |text: &str| NeighbourId::Address(text.parse().unwrap());
         for nobody in [
             NeighbourId::Mac(Mac([0; 6])),
             NeighbourId::Mac(Mac([0xff; 6])),
@@ -296,15 +294,23 @@ mod tests {
         }
     }
 
+    fn text(text: &str) -> NeighbourId {
+        NeighbourId::Text(text.into())
+    }
+
+    fn address(text: &str) -> NeighbourId {
+        NeighbourId::Address(text.parse().unwrap())
+    }
+
     /// Journals and recordings of views that were written before a field was there.
     #[test]
     fn tables_written_before_are_still_read() {
-        let table = r#"{"chassis": null, "name": "s0", "neighbours": [{"local_port": 5,
+        let text = r#"{"chassis": null, "name": "s0", "neighbours": [{"local_port": 5,
             "chassis": {"mac": "02:00:00:00:00:09"}, "port": null, "port_descr": "", "name": ""}],
             "ports": [{"number": 5, "id": {"text": "swp5"}, "descr": ""}],
             "cdp": {"device": "", "neighbours": [
             {"if_index": 7, "device": null, "port": null, "capabilities": null}]}}"#;
-        let table: LldpTable = serde_json::from_str(table).unwrap();
+        let table: LldpTable = serde_json::from_str(text).unwrap();
         assert_eq!(
             (table.ports[0].kind, table.neighbours[0].if_index),
             (None, None)

@@ -70,10 +70,6 @@ impl Topology {
 
     /// The nodes of other networks.
     fn others(&self, chosen: &Network) -> OtherNodes {
-        let members = |network: &Network| -> Vec<String> {
-            let members = network.switches.iter().chain(&network.hosts);
-            members.cloned().collect()
-        };
         let mut others: HashSet<String> = self.networks.iter().flat_map(members).collect();
         for own in members(chosen) {
             others.remove(&own);
@@ -93,14 +89,21 @@ impl Topology {
             cluster.hosts.retain(|host| !others.has(host));
         }
         self.clusters.retain(|cluster| !cluster.hosts.is_empty());
-        let roots = self.root_bridge.take().into_iter();
-        let mut roots = roots
+        let mut roots = self
+            .root_bridge
+            .take()
+            .into_iter()
             .chain(std::mem::take(&mut self.further_root_bridges))
             .filter(|root| !others.has(root));
         self.root_bridge = roots.next();
         self.further_root_bridges = roots.collect();
         self
     }
+}
+
+fn members(network: &Network) -> Vec<String> {
+    let members = network.switches.iter().chain(&network.hosts);
+    members.cloned().collect()
 }
 
 /// The nodes of networks that are not chosen.

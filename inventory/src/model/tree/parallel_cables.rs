@@ -135,8 +135,8 @@ impl Tree {
     pub fn by_hash(mut self) -> Tree {
         for cables in &mut self.members.cables {
             let rate = cables.iter().map(|cable| cable.rate.0).sum();
-            let parts = cables.iter().map(|cable| u32::from(cable.parts.get()));
-            let parts = u8::try_from(parts.sum::<u32>()).unwrap_or(u8::MAX);
+            let each = cables.iter().map(|cable| u32::from(cable.parts.get()));
+            let parts = u8::try_from(each.sum::<u32>()).unwrap_or(u8::MAX);
             cables.truncate(1);
             if let Some(all) = cables.first_mut() {
                 all.rate = BitsPerSec(rate);
@@ -152,20 +152,21 @@ impl Tree {
         name: impl Fn(NodeNumber) -> &'n str,
     ) -> Vec<NamedMembers<'n>> {
         let with_any = (0..self.nodes()).filter(|&v| !self.member_cables(v).is_empty());
-        let named = |v: NodeNumber| {
-            Some(NamedMembers {
-                nodes: [name(v), name(self.parent(v)?)],
-                cables: self
-                    .member_cables(v)
-                    .iter()
-                    .map(|m| NamedCable {
-                        ends: [m.below, m.above].map(|at| self.box_name(at)),
-                        rate: m.rate,
-                        parts: m.parts,
-                    })
-                    .collect(),
+        with_any
+            .filter_map(|v| {
+                Some(NamedMembers {
+                    nodes: [name(v), name(self.parent(v)?)],
+                    cables: self
+                        .member_cables(v)
+                        .iter()
+                        .map(|m| NamedCable {
+                            ends: [m.below, m.above].map(|at| self.box_name(at)),
+                            rate: m.rate,
+                            parts: m.parts,
+                        })
+                        .collect(),
+                })
             })
-        };
-        with_any.filter_map(named).collect()
+            .collect()
     }
 }

@@ -92,25 +92,15 @@ mod tests {
         let ranks = [("r0", 3), ("r1", 0), ("r2", 3)].map(|(name, host)| (name.to_owned(), host));
         let t = sample().with_ranks(&ranks).unwrap();
         assert_eq!(t.host_names(), ["r0", "r1", "r2"]);
-        let way = |a, b| {
-            let mut nodes = Vec::new();
-            t.path(a, b, |e| {
-                nodes.push(t.name(t.ends(e).unwrap().1).to_owned())
-            });
-            nodes.sort();
-            nodes
-        };
-        assert_eq!(way(0, 2), ["n3", "r2"]);
-        assert_eq!(way(0, 1), ["n3", "r1", "s0", "s1", "s2"]);
-        let holding = |t: &Tree| {
-            let nodes = (0..t.nodes()).filter(|&node| t.holds_ranks(node));
-            nodes
-                .map(|node| t.name(node).to_owned())
-                .collect::<Vec<_>>()
-        };
+        assert_eq!(way(0, 2, &t), ["n3", "r2"]);
+        assert_eq!(way(0, 1, &t), ["n3", "r1", "s0", "s1", "s2"]);
         let some = t.restrict(&["r1", "r2"]).unwrap();
         for tree in [&t, &some, &t.hang_from(4)] {
-            assert_eq!(holding(tree), ["n3"]);
+            let nodes = (0..tree.nodes()).filter(|&node| tree.holds_ranks(node));
+            assert_eq!(
+                nodes.map(|node| tree.name(node)).collect::<Vec<_>>(),
+                ["n3"]
+            );
         }
         let alone = sample()
             .with_ranks(&[("a".to_owned(), 1), ("b".to_owned(), 1)])
@@ -121,5 +111,14 @@ mod tests {
         );
         assert!(sample().with_ranks(&[("a".to_owned(), 9)]).is_err());
         assert!(sample().with_ranks(&[]).is_err());
+    }
+
+    fn way(a: NodeNumber, b: NodeNumber, t: &Tree) -> Vec<String> {
+        let mut nodes = Vec::new();
+        t.path(a, b, |e| {
+            nodes.push(t.name(t.ends(e).unwrap().1).to_owned())
+        });
+        nodes.sort();
+        nodes
     }
 }
