@@ -80,14 +80,14 @@ impl EpochFollower {
 
     fn open(&mut self, now: Instant) -> Result<Option<LeanEpoch>, String> {
         let current = self.dir.join(CURRENT);
-        let line = bounded::read(&current, limit(CURRENT)).map_err(|e| match e.kind() {
+        let octets = bounded::read(&current, limit(CURRENT)).map_err(|e| match e.kind() {
             io::ErrorKind::NotFound if !self.dir.is_dir() => {
                 format!("{}: no such directory on this host", self.dir.display())
             }
             io::ErrorKind::NotFound => format!("{}: no epoch published yet", self.dir.display()),
             _ => format!("{}: {}", current.display(), unreadable::reason(&e)),
         })?;
-        let line = String::from_utf8_lossy(&line).into_owned();
+        let line = String::from_utf8_lossy(&octets).into_owned();
         if let Some((seen, lean)) = &self.seen
             && *seen == line
         {
@@ -117,8 +117,11 @@ impl LearnedFile {
     /// Reads the file, if it is time and it changed. Returns whether jobs say something else now.
     /// The content of the last good file stays in use while the present one is bad.
     fn look(&mut self, dir: &Path, now: Instant) -> bool {
-        let early = |(at, _): &(Instant, _)| now.saturating_duration_since(*at) < LEARNED_INTERVAL;
-        if self.looked.as_ref().is_some_and(early) {
+        if self
+            .looked
+            .as_ref()
+            .is_some_and(|(at, _)| now.saturating_duration_since(*at) < LEARNED_INTERVAL)
+        {
             return false;
         }
         let stamp = JobFileStat::at(&dir.join(LEARNED)).map(|stat| stat.stamp);
@@ -194,14 +197,6 @@ mod tests {
 
     /// The figures that a job of ann learned on the two hosts.
     fn figures() -> LearnedFigures {
-        let timing = |way: &str, mean_ns| LearnedTiming {
-            collective: Collective::Alltoall,
-            from: Bytes(1024),
-            way: way.parse().unwrap(),
-            samples: 9,
-            mean_ns,
-            error_ns: 1,
-        };
         let timings = [timing("native", 2000), timing("aapc tcp", 1000)];
         let lesson = JobLesson {
             user: "ann".to_owned(),
@@ -212,6 +207,17 @@ mod tests {
         let mut figures = LearnedFigures::default();
         figures.merge(&place(), lesson);
         figures
+    }
+
+    fn timing(way: &str, mean_ns: u64) -> LearnedTiming {
+        LearnedTiming {
+            collective: Collective::Alltoall,
+            from: Bytes(1024),
+            way: way.parse().unwrap(),
+            samples: 9,
+            mean_ns,
+            error_ns: 1,
+        }
     }
 
     fn place() -> LearnedPlace {

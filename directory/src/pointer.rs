@@ -38,16 +38,17 @@ impl FromStr for Sha256Digest {
             .ok_or_else(bad)?;
         let mut sha = [0; 32];
         for (byte, pair) in sha.iter_mut().zip(digits.as_bytes().chunks_exact(2)) {
-            let digit = |c: u8| {
-                (c as char)
-                    .to_digit(16)
-                    .filter(|_| !c.is_ascii_uppercase())
-                    .ok_or_else(bad)
-            };
-            *byte = (digit(pair[0])? << 4 | digit(pair[1])?) as u8;
+            let value = lower_hex(pair[0]).zip(lower_hex(pair[1]));
+            *byte = value.map(|(high, low)| high << 4 | low).ok_or_else(bad)?;
         }
         Ok(Sha256Digest(sha))
     }
+}
+
+/// The value of a digit as `Display` writes it: one digest has one spelling.
+fn lower_hex(digit: u8) -> Option<u8> {
+    let value = (digit as char).to_digit(16)?;
+    (!digit.is_ascii_uppercase()).then_some(value as u8)
 }
 
 /// The content of `current`: the number of the current epoch, and the digest of its manifest.

@@ -8,14 +8,27 @@ use inventory::mapped_place::MappedPlaces;
 use inventory::unreadable;
 use policy::learned::LearnedFigures;
 use policy::measurements::TuningRuns;
+use std::error::Error;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// An error with the path of its file, in words with a way out.
-fn with_path(path: &Path, cause: &io::Error) -> io::Error {
-    let told = format!("{}: {}", path.display(), unreadable::reason(cause));
-    io::Error::new(cause.kind(), told)
+/// Reads a file of the shared directory, if it is there. An error has the file's path, in words with a way out.
+pub(crate) fn file_if_any<T, E: Into<Box<dyn Error + Send + Sync>>>(
+    dir: &Path,
+    name: &str,
+    parse: impl FnOnce(&[u8]) -> Result<T, E>,
+) -> io::Result<Option<T>> {
+    let path = dir.join(name);
+    let content = match bounded::read(&path, limit(name)) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(e) => Err(e),
+        Ok(bytes) => parse(&bytes).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e)),
+    };
+    content.map(Some).map_err(|e| {
+        let told = format!("{}: {}", path.display(), unreadable::reason(&e));
+        io::Error::new(e.kind(), told)
+    })
 }
 
 /// Reads the pointer to the current epoch; `None` where none was published yet.
@@ -23,17 +36,9 @@ fn with_path(path: &Path, cause: &io::Error) -> io::Error {
 /// # Errors
 /// The system's refusal, or `InvalidData` where `current` is not a pointer.
 pub fn current(dir: &Path) -> io::Result<Option<EpochPointer>> {
-    let path = dir.join(CURRENT);
-    let told = |e| with_path(&path, &e);
-    let bytes = match bounded::read(&path, limit(CURRENT)) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
-        other => other.map_err(told)?,
-    };
-    let text = String::from_utf8_lossy(&bytes);
-    let pointer = text
-        .parse::<EpochPointer>()
-        .map_err(|e| told(io::Error::new(io::ErrorKind::InvalidData, e.to_string())))?;
-    Ok(Some(pointer))
+    file_if_any(dir, CURRENT, |bytes| {
+        String::from_utf8_lossy(bytes).parse::<EpochPointer>()
+    })
 }
 
 /// A shared directory whose current epoch cannot be read.
@@ -67,13 +72,7 @@ pub fn current_epoch(dir: &Path) -> Result<Option<Epoch>, CurrentEpochError> {
 /// # Errors
 /// The system's refusal, or `InvalidData` where the file holds something else.
 pub fn measurements(dir: &Path) -> io::Result<TuningRuns> {
-    let path = dir.join(TUNING);
-    let told = |e| with_path(&path, &e);
-    match bounded::read(&path, limit(TUNING)) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(TuningRuns::default()),
-        bytes => TuningRuns::from_json(&bytes.map_err(told)?)
-            .map_err(|e| told(io::Error::new(io::ErrorKind::InvalidData, e))),
-    }
+    file_if_any(dir, TUNING, TuningRuns::from_json).map(Option::unwrap_or_default)
 }
 
 /// The figures that jobs learned, as the controller left them in the shared directory; empty where
@@ -82,13 +81,7 @@ pub fn measurements(dir: &Path) -> io::Result<TuningRuns> {
 /// # Errors
 /// The system's refusal, or `InvalidData` where the file holds something else.
 pub fn learned(dir: &Path) -> io::Result<LearnedFigures> {
-    let path = dir.join(LEARNED);
-    let told = |e| with_path(&path, &e);
-    match bounded::read(&path, limit(LEARNED)) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(LearnedFigures::default()),
-        bytes => LearnedFigures::from_json(&bytes.map_err(told)?)
-            .map_err(|e| told(io::Error::new(io::ErrorKind::InvalidData, e))),
-    }
+    file_if_any(dir, LEARNED, LearnedFigures::from_json).map(Option::unwrap_or_default)
 }
 
 /// The findings of flows between hosts about unmanaged places, as the controller left them in the
@@ -97,13 +90,7 @@ pub fn learned(dir: &Path) -> io::Result<LearnedFigures> {
 /// # Errors
 /// The system's refusal, or `InvalidData` where the file holds something else.
 pub fn mapped(dir: &Path) -> io::Result<MappedPlaces> {
-    let path = dir.join(MAPPED);
-    let told = |e| with_path(&path, &e);
-    match bounded::read(&path, limit(MAPPED)) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(MappedPlaces::default()),
-        bytes => serde_json::from_slice(&bytes.map_err(told)?)
-            .map_err(|e| told(io::Error::new(io::ErrorKind::InvalidData, e))),
-    }
+    file_if_any(dir, MAPPED, |bytes| serde_json::from_slice(bytes)).map(Option::unwrap_or_default)
 }
 
 /// Reads files of an epoch's folder, up to one octet beyond the limit.

@@ -1,8 +1,8 @@
 //! The operator's order to publish an earlier epoch again: a file in the shared directory, as
 //! measurements are. It stays as long as the order is in force.
-use crate::bounded;
-use crate::layout::{ROLLBACK, limit};
+use crate::layout::ROLLBACK;
 use crate::publishing::{PublishError, remove, replace};
+use crate::reading::file_if_any;
 use serde::{Deserialize, Serialize};
 use std::io;
 use std::path::Path;
@@ -23,14 +23,7 @@ impl RollbackOrder {
     /// # Errors
     /// The system's refusal, or `InvalidData` for a file that holds something else.
     pub fn read(dir: &Path) -> io::Result<Option<RollbackOrder>> {
-        let path = dir.join(ROLLBACK);
-        let told = |e: io::Error| io::Error::new(e.kind(), format!("{}: {e}", path.display()));
-        match bounded::read(&path, limit(ROLLBACK)) {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
-            bytes => serde_json::from_slice(&bytes.map_err(told)?)
-                .map(Some)
-                .map_err(|e| told(io::Error::new(io::ErrorKind::InvalidData, e))),
-        }
+        file_if_any(dir, ROLLBACK, |bytes| serde_json::from_slice(bytes))
     }
 
     /// Writes the order.

@@ -28,7 +28,6 @@ fn mutation() -> impl Strategy<Value = ByteMutation> {
 }
 
 fn mutate(bytes: &mut Vec<u8>, mutation: ByteMutation) {
-    let place = |at: Index, bytes: &Vec<u8>| at.index(bytes.len() + 1);
     match mutation {
         ByteMutation::Flip(..) if bytes.is_empty() => {}
         ByteMutation::Flip(at, bit) => *at.get_mut(bytes) ^= 1 << bit,
@@ -46,6 +45,10 @@ fn mutate(bytes: &mut Vec<u8>, mutation: ByteMutation) {
         }
         ByteMutation::Cut(at) => bytes.truncate(place(at, bytes)),
     }
+}
+
+fn place(at: Index, bytes: &[u8]) -> usize {
+    at.index(bytes.len() + 1)
 }
 
 fn call(reader: &str, bytes: &[u8]) {

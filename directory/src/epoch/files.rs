@@ -80,7 +80,7 @@ pub(super) fn with_manifest(
     omitted: Vec<OmittedFile>,
 ) -> Vec<(String, Vec<u8>)> {
     let heddle = env!("CARGO_PKG_VERSION").to_owned();
-    let manifest = Manifest {
+    let content = Manifest {
         format: EPOCH_FORMAT,
         epoch,
         at,
@@ -95,7 +95,7 @@ pub(super) fn with_manifest(
             .collect(),
         omitted,
     };
-    let manifest = serde_json::to_vec_pretty(&manifest)
+    let manifest = serde_json::to_vec_pretty(&content)
         .unwrap_or_else(|e| unreachable!("plain data always serializes: {e}"));
     files.push((MANIFEST.to_owned(), manifest));
     files
@@ -106,16 +106,23 @@ fn manifest(
     epoch: u64,
     read: &mut impl FnMut(&str, u64) -> io::Result<Vec<u8>>,
 ) -> Result<Vec<u8>, EpochError> {
-    let error = |problem: String| EpochError {
+    let bytes =
+        read(MANIFEST, limit(MANIFEST)).map_err(|e| manifest_error(e.to_string(), epoch))?;
+    if bytes.len() as u64 > limit(MANIFEST) {
+        Err(manifest_error(
+            format!("longer than {} octets", limit(MANIFEST)),
+            epoch,
+        ))
+    } else {
+        Ok(bytes)
+    }
+}
+
+fn manifest_error(problem: String, epoch: u64) -> EpochError {
+    EpochError {
         epoch,
         file: MANIFEST.to_owned(),
         problem,
-    };
-    let bytes = read(MANIFEST, limit(MANIFEST)).map_err(|e| error(e.to_string()))?;
-    if bytes.len() as u64 > limit(MANIFEST) {
-        Err(error(format!("longer than {} octets", limit(MANIFEST))))
-    } else {
-        Ok(bytes)
     }
 }
 
@@ -152,24 +159,22 @@ impl<R: FnMut(&str, u64) -> io::Result<Vec<u8>>> EpochFolder<R> {
     }
 
     fn parse(number: u64, bytes: &[u8], read: R) -> Result<Self, EpochError> {
-        let error = |problem: String| EpochError {
-            epoch: number,
-            file: MANIFEST.to_owned(),
-            problem,
-        };
-        let unreadable = |e: serde_json::Error| error(e.to_string());
-        let written: ManifestFormat = serde_json::from_slice(bytes).map_err(unreadable)?;
+        let written: ManifestFormat =
+            serde_json::from_slice(bytes).map_err(|e| manifest_error(e.to_string(), number))?;
         if written.format != EPOCH_FORMAT {
-            return Err(error(format!(
+            let problem = format!(
                 "it has format {}, and this heddle ({}) reads format {EPOCH_FORMAT}: install the \
                  same version on all hosts",
                 written.format,
                 env!("CARGO_PKG_VERSION")
-            )));
+            );
+            return Err(manifest_error(problem, number));
         }
-        let manifest: Manifest = serde_json::from_slice(bytes).map_err(unreadable)?;
+        let manifest: Manifest =
+            serde_json::from_slice(bytes).map_err(|e| manifest_error(e.to_string(), number))?;
         if manifest.epoch != number {
-            return Err(error(format!("it is that of epoch {}", manifest.epoch)));
+            let problem = format!("it is that of epoch {}", manifest.epoch);
+            return Err(manifest_error(problem, number));
         }
         Ok(EpochFolder { manifest, read })
     }

@@ -431,8 +431,7 @@ impl LeanEpoch {
 
     /// True if these are bytes of the same epoch, whatever jobs learned. It parses nothing.
     pub fn are_of_one_epoch(a: &[u8], b: &[u8]) -> bool {
-        let epoch = |bytes| split_broadcast(bytes).map(|(epoch, _)| epoch);
-        epoch(a).is_some() && epoch(a) == epoch(b)
+        epoch_part(a).is_some() && epoch_part(a) == epoch_part(b)
     }
 
     /// Reads the bytes of [`LeanEpoch::to_bytes`].
@@ -440,35 +439,30 @@ impl LeanEpoch {
     /// # Errors
     /// [`EpochError`] if they are anything else.
     pub fn from_bytes(bytes: &[u8]) -> Result<LeanEpoch, EpochError> {
-        let error = |problem: String| EpochError {
-            epoch: 0,
-            file: "broadcast".to_owned(),
-            problem,
-        };
         let most = [TOPOLOGY, HOPS, FLOWS, TABLE, LEARNED]
             .map(limit)
             .iter()
             .sum();
         if bytes.len() as u64 > most {
-            return Err(error(format!("{} octets are too many", bytes.len())));
+            return Err(broadcast_error(format!(
+                "{} octets are too many",
+                bytes.len()
+            )));
         }
         let (epoch, learned) =
-            split_broadcast(bytes).ok_or_else(|| error("it is cut".to_owned()))?;
+            split_broadcast(bytes).ok_or_else(|| broadcast_error("it is cut".to_owned()))?;
         let BroadcastEpoch(number, topology, (hops, flows), table, further) =
-            read_postcard(epoch).map_err(error)?;
-        let learned: LearnedWays = read_postcard(learned).map_err(error)?;
-        let read_table = |json: &str| {
-            DecisionTable::from_json(json.as_bytes()).map_err(|e| error(e.to_string()))
-        };
-        let table = read_table(&table)?;
+            read_postcard(epoch).map_err(broadcast_error)?;
+        let learned: LearnedWays = read_postcard(learned).map_err(broadcast_error)?;
+        let table = broadcast_table(&table)?;
         let further_tables = further
             .into_iter()
-            .map(|(name, json)| Ok((name, read_table(&json)?)))
+            .map(|(name, json)| Ok((name, broadcast_table(&json)?)))
             .collect::<Result<_, EpochError>>()?;
         let texts: HashMap<String, Vec<u8>> = topology.into_iter().collect();
         let topology = network_files::topology(
             |name| Ok(texts.get(name).cloned()),
-            |file, problem| error(format!("{file}: {problem}")),
+            |file, problem| broadcast_error(format!("{file}: {problem}")),
         )?;
         Ok(LeanEpoch {
             number,
@@ -479,6 +473,22 @@ impl LeanEpoch {
             further_tables,
             learned,
         })
+    }
+}
+
+fn epoch_part(bytes: &[u8]) -> Option<&[u8]> {
+    split_broadcast(bytes).map(|(epoch, _)| epoch)
+}
+
+fn broadcast_table(json: &str) -> Result<DecisionTable, EpochError> {
+    DecisionTable::from_json(json.as_bytes()).map_err(|e| broadcast_error(e.to_string()))
+}
+
+fn broadcast_error(problem: String) -> EpochError {
+    EpochError {
+        epoch: 0,
+        file: "broadcast".to_owned(),
+        problem,
     }
 }
 

@@ -24,15 +24,7 @@ struct ListedNetwork {
 
 /// The files of the trees: the main one is written as if it were the only one.
 pub(super) fn topology_files(topology: &TopologyFile) -> Vec<(String, Vec<u8>)> {
-    let one = |network: &TopologyFile| {
-        let alone = TopologyFile {
-            name: None,
-            prefix: None,
-            ..network.alone()
-        };
-        alone.to_yaml().into_bytes()
-    };
-    let mut files = vec![(TOPOLOGY.to_owned(), one(topology))];
+    let mut files = vec![(TOPOLOGY.to_owned(), file_alone(topology))];
     if topology.name.is_none() {
         return files;
     }
@@ -44,9 +36,18 @@ pub(super) fn topology_files(topology: &TopologyFile) -> Vec<(String, Vec<u8>)> 
         .unwrap_or_else(|e| unreachable!("plain data always serializes: {e}"));
     files.push((NETWORKS.to_owned(), listed));
     for (name, network) in &topology.networks {
-        files.push((in_network(name, TOPOLOGY), one(network)));
+        files.push((in_network(name, TOPOLOGY), file_alone(network)));
     }
     files
+}
+
+fn file_alone(network: &TopologyFile) -> Vec<u8> {
+    let alone = TopologyFile {
+        name: None,
+        prefix: None,
+        ..network.alone()
+    };
+    alone.to_yaml().into_bytes()
 }
 
 /// Reads the trees of all networks; `read` gives a file of this name, if there is one.

@@ -97,30 +97,31 @@ pub(super) fn write(plan: &AlltoallSchedule) -> Vec<u8> {
         MARK_OF_PATHS
     };
     let mut file = ZlibEncoder::new(mark.to_vec(), Compression::new(3));
-    let mut append = |part: &mut Vec<u8>| {
-        file.write_all(part)
-            .unwrap_or_else(|e| unreachable!("a vector takes all that is written: {e}"));
-        part.clear();
-    };
-    append(&mut part);
+    append(&mut part, &mut file);
     let senders = senders(plan);
     for sender in &senders {
         sender.write_sends(&mut part);
-        append(&mut part);
+        append(&mut part, &mut file);
     }
     for sender in &senders {
         sender.write_awaits(plan, &mut part);
-        append(&mut part);
+        append(&mut part, &mut file);
     }
     for sender in &senders {
         sender
             .paths
             .iter()
             .for_each(|&path| put(&mut part, u64::from(path)));
-        append(&mut part);
+        append(&mut part, &mut file);
     }
     file.finish()
         .unwrap_or_else(|e| unreachable!("a vector takes all that is written: {e}"))
+}
+
+fn append(part: &mut Vec<u8>, file: &mut ZlibEncoder<Vec<u8>>) {
+    file.write_all(part)
+        .unwrap_or_else(|e| unreachable!("a vector takes all that is written: {e}"));
+    part.clear();
 }
 
 /// The same schedule in the order in which a file brings it back.
@@ -170,13 +171,14 @@ struct HostMessages {
 
 fn senders(plan: &AlltoallSchedule) -> Vec<HostMessages> {
     let hosts = plan.hosts.len();
-    let sender = |number| HostMessages {
-        number,
-        sends: Vec::with_capacity(hosts.saturating_sub(1)),
-        paths: Vec::new(),
-        awaits: Vec::new(),
-    };
-    let mut senders: Vec<HostMessages> = (0..hosts as u32).map(sender).collect();
+    let mut senders: Vec<HostMessages> = (0..hosts as u32)
+        .map(|number| HostMessages {
+            number,
+            sends: Vec::with_capacity(hosts.saturating_sub(1)),
+            paths: Vec::new(),
+            awaits: Vec::new(),
+        })
+        .collect();
     let mut sent_before = vec![u32::MAX; hosts * hosts];
     let mut paths = plan.paths.iter();
     for (messages, phase) in plan.phases.iter().zip(0..) {

@@ -113,17 +113,18 @@ fn every_file_cut_altered_longer_or_missing_is_named() {
 fn every_cut_and_every_flipped_bit_is_refused() {
     let epoch = epoch(&star_text(&[2, 1]));
     let (pointer, files) = published(&epoch);
-    let refused = |name: &str, bytes: &[u8]| {
-        let mut damaged = files.clone();
-        damaged.insert(name.to_owned(), bytes.to_vec());
-        Epoch::open(&pointer, reader(&damaged)).is_err_and(|e| e.file == name)
-    };
     for (name, good) in &files {
         let mut bad = good.clone();
         for at in 0..good.len() {
-            assert!(refused(name, &good[..at]), "{name} cut to {at}");
+            assert!(
+                is_refused(name, &good[..at], &files, &pointer),
+                "{name} cut to {at}"
+            );
             bad[at] ^= 1 << (at % 8);
-            assert!(refused(name, &bad), "{name} with octet {at} altered");
+            assert!(
+                is_refused(name, &bad, &files, &pointer),
+                "{name} with octet {at} altered"
+            );
             bad[at] = good[at];
         }
     }
@@ -131,6 +132,17 @@ fn every_cut_and_every_flipped_bit_is_refused() {
     for at in 0..current.len() {
         assert_ne!(current[..at].parse(), Ok(pointer));
     }
+}
+
+fn is_refused(
+    name: &str,
+    bytes: &[u8],
+    files: &HashMap<String, Vec<u8>>,
+    pointer: &EpochPointer,
+) -> bool {
+    let mut damaged = files.clone();
+    damaged.insert(name.to_owned(), bytes.to_vec());
+    Epoch::open(pointer, reader(&damaged)).is_err_and(|e| e.file == name)
 }
 
 #[test]
@@ -255,14 +267,6 @@ fn a_plan_that_is_neither_there_nor_said_to_be_omitted_is_missed() {
 
 #[test]
 fn the_table_has_what_jobs_on_all_hosts_learned_and_the_epoch_a_copy() {
-    let timing = |way: &str, mean_ns| LearnedTiming {
-        collective: Collective::Allgather,
-        from: Bytes(64),
-        way: way.parse().unwrap(),
-        samples: 9,
-        mean_ns,
-        error_ns: 1,
-    };
     let before = epoch(&star_text(&[2, 2]));
     let tree = before.topology.tree().unwrap();
     let place = LearnedPlace::new(&tree, &[0, 1, 2, 3], Mpi::Mpich);
@@ -289,6 +293,17 @@ fn the_table_has_what_jobs_on_all_hosts_learned_and_the_epoch_a_copy() {
     let (pointer, files) = published(&epoch);
     assert!(files.contains_key(LEARNED));
     assert_eq!(Epoch::open(&pointer, reader(&files)), Ok(epoch));
+}
+
+fn timing(way: &str, mean_ns: u64) -> LearnedTiming {
+    LearnedTiming {
+        collective: Collective::Allgather,
+        from: Bytes(64),
+        way: way.parse().unwrap(),
+        samples: 9,
+        mean_ns,
+        error_ns: 1,
+    }
 }
 
 #[test]

@@ -132,20 +132,21 @@ pub fn parse(bytes: &[u8], id: &str) -> Result<JobRecord, String> {
     {
         return Err("a text is too long or holds characters that cannot be seen".to_owned());
     }
-    let fine = |seconds: f64| seconds.is_finite() && seconds >= 0.0;
     let learning = [record.learning_cost_seconds, record.learning_saved_seconds];
-    if !record
-        .calls
-        .iter()
-        .all(|c| fine(c.seconds) && fine(c.bound_seconds) && c.bounded_seconds.is_none_or(fine))
-        || learning
-            .into_iter()
-            .flatten()
-            .any(|seconds| !seconds.is_finite())
+    if !record.calls.iter().all(|c| {
+        is_time(c.seconds) && is_time(c.bound_seconds) && c.bounded_seconds.is_none_or(is_time)
+    }) || learning
+        .into_iter()
+        .flatten()
+        .any(|seconds| !seconds.is_finite())
     {
         return Err("its counters make no sense".to_owned());
     }
     Ok(record)
+}
+
+fn is_time(seconds: f64) -> bool {
+    seconds.is_finite() && seconds >= 0.0
 }
 
 #[cfg(test)]
@@ -166,16 +167,16 @@ mod tests {
     fn what_a_job_learned_is_read_within_limits() {
         let timing = r#"{"collective":"alltoall","from":1024,"way":"native","samples":3,
                          "mean_ns":7,"error_ns":1}"#;
-        let learned = |count: usize| {
+        let [record, too_many] = [MAX_LEARNED, MAX_LEARNED + 1].map(|count| {
             parsed(&format!(
                 r#","layout":[[0,2,2]],"learned":[{}],"learning_saved_seconds":-1.5"#,
                 vec![timing; count].join(",")
             ))
-        };
-        let record = learned(MAX_LEARNED).unwrap();
+        });
+        let record = record.unwrap();
         assert_eq!(record.learned.len(), MAX_LEARNED);
         assert!(record.memory() > MAX_LEARNED * size_of_val(&record.learned[0]));
-        assert!(learned(MAX_LEARNED + 1).unwrap_err().contains("too many"));
+        assert!(too_many.unwrap_err().contains("too many"));
         assert_eq!(parsed("").unwrap().learned, []);
         let hidden = timing.replace("native", "a\u{202e}b");
         assert!(parsed(&format!(r#","learned":[{hidden}]"#)).is_err());

@@ -332,20 +332,17 @@ mod tests {
             fs::read(dir.path().join("epochs/00000001/manifest.json")).unwrap(),
             b"a"
         );
-        let mode = |p: &str| {
-            fs::metadata(dir.path().join(p))
-                .unwrap()
-                .permissions()
-                .mode()
-                & 0o7777
-        };
         let modes = [
-            mode("jobs"),
-            mode("epochs/00000002"),
-            mode("epochs/00000002/manifest.json"),
-            mode("current"),
+            mode("jobs", dir.path()),
+            mode("epochs/00000002", dir.path()),
+            mode("epochs/00000002/manifest.json", dir.path()),
+            mode("current", dir.path()),
         ];
         assert_eq!(modes, [0o1777, 0o755, 0o644, 0o644]);
+    }
+
+    fn mode(p: &str, dir: &Path) -> u32 {
+        fs::metadata(dir.join(p)).unwrap().permissions().mode() & 0o7777
     }
 
     #[test]
@@ -451,14 +448,9 @@ mod tests {
     #[test]
     fn a_pipe_in_place_of_a_file_is_told_and_does_not_block() {
         let dir = dir();
-        let pipe = |name: &str| {
-            let path = dir.path().join(name);
-            let _ = fs::remove_file(&path);
-            nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
-        };
         let store = EpochStore::open(dir.path(), KEEP).unwrap();
         put(&store, 1, "a").unwrap();
-        pipe("epochs/00000001/manifest.json");
+        pipe("epochs/00000001/manifest.json", dir.path());
         let problem = current_epoch(dir.path()).unwrap_err().to_string();
         assert!(
             problem.contains("manifest.json") && problem.contains("not a regular file"),
@@ -470,11 +462,17 @@ mod tests {
                 .to_string()
                 .contains("exists with other content")
         );
-        pipe("current");
+        pipe("current", dir.path());
         let problem = current(dir.path()).unwrap_err().to_string();
         assert!(
             problem.ends_with("current: not a regular file"),
             "{problem}"
         );
+    }
+
+    fn pipe(name: &str, dir: &Path) {
+        let path = dir.join(name);
+        let _ = fs::remove_file(&path);
+        nix::unistd::mkfifo(&path, nix::sys::stat::Mode::S_IRWXU).unwrap();
     }
 }

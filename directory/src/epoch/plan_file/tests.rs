@@ -110,32 +110,36 @@ fn refuses_every_cut_and_every_flipped_bit() {
 fn refuses_what_was_packed_wrong_with_the_reason() {
     let plain = unpacked(&write(&small()));
     let body = 1 + plain[0] as usize;
-    let refused = |at: usize, value: u8| {
-        let mut bad = plain.clone();
-        bad[body + at] = value;
-        read(&packed(&bad)).unwrap_err()
-    };
-    assert_eq!(refused(0, 3), "messages of host 0: 3 is not below 3");
     assert_eq!(
-        refused(1, 2),
+        refused(0, 3, &plain),
+        "messages of host 0: 3 is not below 3"
+    );
+    assert_eq!(
+        refused(1, 2, &plain),
         "phase of a message of host 0: 2 is not below 2"
     );
     assert_eq!(
-        refused(2, 6),
+        refused(2, 6, &plain),
         "destination of a message of host 0: 3 is not below 3"
     );
     assert_eq!(
-        refused(2, 1),
+        refused(2, 1, &plain),
         "destination of a message of host 0: -1 is not below 3"
     );
-    assert_eq!(refused(15, 9), "number of tokens: 9 is not below 4");
-    assert_eq!(refused(16, 5), "a token for a message that is not there");
-    assert_eq!(refused(17, 1), "a token after a message that is not there");
+    assert_eq!(refused(15, 9, &plain), "number of tokens: 9 is not below 4");
     assert_eq!(
-        refused(18, 2),
+        refused(16, 5, &plain),
+        "a token for a message that is not there"
+    );
+    assert_eq!(
+        refused(17, 1, &plain),
+        "a token after a message that is not there"
+    );
+    assert_eq!(
+        refused(18, 2, &plain),
         "a token after a message that is not there: 3 is not below 3"
     );
-    assert_eq!(refused(23, 0), "octets follow the end");
+    assert_eq!(refused(23, 0, &plain), "octets follow the end");
     assert_eq!(
         read(&packed(&plain[..plain.len() - 1])),
         Err("it ends early".to_owned())
@@ -153,74 +157,65 @@ fn refuses_what_was_packed_wrong_with_the_reason() {
     );
 }
 
+fn refused(at: usize, value: u8, plain: &[u8]) -> String {
+    let mut bad = plain.to_vec();
+    bad[1 + plain[0] as usize + at] = value;
+    read(&packed(&bad)).unwrap_err()
+}
+
 #[test]
 fn refuses_heads_that_promise_too_much() {
-    let with = |change: fn(&mut PlanHeader)| {
-        let plain = unpacked(&write(&small()));
-        let mut head: PlanHeader = postcard::from_bytes(&plain[1..=plain[0] as usize]).unwrap();
-        change(&mut head);
-        let head = postcard::to_stdvec(&head).unwrap();
-        let mut stream = Vec::new();
-        put(&mut stream, head.len() as u64);
-        read(&packed(&[&stream, &head, &SMALL[..]].concat())).unwrap_err()
-    };
     assert_eq!(
-        with(|head| head.hosts.clear()),
+        refused_header(|head| head.hosts.clear()),
         "0 hosts; expected 1 to 4096"
     );
     assert_eq!(
-        with(|head| head.hosts = vec![String::new(); 4097]),
+        refused_header(|head| head.hosts = vec![String::new(); 4097]),
         "4097 hosts; expected 1 to 4096"
     );
     assert_eq!(
-        with(|head| head.phases = 7),
+        refused_header(|head| head.phases = 7),
         "6 messages in 7 phases with 3 tokens are too many"
     );
     assert_eq!(
-        with(|head| (head.phases, head.messages) = (7, 7)),
+        refused_header(|head| (head.phases, head.messages) = (7, 7)),
         "7 messages in 7 phases with 3 tokens are too many"
     );
     assert_eq!(
-        with(|head| head.tokens = u64::MAX),
+        refused_header(|head| head.tokens = u64::MAX),
         "6 messages in 2 phases with 18446744073709551615 tokens are too many"
     );
     assert_eq!(
-        with(|head| head.messages = 5),
+        refused_header(|head| head.messages = 5),
         "6 messages and 3 tokens; its head says 5 and 3"
     );
     assert_eq!(
-        with(|head| head.tokens = 4),
+        refused_header(|head| head.tokens = 4),
         "6 messages and 3 tokens; its head says 6 and 4"
     );
     assert_eq!(
-        with(|head| head.algorithm = "lg".to_owned()),
+        refused_header(|head| head.algorithm = "lg".to_owned()),
         "algorithm \"lg\": expected aapc or capacity"
     );
     assert!(
-        with(|head| head.hosts = vec!["n".repeat(1000); 1100]).starts_with("length of the head")
+        refused_header(|head| head.hosts = vec!["n".repeat(1000); 1100])
+            .starts_with("length of the head")
     );
+}
+
+fn refused_header(change: fn(&mut PlanHeader)) -> String {
+    let plain = unpacked(&write(&small()));
+    let mut head: PlanHeader = postcard::from_bytes(&plain[1..=plain[0] as usize]).unwrap();
+    change(&mut head);
+    let head = postcard::to_stdvec(&head).unwrap();
+    let mut stream = Vec::new();
+    put(&mut stream, head.len() as u64);
+    read(&packed(&[&stream, &head, &SMALL[..]].concat())).unwrap_err()
 }
 
 /// Checks the table at the top of the module. The largest size takes too long without optimization.
 #[test]
 fn takes_the_octets_its_description_says() {
-    let row = |hosts: u32| {
-        let at = (0..hosts)
-            .map(|h| format!("n{h}: {{switch: s{}}}", h / (hosts / 8)))
-            .collect::<Vec<_>>()
-            .join(", ");
-        let cables = (1..8)
-            .map(|s| format!("{{a: s{}, b: s{s}}}", s - 1))
-            .collect::<Vec<_>>()
-            .join(", ");
-        topology(&format!(
-            "switches: [s0, s1, s2, s3, s4, s5, s6, s7]\nhosts: {{{at}}}\nlinks: [{cables}]"
-        ))
-    };
-    let octets = |tree: &Tree, reduction| {
-        let plan = plan_reduced(tree, SyncKind::Receiver, reduction);
-        format!("{:.2}", write(&plan).len() as f64 / plan.messages() as f64)
-    };
     let description: Vec<&str> = include_str!("../plan_file.rs")
         .lines()
         .filter(|line| line.starts_with("//! |"))
@@ -232,10 +227,20 @@ fn takes_the_octets_its_description_says() {
     } {
         let (star, row) = (
             topology(&star_text(&vec![side; side as usize])),
-            row(side * side),
+            row_of_switches(side * side),
         );
-        let both = |reduction| format!("{}, {}", octets(&star, reduction), octets(&row, reduction));
-        let (chain, minimal) = (both(SyncReduction::Chain), both(SyncReduction::Minimal));
+        let (chain, minimal) = (
+            format!(
+                "{}, {}",
+                octets_a_message(&star, SyncReduction::Chain),
+                octets_a_message(&row, SyncReduction::Chain)
+            ),
+            format!(
+                "{}, {}",
+                octets_a_message(&star, SyncReduction::Minimal),
+                octets_a_message(&row, SyncReduction::Minimal)
+            ),
+        );
         let hosts = if side == 32 {
             "1,024".to_owned()
         } else {
@@ -244,6 +249,25 @@ fn takes_the_octets_its_description_says() {
         let line = format!("//! | {hosts} | {chain} | {minimal} |");
         assert!(description.contains(&line.as_str()), "{line}");
     }
+}
+
+fn row_of_switches(hosts: u32) -> Tree {
+    let at = (0..hosts)
+        .map(|h| format!("n{h}: {{switch: s{}}}", h / (hosts / 8)))
+        .collect::<Vec<_>>()
+        .join(", ");
+    let cables = (1..8)
+        .map(|s| format!("{{a: s{}, b: s{s}}}", s - 1))
+        .collect::<Vec<_>>()
+        .join(", ");
+    topology(&format!(
+        "switches: [s0, s1, s2, s3, s4, s5, s6, s7]\nhosts: {{{at}}}\nlinks: [{cables}]"
+    ))
+}
+
+fn octets_a_message(tree: &Tree, reduction: SyncReduction) -> String {
+    let plan = plan_reduced(tree, SyncKind::Receiver, reduction);
+    format!("{:.2}", write(&plan).len() as f64 / plan.messages() as f64)
 }
 
 proptest! {
