@@ -67,20 +67,19 @@ mod tests {
                 bytes: 150,
             },
         };
-        let claims = |many: &[(&'static str, usize)]| shares.select_kept(many.to_vec());
         let greedy = [("eve", 1); 9];
-        assert_eq!(claims(&greedy), [0, 1, 2, 3]);
+        assert_eq!(shares.select_kept(greedy.to_vec()), [0, 1, 2, 3]);
         let both: Vec<_> = greedy
             .into_iter()
             .chain([("ann", 1), ("bob", 1), ("ann", 1)])
             .collect();
         assert_eq!(
-            claims(&both),
+            shares.select_kept(both.to_vec()),
             [0, 9, 10, 1, 11, 2],
             "ann's and bob's come last and are kept"
         );
         assert_eq!(
-            claims(&[
+            shares.select_kept(vec![
                 ("eve", 101),
                 ("eve", 60),
                 ("eve", 60),
@@ -90,6 +89,6 @@ mod tests {
             ]),
             [1, 4, 5]
         );
-        assert!(claims(&[("eve", usize::MAX), ("eve", usize::MAX)]).is_empty());
+        assert!(shares.select_kept(vec![("eve", usize::MAX); 2]).is_empty());
     }
 }

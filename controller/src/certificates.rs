@@ -109,7 +109,6 @@ pub fn make(
     if let Some(name) = names.iter().find(|name| !is_name(name)) {
         return Err(CertificateError::Name(name.clone()));
     }
-    let place = |name: &str| folder.join(name);
     fs::create_dir_all(folder).map_err(|cause| CertificateError::File {
         path: folder.to_owned(),
         cause,
@@ -130,12 +129,12 @@ pub fn make(
     let cert = params
         .signed_by(&own, &signing.issuer)
         .map_err(|cause| content(&names.join(", "), cause))?;
-    write(&place(KEY), &own.serialize_pem(), 0o600)?;
-    write(&place(CERT), &cert.pem(), 0o644)?;
+    write(&folder.join(KEY), &own.serialize_pem(), 0o600)?;
+    write(&folder.join(CERT), &cert.pem(), 0o644)?;
     Ok(CertificateFiles {
-        ca: place(CA),
-        cert: place(CERT),
-        key: place(KEY),
+        ca: folder.join(CA),
+        cert: folder.join(CERT),
+        key: folder.join(KEY),
         is_new_authority: signing.is_new,
         names: names.to_vec(),
         until: date(until).to_string(),
@@ -193,35 +192,30 @@ fn kept_authority(
     key: &Path,
     now: Millis,
 ) -> Result<SigningAuthority, CertificateError> {
-    let read = |path: &Path| {
-        fs::read_to_string(path).map_err(|cause| CertificateError::File {
-            path: path.to_owned(),
-            cause,
-        })
-    };
-    let problem = |problem: String| CertificateError::Authority {
-        path: cert.to_owned(),
-        problem,
-    };
-    let no_certificate = || problem("holds no certificate in PEM that can be read".to_owned());
-    let (text, key_text) = (read(cert)?, read(key)?);
+    let (text, key_text) = (read_file(cert)?, read_file(key)?);
     let pair =
         KeyPair::from_pem(&key_text).map_err(|cause| content(&key.display().to_string(), cause))?;
-    let (_, block) = parse_x509_pem(text.as_bytes()).map_err(|_| no_certificate())?;
-    let parsed = block.parse_x509().map_err(|_| no_certificate())?;
+    let (_, block) = parse_x509_pem(text.as_bytes()).map_err(|_| no_certificate(cert))?;
+    let parsed = block.parse_x509().map_err(|_| no_certificate(cert))?;
     let until = parsed.validity().not_after;
     if parsed.public_key().subject_public_key.data != pair.public_key_raw() {
-        return Err(problem(format!(
-            "is not the certificate of the key in {}",
-            key.display()
-        )));
+        return Err(unusable_authority(
+            format!("is not the certificate of the key in {}", key.display()),
+            cert,
+        ));
     }
     if !parsed.is_ca() {
-        return Err(problem("is not an authority's, but a server's".to_owned()));
+        return Err(unusable_authority(
+            "is not an authority's, but a server's".to_owned(),
+            cert,
+        ));
     }
     if i128::from(until.timestamp()) * 1_000 <= i128::from(now.0) {
         let end = date(until.timestamp());
-        return Err(problem(format!("the authority ended on {end}")));
+        return Err(unusable_authority(
+            format!("the authority ended on {end}"),
+            cert,
+        ));
     }
     let issuer = Issuer::from_ca_cert_pem(&text, pair)
         .map_err(|cause| content(&cert.display().to_string(), cause))?;
@@ -230,6 +224,27 @@ fn kept_authority(
         until,
         is_new: false,
     })
+}
+
+fn read_file(path: &Path) -> Result<String, CertificateError> {
+    fs::read_to_string(path).map_err(|cause| CertificateError::File {
+        path: path.to_owned(),
+        cause,
+    })
+}
+
+fn unusable_authority(problem: String, cert: &Path) -> CertificateError {
+    CertificateError::Authority {
+        path: cert.to_owned(),
+        problem,
+    }
+}
+
+fn no_certificate(cert: &Path) -> CertificateError {
+    unusable_authority(
+        "holds no certificate in PEM that can be read".to_owned(),
+        cert,
+    )
 }
 
 fn authority(now: Millis) -> CertificateParams {
@@ -244,9 +259,10 @@ fn authority(now: Millis) -> CertificateParams {
 
 /// Bounds the validity.
 fn limit(params: &mut CertificateParams, now: Millis, days: u32) {
-    let at = |date: Date| date_time_ymd(date.year().into(), date.month() as u8, date.day() as u8);
-    params.not_before = at(day(now, -EARLIER));
-    params.not_after = at(day(now, days.into()));
+    [params.not_before, params.not_after] = [-EARLIER, days.into()].map(|days| {
+        let date = day(now, days);
+        date_time_ymd(date.year().into(), date.month() as u8, date.day() as u8)
+    });
 }
 
 /// The day so many days from now.
@@ -315,8 +331,10 @@ mod tests {
         let made = make(dir.path(), &names, 365, NOW).unwrap();
         assert!(made.is_new_authority);
         assert_eq!(made.until, "2027-11-23");
-        let read = |path: &Path| fs::read_to_string(path).unwrap();
-        let first = (read(&made.ca), read(&made.cert));
+        let first = (
+            fs::read_to_string(&made.ca).unwrap(),
+            fs::read_to_string(&made.cert).unwrap(),
+        );
         for (file, mode) in [(CA, 0o644), (CA_KEY, 0o600), (CERT, 0o644), (KEY, 0o600)] {
             let path = dir.path().join(file);
             let found = fs::metadata(&path).unwrap().permissions().mode() & 0o777;
@@ -325,8 +343,8 @@ mod tests {
         TlsCertificate::read(&made.cert, &made.key).unwrap();
         let again = make(dir.path(), &names, 365, NOW).unwrap();
         assert!(!again.is_new_authority);
-        assert_eq!(read(&again.ca), first.0);
-        assert_ne!(read(&again.cert), first.1);
+        assert_eq!(fs::read_to_string(&again.ca).unwrap(), first.0);
+        assert_ne!(fs::read_to_string(&again.cert).unwrap(), first.1);
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 4, "no rest");
     }
 
@@ -338,14 +356,18 @@ mod tests {
         fs::set_permissions(&made.key, fs::Permissions::from_mode(0o640)).unwrap();
         // Root alone may give a file away.
         let _ = std::os::unix::fs::chown(&made.key, Some(1), Some(2));
-        let facts = || {
-            let found = fs::metadata(&made.key).unwrap();
-            (found.uid(), found.gid(), found.mode())
-        };
-        let before = (facts(), fs::read_to_string(&made.key).unwrap());
+        let before = (
+            owner_and_mode(&made.key),
+            fs::read_to_string(&made.key).unwrap(),
+        );
         make(dir.path(), &names, 365, NOW).unwrap();
-        assert_eq!(facts(), before.0);
+        assert_eq!(owner_and_mode(&made.key), before.0);
         assert_ne!(fs::read_to_string(&made.key).unwrap(), before.1);
+    }
+
+    fn owner_and_mode(file: &Path) -> (u32, u32, u32) {
+        let found = fs::metadata(file).unwrap();
+        (found.uid(), found.gid(), found.mode())
     }
 
     #[test]
@@ -353,18 +375,19 @@ mod tests {
         let (dir, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let names = ["head".to_owned()];
         let made = make(dir.path(), &names, 1, NOW).unwrap();
-        let refused = |now: Millis| make(dir.path(), &names, 825, now).unwrap_err().to_string();
         let elsewhere = make(other.path(), &names, 1, NOW).unwrap();
         fs::copy(&elsewhere.ca, &made.ca).unwrap();
-        let text = refused(NOW);
+        let text = refused_authority(NOW, dir.path(), &names);
         for part in ["ca.pem: ", "key in ", "ca.key; no certificate was made: "] {
             assert!(text.contains(part), "{part}: {text}");
         }
         fs::write(&made.ca, "nonsense").unwrap();
-        assert!(refused(NOW).contains("ca.pem: holds no certificate"));
+        assert!(
+            refused_authority(NOW, dir.path(), &names).contains("ca.pem: holds no certificate")
+        );
         fs::copy(&made.cert, &made.ca).unwrap();
         fs::copy(&made.key, dir.path().join(CA_KEY)).unwrap();
-        assert!(refused(NOW).contains("ca.pem: is not an authority"));
+        assert!(refused_authority(NOW, dir.path(), &names).contains("ca.pem: is not an authority"));
         // A site's own authority, with another name, that ends before the certificate would.
         let pair = KeyPair::generate().unwrap();
         let mut params = authority(NOW);
@@ -380,7 +403,11 @@ mod tests {
         assert_eq!(cert.issuer().to_string(), "CN=a site");
         assert_eq!(date(cert.validity().not_after.timestamp()), day(NOW, 100));
         let later = Millis(NOW.0 + 101 * 86_400_000);
-        assert!(refused(later).contains("the authority ended on "));
+        assert!(refused_authority(later, dir.path(), &names).contains("the authority ended on "));
+    }
+
+    fn refused_authority(now: Millis, folder: &Path, names: &[String]) -> String {
+        make(folder, names, 825, now).unwrap_err().to_string()
     }
 
     #[test]

@@ -218,9 +218,13 @@ impl ControllerEngine {
             let until = self.observed.gathering_until(&self.inventory);
             return Some(until.filter(|at| *at > self.ticked).unwrap_or_default());
         }
-        let patience = self.public.settled.is_none();
-        let patience = patience.then(|| self.started.after(self.options.patience));
-        let patience = patience.into_iter().chain(self.looking_until());
+        let patience = self
+            .public
+            .settled
+            .is_none()
+            .then(|| self.started.after(self.options.patience))
+            .into_iter()
+            .chain(self.looking_until());
         let is_waiting = self.making.is_waiting(self.ticked, &self.observed.reads);
         let making = self
             .making
@@ -439,8 +443,10 @@ impl ControllerEngine {
         (self.ticked, self.wake, self.public.is_changed) = (now, false, false);
         self.observed.read_due(now, &self.inventory, fx);
         let looking = self.is_looking(now);
-        let gathering = self.observed.gathering_until(&self.inventory);
-        let gathering = gathering.is_some_and(|at| now < at);
+        let gathering = self
+            .observed
+            .gathering_until(&self.inventory)
+            .is_some_and(|at| now < at);
         let stirred = self.observed.is_dirty() && !looking && !gathering;
         if stirred {
             self.infer(now);
@@ -451,12 +457,12 @@ impl ControllerEngine {
         let held = self.judged.damping.holds_anything();
         self.judged.damping.release_calm(now);
         let (settled, gone_after) = (self.public.settled.as_ref(), self.options.gone_after);
-        let judgement = if stirred || held {
+        let steady = if stirred || held {
             None
         } else {
             self.judged.take_steady(now, settled, gone_after)
         };
-        let judgement = judgement.unwrap_or_else(|| self.judge(now, looking));
+        let judgement = steady.unwrap_or_else(|| self.judge(now, looking));
         let found = match &judgement.candidate {
             Ok(candidate) => Some(candidate.clone()),
             // Before the first look there are no reasons, and no news of other networks.

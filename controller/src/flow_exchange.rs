@@ -159,29 +159,31 @@ impl FlowExchange {
         let (number, key) = random.split_at(8);
         let number = number.iter().fold(0, |n, byte| n << 8 | u64::from(*byte));
         let key: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
-        let member = |(name, address): &(String, IpAddr)| {
-            let others = hosts.iter().filter(|(other, _)| other != name);
-            let invitation = FlowInvitation {
-                session: number,
-                key: key.clone(),
-                address: *address,
-                peers: others.map(|(_, address)| *address).collect(),
-                most_bytes,
-                most_ms: inventory::units::milliseconds::of(longest),
-            };
-            let member = SessionMember {
-                invitation,
-                port: None,
-                is_new: false,
-                ordered: 0,
-                order: None,
-                answer: None,
-            };
-            (name.clone(), member)
-        };
         *self.session() = Some(FlowSession {
             number,
-            members: hosts.iter().map(member).collect(),
+            members: hosts
+                .iter()
+                .map(|(name, address)| {
+                    let others = hosts.iter().filter(|(other, _)| other != name);
+                    let invitation = FlowInvitation {
+                        session: number,
+                        key: key.clone(),
+                        address: *address,
+                        peers: others.map(|(_, address)| *address).collect(),
+                        most_bytes,
+                        most_ms: inventory::units::milliseconds::of(longest),
+                    };
+                    let member = SessionMember {
+                        invitation,
+                        port: None,
+                        is_new: false,
+                        ordered: 0,
+                        order: None,
+                        answer: None,
+                    };
+                    (name.clone(), member)
+                })
+                .collect(),
         });
         Ok(OpenExchange {
             exchange: self.clone(),
@@ -220,11 +222,10 @@ impl FlowExchange {
 
 /// An answer as far as it can be one: agents send what they like.
 fn checked(answer: &PeerAnswer, most: u64) -> PeerAnswer {
-    let possible = |rate: &Option<f64>| rate.filter(|rate| RATES.contains(rate));
     match answer {
         PeerAnswer::Ready => PeerAnswer::Ready,
         PeerAnswer::Done(outcome) => PeerAnswer::Done(RoundOutcome {
-            rate: possible(&outcome.rate),
+            rate: outcome.rate.filter(|rate| RATES.contains(rate)),
             sent: outcome.sent.min(most),
             ..*outcome
         }),
@@ -357,14 +358,11 @@ impl PeerChannel for MemberChannel {
     }
 
     fn come_back(&mut self) -> Result<(), FlowError> {
-        let port = |session: &mut FlowSession| {
+        let come = self.exchange.wait_for(Instant::now() + GATHER, |session| {
             let member = session.members.get_mut(&self.name)?;
             std::mem::take(&mut member.is_new).then_some(member.port?)
-        };
-        match self.exchange.wait_for(Instant::now() + GATHER, port) {
-            Some(port) => self.address.set_port(port),
-            None => return Err(self.silent()),
-        }
+        });
+        self.address.set_port(come.ok_or_else(|| self.silent())?);
         Ok(())
     }
 }
@@ -478,12 +476,12 @@ mod tests {
         // The agent of before says something that nobody asked for any more.
         let old = said(number, 1, FlowStep::Answered(PeerAnswer::Ready));
         assert_eq!(exchange.step("n0", &old).await, go);
-        let lies = RoundOutcome {
+        let outcome = RoundOutcome {
             rate: Some(-1e300),
             sent: u64::MAX,
             disturbed: false,
         };
-        let lies = FlowStep::Answered(PeerAnswer::Done(lies));
+        let lies = FlowStep::Answered(PeerAnswer::Done(outcome));
         exchange.step("n0", &said(number, 2, lies)).await;
         let (address, answer) = run.await.unwrap();
         assert_eq!(address.to_string(), "10.0.0.1:11");

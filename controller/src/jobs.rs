@@ -147,20 +147,22 @@ impl JobTracker {
     /// The jobs for viewers, running ones first, then by start; and the number of further jobs.
     pub fn status(&self, now: Millis) -> (Vec<JobStatus>, u64) {
         let wanted = most_wanted(&self.jobs, now);
-        let told = TOLD.select_kept(
+        let kept = TOLD.select_kept(
             wanted
                 .iter()
                 .map(|id| (self.jobs[id].record.user.as_str(), self.jobs[id].cost)),
         );
-        let more = (wanted.len() - told.len()) as u64 + self.unread;
-        let status = |job: &TrackedJob| JobStatus {
-            record: job.record.clone(),
-            running: job.runs(now),
-            history: job.history.clone(),
-        };
-        let mut told: Vec<JobStatus> = told
+        let more = (wanted.len() - kept.len()) as u64 + self.unread;
+        let mut told: Vec<JobStatus> = kept
             .into_iter()
-            .map(|index| status(&self.jobs[&wanted[index]]))
+            .map(|index| {
+                let job = &self.jobs[&wanted[index]];
+                JobStatus {
+                    record: job.record.clone(),
+                    running: job.runs(now),
+                    history: job.history.clone(),
+                }
+            })
             .collect();
         told.sort_by_key(|j| (!j.running, j.record.started, j.record.id.clone()));
         (told, more)
@@ -262,18 +264,19 @@ pub(crate) mod tests {
     /// A job that had no epoch for most of its time has no bound for that time.
     #[test]
     fn time_without_an_epoch_does_not_lower_the_share_of_the_bound() {
-        let counted = |calls, seconds, bounded: f64| {
-            let mut record = record("a", 1, calls, seconds);
-            record.calls[0].bound_seconds = bounded * 0.88;
-            record.calls[0].bounded_seconds = Some(bounded);
-            record
-        };
         let mut jobs = JobTracker::default();
-        jobs.record(Millis(1000), counted(10, 4.0, 0.0));
-        jobs.record(Millis(2000), counted(20, 6.0, 0.7));
+        jobs.record(Millis(1000), bounded_record(10, 4.0, 0.0));
+        jobs.record(Millis(2000), bounded_record(20, 6.0, 0.7));
         let history = jobs.status(Millis(2000)).0.remove(0).history;
         assert_eq!(history[0].share, None);
         assert!((history[1].share.unwrap() - 0.88).abs() < 1e-9);
+    }
+
+    fn bounded_record(calls: u64, seconds: f64, bounded: f64) -> JobRecord {
+        let mut record = record("a", 1, calls, seconds);
+        record.calls[0].bound_seconds = bounded * 0.88;
+        record.calls[0].bounded_seconds = Some(bounded);
+        record
     }
 
     #[test]

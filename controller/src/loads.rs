@@ -60,14 +60,17 @@ impl OctetReading {
     /// Octets since an earlier reading; `None` if 64-bit counters went back (the interface was made
     /// anew). 32-bit counters wrap often: in 3.4 s at 10 Gbit/s (RFC 2863, 3.1.6).
     fn since(self, before: OctetReading, narrow: bool) -> Option<(u64, u64)> {
-        let step = |now: u64, before: u64| match narrow {
-            true => Some(u64::from((now as u32).wrapping_sub(before as u32))),
-            false => now.checked_sub(before),
-        };
         let forward = self.at > before.at;
-        step(self.inward, before.inward)
-            .zip(step(self.outward, before.outward))
+        counted(self.inward, before.inward, narrow)
+            .zip(counted(self.outward, before.outward, narrow))
             .filter(|_| forward)
+    }
+}
+
+fn counted(now: u64, before: u64, narrow: bool) -> Option<u64> {
+    match narrow {
+        true => Some(u64::from((now as u32).wrapping_sub(before as u32))),
+        false => now.checked_sub(before),
     }
 }
 
@@ -98,9 +101,12 @@ impl InterfaceCounters {
             ..OctetTotal::default()
         });
         before.at = before.at.max(now.at.before(WINDOW));
-        let most =
-            || Some(u128::from(rate()?.0) * TOO_FAST * now.at.since(before.at).as_millis() / 8_000);
-        if narrow && most().is_some_and(|most| u128::from(inward.max(outward)) > most) {
+        let is_too_fast = narrow
+            && rate().is_some_and(|rate| {
+                let ms = now.at.since(before.at).as_millis();
+                u128::from(inward.max(outward)) > u128::from(rate.0) * TOO_FAST * ms / 8_000
+            });
+        if is_too_fast {
             *self = InterfaceCounters::new(now);
             return;
         }
@@ -128,13 +134,15 @@ impl InterfaceCounters {
         }
         let (first, last) = (self.moved.front()?, self.moved.back()?);
         let ms = last.at.since(first.at).as_millis();
-        let rate =
-            |octets: u128| BitsPerSec(u64::try_from(octets * 8_000 / ms).unwrap_or(u64::MAX));
         (ms > 0).then(|| InterfaceLoad {
-            inward: rate(last.inward - first.inward),
-            outward: rate(last.outward - first.outward),
+            inward: mean_rate(last.inward - first.inward, ms),
+            outward: mean_rate(last.outward - first.outward, ms),
         })
     }
+}
+
+fn mean_rate(octets: u128, ms: u128) -> BitsPerSec {
+    BitsPerSec(u64::try_from(octets * 8_000 / ms).unwrap_or(u64::MAX))
 }
 
 /// The load of an interface.
@@ -149,12 +157,15 @@ pub struct InterfaceLoad {
 impl InterfaceLoad {
     /// The sum of two loads. Switches may report any counters, so the sum saturates.
     pub fn plus(self, other: InterfaceLoad) -> InterfaceLoad {
-        let sum = |a: BitsPerSec, b: BitsPerSec| BitsPerSec(a.0.saturating_add(b.0));
         InterfaceLoad {
             inward: sum(self.inward, other.inward),
             outward: sum(self.outward, other.outward),
         }
     }
+}
+
+fn sum(a: BitsPerSec, b: BitsPerSec) -> BitsPerSec {
+    BitsPerSec(a.0.saturating_add(b.0))
 }
 
 impl LoadMeter {

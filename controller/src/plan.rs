@@ -1,17 +1,11 @@
 //! The network of an epoch that is published from a topology file, without discovery.
-use inventory::Topology;
 use inventory::evidence::Evidence;
 use inventory::topology::{AggregateMember, Link, LinkState, Node, NodeKind};
 use inventory::topology_file::{TopologyFile, TopologyHost};
+use inventory::{BitsPerSec, Topology};
 
 /// The network that a topology file states.
 pub fn stated(file: &TopologyFile) -> Topology {
-    let link = |a: &str, b: &str, rate, state| Link {
-        rate_bps: rate,
-        state,
-        evidence: vec![Evidence::InTopologyFile],
-        ..Link::new(a, "", b, "")
-    };
     let switches = file.switches.iter().map(|s| Node::new(s, NodeKind::Switch));
     let inner = switches.chain(file.routers.iter().map(|r| Node::new(r, NodeKind::Router)));
     let trunks = file.links.iter().map(|l| {
@@ -23,7 +17,7 @@ pub fn stated(file: &TopologyFile) -> Topology {
         .take(cables);
         Link {
             members: members.filter(|_| cables > 1).collect(),
-            ..link(&l.a, &l.b, l.rate, l.state.unwrap_or(LinkState::Forwarding))
+            ..stated_link(&l.a, &l.b, l.rate, l.state.unwrap_or(LinkState::Forwarding))
         }
     });
     Topology {
@@ -35,10 +29,21 @@ pub fn stated(file: &TopologyFile) -> Topology {
                 file.hosts
                     .iter()
                     .flat_map(|(name, h)| h.cards().map(move |card| (name, h, card)))
-                    .map(|(name, h, (switch, rate))| link(switch, name, rate, host_state(h))),
+                    .map(|(name, h, (switch, rate))| {
+                        stated_link(switch, name, rate, host_state(h))
+                    }),
             )
             .collect(),
         ..Topology::default()
+    }
+}
+
+fn stated_link(a: &str, b: &str, rate: BitsPerSec, state: LinkState) -> Link {
+    Link {
+        rate_bps: rate,
+        state,
+        evidence: vec![Evidence::InTopologyFile],
+        ..Link::new(a, "", b, "")
     }
 }
 

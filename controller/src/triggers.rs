@@ -76,14 +76,6 @@ mod tests {
 
     #[test]
     fn a_brief_pulse_shows_the_changes_of_its_scalars() {
-        let brief = |lldp| DevicePulse {
-            uptime: 1100,
-            top_changes: Some(4),
-            since_top_change: Some(600),
-            lldp_last_change: Some(lldp),
-            brief: true,
-            ..DevicePulse::default()
-        };
         assert_eq!(after_pulse(Some(&pulse()), &brief(700)), []);
         assert_eq!(
             after_pulse(Some(&pulse()), &brief(800)),
@@ -103,6 +95,17 @@ mod tests {
         );
     }
 
+    fn brief(lldp: u32) -> DevicePulse {
+        DevicePulse {
+            uptime: 1100,
+            top_changes: Some(4),
+            since_top_change: Some(600),
+            lldp_last_change: Some(lldp),
+            brief: true,
+            ..DevicePulse::default()
+        }
+    }
+
     #[test]
     fn counters_that_only_run_on_ask_for_nothing() {
         let later = DevicePulse {
@@ -116,7 +119,6 @@ mod tests {
 
     #[test]
     fn each_change_asks_for_its_tables_only() {
-        let after = |now: DevicePulse| after_pulse(Some(&pulse()), &now);
         assert_eq!(
             after(DevicePulse {
                 top_changes: Some(5),
@@ -160,5 +162,9 @@ mod tests {
             DeviceTable::ALL
         );
         assert_eq!(after_pulse(None, &pulse()), DeviceTable::ALL);
+    }
+
+    fn after(now: DevicePulse) -> Vec<DeviceTable> {
+        after_pulse(Some(&pulse()), &now)
     }
 }

@@ -73,11 +73,11 @@ impl Snapshot {
 
     /// Puts the network of this name into `topology`, if there is one; what was there is a further one then.
     pub fn show_network(&mut self, name: &str) {
-        let is_it = |network: &&mut FurtherNetwork| {
+        let network = self.further.iter_mut().find(|network| {
             let own = network.topology.own_network();
             own.is_some_and(|own| own.name == name)
-        };
-        if let Some(network) = self.further.iter_mut().find(is_it) {
+        });
+        if let Some(network) = network {
             std::mem::swap(&mut self.topology, &mut network.topology);
             std::mem::swap(&mut self.loads, &mut network.loads);
             // Alarms are those of all networks.

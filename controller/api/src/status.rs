@@ -93,14 +93,10 @@ impl ControllerStatus {
             .filter(|s| s.problem.is_some() || s.seen.is_none())
             .map(|s| s.name.clone())
             .collect();
-        let count = |severity| {
-            let same = snapshot.alarms.iter().filter(|a| a.severity == severity);
-            same.count()
-        };
         let alarms = AlarmCounts {
-            error: count(AlarmSeverity::Error),
-            warning: count(AlarmSeverity::Warning),
-            info: count(AlarmSeverity::Info),
+            error: count(AlarmSeverity::Error, snapshot),
+            warning: count(AlarmSeverity::Warning, snapshot),
+            info: count(AlarmSeverity::Info, snapshot),
         };
         let mut told: Vec<_> = snapshot.alarms.iter().collect();
         told.sort_by_key(|alarm| std::cmp::Reverse(alarm.severity));
@@ -127,6 +123,11 @@ impl ControllerStatus {
             networks: snapshot.topology.networks.clone(),
         }
     }
+}
+
+fn count(severity: AlarmSeverity, snapshot: &Snapshot) -> usize {
+    let same = snapshot.alarms.iter().filter(|a| a.severity == severity);
+    same.count()
 }
 
 impl fmt::Display for ControllerStatus {
@@ -233,11 +234,6 @@ mod tests {
     use inventory::Millis;
 
     fn snapshot() -> Snapshot {
-        let switch = |name: &str| SwitchStatus {
-            name: name.into(),
-            seen: Some(Millis(1)),
-            ..SwitchStatus::default()
-        };
         Snapshot {
             at: Millis(10_000_000),
             version: "0.1.0".into(),
@@ -250,6 +246,14 @@ mod tests {
                 ..EpochInfo::default()
             }],
             ..Snapshot::default()
+        }
+    }
+
+    fn switch(name: &str) -> SwitchStatus {
+        SwitchStatus {
+            name: name.into(),
+            seen: Some(Millis(1)),
+            ..SwitchStatus::default()
         }
     }
 
@@ -277,12 +281,6 @@ mod tests {
     #[test]
     fn each_of_several_networks_has_a_line() {
         let mut s = snapshot();
-        let network = |name: &str, switches: usize| Network {
-            name: name.into(),
-            switches: vec![String::new(); switches],
-            hosts: vec![String::new(); 12],
-            ..Network::default()
-        };
         s.topology.networks = vec![network("d1", 2), network("m1", 1)];
         let text = ControllerStatus::new(&s).to_string();
         let lines: Vec<&str> = text.lines().collect();
@@ -295,26 +293,45 @@ mod tests {
         );
     }
 
+    fn network(name: &str, switches: usize) -> Network {
+        Network {
+            name: name.into(),
+            switches: vec![String::new(); switches],
+            hosts: vec![String::new(); 12],
+            ..Network::default()
+        }
+    }
+
     #[test]
     fn the_gravest_thing_decides() {
-        let state = |change: fn(&mut Snapshot)| {
-            let mut s = snapshot();
-            change(&mut s);
-            ControllerStatus::new(&s).state.exit_status()
-        };
-        assert_eq!(state(|s| s.alarms.push(alarm(AlarmSeverity::Info))), 0);
-        assert_eq!(state(|s| s.alarms.push(alarm(AlarmSeverity::Warning))), 1);
         assert_eq!(
-            state(|s| s.switches[0].problem = Some("no answer".into())),
+            exit_status_after(|s| s.alarms.push(alarm(AlarmSeverity::Info))),
+            0
+        );
+        assert_eq!(
+            exit_status_after(|s| s.alarms.push(alarm(AlarmSeverity::Warning))),
             1
         );
-        assert_eq!(state(|s| s.switches[0].seen = None), 1);
-        assert_eq!(state(|s| s.alarms.push(alarm(AlarmSeverity::Error))), 2);
-        assert_eq!(state(|s| s.epochs.clear()), 2);
         assert_eq!(
-            state(|s| s.switches.iter_mut().for_each(|s| s.seen = None)),
+            exit_status_after(|s| s.switches[0].problem = Some("no answer".into())),
+            1
+        );
+        assert_eq!(exit_status_after(|s| s.switches[0].seen = None), 1);
+        assert_eq!(
+            exit_status_after(|s| s.alarms.push(alarm(AlarmSeverity::Error))),
             2
         );
+        assert_eq!(exit_status_after(|s| s.epochs.clear()), 2);
+        assert_eq!(
+            exit_status_after(|s| s.switches.iter_mut().for_each(|s| s.seen = None)),
+            2
+        );
+    }
+
+    fn exit_status_after(change: fn(&mut Snapshot)) -> u8 {
+        let mut s = snapshot();
+        change(&mut s);
+        ControllerStatus::new(&s).state.exit_status()
     }
 
     #[test]

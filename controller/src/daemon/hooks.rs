@@ -75,18 +75,20 @@ impl DaemonHooks {
     /// Takes the present state; what did not change wakes nobody.
     pub(super) fn notice(&self, engine: &ControllerEngine) {
         // The time at which a job took an epoch up is added later.
-        let number = |epoch: &EpochInfo| epoch.number;
         self.epoch.send_if_modified(|known| {
             let latest = engine.latest_epoch();
-            let is_new = latest.map(number) != known.as_ref().map(number);
+            let is_new =
+                latest.map(|epoch| epoch.number) != known.as_ref().map(|epoch| epoch.number);
             if is_new {
                 *known = latest.cloned();
             }
             is_new
         });
         // A program that fails must not be run because of that.
-        let is_own = |alarm: &&AlarmLine| alarm.code() == AlarmCode::AlarmProgramFailed;
-        let told = engine.announced_alarms().iter().filter(|a| !is_own(a));
+        let told = engine
+            .announced_alarms()
+            .iter()
+            .filter(|a| a.code() != AlarmCode::AlarmProgramFailed);
         self.alarms.send_if_modified(|known| {
             let is_new = !told.clone().eq(known.iter());
             if is_new {
@@ -255,15 +257,18 @@ mod tests {
         assert_eq!(problem, "killed after 2 s");
         assert!(began.elapsed() < Duration::from_secs(60));
         let child = fs::read_to_string(dir.path().join("child")).unwrap();
-        let state = || fs::read_to_string(format!("/proc/{}/stat", child.trim()));
         // Without an init that reaps it, it stays as a zombie.
         for _ in 0..500 {
-            if state().map_or(true, |stat| stat.contains(") Z ")) {
+            if process_status(child.trim()).map_or(true, |stat| stat.contains(") Z ")) {
                 return;
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        panic!("{:?}", state());
+        panic!("{:?}", process_status(child.trim()));
+    }
+
+    fn process_status(pid: &str) -> std::io::Result<String> {
+        fs::read_to_string(format!("/proc/{pid}/stat"))
     }
 
     #[tokio::test]
@@ -275,10 +280,6 @@ mod tests {
         let (events, mut queue) = mpsc::channel(8);
         let news = alarms.subscribe();
         let task = tokio::spawn(async move { after_alarms(&slow, news, &events).await });
-        let alarm = |about: &str| AlarmLine {
-            about: about.into(),
-            ..AlarmLine::default()
-        };
         let seen = || fs::read_to_string(dir.path().join("seen")).unwrap_or_default();
         alarms.send_replace(vec![alarm("a")]);
         while !seen().ends_with('\n') {
@@ -301,5 +302,12 @@ mod tests {
         assert_eq!(runs[1]["new"][0]["about"], "c");
         assert_eq!(runs[1]["over"][0]["about"], "a");
         task.abort();
+    }
+
+    fn alarm(about: &str) -> AlarmLine {
+        AlarmLine {
+            about: about.into(),
+            ..AlarmLine::default()
+        }
     }
 }

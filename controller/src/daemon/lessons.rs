@@ -46,10 +46,10 @@ impl LessonIntake {
 
     fn is_due(&self, record: &JobRecord, now: Instant) -> bool {
         let taken = self.taken.get(&record.id);
-        let early = |at: Instant| now.saturating_duration_since(at) < INTERVAL;
         !record.learned.is_empty()
             && taken.is_none_or(|(at, said)| {
-                *said != digest(record) && (record.finished || !early(*at))
+                *said != digest(record)
+                    && (record.finished || now.saturating_duration_since(*at) >= INTERVAL)
             })
     }
 
@@ -114,8 +114,11 @@ mod tests {
         records.push(taught("ann", "ann", 5));
         let events = intake.events(&records, now);
         assert_eq!(events.len(), LESSONS.each.things + 1);
-        let of_ann = |event: &ControllerEvent| matches!(event, ControllerEvent::Taught(record) if record.user == "ann");
-        assert!(events.iter().any(of_ann));
+        assert!(
+            events.iter().any(
+                |event| matches!(event, ControllerEvent::Taught(record) if record.user == "ann")
+            )
+        );
         intake.forget(
             &records
                 .iter()

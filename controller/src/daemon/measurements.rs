@@ -83,10 +83,10 @@ impl MeasurementWatcher {
 }
 
 fn what(tuning: &TuningRuns) -> String {
-    let of = |run: &policy::measurements::TuningRun| {
-        format!("measured {} with {} ranks", run.mpi, run.place.hosts.len())
-    };
-    match tuning.runs.iter().map(of).collect::<Vec<_>>() {
+    let runs = tuning.runs.iter();
+    let lines =
+        runs.map(|run| format!("measured {} with {} ranks", run.mpi, run.place.hosts.len()));
+    match lines.collect::<Vec<_>>() {
         runs if runs.is_empty() => {
             "the measurements were removed: ways are chosen by the built-in decision table"
                 .to_owned()

@@ -114,13 +114,13 @@ impl ControllerDaemon {
         writer.put(mapped);
         tokio::spawn(async move {
             let writing = spawn_blocking(move || writer.write(&store));
-            let problem = match outcome(writing.await) {
+            let failure = match outcome(writing.await) {
                 Ok(None) => return,
                 Ok(Some(())) => None,
                 Err(e) => Some(e),
             };
             let problem =
-                problem.map(|e| format!("{e}; a restart forgets what was measured since"));
+                failure.map(|e| format!("{e}; a restart forgets what was measured since"));
             let about = TroubleArea::Mapped;
             // The send fails only while the daemon stops.
             let _ = events
@@ -173,24 +173,22 @@ fn start(
     events: mpsc::Sender<ControllerEvent>,
 ) -> io::Result<()> {
     *means.progress.lock() = ProgressMade::default();
-    let run = move || {
-        // After a fault here, too, the engine waits for an answer.
-        let outcome = catch_unwind(AssertUnwindSafe(|| means.outcome(&order)));
-        let outcome =
-            outcome.unwrap_or_else(|_| Err("heddle has a fault here, please report it".into()));
-        let moved = means.progress.lock().moved;
-        let outcome = outcome.unwrap_or_else(|problem| MappingOutcome {
-            moved,
-            ..MappingOutcome::failed(problem)
-        });
-        let outcome = Box::new(outcome);
-        let ticket = order.ticket;
-        // The send fails only while the daemon stops.
-        let _ = events.blocking_send(ControllerEvent::PlaceMapped { ticket, outcome });
-    };
     thread::Builder::new()
         .name("measuring".into())
-        .spawn(run)
+        .spawn(move || {
+            // After a fault here, too, the engine waits for an answer.
+            let result = catch_unwind(AssertUnwindSafe(|| means.outcome(&order)))
+                .unwrap_or_else(|_| Err("heddle has a fault here, please report it".into()));
+            let moved = means.progress.lock().moved;
+            let outcome = result.unwrap_or_else(|problem| MappingOutcome {
+                moved,
+                ..MappingOutcome::failed(problem)
+            });
+            let outcome = Box::new(outcome);
+            let ticket = order.ticket;
+            // The send fails only while the daemon stops.
+            let _ = events.blocking_send(ControllerEvent::PlaceMapped { ticket, outcome });
+        })
         .map(drop)
 }
 
@@ -250,23 +248,11 @@ fn measure(
 /// The measured place, with the names of hosts.
 fn place(order: &MappingOrder, measured: &FlowMeasurement, at: Millis) -> MappedPlace {
     let members = members(order);
-    let trunk = |found: &FoundTrunk| {
-        let on_side = found.trunk.side.iter().filter_map(|host| members.get(host));
-        let mut side: Vec<String> = on_side.map(|(name, _)| name.clone()).collect();
-        side.sort();
-        PlaceTrunk {
-            side,
-            rate: line_rate(found.trunk.rates.least()),
-            probability: (found.probability * 1000.0).floor() as u16,
-            filled: found.filled as u32,
-        }
-    };
     let believed = measured
         .tree
         .trunks
         .iter()
         .filter(|t| t.probability >= BELIEVED);
-    let names = |hosts: &[(String, IpAddr)]| hosts.iter().map(|(name, _)| name.clone()).collect();
     let mut hosts: Vec<String> = names(&order.inside);
     hosts.sort();
     MappedPlace {
@@ -276,11 +262,27 @@ fn place(order: &MappingOrder, measured: &FlowMeasurement, at: Millis) -> Mapped
         at,
         rounds: measured.tree.rounds as u32,
         moved: measured.moved,
-        trunks: believed.map(trunk).collect(),
+        trunks: believed.map(|found| place_trunk(found, &members)).collect(),
         rates: BTreeMap::new(),
         link_losses: BTreeMap::new(),
         switches: BTreeMap::new(),
     }
+}
+
+fn place_trunk(found: &FoundTrunk, members: &[(String, IpAddr)]) -> PlaceTrunk {
+    let on_side = found.trunk.side.iter().filter_map(|host| members.get(host));
+    let mut side: Vec<String> = on_side.map(|(name, _)| name.clone()).collect();
+    side.sort();
+    PlaceTrunk {
+        side,
+        rate: line_rate(found.trunk.rates.least()),
+        probability: (found.probability * 1000.0).floor() as u16,
+        filled: found.filled as u32,
+    }
+}
+
+fn names(hosts: &[(String, IpAddr)]) -> Vec<String> {
+    hosts.iter().map(|(name, _)| name.clone()).collect()
 }
 
 /// The rates of the cables of the hosts that the measurement is about.
@@ -334,7 +336,6 @@ mod tests {
     #[tokio::test]
     async fn the_cost_of_a_measurement_that_fails_is_known() {
         let exchange = FlowExchange::default();
-        let host = |n: u8| (format!("n{n}"), IpAddr::from([10, 0, 0, n]));
         let order = MappingOrder {
             ticket: 1,
             place: "s0-swp1".into(),
@@ -359,5 +360,9 @@ mod tests {
         assert!(problem.contains("no socket"), "{problem}");
         // n0 sent to n1 in four rounds.
         assert_eq!(progress.lock().moved, Bytes(4000));
+    }
+
+    fn host(n: u8) -> (String, IpAddr) {
+        (format!("n{n}"), IpAddr::from([10, 0, 0, n]))
     }
 }

@@ -168,14 +168,11 @@ async fn an_alarm_of_the_start_is_told_when_the_programs_are_ready() {
     daemon.step(ControllerEvent::Tick);
     daemon.start_hooks();
     let told = tokio::time::timeout(std::time::Duration::from_secs(60), events.1.recv()).await;
-    let is_run = |event: &ControllerEvent| {
-        matches!(
-            event,
-            ControllerEvent::Trouble {
-                about: TroubleArea::AlarmProgram,
-                problem: None
-            }
-        )
-    };
-    assert!(told.ok().flatten().as_ref().is_some_and(is_run));
+    assert!(matches!(
+        told,
+        Ok(Some(ControllerEvent::Trouble {
+            about: TroubleArea::AlarmProgram,
+            problem: None
+        }))
+    ));
 }

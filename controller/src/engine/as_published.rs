@@ -15,21 +15,16 @@ pub(crate) fn put_back(
     host: &str,
     because: KeptReason,
 ) {
-    let node = || {
-        settled
-            .network
-            .nodes
-            .iter()
-            .find(|n| n.name == host)
-            .cloned()
-    };
     if !network.nodes.iter().any(|n| n.name == host) {
-        network.nodes.push(node().unwrap_or_else(|| Node {
-            name: host.to_owned(),
-            kind: NodeKind::Host,
-            chassis: None,
-            stale: true,
-        }));
+        let published = settled.network.nodes.iter().find(|n| n.name == host);
+        network
+            .nodes
+            .push(published.cloned().unwrap_or_else(|| Node {
+                name: host.to_owned(),
+                kind: NodeKind::Host,
+                chassis: None,
+                stale: true,
+            }));
     }
     if let Some(link) = settled.network.links.iter().find(|l| l.b == host) {
         let evidence = vec![Evidence::Kept {
@@ -48,8 +43,11 @@ pub(crate) fn put_back(
 /// all that is missing on its way to the others.
 pub(crate) fn keep_bridge(network: &mut Topology, settled: &PublishedNetwork, host: &str) {
     let settled = &settled.network;
-    let is_host = |node: &Node| node.kind == NodeKind::Host;
-    let bridges: Vec<&Node> = settled.nodes.iter().filter(|n| !is_host(n)).collect();
+    let bridges: Vec<&Node> = settled
+        .nodes
+        .iter()
+        .filter(|n| n.kind != NodeKind::Host)
+        .collect();
     let own = settled
         .links
         .iter()
@@ -70,7 +68,11 @@ pub(crate) fn keep_bridge(network: &mut Topology, settled: &PublishedNetwork, ho
                 _ => continue,
             };
             // A cable to another missing bridge comes with that one.
-            match network.nodes.iter().any(|n| n.name == far && !is_host(n)) {
+            match network
+                .nodes
+                .iter()
+                .any(|n| n.name == far && n.kind != NodeKind::Host)
+            {
                 true => network.links.push(link.clone()),
                 false => missing.push(far),
             }
@@ -85,14 +87,7 @@ pub(crate) fn keep_clusters(
     settled: &PublishedNetwork,
     kept: &BTreeSet<&str>,
 ) {
-    let published = || {
-        settled
-            .network
-            .clusters
-            .iter()
-            .filter(|c| c.hosts.iter().any(|h| kept.contains(h.as_str())))
-    };
-    let known: HashSet<&str> = published()
+    let known: HashSet<&str> = kept_clusters(settled, kept)
         .flat_map(|c| &c.hosts)
         .map(String::as_str)
         .filter(|h| kept.contains(h))
@@ -108,7 +103,7 @@ pub(crate) fn keep_clusters(
         .enumerate()
         .flat_map(|(i, c)| c.hosts.iter().map(move |h| (h.clone(), i)))
         .collect();
-    for cluster in published() {
+    for cluster in kept_clusters(settled, kept) {
         let back = cluster
             .hosts
             .iter()
@@ -135,6 +130,17 @@ pub(crate) fn keep_clusters(
         }
     }
     network.clusters.retain(|c| !c.hosts.is_empty());
+}
+
+fn kept_clusters<'a>(
+    settled: &'a PublishedNetwork,
+    kept: &'a BTreeSet<&str>,
+) -> impl Iterator<Item = &'a Cluster> {
+    settled
+        .network
+        .clusters
+        .iter()
+        .filter(|c| c.hosts.iter().any(|h| kept.contains(h.as_str())))
 }
 
 /// Puts every held host to its published place.
@@ -179,17 +185,14 @@ pub(crate) fn freeze_claims(
 /// did not move. Hosts keep their present places.
 pub(crate) fn freeze_trunks(network: &Topology, settled: &PublishedNetwork) -> Topology {
     let (now, then) = (network.kinds(), settled.network.kinds());
-    let is_host = |kinds: &HashMap<&str, NodeKind>, l: &Link| {
-        kinds.get(l.b.as_str()) == Some(&NodeKind::Host)
-    };
     let mut frozen = network.clone();
-    frozen.links.retain(|l| is_host(&now, l));
+    frozen.links.retain(|l| ends_at_host(&now, l));
     frozen.links.extend(
         settled
             .network
             .links
             .iter()
-            .filter(|l| !is_host(&then, l))
+            .filter(|l| !ends_at_host(&then, l))
             .cloned(),
     );
     let missing: Vec<_> = settled
@@ -200,10 +203,7 @@ pub(crate) fn freeze_trunks(network: &Topology, settled: &PublishedNetwork) -> T
         .cloned()
         .collect();
     frozen.nodes.extend(missing);
-    let seats = |t: &Topology| -> HashMap<String, String> {
-        t.links.iter().map(|l| (l.b.clone(), l.a.clone())).collect()
-    };
-    let (before, after) = (seats(&settled.network), seats(network));
+    let (before, after) = (upstream_nodes(&settled.network), upstream_nodes(network));
     keep_clusters(
         &mut frozen,
         settled,
@@ -216,4 +216,12 @@ pub(crate) fn freeze_trunks(network: &Topology, settled: &PublishedNetwork) -> T
             .collect(),
     );
     frozen
+}
+
+fn ends_at_host(kinds: &HashMap<&str, NodeKind>, l: &Link) -> bool {
+    kinds.get(l.b.as_str()) == Some(&NodeKind::Host)
+}
+
+fn upstream_nodes(t: &Topology) -> HashMap<String, String> {
+    t.links.iter().map(|l| (l.b.clone(), l.a.clone())).collect()
 }

@@ -56,9 +56,8 @@ impl EpochCandidate {
             return;
         }
         let (file, own) = (Arc::make_mut(&mut self.file), Arc::make_mut(&mut self.key));
-        let named = |network: TopologyFile| Some((network.name.clone()?, network));
-        own.networks = further.iter().map(key).filter_map(named).collect();
-        file.networks = further.into_iter().filter_map(named).collect();
+        own.networks = further.iter().map(key).filter_map(with_name).collect();
+        file.networks = further.into_iter().filter_map(with_name).collect();
         (file.name, own.name) = (name.clone(), name);
         (file.prefix, own.prefix) = (prefix, prefix);
     }
@@ -70,6 +69,10 @@ impl EpochCandidate {
             self.key = Arc::clone(&settled.key);
         }
     }
+}
+
+fn with_name(network: TopologyFile) -> Option<(String, TopologyFile)> {
+    Some((network.name.clone()?, network))
 }
 
 impl PublishedNetwork {
@@ -118,14 +121,6 @@ pub(crate) fn whole(
         network = counted_ways::cables_apart(network);
     }
     let kinds = network.kinds();
-    let doubt = |l: &Link| match l.state {
-        LinkState::Unknown if in_transition(views, l) => Some(LinkDoubt::InTransition),
-        LinkState::Unknown => Some(LinkDoubt::Unsaid),
-        LinkState::Blocked => None,
-        LinkState::Forwarding | LinkState::Multipath => {
-            (l.grade == LinkGrade::Ambiguous).then_some(LinkDoubt::Ambiguous)
-        }
-    };
     let doubtful = network
         .links
         .iter()
@@ -137,7 +132,7 @@ pub(crate) fn whole(
                 )
             })
         })
-        .filter_map(|l| Some(TreeDoubt::Link(l.a.clone(), l.b.clone(), doubt(l)?)));
+        .filter_map(|l| Some(TreeDoubt::Link(l.a.clone(), l.b.clone(), doubt(l, views)?)));
     let mut reasons: Vec<TreeDoubt> = doubtful.collect();
     let file = file(inventory, views, &network, published);
     reasons.extend(cut_off(&file));
@@ -152,6 +147,17 @@ pub(crate) fn whole(
     }
 }
 
+fn doubt(l: &Link, views: &DeviceViews) -> Option<LinkDoubt> {
+    match l.state {
+        LinkState::Unknown if in_transition(views, l) => Some(LinkDoubt::InTransition),
+        LinkState::Unknown => Some(LinkDoubt::Unsaid),
+        LinkState::Blocked => None,
+        LinkState::Forwarding | LinkState::Multipath => {
+            (l.grade == LinkGrade::Ambiguous).then_some(LinkDoubt::Ambiguous)
+        }
+    }
+}
+
 /// The network as a topology file: hosts in the order of the inventory, and only the switches and
 /// routers that forwarding links connect.
 fn file(
@@ -161,9 +167,8 @@ fn file(
     published: Option<&TopologyFile>,
 ) -> TopologyFile {
     let mut file = network.to_file();
-    let rank = |name: &str| inventory.hosts.get_index_of(name);
     file.hosts.sort_by_cached_key(|name, _| {
-        let rank = rank(name);
+        let rank = inventory.hosts.get_index_of(name);
         (rank.is_none(), rank, rank.is_none().then(|| name.clone()))
     });
     let seats = network.attachments();
@@ -172,8 +177,9 @@ fn file(
     for (name, host) in &mut file.hosts {
         let published = published.and_then(|published| published.hosts.get(name));
         host.ranks = ranks(inventory, views, name, published).unwrap_or(host.ranks);
-        let reported = seats.get(name.as_str());
-        let reported = reported.and_then(|(_, card)| addresses.at_card(name, card));
+        let reported = seats
+            .get(name.as_str())
+            .and_then(|(_, card)| addresses.at_card(name, card));
         let stated = inventory.hosts.get(name).and_then(|h| h.address);
         // The inventory comes first, then the agent, then ARP tables, of which rows come and go. The
         // published address stays until one of them has another, and not this one.
@@ -220,20 +226,21 @@ fn may_be_of(
 /// unlisted host, the uplink to the world), which do not matter to a schedule.
 fn drop_strangers(file: &mut TopologyFile, inventory: &Inventory) {
     let cards = file.hosts.values().flat_map(TopologyHost::cards);
-    let needed: HashSet<&str> = cards.map(|(switch, _)| switch).collect();
-    let needed: HashSet<String> = needed.into_iter().map(str::to_owned).collect();
+    let with_cards: HashSet<&str> = cards.map(|(switch, _)| switch).collect();
+    let needed: HashSet<String> = with_cards.into_iter().map(str::to_owned).collect();
     let reached = reached(file);
     file.switches
         .retain(|s| reached.contains(s) || needed.contains(s));
     file.routers.retain(|r| reached.contains(r));
-    let cables =
-        |file: &TopologyFile, s: &str| file.links.iter().filter(|l| l.a == s || l.b == s).count();
-    let stranger = |s: &String| !needed.contains(s) && !inventory.switches.contains_key(s);
     while let Some(leaf) = file
         .switches
         .iter()
         .chain(&file.routers)
-        .find(|s| stranger(s) && cables(file, s) < 2)
+        .find(|s| {
+            !needed.contains(s.as_str())
+                && !inventory.switches.contains_key(s.as_str())
+                && cables(file, s) < 2
+        })
         .cloned()
     {
         file.switches.retain(|s| *s != leaf);
@@ -243,6 +250,10 @@ fn drop_strangers(file: &mut TopologyFile, inventory: &Inventory) {
     let keep: HashSet<&String> = file.switches.iter().chain(&file.routers).collect();
     file.links
         .retain(|l| keep.contains(&l.a) && keep.contains(&l.b));
+}
+
+fn cables(file: &TopologyFile, s: &str) -> usize {
+    file.links.iter().filter(|l| l.a == s || l.b == s).count()
 }
 
 /// The number of ranks on a host. The inventory comes first, then the agent. The published number
@@ -315,22 +326,27 @@ fn cut_off(file: &TopologyFile) -> Option<TreeDoubt> {
 
 /// Returns whether a port at an end of the link listens or learns.
 pub(crate) fn in_transition(views: &DeviceViews, link: &Link) -> bool {
-    let moving = |switch: &str, port: &str| {
-        let view = views.get(switch)?;
-        let index = interface(view, port)?.index;
-        let port = view
-            .bridge
-            .as_ref()?
-            .ports
-            .iter()
-            .find(|p| p.if_index == index)?;
-        Some(matches!(
-            port.state,
-            Some(StpState::Listening | StpState::Learning)
-        ))
-    };
     link.state != LinkState::Forwarding
-        && [moving(&link.a, &link.a_port), moving(&link.b, &link.b_port)].contains(&Some(true))
+        && [
+            port_moves(&link.a, &link.a_port, views),
+            port_moves(&link.b, &link.b_port, views),
+        ]
+        .contains(&Some(true))
+}
+
+fn port_moves(switch: &str, port: &str, views: &DeviceViews) -> Option<bool> {
+    let view = views.get(switch)?;
+    let index = interface(view, port)?.index;
+    let port = view
+        .bridge
+        .as_ref()?
+        .ports
+        .iter()
+        .find(|p| p.if_index == index)?;
+    Some(matches!(
+        port.state,
+        Some(StpState::Listening | StpState::Learning)
+    ))
 }
 
 pub(crate) fn interface<'a>(view: &'a DeviceView, name: &str) -> Option<&'a InterfaceRow> {

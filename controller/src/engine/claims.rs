@@ -3,7 +3,6 @@
 use inventory::Topology;
 use inventory::address::AddressLookup;
 use inventory::device_view::DeviceViews;
-use inventory::host_report::HostReport;
 use inventory::inventory_file::Inventory;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -49,23 +48,21 @@ impl AgentClaims {
             return Vec::new();
         }
         let (seats, addresses) = (topology.attachments(), AddressLookup::new(views));
-        let claim = |host: &String, report: &HostReport| {
-            let stated = inventory.hosts.get(host);
-            let card = seats.get(host.as_str()).map(|seat| seat.1);
-            AgentClaim {
-                ranks: Some(report.slots).filter(|_| stated.is_none_or(|h| h.ranks.is_none())),
-                address: card
-                    .filter(|_| stated.is_none_or(|h| h.address.is_none()))
-                    .and_then(|card| Some(addresses.at_card(host, card)?.0)),
-            }
-        };
         let mut changed = Vec::new();
         for (host, report) in views
             .iter()
             .filter_map(|(name, view)| Some((name, view.host.as_ref()?)))
         {
+            let stated = inventory.hosts.get(host);
+            let card = seats.get(host.as_str()).map(|seat| seat.1);
+            let claim = AgentClaim {
+                ranks: Some(report.slots).filter(|_| stated.is_none_or(|h| h.ranks.is_none())),
+                address: card
+                    .filter(|_| stated.is_none_or(|h| h.address.is_none()))
+                    .and_then(|card| Some(addresses.at_card(host, card)?.0)),
+            };
             let before = self.0.get(host).copied().unwrap_or_default();
-            let now = claim(host, report).or(before);
+            let now = claim.or(before);
             if now.contradicts(&before) {
                 changed.push(host.clone());
             }

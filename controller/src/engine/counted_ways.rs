@@ -321,14 +321,9 @@ mod tests {
 
     /// Two switches with an aggregate of two cables, of which one at least counts, and three hosts.
     fn network() -> Topology {
-        let way = |port: &str| Link {
-            state: LinkState::Multipath,
-            rate_bps: BitsPerSec::GIGABIT,
-            ..Link::new("s0", port, "s1", port)
-        };
         let switches = ["s0", "s1"].map(|name| Node::new(name, NodeKind::Switch));
         let hosts = ["n0", "n1", "n2"].map(|name| Node::new(name, NodeKind::Host));
-        let mut links = vec![way("p1"), way("p2")];
+        let mut links = vec![trunk_way("p1"), trunk_way("p2")];
         for (switch, host) in [("s0", "n0"), ("s1", "n1"), ("s1", "n2")] {
             links.push(Link {
                 state: LinkState::Forwarding,
@@ -339,6 +334,14 @@ mod tests {
             nodes: switches.into_iter().chain(hosts).collect(),
             links,
             ..Topology::default()
+        }
+    }
+
+    fn trunk_way(port: &str) -> Link {
+        Link {
+            state: LinkState::Multipath,
+            rate_bps: BitsPerSec::GIGABIT,
+            ..Link::new("s0", port, "s1", port)
         }
     }
 

@@ -104,9 +104,9 @@ impl FlapRecord {
     }
 
     fn tell(&mut self, now: Millis) {
-        let stale =
+        let is_old =
             |told: ReportedFlap| self.times >= told.times.saturating_mul(2) || now >= told.until;
-        if self.told.is_none_or(stale) {
+        if self.told.is_none_or(is_old) {
             let until = self.below(FREE_BELOW);
             self.told = Some(ReportedFlap {
                 times: self.times,
@@ -324,31 +324,33 @@ fn clusters(topology: &Topology) -> impl Iterator<Item = (&str, &str)> {
 /// because the evidence for it comes and goes.
 fn carrying(topology: &Topology) -> BTreeMap<String, (&Link, BitsPerSec)> {
     let kinds = topology.kinds();
-    let name = |l: &Link| {
-        let end = |node: &str, port: &str| {
-            if port.is_empty() {
-                node.to_owned()
-            } else {
-                format!("{node} ({port})")
-            }
-        };
-        let host = kinds.get(l.b.as_str()) == Some(&NodeKind::Host);
-        let (a, b) = (
-            end(&l.a, &l.a_port),
-            end(&l.b, if host { "" } else { &l.b_port }),
-        );
-        if host || a < b {
-            format!("{a} - {b}")
-        } else {
-            format!("{b} - {a}")
-        }
-    };
     topology
         .links
         .iter()
         .filter(|l| l.carries_frames())
-        .map(|l| (name(l), (l, l.rate_bps)))
+        .map(|l| (cable_name(l, &kinds), (l, l.rate_bps)))
         .collect()
+}
+
+fn cable_name(l: &Link, kinds: &HashMap<&str, NodeKind>) -> String {
+    let host = kinds.get(l.b.as_str()) == Some(&NodeKind::Host);
+    let (a, b) = (
+        end_name(&l.a, &l.a_port),
+        end_name(&l.b, if host { "" } else { &l.b_port }),
+    );
+    if host || a < b {
+        format!("{a} - {b}")
+    } else {
+        format!("{b} - {a}")
+    }
+}
+
+fn end_name(node: &str, port: &str) -> String {
+    if port.is_empty() {
+        node.to_owned()
+    } else {
+        format!("{node} ({port})")
+    }
 }
 
 #[cfg(test)]

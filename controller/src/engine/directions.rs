@@ -77,16 +77,8 @@ pub(crate) fn assign_probes(mut subjects: Vec<DirectedHost<'_>>, round: u64) -> 
             .map(|d| &segments[(at + d) % segments.len()])
             .filter(|s| !s.targets.is_empty())
             .collect();
-        let mut direct = |prober: &str, (host, address): (&str, IpAddr)| {
-            if let Some(directions) = assignment.get_mut(prober) {
-                directions.peers.push(ProbeTarget {
-                    host: host.to_owned(),
-                    address,
-                });
-            }
-        };
         if let Some(near) = segment.near() {
-            direct(near.0, near.1);
+            direct(near.0, near.1, &mut assignment);
         }
         // One probe of each host is left for a neighbour.
         let room = (segment.probers.len() * (MOST - 1)).min(others.len());
@@ -99,11 +91,24 @@ pub(crate) fn assign_probes(mut subjects: Vec<DirectedHost<'_>>, round: u64) -> 
             };
             for pair in 0..pairs {
                 let prober = segment.probers[(i + pair) % segment.probers.len()];
-                direct(prober, other.targets[(at + pair) % other.targets.len()]);
+                direct(
+                    prober,
+                    other.targets[(at + pair) % other.targets.len()],
+                    &mut assignment,
+                );
             }
         }
     }
     assignment
+}
+
+fn direct(prober: &str, (host, address): (&str, IpAddr), assignment: &mut DirectionsByHost) {
+    if let Some(directions) = assignment.get_mut(prober) {
+        directions.peers.push(ProbeTarget {
+            host: host.to_owned(),
+            address,
+        });
+    }
 }
 
 impl<'a> ProbeSegment<'a> {
@@ -123,21 +128,25 @@ impl<'a> ProbeSegment<'a> {
 
 fn segment<'a>(hosts: &[DirectedHost<'a>]) -> ProbeSegment<'a> {
     let probers: Vec<&str> = hosts.iter().filter(|s| s.reports).map(|s| s.name).collect();
-    let all = |awake: bool| {
-        hosts
-            .iter()
-            .filter(move |s| s.reports || !awake)
-            .filter_map(|s| Some((s.name, s.address?)))
-    };
-    let awake: Vec<_> = all(true).collect();
+    let awake: Vec<_> = addresses(true, hosts).collect();
     ProbeSegment {
         probers,
         targets: if awake.is_empty() {
-            all(false).collect()
+            addresses(false, hosts).collect()
         } else {
             awake
         },
     }
+}
+
+fn addresses<'a>(
+    awake: bool,
+    hosts: &[DirectedHost<'a>],
+) -> impl Iterator<Item = (&'a str, IpAddr)> {
+    hosts
+        .iter()
+        .filter(move |s| s.reports || !awake)
+        .filter_map(|s| Some((s.name, s.address?)))
 }
 
 /// The first of the `room` segments, among `all`, that a round covers. If it covers all, it is 0.
@@ -182,11 +191,18 @@ mod tests {
 
     /// The ordered pairs of segments that an assignment covers, with `each` hosts on a segment.
     fn covered(assignment: &DirectionsByHost, each: usize) -> BTreeSet<(usize, usize)> {
-        let number = |name: &str| name[1..].parse::<usize>().unwrap() / each;
         assignment
             .iter()
-            .flat_map(|(host, d)| d.peers.iter().map(|p| (number(host), number(&p.host))))
+            .flat_map(|(host, d)| {
+                d.peers
+                    .iter()
+                    .map(|p| (segment_number(host, each), segment_number(&p.host, each)))
+            })
             .collect()
+    }
+
+    fn segment_number(name: &str, each: usize) -> usize {
+        name[1..].parse::<usize>().unwrap() / each
     }
 
     #[test]
@@ -244,26 +260,26 @@ mod tests {
             .into_iter()
             .flat_map(|(host, d)| d.peers.into_iter().map(move |p| (host.clone(), p.host)))
             .collect();
-        let across = |from: &str, to: &str| {
-            pairs
-                .iter()
-                .filter(|(a, b)| {
-                    (a.as_str() < "n0004") == (from == "s0")
-                        && (b.as_str() < "n0004") == (to == "s0")
-                })
-                .count()
-        };
         assert_eq!(
             [
-                across("s0", "s0"),
-                across("s0", "s1"),
-                across("s1", "s0"),
-                across("s1", "s1")
+                probes_across("s0", "s0", &pairs),
+                probes_across("s0", "s1", &pairs),
+                probes_across("s1", "s0", &pairs),
+                probes_across("s1", "s1", &pairs)
             ],
             [1, 3, 3, 1],
             "{pairs:?}"
         );
         assert!(pairs.iter().all(|(a, b)| a != b));
+    }
+
+    fn probes_across(from: &str, to: &str, pairs: &BTreeSet<(String, String)>) -> usize {
+        pairs
+            .iter()
+            .filter(|(a, b)| {
+                (a.as_str() < "n0004") == (from == "s0") && (b.as_str() < "n0004") == (to == "s0")
+            })
+            .count()
     }
 
     #[test]

@@ -54,12 +54,15 @@ impl ControllerEngine {
         let kinds = topology.kinds();
         let mut ends: BTreeSet<(&str, &str)> = BTreeSet::new();
         for link in &topology.links {
-            let members = || link.members.iter();
-            let a = members()
+            let a = link
+                .members
+                .iter()
                 .map(|m| m.a_port.as_str())
                 .chain([link.a_port.as_str()]);
             ends.extend(a.map(|port| (link.a.as_str(), port)));
-            let b = members()
+            let b = link
+                .members
+                .iter()
                 .map(|m| m.b_port.as_str())
                 .chain([link.b_port.as_str()]);
             ends.extend(b.map(|port| (link.b.as_str(), port)));

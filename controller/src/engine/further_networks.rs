@@ -26,8 +26,11 @@ pub(super) struct FurtherNetworks {
 impl FurtherNetworks {
     /// Takes a new inference. True if it differs from the last one.
     pub(super) fn infer(&mut self, all: &Topology) -> bool {
-        let named = all.networks.iter().filter(|n| is_network_name(&n.name));
-        let mut named = named.cloned();
+        let mut named = all
+            .networks
+            .iter()
+            .filter(|n| is_network_name(&n.name))
+            .cloned();
         let main = named.next();
         // A host alone needs no schedules.
         let with_hosts = named.filter(|network| network.hosts.len() > 1);
@@ -133,9 +136,11 @@ fn keep_hosts(file: &mut TopologyFile, before: Option<&TopologyFile>, inventory:
 
 /// The changes of networks beside the main one, for operators.
 pub(super) fn changes(before: &TopologyFile, now: &TopologyFile) -> Vec<String> {
-    let gone = before.networks.keys();
-    let gone = gone.filter(|name| !now.networks.contains_key(*name));
-    let gone = gone.map(|name| format!("network {name} is gone"));
+    let removed = before
+        .networks
+        .keys()
+        .filter(|name| !now.networks.contains_key(*name));
+    let gone = removed.map(|name| format!("network {name} is gone"));
     let all = now.networks.iter();
     let changed = all.filter_map(|(name, now)| {
         let change = change(before.networks.get(name), now)?;
@@ -155,7 +160,6 @@ fn change(before: Option<&TopologyFile>, now: &TopologyFile) -> Option<String> {
     if before == now {
         return None;
     }
-    let switch = |file: &TopologyFile, host: &str| file.hosts.get(host).map(|h| h.switch.clone());
     let all = before.hosts.keys().chain(now.hosts.keys());
     let mut moved: Vec<&String> = all
         .filter(|host| switch(before, host) != switch(now, host))
@@ -172,4 +176,8 @@ fn change(before: Option<&TopologyFile>, now: &TopologyFile) -> Option<String> {
         },
         _ => format!("{} have other places", counted(moved.len(), "host")),
     })
+}
+
+fn switch(file: &TopologyFile, host: &str) -> Option<String> {
+    file.hosts.get(host).map(|h| h.switch.clone())
 }

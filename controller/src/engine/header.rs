@@ -102,7 +102,7 @@ impl ControllerEngine {
 
     /// The header of a journal that begins in the present state.
     pub fn header(&self) -> JournalHeader {
-        let resumed = ResumedState {
+        let state = ResumedState {
             views: self.observed.views.clone(),
             addresses: self.observed.addresses.clone(),
             current: self.public.settled.as_ref().map(|s| StoredEpoch {
@@ -117,7 +117,7 @@ impl ControllerEngine {
             mapped: MappedPlaces::clone(&self.measuring.mapped),
             mapping: self.measuring.course.clone(),
         };
-        let resumed = (!self.observed.views.is_empty()).then(|| Box::new(resumed));
+        let resumed = (!self.observed.views.is_empty()).then(|| Box::new(state));
         let heddle = env!("CARGO_PKG_VERSION").to_owned();
         JournalHeader {
             heddle,

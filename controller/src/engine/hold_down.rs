@@ -3,7 +3,8 @@
 use super::candidate::{EpochCandidate, PublishedNetwork};
 use super::further_networks;
 use inventory::difference::TopologyDifference;
-use inventory::{Millis, Topology, counted};
+use inventory::topology::LinkState;
+use inventory::{BitsPerSec, Millis, Topology, counted};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -50,24 +51,25 @@ impl HeldChange {
 /// The ends of the links that differ between two networks.
 fn touched(difference: &TopologyDifference) -> BTreeSet<String> {
     let TopologyDifference { before, after } = difference;
-    let links = |t: &Topology| -> BTreeSet<_> {
-        t.links
-            .iter()
-            .map(|l| {
-                (
-                    l.a.clone(),
-                    l.a_port.clone(),
-                    l.b.clone(),
-                    l.rate_bps,
-                    l.state,
-                )
-            })
-            .collect()
-    };
-    let (before, after) = (links(before), links(after));
+    let (before, after) = (compared_links(before), compared_links(after));
     before
         .symmetric_difference(&after)
-        .flat_map(|(a, _, b, ..)| [a.clone(), b.clone()])
+        .flat_map(|(a, _, b, ..)| [(*a).to_owned(), (*b).to_owned()])
+        .collect()
+}
+
+fn compared_links(t: &Topology) -> BTreeSet<(&str, &str, &str, BitsPerSec, LinkState)> {
+    t.links
+        .iter()
+        .map(|l| {
+            (
+                l.a.as_str(),
+                l.a_port.as_str(),
+                l.b.as_str(),
+                l.rate_bps,
+                l.state,
+            )
+        })
         .collect()
 }
 
@@ -84,20 +86,21 @@ fn ranks(settled: &PublishedNetwork, candidate: &EpochCandidate) -> Vec<String> 
             offers.entry(host.ranks).or_default().push(name);
         }
     }
-    let told = |(ranks, hosts): (u32, Vec<&str>)| {
-        let named = hosts[..hosts.len().min(NAMED)].join(", ");
-        let more = if hosts.len() > NAMED {
-            format!(" and {} more", hosts.len() - NAMED)
-        } else {
-            String::new()
-        };
-        let verb = if hosts.len() == 1 { "offers" } else { "offer" };
-        format!(
-            "{named}{more} {verb} {ranks} rank{}",
-            if ranks == 1 { "" } else { "s" }
-        )
+    offers.into_iter().map(offer).collect()
+}
+
+fn offer((ranks, hosts): (u32, Vec<&str>)) -> String {
+    let named = hosts[..hosts.len().min(NAMED)].join(", ");
+    let more = if hosts.len() > NAMED {
+        format!(" and {} more", hosts.len() - NAMED)
+    } else {
+        String::new()
     };
-    offers.into_iter().map(told).collect()
+    let verb = if hosts.len() == 1 { "offers" } else { "offer" };
+    format!(
+        "{named}{more} {verb} {ranks} rank{}",
+        if ranks == 1 { "" } else { "s" }
+    )
 }
 
 /// The hold-down of candidates.

@@ -182,10 +182,11 @@ impl JudgedNetwork {
     /// are awaited on their switches, the bridge of their network is none that anybody has to measure.
     pub(super) fn inferred_alarms(&self) -> impl Iterator<Item = &Alarm> {
         let awaits = self.awaits_frames();
-        let is_early =
-            move |alarm: &Alarm| awaits && matches!(alarm.kind, AlarmKind::HostsInNetwork { .. });
         let alarms = self.topology.alarms.iter();
-        alarms.filter(move |a| !is_early(a) && !self.is_kept(a) && !self.damping.covers(a))
+        alarms.filter(move |a| {
+            let is_early = awaits && matches!(a.kind, AlarmKind::HostsInNetwork { .. });
+            !is_early && !self.is_kept(a) && !self.damping.covers(a)
+        })
     }
 
     /// The alarms of the judgement, with the reasons against a tree.

@@ -72,9 +72,10 @@ pub(crate) fn judge(
     let mut network = Arc::clone(topology);
     let links = network.links.iter();
     let doubtful = doubtful_hosts(links.filter(|l| hosts.contains(l.b.as_str())));
-    let proven = |l: &Link| carries(views, l) || !hosts.contains(l.b.as_str());
-    if !network.links.iter().all(proven) {
-        Arc::make_mut(&mut network).links.retain(proven);
+    if !network.links.iter().all(|l| is_proven(l, views, &hosts)) {
+        Arc::make_mut(&mut network)
+            .links
+            .retain(|l| is_proven(l, views, &hosts));
     }
     if let Some(settled) = settled.filter(|_| !damping.hosts().is_empty()) {
         as_published::freeze_hosts(damping, Arc::make_mut(&mut network), settled);
@@ -110,6 +111,10 @@ pub(crate) fn judge(
         alarms,
         doubtful,
     }
+}
+
+fn is_proven(l: &Link, views: &DeviceViews, hosts: &HashSet<&str>) -> bool {
+    carries(views, l) || !hosts.contains(l.b.as_str())
 }
 
 /// The hosts with a link among these of which it is not certain that it carries frames.

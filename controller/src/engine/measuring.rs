@@ -304,12 +304,12 @@ impl FlowMeasuring {
                 };
                 self.figures.measured += 1;
                 self.course.note_measured(&target, now);
-                let lines = self.take_found(&target, found, &outcome.rates, network);
+                let found_lines = self.take_found(&target, found, &outcome.rates, network);
                 effects.push(MeasuringEffect::Found(target.hosts.clone()));
-                let text = format!("{}: measured: {}", target.title(), lines.join("; "));
+                let text = format!("{}: measured: {}", target.title(), found_lines.join("; "));
                 effects.push(MeasuringEffect::Log(EventLevel::Info, text));
                 let place = target.label();
-                let lines = lines.into_iter().map(|line| match &target.subject {
+                let lines = found_lines.into_iter().map(|line| match &target.subject {
                     TargetSubject::Bridge(_) => format!("{place}: {line}"),
                     TargetSubject::Hosts(_) | TargetSubject::Ways => line,
                 });

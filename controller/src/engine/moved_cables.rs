@@ -106,8 +106,10 @@ impl WatchState {
         if known.is_none() {
             self.make_room(&record.user);
         }
-        let job = self.jobs.entry(record.id.clone());
-        let job = job.or_insert_with(|| WatchedJob::new(&record.user, now));
+        let job = self
+            .jobs
+            .entry(record.id.clone())
+            .or_insert_with(|| WatchedJob::new(&record.user, now));
         (job.window, job.at) = (window.number, now);
         self.is_judging = true;
         Some(WatchOrder {
@@ -125,9 +127,11 @@ impl WatchState {
     fn make_room(&mut self, user: &str) {
         let of_user = self.jobs.values().filter(|job| job.user == user).count();
         let is_full = of_user >= MOST_OF_USER;
-        let may_go = |job: &WatchedJob| !is_full || job.user == user;
-        let oldest = self.jobs.iter().filter(|(_, job)| may_go(job));
-        let oldest = oldest.min_by_key(|(_, job)| job.at);
+        let oldest = self
+            .jobs
+            .iter()
+            .filter(|(_, job)| !is_full || job.user == user)
+            .min_by_key(|(_, job)| job.at);
         if let Some(id) = oldest.map(|(id, _)| id.clone())
             && (is_full || self.jobs.len() >= MOST_JOBS)
         {
@@ -149,13 +153,14 @@ impl WatchState {
         user: &str,
         said: Option<TreeSuspicion>,
     ) -> bool {
-        let job = self.jobs.entry(job);
-        let job = job.or_insert_with(|| WatchedJob::new(user, now));
-        let standing = |job: &WatchedJob| job.row.stands().map(|said| said.best.clone());
-        let before = standing(job);
+        let job = self
+            .jobs
+            .entry(job)
+            .or_insert_with(|| WatchedJob::new(user, now));
+        let before = job.row.stands().map(|said| said.best.clone());
         job.at = now;
         job.row.add(said);
-        standing(job) != before
+        job.row.stands().map(|said| &said.best) != before.as_ref()
     }
 
     /// Another network is published.
@@ -182,8 +187,8 @@ impl WatchState {
                 None => standing.push((suspicion, BTreeSet::from([job.user.as_str()]))),
             }
         }
-        let alarms = standing.into_iter().take(MOST_ALARMS);
-        let alarms = alarms.map(|(suspicion, users)| Alarm {
+        let suspicions = standing.into_iter().take(MOST_ALARMS);
+        let alarms = suspicions.map(|(suspicion, users)| Alarm {
             subject: suspicion.best.subject(),
             kind: AlarmKind::CableMoved {
                 moves: suspicion.moves(),

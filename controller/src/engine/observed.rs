@@ -328,7 +328,7 @@ impl ObservedNetwork {
     ) -> Vec<DirectedHost<'a>> {
         let seats = topology.attachments();
         let addresses = AddressLookup::new(&self.views);
-        let subject = |(name, host): (&'_ String, &inventory::inventory_file::InventoryHost)| {
+        let subjects = inventory.hosts.iter().map(|(name, host)| {
             let view = self.views.get(name);
             let seat = seats.get(name.as_str());
             let net = addresses.at_card(name, seat.map_or("", |s| s.1));
@@ -339,22 +339,14 @@ impl ObservedNetwork {
                 }
                 (None, None) => format!("host {name}"),
             };
-            (
-                segment,
-                host.address.or(net.map(|n| n.0)),
-                view.is_some_and(|v| v.host.is_some() && v.stale.is_none()),
-            )
-        };
-        let hosts = inventory.hosts.iter();
-        hosts
-            .map(|h| (h.0, subject(h)))
-            .map(|(name, (segment, address, reports))| DirectedHost {
+            DirectedHost {
                 segment,
                 name,
-                address,
-                reports,
-            })
-            .collect()
+                address: host.address.or(net.map(|n| n.0)),
+                reports: view.is_some_and(|v| v.host.is_some() && v.stale.is_none()),
+            }
+        });
+        subjects.collect()
     }
 }
 

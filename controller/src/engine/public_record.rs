@@ -38,12 +38,14 @@ pub(super) struct PublicRecord {
 /// True if an announced alarm has ended. In other words it goes on: then there is a new alarm about
 /// the same thing for each one that is gone.
 fn is_over(alarm: &AlarmLine, told: &[AlarmLine], now: &[AlarmLine]) -> bool {
-    let about = |all: &[AlarmLine], others: &[AlarmLine]| {
-        all.iter()
-            .filter(|a| a.about == alarm.about && !others.contains(a))
-            .count()
-    };
-    !now.contains(alarm) && about(told, now) > about(now, told)
+    !now.contains(alarm)
+        && fallen_away(told, now, &alarm.about) > fallen_away(now, told, &alarm.about)
+}
+
+fn fallen_away(all: &[AlarmLine], others: &[AlarmLine], about: &str) -> usize {
+    all.iter()
+        .filter(|a| a.about == about && !others.contains(a))
+        .count()
 }
 
 impl PublicRecord {
@@ -134,10 +136,10 @@ impl PublicRecord {
     /// Notes the time at which the first job took up the last epoch.
     pub(super) fn take_up(&mut self, now: Millis, record: &JobRecord) {
         // A job that began later did not take the epoch up: it began with it.
-        let took_up = |e: &&mut EpochInfo| {
+        let latest = self.epochs.last_mut();
+        if let Some(epoch) = latest.filter(|e| {
             record.epoch == e.number && record.started < e.at && e.stages.taken_up.is_none()
-        };
-        if let Some(epoch) = self.epochs.last_mut().filter(took_up) {
+        }) {
             // The time comes from another machine's clock. It counts only between publishing and
             // now.
             let at = record.epoch_since.clamp(epoch.at.min(now), now);
@@ -161,20 +163,24 @@ mod tests {
     #[test]
     fn of_two_alarms_about_one_thing_the_end_of_each_is_told_and_another_wording_is_no_end() {
         let mut record = PublicRecord::default();
-        let mut told = |alarms: &[&str]| {
-            let mut fx = Vec::new();
-            let alarms = alarms.iter().map(|text| alarm(text)).collect();
-            record.announce(Millis(1), alarms, &mut fx);
-            fx.into_iter()
-                .map(|effect| match effect {
-                    ControllerEffect::Say(line) => line.text,
-                    other => panic!("{other:?}"),
-                })
-                .collect::<Vec<String>>()
-        };
-        assert_eq!(told(&["stale", "loop"]), ["stale", "loop"]);
-        assert_eq!(told(&["loop"]), ["over: stale"]);
-        assert_eq!(told(&["loop of 3"]), ["loop of 3"]);
-        assert_eq!(told(&[]), ["over: loop of 3"]);
+        assert_eq!(
+            announced(&["stale", "loop"], &mut record),
+            ["stale", "loop"]
+        );
+        assert_eq!(announced(&["loop"], &mut record), ["over: stale"]);
+        assert_eq!(announced(&["loop of 3"], &mut record), ["loop of 3"]);
+        assert_eq!(announced(&[], &mut record), ["over: loop of 3"]);
+    }
+
+    fn announced(alarms: &[&str], record: &mut PublicRecord) -> Vec<String> {
+        let mut fx = Vec::new();
+        let alarms = alarms.iter().map(|text| alarm(text)).collect();
+        record.announce(Millis(1), alarms, &mut fx);
+        fx.into_iter()
+            .map(|effect| match effect {
+                ControllerEffect::Say(line) => line.text,
+                other => panic!("{other:?}"),
+            })
+            .collect::<Vec<String>>()
     }
 }

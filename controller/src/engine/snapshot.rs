@@ -8,8 +8,6 @@ use api::{
 };
 use inventory::alarm::causes::causes_first;
 use inventory::alarm::{Alarm, AlarmKind};
-use inventory::device_view::DeviceView;
-use inventory::host_report::ProbedPath;
 use inventory::topology::{Link, LinkState};
 use inventory::{BitsPerSec, Millis, Topology, Tree};
 use schedules::bound;
@@ -47,8 +45,8 @@ impl ControllerEngine {
 
     /// The state in one line, for the service manager.
     pub fn status_line(&self) -> String {
-        let epoch = self.public.current();
-        let epoch = epoch.map_or_else(|| "no epoch yet".to_owned(), |n| format!("epoch {n}"));
+        let current = self.public.current();
+        let epoch = current.map_or_else(|| "no epoch yet".to_owned(), |n| format!("epoch {n}"));
         match self.alarms().len() {
             0 => epoch,
             1 => format!("{epoch}, 1 alarm"),
@@ -123,37 +121,45 @@ impl ControllerEngine {
 
     /// The load of a link, a to b and b to a: counted at `a`, or at `b` if `a` has no counters.
     fn passing(&self, link: &Link) -> Option<(BitsPerSec, BitsPerSec)> {
-        let at = |node: &str, port: &str| {
-            let interfaces = self.observed.views.get(node)?.interfaces.as_ref();
-            let row = || interfaces?.iter().find(|i| i.name == port).map(|i| i.index);
-            self.observed.meter.rate(
-                node,
-                row().or_else(|| self.observed.agents.number(node, port))?,
-            )
-        };
-        let sum = |switch: &str, ports: Vec<&str>| {
-            let total = ports
-                .into_iter()
-                .filter_map(|p| at(switch, p))
-                .reduce(InterfaceLoad::plus)?;
-            Some((total.outward, total.inward))
-        };
-        let end = |switch: &str, port: &str, members: Vec<&str>| {
-            sum(switch, vec![port]).or_else(|| sum(switch, members))
-        };
-        end(
+        self.end_load(
             &link.a,
             &link.a_port,
             link.members.iter().map(|m| m.a_port.as_str()).collect(),
         )
         .or_else(|| {
-            end(
+            self.end_load(
                 &link.b,
                 &link.b_port,
                 link.members.iter().map(|m| m.b_port.as_str()).collect(),
             )
             .map(|(out, inward)| (inward, out))
         })
+    }
+
+    /// The load of a port, whether its interface was read or its host's agent counts.
+    fn port_load(&self, node: &str, port: &str) -> Option<InterfaceLoad> {
+        let interfaces = self.observed.views.get(node)?.interfaces.iter().flatten();
+        let read = interfaces.filter(|i| i.name == port).map(|i| i.index);
+        let number = read.chain(self.observed.agents.number(node, port)).next()?;
+        self.observed.meter.rate(node, number)
+    }
+
+    fn loads_together(&self, switch: &str, ports: Vec<&str>) -> Option<(BitsPerSec, BitsPerSec)> {
+        let total = ports
+            .into_iter()
+            .filter_map(|p| self.port_load(switch, p))
+            .reduce(InterfaceLoad::plus)?;
+        Some((total.outward, total.inward))
+    }
+
+    fn end_load(
+        &self,
+        switch: &str,
+        port: &str,
+        members: Vec<&str>,
+    ) -> Option<(BitsPerSec, BitsPerSec)> {
+        self.loads_together(switch, vec![port])
+            .or_else(|| self.loads_together(switch, members))
     }
 
     /// The hosts with an agent, by its last report. The load is that of the card on the host's
@@ -166,50 +172,59 @@ impl ControllerEngine {
             .iter()
             .map(|l| (l.b.as_str(), l.b_port.as_str()))
             .collect();
-        let status = |(name, view): (&String, &DeviceView)| {
-            let report = view.host.as_ref()?;
-            let number = cards
-                .get(name.as_str())
-                .and_then(|card| self.observed.agents.number(name, card));
-            let rate = number.and_then(|n| self.observed.meter.rate(name, n));
-            let way = |p: &ProbedPath| PathStatus {
-                to: p.to.clone(),
-                hops: p.hops.len() as u32,
-                reached: p.reached,
-                min_us: p.round_trip.map(|r| r.min_us),
-            };
-            Some(AgentStatus {
-                host: name.clone(),
-                seen: view.seen,
-                problem: view.stale.as_ref().map(|(_, problem)| problem.clone()),
-                inward: rate.map(|r| r.inward),
-                outward: rate.map(|r| r.outward),
-                ways: report.paths.iter().map(way).collect(),
+        self.observed
+            .views
+            .iter()
+            .filter_map(|(name, view)| {
+                let report = view.host.as_ref()?;
+                let number = cards
+                    .get(name.as_str())
+                    .and_then(|card| self.observed.agents.number(name, card));
+                let rate = number.and_then(|n| self.observed.meter.rate(name, n));
+                Some(AgentStatus {
+                    host: name.clone(),
+                    seen: view.seen,
+                    problem: view.stale.as_ref().map(|(_, problem)| problem.clone()),
+                    inward: rate.map(|r| r.inward),
+                    outward: rate.map(|r| r.outward),
+                    ways: report
+                        .paths
+                        .iter()
+                        .map(|p| PathStatus {
+                            to: p.to.clone(),
+                            hops: p.hops.len() as u32,
+                            reached: p.reached,
+                            min_us: p.round_trip.map(|r| r.min_us),
+                        })
+                        .collect(),
+                })
             })
-        };
-        self.observed.views.iter().filter_map(status).collect()
+            .collect()
     }
 
     fn switch_status(&self) -> Vec<SwitchStatus> {
-        let status = |(name, switch): (&String, &inventory::inventory_file::InventorySwitch)| {
-            let view = self.observed.views.get(name);
-            SwitchStatus {
-                name: name.clone(),
-                address: match self.observed.addresses.get(name) {
-                    Some(found) => format!("{} ({found})", switch.address),
-                    None => switch.address.to_string(),
-                },
-                seen: view.and_then(|v| v.seen),
-                problem: view
-                    .and_then(|v| v.stale.as_ref())
-                    .map(|(_, problem)| problem.clone()),
-                root_bridge: self.judged.topology.is_root_bridge(name),
-                top_changes: view
-                    .and_then(|v| v.pulse.as_ref())
-                    .and_then(|p| p.top_changes),
-            }
-        };
-        self.inventory.switches.iter().map(status).collect()
+        self.inventory
+            .switches
+            .iter()
+            .map(|(name, switch)| {
+                let view = self.observed.views.get(name);
+                SwitchStatus {
+                    name: name.clone(),
+                    address: match self.observed.addresses.get(name) {
+                        Some(found) => format!("{} ({found})", switch.address),
+                        None => switch.address.to_string(),
+                    },
+                    seen: view.and_then(|v| v.seen),
+                    problem: view
+                        .and_then(|v| v.stale.as_ref())
+                        .map(|(_, problem)| problem.clone()),
+                    root_bridge: self.judged.topology.is_root_bridge(name),
+                    top_changes: view
+                        .and_then(|v| v.pulse.as_ref())
+                        .and_then(|p| p.top_changes),
+                }
+            })
+            .collect()
     }
 
     /// The epoch that was published last, or was found at the start.
@@ -266,8 +281,8 @@ impl AlltoallLoads {
         let own = match link.state {
             LinkState::Blocked => return None,
             LinkState::Multipath => {
-                let share = u128::from(load) * u128::from(link.rate_bps.0);
-                let share = share.div_ceil(u128::from(rate.0.max(1)));
+                let scaled = u128::from(load) * u128::from(link.rate_bps.0);
+                let share = scaled.div_ceil(u128::from(rate.0.max(1)));
                 u64::try_from(share).unwrap_or(load)
             }
             LinkState::Forwarding | LinkState::Unknown => load,
@@ -278,23 +293,23 @@ impl AlltoallLoads {
 
 /// Adds the phases of networks up on cables that they share.
 fn add_up_shared(snapshot: &mut Snapshot) {
-    let shares = |topology: &Topology| {
+    if !snapshot.networks().any(|(topology, _)| {
         topology
             .own_network()
             .is_some_and(|own| !own.vlans.is_empty())
-    };
-    if !snapshot.networks().any(|(topology, _)| shares(topology)) {
+    }) {
         return;
     }
-    let cable = |link: &Link| [&link.a, &link.a_port, &link.b, &link.b_port].map(String::clone);
     let mut sums: HashMap<[String; 4], u64> = HashMap::new();
     for (topology, loads) in snapshot.networks() {
         for (link, load) in topology.links.iter().zip(loads) {
             *sums.entry(cable(link)).or_default() += load.phases;
         }
     }
-    let further = snapshot.further.iter_mut();
-    let further = further.map(|one| (&one.topology, &mut one.loads));
+    let further = snapshot
+        .further
+        .iter_mut()
+        .map(|one| (&one.topology, &mut one.loads));
     let main = (&snapshot.topology, &mut snapshot.loads);
     for (topology, loads) in std::iter::once(main).chain(further) {
         for (link, load) in topology.links.iter().zip(loads) {
@@ -304,6 +319,10 @@ fn add_up_shared(snapshot: &mut Snapshot) {
             }
         }
     }
+}
+
+fn cable(link: &Link) -> [String; 4] {
+    [&link.a, &link.a_port, &link.b, &link.b_port].map(String::clone)
 }
 
 fn pair(a: &str, b: &str) -> (String, String) {

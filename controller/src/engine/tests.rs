@@ -154,13 +154,7 @@ fn an_epoch_has_the_tree_of_each_network() {
     }
     w.start(None);
     w.run(3_000);
-    let management = |w: &SimulatedCluster, host: &str| {
-        let file = &w.published.last().unwrap().file;
-        let (_, network) = file.networks.first().unwrap();
-        assert_eq!((network.hosts.len(), network.name.is_some()), (3, true));
-        network.hosts[host].switch.clone()
-    };
-    assert_eq!(management(&w, "n2"), "m1", "{:#?}", w.said);
+    assert_eq!(management_switch(&w, "n2"), "m1", "{:#?}", w.said);
     // Nobody sees it: it stays.
     w.unplug("m1", 3);
     w.run(10_000);
@@ -168,7 +162,7 @@ fn an_epoch_has_the_tree_of_each_network() {
     w.second_card("n2", "m2", 1);
     w.run(3_000);
     assert_eq!((w.published.len(), w.place("n2")), (2, "s1"));
-    assert_eq!(management(&w, "n2"), "m2");
+    assert_eq!(management_switch(&w, "n2"), "m2");
     let epoch = w.engine.snapshot(w.now).epochs.pop().unwrap();
     assert_eq!(epoch.changes, ["network m1: n2 from m1 to m2"]);
     // A port of which nobody says whether it forwards: the tree stays, with an alarm.
@@ -178,14 +172,23 @@ fn an_epoch_has_the_tree_of_each_network() {
     let line = "network m1: there is no complete tree to plan on: ";
     let alarms = w.engine.snapshot(w.now).alarms;
     let alarm = alarms.iter().find(|alarm| alarm.text.starts_with(line));
-    let stays = |text: &str| text.ends_with("; its tree of epoch 2 stays");
-    assert!(alarm.is_some_and(|alarm| stays(&alarm.text)), "{alarms:?}");
+    assert!(
+        alarm.is_some_and(|alarm| alarm.text.ends_with("; its tree of epoch 2 stays")),
+        "{alarms:?}"
+    );
     w.stp("m1", 9, StpState::Forwarding);
     w.host("n2", "s0", 2);
     w.unplug("s1", 2);
     w.run(3_000);
     assert_eq!((w.published.len(), w.place("n2")), (3, "s0"));
     assert_eq!(w.engine.snapshot(w.now).alarms, []);
+}
+
+fn management_switch(w: &SimulatedCluster, host: &str) -> String {
+    let file = &w.published.last().unwrap().file;
+    let (_, network) = file.networks.first().unwrap();
+    assert_eq!((network.hosts.len(), network.name.is_some()), (3, true));
+    network.hosts[host].switch.clone()
 }
 
 #[test]
@@ -210,38 +213,39 @@ fn a_port_made_anew_is_not_taken_for_one_without_stp() {
 
 #[test]
 fn a_trap_is_quicker_than_the_poll() {
-    let published_after = |trap: bool| {
-        let mut w = running();
-        w.poll_every = 10_000;
-        w.run(10_000);
-        let begin = w.now;
-        w.unplug("s1", 2);
-        w.host("n2", "s0", 2);
-        if trap {
-            w.event(ControllerEvent::Trap {
-                source: "10.0.0.1".parse().unwrap(),
-                kind: TrapTopic::Lldp,
-            });
-            w.event(ControllerEvent::Trap {
-                source: "10.0.0.1".parse().unwrap(),
-                kind: TrapTopic::Link,
-            });
-            w.event(ControllerEvent::Trap {
-                source: "10.0.0.2".parse().unwrap(),
-                kind: TrapTopic::Link,
-            });
-        }
-        w.run(20_000);
-        w.engine
-            .snapshot(w.now)
-            .epochs
-            .last()
-            .unwrap()
-            .at
-            .since(begin)
-            .as_millis()
-    };
     assert!(published_after(true) < 1_000 && published_after(false) > 5_000);
+}
+
+fn published_after(trap: bool) -> u128 {
+    let mut w = running();
+    w.poll_every = 10_000;
+    w.run(10_000);
+    let begin = w.now;
+    w.unplug("s1", 2);
+    w.host("n2", "s0", 2);
+    if trap {
+        w.event(ControllerEvent::Trap {
+            source: "10.0.0.1".parse().unwrap(),
+            kind: TrapTopic::Lldp,
+        });
+        w.event(ControllerEvent::Trap {
+            source: "10.0.0.1".parse().unwrap(),
+            kind: TrapTopic::Link,
+        });
+        w.event(ControllerEvent::Trap {
+            source: "10.0.0.2".parse().unwrap(),
+            kind: TrapTopic::Link,
+        });
+    }
+    w.run(20_000);
+    w.engine
+        .snapshot(w.now)
+        .epochs
+        .last()
+        .unwrap()
+        .at
+        .since(begin)
+        .as_millis()
 }
 
 #[test]
@@ -529,26 +533,27 @@ fn traps_come_from_where_the_name_of_a_switch_was_looked_up() {
     w.event(ControllerEvent::InventoryChanged(Box::new(inventory)));
     w.run(1_000);
     let source = "10.0.0.77".parse().unwrap();
-    let trap = || ControllerEvent::Trap {
-        source,
-        kind: TrapTopic::Link,
-    };
-    let reads = |w: &mut SimulatedCluster| {
-        let effects = w.engine.handle(w.now, trap());
-        effects
-            .iter()
-            .any(|e| matches!(e, ControllerEffect::Read { switch, .. } if switch == "s0"))
-    };
-    assert!(!reads(&mut w), "a stranger so far");
+    assert!(!trap_is_followed(&mut w, source), "a stranger so far");
     w.event(ControllerEvent::LookedUp {
         switch: "s0".into(),
         address: source,
     });
-    assert!(reads(&mut w));
+    assert!(trap_is_followed(&mut w, source));
     let shown = &w.engine.snapshot(w.now).switches[0].address;
     assert_eq!(shown, "leaf1.example.org:161 (10.0.0.77)");
     let replayed = ControllerEngine::resume_from(w.engine.header());
     assert_eq!(&replayed.snapshot(w.now).switches[0].address, shown);
+}
+
+fn trap_is_followed(w: &mut SimulatedCluster, source: std::net::IpAddr) -> bool {
+    let trap = ControllerEvent::Trap {
+        source,
+        kind: TrapTopic::Link,
+    };
+    let effects = w.engine.handle(w.now, trap);
+    effects
+        .iter()
+        .any(|e| matches!(e, ControllerEffect::Read { switch, .. } if switch == "s0"))
 }
 
 #[test]
@@ -558,25 +563,32 @@ fn loads_are_measured_and_planned() {
     w.run(10_000);
     let snapshot = w.engine.snapshot(w.now);
     assert_eq!(snapshot.loads.len(), snapshot.topology.links.len());
-    let load = |a: &str, b: &str| {
-        snapshot
-            .loads
-            .iter()
-            .find(|l| l.a == a && l.b == b)
-            .unwrap()
-    };
     assert_eq!(
-        load("s1", "n1").a_to_b,
+        load("s1", "n1", &snapshot).a_to_b,
         Some(inventory::BitsPerSec(1_000_000))
     );
-    assert_eq!(load("s0", "n0").a_to_b, Some(inventory::BitsPerSec(0)));
     assert_eq!(
-        (load("s0", "s1").aapc_load, load("s1", "n1").aapc_load),
+        load("s0", "n0", &snapshot).a_to_b,
+        Some(inventory::BitsPerSec(0))
+    );
+    assert_eq!(
+        (
+            load("s0", "s1", &snapshot).aapc_load,
+            load("s1", "n1", &snapshot).aapc_load
+        ),
         (2, 2)
     );
     assert!(
-        load("s0", "s1").bottleneck
+        load("s0", "s1", &snapshot).bottleneck
             && !snapshot.switches[1].root_bridge
             && snapshot.switches[0].root_bridge
     );
+}
+
+fn load<'a>(a: &str, b: &str, snapshot: &'a api::Snapshot) -> &'a api::LinkLoad {
+    snapshot
+        .loads
+        .iter()
+        .find(|l| l.a == a && l.b == b)
+        .unwrap()
 }

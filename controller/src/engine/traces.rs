@@ -21,12 +21,17 @@ pub(super) fn assign_traces(
     subjects: &[DirectedHost<'_>],
     topology: &Topology,
 ) {
-    let fabric = topology.links.iter().filter(|link| is_routed_way(link));
-    let fabric = fabric.map(|link| [link.a.as_str(), link.b.as_str()]);
-    let fabric = RouterGraph::new(fabric.enumerate());
+    let ways = topology
+        .links
+        .iter()
+        .filter(|link| is_routed_way(link))
+        .map(|link| [link.a.as_str(), link.b.as_str()]);
+    let fabric = RouterGraph::new(ways.enumerate());
     let leaves: Vec<(&str, Vec<(&str, IpAddr)>)> = leaves(subjects, topology).into_iter().collect();
-    let distances = leaves.iter().map(|(leaf, _)| fabric.distances(leaf));
-    let distances: Vec<RouterDistances<&str>> = distances.collect();
+    let distances: Vec<RouterDistances<&str>> = leaves
+        .iter()
+        .map(|(leaf, _)| fabric.distances(leaf))
+        .collect();
     for (at, (leaf, hosts)) in leaves.iter().enumerate() {
         let others = (1..leaves.len()).map(|next| (at + next) % leaves.len());
         for (number, other) in others.take(MOST_LEAVES).enumerate() {
@@ -153,8 +158,10 @@ mod tests {
         }];
         assert_eq!(traced(&topology, 6), expected, "the route may come back");
         topology.links.remove(0);
-        let left = traced(&topology, 6).into_iter();
-        let left: Vec<String> = left.map(|(from, ..)| from).collect();
+        let left: Vec<String> = traced(&topology, 6)
+            .into_iter()
+            .map(|(from, ..)| from)
+            .collect();
         assert_eq!(left, ["n002", "n005"], "the others have no choice");
     }
 

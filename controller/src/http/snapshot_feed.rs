@@ -92,8 +92,7 @@ impl SnapshotFeed {
 impl SnapshotSender {
     /// Returns whether anybody waits for a snapshot: a request, or, if it is `due`, a follower.
     pub fn is_wanted(&self, due: bool) -> bool {
-        let waits = |count: &AtomicUsize| count.load(SeqCst) > 0;
-        waits(&self.demand.asked) || (due && waits(&self.demand.followers))
+        self.demand.asked.load(SeqCst) > 0 || (due && self.demand.followers.load(SeqCst) > 0)
     }
 
     /// Waits for a further viewer.

@@ -207,24 +207,23 @@ async fn serves_every_path_over_a_socket() {
 #[tokio::test]
 async fn a_token_is_wanted_where_one_is_set() {
     let ServedApi { address, .. } = start(Some(VIEWERS), None).await;
-    let with = |t: &str| format!("Host: head.cluster\r\nAuthorization: Bearer {t}\r\n");
     assert!(
         ask(address, "/v1/snapshot", "Host: x\r\n")
             .await
             .starts_with("HTTP/1.1 401")
     );
     assert!(
-        ask(address, "/metrics", &with("0123456789abcdee"))
+        ask(address, "/metrics", &bearer_headers("0123456789abcdee"))
             .await
             .starts_with("HTTP/1.1 401")
     );
     assert!(
-        ask(address, "/v1/snapshot", &with("0123456789abcdef"))
+        ask(address, "/v1/snapshot", &bearer_headers("0123456789abcdef"))
             .await
             .starts_with("HTTP/1.1 200")
     );
     for scheme in ["bearer ", "BEARER  "] {
-        let header = with("0123456789abcdef").replace("Bearer ", scheme);
+        let header = bearer_headers("0123456789abcdef").replace("Bearer ", scheme);
         assert!(
             ask(address, "/v1/snapshot", &header)
                 .await
@@ -236,7 +235,7 @@ async fn a_token_is_wanted_where_one_is_set() {
         ask(
             address,
             "/v1/snapshot",
-            &with("0123456789abcdef").replace("Bearer ", "Basic ")
+            &bearer_headers("0123456789abcdef").replace("Bearer ", "Basic ")
         )
         .await
         .starts_with("HTTP/1.1 401")
@@ -246,6 +245,10 @@ async fn a_token_is_wanted_where_one_is_set() {
             .await
             .starts_with("HTTP/1.1 200")
     );
+}
+
+fn bearer_headers(t: &str) -> String {
+    format!("Host: head.cluster\r\nAuthorization: Bearer {t}\r\n")
 }
 
 #[tokio::test]

@@ -68,30 +68,36 @@ impl TlsCertificate {
 }
 
 fn config(cert: &Path, key: &Path) -> Result<Arc<ServerConfig>, HttpError> {
-    let bad = |path: &Path, problem: String| HttpError::Tls {
-        path: path.to_owned(),
-        problem,
-    };
     let chain = CertificateDer::pem_file_iter(cert)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-        .map_err(|e| bad(cert, words(&e)))?;
+        .map_err(|e| unusable(cert, words(&e)))?;
     if chain.is_empty() {
-        return Err(bad(cert, "no certificate in it; expected PEM".to_owned()));
+        return Err(unusable(
+            cert,
+            "no certificate in it; expected PEM".to_owned(),
+        ));
     }
-    let secret = PrivateKeyDer::from_pem_file(key).map_err(|e| bad(key, words(&e)))?;
+    let secret = PrivateKeyDer::from_pem_file(key).map_err(|e| unusable(key, words(&e)))?;
     if let Some(warning) = agent::secrets::exposure_warning(key) {
         tracing::warn!("{warning}");
     }
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
-        .map_err(|e| bad(cert, e.to_string()))?;
+        .map_err(|e| unusable(cert, e.to_string()))?;
     let mut config = builder
         .with_no_client_auth()
         .with_single_cert(chain, secret)
-        .map_err(|e| bad(key, e.to_string()))?;
+        .map_err(|e| unusable(key, e.to_string()))?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(Arc::new(config))
+}
+
+fn unusable(path: &Path, problem: String) -> HttpError {
+    HttpError::Tls {
+        path: path.to_owned(),
+        problem,
+    }
 }
 
 /// The problem with a PEM file. The error's own text is not used, because it could quote the file.

@@ -67,19 +67,20 @@ impl PrometheusText {
 }
 
 fn written<'a>(labels: impl Iterator<Item = (&'a str, &'a str)>) -> String {
-    let label = |(label, text): (&str, &str)| {
-        let escaped = text
-            .replace('\\', "\\\\")
-            .replace('"', "\\\"")
-            .replace('\n', "\\n");
-        format!("{label}=\"{escaped}\"")
-    };
     // Where there is only one network it has no name.
-    let shown = labels.filter(|&(label, text)| label != "network" || !text.is_empty());
-    let labels: Vec<String> = shown.map(label).collect();
+    let shown = labels.filter(|&(label_pair, text)| label_pair != "network" || !text.is_empty());
+    let labels: Vec<String> = shown.map(label_pair).collect();
     if labels.is_empty() {
         String::new()
     } else {
         format!("{{{}}}", labels.join(","))
     }
+}
+
+fn label_pair((label, text): (&str, &str)) -> String {
+    let escaped = text
+        .replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('\n', "\\n");
+    format!("{label}=\"{escaped}\"")
 }

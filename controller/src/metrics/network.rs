@@ -4,7 +4,6 @@ use super::families as f;
 use crate::engine::PortFigures;
 use api::{AgentStatus, LinkLoad, Snapshot, SwitchStatus};
 use inventory::BitsPerSec;
-use inventory::observation::PortFaults;
 use inventory::topology::Link;
 
 /// A rate in bytes per second.
@@ -27,26 +26,29 @@ pub(super) fn switches(out: &mut PrometheusText, switches: &[SwitchStatus]) {
     }
 }
 
+type PortCount = fn(&PortFigures) -> Option<u128>;
+
 pub(super) fn ports(out: &mut PrometheusText, ports: &[PortFigures]) {
     let up = out.family(&f::PORT_UP);
     for p in ports {
         up.sample([&p.switch, &p.port], u8::from(p.up));
     }
-    let mut counted = |family, count: &dyn Fn(&PortFigures) -> Option<u128>| {
+    let counts: [(_, PortCount); 6] = [
+        (&f::PORT_IN, |p| Some(p.octets?.0)),
+        (&f::PORT_OUT, |p| Some(p.octets?.1)),
+        (&f::PORT_IN_ERRORS, |p| Some(p.faults?.in_errors.into())),
+        (&f::PORT_OUT_ERRORS, |p| Some(p.faults?.out_errors.into())),
+        (&f::PORT_IN_DISCARDS, |p| Some(p.faults?.in_discards.into())),
+        (&f::PORT_OUT_DISCARDS, |p| {
+            Some(p.faults?.out_discards.into())
+        }),
+    ];
+    for (family, count) in counts {
         let out = out.family(family);
         for p in ports {
             out.known([&p.switch, &p.port], count(p));
         }
-    };
-    counted(&f::PORT_IN, &|p| p.octets.map(|o| o.0));
-    counted(&f::PORT_OUT, &|p| p.octets.map(|o| o.1));
-    let mut faults = |family, fault: fn(PortFaults) -> u32| {
-        counted(family, &|p| p.faults.map(|faults| fault(faults).into()));
-    };
-    faults(&f::PORT_IN_ERRORS, |p| p.in_errors);
-    faults(&f::PORT_OUT_ERRORS, |p| p.out_errors);
-    faults(&f::PORT_IN_DISCARDS, |p| p.in_discards);
-    faults(&f::PORT_OUT_DISCARDS, |p| p.out_discards);
+    }
 }
 
 /// Both directions of each link; `value` gives the figures of both.

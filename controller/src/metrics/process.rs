@@ -29,11 +29,9 @@ fn booted(stat: &str) -> Option<f64> {
 }
 
 pub(super) fn process(out: &mut PrometheusText) {
-    let read = |file: &str| fs::read_to_string(file).unwrap_or_default();
-    let cpu = getrusage(UsageWho::RUSAGE_SELF).ok().map(|usage| {
-        let seconds = |t: TimeVal| t.tv_sec() as f64 + t.tv_usec() as f64 / 1e6;
-        seconds(usage.user_time()) + seconds(usage.system_time())
-    });
+    let cpu = getrusage(UsageWho::RUSAGE_SELF)
+        .ok()
+        .map(|usage| seconds(usage.user_time()) + seconds(usage.system_time()));
     out.family(&f::PROCESS_CPU).known([], cpu);
     let status = read("/proc/self/status");
     out.family(&f::PROCESS_RESIDENT)
@@ -48,6 +46,14 @@ pub(super) fn process(out: &mut PrometheusText) {
     let start = booted(&read("/proc/stat")).zip(started(&read("/proc/self/stat")));
     out.family(&f::PROCESS_START)
         .known([], start.map(|(booted, ticks)| booted + ticks / TICKS));
+}
+
+fn read(file: &str) -> String {
+    fs::read_to_string(file).unwrap_or_default()
+}
+
+fn seconds(t: TimeVal) -> f64 {
+    t.tv_sec() as f64 + t.tv_usec() as f64 / 1e6
 }
 
 #[cfg(test)]

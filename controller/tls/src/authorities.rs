@@ -11,11 +11,13 @@ pub fn read(file: &Path) -> Result<Vec<Certificate<'static>>, String> {
     let pem = std::fs::read(file).map_err(|e| reason(&e))?;
     let parsed: Result<Vec<PemItem<'static>>, ureq::Error> = parse_pem(&pem).collect();
     let items = parsed.map_err(|_| "not well-formed; expected certificates as PEM")?;
-    let certificates = items.into_iter().filter_map(|item| match item {
-        PemItem::Certificate(certificate) => Some(certificate),
-        _ => None,
-    });
-    let certificates: Vec<_> = certificates.collect();
+    let certificates: Vec<_> = items
+        .into_iter()
+        .filter_map(|item| match item {
+            PemItem::Certificate(certificate) => Some(certificate),
+            _ => None,
+        })
+        .collect();
     if certificates.is_empty() {
         Err("no certificate in it; expected certificates as PEM".to_owned())
     } else {

@@ -187,21 +187,23 @@ snmp:
              c}}, signed: {SIGNED}}}"
         );
         let mut senders = TrapSenders::new(&Inventory::parse("i.yaml", &text).unwrap());
-        let judge =
-            |senders: &TrapSenders, n| senders.judge([10, 0, 0, n].into(), TrapProof::Nothing);
-        assert_eq!(judge(&senders, 1), TrapVerdict::Stranger);
+        assert_eq!(judge_host(&senders, 1), TrapVerdict::Stranger);
         senders.looked_up("leaf", [10, 0, 0, 1].into());
         senders.looked_up("nobody", [10, 0, 0, 3].into());
-        assert_eq!(judge(&senders, 1), TrapVerdict::Refused);
+        assert_eq!(judge_host(&senders, 1), TrapVerdict::Refused);
         senders.looked_up("leaf", [10, 0, 0, 2].into());
         assert_eq!(
-            [1, 2, 3].map(|n| judge(&senders, n)),
+            [1, 2, 3].map(|n| judge_host(&senders, n)),
             [
                 TrapVerdict::Stranger,
                 TrapVerdict::Refused,
                 TrapVerdict::Stranger
             ]
         );
+    }
+
+    fn judge_host(senders: &TrapSenders, n: u8) -> TrapVerdict {
+        senders.judge([10, 0, 0, n].into(), TrapProof::Nothing)
     }
 
     #[test]

@@ -16,8 +16,9 @@ pub(crate) fn link(a: &str, a_port: &str, b: &str, state: LinkState) -> Link {
 
 /// Two switches, n0 on s0, n1 on s1, and n2 on `switch`.
 pub(crate) fn network(switch: &str) -> Topology {
-    let nodes = ["s0", "s1"].map(|s| node(s, NodeKind::Switch)).into_iter();
-    let nodes = nodes
+    let nodes = ["s0", "s1"]
+        .map(|s| node(s, NodeKind::Switch))
+        .into_iter()
         .chain(["n0", "n1", "n2"].map(|h| node(h, NodeKind::Host)))
         .collect();
     let f = LinkState::Forwarding;
@@ -112,12 +113,6 @@ fn addresses_are_as_stated_else_as_said_of_the_card_on_the_cable_else_as_publish
     inventory.hosts["n0"].address = Some("10.77.0.1".parse().unwrap());
     let mut views = views(true, StpState::Forwarding);
     for (host, address) in [("n0", "10.77.0.9"), ("n1", "10.77.0.2")] {
-        let nic = |name: &str, address: &str| Nic {
-            name: name.into(),
-            addresses: vec![(address.parse().unwrap(), 24)],
-            up: true,
-            ..Nic::default()
-        };
         let nics = vec![nic("mgmt0", "10.0.0.7"), nic("eth0", address)];
         let report = inventory::host_report::HostReport {
             host: host.into(),
@@ -142,14 +137,6 @@ fn addresses_are_as_stated_else_as_said_of_the_card_on_the_cable_else_as_publish
     let whole = |views: &DeviceViews, published: Option<&TopologyFile>| {
         whole(&inventory, views, network.clone(), published).unwrap()
     };
-    let addresses = |c: &EpochCandidate| {
-        ["n0", "n1", "n2"].map(|h| {
-            c.file.hosts[h]
-                .address
-                .map(|a| a.to_string())
-                .unwrap_or_default()
-        })
-    };
     let reported = whole(&views, None);
     assert_eq!(addresses(&reported), ["10.77.0.1", "10.77.0.2", ""]);
     let settled = PublishedNetwork::new(4, reported);
@@ -159,6 +146,24 @@ fn addresses_are_as_stated_else_as_said_of_the_card_on_the_cable_else_as_publish
         silent.key, settled.key,
         "agents that did not report yet are no reason for an epoch"
     );
+}
+
+fn nic(name: &str, address: &str) -> Nic {
+    Nic {
+        name: name.into(),
+        addresses: vec![(address.parse().unwrap(), 24)],
+        up: true,
+        ..Nic::default()
+    }
+}
+
+fn addresses(c: &EpochCandidate) -> [String; 3] {
+    ["n0", "n1", "n2"].map(|h| {
+        c.file.hosts[h]
+            .address
+            .map(|a| a.to_string())
+            .unwrap_or_default()
+    })
 }
 
 #[test]
@@ -204,40 +209,24 @@ fn without_agents_addresses_are_those_of_arp_tables_in_each_network() {
     let f = LinkState::Forwarding;
     topology.links.push(link("m0", "p0", "n0", f));
     topology.links.push(link("m0", "p1", "n1", f));
-    let own = |name: &str, switches: &[&str], addresses: &[(&str, &str)]| Network {
-        name: name.to_owned(),
-        switches: switches.iter().map(ToString::to_string).collect(),
-        hosts: vec!["n0".to_owned(), "n1".to_owned()],
-        addresses: addresses
-            .iter()
-            .map(|(host, address)| ((*host).to_owned(), vec![address.parse().unwrap()]))
-            .collect(),
-        ..Network::default()
-    };
     let management = [("n0", "10.2.0.1"), ("n1", "10.2.0.2")];
     topology.networks = vec![
-        own("s0", &["s0", "s1"], &[("n1", "10.1.0.2")]),
-        own("m0", &["m0"], &management),
+        own_network("s0", &["s0", "s1"], &[("n1", "10.1.0.2")]),
+        own_network("m0", &["m0"], &management),
     ];
     let mut inventory = inventory();
     inventory.hosts["n0"].address = Some("10.2.0.1".parse().unwrap());
-    let addresses_of = |topology: &Topology, name: &str, published: Option<&TopologyFile>| {
-        let alone = topology.in_network(name).unwrap();
-        let found = whole(&inventory, &DeviceViews::new(), alone, published).unwrap();
-        (
-            ["n0", "n1"].map(|host| found.file.hosts[host].address.map(|ip| ip.to_string())),
-            TopologyFile::clone(&found.file),
-        )
-    };
-    let addresses = |name: &str| addresses_of(&topology, name, None).0;
-    assert_eq!(addresses("s0"), [None, Some("10.1.0.2".to_owned())]);
     assert_eq!(
-        addresses("m0"),
+        addresses_in(&topology, "s0", None, &inventory).0,
+        [None, Some("10.1.0.2".to_owned())]
+    );
+    assert_eq!(
+        addresses_in(&topology, "m0", None, &inventory).0,
         management.map(|(_, ip)| Some(ip.to_owned()))
     );
 
     // A second address of a card, or a row that aged out, changes nothing.
-    let (_, published) = addresses_of(&topology, "m0", None);
+    let (_, published) = addresses_in(&topology, "m0", None, &inventory);
     let mut later = topology.clone();
     let lower = "10.2.0.0".parse().unwrap();
     later.networks[1]
@@ -246,19 +235,47 @@ fn without_agents_addresses_are_those_of_arp_tables_in_each_network() {
         .or_default()
         .insert(0, lower);
     later.networks[1].addresses.remove("n1");
-    let (stay, _) = addresses_of(&later, "m0", Some(&published));
+    let (stay, _) = addresses_in(&later, "m0", Some(&published), &inventory);
     assert_eq!(stay, management.map(|(_, ip)| Some(ip.to_owned())));
+}
+
+fn own_network(name: &str, switches: &[&str], addresses: &[(&str, &str)]) -> Network {
+    Network {
+        name: name.to_owned(),
+        switches: switches.iter().map(ToString::to_string).collect(),
+        hosts: vec!["n0".to_owned(), "n1".to_owned()],
+        addresses: addresses
+            .iter()
+            .map(|(host, address)| ((*host).to_owned(), vec![address.parse().unwrap()]))
+            .collect(),
+        ..Network::default()
+    }
+}
+
+fn addresses_in(
+    topology: &Topology,
+    name: &str,
+    published: Option<&TopologyFile>,
+    inventory: &Inventory,
+) -> ([Option<String>; 2], TopologyFile) {
+    let alone = topology.in_network(name).unwrap();
+    let found = whole(inventory, &DeviceViews::new(), alone, published).unwrap();
+    (
+        ["n0", "n1"].map(|host| found.file.hosts[host].address.map(|ip| ip.to_string())),
+        TopologyFile::clone(&found.file),
+    )
 }
 
 #[test]
 fn ports_hold_what_the_inventory_states_of_every_switch() {
     let text = "switches: {s0: {queue: 1M}, s1: {queue: 512k}, spare: {}}\nhosts: [n0, n1, n2]\n\
                 snmp: {default: {version: 2c, community: c}}";
-    let queue = |text: &str| {
-        let inventory = Inventory::parse("i.yaml", text).unwrap();
-        let candidate = whole(&inventory, &DeviceViews::new(), network("s0"), None).unwrap();
-        candidate.file.queue
-    };
     assert_eq!(queue(text), Some(inventory::Bytes(512 << 10)));
     assert_eq!(queue(&text.replace("{queue: 1M}", "{}")), None);
+}
+
+fn queue(text: &str) -> Option<inventory::Bytes> {
+    let inventory = Inventory::parse("i.yaml", text).unwrap();
+    let candidate = whole(&inventory, &DeviceViews::new(), network("s0"), None).unwrap();
+    candidate.file.queue
 }

@@ -48,12 +48,6 @@ fn a_part_that_is_rarely_lost_is_not_held() {
 #[test]
 fn an_alarm_has_count_time_and_end() {
     let mut d = flapped(4, 2_000);
-    let text = |d: &FlapDamping| {
-        d.alarms(Some(7))
-            .into_iter()
-            .map(|a| a.to_string())
-            .collect::<Vec<_>>()
-    };
     // From almost 4000 to 1500 takes 1.4 half-lives.
     let told = "link s0 (p2) - n2: flaps, 4 times in 6 s; host \"n2\" stays as in epoch 7 until \
                 it is calm, at the earliest at 00:02:52 UTC; check cable and ports";
@@ -66,6 +60,13 @@ fn an_alarm_has_count_time_and_end() {
     }
     assert!(text(&d)[0].contains("8 times in 14 s"), "{:?}", text(&d));
     assert_eq!(d.alarms(None), [], "nothing is published that could stay");
+}
+
+fn text(d: &FlapDamping) -> Vec<String> {
+    d.alarms(Some(7))
+        .into_iter()
+        .map(|a| a.to_string())
+        .collect::<Vec<_>>()
 }
 
 #[test]
@@ -134,25 +135,14 @@ fn a_rate_that_comes_and_goes_is_damped_too() {
 
 #[test]
 fn a_cluster_that_is_another_again_and_again_is_held() {
-    let of = |name: &str| {
-        let cluster = |name: &str, host: &str| Cluster {
-            name: name.into(),
-            hosts: vec![host.into()],
-            reasons: vec![],
-        };
-        Topology {
-            clusters: vec![cluster("west", "n0"), cluster(name, "n1")],
-            ..network("s0")
-        }
-    };
     let mut d = FlapDamping::default();
     for n in 0..4 {
         assert_eq!(d.clustered().count(), 0, "{n}");
         compare(
             &mut d,
             Millis(n * 2_000),
-            &of(["west", "east"][n as usize % 2]),
-            &of(["east", "west"][n as usize % 2]),
+            &two_clusters(["west", "east"][n as usize % 2]),
+            &two_clusters(["east", "west"][n as usize % 2]),
         );
     }
     assert_eq!(d.clustered().collect::<Vec<_>>(), ["n1"]);
@@ -161,6 +151,21 @@ fn a_cluster_that_is_another_again_and_again_is_held() {
             .to_string()
             .starts_with("cluster of host \"n1\": changed 4 times in 6 s")
     );
+}
+
+fn two_clusters(name: &str) -> Topology {
+    Topology {
+        clusters: vec![cluster("west", "n0"), cluster(name, "n1")],
+        ..network("s0")
+    }
+}
+
+fn cluster(name: &str, host: &str) -> Cluster {
+    Cluster {
+        name: name.into(),
+        hosts: vec![host.into()],
+        reasons: vec![],
+    }
 }
 
 #[test]

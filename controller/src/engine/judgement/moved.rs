@@ -123,15 +123,18 @@ fn is_plain(
     before: &EpochCandidate,
     settled: &PublishedNetwork,
 ) -> bool {
-    let same = |now: &[Cluster], then: &[Cluster]| match (now, then) {
+    !input.damping.holds_anything()
+        && before.file.clusters.is_empty()
+        && is_same_cluster(&input.topology.clusters, &settled.network.clusters)
+        && input.views.values().all(|view| view.host.is_none())
+}
+
+fn is_same_cluster(now: &[Cluster], then: &[Cluster]) -> bool {
+    match (now, then) {
         ([], []) => true,
         ([now], [then]) => now.name == then.name,
         _ => false,
-    };
-    !input.damping.holds_anything()
-        && before.file.clusters.is_empty()
-        && same(&input.topology.clusters, &settled.network.clusters)
-        && input.views.values().all(|view| view.host.is_none())
+    }
 }
 
 /// Keeps the hosts without a proven place in their published places: adds these to `seats`, and
@@ -170,10 +173,6 @@ fn seated(
     before: &EpochCandidate,
     seats: &BTreeMap<&str, RatedSeat<'_>>,
 ) -> Option<EpochCandidate> {
-    let stays = |switch: &str| {
-        input.inventory.switches.contains_key(switch)
-            && before.file.switches.iter().any(|s| s == switch)
-    };
     let mut candidate = before.clone();
     for (&host, &(switch, rate)) in seats {
         let was = before.file.hosts.get(host)?;
@@ -184,7 +183,7 @@ fn seated(
             continue;
         }
         // A switch that is not listed may leave the file with its last host.
-        if !stays(&was.switch) || !stays(switch) {
+        if !stays(&was.switch, input, before) || !stays(switch, input, before) {
             return None;
         }
         let EpochCandidate { file, key, .. } = &mut candidate;
@@ -193,6 +192,11 @@ fn seated(
         }
     }
     Some(candidate)
+}
+
+fn stays(switch: &str, input: &JudgementInput<'_>, before: &EpochCandidate) -> bool {
+    input.inventory.switches.contains_key(switch)
+        && before.file.switches.iter().any(|s| s == switch)
 }
 
 fn seat(file: &mut TopologyFile, host: &str, switch: &str, rate: BitsPerSec) -> Option<()> {

@@ -98,23 +98,10 @@ fn a_host_whose_new_port_does_not_forward_yet_keeps_its_old_place() {
 
 #[test]
 fn a_host_that_keeps_its_place_keeps_its_cluster() {
-    let cluster = |name: &str, hosts: &[&str]| {
-        let hosts = hosts.iter().map(|h| (*h).to_owned()).collect();
-        Cluster {
-            name: name.into(),
-            hosts,
-            reasons: vec![],
-        }
-    };
-    let two = |west: &[&str], mut network: Topology| {
-        network.clusters = vec![cluster("cluster-s0", west), cluster("cluster-s1", &["n1"])];
-        network.clusters.retain(|c| !c.hosts.is_empty());
-        network
-    };
     let published = whole(
         &inventory(),
         &DeviceViews::new(),
-        two(&["n0", "n2"], network("s0")),
+        in_two_clusters(&["n0", "n2"], network("s0")),
         None,
     )
     .unwrap();
@@ -122,7 +109,7 @@ fn a_host_that_keeps_its_place_keeps_its_cluster() {
     let kept = judged(
         0,
         &views(false, StpState::Disabled),
-        &two(&["n0"], without_n2()),
+        &in_two_clusters(&["n0"], without_n2()),
         Some(&settled),
         &mut AbsentHosts::new(),
     );
@@ -139,9 +126,24 @@ fn a_host_that_keeps_its_place_keeps_its_cluster() {
         .into(),
         ..settled
     };
-    let mut network = two(&["n0"], network("s0"));
+    let mut network = in_two_clusters(&["n0"], network("s0"));
     keep_clusters(&mut network, &alone, &BTreeSet::from(["n2"]));
     assert_eq!(network.clusters[2], cluster("west", &["n2"]));
+}
+
+fn cluster(name: &str, hosts: &[&str]) -> Cluster {
+    let hosts = hosts.iter().map(|h| (*h).to_owned()).collect();
+    Cluster {
+        name: name.into(),
+        hosts,
+        reasons: vec![],
+    }
+}
+
+fn in_two_clusters(west: &[&str], mut network: Topology) -> Topology {
+    network.clusters = vec![cluster("cluster-s0", west), cluster("cluster-s1", &["n1"])];
+    network.clusters.retain(|c| !c.hosts.is_empty());
+    network
 }
 
 #[test]
@@ -159,36 +161,41 @@ fn a_host_that_moved_is_where_it_is_now() {
 
 #[test]
 fn trunks_between_states_or_lost_or_in_a_loop_give_no_tree() {
-    let reason = |topology: &Topology, state| {
-        judged(
-            0,
-            &views(true, state),
-            topology,
-            None,
-            &mut AbsentHosts::new(),
-        )
-        .candidate
-        .unwrap_err()
-        .iter()
-        .map(TreeDoubt::to_string)
-        .collect::<Vec<_>>()
-        .join("; ")
-    };
     let mut moving = network("s0");
     moving.links[0].state = LinkState::Unknown;
-    assert!(reason(&moving, StpState::Listening).contains("link s0-s1: a port listens or learns"));
+    assert!(
+        reason_for_no_tree(&moving, StpState::Listening)
+            .contains("link s0-s1: a port listens or learns")
+    );
     let mut cut = network("s0");
     cut.links.remove(0);
     assert!(
-        reason(&cut, StpState::Forwarding).contains("no forwarding link leads from \"n2\" to n1")
+        reason_for_no_tree(&cut, StpState::Forwarding)
+            .contains("no forwarding link leads from \"n2\" to n1")
     );
     let mut loop_ = network("s0");
     loop_
         .links
         .push(link("s0", "p8", "s1", LinkState::Forwarding));
-    let doubled = reason(&loop_, StpState::Forwarding);
+    let doubled = reason_for_no_tree(&loop_, StpState::Forwarding);
     assert!(doubled.contains("two links"), "{doubled}");
     let mut ambiguous = network("s0");
     ambiguous.links[0].grade = LinkGrade::Ambiguous;
-    assert!(reason(&ambiguous, StpState::Forwarding).contains("more than one reading"));
+    assert!(reason_for_no_tree(&ambiguous, StpState::Forwarding).contains("more than one reading"));
+}
+
+fn reason_for_no_tree(topology: &Topology, state: StpState) -> String {
+    judged(
+        0,
+        &views(true, state),
+        topology,
+        None,
+        &mut AbsentHosts::new(),
+    )
+    .candidate
+    .unwrap_err()
+    .iter()
+    .map(TreeDoubt::to_string)
+    .collect::<Vec<_>>()
+    .join("; ")
 }

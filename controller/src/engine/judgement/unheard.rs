@@ -33,16 +33,14 @@ impl<'a> UnheardHosts<'a> {
             return UnheardHosts::default();
         };
         let all = unheard(input, settled);
-        let mut is_awaited = |host: &&str| {
+        let awaited = all.iter().copied().filter(|host| {
             let since = *absent.entry((*host).to_owned()).or_insert(now);
             now.since(since) < input.gone_after
-        };
-        let awaited = all
-            .iter()
-            .copied()
-            .filter(|host| is_awaited(host))
-            .collect();
-        UnheardHosts { all, awaited }
+        });
+        UnheardHosts {
+            awaited: awaited.collect(),
+            all,
+        }
     }
 
     /// Tells in the alarms about awaited hosts how long they are.

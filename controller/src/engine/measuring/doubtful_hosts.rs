@@ -42,30 +42,33 @@ pub(super) fn doubtful_hosts(
     let seats = topology.attachments();
     let open = OpenBridges::new(topology, views);
     let told: HashMap<&str, &[String]> = topology.links.iter().filter_map(told_choice).collect();
-    let doubtful = |host: &String| {
-        let told = told.get(host.as_str());
-        if told.is_none() && seats.contains_key(host.as_str()) {
-            return None;
-        }
-        let links = topology.links.iter();
-        let own: Vec<&Link> = links.filter(|link| link.b == *host).collect();
-        // A host with a cable to each of two switches is on both.
-        let cards: BTreeSet<&str> = own.iter().map(|link| link.b_port.as_str()).collect();
-        if cards.len() > 1 {
-            return None;
-        }
-        let among: BTreeSet<String> = match told {
-            Some(among) => among.iter().cloned().collect(),
-            None => own.iter().map(|link| link.a.clone()).collect(),
-        };
-        Some(DoubtfulHost {
-            name: host.clone(),
-            candidates: open.candidates(&among),
-            among: among.into_iter().collect(),
-            is_placed: told.is_some(),
+    inventory
+        .hosts
+        .keys()
+        .filter_map(|host| {
+            let told = told.get(host.as_str());
+            if told.is_none() && seats.contains_key(host.as_str()) {
+                return None;
+            }
+            let links = topology.links.iter();
+            let own: Vec<&Link> = links.filter(|link| link.b == *host).collect();
+            // A host with a cable to each of two switches is on both.
+            let cards: BTreeSet<&str> = own.iter().map(|link| link.b_port.as_str()).collect();
+            if cards.len() > 1 {
+                return None;
+            }
+            let among: BTreeSet<String> = match told {
+                Some(among) => among.iter().cloned().collect(),
+                None => own.iter().map(|link| link.a.clone()).collect(),
+            };
+            Some(DoubtfulHost {
+                name: host.clone(),
+                candidates: open.candidates(&among),
+                among: among.into_iter().collect(),
+                is_placed: told.is_some(),
+            })
         })
-    };
-    inventory.hosts.keys().filter_map(doubtful).collect()
+        .collect()
 }
 
 /// These hosts as one target for each network. Those without an agent that takes part are another
@@ -80,11 +83,13 @@ pub(super) fn host_targets(
         if own.is_none() && (host.among.is_empty() || host.is_placed) {
             continue;
         }
-        let is_its = |(address, _): &&mut (Option<PrefixedAddress>, _)| match (*address, own) {
-            (Some(a), Some(b)) => is_neighbour(a, b),
-            (a, b) => a.is_none() && b.is_none(),
-        };
-        match groups.iter_mut().find(is_its) {
+        let group = groups
+            .iter_mut()
+            .find(|(address, _)| match (*address, own) {
+                (Some(a), Some(b)) => is_neighbour(a, b),
+                (a, b) => a.is_none() && b.is_none(),
+            });
+        match group {
             Some((_, group)) => group.push(host),
             None => groups.push((own, vec![host])),
         }
@@ -125,21 +130,19 @@ impl<'t> OpenBridges<'t> {
         let all: BTreeSet<&str> = ends
             .filter(|name| matches!(kinds[name], NodeKind::Switch | NodeKind::Unmanaged))
             .collect();
-        let has_table = |name: &str| {
-            let table = views.get(name).and_then(|view| view.fdb.as_ref());
-            table.is_some_and(|rows| !rows.is_empty())
-        };
         let blind = all
             .iter()
             .copied()
-            .filter(|name| !has_table(name))
+            .filter(|name| {
+                let table = views.get(*name).and_then(|view| view.fdb.as_ref());
+                table.is_none_or(|rows| rows.is_empty())
+            })
             .collect();
         OpenBridges { all, blind }
     }
 
     /// Where a host may be if protocols leave this choice.
     fn candidates(&self, among: &BTreeSet<String>) -> BTreeSet<String> {
-        let owned = |names: &BTreeSet<&str>| names.iter().map(|name| (*name).to_owned()).collect();
         match (among.len(), self.blind.is_empty()) {
             (0, true) => owned(&self.all),
             (0, false) => owned(&self.blind),
@@ -148,6 +151,10 @@ impl<'t> OpenBridges<'t> {
             _ => among.clone(),
         }
     }
+}
+
+fn owned(names: &BTreeSet<&str>) -> BTreeSet<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
 }
 
 /// The places of these hosts, as far as a measurement tells.
@@ -215,15 +222,14 @@ impl<'t> KnownTrunk<'t> {
         let side: HashSet<&str> = trunk.side.iter().map(String::as_str).collect();
         let parted = witnesses.keys().any(|host| side.contains(host))
             && witnesses.keys().any(|host| !side.contains(host));
-        let same = |cut: &&HashSet<&str>, turned: bool| {
-            witnesses
-                .iter()
-                .all(|(host, node)| (side.contains(host) == cut.contains(node)) != turned)
-        };
         let known = cuts.iter().filter(|_| parted).filter_map(|cut| {
             [false, true]
                 .into_iter()
-                .find(|turned| same(&cut, *turned))
+                .find(|turned| {
+                    witnesses
+                        .iter()
+                        .all(|(host, node)| (side.contains(host) == cut.contains(node)) != *turned)
+                })
                 .map(|turned| (cut, !turned))
         });
         KnownTrunk {

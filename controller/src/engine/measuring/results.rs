@@ -7,17 +7,6 @@ use std::collections::BTreeMap;
 
 /// The hosts and trunks behind a bridge, a line for each.
 pub(super) fn place_lines(place: &MappedPlace) -> Vec<String> {
-    let trunk = |trunk: &PlaceTrunk| {
-        let own = trunk.side.iter().filter(|host| place.hosts.contains(host));
-        format!(
-            "trunk {} beside {}: probability {}.{:03}, filled {} times",
-            trunk.rate,
-            own.cloned().collect::<Vec<_>>().join(" "),
-            trunk.probability / 1000,
-            trunk.probability % 1000,
-            trunk.filled
-        )
-    };
     // The others are the way in, and trunks elsewhere.
     let mut lines: Vec<String> = place
         .trunks
@@ -26,13 +15,25 @@ pub(super) fn place_lines(place: &MappedPlace) -> Vec<String> {
             let own = trunk.side.iter().filter(|host| place.hosts.contains(host));
             (1..place.hosts.len()).contains(&own.count())
         })
-        .map(trunk)
+        .map(|trunk| trunk_line(trunk, place))
         .collect();
     if lines.is_empty() {
         lines.push("no cable between its hosts is a bottleneck".to_owned());
     }
     lines.push(cost(place));
     lines
+}
+
+fn trunk_line(trunk: &PlaceTrunk, place: &MappedPlace) -> String {
+    let own = trunk.side.iter().filter(|host| place.hosts.contains(host));
+    format!(
+        "trunk {} beside {}: probability {}.{:03}, filled {} times",
+        trunk.rate,
+        own.cloned().collect::<Vec<_>>().join(" "),
+        trunk.probability / 1000,
+        trunk.probability % 1000,
+        trunk.filled
+    )
 }
 
 /// Where hosts are: the lines, and the places that are known by now.

@@ -120,8 +120,11 @@ impl MeasuredNetwork<'_> {
             .iter()
             .map(|host| (host, addresses.of(host)))
             .collect();
-        let silent = found.iter().filter(|(_, address)| address.is_none());
-        let silent: Vec<String> = silent.map(|(host, _)| (*host).clone()).collect();
+        let silent: Vec<String> = found
+            .iter()
+            .filter(|(_, address)| address.is_none())
+            .map(|(host, _)| (*host).clone())
+            .collect();
         if !silent.is_empty() {
             return Err(UnfitTarget::Silent(silent));
         }
@@ -149,8 +152,9 @@ impl MeasuredNetwork<'_> {
                 let (address, _) = address.filter(|address| is_neighbour(first, *address))?;
                 Some((seat, host, address))
             });
-        let inside = own.into_iter();
-        let inside = inside.map(|(host, (address, _))| (host.clone(), address));
+        let inside = own
+            .into_iter()
+            .map(|(host, (address, _))| (host.clone(), address));
         MappingMembers {
             inside: inside.collect(),
             beside: target.beside(others, self.topology()),
@@ -170,8 +174,11 @@ impl MappingTarget {
             TargetSubject::Bridge(_) => hosts_beside(others, MOST_BESIDE, MOST_BESIDE),
             TargetSubject::Ways => Vec::new(),
             TargetSubject::Hosts(doubtful) => {
-                let may_be = doubtful.iter().flat_map(|host| &host.candidates);
-                let may_be: BTreeSet<&str> = may_be.map(String::as_str).collect();
+                let may_be: BTreeSet<&str> = doubtful
+                    .iter()
+                    .flat_map(|host| &host.candidates)
+                    .map(String::as_str)
+                    .collect();
                 let (there, elsewhere): (Vec<_>, Vec<_>) =
                     others.partition(|(seat, ..)| may_be.contains(seat));
                 let each = witnesses(topology);
@@ -261,8 +268,10 @@ mod tests {
         };
         let hosts: Vec<String> = (0..400).map(|n| format!("n{n}")).collect();
         let address = IpAddr::from([10, 0, 0, 1]);
-        let others = hosts.iter().enumerate();
-        let others = others.map(|(n, host)| (switches[n % 100].as_str(), host, address));
+        let others = hosts
+            .iter()
+            .enumerate()
+            .map(|(n, host)| (switches[n % 100].as_str(), host, address));
         let beside = target.beside(others, &Topology::default());
         assert_eq!(beside.len(), mapping::MOST_HOSTS - 1);
         // Each switch has one before any has two.

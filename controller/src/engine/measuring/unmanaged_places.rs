@@ -20,13 +20,12 @@ impl<'t> UnmanagedPlaces<'t> {
     /// `alone` is set where the inventory lists no switch.
     pub(super) fn new(topology: &'t Topology, alone: bool) -> UnmanagedPlaces<'t> {
         let kinds = topology.kinds();
-        let is_member = |name: &str| match kinds.get(name) {
+        let names = topology.nodes.iter().map(|node| node.name.as_str());
+        let members = names.filter(|name| match kinds.get(name) {
             Some(NodeKind::Unmanaged) => true,
             Some(NodeKind::Switch) => alone,
             _ => false,
-        };
-        let names = topology.nodes.iter().map(|node| node.name.as_str());
-        let members = names.filter(|name| is_member(name));
+        });
         let mut places = UnmanagedPlaces {
             topology,
             place_of: members.map(|name| (name, name)).collect(),

@@ -56,18 +56,19 @@ fn hosts_are_told_to_probe_a_neighbour_and_those_on_other_switches() {
     for (host, card) in [("n0", 10), ("n1", 11), ("n2", 12)] {
         w.hears(host, DeviceFact::Host(report(host, card)));
     }
-    let peers = |host: &str| {
-        w.assignment[host]
-            .peers
-            .iter()
-            .map(|p| p.host.as_str())
-            .collect::<Vec<_>>()
-    };
     assert_eq!(
-        (peers("n0").len(), peers("n1"), peers("n2")),
+        (peers("n0", &w).len(), peers("n1", &w), peers("n2", &w)),
         (1, vec!["n2", "n0"], vec![]),
         "each pair of switches, and a neighbour"
     );
+}
+
+fn peers<'a>(host: &str, w: &'a SimulatedCluster) -> Vec<&'a str> {
+    w.assignment[host]
+        .peers
+        .iter()
+        .map(|p| p.host.as_str())
+        .collect::<Vec<_>>()
 }
 
 #[test]
@@ -88,27 +89,28 @@ fn only_the_card_on_the_known_network_is_probed() {
     );
     w.hears("n1", DeviceFact::Host(report("n1", 11)));
     w.hears("n0", DeviceFact::Host(two_cards.clone()));
-    let probed = |w: &SimulatedCluster| {
-        w.assignment["n1"]
-            .peers
-            .iter()
-            .map(|p| p.address.to_string())
-            .collect::<Vec<_>>()
-    };
     assert!(
-        probed(&w).contains(&"10.77.0.10".to_owned()),
+        probed_addresses(&w).contains(&"10.77.0.10".to_owned()),
         "{:?}",
-        probed(&w)
+        probed_addresses(&w)
     );
     two_cards.nics[1].up = false;
     w.hears("n0", DeviceFact::Host(two_cards));
     assert!(
-        probed(&w)
+        probed_addresses(&w)
             .iter()
             .all(|a| !a.starts_with("192.168.") && a != "10.77.0.10"),
         "{:?}",
-        probed(&w)
+        probed_addresses(&w)
     );
+}
+
+fn probed_addresses(w: &SimulatedCluster) -> Vec<String> {
+    w.assignment["n1"]
+        .peers
+        .iter()
+        .map(|p| p.address.to_string())
+        .collect::<Vec<_>>()
 }
 
 #[test]
@@ -230,18 +232,21 @@ fn two_machines_under_one_name_are_an_alarm_and_neither_is_believed() {
 #[test]
 fn a_refused_report_is_announced_once() {
     let mut w = running();
-    let refused = |problem: String| ControllerEvent::ReportRefused {
-        from: "10.9.9.9".parse().unwrap(),
-        problem,
-    };
     for _ in 0..5 {
-        w.event(refused(
+        w.event(refused_report(
             "host \"x\": reports, but the inventory does not list it".into(),
         ));
     }
     assert_eq!(w.told("(from 10.9.9.9); its reports are refused"), 1);
-    (0..1000).for_each(|i| w.event(refused(format!("host \"x{i}\": unknown"))));
+    (0..1000).for_each(|i| w.event(refused_report(format!("host \"x{i}\": unknown"))));
     assert!(w.told("its reports are refused") <= 64);
+}
+
+fn refused_report(problem: String) -> ControllerEvent {
+    ControllerEvent::ReportRefused {
+        from: "10.9.9.9".parse().unwrap(),
+        problem,
+    }
 }
 
 #[test]

@@ -29,25 +29,26 @@ fn no_epoch_follows_the_highest_number() {
 #[test]
 fn a_restart_with_the_same_network_publishes_nothing_and_with_another_one_goes_on_counting() {
     let before = running();
-    let known = || {
-        let order = &before.published[0];
-        Some(StoredEpoch {
-            number: 1,
-            network: order.network.clone(),
-            file: order.file.clone(),
-        })
-    };
     let mut w = two_switches();
-    w.start(known());
+    w.start(first_stored(&before));
     w.run(120_000);
     assert_eq!(w.published.len(), 0);
     let mut w = two_switches();
     w.unplug("s1", 2);
     w.host("n2", "s0", 2);
     w.highest = 5;
-    w.start(known());
+    w.start(first_stored(&before));
     w.run(10_000);
     assert_eq!((w.published.len(), w.published[0].number), (1, 6));
+}
+
+fn first_stored(before: &SimulatedCluster) -> Option<StoredEpoch> {
+    let order = &before.published[0];
+    Some(StoredEpoch {
+        number: 1,
+        network: order.network.clone(),
+        file: order.file.clone(),
+    })
 }
 
 #[test]

@@ -97,29 +97,33 @@ fn a_write_that_fails_is_told_and_tried_again() {
 #[test]
 fn what_cannot_be_is_refused() {
     let mut w = running();
-    let good = || taught("a", "ann", &[("native", 90), ("aapc tcp", 60)]);
-    let altered = |alter: &dyn Fn(&mut JobRecord)| {
-        let mut record = good();
-        alter(&mut record);
-        record
-    };
     for record in [
         // At 1 Gbit/s a block of 1 MiB takes 9 ms.
         taught("a", "ann", &[("native", 0), ("aapc tcp", 2)]),
         taught("a", "ann", &[("native", 4_000_000)]),
         taught("a", "ann", &[("ring", 60)]),
-        altered(&|record| record.epoch = 7),
-        altered(&|record| record.hosts[1] = "n9".to_owned()),
-        altered(&|record| record.hosts[1] = "n0.example.org".to_owned()),
-        altered(&|record| record.layout = RankLayout::default()),
-        altered(&|record| record.learned.iter_mut().for_each(|t| t.from = Bytes(3))),
+        altered_record(&|record| record.epoch = 7),
+        altered_record(&|record| record.hosts[1] = "n9".to_owned()),
+        altered_record(&|record| record.hosts[1] = "n0.example.org".to_owned()),
+        altered_record(&|record| record.layout = RankLayout::default()),
+        altered_record(&|record| record.learned.iter_mut().for_each(|t| t.from = Bytes(3))),
     ] {
         teach(&mut w, record);
     }
     w.run(400_000);
     assert!(w.engine.learned().is_empty() && w.kept.is_empty());
-    teach(&mut w, good());
+    teach(&mut w, good_record());
     assert!(!w.engine.learned().is_empty());
+}
+
+fn good_record() -> JobRecord {
+    taught("a", "ann", &[("native", 90), ("aapc tcp", 60)])
+}
+
+fn altered_record(alter: &dyn Fn(&mut JobRecord)) -> JobRecord {
+    let mut record = good_record();
+    alter(&mut record);
+    record
 }
 
 #[test]

@@ -81,7 +81,6 @@ impl SimulatedCluster {
     /// The end of the measurement that was ordered last.
     pub(super) fn measured(&mut self, side: &[&str]) {
         let order = self.mapping.last().unwrap().clone();
-        let names = |hosts: &[(String, _)]| hosts.iter().map(|(name, _)| name.clone()).collect();
         let place = MappedPlace {
             bridge: order.place.clone(),
             hosts: names(&order.inside),
@@ -119,6 +118,10 @@ impl SimulatedCluster {
     pub(super) fn switch_of(&self, host: &str) -> &str {
         &self.published.last().unwrap().file.hosts[host].switch
     }
+}
+
+fn names<T>(hosts: &[(String, T)]) -> Vec<String> {
+    hosts.iter().map(|(name, _)| name.clone()).collect()
 }
 
 #[test]
@@ -192,17 +195,16 @@ fn a_measured_place_becomes_an_epoch_and_is_kept() {
 
 #[test]
 fn what_the_operator_does_not_allow_is_refused() {
-    let hour = |from: u64| format!("{{\"times\": [\"{from:02}:00-{:02}:00\"]}}", from + 1);
     // The simulated time begins at 00:16.
     for (settings, refusal) in [
         ("", "the inventory does not allow it"),
-        (&hour(5), "allows measurements at 05:00-06:00 UTC only"),
+        (&one_hour(5), "allows measurements at 05:00-06:00 UTC only"),
     ] {
         let status = place(settings).order(1);
         assert!(status.is_idle() && status.failures == 1, "{status:?}");
         assert!(status.results[0].contains(refusal), "{status:?}");
     }
-    assert!(place(&hour(0)).order(1).running.is_some());
+    assert!(place(&one_hour(0)).order(1).running.is_some());
     let mut w = place("{\"budget\": \"9M\"}");
     assert!(w.order(1).running.is_some());
     w.measured(&["n5", "n6"]);
@@ -214,6 +216,10 @@ fn what_the_operator_does_not_allow_is_refused() {
     let figures = w.engine.figures().measuring;
     let counts = [figures.measured, figures.failed, figures.refused];
     assert_eq!((counts, figures.sent), ([1, 0, 1], Bytes(9 << 20)));
+}
+
+fn one_hour(from: u64) -> String {
+    format!("{{\"times\": [\"{from:02}:00-{:02}:00\"]}}", from + 1)
 }
 
 #[test]
@@ -270,21 +276,24 @@ fn unasked_a_place_is_measured_once_and_again_when_its_hosts_change() {
 #[test]
 fn unasked_a_place_is_measured_again_when_a_link_was_lost_and_ever_more_seldom() {
     let mut w = place("{\"unasked\": true}");
-    let lost = |times| HostReport {
-        link_losses: BTreeMap::from([("eth0".to_owned(), times)]),
-        ..report(5)
-    };
-    w.tells(lost(0));
+    w.tells(losses(0));
     w.run(60_000);
     let mut pauses = Vec::new();
     for times in 1..=8 {
         w.measured(&["n5", "n6"]);
         let (measured, before) = (w.now, w.mapping.len());
-        w.tells(lost(times));
+        w.tells(losses(times));
         while w.mapping.len() == before && w.now.since(measured) < AGAIN * 2 {
             w.run(10_000);
         }
         pauses.push(w.now.since(measured).as_secs() / 60);
     }
     assert_eq!(pauses, [2, 4, 8, 16, 32, 60, 60, 60]);
+}
+
+fn losses(times: u32) -> HostReport {
+    HostReport {
+        link_losses: BTreeMap::from([("eth0".to_owned(), times)]),
+        ..report(5)
+    }
 }

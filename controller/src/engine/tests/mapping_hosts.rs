@@ -132,18 +132,14 @@ fn unasked_a_host_is_measured_that_stays_in_doubt() {
 
 #[test]
 fn a_measured_host_whose_link_was_lost_is_measured_again() {
-    let lost = |times| HostReport {
-        link_losses: [("eth0".to_owned(), times)].into(),
-        ..report(5)
-    };
     let mut w = unseen("{\"unasked\": true}");
-    w.tells(lost(0));
+    w.tells(losses(0));
     w.run(60_000);
     w.measured(&["n2", "n3", "n5"]);
     w.run(2 * 3_600_000);
     assert_eq!((w.mapping.len(), w.switch_of("n5")), (1, "s1"));
     // Its cable is on s0 now, which no switch sees.
-    w.tells(lost(1));
+    w.tells(losses(1));
     w.run(10_000);
     assert!(
         w.alarmed("\"s1\": the link of n5 was lost"),
@@ -157,6 +153,13 @@ fn a_measured_host_whose_link_was_lost_is_measured_again() {
     assert!(!w.alarmed("was lost"), "{:#?}", w.said);
 }
 
+fn losses(times: u32) -> HostReport {
+    HostReport {
+        link_losses: [("eth0".to_owned(), times)].into(),
+        ..report(5)
+    }
+}
+
 /// As [`unseen`], with a host n6 that nobody sees and that tells nothing yet.
 fn two_unseen(settings: &str) -> SimulatedCluster {
     unseen_of(settings, "[n0, n1, n2, n3, n4, n5, n6]")
@@ -166,37 +169,39 @@ fn two_unseen(settings: &str) -> SimulatedCluster {
 fn each_host_is_measured_once_in_an_hour_whoever_else_is_in_doubt() {
     let mut w = two_unseen("{\"unasked\": true}");
     w.run(60_000);
-    let measured = |w: &SimulatedCluster| -> Vec<String> {
-        let orders = w.mapping.iter();
-        orders
-            .map(|order| names(&order.inside).join(", "))
-            .collect()
-    };
     // Flows tell nothing of n5.
     w.measured(&["n0", "n2"]);
     w.run(60_000);
-    assert_eq!(measured(&w), ["n5"]);
+    assert_eq!(measured_hosts(&w), ["n5"]);
     w.reports(6, true);
     w.run(120_000);
-    assert_eq!(measured(&w), ["n5", "n6"]);
+    assert_eq!(measured_hosts(&w), ["n5", "n6"]);
+}
+
+fn measured_hosts(w: &SimulatedCluster) -> Vec<String> {
+    let orders = w.mapping.iter();
+    orders
+        .map(|order| names(&order.inside).join(", "))
+        .collect()
 }
 
 #[test]
 fn a_host_in_another_network_keeps_no_other_from_its_measurement() {
     let mut w = two_unseen("{}");
-    let with = |addresses: &[&str]| {
-        let mut report = report(6);
-        let addresses = addresses.iter().map(|a| (a.parse().unwrap(), 24));
-        report.nics[0].addresses = addresses.collect();
-        report
-    };
     // A card for management, beside the one of the others' network.
-    w.tells(with(&["10.1.0.6", "10.77.0.16"]));
+    w.tells(with_addresses(&["10.1.0.6", "10.77.0.16"]));
     assert_eq!(w.order(1).running.unwrap().place, "n5, n6");
     w.measured(&["n2", "n3", "n5"]);
-    w.tells(with(&["10.1.0.6"]));
+    w.tells(with_addresses(&["10.1.0.6"]));
     w.run(1_000);
     assert_eq!(w.order(2).running.unwrap().place, "n5");
+}
+
+fn with_addresses(addresses: &[&str]) -> HostReport {
+    let mut report = report(6);
+    let addresses = addresses.iter().map(|a| (a.parse().unwrap(), 24));
+    report.nics[0].addresses = addresses.collect();
+    report
 }
 
 #[test]
@@ -211,7 +216,6 @@ fn a_measurement_that_rules_the_former_switch_out_ends_it() {
     w.order(1);
     w.measured(&["n2", "n3", "n5"]);
     let open = "n5 may be on s1 or s2: flows filled no cable that decides";
-    let results = |w: &SimulatedCluster| w.engine.snapshot(w.now).mapping.results;
     assert_eq!((results(&w)[0].as_str(), w.mapped.seats.len()), (open, 0));
     w.order(2);
     w.measured(&["n2", "n3"]);
@@ -219,6 +223,10 @@ fn a_measurement_that_rules_the_former_switch_out_ends_it() {
     w.order(3);
     w.measured(&["n2", "n3", "n5"]);
     assert_eq!((results(&w)[0].as_str(), w.mapped.seats.len()), (open, 0));
+}
+
+fn results(w: &SimulatedCluster) -> Vec<String> {
+    w.engine.snapshot(w.now).mapping.results
 }
 
 #[test]

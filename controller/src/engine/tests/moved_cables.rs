@@ -102,59 +102,55 @@ fn windowed(id: &str, user: &str, number: u64) -> JobRecord {
 #[test]
 fn each_window_is_judged_once_and_users_wait_their_turn() {
     let mut w = running();
-    let mut orders = |record: JobRecord, later: u64| {
-        w.now = w.now.after(Duration::from_millis(later));
-        let effects = w.engine.handle(w.now, ControllerEvent::Job(record.clone()));
-        let orders = effects
-            .iter()
-            .filter(|e| matches!(e, ControllerEffect::Judge(_)));
-        let count = orders.count();
-        let (job, user, epoch) = (record.id, record.user, record.epoch);
-        if count > 0 {
-            let judged = ControllerEvent::Judged {
-                job,
-                user,
-                epoch,
-                said: None,
-            };
-            w.engine.handle(w.now, judged);
-        }
-        count
-    };
-    assert_eq!(orders(windowed("a", "ann", 1), 0), 1);
+    assert_eq!(orders_answered(windowed("a", "ann", 1), 0, &mut w), 1);
     assert_eq!(
-        orders(windowed("a", "ann", 1), 10_000),
+        orders_answered(windowed("a", "ann", 1), 10_000, &mut w),
         0,
         "the same window"
     );
-    assert_eq!(orders(windowed("a", "ann", 2), 0), 1);
-    assert_eq!(orders(windowed("b", "ann", 1), 1_000), 0, "too early");
-    assert_eq!(orders(windowed("c", "ben", 1), 0), 1);
+    assert_eq!(orders_answered(windowed("a", "ann", 2), 0, &mut w), 1);
+    assert_eq!(
+        orders_answered(windowed("b", "ann", 1), 1_000, &mut w),
+        0,
+        "too early"
+    );
+    assert_eq!(orders_answered(windowed("c", "ben", 1), 0, &mut w), 1);
     let elsewhere = JobRecord {
         epoch: 7,
         ..windowed("d", "cid", 1)
     };
-    assert_eq!(orders(elsewhere, 0), 0, "another network");
+    assert_eq!(orders_answered(elsewhere, 0, &mut w), 0, "another network");
     for n in 0..100 {
-        orders(windowed(&format!("eve{n}"), "eve", 1), 5_000);
+        orders_answered(windowed(&format!("eve{n}"), "eve", 1), 5_000, &mut w);
     }
     assert!(w.engine.watch.jobs() <= 2 + 8 + 1);
+}
+
+fn orders_answered(record: JobRecord, later: u64, w: &mut SimulatedCluster) -> usize {
+    w.now = w.now.after(Duration::from_millis(later));
+    let effects = w.engine.handle(w.now, ControllerEvent::Job(record.clone()));
+    let orders = effects
+        .iter()
+        .filter(|e| matches!(e, ControllerEffect::Judge(_)));
+    let count = orders.count();
+    let (job, user, epoch) = (record.id, record.user, record.epoch);
+    if count > 0 {
+        let judged = ControllerEvent::Judged {
+            job,
+            user,
+            epoch,
+            said: None,
+        };
+        w.engine.handle(w.now, judged);
+    }
+    count
 }
 
 /// A window of many ranks can take seconds to judge.
 #[test]
 fn a_user_waits_from_the_end_of_a_judgement() {
     let mut w = running();
-    let orders = |w: &mut SimulatedCluster, later: u64, number: u64| {
-        w.now = w.now.after(Duration::from_millis(later));
-        let job = ControllerEvent::Job(windowed("a", "ann", number));
-        let effects = w.engine.handle(w.now, job);
-        effects
-            .iter()
-            .filter(|e| matches!(e, ControllerEffect::Judge(_)))
-            .count()
-    };
-    assert_eq!(orders(&mut w, 0, 1), 1);
+    assert_eq!(orders_open(&mut w, 0, 1), 1);
     w.now = w.now.after(Duration::from_secs(10));
     w.event(ControllerEvent::Judged {
         job: "a".into(),
@@ -162,6 +158,16 @@ fn a_user_waits_from_the_end_of_a_judgement() {
         epoch: 1,
         said: None,
     });
-    assert_eq!(orders(&mut w, 3_000, 2), 0);
-    assert_eq!(orders(&mut w, 2_000, 2), 1);
+    assert_eq!(orders_open(&mut w, 3_000, 2), 0);
+    assert_eq!(orders_open(&mut w, 2_000, 2), 1);
+}
+
+fn orders_open(w: &mut SimulatedCluster, later: u64, number: u64) -> usize {
+    w.now = w.now.after(Duration::from_millis(later));
+    let job = ControllerEvent::Job(windowed("a", "ann", number));
+    let effects = w.engine.handle(w.now, job);
+    effects
+        .iter()
+        .filter(|e| matches!(e, ControllerEffect::Judge(_)))
+        .count()
 }

@@ -50,8 +50,6 @@ fn any_move() -> impl Strategy<Value = CableMove> {
         Just(EmptyPort::Rateless),
         Just(EmptyPort::Pulled)
     ];
-    let age = || prop_oneof![Just(0), 0..300_u64, 0..1_500_u64];
-    let ages = || [age(), age(), age(), age()];
     let forward_delay = prop_oneof![Just(0), 100..3_000_u64];
     let times = (50..3_000_u64, 0..120_000_u64, 0..3_000_u64);
     (
@@ -74,6 +72,14 @@ fn any_move() -> impl Strategy<Value = CableMove> {
                 starts,
             },
         )
+}
+
+fn age() -> impl Strategy<Value = u64> {
+    prop_oneof![Just(0), 0..300_u64, 0..1_500_u64]
+}
+
+fn ages() -> [impl Strategy<Value = u64>; 4] {
+    [age(), age(), age(), age()]
 }
 
 /// Two switches, n0 on s0, and n1 and n2 on s1; all links have one rate.

@@ -61,17 +61,16 @@ fn an_order_that_is_taken_back_gives_way_to_the_network() {
 #[test]
 fn a_restart_keeps_an_order_that_was_carried_out_and_ends_one_that_is_over() {
     let (mut w, ordered) = moved();
-    let event = || ControllerEvent::Rollback(Some(Box::new(ordered.clone())));
-    w.event(event());
+    w.event(ControllerEvent::Rollback(Some(Box::new(ordered.clone()))));
     w.run(10_000);
     // The same order again is what a controller finds when it starts anew.
-    w.event(event());
+    w.event(ControllerEvent::Rollback(Some(Box::new(ordered.clone()))));
     w.run(10_000);
     assert_eq!((w.published.len(), holds(&w)), (3, true));
     w.unplug("s1", 1);
     w.host("n1", "s0", 3);
     w.run(20_000);
-    w.event(event());
+    w.event(ControllerEvent::Rollback(Some(Box::new(ordered.clone()))));
     w.run(10_000);
     assert_eq!((w.published.len(), holds(&w)), (4, false));
     assert_eq!(w.rollbacks_ended, 2);
@@ -105,11 +104,7 @@ fn a_change_shorter_than_the_hold_down_keeps_the_order() {
 #[test]
 fn the_alarm_of_an_order_that_cannot_be_read_ends_with_the_order() {
     let (mut w, ordered) = moved();
-    let unreadable = || ControllerEvent::Trouble {
-        about: TroubleArea::Rollback,
-        problem: Some("rollback.json: that is no order".to_owned()),
-    };
-    w.event(unreadable());
+    w.event(unreadable_order());
     w.run(1_000);
     assert!(holds(&w));
     w.event(ControllerEvent::Rollback(None));
@@ -118,13 +113,23 @@ fn the_alarm_of_an_order_that_cannot_be_read_ends_with_the_order() {
     // An order that is dropped at once, since another epoch is current.
     let mut old = ordered;
     old.order.replaced = 99;
-    w.event(unreadable());
+    w.event(unreadable_order());
     w.run(1_000);
     assert!(holds(&w));
     w.event(ControllerEvent::Rollback(Some(Box::new(old))));
     w.run(1_000);
     assert!(!holds(&w), "after an order that is dropped");
     assert_eq!((w.published.len(), w.rollbacks_ended), (2, 1));
-    let said = |part: &str| w.said.iter().any(|line| line.contains(part));
-    assert!(said("is dropped"), "{:#?}", w.said);
+    assert!(is_said("is dropped", &w), "{:#?}", w.said);
+}
+
+fn unreadable_order() -> ControllerEvent {
+    ControllerEvent::Trouble {
+        about: TroubleArea::Rollback,
+        problem: Some("rollback.json: that is no order".to_owned()),
+    }
+}
+
+fn is_said(part: &str, w: &SimulatedCluster) -> bool {
+    w.said.iter().any(|line| line.contains(part))
 }

@@ -8,11 +8,6 @@ async fn a_body_is_of_the_length_stated_before_it() {
         mut events,
         ..
     } = start(None, Some(AGENTS)).await;
-    let with = |more: &str| {
-        format!(
-            "Host: x\r\nContent-Type: application/json\r\nAuthorization: Bearer {AGENTS}\r\n{more}"
-        )
-    };
     let post = "POST /v1/hosts/n0/report";
     for coded in [
         "Transfer-Encoding: chunked\r\n",
@@ -20,14 +15,22 @@ async fn a_body_is_of_the_length_stated_before_it() {
     ] {
         let mut stream = TcpStream::connect(address).await.unwrap();
         stream
-            .write_all(format!("{post} HTTP/1.1\r\n{}\r\n0\r\n\r\n", with(coded)).as_bytes())
+            .write_all(
+                format!("{post} HTTP/1.1\r\n{}\r\n0\r\n\r\n", headers_with(coded)).as_bytes(),
+            )
             .await
             .unwrap();
         assert!(rest(stream).await.starts_with("HTTP/1.1 411"), "{coded}");
     }
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream
-        .write_all(format!("{post} HTTP/1.1\r\n{}\r\n{{", with("Content-Length: 5\r\n")).as_bytes())
+        .write_all(
+            format!(
+                "{post} HTTP/1.1\r\n{}\r\n{{",
+                headers_with("Content-Length: 5\r\n")
+            )
+            .as_bytes(),
+        )
         .await
         .unwrap();
     stream.shutdown().await.unwrap();
@@ -37,6 +40,10 @@ async fn a_body_is_of_the_length_stated_before_it() {
         "{answer}"
     );
     assert!(events.try_recv().is_err());
+}
+
+fn headers_with(more: &str) -> String {
+    format!("Host: x\r\nContent-Type: application/json\r\nAuthorization: Bearer {AGENTS}\r\n{more}")
 }
 
 #[tokio::test]

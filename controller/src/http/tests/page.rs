@@ -27,9 +27,8 @@ fn link(a: &str, a_port: &str, b: &str, rate: u64) -> Link {
 
 /// A tree of switches, each with hosts.
 fn network(switches: usize, hosts: usize) -> Topology {
-    let switch = |i: usize| format!("leaf{i}");
     let mut nodes: Vec<Node> = (0..switches)
-        .map(|i| Node::new(switch(i), NodeKind::Switch))
+        .map(|i| Node::new(leaf(i), NodeKind::Switch))
         .collect();
     nodes.extend((0..hosts).map(|i| Node::new(format!("node{i}"), NodeKind::Host)));
     Topology {
@@ -37,24 +36,28 @@ fn network(switches: usize, hosts: usize) -> Topology {
         links: (1..switches)
             .map(|i| {
                 link(
-                    &switch((i - 1) / 30),
+                    &leaf((i - 1) / 30),
                     &format!("Ethernet1/{i}"),
-                    &switch(i),
+                    &leaf(i),
                     100_000_000_000,
                 )
             })
             .chain((0..hosts).map(|i| {
                 link(
-                    &switch(i % switches),
+                    &leaf(i % switches),
                     &format!("swp{i}"),
                     &format!("node{i}"),
                     10_000_000_000,
                 )
             }))
             .collect(),
-        root_bridge: Some(switch(0)),
+        root_bridge: Some(leaf(0)),
         ..Topology::default()
     }
+}
+
+fn leaf(i: usize) -> String {
+    format!("leaf{i}")
 }
 
 /// A snapshot in which everything foreign has a hostile name, and every third link is busy.
@@ -233,14 +236,8 @@ fn two_networks() -> ServedSnapshot {
     for link in &mut management.links {
         link.a = "m0".into();
     }
-    let own = |name: &str, switches: &[&str]| Network {
-        name: name.into(),
-        switches: switches.iter().map(ToString::to_string).collect(),
-        hosts: vec!["node0".into(), "node1".into()],
-        ..Network::default()
-    };
     let names = ["leaf0", "leaf1", "leaf2"];
-    data.networks = vec![own("data", &names), own("m0", &["m0"])];
+    data.networks = vec![own_network("data", &names), own_network("m0", &["m0"])];
     management.networks.clone_from(&data.networks);
     (data.network, management.network) = (Some("data".into()), Some("m0".into()));
     let further = snapshot(management, 1);
@@ -250,6 +247,15 @@ fn two_networks() -> ServedSnapshot {
         loads: further.snapshot.loads.clone(),
     });
     ServedSnapshot::new(shown)
+}
+
+fn own_network(name: &str, switches: &[&str]) -> Network {
+    Network {
+        name: name.into(),
+        switches: switches.iter().map(ToString::to_string).collect(),
+        hosts: vec!["node0".into(), "node1".into()],
+        ..Network::default()
+    }
 }
 
 #[tokio::test]

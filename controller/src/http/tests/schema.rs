@@ -35,12 +35,6 @@ fn topology() -> Topology {
         NodeKind::Router,
         NodeKind::Unmanaged,
     ];
-    let node = |kind| Node {
-        name: "s0".into(),
-        kind,
-        chassis: Some(MAC),
-        stale: true,
-    };
     let states = [
         (LinkState::Forwarding, LinkGrade::Certain),
         (LinkState::Blocked, LinkGrade::Inferred),
@@ -48,7 +42,14 @@ fn topology() -> Topology {
         (LinkState::Multipath, LinkGrade::Certain),
     ];
     Topology {
-        nodes: kinds.map(node).into(),
+        nodes: kinds
+            .map(|kind| Node {
+                name: "s0".into(),
+                kind,
+                chassis: Some(MAC),
+                stale: true,
+            })
+            .into(),
         links: states
             .map(|(state, grade)| Link {
                 members: vec![AggregateMember {
@@ -308,17 +309,6 @@ fn heard() -> Vec<HeardFrame> {
         priority: 0x8000,
         address: MAC,
     };
-    let neighbour = |protocol, chassis| HeardContent::Neighbour {
-        protocol,
-        chassis,
-        port: NeighbourId::Text("swp1".into()),
-        port_descr: "to n0".into(),
-        name: "s0".into(),
-        capabilities: Some(SystemCapabilities {
-            bridge: true,
-            router: false,
-        }),
-    };
     let address = NeighbourId::Address("10.0.0.3".parse().unwrap());
     let said = [
         neighbour(DiscoveryProtocol::Lldp, NeighbourId::Mac(MAC)),
@@ -336,6 +326,20 @@ fn heard() -> Vec<HeardFrame> {
         said,
     })
     .into()
+}
+
+fn neighbour(protocol: DiscoveryProtocol, chassis: NeighbourId) -> HeardContent {
+    HeardContent::Neighbour {
+        protocol,
+        chassis,
+        port: NeighbourId::Text("swp1".into()),
+        port_descr: "to n0".into(),
+        name: "s0".into(),
+        capabilities: Some(SystemCapabilities {
+            bridge: true,
+            router: false,
+        }),
+    }
 }
 
 /// The body of an answer that must be a good one.
@@ -368,7 +372,6 @@ async fn first_event(address: SocketAddr) -> Value {
 /// Every JSON of the API, each by the name of its definition: what is served, and a report that is
 /// taken.
 async fn exchanged(served: &ServedApi) -> Value {
-    let get = async |path| body(&ask(served.address, path, "Host: localhost\r\n").await);
     let output = serde_json::to_value(full_report()).unwrap();
     let hosts = [("n0", "10.0.0.2"), ("n1", "10.0.0.1")]
         .map(|(name, address)| (name.to_owned(), address.parse().unwrap()));
@@ -380,13 +383,17 @@ async fn exchanged(served: &ServedApi) -> Value {
     let json = "Host: localhost\r\nContent-Type: application/json\r\n";
     let ordered = send(served.address, "POST /v1/map", json, "{}").await;
     json!({
-        "Snapshot": [get("/v1/snapshot").await, first_event(served.address).await],
-        "Topology": [get("/v1/topology").await],
-        "Epochs": [get("/v1/epochs").await],
+        "Snapshot": [get("/v1/snapshot", served).await, first_event(served.address).await],
+        "Topology": [get("/v1/topology", served).await],
+        "Epochs": [get("/v1/epochs", served).await],
         "HostReport": [output],
         "ProbeDirections": [body(&answer)],
         "MappingTicket": [body(&ordered)],
     })
+}
+
+async fn get(path: &str, served: &ServedApi) -> Value {
+    body(&ask(served.address, path, "Host: localhost\r\n").await)
 }
 
 /// The schema of what [`exchanged`] gives. It says of reports what this version's agents send.
