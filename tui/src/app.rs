@@ -330,15 +330,11 @@ impl App {
     /// The controller's clock as of the picture on the screen.
     pub(crate) fn clock(&self) -> Millis {
         let now = self.frozen.as_ref().map_or(self.now, |f| f.since);
-        let passed = |received: Millis| {
-            if self.look.live {
-                now.since(received)
-            } else {
-                Duration::ZERO
-            }
-        };
-        self.shown()
-            .map_or(now, |p| p.snapshot.at.after(passed(p.received)))
+        match self.shown() {
+            Some(shown) if self.look.live => shown.snapshot.at.after(now.since(shown.received)),
+            Some(shown) => shown.snapshot.at,
+            None => now,
+        }
     }
 
     /// The time for which a live source has been silent, if it is long enough to report.

@@ -197,24 +197,24 @@ fn step(history: &[JobPoint], span: u64, width: usize) -> u64 {
 }
 
 fn scale(view: &PanelView<'_>, top: f64, buffer: &mut Buffer, plot: Rect) {
-    let x = plot.x - SCALE;
-    // A label stands on the line at whose lower edge its value lies.
-    let mut label = |above: u16| {
-        let value = top * f64::from(above) / f64::from(plot.height);
-        put(
-            buffer,
-            x,
-            plot.bottom() - 1 - above,
-            SCALE - 1,
-            true,
-            &Line::styled(format::throughput(value), view.palette.dim),
-        );
-    };
-    label(0);
-    label(plot.height - 1);
+    label(0, view, top, buffer, plot);
+    label(plot.height - 1, view, top, buffer, plot);
     if plot.height >= 6 {
-        label((plot.height - 1) / 2);
+        label((plot.height - 1) / 2, view, top, buffer, plot);
     }
+}
+
+/// A label stands on the line at whose lower edge its value lies.
+fn label(above: u16, view: &PanelView<'_>, top: f64, buffer: &mut Buffer, plot: Rect) {
+    let value = top * f64::from(above) / f64::from(plot.height);
+    put(
+        buffer,
+        plot.x - SCALE,
+        plot.bottom() - 1 - above,
+        SCALE - 1,
+        true,
+        &Line::styled(format::throughput(value), view.palette.dim),
+    );
 }
 
 fn column(view: &PanelView<'_>, bin: &ChartBin, top: f64, buffer: &mut Buffer, area: Rect) {

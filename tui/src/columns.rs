@@ -230,18 +230,31 @@ mod tests {
             lead: [22, 24, 26],
             columns: vec![20, 10, 0, 0],
         };
-        let widths = |room| {
-            let (placed, step) = place(&columns, &wants, room);
-            let widths: Vec<_> = placed.iter().map(|p| (p.column, p.width)).collect();
-            (widths, step)
-        };
-        assert_eq!(widths(60), (vec![(0, 29), (1, 10), (2, 12), (3, 6)], 3));
-        assert_eq!(widths(50), (vec![(0, 26), (1, 10), (2, 5), (3, 6)], 3));
-        assert_eq!(widths(45), (vec![(0, 26), (1, 5), (2, 5), (3, 6)], 3));
-        assert_eq!(widths(40), (vec![(0, 26), (2, 6), (3, 6)], 3));
-        assert_eq!(widths(33), (vec![(0, 26), (2, 6)], 3));
-        assert_eq!(widths(28), (vec![(0, 22), (2, 5)], 1));
-        assert_eq!(widths(10), (vec![(0, 10)], 1));
+        assert_eq!(
+            widths(60, &columns, &wants),
+            (vec![(0, 29), (1, 10), (2, 12), (3, 6)], 3)
+        );
+        assert_eq!(
+            widths(50, &columns, &wants),
+            (vec![(0, 26), (1, 10), (2, 5), (3, 6)], 3)
+        );
+        assert_eq!(
+            widths(45, &columns, &wants),
+            (vec![(0, 26), (1, 5), (2, 5), (3, 6)], 3)
+        );
+        assert_eq!(
+            widths(40, &columns, &wants),
+            (vec![(0, 26), (2, 6), (3, 6)], 3)
+        );
+        assert_eq!(widths(33, &columns, &wants), (vec![(0, 26), (2, 6)], 3));
+        assert_eq!(widths(28, &columns, &wants), (vec![(0, 22), (2, 5)], 1));
+        assert_eq!(widths(10, &columns, &wants), (vec![(0, 10)], 1));
+    }
+
+    fn widths(room: u16, columns: &[&TableColumn], wants: &TableWants) -> (Vec<(usize, u16)>, u16) {
+        let (placed, step) = place(columns, wants, room);
+        let widths: Vec<_> = placed.iter().map(|p| (p.column, p.width)).collect();
+        (widths, step)
     }
 
     proptest! {

@@ -82,8 +82,10 @@ pub(crate) fn parse(line: &str, panel: &dyn Panel) -> Result<Option<TypedCommand
         name => {
             let long = SHORT.iter().find(|(short, _)| *short == name);
             let name = long.map_or(name, |(_, long)| long);
-            let key = TABLE.iter().find(|b| !b.name.is_empty() && b.name == name);
-            let key = key.filter(|b| b.context == crate::keys::KeyContext::Browse);
+            let key = TABLE
+                .iter()
+                .find(|b| !b.name.is_empty() && b.name == name)
+                .filter(|b| b.context == crate::keys::KeyContext::Browse);
             TypedCommand::Act(
                 key.ok_or_else(|| CommandProblem::Unknown(name.to_owned()))?
                     .action,
@@ -180,7 +182,6 @@ mod tests {
 
     #[test]
     fn commands_read_with_their_words() {
-        let read = |line| parse(line, PANELS[0]).unwrap();
         assert_eq!(read(""), None);
         assert_eq!(read(" q "), Some(TypedCommand::Act(KeyAction::Quit)));
         assert_eq!(read("links"), Some(TypedCommand::Act(KeyAction::Panel(1))));
@@ -190,7 +191,6 @@ mod tests {
             Some(TypedCommand::Columns(Some(vec![3, 5])))
         );
         assert_eq!(read("go n0"), Some(TypedCommand::Go("n0".into())));
-        let problem = |line| parse(line, PANELS[0]).unwrap_err().to_string();
         assert!(problem("columns speed").contains("expected node, ports"));
         assert!(
             problem("cut").contains("not a command"),
@@ -199,16 +199,23 @@ mod tests {
         assert!(problem("theme neon").contains("known themes"));
     }
 
+    fn read(line: &str) -> Option<TypedCommand> {
+        parse(line, PANELS[0]).unwrap()
+    }
+
+    fn problem(line: &str) -> String {
+        parse(line, PANELS[0]).unwrap_err().to_string()
+    }
+
     #[test]
     fn tab_completes_as_far_as_it_is_clear() {
-        let end = |text| complete(text, PANELS[0]);
         assert_eq!(
             [
-                end("colu"),
-                end("columns st"),
-                end("columns stp,u"),
-                end("sort l"),
-                end("xyz")
+                completed("colu"),
+                completed("columns st"),
+                completed("columns stp,u"),
+                completed("sort l"),
+                completed("xyz")
             ],
             [
                 "columns",
@@ -218,7 +225,11 @@ mod tests {
                 "xyz"
             ]
         );
-        assert_eq!(end("fold"), "fold");
-        assert_eq!(end("theme l"), "theme light");
+        assert_eq!(completed("fold"), "fold");
+        assert_eq!(completed("theme l"), "theme light");
+    }
+
+    fn completed(text: &str) -> String {
+        complete(text, PANELS[0])
     }
 }

@@ -106,7 +106,6 @@ impl App {
             (2, Span::styled(self.look.address.clone(), p.dim)),
         ];
         if let Some(s) = self.picture() {
-            let count = |kind| s.topology.nodes.iter().filter(|n| n.kind == kind).count();
             let epoch = s
                 .epochs
                 .last()
@@ -117,11 +116,11 @@ impl App {
             }
             parts.push((
                 1,
-                Span::raw(inventory::counted(count(NodeKind::Host), "host")),
+                Span::raw(inventory::counted(count(NodeKind::Host, s), "host")),
             ));
             parts.push((
                 1,
-                Span::raw(inventory::counted(count(NodeKind::Switch), "switch")),
+                Span::raw(inventory::counted(count(NodeKind::Switch, s), "switch")),
             ));
             if !s.alarms.is_empty() {
                 parts.push((
@@ -379,7 +378,7 @@ impl App {
         self.title(buffer, area, " Detail ", self.in_detail);
         let view = self.view(self.focus, area.width.saturating_sub(4));
         let key = self.panels[self.focus].selected.clone();
-        let lines = key
+        let detail = key
             .map(|key| self.panel().detail(&view, &key))
             .unwrap_or_default();
         let inner = Rect {
@@ -388,7 +387,7 @@ impl App {
             width: area.width - 3,
             height: area.height.saturating_sub(1),
         };
-        let lines: Vec<Line<'_>> = lines
+        let lines: Vec<Line<'_>> = detail
             .into_iter()
             .flat_map(|line| wrap(line, inner.width.into()))
             .collect();
@@ -481,6 +480,10 @@ impl App {
             x += width + 2;
         }
     }
+}
+
+fn count(kind: NodeKind, s: &api::Snapshot) -> usize {
+    s.topology.nodes.iter().filter(|n| n.kind == kind).count()
 }
 
 /// The mark of a sort order: the largest first, or the smallest.

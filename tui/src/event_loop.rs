@@ -222,17 +222,24 @@ pub fn text(buffer: &ratatui::buffer::Buffer) -> String {
 }
 
 fn load(file: &std::path::Path) -> Result<Snapshot, TuiError> {
-    let problem = |problem: String| TuiError::Snapshot {
+    let json = std::fs::read_to_string(file)
+        .map_err(|e| unusable_snapshot(unreadable::reason(&e), file))?;
+    sanitize::snapshot(&json).map_err(|e| {
+        unusable_snapshot(
+            match e.classify() {
+                Category::Data => format!("it is JSON, but not a snapshot of heddle ({e})"),
+                _ => format!("line {}: it is not JSON", e.line()),
+            },
+            file,
+        )
+    })
+}
+
+fn unusable_snapshot(problem: String, file: &std::path::Path) -> TuiError {
+    TuiError::Snapshot {
         file: file.to_owned(),
         problem,
-    };
-    let json = std::fs::read_to_string(file).map_err(|e| problem(unreadable::reason(&e)))?;
-    sanitize::snapshot(&json).map_err(|e| {
-        problem(match e.classify() {
-            Category::Data => format!("it is JSON, but not a snapshot of heddle ({e})"),
-            _ => format!("line {}: it is not JSON", e.line()),
-        })
-    })
+    }
 }
 
 fn address(source: &SnapshotSource) -> String {
@@ -300,12 +307,10 @@ fn next(app: &App, messages: &Receiver<AppMessage>) -> AppMessage {
 /// must not make the screen wait.
 fn now() -> Millis {
     static START: OnceLock<(Instant, u64)> = OnceLock::new();
-    let wall = || {
-        SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .map_or(0, |d| d.as_millis() as u64)
-    };
-    let (start, wall) = START.get_or_init(|| (Instant::now(), wall()));
+    let (start, wall) = START.get_or_init(|| {
+        let wall = SystemTime::now().duration_since(UNIX_EPOCH);
+        (Instant::now(), wall.map_or(0, |d| d.as_millis() as u64))
+    });
     Millis(wall + start.elapsed().as_millis() as u64)
 }
 
@@ -337,12 +342,12 @@ fn source_thread(source: SnapshotSource, sender: Sender<AppMessage>, stop: Arc<A
     } = source
     {
         thread::spawn(move || {
-            let follow = || {
+            let followed = catch_unwind(AssertUnwindSafe(|| {
                 source::follow(&url, token.as_deref(), &authorities, &stop, |message| {
                     sender.send(message).is_ok()
                 })
-            };
-            if catch_unwind(AssertUnwindSafe(follow)).is_err() {
+            }));
+            if followed.is_err() {
                 let _ = sender.send(AppMessage::Lost(
                     "the reader failed inside heddle; please report it".into(),
                 ));

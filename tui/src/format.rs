@@ -94,7 +94,6 @@ mod tests {
     fn figures_are_short_and_carry_units() {
         assert_eq!(clock(Millis(1_770_000_000_000), &TimeZone::UTC), "02:40:00");
         assert_eq!(clock(Millis(u64::MAX), &TimeZone::UTC), "?");
-        let ms = |ms| span(Duration::from_millis(ms));
         assert_eq!(
             (ms(40), ms(1_250), ms(185_000), ms(7_380_000)),
             (
@@ -116,5 +115,9 @@ mod tests {
             (percent(f64::NAN), throughput(f64::INFINITY)),
             ("–".into(), "–".into())
         );
+    }
+
+    fn ms(ms: u64) -> String {
+        span(Duration::from_millis(ms))
     }
 }

@@ -48,13 +48,13 @@ impl PanelView<'_> {
         direction: Option<usize>,
         count: usize,
     ) -> Vec<Option<f64>> {
-        let own = self.picture.ways(link);
+        let ways = self.picture.ways(link);
         let one = [FoldedWay {
             link,
             is_reversed: false,
         }];
-        let own = if self.is_folded && !own.is_empty() {
-            own
+        let own = if self.is_folded && !ways.is_empty() {
+            ways
         } else {
             &one
         };

@@ -41,12 +41,13 @@ impl LinkPast {
                     |(topology, loads): (&Topology, &[LinkLoad])| -> Vec<LinkReading> {
                         let loads = loads.iter().map(Some).chain(std::iter::repeat(None));
                         let links = topology.links.iter().zip(loads);
-                        let of =
-                            |load: Option<BitsPerSec>, link: &Link| percent(load, link.rate_bps);
                         links
                             .map(|(link, load)| {
                                 load.map_or([UNKNOWN; 2], |l| {
-                                    [of(l.a_to_b, link), of(l.b_to_a, link)]
+                                    [
+                                        percent(l.a_to_b, link.rate_bps),
+                                        percent(l.b_to_a, link.rate_bps),
+                                    ]
                                 })
                             })
                             .collect()
@@ -61,16 +62,13 @@ impl LinkPast {
 
     /// Puts the links in the order of a picture: those of the network that it shows come first.
     pub(crate) fn show(&mut self, snapshot: &Snapshot) {
-        let links = || snapshot.networks().flat_map(|(network, _)| &network.links);
-        let mut known = self.links.iter();
-        let is_same = links().all(|link| {
-            let known = known
-                .next()
-                .map(|known| known.each_ref().map(String::as_str));
-            known == Some(ends(link))
-        });
-        if !is_same || known.next().is_some() {
-            let links: Vec<&Link> = links().collect();
+        let networks = snapshot.networks();
+        let links: Vec<&Link> = networks.flat_map(|(network, _)| &network.links).collect();
+        let known = self
+            .links
+            .iter()
+            .map(|link| link.each_ref().map(String::as_str));
+        if !known.eq(links.iter().map(|link| ends(link))) {
             self.follow(&links);
         }
     }
@@ -108,7 +106,6 @@ impl LinkPast {
             .skip(skip)
             .map(|reading| {
                 let both = reading.get(link)?;
-                let known = |p: u8| (p != UNKNOWN).then(|| f64::from(p) / 100.0);
                 match direction {
                     Some(one) => known(*both.get(one)?),
                     None => both.iter().filter_map(|&p| known(p)).reduce(f64::max),
@@ -116,6 +113,10 @@ impl LinkPast {
             })
             .collect()
     }
+}
+
+fn known(p: u8) -> Option<f64> {
+    (p != UNKNOWN).then(|| f64::from(p) / 100.0)
 }
 
 fn ends(link: &Link) -> [&str; 4] {
@@ -173,24 +174,25 @@ mod tests {
     #[test]
     fn each_network_has_its_past_whichever_is_shown() {
         let mut past = LinkPast::default();
-        let both = |second: u64, loads: [u64; 2]| {
-            let mut shown = picture(second, &[("a", loads[0])]);
-            let other = picture(second, &[("b", loads[1])]);
-            shown.further.push(FurtherNetwork {
-                topology: other.topology,
-                loads: other.loads,
-            });
-            shown
-        };
-        past.add(&both(1, [10, 20]));
-        let mut turned = both(1, [10, 20]);
+        past.add(&both_networks(1, [10, 20]));
+        let mut turned = both_networks(1, [10, 20]);
         let further = &mut turned.further[0];
         std::mem::swap(&mut turned.topology, &mut further.topology);
         std::mem::swap(&mut turned.loads, &mut further.loads);
         past.show(&turned);
         assert_eq!(past.loads(0, None, 9), [Some(0.2)]);
-        past.add(&both(2, [30, 40]));
+        past.add(&both_networks(2, [30, 40]));
         assert_eq!(past.loads(0, None, 9), [Some(0.1), Some(0.3)]);
         assert_eq!(past.loads(1, None, 9), [Some(0.2), Some(0.4)]);
+    }
+
+    fn both_networks(second: u64, loads: [u64; 2]) -> Snapshot {
+        let mut shown = picture(second, &[("a", loads[0])]);
+        let other = picture(second, &[("b", loads[1])]);
+        shown.further.push(FurtherNetwork {
+            topology: other.topology,
+            loads: other.loads,
+        });
+        shown
     }
 }

@@ -57,10 +57,6 @@ impl FoldedSnapshot {
 
 /// The load of several ways, of which some have their ends the other way around.
 fn together<'a>([a, b]: [&str; 2], parts: impl Iterator<Item = (&'a LinkLoad, bool)>) -> LinkLoad {
-    let sum = |one: Option<BitsPerSec>, other: Option<BitsPerSec>| match (one, other) {
-        (Some(one), Some(other)) => Some(BitsPerSec(one.0.saturating_add(other.0))),
-        (one, other) => one.or(other),
-    };
     let all = LinkLoad {
         a: a.to_owned(),
         b: b.to_owned(),
@@ -82,6 +78,13 @@ fn together<'a>([a, b]: [&str; 2], parts: impl Iterator<Item = (&'a LinkLoad, bo
             ..all
         }
     })
+}
+
+fn sum(one: Option<BitsPerSec>, other: Option<BitsPerSec>) -> Option<BitsPerSec> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(BitsPerSec(one.0.saturating_add(other.0))),
+        (one, other) => one.or(other),
+    }
 }
 
 impl IndexedSnapshot {

@@ -57,27 +57,31 @@ fn slot(port: &str) -> Option<String> {
 /// `text` in at most `width` cells: what does not fit goes from the middle, because names of one
 /// site differ at their ends.
 pub(crate) fn middle(text: &str, width: usize) -> String {
-    let cells = |c: char| ratatui::text::Span::raw(c.to_string()).width();
     if text.chars().map(cells).sum::<usize>() <= width {
         return text.to_owned();
     }
     let room = width.saturating_sub(1);
-    let take = |chars: &mut dyn Iterator<Item = char>, mut room: usize| {
-        let mut taken = Vec::new();
-        for c in chars {
-            let Some(left) = room.checked_sub(cells(c)) else {
-                break;
-            };
-            room = left;
-            taken.push(c);
-        }
-        taken
-    };
     let mut end = take(&mut text.chars().rev(), room.div_ceil(2));
     end.reverse();
     let begin = take(&mut text.chars(), room / 2);
     let dots = if width > 0 { "…" } else { "" };
     begin.into_iter().collect::<String>() + dots + &end.into_iter().collect::<String>()
+}
+
+fn cells(c: char) -> usize {
+    ratatui::text::Span::raw(c.to_string()).width()
+}
+
+fn take(chars: &mut dyn Iterator<Item = char>, mut room: usize) -> Vec<char> {
+    let mut taken = Vec::new();
+    for c in chars {
+        let Some(left) = room.checked_sub(cells(c)) else {
+            break;
+        };
+        room = left;
+        taken.push(c);
+    }
+    taken
 }
 
 #[cfg(test)]
@@ -114,9 +118,14 @@ mod tests {
 
     #[test]
     fn the_middle_goes_first() {
-        let cut = |width| middle("compute-rack7-017", width);
         assert_eq!(
-            [cut(17), cut(10), cut(4), cut(1), cut(0)],
+            [
+                middle("compute-rack7-017", 17),
+                middle("compute-rack7-017", 10),
+                middle("compute-rack7-017", 4),
+                middle("compute-rack7-017", 1),
+                middle("compute-rack7-017", 0)
+            ],
             ["compute-rack7-017", "comp…7-017", "c…17", "…", ""]
         );
         assert_eq!(middle("交换机柜", 5), "交…柜");

@@ -72,8 +72,8 @@ pub(crate) struct RowIndent {
 /// Keeps the rows that `matches` accepts, and the rows above those in the tree.
 pub(crate) fn filter(rows: &mut Vec<TableRow>, matches: impl Fn(&TableRow) -> bool) {
     let mut wanted = 0;
-    let mut keep: Vec<bool> = vec![false; rows.len()];
-    for (row, keep) in rows.iter_mut().zip(&mut keep).rev() {
+    let mut kept: Vec<bool> = vec![false; rows.len()];
+    for (row, keep) in rows.iter_mut().zip(&mut kept).rev() {
         row.found = matches(row);
         *keep = row.found || row.hang.depth < wanted;
         wanted = if *keep {
@@ -82,7 +82,7 @@ pub(crate) fn filter(rows: &mut Vec<TableRow>, matches: impl Fn(&TableRow) -> bo
             wanted.min(row.hang.depth)
         };
     }
-    let mut keep = keep.into_iter();
+    let mut keep = kept.into_iter();
     rows.retain(|_| keep.next().unwrap_or(false));
 }
 
@@ -134,20 +134,12 @@ pub(crate) fn rails(rows: &[TableRow], from: usize, count: usize, step: usize) -
     for row in shown.iter().rev() {
         let RowIndent { depth, dotted } = row.hang;
         on.resize(on.len().max(depth + 1), false);
-        let wide = |c: char, fill: char| {
-            let mut text = c.to_string();
-            if step > 1 {
-                text.extend(std::iter::repeat_n(fill, step - 2));
-                text.push(' ');
-            }
-            text
-        };
         let mut rail: String = (1..depth)
-            .map(|level| wide(if on[level] { '│' } else { ' ' }, ' '))
+            .map(|level| rail_sign(if on[level] { '│' } else { ' ' }, ' ', step))
             .collect();
         if depth > 0 {
             let corner = if on[depth] { '├' } else { '└' };
-            rail += &wide(corner, if dotted { '╌' } else { '─' });
+            rail += &rail_sign(corner, if dotted { '╌' } else { '─' }, step);
         }
         on.truncate(depth + 1);
         on[depth] = true;
@@ -155,6 +147,15 @@ pub(crate) fn rails(rows: &[TableRow], from: usize, count: usize, step: usize) -
     }
     rails.reverse();
     rails
+}
+
+fn rail_sign(c: char, fill: char, step: usize) -> String {
+    let mut text = c.to_string();
+    if step > 1 {
+        text.extend(std::iter::repeat_n(fill, step - 2));
+        text.push(' ');
+    }
+    text
 }
 
 #[cfg(test)]
@@ -200,12 +201,15 @@ mod tests {
     #[test]
     fn folding_hides_and_counts() {
         let mut shown = rows();
-        let alarm = |r: &TableRow| r.item == RowItem::Link(3);
-        fold(&mut shown, |r| r.item == RowItem::Link(2), alarm);
+        fold(&mut shown, |r| r.item == RowItem::Link(2), is_link_3);
         assert_eq!(kept(&shown), [0, 1, 2, 4, 5].map(RowItem::Link));
         assert_eq!((shown[2].folded, shown[2].hides_alarm), (1, true));
         let mut shown = rows();
-        fold(&mut shown, |r| r.hang.depth == 0, alarm);
+        fold(&mut shown, |r| r.hang.depth == 0, is_link_3);
         assert_eq!((shown.len(), shown[0].folded), (1, 5));
+    }
+
+    fn is_link_3(r: &TableRow) -> bool {
+        r.item == RowItem::Link(3)
     }
 }

@@ -35,17 +35,17 @@ mod tests {
 
     #[test]
     fn every_string_of_a_snapshot_is_cleaned() {
-        let mut s = Snapshot {
+        let mut hidden = Snapshot {
             version: "\u{1b}]0;x\u{7}".into(),
             ..Snapshot::default()
         };
-        s.topology.root_bridge = Some("a\u{202e}b".into());
-        s.alarms.push(api::AlarmLine {
+        hidden.topology.root_bridge = Some("a\u{202e}b".into());
+        hidden.alarms.push(api::AlarmLine {
             about: "x\u{9b}".into(),
             text: "line\nbreak".into(),
             ..api::AlarmLine::default()
         });
-        let s = snapshot(&serde_json::to_string(&s).unwrap()).unwrap();
+        let s = snapshot(&serde_json::to_string(&hidden).unwrap()).unwrap();
         assert_eq!(s.version, "␛]0;x␇");
         assert_eq!(s.topology.root_bridge.as_deref(), Some("a\u{fffd}b"));
         assert_eq!(

@@ -133,51 +133,44 @@ mod tests {
     #[test]
     fn a_panic_gives_the_terminal_back_and_can_be_read() {
         let socket = format!("heddle-panic-{}", std::process::id());
-        let tmux = |arguments: &[&str]| {
-            let out = Command::new("tmux")
-                .args(["-L", &socket])
-                .args(arguments)
-                .output();
-            String::from_utf8(
-                out.unwrap_or_else(|e| {
-                    panic!("tmux: {e}; this test needs it: apt-get install tmux")
-                })
-                .stdout,
-            )
-            .unwrap()
-        };
         let program = std::env::current_exe().unwrap();
         let line = format!(
             "{} --exact screen::tests::panics --ignored --nocapture; stty -a; exec sleep 60",
             program.display()
         );
-        tmux(&[
-            "-f",
-            "/dev/null",
-            "new-session",
-            "-d",
-            "-x",
-            "80",
-            "-y",
-            "40",
-            "-s",
-            "t",
-            &format!("env RUST_BACKTRACE=0 sh -c '{line}'"),
-        ]);
+        tmux(
+            &[
+                "-f",
+                "/dev/null",
+                "new-session",
+                "-d",
+                "-x",
+                "80",
+                "-y",
+                "40",
+                "-s",
+                "t",
+                &format!("env RUST_BACKTRACE=0 sh -c '{line}'"),
+            ],
+            &socket,
+        );
         let end = Instant::now() + Duration::from_secs(30);
         let mut shown = String::new();
         while Instant::now() < end && !shown.contains("echoctl") {
             std::thread::sleep(Duration::from_millis(50));
-            shown = tmux(&["capture-pane", "-p", "-t", "t"]);
+            shown = tmux(&["capture-pane", "-p", "-t", "t"], &socket);
         }
-        let modes = tmux(&[
-            "display-message",
-            "-p",
-            "-t",
-            "t",
-            "#{alternate_on} #{mouse_any_flag} #{cursor_flag}",
-        ]);
-        tmux(&["kill-server"]);
+        let modes = tmux(
+            &[
+                "display-message",
+                "-p",
+                "-t",
+                "t",
+                "#{alternate_on} #{mouse_any_flag} #{cursor_flag}",
+            ],
+            &socket,
+        );
+        tmux(&["kill-server"], &socket);
         assert!(
             shown.contains("deliberate panic")
                 && shown.contains(" icanon ")
@@ -185,5 +178,17 @@ mod tests {
             "{shown}"
         );
         assert_eq!(modes.trim(), "0 0 1");
+    }
+
+    fn tmux(arguments: &[&str], socket: &str) -> String {
+        let out = Command::new("tmux")
+            .args(["-L", socket])
+            .args(arguments)
+            .output();
+        String::from_utf8(
+            out.unwrap_or_else(|e| panic!("tmux: {e}; this test needs it: apt-get install tmux"))
+                .stdout,
+        )
+        .unwrap()
     }
 }

@@ -111,15 +111,14 @@ fn read(text: &str, home: Option<&Path>) -> Result<TuiSettings, SettingsMistake>
         problem: e.message().replace('\n', ", "),
         hint: EXPECTED.to_owned(),
     })?;
-    let path = |path: PathBuf| match (path.strip_prefix("~"), home) {
-        (Ok(below), Some(home)) => home.join(below),
-        _ => path,
-    };
     Ok(TuiSettings {
         connection: ConnectionSettings {
             address: file.connection.address,
-            ca: file.connection.ca.map(path),
-            token_file: file.connection.token_file.map(path),
+            ca: file.connection.ca.map(|path| below_home(path, home)),
+            token_file: file
+                .connection
+                .token_file
+                .map(|path| below_home(path, home)),
         },
         theme: file
             .theme
@@ -131,6 +130,13 @@ fn read(text: &str, home: Option<&Path>) -> Result<TuiSettings, SettingsMistake>
         keys: read_keys(file.keys)?,
         columns: read_columns(file.columns)?,
     })
+}
+
+fn below_home(path: PathBuf, home: Option<&Path>) -> PathBuf {
+    match (path.strip_prefix("~"), home) {
+        (Ok(below), Some(home)) => home.join(below),
+        _ => path,
+    }
 }
 
 const DEPTHS: [(&str, Option<ColourDepth>); 5] = [
@@ -217,10 +223,9 @@ fn read_keys(wanted: NamedLists) -> Result<KeyTable, SettingsMistake> {
 fn read_columns(wanted: NamedLists) -> Result<ChosenColumns, SettingsMistake> {
     let mut columns = ChosenColumns::default();
     for (panel, names) in wanted {
-        let title = |p: &dyn crate::panels::Panel| p.title().to_lowercase();
         let Some(at) = PANELS.iter().position(|p| title(*p) == *panel.get_ref()) else {
-            let titles: Vec<String> = PANELS.iter().map(|p| title(*p)).collect();
-            let titles: Vec<&str> = titles.iter().map(String::as_str).collect();
+            let lowered: Vec<String> = PANELS.iter().map(|p| title(*p)).collect();
+            let titles: Vec<&str> = lowered.iter().map(String::as_str).collect();
             return Err(unknown(&panel, "panel", &titles));
         };
         let places = names
@@ -234,6 +239,10 @@ fn read_columns(wanted: NamedLists) -> Result<ChosenColumns, SettingsMistake> {
         columns[at] = Some(places.concat());
     }
     Ok(columns)
+}
+
+fn title(p: &dyn crate::panels::Panel) -> String {
+    p.title().to_lowercase()
 }
 
 #[cfg(test)]

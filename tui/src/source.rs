@@ -115,8 +115,8 @@ pub fn order_mapping(
 ) -> Result<u64, String> {
     let order = client(authorities).post(format!("{url}/v1/map"));
     let order = with_token(order, token).content_type("application/json");
-    let response = order.send("{}").map_err(|e| explained(url, &e))?;
-    let mut response = match response.status().as_u16() {
+    let answer = order.send("{}").map_err(|e| explained(url, &e))?;
+    let mut response = match answer.status().as_u16() {
         404 | 405 => {
             return Err(format!(
                 "{url}: measures nothing; is it an older controller?"
@@ -127,7 +127,7 @@ pub fn order_mapping(
                 "{url}: orders come too often; try again in some seconds"
             ));
         }
-        _ => accepted(url, response)?,
+        _ => accepted(url, answer)?,
     };
     let json = response
         .body_mut()

@@ -79,9 +79,9 @@ impl DrawnTable<'_> {
         };
         // The mark stands behind the title, or on its last letter.
         let room = usize::from(placed.width - 1);
-        let title: String = column.title.chars().take(room).collect();
+        let cut: String = column.title.chars().take(room).collect();
         let mark = Span::styled(mark, view.palette.accent);
-        let title = Line::from(vec![Span::styled(title, dim), mark]);
+        let title = Line::from(vec![Span::styled(cut, dim), mark]);
         put(buffer, x, area.y, placed.width, column.right, &title);
     }
 
@@ -136,12 +136,12 @@ pub(crate) fn put(buffer: &mut Buffer, x: u16, y: u16, width: u16, right: bool, 
 
 /// A bar of thin lines: the heavy part is `ratio` of `width` cells.
 pub(crate) fn bar(ratio: f64, width: usize, fill: Style, rest: Style) -> [Span<'static>; 2] {
-    let halves = (ratio.clamp(0.0, 1.0) * width as f64 * 2.0).round() as usize;
+    let rounded = (ratio.clamp(0.0, 1.0) * width as f64 * 2.0).round() as usize;
     // A share of one percent is visible.
     let halves = if ratio >= 0.005 {
-        halves.max(1)
+        rounded.max(1)
     } else {
-        halves
+        rounded
     };
     let full = "━".repeat(halves / 2) + if halves % 2 == 1 { "╸" } else { "" };
     let left = width - halves.div_ceil(2);
@@ -204,20 +204,21 @@ mod tests {
 
     #[test]
     fn bars_show_one_percent_and_never_overflow() {
-        let shown = |ratio| {
-            bar(ratio, 4, Style::new(), Style::new())
-                .map(|s| s.content.to_string())
-                .concat()
-        };
         assert_eq!(
             [
-                shown(0.001),
-                shown(0.005),
-                shown(0.5),
-                shown(1.0),
-                shown(7.0)
+                bar_of_four(0.001),
+                bar_of_four(0.005),
+                bar_of_four(0.5),
+                bar_of_four(1.0),
+                bar_of_four(7.0)
             ],
             ["────", "╸───", "━━──", "━━━━", "━━━━"]
         );
+    }
+
+    fn bar_of_four(ratio: f64) -> String {
+        bar(ratio, 4, Style::new(), Style::new())
+            .map(|s| s.content.to_string())
+            .concat()
     }
 }

@@ -65,7 +65,6 @@ mod tests {
     #[test]
     fn colours_follow_the_terminal() {
         use ColourDepth::{Indexed, None, Sixteen, True};
-        let depth = |variables: &[(&str, &str)]| traits(variables).0;
         assert_eq!(depth(&[("TERM", "xterm-256color")]), Indexed);
         assert_eq!(
             depth(&[("TERM", "tmux-256color"), ("COLORTERM", "truecolor")]),
@@ -82,17 +81,24 @@ mod tests {
         assert_eq!(depth(&[("TERM", "xterm-direct"), ("NO_COLOR", "")]), True);
     }
 
+    fn depth(variables: &[(&str, &str)]) -> ColourDepth {
+        traits(variables).0
+    }
+
     #[test]
     fn signs_follow_locale_and_terminal() {
-        let ascii = |variables: &[(&str, &str)]| traits(variables).1;
         for unicode in ["C.UTF-8", "de_DE.utf8", "de_DE.UTF-8@euro", "de_DE", ""] {
-            assert!(!ascii(&[("LANG", unicode)]), "{unicode}");
+            assert!(!is_ascii(&[("LANG", unicode)]), "{unicode}");
         }
         for other in ["C", "POSIX", "de_DE.ISO-8859-1", "de_DE.ISO-8859-15@euro"] {
-            assert!(ascii(&[("LANG", other)]), "{other}");
+            assert!(is_ascii(&[("LANG", other)]), "{other}");
         }
-        assert!(ascii(&[("LC_ALL", "C"), ("LANG", "C.UTF-8")]));
-        assert!(ascii(&[("TERM", "linux"), ("LANG", "C.UTF-8")]));
-        assert!(!ascii(&[]), "nothing is known");
+        assert!(is_ascii(&[("LC_ALL", "C"), ("LANG", "C.UTF-8")]));
+        assert!(is_ascii(&[("TERM", "linux"), ("LANG", "C.UTF-8")]));
+        assert!(!is_ascii(&[]), "nothing is known");
+    }
+
+    fn is_ascii(variables: &[(&str, &str)]) -> bool {
+        traits(variables).1
     }
 }

@@ -157,11 +157,7 @@ impl Theme {
 }
 
 fn coloured(colours: &ThemeColours, depth: ColourDepth) -> Palette {
-    let of = |rgb: u32| match depth {
-        ColourDepth::True => Color::from_u32(rgb),
-        _ => Color::Indexed(nearest(rgb)),
-    };
-    let fg = |rgb| Style::new().fg(of(rgb));
+    let fg = |rgb| Style::new().fg(colour(rgb, depth));
     let bold = Modifier::BOLD;
     Palette {
         text: Style::new(),
@@ -172,9 +168,18 @@ fn coloured(colours: &ThemeColours, depth: ColourDepth) -> Palette {
         warn: fg(colours.warn),
         bad: fg(colours.bad).add_modifier(bold),
         banner: fg(colours.bad).add_modifier(bold.union(Modifier::REVERSED)),
-        selected: fg(colours.front).bg(of(colours.back)).add_modifier(bold),
+        selected: fg(colours.front)
+            .bg(colour(colours.back, depth))
+            .add_modifier(bold),
         bar: fg(colours.bar),
         bound: fg(colours.warn),
+    }
+}
+
+fn colour(rgb: u32, depth: ColourDepth) -> Color {
+    match depth {
+        ColourDepth::True => Color::from_u32(rgb),
+        _ => Color::Indexed(nearest(rgb)),
     }
 }
 

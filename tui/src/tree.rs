@@ -247,13 +247,6 @@ mod tests {
     }
 
     fn drawn(links: Vec<Link>, names: &[&str], root: &str) -> Vec<String> {
-        let kind = |n: &str| {
-            if n.starts_with('s') {
-                NodeKind::Switch
-            } else {
-                NodeKind::Host
-            }
-        };
         let nodes = names.iter().map(|n| Node::new(*n, kind(n))).collect();
         let topology = Topology {
             nodes,
@@ -272,6 +265,14 @@ mod tests {
                 )
             })
             .collect()
+    }
+
+    fn kind(n: &str) -> NodeKind {
+        if n.starts_with('s') {
+            NodeKind::Switch
+        } else {
+            NodeKind::Host
+        }
     }
 
     #[test]
@@ -317,12 +318,13 @@ mod tests {
             root_bridge: Some("s0".into()),
             ..Topology::default()
         };
-        let shown = |name| {
-            let path = path(&topology, name);
-            let names = path.iter().map(|b| b.place.name(&topology).to_owned());
-            names.collect::<Vec<_>>()
-        };
-        assert_eq!(shown("n1"), ["s0", "s1", "n1"]);
-        assert_eq!(shown("n9"), [""; 0]);
+        assert_eq!(names_on_path("n1", &topology), ["s0", "s1", "n1"]);
+        assert_eq!(names_on_path("n9", &topology), [""; 0]);
+    }
+
+    fn names_on_path(name: &str, topology: &Topology) -> Vec<String> {
+        let path = path(topology, name);
+        let names = path.iter().map(|b| b.place.name(topology).to_owned());
+        names.collect::<Vec<_>>()
     }
 }

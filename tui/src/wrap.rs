@@ -32,12 +32,8 @@ fn push(
     width: usize,
     hang: usize,
 ) {
-    let next = |lines: &mut Vec<Line<'static>>, used: &mut usize| {
-        lines.push(Line::raw(" ".repeat(hang)));
-        *used = hang;
-    };
     if *used + Span::raw(word.trim_end()).width() > width && *used > hang {
-        next(lines, used);
+        next_line(lines, used, hang);
     }
     let mut part = String::new();
     for c in word.chars() {
@@ -47,12 +43,17 @@ fn push(
         }
         if *used + cells > width {
             append(lines, std::mem::take(&mut part), style);
-            next(lines, used);
+            next_line(lines, used, hang);
         }
         part.push(c);
         *used += cells;
     }
     append(lines, part, style);
+}
+
+fn next_line(lines: &mut Vec<Line<'static>>, used: &mut usize, hang: usize) {
+    lines.push(Line::raw(" ".repeat(hang)));
+    *used = hang;
 }
 
 fn append(lines: &mut [Line<'static>], text: String, style: Style) {

@@ -91,18 +91,6 @@ fn picture(number: usize) -> Snapshot {
 }
 
 fn message(input: AnyInput, size: &mut (u16, u16)) -> AppMessage {
-    let mouse = |kind, column, row| {
-        AppMessage::Mouse(MouseEvent {
-            kind,
-            column,
-            row,
-            modifiers: KeyModifiers::NONE,
-        })
-    };
-    let shown = |s: &Snapshot| {
-        let json = serde_json::to_string(s).unwrap();
-        AppMessage::Picture(Box::new(tui::sanitize::snapshot(&json).unwrap()))
-    };
     match input {
         AnyInput::Key(code, modifiers) => AppMessage::Key(KeyEvent::new(code, modifiers)),
         AnyInput::Click(x, y) => mouse(MouseEventKind::Down(MouseButton::Left), x, y),
@@ -117,6 +105,20 @@ fn message(input: AnyInput, size: &mut (u16, u16)) -> AppMessage {
         AnyInput::Lost => AppMessage::Lost("refused\u{1b}[2J; look at the controller".into()),
         AnyInput::Later => AppMessage::Tick,
     }
+}
+
+fn mouse(kind: MouseEventKind, column: u16, row: u16) -> AppMessage {
+    AppMessage::Mouse(MouseEvent {
+        kind,
+        column,
+        row,
+        modifiers: KeyModifiers::NONE,
+    })
+}
+
+fn shown(s: &Snapshot) -> AppMessage {
+    let json = serde_json::to_string(s).unwrap();
+    AppMessage::Picture(Box::new(tui::sanitize::snapshot(&json).unwrap()))
 }
 
 proptest! {

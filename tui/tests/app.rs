@@ -165,12 +165,6 @@ fn a_key_shows_the_next_of_several_networks() {
     let mut app = app(false);
     assert!(!screen(&mut app).contains("network"));
     let mut snapshot = fixture::cluster();
-    let network = |name: &str, switches: &[&str]| Network {
-        name: name.into(),
-        switches: switches.iter().map(|&switch| switch.to_owned()).collect(),
-        hosts: vec!["n0".into()],
-        ..Network::default()
-    };
     let networks = vec![
         network("data", &["s0", "s1", "s2", "s3"]),
         network("management", &["m1"]),
@@ -192,7 +186,6 @@ fn a_key_shows_the_next_of_several_networks() {
     let loads = vec![LinkLoad::default(); topology.links.len()];
     snapshot.further = vec![FurtherNetwork { topology, loads }];
     show(&mut app, snapshot.clone());
-    let header = |app: &mut App| screen(app).lines().next().unwrap().to_owned();
     assert!(header(&mut app).contains("network data (1 of 2)"));
     keys(&mut app, "n");
     for _ in 0..2 {
@@ -204,6 +197,19 @@ fn a_key_shows_the_next_of_several_networks() {
     }
     keys(&mut app, "n");
     assert!(header(&mut app).contains("network data (1 of 2)"));
+}
+
+fn network(name: &str, switches: &[&str]) -> Network {
+    Network {
+        name: name.into(),
+        switches: switches.iter().map(|&switch| switch.to_owned()).collect(),
+        hosts: vec!["n0".into()],
+        ..Network::default()
+    }
+}
+
+fn header(app: &mut App) -> String {
+    screen(app).lines().next().unwrap().to_owned()
 }
 
 #[test]
@@ -219,12 +225,6 @@ fn a_recorded_picture_costs_nothing() {
 #[test]
 fn keys_of_the_lab_ask_the_lab() {
     let mut app = app(true);
-    let moved = |host: &str, switch: &str| {
-        Some(AppEffect::Lab(LabAction::Move {
-            host: host.into(),
-            switch: switch.into(),
-        }))
-    };
     assert_eq!(keys(&mut app, "M"), moved("n0", "s1"));
     assert_eq!(keys(&mut app, "M"), moved("n1", "s1"));
     keys(&mut app, "jmj");
@@ -259,6 +259,13 @@ fn keys_of_the_lab_ask_the_lab() {
     assert_eq!(keys(&mut app, "J"), Some(AppEffect::Lab(join.clone())));
     app.update(fixture::NOW, AppMessage::Lab(join, Ok("joined".into())));
     assert_eq!(keys(&mut app, "J"), None);
+}
+
+fn moved(host: &str, switch: &str) -> Option<AppEffect> {
+    Some(AppEffect::Lab(LabAction::Move {
+        host: host.into(),
+        switch: switch.into(),
+    }))
 }
 
 #[test]
@@ -338,10 +345,6 @@ fn titles_sort_and_hints_are_keys() {
     let mut app = app(false);
     click(&mut app, "↓ LOAD");
     assert!(screen(&mut app).contains("by load"));
-    let busiest = |app: &mut App| {
-        keys(app, "gj");
-        selected(app)
-    };
     assert_eq!(busiest(&mut app), "n2");
     click(&mut app, "↓ LOAD");
     assert_eq!(busiest(&mut app), "n0", "once more, the other way around");
@@ -353,6 +356,11 @@ fn titles_sort_and_hints_are_keys() {
     assert!(screen(&mut app).contains("help: Links"));
     press(&mut app, KeyCode::Esc);
     assert_eq!(click(&mut app, "q quit"), Some(AppEffect::Quit));
+}
+
+fn busiest(app: &mut App) -> String {
+    keys(app, "gj");
+    selected(app)
 }
 
 #[test]

@@ -215,8 +215,10 @@ fn empty() {
 
 #[test]
 fn long_names_stay_whole() {
-    let campus = || campus::alarmed(campus::campus(2, 2, 3), "compute-008");
-    let mut s = GoldenSession::with(AppSettings::default(), &campus());
+    let mut s = GoldenSession::with(
+        AppSettings::default(),
+        &campus::alarmed(campus::campus(2, 2, 3), "compute-008"),
+    );
     s.keys(":go compute-008\n");
     golden("deep", &mut s);
     for size in SIZES {
@@ -230,7 +232,10 @@ fn long_names_stay_whole() {
     }
     s.keys("2");
     golden("deep-links", &mut s);
-    let mut s = GoldenSession::with(AppSettings::default(), &campus());
+    let mut s = GoldenSession::with(
+        AppSettings::default(),
+        &campus::alarmed(campus::campus(2, 2, 3), "compute-008"),
+    );
     s.keys("H");
     golden("folded", &mut s);
 }

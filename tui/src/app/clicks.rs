@@ -1,6 +1,6 @@
 //! The mouse.
 use super::{App, AppEffect, ClickTarget, InputMode};
-use crate::panels::{PANELS, SortOrder};
+use crate::panels::PANELS;
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::Position;
 
@@ -57,8 +57,11 @@ impl App {
         let panel = PANELS[self.focus];
         let name = panel.columns().get(column).map(|c| c.name);
         let place = &self.panels[self.focus];
-        let shows = |sort: &SortOrder| sort.column.is_some() && sort.column == name;
-        match panel.sorts().iter().position(shows) {
+        match panel
+            .sorts()
+            .iter()
+            .position(|sort| sort.column.is_some() && sort.column == name)
+        {
             Some(sort) if sort == place.sort => self.reverse(),
             Some(sort) => self.sort_by(sort, false),
             None => self.say("the lines cannot be sorted by this column", true),

@@ -17,19 +17,25 @@ pub(crate) struct TreeFolds {
     others: HashSet<String>,
 }
 
+/// The name of the node of a row of the tree.
+fn node_of<'v>(view: &PanelView<'v>, row: &TableRow) -> Option<&'v str> {
+    match row.item {
+        RowItem::Branch(branch) => Some(branch.place.name(&view.snapshot.topology)),
+        _ => None,
+    }
+}
+
 impl TreeFolds {
     /// Takes out the rows below folded nodes.
     pub(super) fn apply(&self, view: &PanelView<'_>, rows: &mut Vec<TableRow>) {
-        let topology = &view.snapshot.topology;
-        let name = |row: &TableRow| match row.item {
-            RowItem::Branch(branch) => Some(branch.place.name(topology)),
-            _ => None,
-        };
         if self.begins(view) || !self.others.is_empty() {
             rows::fold(
                 rows,
-                |row| name(row).is_some_and(|name| self.is_folded(view, name, row.hang.depth)),
-                |row| name(row).is_some_and(|name| view.picture.has_alarm(name)),
+                |row| {
+                    node_of(view, row)
+                        .is_some_and(|name| self.is_folded(view, name, row.hang.depth))
+                },
+                |row| node_of(view, row).is_some_and(|name| view.picture.has_alarm(name)),
             );
         }
     }

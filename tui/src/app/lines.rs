@@ -2,13 +2,17 @@
 use super::{App, InputMode, PanelLines, PanelPosition};
 use crate::columns::{TableColumn, TableWants};
 use crate::panels::{PANELS, Panel};
-use crate::rows::{self, RowKey, TableRow};
+use crate::rows::{self, RowKey};
 use crate::text_filter::TextFilter;
 
 impl PanelPosition {
     pub(super) fn new(panel: &dyn Panel, chosen: &Option<Vec<usize>>, live: bool) -> PanelPosition {
-        let all = panel.columns().iter().enumerate();
-        let all = all.filter(|(_, c)| live || !c.moving).map(|(i, _)| i);
+        let all = panel
+            .columns()
+            .iter()
+            .enumerate()
+            .filter(|(_, c)| live || !c.moving)
+            .map(|(i, _)| i);
         PanelPosition {
             columns: chosen.clone().unwrap_or_else(|| all.collect()),
             ..PanelPosition::default()
@@ -75,11 +79,14 @@ impl App {
         let selected = place.selected.as_ref()?;
         let rows = &place.lines.as_ref()?.rows;
         let view = self.view(panel, 0);
-        let is = |row: &TableRow| PANELS[panel].key(&view, row).as_ref() == Some(selected);
-        if rows.get(place.index).is_some_and(is) {
+        if rows
+            .get(place.index)
+            .is_some_and(|row| PANELS[panel].key(&view, row).as_ref() == Some(selected))
+        {
             return Some(place.index);
         }
-        rows.iter().position(is)
+        rows.iter()
+            .position(|row| PANELS[panel].key(&view, row).as_ref() == Some(selected))
     }
 
     fn key_at(&self, panel: usize, index: usize) -> Option<RowKey> {

@@ -43,11 +43,10 @@ impl App {
         } else {
             NARROW.min(area.width) - 4
         });
-        let wrapped = |lines: Vec<Line<'static>>| {
-            let lines = lines.into_iter().flat_map(|line| wrap(line, room));
-            lines.collect::<Vec<_>>()
-        };
-        let (mut keys, panel) = (wrapped(self.key_help()), wrapped(self.panel_help()));
+        let (mut keys, panel) = (
+            wrapped(self.key_help(), room),
+            wrapped(self.panel_help(), room),
+        );
         let title = format!("help: {}", self.panel().title());
         let (width, length) = if wide {
             (WIDE, keys.len().max(panel.len()))
@@ -81,24 +80,21 @@ impl App {
     /// Draws the list of the panel's columns; gives the places that the mouse can click.
     fn draw_columns(&self, buffer: &mut Buffer, area: Rect, at: usize) -> Vec<(Rect, ClickTarget)> {
         let chosen = &self.panels[self.focus].columns;
-        let all = PANELS[self.focus].columns();
-        let line = |(i, column): (usize, &crate::columns::TableColumn)| {
+        let room = usize::from(NARROW.min(area.width).saturating_sub(6));
+        let columns = PANELS[self.focus].columns().iter().enumerate();
+        let items = columns.map(|(i, column)| {
             let mark = if i == 0 || chosen.contains(&i) {
                 "[x]"
             } else {
                 "[ ]"
             };
-            Line::from(vec![
+            let line = Line::from(vec![
                 Span::raw(format!("{mark} {:<11}", column.name)),
                 Span::styled(column.help, self.palette.dim),
-            ])
-        };
-        let room = usize::from(NARROW.min(area.width).saturating_sub(6));
-        let items: Vec<_> = all
-            .iter()
-            .enumerate()
-            .map(|column| wrap(line(column), room))
-            .collect();
+            ]);
+            wrap(line, room)
+        });
+        let items: Vec<_> = items.collect();
         let height = items.iter().map(Vec::len).sum::<usize>();
         let inner = self.popup(buffer, area, "columns", NARROW, height as u16);
         self.draw_list(buffer, inner, &items, at)
@@ -225,10 +221,14 @@ impl App {
     }
 }
 
+fn wrapped(lines: Vec<Line<'static>>, room: usize) -> Vec<Line<'static>> {
+    let lines = lines.into_iter().flat_map(|line| wrap(line, room));
+    lines.collect::<Vec<_>>()
+}
+
 /// The first item of a list such that item `at` still has room in `area`.
 fn first_shown(items: &[Vec<Line<'_>>], at: usize, area: Rect) -> usize {
-    let height = |first: usize| items[first..=at].iter().map(Vec::len).sum::<usize>();
     let mut all = 0..at;
-    all.find(|first| height(*first) <= area.height.into())
+    all.find(|first| items[*first..=at].iter().map(Vec::len).sum::<usize>() <= area.height.into())
         .unwrap_or(at)
 }

@@ -74,18 +74,19 @@ pub(super) fn doubt(link: &Link) -> &'static str {
 
 /// A link's ends with their ports.
 pub(super) fn ends(link: &Link) -> String {
-    let end = |name: &str, port: &str| {
-        if port.is_empty() {
-            name.to_owned()
-        } else {
-            format!("{name} {port}")
-        }
-    };
     format!(
         "{} – {}",
         end(&link.a, &link.a_port),
         end(&link.b, &link.b_port)
     )
+}
+
+fn end(name: &str, port: &str) -> String {
+    if port.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{name} {port}")
+    }
 }
 
 /// All facts about a link: state, load, measured traffic in both directions, evidence.

@@ -61,8 +61,11 @@ impl Panel for EventsPanel {
         }
         let events = order.into_iter().map(|i| RowItem::Event(i).into());
         let events = view.directed(events.collect());
-        let pending = s.pending.iter().flat_map(|change| 0..change.changes.len());
-        let pending = pending.map(|i| RowItem::Pending(i).into());
+        let pending = s
+            .pending
+            .iter()
+            .flat_map(|change| 0..change.changes.len())
+            .map(|i| RowItem::Pending(i).into());
         let alarms = (0..s.alarms.len()).map(|i| RowItem::Alarm(i).into());
         pending.chain(alarms).chain(events).collect()
     }

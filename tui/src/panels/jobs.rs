@@ -141,8 +141,8 @@ impl Panel for JobsPanel {
             2 => order.sort_by(|&a, &b| jobs[a].record.program.cmp(&jobs[b].record.program)),
             _ => order.sort_by_key(|&i| std::cmp::Reverse(jobs[i].record.ranks)),
         }
-        let rows = order.into_iter().map(|i| RowItem::Job(i).into()).collect();
-        let mut rows = view.directed(rows);
+        let jobs = order.into_iter().map(|i| RowItem::Job(i).into()).collect();
+        let mut rows = view.directed(jobs);
         if view.snapshot.jobs_more > 0 {
             rows.push(RowItem::MoreJobs.into());
         }
@@ -343,8 +343,10 @@ fn calls(view: &PanelView<'_>, calls: &[CallTotal]) -> Vec<Line<'static>> {
         } else {
             "–".into()
         };
-        let share = c.share_since(None).and_then(BoundShare::share);
-        let share = share.map_or_else(|| "–".into(), format::percent);
+        let share = c
+            .share_since(None)
+            .and_then(BoundShare::share)
+            .map_or_else(|| "–".into(), format::percent);
         Line::raw(format!(
             "{:<11}{:<16}{:>6}{:>9}{:>10}{:>7}",
             c.collective,

@@ -41,10 +41,9 @@ fn summary(cost: f64, saved: Option<f64>) -> String {
 fn classes(timings: &[RecordedTiming]) -> Vec<Vec<&RecordedTiming>> {
     let mut classes: Vec<Vec<&RecordedTiming>> = Vec::new();
     for timing in timings {
-        let is_class = |class: &&mut Vec<&RecordedTiming>| {
+        match classes.iter_mut().find(|class| {
             (&class[0].collective, class[0].from) == (&timing.collective, timing.from)
-        };
-        match classes.iter_mut().find(is_class) {
+        }) {
             Some(class) => class.push(timing),
             None => classes.push(vec![timing]),
         }

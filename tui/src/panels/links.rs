@@ -149,18 +149,12 @@ impl Panel for LinksPanel {
 
 fn order(view: &PanelView<'_>) -> Vec<usize> {
     let links = &view.snapshot.topology.links;
-    let phases = |i: usize| view.snapshot.loads.get(i).map_or(0, |l| l.phases);
-    let busy = |i: usize| {
-        let share = |m| format::share(m, links[i].rate_bps).unwrap_or(0.0);
-        view.snapshot
-            .loads
-            .get(i)
-            .map_or(0.0, |l| share(l.a_to_b).max(share(l.b_to_a)))
-    };
     let mut order: Vec<usize> = (0..links.len()).collect();
     match view.sort {
-        0 => order.sort_by_key(|&i| std::cmp::Reverse(phases(i))),
-        1 => order.sort_by(|&a, &b| busy(b).total_cmp(&busy(a))),
+        0 => order.sort_by_key(|&i| {
+            std::cmp::Reverse(view.snapshot.loads.get(i).map_or(0, |l| l.phases))
+        }),
+        1 => order.sort_by(|&a, &b| topology::busy(view, b).total_cmp(&topology::busy(view, a))),
         2 => order.sort_by(|&a, &b| {
             let (a, b) = (&links[a], &links[b]);
             topology::natural(&a.a, &b.a).then_with(|| topology::natural(&a.b, &b.b))
@@ -231,7 +225,6 @@ fn name(view: &PanelView<'_>, index: usize, link: &Link, width: usize) -> Line<'
     }
     let marks = behind.iter().map(Span::width).sum::<usize>();
     let room = width.saturating_sub(marks + 3);
-    let cells = |text: &str| Span::raw(text.to_owned()).width();
     // A short name leaves its room to the other one.
     let half = room / 2;
     let first = room.saturating_sub(cells(&link.b)).max(half);
@@ -240,6 +233,10 @@ fn name(view: &PanelView<'_>, index: usize, link: &Link, width: usize) -> Line<'
     let mut line = Line::from(ends);
     line.extend(behind);
     line
+}
+
+fn cells(text: &str) -> usize {
+    Span::raw(text.to_owned()).width()
 }
 
 fn ports(view: &PanelView<'_>, link: &Link, width: usize) -> Line<'static> {

@@ -218,25 +218,27 @@ fn order(view: &PanelView<'_>, a: usize, b: usize) -> Ordering {
 }
 
 /// The larger share of a link's two directions.
-fn busy(view: &PanelView<'_>, link: usize) -> f64 {
+pub(super) fn busy(view: &PanelView<'_>, link: usize) -> f64 {
     let (Some(load), Some(l)) = (
         view.snapshot.loads.get(link),
         view.snapshot.topology.links.get(link),
     ) else {
         return 0.0;
     };
-    let share = |m| format::share(m, l.rate_bps).unwrap_or(0.0);
-    share(load.a_to_b).max(share(load.b_to_a))
+    let [down, up] =
+        [load.a_to_b, load.b_to_a].map(|m| format::share(m, l.rate_bps).unwrap_or(0.0));
+    down.max(up)
 }
 
 /// Compares names so that `n2` comes before `n10`.
 pub(super) fn natural(a: &str, b: &str) -> Ordering {
-    let cut = |s: &str| s.len() - s.chars().rev().take_while(char::is_ascii_digit).count();
-    let ((ai, bi), number) = ((cut(a), cut(b)), |s: &str| s.parse::<u64>().ok());
-    a[..ai]
-        .cmp(&b[..bi])
-        .then_with(|| number(&a[ai..]).cmp(&number(&b[bi..])))
-        .then_with(|| a.cmp(b))
+    with_number(a).cmp(&with_number(b)).then_with(|| a.cmp(b))
+}
+
+/// A name as what stands before its number, and that number.
+fn with_number(name: &str) -> (&str, Option<u64>) {
+    let begin = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    (begin, name[begin.len()..].parse().ok())
 }
 
 fn with_branch(row: &TableRow, cell: impl Fn(&TreeBranch) -> Line<'static>) -> Line<'static> {
@@ -472,7 +474,6 @@ fn agent_lines(view: &PanelView<'_>, agent: &AgentStatus) -> Vec<Line<'static>> 
         || "never".to_owned(),
         |at| format!("{} ago", format::age(view.clock.since(at))),
     );
-    let rate = |r: Option<BitsPerSec>| r.map_or_else(|| "–".to_owned(), |r| format!("{r}bit/s"));
     let mut lines = vec![match &agent.problem {
         Some(problem) => detail::styled(
             view,
@@ -491,15 +492,19 @@ fn agent_lines(view: &PanelView<'_>, agent: &AgentStatus) -> Vec<Line<'static>> 
         ),
     }];
     let ways: Vec<String> = agent.ways.iter().take(WAYS).map(way).collect();
-    let more = agent.ways.len().saturating_sub(WAYS);
-    let more = if more > 0 {
-        format!(", {more} more")
+    let left = agent.ways.len().saturating_sub(WAYS);
+    let more = if left > 0 {
+        format!(", {left} more")
     } else {
         String::new()
     };
     lines
         .extend((!ways.is_empty()).then(|| detail::fact(view, "ways to", ways.join(", ") + &more)));
     lines
+}
+
+fn rate(r: Option<BitsPerSec>) -> String {
+    r.map_or_else(|| "–".to_owned(), |r| format!("{r}bit/s"))
 }
 
 fn way(way: &PathStatus) -> String {
