@@ -86,7 +86,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         secrets::refuse_user_info(url).map_err(|problem| anyhow!("--controller: {problem}"))?;
     }
     let host = args.name.clone().unwrap_or_else(host_name);
-    let controller = args.controller.as_ref().map(|url| {
+    let asked = args.controller.as_ref().map(|url| {
         let file = secrets::token_file(args.token_file.as_deref(), secrets::AGENT_TOKEN);
         if let Some(warning) = file.as_deref().and_then(secrets::exposure_warning) {
             tracing::warn!("{warning}");
@@ -98,7 +98,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
             connection::ca(args.ca.as_deref()).as_deref(),
         )
     });
-    let controller = controller.transpose()?;
+    let controller = asked.transpose()?;
     let settings = AgentSettings {
         host,
         interfaces: args.interfaces.clone(),

@@ -214,11 +214,6 @@ fn bound(lab: &Lab, measured: &BenchMeasurement, per_host: usize) -> Option<f64>
 }
 
 fn print(mpi: Mpi, measured: &BenchMeasurement, bound: Option<f64>) -> anyhow::Result<()> {
-    let median = |times: &[f64]| {
-        let mut sorted = times.to_vec();
-        sorted.sort_by(f64::total_cmp);
-        sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
-    };
     let (without, with) = (median(&measured.without), median(&measured.with));
     let share = bound.map_or("-".to_owned(), |bound| {
         format!("{:.0} %", 100.0 * bound / with)
@@ -237,4 +232,10 @@ fn print(mpi: Mpi, measured: &BenchMeasurement, bound: Option<f64>) -> anyhow::R
         with / without
     );
     Ok(())
+}
+
+fn median(times: &[f64]) -> f64 {
+    let mut sorted = times.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
 }

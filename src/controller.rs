@@ -145,26 +145,27 @@ fn check(config: &daemon::ControllerConfig) -> anyhow::Result<CommandOutcome> {
 impl Args {
     /// The operator's programs. One that cannot be run is found at once, not at the first epoch.
     fn programs(&self) -> anyhow::Result<daemon::HookPrograms> {
-        let program = |flag: &str, path: &Option<PathBuf>| {
-            let Some(path) = path else { return Ok(None) };
-            let whole = std::path::absolute(path)?;
-            let mode = std::fs::metadata(&whole).map(|m| (m.is_file(), m.permissions().mode()));
-            match mode {
-                Ok((true, mode)) if mode & 0o111 != 0 => Ok(Some(whole)),
-                Ok(_) => bail!(
-                    "{flag} {}: expected a program; nothing was started: make it executable with \
-                     chmod +x",
-                    path.display()
-                ),
-                Err(cause) => bail!(
-                    "{flag} {}; nothing was started",
-                    UnreadableFile::new(path, cause)
-                ),
-            }
-        };
         Ok(daemon::HookPrograms {
-            on_epoch: program("--on-epoch", &self.on_epoch)?,
-            on_alarm: program("--on-alarm", &self.on_alarm)?,
+            on_epoch: hook_program("--on-epoch", &self.on_epoch)?,
+            on_alarm: hook_program("--on-alarm", &self.on_alarm)?,
         })
+    }
+}
+
+fn hook_program(flag: &str, path: &Option<PathBuf>) -> anyhow::Result<Option<PathBuf>> {
+    let Some(path) = path else { return Ok(None) };
+    let whole = std::path::absolute(path)?;
+    let mode = std::fs::metadata(&whole).map(|m| (m.is_file(), m.permissions().mode()));
+    match mode {
+        Ok((true, mode)) if mode & 0o111 != 0 => Ok(Some(whole)),
+        Ok(_) => bail!(
+            "{flag} {}: expected a program; nothing was started: make it executable with \
+                     chmod +x",
+            path.display()
+        ),
+        Err(cause) => bail!(
+            "{flag} {}; nothing was started",
+            UnreadableFile::new(path, cause)
+        ),
     }
 }

@@ -133,7 +133,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     } else {
         one
     };
-    let text = match args.format {
+    let exported = match args.format {
         DiscoverFormat::Text if choice.is_none() => Ok(export::text(shown)),
         DiscoverFormat::Text => Ok(export::tree(shown)),
         DiscoverFormat::Json => Ok(serde_json::to_string_pretty(shown)? + "\n"),
@@ -143,7 +143,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         DiscoverFormat::SlurmYaml => export::slurm_yaml(shown),
         DiscoverFormat::Topology => Ok(found.file.to_yaml()),
     };
-    let text = match text {
+    let text = match exported {
         Ok(text) => text,
         Err(e) => {
             tell!("heddle: {e}");
@@ -278,14 +278,8 @@ fn place_addresses(file: &mut TopologyFile, topology: &Topology) {
 /// The observations in host agents' reports.
 fn reported(folder: &Path) -> anyhow::Result<Vec<Observation>> {
     let mut files: Vec<PathBuf> = Vec::new();
-    let unread = |cause| {
-        anyhow!(
-            "--reports {}; nothing was asked",
-            UnreadableFile::new(folder, cause)
-        )
-    };
-    for entry in std::fs::read_dir(folder).map_err(unread)? {
-        let path = entry.map_err(unread)?.path();
+    for entry in std::fs::read_dir(folder).map_err(|cause| unread_reports(cause, folder))? {
+        let path = entry.map_err(|cause| unread_reports(cause, folder))?.path();
         if path
             .extension()
             .is_some_and(|extension| extension == "json")
@@ -306,6 +300,13 @@ fn reported(folder: &Path) -> anyhow::Result<Vec<Observation>> {
             })
         })
         .collect()
+}
+
+fn unread_reports(cause: std::io::Error, folder: &Path) -> anyhow::Error {
+    anyhow!(
+        "--reports {}; nothing was asked",
+        UnreadableFile::new(folder, cause)
+    )
 }
 
 fn report(file: &Path) -> anyhow::Result<Observation> {

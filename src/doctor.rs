@@ -188,7 +188,6 @@ mod tests {
 
     #[test]
     fn a_verdict_names_what_jobs_lack() {
-        let missing = |what: &str| JobFinding::Missing(what.into(), "gone: no jobs".into());
         let mut findings = JobFindings {
             list: vec![JobFinding::Line("MPI".into(), "4".into())],
         };
@@ -209,6 +208,10 @@ mod tests {
             said.ends_with("\njobs that start here lack: library, epoch\n"),
             "{said}"
         );
+    }
+
+    fn missing(what: &str) -> JobFinding {
+        JobFinding::Missing(what.into(), "gone: no jobs".into())
     }
 
     #[test]

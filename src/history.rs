@@ -212,27 +212,34 @@ fn drawn(args: &Args, entries: &[HistoryEntry]) -> anyhow::Result<String> {
         .filter(|entry| entry.info.number < after.info.number)
         .find(|entry| entry.problem.is_none())
         .unwrap_or(after);
-    let network = |entry: &HistoryEntry| {
-        history::network(&args.dir, entry.info.number).map_err(anyhow::Error::msg)
-    };
-    let (network_before, network_after) = (network(before)?, network(after)?);
+    let (network_before, network_after) = (
+        network_of(before, &args.dir)?,
+        network_of(after, &args.dir)?,
+    );
     let title = std::iter::once(format!("epoch {}", after.info.number))
         .chain((!after.info.changes.is_empty()).then(|| after.info.changes.join("; ")))
         .collect::<Vec<_>>()
         .join(": ");
-    let moment = |entry: &HistoryEntry, topology| NetworkMoment {
+    let (before, after) = (
+        moment(before, &network_before),
+        moment(after, &network_after),
+    );
+    Ok(compared(title.trim_end_matches(": "), &before, &after).document(&title))
+}
+
+fn network_of(entry: &HistoryEntry, dir: &Path) -> anyhow::Result<inventory::Topology> {
+    history::network(dir, entry.info.number).map_err(anyhow::Error::msg)
+}
+
+fn moment<'a>(entry: &HistoryEntry, topology: &'a inventory::Topology) -> NetworkMoment<'a> {
+    NetworkMoment {
         topology,
         heading: format!("epoch {}", entry.info.number),
         figures: vec![
             history::moment(entry.info.at),
             counted(entry.info.phases, "phase"),
         ],
-    };
-    let (before, after) = (
-        moment(before, &network_before),
-        moment(after, &network_after),
-    );
-    Ok(compared(title.trim_end_matches(": "), &before, &after).document(&title))
+    }
 }
 
 #[cfg(test)]
@@ -265,12 +272,20 @@ mod tests {
         let dir = dir.path();
         let wanted = put(dir, "n1");
         put(dir, "n2");
-        let is_done = |before| is_carried_out(dir, before, &wanted, Duration::from_millis(300));
-        assert!(!is_done(2).unwrap(), "nothing was published");
+        assert!(
+            !is_carried_out(dir, 2, &wanted, Duration::from_millis(300)).unwrap(),
+            "nothing was published"
+        );
         put(dir, "n3");
-        assert!(!is_done(2).unwrap(), "another network was published");
+        assert!(
+            !is_carried_out(dir, 2, &wanted, Duration::from_millis(300)).unwrap(),
+            "another network was published"
+        );
         put(dir, "n1");
-        assert!(is_done(2).unwrap() && is_done(3).unwrap());
+        assert!(
+            is_carried_out(dir, 2, &wanted, Duration::from_millis(300)).unwrap()
+                && is_carried_out(dir, 3, &wanted, Duration::from_millis(300)).unwrap()
+        );
     }
 
     #[test]
@@ -291,10 +306,6 @@ mod tests {
 
     #[test]
     fn orders_take_no_flags_of_the_list() {
-        let is_fine = |flags: &str| {
-            let words = format!("history --dir d {flags}");
-            HistoryCommand::try_parse_from(words.split_whitespace()).is_ok()
-        };
         assert!(is_fine("--rollback 1") && is_fine("--release"));
         assert!(is_fine("--epoch 1 --format svg"));
         for order in ["--rollback 1", "--release"] {
@@ -302,5 +313,10 @@ mod tests {
                 assert!(!is_fine(&format!("{order} {flag}")), "{order} {flag}");
             }
         }
+    }
+
+    fn is_fine(flags: &str) -> bool {
+        let words = format!("history --dir d {flags}");
+        HistoryCommand::try_parse_from(words.split_whitespace()).is_ok()
     }
 }

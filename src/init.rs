@@ -245,34 +245,32 @@ impl CredentialArgs {
     /// The credential as an inventory has it. Files are named by whole paths: the controller starts
     /// in another folder.
     fn written(&self) -> anyhow::Result<String> {
-        let file = |path: &Path| {
-            let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-            format!(
-                "{{file: {}}}",
-                serde_json::json!(whole.display().to_string())
-            )
-        };
         if let Some(user) = &self.user {
             let mut text = format!("{{version: 3, user: {}", serde_json::json!(user));
             if let Some(path) = &self.auth_file {
-                text += &format!(", auth: {{protocol: {}, key: {}}}", self.auth, file(path));
+                text += &format!(
+                    ", auth: {{protocol: {}, key: {}}}",
+                    self.auth,
+                    file_entry(path)
+                );
             }
             if let Some(path) = &self.priv_file {
                 text += &format!(
                     ", priv: {{protocol: {}, key: {}}}",
                     self.privacy,
-                    file(path)
+                    file_entry(path)
                 );
             }
             return Ok(text + "}");
         }
-        let usual = || Some(PathBuf::from(COMMUNITY)).filter(|path| path.exists());
         let community = match (
             &self.community_env,
-            self.community_file.clone().or_else(usual),
+            self.community_file
+                .clone()
+                .or_else(|| Some(PathBuf::from(COMMUNITY)).filter(|path| path.exists())),
         ) {
             (Some(name), _) => format!("{{env: {}}}", serde_json::json!(name)),
-            (None, Some(path)) => file(&path),
+            (None, Some(path)) => file_entry(&path),
             (None, None) => bail!(
                 "no credential for the switches; nothing was asked: name one with \
                  --community-file FILE, --community-env NAME, or --user NAME --auth-file FILE"
@@ -282,26 +280,35 @@ impl CredentialArgs {
     }
 }
 
+fn file_entry(path: &Path) -> String {
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    format!(
+        "{{file: {}}}",
+        serde_json::json!(whole.display().to_string())
+    )
+}
+
 impl HostArgs {
     fn read(&self) -> anyhow::Result<ListedHosts> {
         let mut lists = Vec::new();
         if self.slurm {
             lists.push(slurm()?);
         }
-        let text = |path: &PathBuf| {
-            let file = path.display().to_string();
-            anyhow::Ok((file, input_file::text(path)?))
-        };
         for path in &self.hosts {
-            let (file, text) = text(path)?;
+            let (file, text) = file_and_text(path)?;
             lists.push(host_lists::hostfile(&file, &text)?);
         }
         for path in &self.ansible {
-            let (file, text) = text(path)?;
+            let (file, text) = file_and_text(path)?;
             lists.push(host_lists::ansible(&file, &text)?);
         }
         Ok(host_lists::joined(lists))
     }
+}
+
+fn file_and_text(path: &Path) -> anyhow::Result<(String, String)> {
+    let file = path.display().to_string();
+    anyhow::Ok((file, input_file::text(path)?))
 }
 
 /// The nodes of Slurm on this machine.
@@ -344,17 +351,18 @@ mod tests {
 
     #[test]
     fn an_inventory_with_hosts_is_told_to_lack_their_addresses() {
-        let told = |hosts| {
-            let draft = InventoryDraft {
-                text: String::new(),
-                switches: 1,
-                hosts,
-            };
-            written_lines("i.yaml", &draft)
-        };
-        let lines = told(2);
+        let lines = lines_for(2);
         assert!(lines.starts_with("heddle: i.yaml: 1 switch, 2 hosts\n"));
         assert!(lines.contains("\nheddle: no host has an address, so"));
-        assert!(!told(0).contains("address"));
+        assert!(!lines_for(0).contains("address"));
+    }
+
+    fn lines_for(hosts: usize) -> String {
+        let draft = InventoryDraft {
+            text: String::new(),
+            switches: 1,
+            hosts,
+        };
+        written_lines("i.yaml", &draft)
     }
 }

@@ -73,16 +73,15 @@ fn tell_shared(chosen: &TopologyFile, all: &TopologyFile) -> anyhow::Result<()> 
     let others: Vec<&TopologyFile> = rest.collect();
     let trees: Result<Vec<Tree>, TreeError> = others.iter().map(|other| other.tree()).collect();
     // Of parallel cables each network may use another one.
-    let is_one = |a: &str, b: &str| {
+    let own = chosen.tree()?;
+    if let Some(shared) = shared_cables::most_loaded(&own, &trees?, |a, b| {
         chosen
             .links
             .iter()
             .filter(|l| [&*l.a, &*l.b] == [a, b] || [&*l.a, &*l.b] == [b, a])
             .count()
             == 1
-    };
-    let own = chosen.tree()?;
-    if let Some(shared) = shared_cables::most_loaded(&own, &trees?, is_one) {
+    }) {
         let names = others.iter().filter_map(|other| other.name.clone());
         tell!(
             "heddle: the cable {}-{} is shared with other networks ({}): {} + {} messages, {} if all send \

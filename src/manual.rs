@@ -113,11 +113,8 @@ fn of_program(name: &str) -> Vec<(&'static str, String)> {
     if name != "heddle" {
         return Vec::new();
     }
-    let of = |reader| {
-        let read = VARIABLES.iter().filter(move |v| v.reader == reader);
-        read.map(|v| format!("{}\n    {}\n", v.name, v.meaning.replace('`', "")))
-    };
-    let variables = of(VariableReader::Commands).chain(of(VariableReader::Jobs));
+    let variables =
+        variables_of(VariableReader::Commands).chain(variables_of(VariableReader::Jobs));
     let pages = PAGES
         .iter()
         .map(|page| format!("heddle-{}(1)", page.command));
@@ -131,11 +128,15 @@ fn of_program(name: &str) -> Vec<(&'static str, String)> {
     ]
 }
 
+fn variables_of(reader: VariableReader) -> impl Iterator<Item = String> {
+    let read = VARIABLES.iter().filter(move |v| v.reader == reader);
+    read.map(|v| format!("{}\n    {}\n", v.name, v.meaning.replace('`', "")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use clap::CommandFactory;
-    use inventory::environment::KnownVariable;
 
     #[test]
     fn every_command_has_examples_that_its_own_flags_accept() {
@@ -146,9 +147,9 @@ mod tests {
             assert!(!page.examples.is_empty(), "{name}");
             for (_, line) in page.examples {
                 let line = line.split(['|', '>']).next().unwrap_or_default();
-                let words = line.split_whitespace().map(|word| word.trim_matches('"'));
+                let all = line.split_whitespace().map(|word| word.trim_matches('"'));
                 // A launcher may start the command.
-                let words = words.skip_while(|word| *word != "heddle");
+                let words = all.skip_while(|word| *word != "heddle");
                 let parsed = crate::Cli::command().try_get_matches_from(words);
                 assert!(parsed.is_ok(), "{line}: {}", parsed.unwrap_err());
             }
@@ -156,13 +157,14 @@ mod tests {
                 assert!(cli.find_subcommand(other).is_some(), "{name}: {other}");
             }
             // The units read the others, and hand them on as flags.
-            let of_a_unit = |v: &KnownVariable| v.reader == VariableReader::Units;
-            let known = |name: &&&str| {
-                let mut all = VARIABLES.iter();
-                all.any(|v| v.name == **name && !of_a_unit(v))
-            };
             assert_eq!(
-                page.variables.iter().filter(known).count(),
+                page.variables
+                    .iter()
+                    .filter(|name| {
+                        let mut all = VARIABLES.iter();
+                        all.any(|v| v.name == **name && v.reader != VariableReader::Units)
+                    })
+                    .count(),
                 page.variables.len(),
                 "{name}"
             );
@@ -201,16 +203,6 @@ mod tests {
                 .filter(move |(_, arg)| arg.get_id() == id)
                 .collect::<Vec<_>>()
         };
-        let parses = |arg: &clap::Arg, text: &str| {
-            let arg = arg.clone().required(false).exclusive(false);
-            let command = clap::Command::new("c").no_binary_name(true).arg(
-                clap::Arg::new("x")
-                    .long("x")
-                    .action(arg.get_action().clone())
-                    .value_parser(arg.get_value_parser().clone()),
-            );
-            command.try_get_matches_from(["--x", text]).is_ok()
-        };
         for (command, arg) in of("size") {
             for size in ["64k", "64K", "64kB", "64KiB", "65536", "1M", "1MiB"] {
                 assert!(parses(arg, size), "{command} --size {size}");
@@ -224,5 +216,16 @@ mod tests {
             }
         }
         assert!(of("format").len() >= 8);
+    }
+
+    fn parses(arg: &clap::Arg, text: &str) -> bool {
+        let arg = arg.clone().required(false).exclusive(false);
+        let command = clap::Command::new("c").no_binary_name(true).arg(
+            clap::Arg::new("x")
+                .long("x")
+                .action(arg.get_action().clone())
+                .value_parser(arg.get_value_parser().clone()),
+        );
+        command.try_get_matches_from(["--x", text]).is_ok()
     }
 }

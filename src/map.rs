@@ -134,7 +134,6 @@ fn share(text: &str) -> Result<f64, String> {
 
 /// The MPI whose launcher set this rank's environment.
 fn launched_by() -> Option<Mpi> {
-    let is_set = |name| std::env::var_os(name).is_some();
     if is_set("OMPI_COMM_WORLD_SIZE") {
         Some(Mpi::OpenMpi)
     } else if is_set("PMI_SIZE") {
@@ -142,6 +141,10 @@ fn launched_by() -> Option<Mpi> {
     } else {
         None
     }
+}
+
+fn is_set(name: &str) -> bool {
+    std::env::var_os(name).is_some()
 }
 
 #[cfg(test)]

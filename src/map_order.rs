@@ -30,7 +30,6 @@ pub(crate) fn run(connection: &ConnectionArgs) -> anyhow::Result<CommandOutcome>
         unreachable!("the flags name a controller")
     };
     let token = token.as_deref();
-    let failed = |problem: String| anyhow!("map: {problem}");
     let look = || tui::once(url, token, authorities).map_err(failed);
     let before = number(&look()?);
     let request = tui::order_mapping(url, token, authorities).map_err(failed)?;
@@ -57,6 +56,10 @@ pub(crate) fn run(connection: &ConnectionArgs) -> anyhow::Result<CommandOutcome>
         thread::sleep(LOOK);
     }
     Ok(CommandOutcome::Done)
+}
+
+fn failed(problem: String) -> anyhow::Error {
+    anyhow!("map: {problem}")
 }
 
 /// Tells the progress of an order until it is carried out.

@@ -3,7 +3,7 @@ use crate::{CommandOutcome, input_file};
 use anyhow::Context;
 use controller::plan::stated;
 use controller::publish::{KEEP, learned_so_far, measurements_for_next};
-use directory::epoch::{Epoch, VerifiedEpoch, WayEvidence};
+use directory::epoch::{VerifiedEpoch, WayEvidence};
 use directory::publishing::EpochStore;
 use directory::reading::{current, current_epoch};
 use std::path::PathBuf;
@@ -33,8 +33,11 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         tell!("{problem}; the decision table is made without that file");
     }
     // If the current epoch is damaged, a new one replaces it.
-    let same = |current: &Epoch| *current.topology == file && current.tuning == tuning;
-    if let Some(current) = current_epoch(&args.dir).ok().flatten().filter(same) {
+    if let Some(current) = current_epoch(&args.dir)
+        .ok()
+        .flatten()
+        .filter(|current| *current.topology == file && current.tuning == tuning)
+    {
         tell!(
             "{name}: epoch {} is this topology already; nothing published",
             current.number

@@ -97,7 +97,7 @@ fn one(job: &TracedJob, number: Option<u32>) -> &TracedCall {
 
 /// Reads the traces of one process set.
 fn read(dir: &Path, wanted: Option<&str>) -> anyhow::Result<TracedJob> {
-    let place = || dir.display().to_string();
+    let place = dir.display();
     let mut jobs: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
     let entries = dir
         .read_dir()
@@ -123,40 +123,40 @@ fn read(dir: &Path, wanted: Option<&str>) -> anyhow::Result<TracedJob> {
         Some(wanted) => jobs.remove_entry(wanted).with_context(|| {
             format!(
                 "--job {wanted}: there is none in {}; it has {}",
-                place(),
+                place,
                 names.join(", ")
             )
         })?,
         None => jobs.pop_last().with_context(|| {
             format!(
                 "{}: no file ends in .{SUFFIX}; run the job with HEDDLE_TRACE={0}",
-                place()
+                place
             )
         })?,
     };
     if names.len() > 1 {
         tell!(
             "heddle: {}: {} process sets; this is {name}",
-            place(),
+            place,
             names.len()
         );
     }
     let read = files.iter().map(|file| read_one(file));
     let traces = read.collect::<anyhow::Result<Vec<_>>>()?;
-    TracedJob::new(traces).with_context(place)
+    TracedJob::new(traces).with_context(|| place.to_string())
 }
 
 fn read_one(file: &Path) -> anyhow::Result<RankTrace> {
-    let place = || file.display().to_string();
+    let place = file.display();
     let mut octets = Vec::new();
     let read = File::open(file).and_then(|open| open.take(LARGEST + 1).read_to_end(&mut octets));
     read.map_err(|cause| UnreadableFile::new(file, cause))?;
     if octets.len() as u64 > LARGEST {
         bail!(
             "{}: larger than {} MB, which no rank writes",
-            place(),
+            place,
             LARGEST >> 20
         );
     }
-    RankTrace::read(&octets).with_context(place)
+    RankTrace::read(&octets).with_context(|| place.to_string())
 }

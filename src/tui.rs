@@ -107,8 +107,11 @@ fn source(args: &Args, file: &tui::TuiSettings) -> anyhow::Result<tui::SnapshotS
 /// A lab's controller listens on the loopback interface of the lab's head node, so the terminal
 /// interface must run there, too.
 fn on_head_node(name: &str) -> bool {
-    let is = |variable: &str, value: &str| std::env::var(variable).is_ok_and(|v| v == value);
-    is("HEDDLE_LAB", name) && is("HOSTNAME", CONTROL)
+    is_set_to("HEDDLE_LAB", name) && is_set_to("HOSTNAME", CONTROL)
+}
+
+fn is_set_to(variable: &str, value: &str) -> bool {
+    std::env::var(variable).is_ok_and(|v| v == value)
 }
 
 /// Replaces this process by the same command on the lab's head node, which keeps terminal and
@@ -153,15 +156,18 @@ impl tui::LabControl for LabCables {
 
 /// `80x24` as columns and lines.
 fn size(text: &str) -> Result<(u16, u16), String> {
-    let wrong = || format!("\"{text}\": expected a size like 80x24, at most 500x200");
-    let (width, height) = text.split_once('x').ok_or_else(wrong)?;
+    let (width, height) = text.split_once('x').ok_or_else(|| wrong_size(text))?;
     let (width, height) = (
-        width.parse().map_err(|_| wrong())?,
-        height.parse().map_err(|_| wrong())?,
+        width.parse().map_err(|_| wrong_size(text))?,
+        height.parse().map_err(|_| wrong_size(text))?,
     );
     if (1..=500).contains(&width) && (1..=200).contains(&height) {
         Ok((width, height))
     } else {
-        Err(wrong())
+        Err(wrong_size(text))
     }
+}
+
+fn wrong_size(text: &str) -> String {
+    format!("\"{text}\": expected a size like 80x24, at most 500x200")
 }

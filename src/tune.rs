@@ -121,8 +121,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
-    let launcher = JobLauncher::new(args)?;
-    let dir = launcher.dir().to_owned();
+    let anywhere = JobLauncher::new(args)?;
+    let dir = anywhere.dir().to_owned();
     let epoch = reading::current_epoch(&dir)?.with_context(|| {
         format!(
             "{}: no epoch published yet; run heddle controller or heddle publish first, because \
@@ -131,7 +131,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         )
     })?;
     let network = network(args, &epoch, &dir)?;
-    let launcher = launcher.on_network(network.name.clone());
+    let launcher = anywhere.on_network(network.name.clone());
     if args.check {
         return check::run(args, &launcher, &epoch);
     }

@@ -10,11 +10,11 @@ pub(crate) const SHORT: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("HE
 pub(crate) fn long() -> String {
     let backends = match runtime_folder() {
         Some(lib) => {
-            let names = jobs::backends_in(&lib);
-            let names = if names.is_empty() {
+            let backends = jobs::backends_in(&lib);
+            let names = if backends.is_empty() {
                 "none".to_owned()
             } else {
-                names.join(", ")
+                backends.join(", ")
             };
             format!("{names} ({})", lib.display())
         }

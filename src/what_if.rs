@@ -75,31 +75,32 @@ enum WhatIfFormat {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
-    let place = || args.topology.path.display().to_string();
+    let place = args.topology.path.display();
     let file = args.topology.read()?;
     let calibration = calibration(args.dir.as_deref())?;
-    let now = outlook(&calibration, &file, args.size).with_context(place)?;
+    let now = outlook(&calibration, &file, args.size).with_context(|| place.to_string())?;
     if !matches_spanning_tree(&file) {
         tell!(
             "heddle: {}: its blocked links differ from those that standard path costs give under \
              root bridge \"{}\"; after a change, other links than shown may be blocked",
-            place(),
+            place,
             file.switches.first().map_or("", String::as_str)
         );
     }
     let text = if args.advise {
-        let advice = advice(&file, args.size).with_context(place)?;
+        let advice = advice(&file, args.size).with_context(|| place.to_string())?;
         match args.format {
             WhatIfFormat::Text => advised(args.size, &now, &advice),
             WhatIfFormat::Svg => {
                 let best = advice.first().with_context(|| {
                     format!(
                         "{}: no single change makes it faster; nothing to draw",
-                        place()
+                        place
                     )
                 })?;
                 let after = best.change.apply(&file)?;
-                let then = outlook(&calibration, &after, args.size).with_context(place)?;
+                let then =
+                    outlook(&calibration, &after, args.size).with_context(|| place.to_string())?;
                 let title = format!("{}; blocks of {} bytes", best.change, args.size.0);
                 drawn(&title, (&file, &now), (&after, &then))
             }
@@ -114,7 +115,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
             .iter()
             .try_fold(file.clone(), |file, change| change.apply(&file))?;
         let then = outlook(&calibration, &after, args.size)
-            .with_context(|| format!("{} after the changes", place()))?;
+            .with_context(|| format!("{place} after the changes"))?;
         match args.format {
             WhatIfFormat::Text => compared(args.size, &changes, &now, &then),
             WhatIfFormat::Svg => {
@@ -174,21 +175,6 @@ fn drawn(
     (file, now): (&TopologyFile, &NetworkOutlook),
     (after, then): (&TopologyFile, &NetworkOutlook),
 ) -> String {
-    let figures = |of: &NetworkOutlook, all: f64, gather: f64| {
-        vec![
-            phases(of),
-            format!(
-                "all-to-all at least {}{}",
-                time(of.alltoall),
-                gain(all, of.alltoall)
-            ),
-            format!(
-                "allgather at least {}{}",
-                time(of.allgather),
-                gain(gather, of.allgather)
-            ),
-        ]
-    };
     let (before, after) = (stated(file), stated(after));
     let before = NetworkMoment {
         topology: &before,
@@ -203,6 +189,22 @@ fn drawn(
     side_by_side(title, &before, &after).document(title)
 }
 
+fn figures(of: &NetworkOutlook, all: f64, gather: f64) -> Vec<String> {
+    vec![
+        phases(of),
+        format!(
+            "all-to-all at least {}{}",
+            time(of.alltoall),
+            gain(all, of.alltoall)
+        ),
+        format!(
+            "allgather at least {}{}",
+            time(of.allgather),
+            gain(gather, of.allgather)
+        ),
+    ]
+}
+
 fn compared(
     block: Bytes,
     changes: &[CablingChange],
@@ -210,11 +212,7 @@ fn compared(
     then: &NetworkOutlook,
 ) -> String {
     let mut text = format!("{}; blocks of {} bytes\n", listed(changes), block.0);
-    let mut row = |what: &str, now: String, then: String| {
-        let line = format!("  {what:<12}{now:<31} {then}");
-        let _ = writeln!(text, "{}", line.trim_end());
-    };
-    row("", "now".into(), "then".into());
+    row("", "now".into(), "then".into(), &mut text);
     row(
         "all-to-all",
         format!("at least {}", time(now.alltoall)),
@@ -223,19 +221,15 @@ fn compared(
             time(then.alltoall),
             gain(now.alltoall, then.alltoall)
         ),
+        &mut text,
     );
-    let over_tcp = |outlook: &NetworkOutlook, of: fn(&OverTcpOutlook) -> CalibratedTime| {
-        outlook
-            .over_tcp
-            .as_ref()
-            .map_or_else(String::new, |over_tcp| predicted(of(over_tcp)))
-    };
     row(
         "",
         over_tcp(now, |o| o.alltoall),
         over_tcp(then, |o| o.alltoall),
+        &mut text,
     );
-    row("", phases(now), phases(then));
+    row("", phases(now), phases(then), &mut text);
     row(
         "allgather",
         format!("at least {}", time(now.allgather)),
@@ -244,14 +238,33 @@ fn compared(
             time(then.allgather),
             gain(now.allgather, then.allgather)
         ),
+        &mut text,
     );
     row(
         "",
         over_tcp(now, |o| o.allgather),
         over_tcp(then, |o| o.allgather),
+        &mut text,
     );
-    row("blocked", names(&now.blocked), names(&then.blocked));
+    row(
+        "blocked",
+        names(&now.blocked),
+        names(&then.blocked),
+        &mut text,
+    );
     text
+}
+
+fn row(what: &str, now: String, then: String, text: &mut String) {
+    let line = format!("  {what:<12}{now:<31} {then}");
+    let _ = writeln!(text, "{}", line.trim_end());
+}
+
+fn over_tcp(outlook: &NetworkOutlook, of: fn(&OverTcpOutlook) -> CalibratedTime) -> String {
+    outlook
+        .over_tcp
+        .as_ref()
+        .map_or_else(String::new, |over_tcp| predicted(of(over_tcp)))
 }
 
 fn advised(block: Bytes, now: &NetworkOutlook, advice: &[CablingAdvice]) -> String {

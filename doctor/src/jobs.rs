@@ -464,10 +464,13 @@ links: [{{a: s0, b: s1, rate: 10M}}]
     }
 
     fn goes_over_tcp(findings: &JobFindings) -> bool {
-        let over_tcp = |entry: &DecisionEntry| entry.way.carrier() == Some(DataCarrier::Tcp);
         findings.list.iter().any(
-            |finding| matches!(finding, JobFinding::Table(entries) if entries.iter().any(over_tcp)),
+            |finding| matches!(finding, JobFinding::Table(entries) if entries.iter().any(is_over_tcp)),
         )
+    }
+
+    fn is_over_tcp(entry: &DecisionEntry) -> bool {
+        entry.way.carrier() == Some(DataCarrier::Tcp)
     }
 
     #[test]

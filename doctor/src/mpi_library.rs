@@ -124,10 +124,6 @@ mod tests {
 
     #[test]
     fn the_interface_is_told_by_exported_names() {
-        let backend = |names: &[&'static str]| {
-            let symbols = names.iter().map(|name| name.as_bytes()).collect();
-            interface(&symbols).map(|(backend, _)| backend)
-        };
         assert_eq!(backend(&["MPIR_Dup_fn"]), Some("mpich"));
         assert_eq!(backend(&["ompi_mpi_comm_world"]), Some("openmpi"));
         assert_eq!(backend(&["MPIR_Dup_fn_x"]), None);
@@ -136,5 +132,10 @@ mod tests {
         // It has its own, and knows of the standard's.
         let both = backend(&["PMPI_Abi_get_version", "MPIR_Dup_fn"]);
         assert_eq!(both, Some("mpich"));
+    }
+
+    fn backend(names: &[&'static str]) -> Option<&'static str> {
+        let symbols = names.iter().map(|name| name.as_bytes()).collect();
+        interface(&symbols).map(|(backend, _)| backend)
     }
 }

@@ -116,24 +116,28 @@ pub(crate) fn program(name: &str) -> Option<PathBuf> {
 
 /// Looks for a library in `/usr/lib*`, in its folders, and in `/usr/lib/llvm-N/lib` for clang.
 fn library(name: &str) -> bool {
-    let inside = |folder: &Path| -> Vec<PathBuf> {
-        std::fs::read_dir(folder)
-            .map_or_else(|_| vec![], |d| d.flatten().map(|e| e.path()).collect())
-    };
-    let is_it = |file: &PathBuf| {
-        file.file_name().is_some_and(|f| {
-            f.to_string_lossy().starts_with(name) && f.to_string_lossy().contains(".so")
-        })
-    };
     ["/usr/lib", "/usr/lib64", "/usr/local/lib"]
         .into_iter()
         .any(|folder| {
             let first = inside(Path::new(folder));
-            first.iter().any(is_it)
+            first.iter().any(|file| is_library(file, name))
                 || first.iter().any(|f| {
-                    inside(f).iter().any(is_it) || inside(&f.join("lib")).iter().any(is_it)
+                    inside(f).iter().any(|file| is_library(file, name))
+                        || inside(&f.join("lib"))
+                            .iter()
+                            .any(|file| is_library(file, name))
                 })
         })
+}
+
+fn inside(folder: &Path) -> Vec<PathBuf> {
+    std::fs::read_dir(folder).map_or_else(|_| vec![], |d| d.flatten().map(|e| e.path()).collect())
+}
+
+fn is_library(file: &Path, name: &str) -> bool {
+    file.file_name().is_some_and(|f| {
+        f.to_string_lossy().starts_with(name) && f.to_string_lossy().contains(".so")
+    })
 }
 
 /// The value of `net.ipv4.tcp_tso_rtt_log`, if it lets TCP send in bursts.

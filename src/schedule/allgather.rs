@@ -37,16 +37,13 @@ pub(super) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         &NameList::all(&args.common.hosts),
         MOST_RANKS,
     )?;
-    let by = |algorithm| {
-        allgather::plan_as(&tree, algorithm)
-            .with_context(|| args.common.topology.path.display().to_string())
-    };
     let plan = match args.algorithm {
-        AllgatherChoice::Auto => allgather::plan(&tree),
-        AllgatherChoice::Lr1 => by(AllgatherAlgorithm::Lr1)?,
-        AllgatherChoice::Lr2 => by(AllgatherAlgorithm::Lr2)?,
-        AllgatherChoice::Lr3 => by(AllgatherAlgorithm::Lr3)?,
+        AllgatherChoice::Auto => Ok(allgather::plan(&tree)),
+        AllgatherChoice::Lr1 => allgather::plan_as(&tree, AllgatherAlgorithm::Lr1),
+        AllgatherChoice::Lr2 => allgather::plan_as(&tree, AllgatherAlgorithm::Lr2),
+        AllgatherChoice::Lr3 => allgather::plan_as(&tree, AllgatherAlgorithm::Lr3),
     };
+    let plan = plan.with_context(|| args.common.topology.path.display().to_string())?;
     let is_one_rank_each = tree
         .host_names()
         .iter()

@@ -82,14 +82,14 @@ pub(super) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     } else {
         SyncReduction::Chain
     };
-    let plan = match algorithm {
+    let in_order = match algorithm {
         Some(algorithm) => plan_as(&tree, algorithm, scheme, reduction),
         None => plan_reduced(&tree, scheme, reduction),
     };
     let plan = if args.reorder {
-        plan.reordered(&tree, reduction)
+        in_order.reordered(&tree, reduction)
     } else {
-        plan
+        in_order
     };
     print(&match args.common.format {
         ScheduleFormat::Json => json::write_readable_alltoall(&plan).with_context(|| {
@@ -113,16 +113,16 @@ fn lg(args: &Args, tree: &Tree, topology: &TopologyFile) -> anyhow::Result<Comma
             .error(clap::error::ErrorKind::ArgumentConflict, what)
             .exit();
     }
-    let file = || args.common.topology.path.display().to_string();
-    let clusters = ClusterPartition::stated_or_found(tree, topology).with_context(file)?;
+    let file = args.common.topology.path.display();
+    let clusters =
+        ClusterPartition::stated_or_found(tree, topology).with_context(|| file.to_string())?;
     let plan = lg::plan(tree, &clusters, None);
     print(&match args.common.format {
         ScheduleFormat::Json => json::write_lg(&plan),
         ScheduleFormat::Svg => drawn::lg(tree, &heading(tree, topology), &plan),
-        ScheduleFormat::C => bail!(
-            "{}: lg has no C form; use --format json, or another algorithm",
-            file()
-        ),
+        ScheduleFormat::C => {
+            bail!("{file}: lg has no C form; use --format json, or another algorithm")
+        }
         ScheduleFormat::Text => lg_summary(tree, topology, &plan),
     })
 }
@@ -183,16 +183,13 @@ fn summary(
     } else {
         String::new()
     };
-    let carries = || {
+    let reason = if *load == 0 {
+        "nothing to send".to_owned()
+    } else {
         format!(
             "{from} -> {to} carries {}{at_once}",
             messages(*load as usize)
         )
-    };
-    let reason = if *load == 0 {
-        "nothing to send".to_owned()
-    } else {
-        carries()
     };
     let mut lines = vec![
         heading(tree, topology),
@@ -228,6 +225,23 @@ fn pace(tree: &Tree, plan: &AlltoallSchedule) -> String {
     }
 }
 
+/// The tokens that a reduction leaves, of which the plan has its `own` already.
+fn tokens_reduced(
+    tree: &Tree,
+    plan: &AlltoallSchedule,
+    own: SyncReduction,
+    reduction: SyncReduction,
+) -> usize {
+    if reduction == own {
+        return plan.syncs.len();
+    }
+    let capacities = plan.algorithm.capacities(tree);
+    let syncs = plan
+        .scheme
+        .syncs(tree, &capacities, &plan.phases, reduction);
+    syncs.len()
+}
+
 /// The tokens, barriers and filler messages of the scheme, of which the plan has its `own` reduction.
 fn sync(tree: &Tree, plan: &AlltoallSchedule, own: SyncReduction) -> String {
     let scheme = plan.scheme;
@@ -239,24 +253,13 @@ fn sync(tree: &Tree, plan: &AlltoallSchedule, own: SyncReduction) -> String {
         parts.push(counted(barriers, "barrier"));
     }
     if scheme.tokens() != SyncKind::None {
-        let number = |reduction| {
-            if reduction == own {
-                return plan.syncs.len();
-            }
-            scheme
-                .syncs(
-                    tree,
-                    &plan.algorithm.capacities(tree),
-                    &plan.phases,
-                    reduction,
-                )
-                .len()
-        };
         let tokens = counted(plan.syncs.len(), "token");
-        let chain = number(SyncReduction::Chain);
+        let chain = tokens_reduced(tree, plan, own, SyncReduction::Chain);
         // The minimal set of more hosts takes longer than their plan.
-        let minimal = (own == SyncReduction::Minimal || tree.hosts() <= MINIMAL_HOSTS)
-            .then(|| format!(", {} minimal", number(SyncReduction::Minimal)));
+        let minimal = (own == SyncReduction::Minimal || tree.hosts() <= MINIMAL_HOSTS).then(|| {
+            let minimal = tokens_reduced(tree, plan, own, SyncReduction::Minimal);
+            format!(", {minimal} minimal")
+        });
         parts.push(format!(
             "{tokens} in this plan; {chain} chained{}",
             minimal.unwrap_or_default()

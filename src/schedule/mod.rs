@@ -71,27 +71,27 @@ pub(crate) fn tree_of(
     chosen: &[String],
     most: u64,
 ) -> anyhow::Result<Tree> {
-    let place = || file.display().to_string();
-    let whole = topology.tree().with_context(place)?;
+    let place = file.display();
+    let whole = topology.tree().with_context(|| place.to_string())?;
     let hosts = if chosen.is_empty() {
         whole
     } else {
         let restricted = whole.restrict(chosen);
-        restricted.map_err(|e| anyhow!("{}: {e}; nothing was done", place()))?
+        restricted.map_err(|e| anyhow!("{place}: {e}; nothing was done"))?
     };
     let number = ranks::count(&hosts);
     if number > most {
         bail!(
             "{}: {number} ranks are more than this command can handle ({most}); choose hosts with \
              --hosts, or state fewer ranks",
-            place()
+            place
         );
     }
     let single = number == u64::from(hosts.hosts());
     if single {
         Ok(hosts)
     } else {
-        ranks::tree(&hosts, &ranks::names(&hosts)).with_context(place)
+        ranks::tree(&hosts, &ranks::names(&hosts)).with_context(|| place.to_string())
     }
 }
 
@@ -102,26 +102,22 @@ fn size(tree: &Tree, topology: &TopologyFile) -> String {
         .iter()
         .filter_map(|name| Some(name.split_once(':')?.0))
         .collect();
-    let inner = || {
-        (tree.hosts()..tree.nodes())
-            .map(|v| tree.name(v))
-            .filter(|name| !shared.contains(name))
-    };
-    let routers = inner()
-        .filter(|name| topology.routers.iter().any(|r| r == name))
-        .count();
-    let mut below = Vec::new();
+    let inner = (tree.hosts()..tree.nodes()).map(|v| tree.name(v));
+    let (routers, switches): (Vec<&str>, Vec<&str>) = inner
+        .filter(|name| !shared.contains(name))
+        .partition(|name| topology.routers.iter().any(|r| r == name));
+    let mut others = Vec::new();
     if !shared.is_empty() {
         let alone = leaves.iter().filter(|name| !name.contains(':')).count();
-        below.push(counted(alone + shared.len(), "host"));
+        others.push(counted(alone + shared.len(), "host"));
     }
-    below.push(counted(inner().count() - routers, "switch"));
-    below.extend((routers > 0).then(|| counted(routers, "router")));
-    let last = below.pop().unwrap_or_default();
-    let below = if below.is_empty() {
+    others.push(counted(switches.len(), "switch"));
+    others.extend((!routers.is_empty()).then(|| counted(routers.len(), "router")));
+    let last = others.pop().unwrap_or_default();
+    let below = if others.is_empty() {
         last
     } else {
-        format!("{} and {last}", below.join(", "))
+        format!("{} and {last}", others.join(", "))
     };
     let leaf = if shared.is_empty() { "host" } else { "rank" };
     format!("{} on {below}", counted(leaves.len(), leaf))

@@ -10,6 +10,7 @@ use forecast::tuning::pairs::{self, PromiseCheck};
 use inventory::Bytes;
 use policy::decision_table::DecisionTable;
 use policy::measurements::comparison::{ComparisonVerdict, MARGIN, TunedComparison};
+use policy::ways::Way;
 
 pub(super) fn run(
     args: &Args,
@@ -41,14 +42,16 @@ pub(super) fn run(
 
 /// A line for each comparison, and a line about all of them.
 fn report(compared: &[TunedComparison], table: &DecisionTable) -> String {
-    let way =
-        |comparison: &TunedComparison| table.choose(comparison.collective, comparison.own.block);
-    let width = widest(compared.iter().map(way));
+    let ways: Vec<Way> = compared
+        .iter()
+        .map(|one| table.choose(one.collective, one.own.block))
+        .collect();
+    let width = widest(ways.iter().copied());
     let mut text = format!(
         "{:<10}{:>9}  {:<width$}{:>12}{:>12}{:>7}  tuned / own\n",
         "", "block", "goes", "own", "tuned", "pairs"
     );
-    for comparison in compared {
+    for (comparison, way) in compared.iter().zip(ways) {
         let TunedComparison {
             collective,
             own,
@@ -57,7 +60,7 @@ fn report(compared: &[TunedComparison], table: &DecisionTable) -> String {
         } = comparison;
         let (block, way, seconds) = (
             own.block.to_string(),
-            way(comparison).to_string(),
+            way.to_string(),
             [own, tuned].map(|timing| time(timing.seconds())),
         );
         let line = format!(
@@ -113,15 +116,6 @@ mod tests {
 
     #[test]
     fn a_line_a_size_and_one_that_sums_up() {
-        let text = |ratios: &[f64]| {
-            report(
-                &ratios
-                    .iter()
-                    .map(|&ratio| compared(ratio))
-                    .collect::<Vec<_>>(),
-                &DecisionTable::default(),
-            )
-        };
         assert!(
             text(&[1.0, 0.5]).ends_with("no call is more than 2 % slower than the library's own\n")
         );
@@ -133,5 +127,15 @@ mod tests {
         assert!(slower.lines().any(|line| line.starts_with("alltoall")
             && line.contains("64k  ")
             && line.ends_with("1.100 ± 0.000  SLOWER")));
+    }
+
+    fn text(ratios: &[f64]) -> String {
+        report(
+            &ratios
+                .iter()
+                .map(|&ratio| compared(ratio))
+                .collect::<Vec<_>>(),
+            &DecisionTable::default(),
+        )
     }
 }

@@ -98,13 +98,16 @@ pub(super) fn collective(name: &str) -> Option<Collective> {
 impl<'a> JobLauncher<'a> {
     pub(super) fn new(args: &'a Args) -> anyhow::Result<JobLauncher<'a>> {
         let lab = args.lab.as_deref().map(Lab::open).transpose()?;
-        let dir = args
+        let named = args
             .dir
             .clone()
             .or_else(|| lab.as_ref().map(Lab::shared_dir))
             .context("--dir, or --lab")?;
-        let dir = dir.canonicalize().map_err(|cause| {
-            anyhow!("{}; nothing was measured", UnreadableFile::new(&dir, cause))
+        let dir = named.canonicalize().map_err(|cause| {
+            anyhow!(
+                "{}; nothing was measured",
+                UnreadableFile::new(&named, cause)
+            )
         })?;
         if lab.is_none() {
             refuse_missing(args.launcher.first().map_or("", String::as_str))?;
@@ -152,13 +155,11 @@ impl<'a> JobLauncher<'a> {
     pub(super) fn run_in_turns(&self, ways: &[Way], is_first: bool) -> anyhow::Result<JobOutput> {
         let names: Vec<String> = ways.iter().map(ToString::to_string).collect();
         let rounds = if is_first { 1 } else { self.args.rounds } + 1; // The first one does not count.
-        let rows =
-            |collective| rounds * ways.iter().filter(|way| way.serves(collective)).count() as u64;
-        let rows = format!(
-            "--at-least={PINGS},{},{}",
-            rows(Collective::Alltoall),
-            rows(Collective::Allgather)
-        );
+        let [alltoall, allgather] = [Collective::Alltoall, Collective::Allgather].map(|of| {
+            let served = ways.iter().filter(|way| way.serves(of));
+            rounds * served.count() as u64
+        });
+        let rows = format!("--at-least={PINGS},{alltoall},{allgather}");
         let seconds = if is_first { 0.0 } else { self.args.seconds };
         let turns = format!("HEDDLE_TURNS={}", names.join(","));
         let environment: Vec<String> = self.stated_network().chain([turns]).collect();
@@ -178,7 +179,7 @@ impl<'a> JobLauncher<'a> {
         calls: &ComparedCalls<'_>,
     ) -> anyhow::Result<JobOutput> {
         let rows = 2 * (calls.pairs + pairs::FIRST as u64);
-        let mut flags = vec![
+        let mut words = vec![
             "--collective=both".to_owned(),
             "--compare".to_owned(),
             format!("--at-least={rows}"),
@@ -189,10 +190,10 @@ impl<'a> JobLauncher<'a> {
                 .iter()
                 .map(|(collective, size)| format!("{collective}:{}", size.0))
                 .collect();
-            flags.push(format!("--only={}", names.join(",")));
-            flags.push("--until-clear".to_owned());
+            words.push(format!("--only={}", names.join(",")));
+            words.push("--until-clear".to_owned());
         }
-        let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+        let flags: Vec<&str> = words.iter().map(String::as_str).collect();
         let environment: Vec<String> = self.stated_network().collect();
         self.with_runtime(dir, &environment, calls.sizes, &flags)
     }
@@ -378,8 +379,7 @@ fn find_record(dir: &Path, introduction: &BenchIntroduction) -> Option<JobRecord
 
 /// The lines of the benchmark program. Launchers may write lines of their own between them.
 fn read(text: &str) -> anyhow::Result<(BenchIntroduction, Vec<BenchSeries>)> {
-    let lines = || text.lines().filter(|line| line.starts_with('{'));
-    let mut introduction: BenchIntroduction = lines()
+    let mut introduction: BenchIntroduction = json_lines(text)
         .find_map(|line| serde_json::from_str(line).ok())
         .context("no line about the job")?;
     // "Open MPI v4.1.4, package: ...", "MPICH Version:      4.0.2"
@@ -389,7 +389,7 @@ fn read(text: &str) -> anyhow::Result<(BenchIntroduction, Vec<BenchSeries>)> {
         .next()
         .unwrap_or_default();
     introduction.library = version.split_whitespace().collect::<Vec<_>>().join(" ");
-    let series: Vec<BenchSeries> = lines()
+    let series: Vec<BenchSeries> = json_lines(text)
         .filter_map(|line| serde_json::from_str::<BenchSeries>(line).ok())
         .filter(|series| !series.seconds.is_empty())
         .collect();
@@ -398,6 +398,10 @@ fn read(text: &str) -> anyhow::Result<(BenchIntroduction, Vec<BenchSeries>)> {
     } else {
         Ok((introduction, series))
     }
+}
+
+fn json_lines(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter(|line| line.starts_with('{'))
 }
 
 #[cfg(test)]
@@ -411,12 +415,15 @@ mod tests {
 
     #[test]
     fn only_a_job_out_of_time_is_told_of_the_limit() {
-        let said = |code: i32| failed(ExitStatus::from_raw(code << 8));
-        assert!(said(124).contains("--limit"));
+        assert!(failed_with(124).contains("--limit"));
         assert_eq!(
-            said(1),
+            failed_with(1),
             "the job ended with exit status: 1; its messages are above"
         );
+    }
+
+    fn failed_with(code: i32) -> String {
+        failed(ExitStatus::from_raw(code << 8))
     }
 
     #[test]
@@ -452,15 +459,7 @@ mod tests {
             pid: 7,
             hosts: vec!["n0".to_owned()],
         };
-        let json = |id: &str, started: u64| {
-            format!(
-                r#"{{"id":"{id}","program":"a","user":"u","started":{started},"updated":9,
-                    "hosts":["n0"],"ranks":2,"mpi":"mpich","epoch":1,"epoch_since":1,
-                    "finished":true,"calls":[]}}"#
-            )
-        };
-        let found = || find_record(dir.path(), &introduction).map(|record| record.id);
-        fs::write(dir.path().join("elsewhere"), json("n0-7-6-link", 90)).unwrap();
+        fs::write(dir.path().join("elsewhere"), record_json("n0-7-6-link", 90)).unwrap();
         symlink(dir.path().join("elsewhere"), jobs.join("n0-7-6-link.json")).unwrap();
         symlink("/dev/zero", jobs.join("n0-7-2-endless.json")).unwrap();
         File::create(jobs.join("n0-7-3-sparse.json"))
@@ -469,17 +468,33 @@ mod tests {
             .unwrap();
         fs::write(
             jobs.join("n0-7-4-huge.json"),
-            json("n0-7-4-huge", 80) + &" ".repeat(1 << 20),
+            record_json("n0-7-4-huge", 80) + &" ".repeat(1 << 20),
         )
         .unwrap();
         mkfifo(&jobs.join("n0-7-5-pipe.json"), Mode::S_IRWXU).unwrap();
         fs::write(
             jobs.join("n0-7-8-unfinished.new"),
-            json("n0-7-8-unfinished", 70),
+            record_json("n0-7-8-unfinished", 70),
         )
         .unwrap();
-        assert_eq!(found(), None);
-        fs::write(jobs.join("n0-7-1-a.json"), json("n0-7-1-a", 1)).unwrap();
-        assert_eq!(found().as_deref(), Some("n0-7-1-a"));
+        assert_eq!(
+            find_record(dir.path(), &introduction).map(|record| record.id),
+            None
+        );
+        fs::write(jobs.join("n0-7-1-a.json"), record_json("n0-7-1-a", 1)).unwrap();
+        assert_eq!(
+            find_record(dir.path(), &introduction)
+                .map(|record| record.id)
+                .as_deref(),
+            Some("n0-7-1-a")
+        );
+    }
+
+    fn record_json(id: &str, started: u64) -> String {
+        format!(
+            r#"{{"id":"{id}","program":"a","user":"u","started":{started},"updated":9,
+                    "hosts":["n0"],"ranks":2,"mpi":"mpich","epoch":1,"epoch_since":1,
+                    "finished":true,"calls":[]}}"#
+        )
     }
 }

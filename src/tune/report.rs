@@ -3,7 +3,7 @@ use crate::output::time;
 use forecast::tuning::algorithms;
 use inventory::counted;
 use policy::decision_table::{Collective, DecisionEntry, DecisionTable, Way};
-use policy::measurements::{CallTiming, MEASURED, TuningRun};
+use policy::measurements::{CallTiming, MEASURED, TuningRun, WayTrial};
 use policy::noise;
 use std::fmt::Write as _;
 
@@ -81,21 +81,21 @@ fn measured(run: &TuningRun, collective: Collective) -> String {
 
 /// Right-aligned columns, as wide as their widest cell and two blanks apart.
 fn aligned(rows: &[Vec<String>]) -> String {
-    let width = |column: usize| {
-        rows.iter()
-            .filter_map(|row| row.get(column))
-            .map(|cell| cell.chars().count())
-            .max()
-    };
     rows.iter()
         .map(|row| {
-            let cells = row
-                .iter()
-                .enumerate()
-                .map(|(column, cell)| format!("{cell:>0$}", width(column).unwrap_or_default()));
+            let cells = row.iter().enumerate().map(|(column, cell)| {
+                format!("{cell:>0$}", column_width(column, rows).unwrap_or_default())
+            });
             cells.collect::<Vec<_>>().join("  ") + "\n"
         })
         .collect()
+}
+
+fn column_width(column: usize, rows: &[Vec<String>]) -> Option<usize> {
+    rows.iter()
+        .filter_map(|row| row.get(column))
+        .map(|cell| cell.chars().count())
+        .max()
 }
 
 /// The width of a column of ways.
@@ -109,13 +109,8 @@ pub(super) fn widest(ways: impl Iterator<Item = Way>) -> usize {
 /// A line for each size at which the table was tried: the way's time as a multiple of the library's
 /// own.
 fn tried(run: &TuningRun, collective: Collective) -> String {
-    let trials = || {
-        run.trials
-            .iter()
-            .filter(|trial| trial.comparison.collective == collective)
-    };
-    let width = widest(trials().map(|trial| trial.way));
-    trials().fold(String::new(), |text, trial| {
+    let width = widest(trials(run, collective).map(|trial| trial.way));
+    trials(run, collective).fold(String::new(), |text, trial| {
         let word = if trial.confirms() {
             "confirmed"
         } else {
@@ -132,6 +127,12 @@ fn tried(run: &TuningRun, collective: Collective) -> String {
             comparison.noise()
         )
     })
+}
+
+fn trials(run: &TuningRun, collective: Collective) -> impl Iterator<Item = &WayTrial> {
+    run.trials
+        .iter()
+        .filter(move |trial| trial.comparison.collective == collective)
 }
 
 /// A multiple of the library's own time, and twice its standard error.
@@ -178,7 +179,7 @@ mod tests {
     use super::*;
     use inventory::Mpi;
     use inventory::{Bytes, Millis, TopologyFile};
-    use policy::measurements::WayTrial;
+
     use policy::measurements::comparison::TunedComparison;
     use policy::measurements::{LibraryTiming, MeasuredPlace, TuningRuns, WayTiming};
 
@@ -224,15 +225,6 @@ mod tests {
         );
         alltoall
             .retain(|figure| figure.way != Way::Bundled || figure.timing.block < Bytes(256 << 10));
-        let trial = |block, way: &str, ratio| WayTrial {
-            way: way.parse().unwrap(),
-            comparison: TunedComparison::from_pairs(
-                Collective::Alltoall,
-                Bytes(block),
-                &[(1.0, ratio), (1.0, ratio), (1.0, ratio + 0.01)],
-            )
-            .unwrap(),
-        };
         TuningRun {
             at: Millis(1),
             mpi: Mpi::OpenMpi,
@@ -261,6 +253,18 @@ mod tests {
                     timing: timing(16 << 10, us),
                 })
                 .into(),
+        }
+    }
+
+    fn trial(block: u64, way: &str, ratio: f64) -> WayTrial {
+        WayTrial {
+            way: way.parse().unwrap(),
+            comparison: TunedComparison::from_pairs(
+                Collective::Alltoall,
+                Bytes(block),
+                &[(1.0, ratio), (1.0, ratio), (1.0, ratio + 0.01)],
+            )
+            .unwrap(),
         }
     }
 

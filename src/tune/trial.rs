@@ -55,8 +55,10 @@ impl TrialDirectory {
             epoch.network.clone(),
             super::measured(tuning),
         )?;
-        let schedules = verified.epoch().schedules_of(run.network.as_deref());
-        let schedules = schedules.context("the network that was measured")?;
+        let schedules = verified
+            .epoch()
+            .schedules_of(run.network.as_deref())
+            .context("the network that was measured")?;
         let table = schedules.table.clone().for_mpi(run.mpi);
         let calls = confirm::calls(run, &table);
         if calls.is_empty() {
