@@ -19,8 +19,9 @@ pub(crate) async fn move_host(
 ) -> LabResult<(PortEnd, PortEnd)> {
     let (_lock, mut state) = open(lab)?;
     let plan = &state.plan;
-    let kind = |name: &str| plan.node(name).map(|n| n.kind);
-    if kind(host)? != LabNodeKind::Host || kind(switch)? != LabNodeKind::Switch {
+    if plan.node(host).map(|n| n.kind)? != LabNodeKind::Host
+        || plan.node(switch).map(|n| n.kind)? != LabNodeKind::Switch
+    {
         return Err(LabError::Refused(format!(
             "move {host} {switch}: expected a host and a switch"
         )));
@@ -62,9 +63,8 @@ pub(crate) async fn move_host(
 
 /// A host's card in the segment of a switch.
 fn card(plan: &LabPlan, host: &str, switch: &str) -> LabResult<PortEnd> {
-    let refused = |why: &str| Err(LabError::Refused(format!("move {host} {switch}: {why}")));
     let Some(target) = plan.network_of(switch) else {
-        return refused("the switch is in no network");
+        return cannot_move("the switch is in no network", host, switch);
     };
     let mut own = plan.places(host);
     if let Some((_, member)) = own.find(|(segment, _)| segment.network == target.network) {
@@ -77,15 +77,25 @@ fn card(plan: &LabPlan, host: &str, switch: &str) -> LabResult<PortEnd> {
         .places(host)
         .any(|(segment, _)| segment.name == target.name)
     {
-        return refused(
+        return cannot_move(
             "there is a router between; nobody could reach its address there; move it to a switch on \
              this side of the router",
+            host,
+            switch,
         );
     }
     let name = target.name.as_deref().unwrap_or_default();
-    refused(&format!(
-        "the host has no card in the switch's network \"{name}\"; move it within its networks"
-    ))
+    cannot_move(
+        &format!(
+            "the host has no card in the switch's network \"{name}\"; move it within its networks"
+        ),
+        host,
+        switch,
+    )
+}
+
+fn cannot_move(why: &str, host: &str, switch: &str) -> LabResult<PortEnd> {
+    Err(LabError::Refused(format!("move {host} {switch}: {why}")))
 }
 
 /// Sets both ends of every cable between two nodes down.

@@ -38,8 +38,8 @@ pub(crate) fn start(node: &LabNode, plan: &LabPlan, logs: &Path) -> LabResult<()
         LabNodeKind::Switch | LabNodeKind::Router => {
             fs::write("/run/snmp/snmpd.conf", snmpd_conf(node, plan))
                 .during(|| "/run/snmp/snmpd.conf".into())?;
-            let log = logs.join(format!("{}-snmpd.log", node.name));
-            let log = format!("-Lf{}", log.display());
+            let log_file = logs.join(format!("{}-snmpd.log", node.name));
+            let log = format!("-Lf{}", log_file.display());
             let arguments = [
                 "-f",
                 &log,
@@ -205,8 +205,10 @@ fn port_rates(node: &LabNode, plan: &LabPlan) -> Vec<(String, BitsPerSec)> {
         let there = plan.network_of(&c.b.node).map(|other| &other.name);
         there == network && plan.hosts().any(|h| h.name == c.a.node)
     });
-    let spare = of_hosts.map(|c| c.rate).max();
-    let spare = spare.unwrap_or(BitsPerSec::GIGABIT);
+    let spare = of_hosts
+        .map(|c| c.rate)
+        .max()
+        .unwrap_or(BitsPerSec::GIGABIT);
     let known = rates
         .iter()
         .filter(|(port, _)| port.starts_with("swp"))
@@ -224,22 +226,22 @@ fn aggregates_of<'a>(node: &'a LabNode, plan: &'a LabPlan) -> impl Iterator<Item
 
 /// The lldpd of a node speaks at every port and card with a cable.
 fn lldpd_conf(node: &LabNode, plan: &LabPlan) -> String {
-    let mut ports: Vec<&str> = plan
+    let mut names: Vec<&str> = plan
         .places(&node.name)
         .map(|(_, m)| m.port.as_str())
         .collect();
     match node.kind {
-        LabNodeKind::Switch => ports.extend(["swp*", "ge*"]),
-        LabNodeKind::Router => ports.push("ge*"),
+        LabNodeKind::Switch => names.extend(["swp*", "ge*"]),
+        LabNodeKind::Router => names.push("ge*"),
         LabNodeKind::Control | LabNodeKind::Host => {}
     }
-    ports.retain(|port| *port != "br0");
-    let mut ports = ports.join(",");
+    names.retain(|port| *port != "br0");
+    let mut ports = names.join(",");
     let bonds = plan
         .bonds()
         .into_iter()
-        .filter(|(host, _)| *host == node.name);
-    let bonds = bonds.map(|(_, bond)| bond);
+        .filter(|(host, _)| *host == node.name)
+        .map(|(_, bond)| bond);
     let aggregates = aggregates_of(node, plan).map(|end| end.port.as_str());
     for port in aggregates.chain(bonds) {
         // It speaks at each member instead.

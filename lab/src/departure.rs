@@ -141,7 +141,7 @@ fn load() -> io::Result<OwnedFd> {
     };
     // SAFETY: the kernel reads as many octets of the attributes as are said, and the memory that they
     // name, which lives as long as the call.
-    let fd = unsafe {
+    let loaded = unsafe {
         libc::syscall(
             libc::SYS_bpf,
             BPF_PROG_LOAD,
@@ -149,7 +149,7 @@ fn load() -> io::Result<OwnedFd> {
             size_of::<LoadAttributes>(),
         )
     };
-    let fd = i32::try_from(fd).ok().filter(|&fd| fd >= 0);
+    let fd = i32::try_from(loaded).ok().filter(|&fd| fd >= 0);
     // SAFETY: the kernel gave it, and nobody else has it.
     fd.map(|fd| unsafe { OwnedFd::from_raw_fd(fd) })
         .ok_or_else(io::Error::last_os_error)
@@ -167,7 +167,6 @@ pub(crate) fn requests(index: u32, program: &OwnedFd) -> [NetlinkMessage<RouteNe
     let mut filter = TcMessage::with_index(index as i32);
     filter.header.parent = COMING_IN;
     filter.header.info = FIRST_OF_ALL;
-    let option = |kind, value: [u8; 4]| TcOption::Other(DefaultNla::new(kind, value.to_vec()));
     filter.attributes = vec![
         TcAttribute::Kind("bpf".into()),
         TcAttribute::Options(vec![
@@ -184,4 +183,8 @@ pub(crate) fn requests(index: u32, program: &OwnedFd) -> [NetlinkMessage<RouteNe
         request.header.flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE | NLM_F_REPLACE;
         request
     })
+}
+
+fn option(kind: u16, value: [u8; 4]) -> TcOption {
+    TcOption::Other(DefaultNla::new(kind, value.to_vec()))
 }

@@ -153,10 +153,6 @@ fn enter(lab: &LabName, node: &str) -> LabResult<LabState> {
         ))
     })?;
     let directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
-    let open = |kind: &str| {
-        let path = format!("/proc/{pid}/ns/{kind}");
-        File::open(&path).during(|| format!("node \"{node}\": {path}"))
-    };
     // All are opened before the first is entered: the mount namespace has another /proc.
     let mut namespaces = Vec::new();
     for (kind, flag) in [
@@ -166,7 +162,9 @@ fn enter(lab: &LabName, node: &str) -> LabResult<LabState> {
         ("pid", CloneFlags::CLONE_NEWPID),
         ("mnt", CloneFlags::CLONE_NEWNS),
     ] {
-        namespaces.push((open(kind)?, flag));
+        let path = format!("/proc/{pid}/ns/{kind}");
+        let namespace = File::open(&path).during(|| format!("node \"{node}\": {path}"))?;
+        namespaces.push((namespace, flag));
     }
     for (namespace, flag) in namespaces {
         setns(namespace, flag).during(|| {
@@ -190,9 +188,9 @@ fn command(state: &LabState, node: &str, program: &[OsString]) -> LabResult<Comm
             "lab exec: expected a program after \"--\"".into(),
         ));
     };
-    let path = std::env::var_os("PATH").unwrap_or_default();
+    let usual = std::env::var_os("PATH").unwrap_or_default();
     let own = state.program.parent().map(PathBuf::from);
-    let path = std::env::join_paths(std::env::split_paths(&path).chain(own)).unwrap_or(path);
+    let path = std::env::join_paths(std::env::split_paths(&usual).chain(own)).unwrap_or(usual);
     let mut command = Command::new(name);
     command
         .args(arguments)

@@ -246,17 +246,19 @@ impl Lab {
 /// Runs netlink work to its end on a thread of its own, so that callers inside a tokio runtime can
 /// call this, too.
 fn block_on<T: Send>(work: impl Future<Output = LabResult<T>> + Send) -> LabResult<T> {
-    let run = || {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build();
-        runtime
-            .map_err(|cause| LabError::Kernel {
-                place: "lab: starting its runtime".into(),
-                cause,
-            })?
-            .block_on(work)
-    };
-    std::thread::scope(|s| s.spawn(run).join())
-        .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    std::thread::scope(|s| {
+        s.spawn(|| {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build();
+            runtime
+                .map_err(|cause| LabError::Kernel {
+                    place: "lab: starting its runtime".into(),
+                    cause,
+                })?
+                .block_on(work)
+        })
+        .join()
+    })
+    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

@@ -178,22 +178,13 @@ fn launcher(mpi: Mpi) -> LabResult<PathBuf> {
 /// The environment of the ranks: preloaded libraries, the shared directory, and every `HEDDLE_*`
 /// variable of the caller.
 fn variables(state: &LabState, job: &MpiJob) -> LabResult<Vec<(String, String)>> {
-    let load = |name: &str, hint: &str| {
-        library(&state.program, name).ok_or_else(|| {
-            LabError::Missing(format!(
-                "mpirun: lib{name}.so is neither in lib nor in ../lib/heddle beside {}; run: make \
-                 build{hint}",
-                state.program.display()
-            ))
-        })
-    };
-    let mut preload = Vec::new();
+    let mut libraries = Vec::new();
     if job.shim {
-        preload.push(load("heddle", ", or use --no-shim")?);
+        libraries.push(own_library("heddle", ", or use --no-shim", state)?);
     }
     // This is not for speed alone: without it, MPICH jobs would hang at their end.
-    preload.push(load("heddle-idle", "")?);
-    let preload: Vec<String> = preload.iter().map(|p| p.display().to_string()).collect();
+    libraries.push(own_library("heddle-idle", "", state)?);
+    let preload: Vec<String> = libraries.iter().map(|p| p.display().to_string()).collect();
     let mut variables: Vec<(String, String)> = std::env::vars()
         .filter(|(k, _)| k.starts_with("HEDDLE_") || k == "HEDDLE")
         .collect();
@@ -209,6 +200,16 @@ fn variables(state: &LabState, job: &MpiJob) -> LabResult<Vec<(String, String)>>
     }
     variables.push(("LD_PRELOAD".into(), preload.join(":")));
     Ok(variables)
+}
+
+fn own_library(name: &str, hint: &str, state: &LabState) -> LabResult<PathBuf> {
+    library(&state.program, name).ok_or_else(|| {
+        LabError::Missing(format!(
+            "mpirun: lib{name}.so is neither in lib nor in ../lib/heddle beside {}; run: make \
+                 build{hint}",
+            state.program.display()
+        ))
+    })
 }
 
 /// A library that belongs to the binary: in `lib/` beside it after a build, in `../lib/heddle/`
@@ -232,8 +233,11 @@ fn arguments(
     control: Ipv4Addr,
     variables: &[(String, String)],
 ) -> Vec<String> {
-    let slots = hosts.iter().map(|host| format!("{host}:{}", job.per_host));
-    let slots = slots.collect::<Vec<String>>().join(",");
+    let slots = hosts
+        .iter()
+        .map(|host| format!("{host}:{}", job.per_host))
+        .collect::<Vec<String>>()
+        .join(",");
     let ranks = job.ranks.unwrap_or(hosts.len() * job.per_host).to_string();
     match job.mpi {
         Mpi::OpenMpi => open_mpi_arguments(job, &slots, &ranks, variables),
@@ -349,7 +353,6 @@ mod tests {
 
     #[test]
     fn refuses_what_does_not_fit() {
-        let refused = |job: &MpiJob| hosts(&plan(), job).unwrap_err().to_string();
         assert!(
             refused(&MpiJob {
                 ranks: Some(4),
@@ -371,5 +374,9 @@ mod tests {
             })
             .contains("no such node")
         );
+    }
+
+    fn refused(job: &MpiJob) -> String {
+        hosts(&plan(), job).unwrap_err().to_string()
     }
 }

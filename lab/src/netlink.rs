@@ -190,9 +190,9 @@ impl NetlinkNamespace {
         }
         let mut hops = Vec::new();
         for hop in &route.hops {
-            let next = RouteNextHopBuilder::new_ipv4().interface(self.index(&hop.port).await?);
+            let to_port = RouteNextHopBuilder::new_ipv4().interface(self.index(&hop.port).await?);
             // An IPv4 route has an IPv4 router.
-            let next = next
+            let next = to_port
                 .via(hop.via.into())
                 .map_err(|_| LabError::Refused(format!("{}: no IPv4 address", hop.via)))?;
             hops.push(next.build());
@@ -244,8 +244,12 @@ impl NetlinkNamespace {
     /// Places a station at a port of a bridge, and nowhere else.
     pub(crate) async fn place_station(&self, port: &str, mac: Mac) -> LabResult<()> {
         let index = self.index(port).await?;
-        let entry = self.handle.neighbours().add_bridge(index, &mac.0);
-        let entry = entry.state(NeighbourState::Noarp).replace();
+        let entry = self
+            .handle
+            .neighbours()
+            .add_bridge(index, &mac.0)
+            .state(NeighbourState::Noarp)
+            .replace();
         entry
             .flags(NeighbourFlags::Controller)
             .execute()
@@ -512,12 +516,12 @@ pub(crate) async fn cable(a: &VethEnd<'_>, b: &VethEnd<'_>) -> LabResult<()> {
 
 fn port_state(link: &LinkMessage) -> Option<StpPortState> {
     let mut name = None;
-    let mut port = None;
+    let mut found = None;
     for attribute in &link.attributes {
         match attribute {
             LinkAttribute::IfName(n) => name = Some(n.clone()),
             LinkAttribute::LinkInfo(infos) => {
-                port = infos.iter().find_map(|i| match i {
+                found = infos.iter().find_map(|i| match i {
                     LinkInfo::PortData(InfoPortData::BridgePort(p)) => Some(p),
                     _ => None,
                 });
@@ -525,7 +529,7 @@ fn port_state(link: &LinkMessage) -> Option<StpPortState> {
             _ => {}
         }
     }
-    let port = port?;
+    let port = found?;
     let state = port.iter().find_map(|i| {
         if let InfoBridgePort::State(s) = i {
             Some(u8::from(*s))

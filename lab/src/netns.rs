@@ -30,22 +30,24 @@ pub(crate) fn inode(file: &Path) -> io::Result<u64> {
 /// bridges bypass the firewall, and its cables keep frames in order.
 pub(crate) fn create(path: &Path) -> LabResult<()> {
     shared_directory().during(|| format!("{DIRECTORY}: making it a shared mount"))?;
-    let make = || -> io::Result<()> {
-        fs::File::create_new(path)?;
-        unshare(CloneFlags::CLONE_NEWNET)?;
-        mount(
-            Some("/proc/thread-self/ns/net"),
-            path,
-            None::<&str>,
-            MsFlags::MS_BIND,
-            None::<&str>,
-        )?;
-        settings()
-    };
     // A namespace belongs to a thread. A thread of its own leaves the caller's namespace alone.
-    std::thread::scope(|s| s.spawn(make).join())
-        .unwrap_or_else(|_| Err(io::Error::other("its thread panicked")))
-        .during(|| format!("network namespace {}: making it", path.display()))
+    std::thread::scope(|s| {
+        s.spawn(|| {
+            fs::File::create_new(path)?;
+            unshare(CloneFlags::CLONE_NEWNET)?;
+            mount(
+                Some("/proc/thread-self/ns/net"),
+                path,
+                None::<&str>,
+                MsFlags::MS_BIND,
+                None::<&str>,
+            )?;
+            settings()
+        })
+        .join()
+    })
+    .unwrap_or_else(|_| Err(io::Error::other("its thread panicked")))
+    .during(|| format!("network namespace {}: making it", path.display()))
 }
 
 /// Makes a namespace forward IP like a router. It answers each packet whose time to live ends
@@ -110,16 +112,7 @@ pub(crate) fn within<T: Send>(
 /// other mount namespaces.
 fn shared_directory() -> io::Result<()> {
     fs::create_dir_all(DIRECTORY)?;
-    let share = || {
-        mount(
-            None::<&str>,
-            DIRECTORY,
-            None::<&str>,
-            MsFlags::MS_SHARED | MsFlags::MS_REC,
-            None::<&str>,
-        )
-    };
-    if share().is_err() {
+    if share_directory().is_err() {
         mount(
             Some(DIRECTORY),
             DIRECTORY,
@@ -127,9 +120,19 @@ fn shared_directory() -> io::Result<()> {
             MsFlags::MS_BIND | MsFlags::MS_REC,
             None::<&str>,
         )?;
-        share()?;
+        share_directory()?;
     }
     Ok(())
+}
+
+fn share_directory() -> nix::Result<()> {
+    mount(
+        None::<&str>,
+        DIRECTORY,
+        None::<&str>,
+        MsFlags::MS_SHARED | MsFlags::MS_REC,
+        None::<&str>,
+    )
 }
 
 fn settings() -> io::Result<()> {

@@ -307,13 +307,13 @@ impl LabPlan {
             return Mac([a, 0x4d, c, d, e, 0]);
         }
         // The members of a bond have the address of the bond.
-        let number = end
+        let digits = end
             .bond()
             .unwrap_or(&end.port)
             .trim_start_matches(|c: char| c.is_ascii_alphabetic());
         // A switch has ports that route beside those of its bridge.
         let routed = node.kind == LabNodeKind::Switch && end.port.starts_with("ge");
-        let number: u8 = number.parse().unwrap_or(0);
+        let number: u8 = digits.parse().unwrap_or(0);
         Mac([a, b, c, d, e, number | if routed { 0x80 } else { 0 }])
     }
 
@@ -551,11 +551,14 @@ mod tests {
 
     #[test]
     fn slower_links_cost_more() {
-        let cost = |m| path_cost(BitsPerSec::mega(m));
         assert_eq!(
             [cost(10_000), cost(1_000), cost(100), cost(20), cost(10)],
             [2, 4, 19, 50, 100]
         );
         assert!(cost(99) > cost(100));
+    }
+
+    fn cost(m: u64) -> u32 {
+        path_cost(BitsPerSec::mega(m))
     }
 }

@@ -97,10 +97,6 @@ mod tests {
     use crate::plan::PortEnd;
 
     fn shape(mega: u64, segments: SegmentChoice, delay: Duration) -> PortShape {
-        let end = |node: &str| PortEnd {
-            node: node.into(),
-            port: "eth0".into(),
-        };
         let cable = LabCable::new(end("n0"), end("s0"), BitsPerSec::mega(mega), delay);
         let options = LabOptions {
             segments,
@@ -109,9 +105,15 @@ mod tests {
         PortShape::for_cable(&cable, &options)
     }
 
+    fn end(node: &str) -> PortEnd {
+        PortEnd {
+            node: node.into(),
+            port: "eth0".into(),
+        }
+    }
+
     #[test]
     fn segments_are_long_in_octets_and_short_in_time() {
-        let by_rate = |mega| shape(mega, SegmentChoice::ByRate, Duration::ZERO);
         assert_eq!(by_rate(100).segment, None);
         assert_eq!(by_rate(1_000).segment, Some(12_500));
         assert_eq!(by_rate(2_500).segment, Some(31_250));
@@ -124,26 +126,34 @@ mod tests {
         }
     }
 
+    fn by_rate(mega: u64) -> PortShape {
+        shape(mega, SegmentChoice::ByRate, Duration::ZERO)
+    }
+
     #[test]
     fn who_asks_decides_but_the_relay_carries_frames() {
-        let always = |delay| shape(100, SegmentChoice::Always, delay).segment;
         assert_eq!(always(Duration::ZERO), Some(1514));
         assert_eq!(always(Duration::from_millis(10)), None);
         let never = shape(10_000, SegmentChoice::Never, Duration::ZERO);
         assert_eq!((never.segment, never.burst), (None, 3100));
     }
 
+    fn always(delay: Duration) -> Option<u32> {
+        shape(100, SegmentChoice::Always, delay).segment
+    }
+
     /// A full frame takes as long as on the wire, alone or among others.
     #[test]
     fn full_frames_take_their_time_either_way() {
-        let time = |shape: PortShape, frames: u64| {
-            let counted = frames * u64::from(FRAME) + u64::from(shape.overhead);
-            counted as f64 * 8.0 / shape.rate.0 as f64
-        };
         let wire = f64::from(WIRE) * 8.0 / 1e9;
         let frames = shape(1_000, SegmentChoice::Never, Duration::ZERO);
         let segments = shape(1_000, SegmentChoice::ByRate, Duration::ZERO);
         assert!((time(frames, 1) / wire - 1.0).abs() < 1e-6);
         assert!((time(segments, 8) / wire / 8.0 - 1.0).abs() < 1e-6);
+    }
+
+    fn time(shape: PortShape, frames: u64) -> f64 {
+        let counted = frames * u64::from(FRAME) + u64::from(shape.overhead);
+        counted as f64 * 8.0 / shape.rate.0 as f64
     }
 }

@@ -38,12 +38,15 @@ fn get_next(subtree: &[u8]) -> Vec<u8> {
 /// A request with one variable binding; `value` is encoded.
 fn message(community: &[u8], pdu: u8, name: &[u8], value: &[u8]) -> Vec<u8> {
     let binding = tlv(0x30, &[&tlv(0x06, name), value].concat());
-    let zero = || tlv(0x02, &[0]);
     let pdu = tlv(
         pdu,
         &[tlv(0x02, &[1]), zero(), zero(), tlv(0x30, &binding)].concat(),
     );
     tlv(0x30, &[tlv(0x02, &[1]), tlv(0x04, community), pdu].concat())
+}
+
+fn zero() -> Vec<u8> {
+    tlv(0x02, &[0])
 }
 
 /// A BER element with a length of one octet.

@@ -80,22 +80,23 @@ impl LabLock {
     /// Takes the lock of a lab whose directory exists.
     pub(crate) fn take(lab: &LabName) -> LabResult<LabLock> {
         let path = directory(lab);
-        let busy = || {
-            LabError::Refused(format!(
-                "lab \"{lab}\": another command is changing it right now; try again when it is done"
-            ))
-        };
         let file = File::open(&path).during(|| path.display().to_string())?;
-        let lock = Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|_| busy())?;
+        let lock = Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(|_| busy(lab))?;
         // The directory may have been removed between the two steps. Then the lock protects
         // nothing.
         let same = fs::metadata(&path).and_then(|now| Ok(now.ino() == lock.metadata()?.ino()));
         if same.unwrap_or(false) {
             Ok(LabLock(lock))
         } else {
-            Err(busy())
+            Err(busy(lab))
         }
     }
+}
+
+fn busy(lab: &LabName) -> LabError {
+    LabError::Refused(format!(
+        "lab \"{lab}\": another command is changing it right now; try again when it is done"
+    ))
 }
 
 /// The identity of a node's init. It has a process number on each level of process namespaces.
@@ -167,9 +168,8 @@ pub(crate) fn namespaces(lab: &LabName) -> Vec<u64> {
 /// Replaces a file atomically.
 pub(crate) fn write(path: &Path, content: &[u8]) -> LabResult<()> {
     let new = path.with_extension("new");
-    let replace = || -> io::Result<()> {
-        File::create(&new)?.write_all(content)?;
-        fs::rename(&new, path)
-    };
-    replace().during(|| path.display().to_string())
+    File::create(&new)
+        .and_then(|mut file| file.write_all(content))
+        .and_then(|()| fs::rename(&new, path))
+        .during(|| path.display().to_string())
 }

@@ -165,27 +165,29 @@ fn cables(
     ports: &HashMap<&str, Vec<StpPortState>>,
     carried: bool,
 ) -> Vec<CableStatus> {
-    let cable = |c: &crate::plan::LabCable| {
-        // The end that lets less through decides.
-        let ends = [&c.a, &c.b].into_iter().filter_map(|end| {
-            let port = ports
-                .get(end.node.as_str())
-                .and_then(|p| p.iter().find(|p| p.name == end.port));
-            port.map(|p| if p.carrier { p.state } else { DISABLED })
-        });
-        let worse = ends
-            .min_by_key(|s| (*s != DISABLED, *s != BLOCKING, *s))
-            .filter(|_| carried || c.delay.is_zero());
-        CableStatus {
-            a: (c.a.node.clone(), c.a.port.clone()),
-            b: (c.b.node.clone(), c.b.port.clone()),
-            rate_bps: c.rate.0,
-            delay_us: c.delay.as_micros() as u64,
-            state: state_name(worse.unwrap_or(DISABLED)).to_owned(),
-            expect_blocked: c.expect_blocked,
-        }
-    };
-    plan.cables.iter().map(cable).collect()
+    plan.cables
+        .iter()
+        .map(|c| {
+            // The end that lets less through decides.
+            let ends = [&c.a, &c.b].into_iter().filter_map(|end| {
+                let port = ports
+                    .get(end.node.as_str())
+                    .and_then(|p| p.iter().find(|p| p.name == end.port));
+                port.map(|p| if p.carrier { p.state } else { DISABLED })
+            });
+            let worse = ends
+                .min_by_key(|s| (*s != DISABLED, *s != BLOCKING, *s))
+                .filter(|_| carried || c.delay.is_zero());
+            CableStatus {
+                a: (c.a.node.clone(), c.a.port.clone()),
+                b: (c.b.node.clone(), c.b.port.clone()),
+                rate_bps: c.rate.0,
+                delay_us: c.delay.as_micros() as u64,
+                state: state_name(worse.unwrap_or(DISABLED)).to_owned(),
+                expect_blocked: c.expect_blocked,
+            }
+        })
+        .collect()
 }
 
 const DISABLED: u8 = 0;

@@ -49,7 +49,6 @@ fn new(message: TcMessage) -> NetlinkMessage<RouteNetlinkMessage> {
 
 fn options(shape: &PortShape) -> Vec<TcOption> {
     let bytes_per_second = shape.rate.0 / 8;
-    let other = |kind, value: Vec<u8>| TcOption::Other(DefaultNla::new(kind, value));
     let mut options = vec![
         other(
             TCA_TBF_PARMS,
@@ -64,6 +63,10 @@ fn options(shape: &PortShape) -> Vec<TcOption> {
         ));
     }
     options
+}
+
+fn other(kind: u16, value: Vec<u8>) -> TcOption {
+    TcOption::Other(DefaultNla::new(kind, value))
 }
 
 /// `struct tc_tbf_qopt`: the rate, no peak rate, the limit; the bucket itself comes as

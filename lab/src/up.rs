@@ -348,11 +348,6 @@ async fn await_spanning_tree(
 fn unsettled(plan: &LabPlan, ports: &HashMap<&str, Vec<StpPortState>>) -> Option<String> {
     const LISTENING: u8 = 1;
     const LEARNING: u8 = 2;
-    let find = |node: &str, port: &str| {
-        ports
-            .get(node)
-            .and_then(|p| p.iter().find(|p| p.name == port))
-    };
     for (switch, ports) in ports {
         if let Some(p) = ports
             .iter()
@@ -370,7 +365,12 @@ fn unsettled(plan: &LabPlan, ports: &HashMap<&str, Vec<StpPortState>>) -> Option
         .iter()
         .filter(|c| c.a.is_bridged() && c.b.is_bridged())
     {
-        let roots = [&cable.a, &cable.b].map(|e| find(&e.node, &e.port).map(|p| p.root));
+        let roots = [&cable.a, &cable.b].map(|e| {
+            ports
+                .get(e.node.as_str())
+                .and_then(|p| p.iter().find(|p| p.name == e.port))
+                .map(|p| p.root)
+        });
         if roots[0] != roots[1] {
             return Some(format!(
                 "{} and {} do not agree on the root bridge",

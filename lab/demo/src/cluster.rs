@@ -191,13 +191,6 @@ impl DemoCluster {
     }
 
     fn all_run(&mut self) -> anyhow::Result<()> {
-        let ended = |child: &mut Option<Child>| {
-            child
-                .as_mut()
-                .map(Child::try_wait)
-                .transpose()
-                .map(Option::flatten)
-        };
         if let Some(status) = ended(&mut self.daemon)? {
             bail!(
                 "the controller ended with {status}: {}",
@@ -251,6 +244,14 @@ impl DemoCluster {
         Lab::down(self.lab.name())?;
         Ok(())
     }
+}
+
+fn ended(child: &mut Option<Child>) -> std::io::Result<Option<std::process::ExitStatus>> {
+    child
+        .as_mut()
+        .map(Child::try_wait)
+        .transpose()
+        .map(Option::flatten)
 }
 
 impl Drop for DemoCluster {

@@ -49,13 +49,6 @@ impl CallPace {
 
     fn against(&self, own: &CallPace, name: &str) -> String {
         let faster = own.each.as_secs_f64() / self.each.as_secs_f64();
-        let shown = |pace: &CallPace| {
-            format!(
-                "{:.3} s a call ({})",
-                pace.each.as_secs_f64(),
-                counted(pace.calls, "call")
-            )
-        };
         format!(
             "{name:<10} without heddle {}   with heddle {}   {faster:.2} times as fast",
             shown(own),
@@ -64,24 +57,38 @@ impl CallPace {
     }
 }
 
+fn shown(pace: &CallPace) -> String {
+    format!(
+        "{:.3} s a call ({})",
+        pace.each.as_secs_f64(),
+        counted(pace.calls, "call")
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn paces_stand_side_by_side() {
-        let pace = |ms| CallPace {
-            calls: 8,
-            each: Duration::from_millis(ms),
-        };
-        let job = |ms| JobPace {
-            alltoall: pace(ms),
-            allgather: pace(ms / 2),
-        };
-        let told = job(1000).against(&job(1500));
+        let told = job_pace(1000).against(&job_pace(1500));
         assert_eq!(
             told[0],
             "all-to-all without heddle 1.500 s a call (8 calls)   with heddle 1.000 s a call (8 calls)   1.50 times as fast"
         );
+    }
+
+    fn pace(ms: u64) -> CallPace {
+        CallPace {
+            calls: 8,
+            each: Duration::from_millis(ms),
+        }
+    }
+
+    fn job_pace(ms: u64) -> JobPace {
+        JobPace {
+            alltoall: pace(ms),
+            allgather: pace(ms / 2),
+        }
     }
 }

@@ -6,6 +6,7 @@ use anyhow::{Context, ensure};
 use api::{EpochInfo, JobStatus, Snapshot};
 use directory::reading::current_epoch;
 use inventory::topology::{LinkState, NodeKind};
+use inventory::topology_file::TopologyCable;
 use inventory::{Mpi, Topology, TopologyFile, counted};
 use policy::decision_table::Way;
 use std::collections::BTreeSet;
@@ -94,7 +95,6 @@ fn print_last(lines: impl IntoIterator<Item = String>) {
 
 /// The last line of each collective, which a line begins with.
 fn last_of_each(lines: impl IntoIterator<Item = String>) -> Vec<String> {
-    let collective = |line: &str| line.split(' ').next().map(str::to_owned);
     let mut last: Vec<String> = Vec::new();
     for line in lines {
         match last.iter_mut().find(|l| collective(l) == collective(&line)) {
@@ -103,6 +103,10 @@ fn last_of_each(lines: impl IntoIterator<Item = String>) -> Vec<String> {
         }
     }
     last
+}
+
+fn collective(line: &str) -> Option<String> {
+    line.split(' ').next().map(str::to_owned)
 }
 
 /// The pace of the running job.
@@ -169,13 +173,12 @@ impl DrainedSpine {
 
 /// The first of several routers to which flows spread.
 fn spine_to_drain(file: &TopologyFile) -> Option<DrainedSpine> {
-    let ways = || (file.links.iter()).filter(|l| l.state == Some(LinkState::Multipath));
     let mut spines = file
         .routers
         .iter()
-        .filter(|name| ways().any(|l| l.a == **name || l.b == **name));
+        .filter(|name| multipath_cables(file).any(|l| l.a == **name || l.b == **name));
     let name = spines.next().filter(|_| spines.next().is_some())?.clone();
-    let leaves = ways()
+    let leaves = multipath_cables(file)
         .filter_map(|l| match (l.a == name, l.b == name) {
             (true, _) => Some(l.b.clone()),
             (_, true) => Some(l.a.clone()),
@@ -183,6 +186,10 @@ fn spine_to_drain(file: &TopologyFile) -> Option<DrainedSpine> {
         })
         .collect();
     Some(DrainedSpine { name, leaves })
+}
+
+fn multipath_cables(file: &TopologyFile) -> impl Iterator<Item = &TopologyCable> {
+    (file.links.iter()).filter(|l| l.state == Some(LinkState::Multipath))
 }
 
 /// Takes a spine out while the job runs, and waits for the epoch that follows. Gives its number.
@@ -330,22 +337,20 @@ fn first_epoch(cluster: &mut DemoCluster) -> anyhow::Result<EpochInfo> {
 /// Checks that the controller found every cable of the file and no other, in the state that STP
 /// must give it.
 fn check_tree(file: &TopologyFile, found: &Topology) -> anyhow::Result<()> {
-    let pair =
-        |a: &str, b: &str, blocked: bool| (a.min(b).to_owned(), a.max(b).to_owned(), blocked);
     let mut expected: BTreeSet<_> = file
         .links
         .iter()
-        .map(|l| pair(&l.a, &l.b, l.state == Some(LinkState::Blocked)))
+        .map(|l| ends_and_state(&l.a, &l.b, l.state == Some(LinkState::Blocked)))
         .collect();
     expected.extend(
         file.hosts
             .iter()
-            .map(|(name, h)| pair(name, &h.switch, false)),
+            .map(|(name, h)| ends_and_state(name, &h.switch, false)),
     );
     let seen: BTreeSet<_> = found
         .links
         .iter()
-        .map(|l| pair(&l.a, &l.b, l.state == LinkState::Blocked))
+        .map(|l| ends_and_state(&l.a, &l.b, l.state == LinkState::Blocked))
         .collect();
     ensure!(
         seen == expected,
@@ -363,6 +368,10 @@ fn check_tree(file: &TopologyFile, found: &Topology) -> anyhow::Result<()> {
         file.hosts.len()
     );
     Ok(())
+}
+
+fn ends_and_state(a: &str, b: &str, blocked: bool) -> (String, String, bool) {
+    (a.min(b).to_owned(), a.max(b).to_owned(), blocked)
 }
 
 fn check_move(cluster: &mut DemoCluster, host: &str, target: &str) -> anyhow::Result<()> {
@@ -386,14 +395,12 @@ fn cable_to_move(file: &TopologyFile) -> Option<(String, String)> {
 
 /// The running job that follows this epoch or a later one, and has made planned calls.
 fn following(snapshot: &Snapshot, epoch: u64) -> Option<&JobStatus> {
-    let planned = |job: &JobStatus| {
-        let mut calls = job.record.calls.iter();
-        calls.any(|call| call.way != Way::Native.into())
-    };
-    snapshot
-        .jobs
-        .iter()
-        .find(|job| job.running && job.record.epoch >= epoch && planned(job))
+    snapshot.jobs.iter().find(|job| {
+        job.running && job.record.epoch >= epoch && {
+            let mut calls = job.record.calls.iter();
+            calls.any(|call| call.way != Way::Native.into())
+        }
+    })
 }
 
 fn ways(job: &JobStatus) -> String {

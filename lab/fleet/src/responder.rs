@@ -137,13 +137,7 @@ impl ResponderState {
         let mut pulse = self.view.pulse.clone().unwrap_or_default();
         pulse.since_top_change = pulse.since_top_change.map(|since| since.wrapping_add(up));
         if let (Some(new), Some(old)) = (&mut view.bridge, &self.view.bridge) {
-            let states = |b: &inventory::observation::BridgeTable| {
-                b.ports
-                    .iter()
-                    .map(|p| (p.number, p.state))
-                    .collect::<Vec<_>>()
-            };
-            let moved = states(new) != states(old);
+            let moved = port_states(new) != port_states(old);
             new.top_changes = old.top_changes.wrapping_add(u32::from(moved));
             pulse.since_top_change = if moved {
                 Some(0)
@@ -162,6 +156,15 @@ impl ResponderState {
         self.since = Instant::now();
         self.view = view;
     }
+}
+
+fn port_states(
+    b: &inventory::observation::BridgeTable,
+) -> Vec<(u32, Option<inventory::observation::StpState>)> {
+    b.ports
+        .iter()
+        .map(|p| (p.number, p.state))
+        .collect::<Vec<_>>()
 }
 
 /// Answers one device's requests, each after its own delay: requests do not wait for each other, as

@@ -123,7 +123,6 @@ fn table(sums: &BTreeMap<VerdictKey, InferenceVerdict>) -> String {
             "With an inventory"
         };
         let _ = writeln!(text, "{how}:\n\n{}", InferenceVerdict::head());
-        let named = |unasked: bool| if unasked { "up to 3 not" } else { "all" };
         for ((situation, unasked, _), verdict) in sums.iter().filter(|(k, _)| k.2 == recorded) {
             let _ = writeln!(text, "| {situation} | {} | {verdict}", named(*unasked));
         }
@@ -138,6 +137,10 @@ fn table(sums: &BTreeMap<VerdictKey, InferenceVerdict>) -> String {
         text += "\n";
     }
     text
+}
+
+fn named(unasked: bool) -> &'static str {
+    if unasked { "up to 3 not" } else { "all" }
 }
 
 #[test]

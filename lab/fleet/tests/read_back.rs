@@ -152,19 +152,25 @@ fn lldp_neighbour() -> impl Strategy<Value = LldpNeighbour> {
 
 /// CDP gives no subtype, so an identifier is read back only as far as its octets determine it.
 fn cdp_neighbour() -> impl Strategy<Value = CdpNeighbour> {
-    let plain = || {
-        id().prop_map(|id| match id {
-            NeighbourId::Address(_) => NeighbourId::Text("Gi0/1".into()),
-            other => other,
-        })
-    };
-    let row = (1u32..100, option::of(plain()), plain(), capabilities());
+    let row = (
+        1u32..100,
+        option::of(plain_id()),
+        plain_id(),
+        capabilities(),
+    );
     row.prop_map(|(if_index, device, port, capabilities)| CdpNeighbour {
         if_index,
         device,
         port: Some(port),
         capabilities,
         ..CdpNeighbour::default()
+    })
+}
+
+fn plain_id() -> impl Strategy<Value = NeighbourId> {
+    id().prop_map(|id| match id {
+        NeighbourId::Address(_) => NeighbourId::Text("Gi0/1".into()),
+        other => other,
     })
 }
 
@@ -194,17 +200,15 @@ fn bridge() -> impl Strategy<Value = BridgeTable> {
         StpState::Forwarding,
         StpState::Broken,
     ];
-    let id =
-        || (any::<u16>(), mac()).prop_map(|(priority, address)| BridgeId { priority, address });
     let port = (
         1u32..1000,
         option::of(prop::sample::select(states.to_vec())),
-        option::of(id()),
+        option::of(bridge_id()),
         option::of(any::<u16>()),
     );
     (
         option::of(mac()),
-        option::of(id()),
+        option::of(bridge_id()),
         any::<u16>(),
         any::<u32>(),
         btree_map(1u32..500, port, 0..40),
@@ -232,6 +236,10 @@ fn bridge() -> impl Strategy<Value = BridgeTable> {
                 ..BridgeTable::default()
             },
         )
+}
+
+fn bridge_id() -> impl Strategy<Value = BridgeId> {
+    (any::<u16>(), mac()).prop_map(|(priority, address)| BridgeId { priority, address })
 }
 
 /// Rows, of which those of a station behind several ports are in databases of their own.

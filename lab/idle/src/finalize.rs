@@ -84,8 +84,8 @@ fn needs_answers() -> bool {
     *NEEDS.get_or_init(|| {
         let name = c"PMPI_Get_version";
         // SAFETY: a C string and a pseudo handle.
-        let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) } as usize;
-        let found = Some(found).filter(|address| *address != 0).or_else(|| {
+        let linked = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) } as usize;
+        let found = Some(linked).filter(|address| *address != 0).or_else(|| {
             let of_plugins =
                 [c"libmpi.so.12", c"libmpich.so.12"].map(|file| of_a_plugin(file, name));
             of_plugins.into_iter().find(|address| *address != 0)

@@ -47,11 +47,15 @@ impl TopologyChanges {
                 self.count_one(now);
             }
         }
-        let stopped = |(number, before): &(&u16, &u8)| {
-            let carried = matches!(**before, LEARNING | FORWARDING);
-            carried && !matches!(states.get(number), Some(&LEARNING | &FORWARDING))
-        };
-        for _ in 0..self.states.iter().filter(stopped).count() {
+        for _ in 0..self
+            .states
+            .iter()
+            .filter(|(number, before)| {
+                let carried = matches!(**before, LEARNING | FORWARDING);
+                carried && !matches!(states.get(number), Some(&LEARNING | &FORWARDING))
+            })
+            .count()
+        {
             self.count_one(now);
         }
         let echo = self.count > 0 && now.saturating_sub(self.last) < ECHO;

@@ -64,16 +64,16 @@ impl KernelBridge {
     pub(super) fn read(name: &str) -> io::Result<KernelBridge> {
         let mut bridge = KernelBridge::read_states(name)?;
         let directory = device(name);
-        let number = |file: &str| number(&directory.join("bridge").join(file));
+        let bridge_directory = directory.join("bridge");
         bridge.address = text(&directory.join("address"))?.parse().map_err(invalid)?;
-        bridge.priority = number("priority")?;
+        bridge.priority = number(&bridge_directory.join("priority"))?;
         bridge.root = bridge_id(&text(&directory.join("bridge/root_id"))?)?;
-        bridge.root_cost = number("root_path_cost")?;
-        bridge.root_port = number("root_port")?;
-        bridge.max_age = number("max_age")?;
-        bridge.hello = number("hello_time")?;
-        bridge.forward_delay = number("forward_delay")?;
-        bridge.ageing = number("ageing_time")?;
+        bridge.root_cost = number(&bridge_directory.join("root_path_cost"))?;
+        bridge.root_port = number(&bridge_directory.join("root_port"))?;
+        bridge.max_age = number(&bridge_directory.join("max_age"))?;
+        bridge.hello = number(&bridge_directory.join("hello_time"))?;
+        bridge.forward_delay = number(&bridge_directory.join("forward_delay"))?;
+        bridge.ageing = number(&bridge_directory.join("ageing_time"))?;
         for port in &mut bridge.ports {
             complete(port, name)?;
         }
@@ -85,10 +85,8 @@ impl KernelBridge {
     /// change flag.
     pub(super) fn read_states(name: &str) -> io::Result<KernelBridge> {
         let directory = device(name);
-        let flag = |file: &str| {
-            Ok::<bool, io::Error>(number::<u8>(&directory.join("bridge").join(file))? != 0)
-        };
-        let topology_change = flag("topology_change")? || flag("topology_change_detected")?;
+        let topology_change = is_set("topology_change", &directory)?
+            || is_set("topology_change_detected", &directory)?;
         let mut ports = Vec::new();
         for entry in fs::read_dir(directory.join("brif"))? {
             // The port may be unplugged while the directory is read.
@@ -101,6 +99,10 @@ impl KernelBridge {
             ..KernelBridge::default()
         })
     }
+}
+
+fn is_set(file: &str, directory: &Path) -> io::Result<bool> {
+    Ok(number::<u8>(&directory.join("bridge").join(file))? != 0)
 }
 
 fn port_state(directory: &Path) -> io::Result<KernelBridgePort> {
@@ -124,18 +126,16 @@ fn port_state(directory: &Path) -> io::Result<KernelBridgePort> {
 /// Reads the rest of a port.
 fn complete(port: &mut KernelBridgePort, bridge: &str) -> io::Result<()> {
     let directory = device(bridge).join("brif").join(&port.name);
-    let own = |file: &str| directory.join(file);
-    let interface = |file: &str| directory.join("..").join(file);
-    port.priority = number(&own("priority"))?;
-    port.path_cost = number(&own("path_cost"))?;
-    port.designated_root = bridge_id(&text(&own("designated_root"))?)?;
-    port.designated_cost = number(&own("designated_cost"))?;
-    port.designated_bridge = bridge_id(&text(&own("designated_bridge"))?)?;
-    port.designated_port = number(&own("designated_port"))?;
-    port.mtu = number(&interface("mtu"))?;
-    port.frames_in = number(&interface("statistics/rx_packets"))?;
-    port.frames_out = number(&interface("statistics/tx_packets"))?;
-    port.discards = number(&interface("statistics/rx_dropped"))?;
+    port.priority = number(&directory.join("priority"))?;
+    port.path_cost = number(&directory.join("path_cost"))?;
+    port.designated_root = bridge_id(&text(&directory.join("designated_root"))?)?;
+    port.designated_cost = number(&directory.join("designated_cost"))?;
+    port.designated_bridge = bridge_id(&text(&directory.join("designated_bridge"))?)?;
+    port.designated_port = number(&directory.join("designated_port"))?;
+    port.mtu = number(&directory.join("..").join("mtu"))?;
+    port.frames_in = number(&directory.join("..").join("statistics/rx_packets"))?;
+    port.frames_out = number(&directory.join("..").join("statistics/tx_packets"))?;
+    port.discards = number(&directory.join("..").join("statistics/rx_dropped"))?;
     Ok(())
 }
 

@@ -61,6 +61,14 @@ impl ObjectTableBuilder {
             .insert([&DOT1D_BRIDGE, column, index].concat(), value);
     }
 
+    /// A row of a table of ports: columns 1, 2 and so on.
+    fn port<const N: usize>(&mut self, entry: [u32; 3], port: u16, columns: [PassValue; N]) {
+        for (column, value) in (1..).zip(columns) {
+            let [group, table, row] = entry;
+            self.add(&[group, table, row, column], &[u32::from(port)], value);
+        }
+    }
+
     fn scalar(&mut self, object: [u32; 2], value: PassValue) {
         self.add(&object, &[0], value);
     }
@@ -73,13 +81,14 @@ fn base(table: &mut ObjectTableBuilder, bridge: &KernelBridge) {
     // transparent-only(2)
     table.scalar([1, 3], PassValue::Integer(2));
     for port in &bridge.ports {
-        let mut cell =
-            |column, value| table.add(&[1, 4, 1, column], &[u32::from(port.number)], value);
-        cell(1, PassValue::Integer(u32::from(port.number)));
-        cell(2, PassValue::Integer(port.if_index));
-        cell(3, PassValue::Nothing);
-        cell(4, PassValue::Counter(0));
-        cell(5, PassValue::Counter(0));
+        let columns = [
+            PassValue::Integer(u32::from(port.number)),
+            PassValue::Integer(port.if_index),
+            PassValue::Nothing,
+            PassValue::Counter(0),
+            PassValue::Counter(0),
+        ];
+        table.port([1, 4, 1], port.number, columns);
     }
 }
 
@@ -133,22 +142,21 @@ fn stp_port(table: &mut ObjectTableBuilder, port: &KernelBridgePort, forward_tra
         .copied()
         .unwrap_or(1);
     let enabled = if port.state == 0 { 2 } else { 1 };
-    let mut cell = |column, value| table.add(&[2, 15, 1, column], &[u32::from(port.number)], value);
-    cell(1, PassValue::Integer(u32::from(port.number)));
-    // The kernel keeps the upper six bits of the octet.
-    cell(2, PassValue::Integer(port.priority << 2));
-    cell(3, PassValue::Integer(state));
-    cell(4, PassValue::Integer(enabled));
-    cell(5, PassValue::Integer(port.path_cost.min(65_535)));
-    cell(6, id(port.designated_root));
-    cell(7, PassValue::Integer(port.designated_cost));
-    cell(8, id(port.designated_bridge));
-    cell(
-        9,
+    let columns = [
+        PassValue::Integer(u32::from(port.number)),
+        // The kernel keeps the upper six bits of the octet.
+        PassValue::Integer(port.priority << 2),
+        PassValue::Integer(state),
+        PassValue::Integer(enabled),
+        PassValue::Integer(port.path_cost.min(65_535)),
+        id(port.designated_root),
+        PassValue::Integer(port.designated_cost),
+        id(port.designated_bridge),
         PassValue::Octets(port.designated_port.to_be_bytes().to_vec()),
-    );
-    cell(10, PassValue::Counter(u64::from(forward_transitions)));
-    cell(11, PassValue::Integer(port.path_cost));
+        PassValue::Counter(u64::from(forward_transitions)),
+        PassValue::Integer(port.path_cost),
+    ];
+    table.port([2, 15, 1], port.number, columns);
 }
 
 /// dot1dTp (4).
@@ -172,13 +180,14 @@ fn transparent(table: &mut ObjectTableBuilder, bridge: &KernelBridge) {
         table.add(&[4, 3, 1, 3], &index, PassValue::Integer(status));
     }
     for port in &bridge.ports {
-        let mut cell =
-            |column, value| table.add(&[4, 4, 1, column], &[u32::from(port.number)], value);
-        cell(1, PassValue::Integer(u32::from(port.number)));
-        cell(2, PassValue::Integer(port.mtu));
-        cell(3, PassValue::Counter(port.frames_in));
-        cell(4, PassValue::Counter(port.frames_out));
-        cell(5, PassValue::Counter(port.discards));
+        let columns = [
+            PassValue::Integer(u32::from(port.number)),
+            PassValue::Integer(port.mtu),
+            PassValue::Counter(port.frames_in),
+            PassValue::Counter(port.frames_out),
+            PassValue::Counter(port.discards),
+        ];
+        table.port([4, 4, 1], port.number, columns);
     }
 }
 
@@ -193,19 +202,6 @@ mod tests {
     use inventory::Mac;
 
     fn sample() -> ObjectTable {
-        let port = |number, state| KernelBridgePort {
-            number,
-            if_index: u32::from(number) + 10,
-            state,
-            priority: 32,
-            path_cost: 50,
-            ..KernelBridgePort::default()
-        };
-        let station = |last, port, local| KernelFdbEntry {
-            address: Mac([2, 0, 0, 0, 0, last]),
-            port,
-            local,
-        };
         let bridge = KernelBridge {
             address: Mac([2, 0, 0, 0, 0, 1]),
             root: RawBridgeId([0x10, 0, 2, 0, 0, 0, 0, 9]),
@@ -218,6 +214,25 @@ mod tests {
         build(&bridge, &changes, Duration::from_millis(5_250))
     }
 
+    fn port(number: u16, state: u8) -> KernelBridgePort {
+        KernelBridgePort {
+            number,
+            if_index: u32::from(number) + 10,
+            state,
+            priority: 32,
+            path_cost: 50,
+            ..KernelBridgePort::default()
+        }
+    }
+
+    fn station(last: u8, port: u16, local: bool) -> KernelFdbEntry {
+        KernelFdbEntry {
+            address: Mac([2, 0, 0, 0, 0, last]),
+            port,
+            local,
+        }
+    }
+
     fn at(table: &ObjectTable, object: &[u32]) -> String {
         table[&[&DOT1D_BRIDGE, object].concat()].to_string()
     }
@@ -225,9 +240,12 @@ mod tests {
     #[test]
     fn states_and_statuses_have_the_numbers_of_the_mib() {
         let t = sample();
-        let state = |port| at(&t, &[2, 15, 1, 3, port]);
         assert_eq!(
-            [state(1), state(2), state(10)],
+            [
+                at(&t, &[2, 15, 1, 3, 1]),
+                at(&t, &[2, 15, 1, 3, 2]),
+                at(&t, &[2, 15, 1, 3, 10])
+            ],
             ["integer\n5", "integer\n2", "integer\n1"]
         );
         assert_eq!(at(&t, &[4, 3, 1, 3, 2, 0, 0, 0, 0, 200]), "integer\n3");

@@ -188,8 +188,12 @@ fn addressed(number: usize, groups: [Vec<SegmentMember>; 3]) -> LabResult<LabSeg
 /// The routes over the fewest routers from a node to every segment that it is not in. Of equal ones it is
 /// the first in the segment's order, or all that are ways beside each other. A cable that is cut is none.
 pub(super) fn routes(plan: &LabPlan, from: &str) -> Vec<SegmentRoute> {
-    let routers = plan.nodes.iter().filter(|node| plan.forwards(node));
-    let routers: HashSet<&str> = routers.map(|node| node.name.as_str()).collect();
+    let routers: HashSet<&str> = plan
+        .nodes
+        .iter()
+        .filter(|node| plan.forwards(node))
+        .map(|node| node.name.as_str())
+        .collect();
     let cut = ports_of(plan, |cable| cable.cut);
     let spreading = ports_of(plan, |cable| cable.spreads);
     let is_there = |m: &&SegmentMember| !cut.contains(&(m.node.as_str(), m.port.as_str()));
@@ -335,25 +339,13 @@ links:
     #[test]
     fn routes_take_the_fewest_routers() {
         let plan = plan(ROW).unwrap();
-        let routes = |node: &str| {
-            let all = plan.routes(node);
-            all.iter()
-                .map(|r| {
-                    let hops = r
-                        .hops
-                        .iter()
-                        .map(|hop| format!(" {} {}", hop.via, hop.port));
-                    format!("{}{}", r.network, hops.collect::<String>())
-                })
-                .collect::<Vec<_>>()
-        };
         assert_eq!(
-            routes("h0"),
+            routes_of("h0", &plan),
             ["10.77.1.0", "10.77.2.0", "10.77.3.0", "10.77.4.0"]
                 .map(|n| format!("{n} 10.77.0.241 eth0"))
         );
         assert_eq!(
-            routes("h1"),
+            routes_of("h1", &plan),
             [
                 "10.77.0.0 10.77.1.241 eth0",
                 "10.77.2.0 10.77.1.241 eth0",
@@ -362,11 +354,11 @@ links:
             ]
         );
         assert_eq!(
-            routes("r0"),
+            routes_of("r0", &plan),
             ["10.77.1.0 10.77.2.242 ge2", "10.77.4.0 10.77.2.242 ge2"]
         );
         assert_eq!(
-            routes("r2"),
+            routes_of("r2", &plan),
             [
                 "10.77.0.0 10.77.3.241 ge1",
                 "10.77.2.0 10.77.1.241 ge2",
@@ -382,9 +374,21 @@ links:
         );
     }
 
+    fn routes_of(node: &str, plan: &LabPlan) -> Vec<String> {
+        let all = plan.routes(node);
+        all.iter()
+            .map(|r| {
+                let hops = r
+                    .hops
+                    .iter()
+                    .map(|hop| format!(" {} {}", hop.via, hop.port));
+                format!("{}{}", r.network, hops.collect::<String>())
+            })
+            .collect::<Vec<_>>()
+    }
+
     #[test]
     fn refuses_what_it_has_no_addresses_for() {
-        let refused = |text: &str| plan(text).unwrap_err().to_string();
         let twice = "switches: [s0, s1]\nrouters: [r0]\nhosts: {h0: {switch: s0}}\nlinks: \
                      [{a: s0, b: s1}, {a: s0, b: r0}, {a: r0, b: s1}]";
         assert!(
@@ -404,6 +408,10 @@ links:
         );
     }
 
+    fn refused(text: &str) -> String {
+        plan(text).unwrap_err().to_string()
+    }
+
     const FABRIC: &str = "
 switches: [leaf1, leaf2]
 routers: [spine1, spine2]
@@ -418,24 +426,25 @@ links:
     #[test]
     fn a_leaf_routes_over_all_spines_that_lead_on() {
         let mut plan = plan(FABRIC).unwrap();
-        let to_n1 = |plan: &LabPlan, from: &str| {
-            let there = plan.node("n1").unwrap().data.unwrap().octets()[2];
-            let routes = plan.routes(from).into_iter();
-            let mut found = routes.filter(|r| r.network.octets()[2] == there);
-            found.next().map_or_else(Vec::new, |route| {
-                route.hops.iter().map(|hop| hop.port.clone()).collect()
-            })
-        };
-        assert_eq!(to_n1(&plan, "leaf1"), ["ge1", "ge2"]);
-        assert_eq!(to_n1(&plan, "n0"), ["eth0"]);
-        assert_eq!(to_n1(&plan, "spine2"), ["ge2"]);
+        assert_eq!(ports_to_n1(&plan, "leaf1"), ["ge1", "ge2"]);
+        assert_eq!(ports_to_n1(&plan, "n0"), ["eth0"]);
+        assert_eq!(ports_to_n1(&plan, "spine2"), ["ge2"]);
         let cut = plan.cables.iter_mut().find(|c| c.joins("leaf2", "spine1"));
         cut.unwrap().cut = true;
-        assert_eq!(to_n1(&plan, "leaf1"), ["ge2"]);
+        assert_eq!(ports_to_n1(&plan, "leaf1"), ["ge2"]);
         assert_eq!(
-            to_n1(&plan, "spine1"),
+            ports_to_n1(&plan, "spine1"),
             ["ge1"],
             "back over the other leaf's ways"
         );
+    }
+
+    fn ports_to_n1(plan: &LabPlan, from: &str) -> Vec<String> {
+        let there = plan.node("n1").unwrap().data.unwrap().octets()[2];
+        let routes = plan.routes(from).into_iter();
+        let mut found = routes.filter(|r| r.network.octets()[2] == there);
+        found.next().map_or_else(Vec::new, |route| {
+            route.hops.iter().map(|hop| hop.port.clone()).collect()
+        })
     }
 }

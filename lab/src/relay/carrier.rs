@@ -49,11 +49,10 @@ mod tests {
         /// Steps until nothing changes; gives the carrier that each node sees.
         fn settle(&mut self) -> [bool; 2] {
             for _ in 0..4 {
-                let port = |i: usize| RelayPort {
+                match step([0, 1].map(|i| RelayPort {
                     up: self.relay[i],
                     carrier: self.relay[i] && self.nodes[i],
-                };
-                match step([port(0), port(1)]) {
+                })) {
                     Some((which, up)) => self.relay[which] = up,
                     None => return [0, 1].map(|i| self.nodes[i] && self.relay[i]),
                 }

@@ -66,13 +66,6 @@ fn system(system: &SystemGroup, rows: &mut MibRows) {
 
 fn interface(i: &InterfaceRow, rows: &mut MibRows) {
     let rate = i.rate.map_or(0, |r| r.0);
-    let octets = |base: u64| {
-        if i.up {
-            MibCell::Octets(base)
-        } else {
-            MibCell::Fixed(Value::Counter64(base))
-        }
-    };
     put(rows, IF_ENTRY, &[2, i.index], text(&i.descr));
     put(
         rows,
@@ -93,8 +86,8 @@ fn interface(i: &InterfaceRow, rows: &mut MibRows) {
         integer(if i.up { 1 } else { 2 }),
     );
     put(rows, IF_X_ENTRY, &[1, i.index], text(&i.name));
-    rows.push((at(IF_X_ENTRY, &[6, i.index]), octets(i.in_octets)));
-    rows.push((at(IF_X_ENTRY, &[10, i.index]), octets(i.out_octets)));
+    rows.push((at(IF_X_ENTRY, &[6, i.index]), octets(i.in_octets, i)));
+    rows.push((at(IF_X_ENTRY, &[10, i.index]), octets(i.out_octets, i)));
     put(
         rows,
         IF_X_ENTRY,
@@ -105,6 +98,14 @@ fn interface(i: &InterfaceRow, rows: &mut MibRows) {
     i.aggregate
         .iter()
         .for_each(|&a| put(rows, AGG_PORT_ENTRY, &[13, i.index], integer(a)));
+}
+
+fn octets(base: u64, i: &InterfaceRow) -> MibCell {
+    if i.up {
+        MibCell::Octets(base)
+    } else {
+        MibCell::Fixed(Value::Counter64(base))
+    }
 }
 
 fn lldp(lldp: &LldpTable, rows: &mut MibRows) {
@@ -279,23 +280,26 @@ fn arp(entries: &[ArpEntry], rows: &mut MibRows) {
     let mut times = OccurrenceCounter::default();
     for entry in entries {
         let interface = times.count(entry.ip) + 1;
-        let octets = |o: &[u8]| o.iter().copied().map(u32::from).collect::<Vec<_>>();
         let mac = octet_string(entry.mac.0.to_vec());
         match entry.ip {
             IpAddr::V4(ip) => put(
                 rows,
                 NET_TO_MEDIA,
-                &[&[2, interface], &octets(&ip.octets())[..]].concat(),
+                &[&[2, interface], &numbers(&ip.octets())[..]].concat(),
                 mac,
             ),
             IpAddr::V6(ip) => put(
                 rows,
                 NET_TO_PHYSICAL,
-                &[&[4, interface, 2, 16], &octets(&ip.octets())[..]].concat(),
+                &[&[4, interface, 2, 16], &numbers(&ip.octets())[..]].concat(),
                 mac,
             ),
         }
     }
+}
+
+fn numbers(o: &[u8]) -> Vec<u32> {
+    o.iter().copied().map(u32::from).collect::<Vec<_>>()
 }
 
 /// The number of times that a value came before.

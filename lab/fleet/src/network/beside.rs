@@ -12,11 +12,7 @@ const CARDS: f64 = 0.85;
 const OWN_PORTS: f64 = 0.8;
 
 pub(super) fn add_networks(wiring: &mut NetworkWiring, options: &NetworkOptions, rng: &mut Rng) {
-    let of_role = |wiring: &NetworkWiring, role| -> Vec<usize> {
-        let all = (0..wiring.nodes.len()).filter(|n| wiring.nodes[*n].role == role);
-        all.collect()
-    };
-    let hosts = of_role(wiring, NodeRole::Host);
+    let hosts = wiring.of_role(NodeRole::Host).collect::<Vec<_>>();
     if options.odd.storage {
         let mut storage = switches('t', wiring, options, rng);
         cards(
@@ -29,7 +25,7 @@ pub(super) fn add_networks(wiring: &mut NetworkWiring, options: &NetworkOptions,
         wiring.beside.push(storage);
     }
     if options.odd.management {
-        let managed = of_role(wiring, NodeRole::Switch);
+        let managed = wiring.of_role(NodeRole::Switch).collect::<Vec<_>>();
         let mut management = switches('m', wiring, options, rng);
         cards(&mut management, wiring, &hosts, BitsPerSec::mega(100), rng);
         for node in managed {

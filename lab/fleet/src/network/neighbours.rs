@@ -107,10 +107,13 @@ impl HeardFrames {
             match protocol {
                 FrameProtocol::Lldp => {
                     let rows = self.lldp.entry(to).or_default();
-                    let row = |at: u32| neighbour_row(hearer, at, sender, sent);
                     match hearer.habit.pooled {
-                        true => rows.extend(ports.iter().map(|&at| row(at))),
-                        false => rows.push(row(own)),
+                        true => rows.extend(
+                            ports
+                                .iter()
+                                .map(|&at| neighbour_row(hearer, at, sender, sent)),
+                        ),
+                        false => rows.push(neighbour_row(hearer, own, sender, sent)),
                     }
                 }
                 FrameProtocol::Cdp => {

@@ -34,16 +34,17 @@ impl GeneratedNetwork {
 
 /// The ifIndex of a port that nothing is plugged into.
 fn free_port(view: &DeviceView) -> Option<u32> {
-    let bridge = |index| {
-        view.bridge
-            .iter()
-            .flat_map(|b| &b.ports)
-            .any(|p| p.if_index == index)
-    };
     view.interfaces
         .iter()
         .flatten()
-        .find(|i| !i.up && bridge(i.index))
+        .find(|i| {
+            !i.up
+                && view
+                    .bridge
+                    .iter()
+                    .flat_map(|b| &b.ports)
+                    .any(|p| p.if_index == i.index)
+        })
         .map(|i| i.index)
 }
 

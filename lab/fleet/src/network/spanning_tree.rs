@@ -79,11 +79,10 @@ impl SpanningTreeState {
             .enumerate()
             .flat_map(|(g, ends)| ends.iter().map(move |e| (*e, g)))
             .collect();
-        let bridges =
-            || (0..wiring.nodes.len()).filter(|n| wiring.nodes[*n].role == NodeRole::Switch);
         let mut costs = vec![u64::MAX; wiring.nodes.len()];
         // The best bridge of those that no root bridge reaches is the root bridge of its network.
-        while let Some(root) = bridges()
+        while let Some(root) = wiring
+            .of_role(NodeRole::Switch)
             .filter(|n| costs[*n] == u64::MAX)
             .min_by_key(|n| id(wiring, *n))
         {
@@ -105,7 +104,7 @@ impl SpanningTreeState {
                 self.designated[node][socket] = best;
             }
         }
-        for node in bridges() {
+        for node in wiring.of_role(NodeRole::Switch) {
             let sockets = 0..wiring.nodes[node].sockets.len();
             let not_own = sockets
                 .clone()

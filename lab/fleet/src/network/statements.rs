@@ -20,12 +20,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
 pub(super) fn truth(wiring: &NetworkWiring, span: &SpanningTreeState) -> Topology {
-    let kind = |role| match role {
-        NodeRole::Switch => NodeKind::Switch,
-        NodeRole::Unmanaged => NodeKind::Unmanaged,
-        NodeRole::Host | NodeRole::Phone => NodeKind::Host,
-        NodeRole::Router => NodeKind::Router,
-    };
     let links = (0..wiring.cables.len())
         .map(|cable| link(wiring, span, cable))
         .collect();
@@ -35,7 +29,12 @@ pub(super) fn truth(wiring: &NetworkWiring, span: &SpanningTreeState) -> Topolog
             .iter()
             .map(|n| topology::Node {
                 name: n.name.clone(),
-                kind: kind(n.role),
+                kind: match n.role {
+                    NodeRole::Switch => NodeKind::Switch,
+                    NodeRole::Unmanaged => NodeKind::Unmanaged,
+                    NodeRole::Host | NodeRole::Phone => NodeKind::Host,
+                    NodeRole::Router => NodeKind::Router,
+                },
                 chassis: Some(n.address),
                 stale: n.listed && !n.asked && n.role == NodeRole::Switch,
             })
@@ -59,11 +58,6 @@ fn link(wiring: &NetworkWiring, span: &SpanningTreeState, cable: usize) -> Link 
         .collect();
     let mut ends = plug.ends.iter();
     let in_aggregate = ends.any(|(n, s)| wiring.nodes[*n].sockets[*s].aggregate.is_some());
-    // Through the port by which a switch is managed it forwards nothing.
-    let is_own = |(node, socket): NodeSocket| {
-        let node = &wiring.nodes[node];
-        node.role == NodeRole::Switch && node.sockets[socket].apart
-    };
     Link {
         a: wiring.nodes[a.0].name.clone(),
         a_port: socket_name(wiring, a),
@@ -75,7 +69,7 @@ fn link(wiring: &NetworkWiring, span: &SpanningTreeState, cable: usize) -> Link 
             vec![]
         },
         rate_bps: BitsPerSec(plug.whole_rate()),
-        state: match plug.ends.into_iter().find(|end| is_own(*end)) {
+        state: match plug.ends.into_iter().find(|end| is_own_end(*end, wiring)) {
             None if span.carries(wiring, cable) => LinkState::Forwarding,
             // Nobody can see that a port of a device that is not asked is its own.
             Some((node, _)) if !wiring.nodes[node].asked => LinkState::Unknown,
@@ -84,6 +78,12 @@ fn link(wiring: &NetworkWiring, span: &SpanningTreeState, cable: usize) -> Link 
         grade: LinkGrade::Certain,
         evidence: vec![],
     }
+}
+
+/// Through the port by which a switch is managed it forwards nothing.
+fn is_own_end((node, socket): NodeSocket, wiring: &NetworkWiring) -> bool {
+    let node = &wiring.nodes[node];
+    node.role == NodeRole::Switch && node.sockets[socket].apart
 }
 
 fn socket_name(wiring: &NetworkWiring, (node, socket): NodeSocket) -> String {
@@ -189,40 +189,45 @@ fn services(node: &WiredNode) -> u32 {
 
 /// The bridges of each network, the main one first.
 pub(super) fn networks(wiring: &NetworkWiring) -> Vec<BTreeSet<String>> {
-    let named = |numbers: &mut dyn Iterator<Item = usize>| -> BTreeSet<String> {
-        numbers.map(|n| wiring.nodes[n].name.clone()).collect()
-    };
     let beside = || wiring.beside.iter().map(|network| &network.switches);
-    let main = named(&mut (0..wiring.nodes.len()).filter(|n| {
-        let role = wiring.nodes[*n].role;
-        matches!(role, NodeRole::Switch | NodeRole::Unmanaged)
-            && !beside().any(|switches| switches.contains(n))
-    }));
-    let others = beside().map(|switches| named(&mut switches.iter().copied()));
+    let main = names_of(
+        &mut (0..wiring.nodes.len()).filter(|n| {
+            let role = wiring.nodes[*n].role;
+            matches!(role, NodeRole::Switch | NodeRole::Unmanaged)
+                && !beside().any(|switches| switches.contains(n))
+        }),
+        wiring,
+    );
+    let others = beside().map(|switches| names_of(&mut switches.iter().copied(), wiring));
     std::iter::once(main).chain(others).collect()
+}
+
+fn names_of(numbers: &mut dyn Iterator<Item = usize>, wiring: &NetworkWiring) -> BTreeSet<String> {
+    numbers.map(|n| wiring.nodes[n].name.clone()).collect()
 }
 
 /// The truth about each node.
 pub(super) fn nodes(wiring: &NetworkWiring) -> BTreeMap<String, TrueNode> {
-    let node = |n: &WiredNode| {
-        let ports = n.sockets.iter().flat_map(|s| s.ports.iter());
-        let spare = n.spare.iter().map(|(p, _)| p);
-        let mut addresses: Vec<Mac> = ports.chain(spare).map(|p| n.port_address(*p)).collect();
-        addresses.extend([n.address, neighbours::chassis_address(n)]);
-        if let NeighbourId::Mac(announced) = neighbours::chassis(n) {
-            addresses.push(announced);
-        }
-        TrueNode {
-            called: n.called.clone(),
-            addresses,
-            asked: n.asked,
-            listed: n.listed,
-            bridges: n.bridges(),
-            speaks: n.speaks || n.cdp,
-        }
-    };
     let all = wiring.nodes.iter();
-    all.map(|n| (n.name.clone(), node(n))).collect()
+    all.map(|n| (n.name.clone(), true_node(n))).collect()
+}
+
+fn true_node(n: &WiredNode) -> TrueNode {
+    let ports = n.sockets.iter().flat_map(|s| s.ports.iter());
+    let spare = n.spare.iter().map(|(p, _)| p);
+    let mut addresses: Vec<Mac> = ports.chain(spare).map(|p| n.port_address(*p)).collect();
+    addresses.extend([n.address, neighbours::chassis_address(n)]);
+    if let NeighbourId::Mac(announced) = neighbours::chassis(n) {
+        addresses.push(announced);
+    }
+    TrueNode {
+        called: n.called.clone(),
+        addresses,
+        asked: n.asked,
+        listed: n.listed,
+        bridges: n.bridges(),
+        speaks: n.speaks || n.cdp,
+    }
 }
 
 /// By cable: what tells of it.

@@ -15,14 +15,14 @@ pub(super) fn add_stations(wiring: &mut NetworkWiring, options: &NetworkOptions,
     let bridges = wiring.nodes.len();
     for n in 0..options.hosts {
         // Regular networks are even.
-        let seat = if options.habits {
+        let bridge = if options.habits {
             rng.usize(..bridges)
         } else {
             n % bridges
         };
         let seat = match rng.f64() < options.odd.phones {
-            true => phone(wiring, seat, n),
-            false => seat,
+            true => phone(wiring, bridge, n),
+            false => bridge,
         };
         // A telephone need not have a host behind it.
         if seat < bridges || rng.f64() < 0.7 {

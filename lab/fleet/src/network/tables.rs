@@ -177,7 +177,37 @@ fn vlans(node: &WiredNode, all: &mut InterfaceList) {
 
 /// The interfaces of a host, a router or a telephone.
 fn station_ports(wiring: &NetworkWiring, node: &WiredNode, all: &mut InterfaceList) {
-    let row = |index, name: String, mac, rate| InterfaceRow {
+    for socket in &node.sockets {
+        let port = socket.ports[0];
+        let rate = Some(wiring.cables[socket.cable].rate);
+        let mac = Some(own_address(node, port));
+        all.add(
+            InterfaceKind::Cable,
+            station_row(if_index(node, port), port_name(node, port), mac, rate),
+        );
+    }
+    if node.role == NodeRole::Host {
+        all.add(
+            InterfaceKind::Loopback,
+            station_row(1, "lo".to_owned(), None, None),
+        );
+        if node.bridges() {
+            let mac = Some(node.address);
+            all.add(
+                InterfaceKind::Bridge,
+                station_row(100, "br0".to_owned(), mac, None),
+            );
+        }
+    }
+}
+
+fn station_row(
+    index: u32,
+    name: String,
+    mac: Option<Mac>,
+    rate: Option<BitsPerSec>,
+) -> InterfaceRow {
+    InterfaceRow {
         index,
         descr: name.clone(),
         name,
@@ -185,22 +215,6 @@ fn station_ports(wiring: &NetworkWiring, node: &WiredNode, all: &mut InterfaceLi
         rate,
         up: true,
         ..InterfaceRow::default()
-    };
-    for socket in &node.sockets {
-        let port = socket.ports[0];
-        let rate = Some(wiring.cables[socket.cable].rate);
-        let mac = Some(own_address(node, port));
-        all.add(
-            InterfaceKind::Cable,
-            row(if_index(node, port), port_name(node, port), mac, rate),
-        );
-    }
-    if node.role == NodeRole::Host {
-        all.add(InterfaceKind::Loopback, row(1, "lo".to_owned(), None, None));
-        if node.bridges() {
-            let mac = Some(node.address);
-            all.add(InterfaceKind::Bridge, row(100, "br0".to_owned(), mac, None));
-        }
     }
 }
 
@@ -255,6 +269,16 @@ struct ReportedTree {
 }
 
 impl ReportedTree {
+    /// The bridge itself, and one of its ports.
+    fn own_port(self, number: u32) -> (BridgeId, u16) {
+        (self.own, 0x8000 | (number & 0xfff) as u16)
+    }
+
+    /// A port that is the designated one of its segment.
+    fn designated_port(self, number: u32, if_index: u32, state: StpState) -> BridgePort {
+        self.port(number, if_index, state, self.own_port(number))
+    }
+
     /// A port with its state and the designated bridge and port.
     fn port(
         self,
@@ -266,10 +290,7 @@ impl ReportedTree {
         let (state, designated) = match self.report {
             TreeReport::Served => (Some(state), Some(designated)),
             TreeReport::Nothing => (None, None),
-            TreeReport::Disabled => {
-                let own = (self.own, 0x8000 | (number & 0xfff) as u16);
-                (Some(StpState::Disabled), Some(own))
-            }
+            TreeReport::Disabled => (Some(StpState::Disabled), Some(self.own_port(number))),
         };
         BridgePort {
             number,
@@ -288,8 +309,8 @@ pub(super) fn bridge(
 ) -> BridgeTable {
     let node = &wiring.nodes[number];
     let own = spanning_tree::id(wiring, number);
-    let root = span.roots[number];
-    let report = match (node.habit.tree, root) {
+    let root_bridge = span.roots[number];
+    let report = match (node.habit.tree, root_bridge) {
         (TreeReport::Served, None) => TreeReport::Nothing,
         // A device that takes part in spanning tree does not call its ports disabled.
         (TreeReport::Disabled, Some(_)) => TreeReport::Served,
@@ -298,7 +319,7 @@ pub(super) fn bridge(
     let mut ports = bridge_ports(wiring, span, number, ReportedTree { report, own });
     ports.sort_by_key(|p| p.number);
     let root = match report {
-        TreeReport::Served => root.map(|n| spanning_tree::id(wiring, n)),
+        TreeReport::Served => root_bridge.map(|n| spanning_tree::id(wiring, n)),
         TreeReport::Nothing => None,
         TreeReport::Disabled => Some(own),
     };
@@ -320,29 +341,20 @@ fn bridge_ports(
 ) -> Vec<BridgePort> {
     let node = &wiring.nodes[number];
     let habit = &node.habit;
-    let designated_here = |base: u32| (tree.own, 0x8000 | (base & 0xfff) as u16);
-    let index = |plain: u32| habit.unit(plain).unwrap_or(plain);
     let untold = ReportedTree {
         report: TreeReport::Nothing,
         ..tree
     };
     let mut ports = Vec::new();
     let unlisted = habit.aggregates == AggregateReport::Unlisted;
-    let is_listed = |s: &usize| {
+    for socket in (0..node.sockets.len()).filter(|s| {
         (unlisted || node.leads_aggregate(*s)) && (!node.sockets[*s].apart || habit.lists_routed)
-    };
-    for socket in (0..node.sockets.len()).filter(is_listed) {
+    }) {
         let end = (number, socket);
         if unlisted && node.sockets[socket].aggregate.is_some() {
             let members = node.sockets[socket].ports.iter();
             ports.extend(members.map(|p| {
-                let base = habit.base(*p);
-                untold.port(
-                    base,
-                    habit.index(*p),
-                    StpState::Disabled,
-                    designated_here(base),
-                )
+                untold.designated_port(habit.base(*p), habit.index(*p), StpState::Disabled)
             }));
             continue;
         }
@@ -353,9 +365,8 @@ fn bridge_ports(
         ports.push(socket_port(wiring, span, end, tree));
         if node.sockets[socket].aggregate.is_some() && habit.aggregates == AggregateReport::Tree {
             for &p in &node.sockets[socket].ports {
-                let base = habit.base(p);
-                let there = designated_here(base);
-                ports.push(tree.port(base, habit.index(p), StpState::Disabled, there));
+                let index = habit.index(p);
+                ports.push(tree.designated_port(habit.base(p), index, StpState::Disabled));
             }
         }
     }
@@ -365,8 +376,8 @@ fn bridge_ports(
         } else {
             StpState::Disabled
         };
-        let base = habit.base(n);
-        ports.push(tree.port(base, index(habit.index(n)), state, designated_here(base)));
+        let index = habit.unit(habit.index(n)).unwrap_or(habit.index(n));
+        ports.push(tree.designated_port(habit.base(n), index, state));
     }
     ports
 }
@@ -389,9 +400,9 @@ fn socket_port(
     } else {
         StpState::Blocking
     };
-    let designated = span.designated(end);
-    let designated = match wiring.nodes[designated.0].role {
-        NodeRole::Switch => designated,
+    let spanned = span.designated(end);
+    let designated = match wiring.nodes[spanned.0].role {
+        NodeRole::Switch => spanned,
         _ => end,
     };
     tree.port(
@@ -410,14 +421,20 @@ pub(super) fn fdb(
     number: usize,
     learned: &BTreeMap<FrameStation, (RowAge, LearnedPort)>,
 ) -> Vec<FdbEntry> {
-    let port = |exit: &(RowAge, LearnedPort)| match &exit.1 {
-        LearnedPort::Socket(socket) => spanning_tree::base_port(wiring, (number, *socket)),
-        LearnedPort::Spare(port) => wiring.nodes[number].habit.base(*port),
-    };
     learned
         .iter()
         .filter(|(station, _)| station.0 != number)
-        .map(|(station, exit)| FdbEntry::new(station_address(wiring, *station), port(exit)))
+        .map(|(station, exit)| {
+            FdbEntry::new(
+                station_address(wiring, *station),
+                match &exit.1 {
+                    LearnedPort::Socket(socket) => {
+                        spanning_tree::base_port(wiring, (number, *socket))
+                    }
+                    LearnedPort::Spare(port) => wiring.nodes[number].habit.base(*port),
+                },
+            )
+        })
         .collect()
 }
 

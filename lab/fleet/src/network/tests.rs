@@ -17,10 +17,13 @@ fn joined(t: &Topology) -> Vec<(String, String, LinkState)> {
 
 #[test]
 fn the_same_seed_gives_the_same_network() {
-    let make = |seed| generate(&NetworkOptions::field(seed), seed);
     let (one, again) = (make(7), make(7));
     assert_eq!((one.views, &one.truth), (again.views, &again.truth));
     assert_ne!(one.truth, make(8).truth);
+}
+
+fn make(seed: u64) -> GeneratedNetwork {
+    generate(&NetworkOptions::field(seed), seed)
 }
 
 #[test]

@@ -53,15 +53,11 @@ pub(super) fn learned(
     options: &NetworkOptions,
     rng: &mut Rng,
 ) -> LearnedRows {
-    let of = |role| {
-        (0..wiring.nodes.len())
-            .filter(|n| wiring.nodes[*n].role == role)
-            .collect::<Vec<usize>>()
-    };
-    let (hosts, switches) = (of(NodeRole::Host), of(NodeRole::Switch));
+    let [hosts, switches] =
+        [NodeRole::Host, NodeRole::Switch].map(|role| wiring.of_role(role).collect::<Vec<_>>());
     let mut stations: Vec<FrameStation> = hosts.iter().map(|n| (*n, 0)).collect();
-    stations.extend(of(NodeRole::Phone).into_iter().map(|n| (n, 0)));
-    for router in of(NodeRole::Router) {
+    stations.extend(wiring.of_role(NodeRole::Phone).map(|n| (n, 0)));
+    for router in wiring.of_role(NodeRole::Router) {
         stations.extend((0..wiring.nodes[router].sockets.len()).map(|s| (router, s)));
     }
     let mut traffic = FrameTraffic {

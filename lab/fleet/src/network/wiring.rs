@@ -96,6 +96,11 @@ pub(super) struct WiredCable {
 }
 
 impl NetworkWiring {
+    /// The numbers of the nodes of a role.
+    pub(super) fn of_role(&self, role: NodeRole) -> impl Iterator<Item = usize> {
+        (0..self.nodes.len()).filter(move |n| self.nodes[*n].role == role)
+    }
+
     /// The node and socket at the other end.
     pub(super) fn far(&self, node: usize, socket: usize) -> NodeSocket {
         let CableSocket { cable, end, .. } = self.nodes[node].sockets[socket];
@@ -244,11 +249,11 @@ pub(super) fn number_ports(wiring: &mut NetworkWiring, options: &NetworkOptions,
         let used: usize = node.sockets.iter().map(|s| s.ports.len()).sum();
         let switch = node.role == NodeRole::Switch;
         let spare = if switch { SPARE } else { 0 };
-        let mut free: Vec<u32> = (1..=used as u32 + spare).collect();
+        let mut numbers: Vec<u32> = (1..=used as u32 + spare).collect();
         if options.habits && switch {
-            rng.shuffle(&mut free);
+            rng.shuffle(&mut numbers);
         }
-        let mut free = free.into_iter();
+        let mut free = numbers.into_iter();
         let mut aggregates = 0;
         for socket in &mut node.sockets {
             socket

@@ -201,8 +201,13 @@ mod tests {
 
     #[test]
     fn others_get_no_answer() {
-        let get = || RequestPdu::get(Version::V2c, 7, &oids(&[UPTIME])).unwrap();
-        assert_eq!(ask("private", get()), None);
+        assert_eq!(
+            ask(
+                "private",
+                RequestPdu::get(Version::V2c, 7, &oids(&[UPTIME])).unwrap()
+            ),
+            None
+        );
         assert_eq!(
             ask(
                 "public",

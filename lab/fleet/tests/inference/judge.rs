@@ -87,13 +87,16 @@ fn judge_networks(
     verdict: &mut InferenceVerdict,
 ) {
     let networks = &truth.network.networks;
-    let true_network = |name: &String| match nodes.get(name.as_str()) {
-        Some(FoundNode::Named(own)) => networks.iter().position(|n| n.contains(*own)),
-        _ => None,
-    };
     let mut alone: BTreeSet<usize> = BTreeSet::new();
     for network in &found.networks {
-        let own: BTreeSet<usize> = network.switches.iter().filter_map(true_network).collect();
+        let own: BTreeSet<usize> = network
+            .switches
+            .iter()
+            .filter_map(|name| match nodes.get(name.as_str()) {
+                Some(FoundNode::Named(own)) => networks.iter().position(|n| n.contains(*own)),
+                _ => None,
+            })
+            .collect();
         if own.len() > 1 {
             let text = format!("{}: {}", network.name, network.switches.join(", "));
             verdict.errors.push((VerdictError::MixedNetworks, text));

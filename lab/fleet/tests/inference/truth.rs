@@ -135,8 +135,11 @@ impl<'n> NetworkTruth<'n> {
         all.dark = all.parts(|t, n| t.is_dark(n));
         all.unseen = all.parts(|t, n| t.is_unseen(n));
         for (node, part) in all.unseen.clone() {
-            let beside = truth.links.iter().flat_map(both_ways);
-            let beside = beside.filter_map(|[(near, _), (far, _)]| (near == node).then_some(far));
+            let beside = truth
+                .links
+                .iter()
+                .flat_map(both_ways)
+                .filter_map(|[(near, _), (far, _)]| (near == node).then_some(far));
             let visible: Vec<&str> = beside.chain([node]).filter(|n| all.is_visible(n)).collect();
             all.visible.entry(part).or_default().extend(visible);
         }
@@ -231,14 +234,12 @@ impl<'n> NetworkTruth<'n> {
     /// node.
     pub(crate) fn strangers(&self, name: &str, chassis: Option<Mac>) -> Vec<&'n str> {
         let plain = name.replace(':', "-");
-        let dashed = |m: Mac| m.to_string().replace(':', "-");
         let all = self.network.nodes.iter();
         let fits = all.filter(|(key, node)| {
             !name.is_empty() && (node.called == name || **key == name && !node.asked)
-                || node
-                    .addresses
-                    .iter()
-                    .any(|m| Some(*m) == chassis || plain.ends_with(&dashed(*m)))
+                || node.addresses.iter().any(|m| {
+                    Some(*m) == chassis || plain.ends_with(&m.to_string().replace(':', "-"))
+                })
         });
         fits.map(|(key, _)| key.as_str()).collect()
     }

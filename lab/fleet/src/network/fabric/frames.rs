@@ -16,11 +16,12 @@ impl FabricWiring {
     /// The bridged cables between switches.
     fn bridged(&self) -> impl Iterator<Item = &[NodeSocket; 2]> {
         let nodes = &self.wiring.nodes;
-        let is_bridged = move |(node, socket): &NodeSocket| {
-            nodes[*node].role == NodeRole::Switch && !nodes[*node].sockets[*socket].apart
-        };
         let ends = self.wiring.cables.iter().map(|cable| &cable.ends);
-        ends.filter(move |ends| ends.iter().all(is_bridged))
+        ends.filter(move |ends| {
+            ends.iter().all(move |(node, socket)| {
+                nodes[*node].role == NodeRole::Switch && !nodes[*node].sockets[*socket].apart
+            })
+        })
     }
 
     /// The first of a pair for both, and each other switch for itself.
@@ -40,7 +41,7 @@ impl FabricWiring {
             far.entry(a).or_default().push(b);
             far.entry(b).or_default().push(a);
         }
-        let mut roots: Vec<Option<(usize, usize)>> = vec![None; nodes.len()];
+        let mut nearest: Vec<Option<(usize, usize)>> = vec![None; nodes.len()];
         let mut by_id: Vec<usize> = (0..nodes.len())
             .filter(|n| nodes[*n].role == NodeRole::Switch)
             .collect();
@@ -48,8 +49,8 @@ impl FabricWiring {
         for root in by_id.into_iter().map(|n| self.as_one(n)) {
             let mut next = VecDeque::from([(root, 0)]);
             while let Some((node, distance)) = next.pop_front() {
-                if roots[node].is_none() {
-                    roots[node] = Some((root, distance));
+                if nearest[node].is_none() {
+                    nearest[node] = Some((root, distance));
                     next.extend(
                         far.get(&node)
                             .into_iter()
@@ -60,7 +61,7 @@ impl FabricWiring {
             }
         }
         let order = |(node, socket): NodeSocket| {
-            (roots[self.as_one(node)], self.as_one(node), node, socket)
+            (nearest[self.as_one(node)], self.as_one(node), node, socket)
         };
         let designated = (0..nodes.len())
             .map(|node| {
@@ -76,7 +77,7 @@ impl FabricWiring {
             })
             .collect();
         let roots = (0..nodes.len())
-            .map(|n| Some(roots[self.as_one(n)]?.0))
+            .map(|n| Some(nearest[self.as_one(n)]?.0))
             .collect();
         SpanningTreeState::of_pairs(roots, designated)
     }
@@ -171,11 +172,13 @@ impl FabricWiring {
                 let is_known =
                     nodes[b.0].role == NodeRole::Host && (b.1 == 0 || self.is_bonded(b.0));
                 let mut rows = learned[a.0].iter();
-                let mut is_learned =
-                    || rows.any(|(s, (_, at))| s.0 == b.0 && *at == LearnedPort::Socket(a.1));
                 match () {
                     () if heard.told.contains(&number) => LinkVoice::Spoken,
-                    () if is_known && nodes[a.0].serves_rows() && is_learned() => {
+                    () if is_known
+                        && nodes[a.0].serves_rows()
+                        && rows
+                            .any(|(s, (_, at))| s.0 == b.0 && *at == LearnedPort::Socket(a.1)) =>
+                    {
                         LinkVoice::Learned
                     }
                     () => LinkVoice::Hidden,
@@ -188,24 +191,26 @@ impl FabricWiring {
     pub(super) fn states(&self, span: &SpanningTreeState) -> Vec<LinkState> {
         let nodes = &self.wiring.nodes;
         let cables = self.wiring.cables.iter().map(|cable| cable.ends);
-        let state = |(number, ends): (usize, [NodeSocket; 2])| {
-            let [a, b] = ends;
-            let hosts = nodes[b.0].role == NodeRole::Host && nodes[b.0].sockets.len() > 1;
-            match () {
-                () if !ends.iter().all(|end| span.forwards(*end)) => LinkState::Blocked,
-                () if hosts || self.is_at_pair(a.0, b.0) || self.is_at_pair(b.0, a.0) => {
-                    LinkState::Multipath
+        cables
+            .enumerate()
+            .map(|(number, ends)| {
+                let [a, b] = ends;
+                let hosts = nodes[b.0].role == NodeRole::Host && nodes[b.0].sockets.len() > 1;
+                match () {
+                    () if !ends.iter().all(|end| span.forwards(*end)) => LinkState::Blocked,
+                    () if hosts || self.is_at_pair(a.0, b.0) || self.is_at_pair(b.0, a.0) => {
+                        LinkState::Multipath
+                    }
+                    () if nodes[b.0].role != NodeRole::Host
+                        && self.is_routed(a)
+                        && !self.joins_alone(number) =>
+                    {
+                        LinkState::Multipath
+                    }
+                    () => LinkState::Forwarding,
                 }
-                () if nodes[b.0].role != NodeRole::Host
-                    && self.is_routed(a)
-                    && !self.joins_alone(number) =>
-                {
-                    LinkState::Multipath
-                }
-                () => LinkState::Forwarding,
-            }
-        };
-        cables.enumerate().map(state).collect()
+            })
+            .collect()
     }
 
     fn is_routed(&self, (node, socket): NodeSocket) -> bool {
