@@ -5,7 +5,7 @@ use crate::common::killed::KilledAtEnd;
 use crate::common::lab::RunningLab;
 use crate::common::schema::assert_follows;
 use crate::common::until::until;
-use inventory::host_report::{DiscoveryProtocol, HeardContent, HostReport, Nic};
+use inventory::host_report::{DiscoveryProtocol, HeardContent, HostReport, Nic, ProbedPath};
 use inventory::observation::NeighbourId;
 use std::collections::BTreeSet;
 use std::fs;
@@ -341,29 +341,29 @@ fn assert_farewell_is_heard(cluster: &RunningLab) {
             .unwrap()
             .success()
     );
-    let neighbours = || {
-        let lldpctl = ["lldpctl", "-u", "/run/lldpd.socket", "-f", "keyvalue"];
-        String::from_utf8(cluster.lab.exec("s0", lldpctl).output().unwrap().stdout).unwrap()
-    };
     until("the switch hears the agent", || {
-        neighbours().contains("heddle agent").then_some(())
+        neighbours(cluster).contains("heddle agent").then_some(())
     });
     agent.signal("-TERM");
     assert!(agent.child.wait().unwrap().success());
     until(
         "the switch forgets it by farewell: 90 s are its age",
-        || (!neighbours().contains("heddle agent")).then_some(()),
+        || (!neighbours(cluster).contains("heddle agent")).then_some(()),
     );
+}
+
+fn neighbours(cluster: &RunningLab) -> String {
+    let lldpctl = ["lldpctl", "-u", "/run/lldpd.socket", "-f", "keyvalue"];
+    String::from_utf8(cluster.lab.exec("s0", lldpctl).output().unwrap().stdout).unwrap()
 }
 
 #[test]
 fn hosts_behind_a_router_are_told_with_their_way_and_time() {
     let cluster = cluster("far", include_str!("../lab/topologies/two-clusters.yaml"));
     let plan = cluster.lab.plan().unwrap();
-    let at = |node: &str| plan.node(node).unwrap().data.unwrap();
     let peers = [
-        format!("n1={}", at("n1")),
-        format!("n3={}", at("n3")),
+        format!("n1={}", plan.node("n1").unwrap().data.unwrap()),
+        format!("n3={}", plan.node("n3").unwrap().data.unwrap()),
         "gone=10.77.0.250".to_owned(),
     ];
     let report = cluster.once(
@@ -372,14 +372,11 @@ fn hosts_behind_a_router_are_told_with_their_way_and_time() {
             "--listen", "0s", "--peer", &peers[0], "--peer", &peers[1], "--peer", &peers[2],
         ],
     );
-    let path = |name: &str| {
-        report
-            .paths
-            .iter()
-            .find(|p| p.to == name)
-            .unwrap_or_else(|| panic!("no {name} in {report:?}"))
-    };
-    let (near, far, gone) = (path("n1"), path("n3"), path("gone"));
+    let (near, far, gone) = (
+        path("n1", &report),
+        path("n3", &report),
+        path("gone", &report),
+    );
     assert!(near.reached && near.hops.is_empty(), "{near:?}");
     assert!(
         near.round_trip.unwrap().min_us < far.round_trip.unwrap().min_us,
@@ -408,4 +405,12 @@ fn hosts_behind_a_router_are_told_with_their_way_and_time() {
         },
     );
     assert_eq!((told.to.as_str(), told.hops.len()), ("n3", 1), "{told:?}");
+}
+
+fn path<'r>(name: &str, report: &'r HostReport) -> &'r ProbedPath {
+    report
+        .paths
+        .iter()
+        .find(|p| p.to == name)
+        .unwrap_or_else(|| panic!("no {name} in {report:?}"))
 }

@@ -5,7 +5,7 @@ use crate::common::epochs::{AT_ONCE, publish, records, ways};
 use crate::common::job::{BOTH, TestJobOutput};
 use crate::common::lab::RunningLab;
 use crate::common::machine_share::MachinePart;
-use crate::common::runtime::lib;
+use crate::common::runtime::bench_path;
 use directory::job_record::JobRecord;
 use directory::reading::current_epoch;
 use inventory::{Mpi, TopologyFile};
@@ -30,10 +30,9 @@ fn job(
     let dir = up.lab.dir().join("shared");
     let _ = fs::remove_dir_all(&dir);
     publish(&dir, topology);
-    let bench = lib().join(format!("bench-{mpi}"));
-    let bench = bench.to_str().expect("a plain path");
-    let bench = [bench, "--size", "65536", "--iterations", "8", "--check"];
-    let words = launched_by.iter().copied().chain(bench);
+    let bench = bench_path(mpi);
+    let program = [&bench, "--size", "65536", "--iterations", "8", "--check"];
+    let words = launched_by.iter().copied().chain(program);
     let job = lab::mpi::MpiJob {
         timeout: Some(Duration::from_secs(120)),
         conditions: JobConditions {

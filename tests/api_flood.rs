@@ -25,12 +25,8 @@ const INVENTORY: &str = "switches: {s0: {address: \"127.0.0.1:9\"}}\nsnmp: \
 
 /// A controller that may open few files, its folder, and the agents' token.
 fn controller(dir: &Path, more: &[&str]) -> ControllerProcess {
-    let file = |name: &str, text: &str| {
-        fs::write(dir.join(name), text).unwrap();
-        fs::set_permissions(dir.join(name), fs::Permissions::from_mode(0o600)).unwrap();
-    };
-    file("inventory.yaml", INVENTORY);
-    file("token", TOKEN);
+    private_file("inventory.yaml", INVENTORY, dir);
+    private_file("token", TOKEN, dir);
     let mut command = Command::new("sh");
     command.args([
         "-c",
@@ -51,6 +47,11 @@ fn controller(dir: &Path, more: &[&str]) -> ControllerProcess {
         .arg(dir.join("token"))
         .args(more);
     ControllerProcess::run(command)
+}
+
+fn private_file(name: &str, text: &str, dir: &Path) {
+    fs::write(dir.join(name), text).unwrap();
+    fs::set_permissions(dir.join(name), fs::Permissions::from_mode(0o600)).unwrap();
 }
 
 /// Connections that send a little and wait. They connect again when the controller closes them, and

@@ -3,7 +3,7 @@
 use crate::common::HEDDLE;
 use crate::common::lab::TestLab;
 use crate::common::machine_share::MachinePart;
-use crate::common::runtime::lib;
+use crate::common::runtime::{bench_path, lib};
 use crate::common::until::until_so;
 use std::process::Command;
 
@@ -182,8 +182,8 @@ fn closing_the_terminal_takes_half_a_lab_down_and_leaves_a_whole_one() {
     );
     terminal.wait("already up");
     drop(terminal);
-    let status = ["lab", "status", "--name", &named.name];
-    let status = Command::new(HEDDLE).args(status).status().unwrap();
+    let words = ["lab", "status", "--name", &named.name];
+    let status = Command::new(HEDDLE).args(words).status().unwrap();
     assert!(status.success(), "the lab is gone");
 }
 
@@ -194,21 +194,10 @@ fn closing_the_terminal_ends_a_job() {
     let up = ["lab", "up", file, "--name", &named.name];
     assert!(Command::new(HEDDLE).args(up).status().unwrap().success());
     for mpi in ["openmpi", "mpich"] {
-        let bench = lib().join(format!("bench-{mpi}"));
-        let bench = bench.to_str().expect("a plain path");
-        let job = [
-            HEDDLE,
-            "lab",
-            "mpirun",
-            "--name",
-            &named.name,
-            "--mpi",
-            mpi,
-            "--",
-            bench,
-        ];
-        let job = [&job[..], &["--size", "1024", "--seconds", "200"]].concat();
-        let terminal = ClosedTerminal::run(&named, &job);
+        let bench = bench_path(mpi);
+        let launcher = [HEDDLE, "lab", "mpirun", "--name", &named.name, "--mpi", mpi];
+        let program = ["--", &bench, "--size", "1024", "--seconds", "200"];
+        let terminal = ClosedTerminal::run(&named, &[&launcher[..], &program].concat());
         let ranks = || {
             let all = named.processes();
             all.iter().filter(|p| p.contains("bench-")).count()

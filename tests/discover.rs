@@ -1,8 +1,8 @@
 //! `heddle discover` on the lab: real bridges, snmpd, lldpd. Without root or a program the lab
 //! needs, `heddle lab up` fails and says which command gives it; so do these tests.
-use crate::common::HEDDLE;
 use crate::common::lab::RunningLab;
 use crate::common::until::{LIMIT, until_or_why};
+use crate::common::{HEDDLE, text};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -52,19 +52,18 @@ impl RunningLab {
     }
 }
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
 /// Each link as `a b state`, in order.
 fn links(found: &Value) -> Vec<String> {
-    let word = |l: &Value, key: &str| l[key].as_str().unwrap().to_owned();
     found["links"]
         .as_array()
         .unwrap()
         .iter()
         .map(|l| format!("{} {} {}", word(l, "a"), word(l, "b"), word(l, "state")))
         .collect()
+}
+
+fn word(l: &Value, key: &str) -> String {
+    l[key].as_str().unwrap().to_owned()
 }
 
 /// The link of a host.
@@ -97,13 +96,16 @@ fn is_demo(found: &Value, messages: &str) -> bool {
 fn the_demo_network_is_found_as_it_was_built() {
     let up = RunningLab::new("demo", include_str!("../lab/topologies/demo.yaml"));
     let inventory = up.stated();
-    let proven = |link: &Value| {
-        link["grade"] == "certain" && link["evidence"].as_array().is_some_and(|e| e.len() == 3)
-    };
     let (found, _) = up.until(
         &inventory,
         "the demo topology, s0-s1 from three sources",
-        |f, m| is_demo(f, m) && proven(&f["links"][0]),
+        |f, m| {
+            is_demo(f, m)
+                && f["links"][0]["grade"] == "certain"
+                && f["links"][0]["evidence"]
+                    .as_array()
+                    .is_some_and(|e| e.len() == 3)
+        },
     );
     let link = &found["links"][0];
     assert_eq!(
@@ -260,14 +262,6 @@ fn a_silent_station_is_found_by_forwarding_tables() {
 #[test]
 fn a_bad_inventory_is_refused_with_its_place() {
     let folder = tempfile::tempdir().unwrap();
-    let discover = |inventory: &Path| {
-        Command::new(HEDDLE)
-            .arg("discover")
-            .arg("--inventory")
-            .arg(inventory)
-            .output()
-            .unwrap()
-    };
     for (content, expected) in [
         ("switches: [", "bad.yaml:"),
         ("switches:\n  s0: {address: ten}\n", "bad.yaml:2: "),
@@ -303,6 +297,15 @@ fn a_bad_inventory_is_refused_with_its_place() {
         discover(Path::new("/none/such.yaml")).status.code(),
         Some(64)
     );
+}
+
+fn discover(inventory: &Path) -> std::process::Output {
+    Command::new(HEDDLE)
+        .arg("discover")
+        .arg("--inventory")
+        .arg(inventory)
+        .output()
+        .unwrap()
 }
 
 #[test]

@@ -15,12 +15,15 @@ const PORT: &str = r#"swp:"3\"#;
 
 /// The demo's walks, where n3 and its switch port have the names above.
 fn hostile_walks() -> tempfile::TempDir {
-    let renamed = |line: &str| {
-        line.replace("|4|n3", &format!("|4|{HOST}"))
-            .replace("|4|swp3", &format!("|4|{PORT}"))
-            + "\n"
-    };
-    demo_walks(|text| text.lines().map(renamed).collect())
+    demo_walks(|text| {
+        text.lines()
+            .map(|line| {
+                line.replace("|4|n3", &format!("|4|{HOST}"))
+                    .replace("|4|swp3", &format!("|4|{PORT}"))
+                    + "\n"
+            })
+            .collect()
+    })
 }
 
 /// A program's output for a text, if the program accepts the text without a warning.
@@ -70,16 +73,25 @@ fn cell(port: &str) -> &str {
 /// The names and ends as `heddle` writes them.
 fn found(walks: &Path) -> DrawnNetwork {
     let network: Value = serde_json::from_str(&discovered(walks, "json")).unwrap();
-    let word = |v: &Value, key: &str| v[key].as_str().unwrap().to_owned();
     let end = |link: &Value, node, port| [word(link, node), cell(&word(link, port)).to_owned()];
-    let list = |key: &str| network[key].as_array().unwrap();
     (
-        list("nodes").iter().map(|n| word(n, "name")).collect(),
-        list("links")
+        list("nodes", &network)
+            .iter()
+            .map(|n| word(n, "name"))
+            .collect(),
+        list("links", &network)
             .iter()
             .map(|link| [end(link, "a", "a_port"), end(link, "b", "b_port")].concat())
             .collect(),
     )
+}
+
+fn list<'v>(key: &str, network: &'v Value) -> &'v [Value] {
+    network[key].as_array().unwrap()
+}
+
+fn word(v: &Value, key: &str) -> String {
+    v[key].as_str().unwrap().to_owned()
 }
 
 /// The names and ends as Graphviz reads them. In names it leaves a doubled backslash as it is, and
@@ -87,25 +99,34 @@ fn found(walks: &Path) -> DrawnNetwork {
 fn drawn(file: &str) -> DrawnNetwork {
     let network: Value =
         serde_json::from_str(&taken(Command::new("dot").arg("-Tdot_json"), file)).unwrap();
-    let word = |v: &Value| v.as_str().unwrap_or_default().replace(r"\\", r"\");
     let node = |v: &Value| {
-        word(&network["objects"][usize::try_from(v.as_u64().unwrap()).unwrap()]["name"])
+        unescaped(&network["objects"][usize::try_from(v.as_u64().unwrap()).unwrap()]["name"])
     };
-    let list = |key: &str| network[key].as_array().unwrap();
     (
-        list("objects").iter().map(|n| word(&n["name"])).collect(),
-        list("edges")
+        network["objects"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|n| unescaped(&n["name"]))
+            .collect(),
+        network["edges"]
+            .as_array()
+            .unwrap()
             .iter()
             .map(|e| {
                 vec![
                     node(&e["tail"]),
-                    cell(&word(&e["tailport"])).to_owned(),
+                    cell(&unescaped(&e["tailport"])).to_owned(),
                     node(&e["head"]),
-                    cell(&word(&e["headport"])).to_owned(),
+                    cell(&unescaped(&e["headport"])).to_owned(),
                 ]
             })
             .collect(),
     )
+}
+
+fn unescaped(v: &Value) -> String {
+    v.as_str().unwrap_or_default().replace(r"\\", r"\")
 }
 
 #[test]

@@ -60,9 +60,9 @@ fn init(up: &RunningLab) -> String {
     );
     assert_eq!(refused.status.code(), Some(64));
     assert!(said(&refused).contains("--force"), "{}", said(&refused));
-    let wrong = up.path("wrong");
-    fs::write(&wrong, "gu3ss\n").unwrap();
-    let wrong = wrong.to_str().unwrap();
+    let wrong_file = up.path("wrong");
+    fs::write(&wrong_file, "gu3ss\n").unwrap();
+    let wrong = wrong_file.to_str().unwrap();
     let silent = heddle(
         up,
         &[
@@ -88,13 +88,18 @@ fn init(up: &RunningLab) -> String {
 /// Names and links of a found network, without what moves.
 fn tree(json: &str) -> Vec<String> {
     let found: Value = serde_json::from_str(json).unwrap();
-    let word = |l: &Value, key: &str| l[key].as_str().unwrap().to_owned();
-    let links = found["links"].as_array().unwrap().iter();
-    let mut links: Vec<String> = links
+    let mut links: Vec<String> = found["links"]
+        .as_array()
+        .unwrap()
+        .iter()
         .map(|l| format!("{} {} {}", word(l, "a"), word(l, "b"), word(l, "state")))
         .collect();
     links.sort();
     links
+}
+
+fn word(l: &Value, key: &str) -> String {
+    l[key].as_str().unwrap().to_owned()
 }
 
 #[test]
@@ -116,14 +121,13 @@ fn from_one_switch_to_an_epoch_and_back() {
     let start = ["controller", "--inventory", &inventory, "--dir", shared];
     assert_checks(&up, &start);
     let _controller = controller(&up, &start, &seen);
-    let epoch = |number, host, switch| await_epoch(&up, number, host, switch);
-    epoch(1, "n1", "s0");
+    await_epoch(&up, 1, "n1", "s0");
     up.lab.move_host("n1", "s1").unwrap();
-    epoch(2, "n1", "s1");
+    await_epoch(&up, 2, "n1", "s1");
     let history = ["history", "--dir", shared];
     let back = heddle(&up, &[&history[..], &["--rollback", "1"]].concat());
     assert!(back.status.success(), "{}", said(&back));
-    epoch(3, "n1", "s0");
+    await_epoch(&up, 3, "n1", "s0");
     let status = heddle(&up, &["status"]);
     assert_eq!(status.status.code(), Some(1), "{}", said(&status));
     assert!(
@@ -132,7 +136,7 @@ fn from_one_switch_to_an_epoch_and_back() {
         said(&status)
     );
     heddle(&up, &[&history[..], &["--release"]].concat());
-    epoch(4, "n1", "s1");
+    await_epoch(&up, 4, "n1", "s1");
     up.down();
 }
 

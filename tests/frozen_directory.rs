@@ -128,22 +128,23 @@ impl<'a> FrozenJob<'a> {
 
     /// Waits while the job reports its calls a few more times; it does so each second.
     fn goes_on(&mut self) {
-        let told = |job: &FrozenJob| job.said("out").matches(" calls so far").count();
-        let before = told(self);
-        self.waits_for("three more seconds of calls", |job| told(job) >= before + 3);
+        let before = calls_so_far(self);
+        self.waits_for("three more seconds of calls", |job| {
+            calls_so_far(job) >= before + 3
+        });
     }
 
     /// Tells it to end. It must end by itself, even while the directory stalls.
     fn ends(mut self) {
         fs::remove_file(self.lives()).expect("nobody else removes it");
-        let mut status = None;
+        let mut ended = None;
         comes(|| {
-            status = self.child.try_wait().expect("its state");
-            status.is_some()
+            ended = self.child.try_wait().expect("its state");
+            ended.is_some()
         });
         let (out, err) = (self.said("out"), self.said("err"));
         let status =
-            status.unwrap_or_else(|| panic!("{}: the job does not end\n{out}\n{err}", self.what));
+            ended.unwrap_or_else(|| panic!("{}: the job does not end\n{out}\n{err}", self.what));
         assert!(status.success(), "{}: {status}\n{out}\n{err}", self.what);
         assert!(out.ends_with(" 0 wrong\n"), "{}: {out}", self.what);
         let (_, longest) = out.rsplit_once("the longest ").expect("the longest call");
@@ -159,6 +160,10 @@ impl<'a> FrozenJob<'a> {
             self.what
         );
     }
+}
+
+fn calls_so_far(job: &FrozenJob) -> usize {
+    job.said("out").matches(" calls so far").count()
 }
 
 impl Drop for FrozenJob<'_> {
@@ -260,21 +265,24 @@ fn a_stalled_folder_keeps_everybody_waiting() {
         folder.stall();
         let mut reads = starts("cat", &read);
         let mut writes = starts("touch", &written);
-        let done = |child: &mut Child| child.try_wait().expect("its state").is_some();
         assert!(
-            storage == StalledStorage::Server || comes(|| done(&mut reads)),
+            storage == StalledStorage::Server || comes(|| is_done(&mut reads)),
             "nobody waits to read a frozen disk"
         );
         sleep(Duration::from_secs(1));
         assert_eq!(
-            (done(&mut reads), done(&mut writes)),
+            (is_done(&mut reads), is_done(&mut writes)),
             (storage == StalledStorage::Disk, false),
             "{storage:?}"
         );
         folder.go_on();
         assert!(
-            comes(|| done(&mut reads)) && comes(|| done(&mut writes)) && written.exists(),
+            comes(|| is_done(&mut reads)) && comes(|| is_done(&mut writes)) && written.exists(),
             "{storage:?}"
         );
     }
+}
+
+fn is_done(child: &mut Child) -> bool {
+    child.try_wait().expect("its state").is_some()
 }

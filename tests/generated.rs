@@ -4,11 +4,11 @@
 //! Ranks run on this machine, each group of them under a host name of its own (a UTS namespace,
 //! which takes root). Needs: apt-get install openmpi-bin libopenmpi-dev mpich libmpich-dev clang
 //! libclang-dev
-use crate::common::HEDDLE;
 use crate::common::job::BOTH;
 use crate::common::machine_share::MachinePart;
 use crate::common::mpirun::mpirun;
 use crate::common::runtime::lib;
+use crate::common::{HEDDLE, text};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -178,8 +178,8 @@ impl GeneratedRoutines {
             .arg("shim/tests/host.sh")
             .arg(program)
             .args(arguments);
-        let output = done(&mut command, "timeout, of coreutils").stdout;
-        let output = String::from_utf8_lossy(&output);
+        let octets = done(&mut command, "timeout, of coreutils").stdout;
+        let output = String::from_utf8_lossy(&octets);
         let numbers: Vec<u64> = output
             .split(' ')
             .filter_map(|word| word.parse().ok())
@@ -216,7 +216,6 @@ fn listed(list: &str, names: &[String]) -> String {
 /// Runs a command and insists that it ends well.
 fn done(command: &mut Command, what: &str) -> Output {
     let output = command.output().unwrap_or_else(|e| panic!("{what}: {e}"));
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     assert!(
         output.status.success(),
         "{command:?}: {}\n{}\n{}\n(124: out of time; host names of their own need root)",
@@ -282,18 +281,16 @@ fn communicators_come_and_go() {
 
 #[test]
 fn ranks_find_their_hosts_by_name() {
-    let domain = |topology: &str| {
-        (0..6).fold(topology.to_owned(), |text, n| {
-            text.replace(&format!("n{n}:"), &format!("n{n}.example.org:"))
-        })
-    };
     let shuffled = CHAIN
         .replace("{n0: {switch: s0}, ", "{")
         .replace("}}\n", "}, n0: {switch: s0}}\n");
     assert_ne!(shuffled, CHAIN);
+    let in_a_domain = (0..6).fold(shuffled.clone(), |text, n| {
+        text.replace(&format!("n{n}:"), &format!("n{n}.example.org:"))
+    });
     let routines = GeneratedRoutines::new()
         .alltoall(CHAIN, "--sync receiver")
-        .alltoall(&domain(&shuffled), "--sync sender")
+        .alltoall(&in_a_domain, "--sync sender")
         .allgather(&shuffled);
     let several = "switches: [s0, s1]\nhosts: {n0: {switch: s0, ranks: 2}, n1: {switch: s1, ranks: 2}, n2: {switch: s1, ranks: 2}}\nlinks: [{a: s0, b: s1}]\n";
     let shared = GeneratedRoutines::new()

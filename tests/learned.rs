@@ -26,8 +26,8 @@ timing: {timeout: 50ms, retries: 0}
 /// All-to-alls with blocks of a kilobyte, which go the library's own way where nobody knows more.
 fn job(mpi: &str, dir: &Path) -> TestJobOutput {
     let bench = lib().join(format!("bench-{mpi}"));
-    let flags = "--collective alltoall --size 1000 --iterations 5 --check";
-    let flags: Vec<&str> = flags.split(' ').collect();
+    let words = "--collective alltoall --size 1000 --iterations 5 --check";
+    let flags: Vec<&str> = words.split(' ').collect();
     let output = TestJob::new(mpi, 4)
         .dir(dir)
         .env(AT_ONCE.0, AT_ONCE.1)
@@ -50,14 +50,6 @@ fn taken(dir: &Path) -> (JobRecord, String) {
 
 /// A record as the job would write that found this way to be faster than the library's own.
 fn taught(record: &JobRecord, way: &str) -> JobRecord {
-    let timing = |way: Way, mean_ns| LearnedTiming {
-        collective: Collective::Alltoall,
-        from: Bytes(512),
-        way,
-        samples: 20,
-        mean_ns,
-        error_ns: 10,
-    };
     let ways = [
         (Way::Native, 900_000),
         (way.parse().expect("a way"), 600_000),
@@ -65,7 +57,16 @@ fn taught(record: &JobRecord, way: &str) -> JobRecord {
     JobRecord {
         id: format!("{}-taught", record.id),
         learned: ways
-            .map(|(way, mean_ns)| RecordedTiming::from(timing(way, mean_ns)))
+            .map(|(way, mean_ns)| {
+                RecordedTiming::from(LearnedTiming {
+                    collective: Collective::Alltoall,
+                    from: Bytes(512),
+                    way,
+                    samples: 20,
+                    mean_ns,
+                    error_ns: 10,
+                })
+            })
             .into(),
         ..record.clone()
     }
@@ -97,8 +98,8 @@ fn doctor(dir: &Path) -> String {
 #[test]
 fn a_later_job_starts_from_what_one_job_learned() {
     for mpi in BOTH {
-        let dir = shared(TREE);
-        let dir = dir.path();
+        let folder = shared(TREE);
+        let dir = folder.path();
         job(mpi, dir);
         let (record, way) = taken(dir);
         assert_eq!(way, "native", "{mpi}");
@@ -108,8 +109,14 @@ fn a_later_job_starts_from_what_one_job_learned() {
         assert!(taken(dir).1.split(", ").any(|way| way == "aapc"), "{mpi}");
         fs::write(dir.join(LEARNED), "{").expect("written");
         let output = job(mpi, dir);
-        let told = |line: &String| line.contains("learned.json: no figures that jobs learned");
-        assert!(output.heddle.iter().any(told), "{:?}", output.heddle);
+        assert!(
+            output
+                .heddle
+                .iter()
+                .any(|line| line.contains("learned.json: no figures that jobs learned")),
+            "{:?}",
+            output.heddle
+        );
         assert!(!taken(dir).1.contains("aapc"), "{mpi}");
         assert!(doctor(dir).contains("jobs start from nothing"));
     }

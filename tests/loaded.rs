@@ -4,7 +4,7 @@ use crate::common::epochs::{AT_ONCE, publish, records};
 use crate::common::job::{BOTH, TestJobOutput};
 use crate::common::lab::RunningLab;
 use crate::common::machine_share::MachinePart;
-use crate::common::runtime::lib;
+use crate::common::runtime::{bench_path, lib};
 use inventory::Mpi;
 use std::fs;
 use std::path::Path;
@@ -86,9 +86,8 @@ fn a_long_call_of_many_ranks_a_host_leaves_the_library_at_once() {
                 &dir,
                 &fs::read_to_string(folder.join("topology.yaml")).expect("the lab's topology"),
             );
-            let bench = lib().join(format!("bench-{mpi}"));
-            let bench = bench.to_str().expect("a plain path");
-            let words = [bench, "--size", "65536", "--iterations", "1", "--check"];
+            let bench = bench_path(mpi);
+            let words = [&bench, "--size", "65536", "--iterations", "1", "--check"];
             let job = lab::mpi::MpiJob {
                 timeout: Some(Duration::from_secs(120)),
                 per_host: 4,

@@ -125,7 +125,6 @@ impl SlurmSite {
 
     /// Replaces the folders and the program of the guide with those of this site.
     fn filled(&self, text: &str, program: &Path) -> String {
-        let show = |path: &Path| path.display().to_string();
         let small = format!(
             "{} --collective both --size 5000 --iterations 4 --check",
             show(program)
@@ -218,6 +217,10 @@ impl SlurmSite {
             Vec::new()
         }
     }
+}
+
+fn show(path: &Path) -> String {
+    path.display().to_string()
 }
 
 /// The launchers find Slurm's allocation, and start a rank on each host.
@@ -387,11 +390,11 @@ fn linked_it_needs_no_preload() {
         let site = SlurmSite::new();
         let program = site.folder.path().join("program");
         let source = fs::canonicalize("shim/tests/steady.c").expect("shim/tests");
-        let compile = snippet("link")
+        let shown = snippet("link")
             .replace("mpicc", &format!("mpicc.{mpi}"))
             .replace("program.c", &source.display().to_string());
         let compile = site.filled(
-            &compile.replace("-o program", &format!("-o {}", program.display())),
+            &shown.replace("-o program", &format!("-o {}", program.display())),
             &program,
         );
         let done = Command::new("bash")
@@ -479,12 +482,12 @@ fn address_sanitizer_refuses_it_and_takes_it_by_either_way_of_the_guide() {
     let (_, told) = GUIDE.split_once("```text\nASan").expect("ASan's line");
     let told = told.split_once(';').expect("a hint behind it").0;
     let first = snippet("asan-first").replace("/usr/lib/heddle", &folder);
-    let first = Command::new("bash")
+    let output = Command::new("bash")
         .args(["-euc", &format!("{first}\nprintf %s \"$LD_PRELOAD\"")])
         .env_remove("LD_PRELOAD")
         .output()
         .expect("bash");
-    let first = String::from_utf8(first.stdout).expect("a plain path");
+    let first = String::from_utf8(output.stdout).expect("a plain path");
     let (name, order) = snippet("asan-order").trim().split_once('=').unwrap();
     assert_eq!(name, "ASAN_OPTIONS");
     for mpi in BOTH {

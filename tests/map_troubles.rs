@@ -95,9 +95,9 @@ fn a_rank_that_dies_ends_the_job_and_the_rounds_are_kept() {
         let file = lab.path(&format!("{mpi}.yaml"));
         let kept = lab.path(&format!("{mpi}.yaml.rounds"));
         // Most of the time is left to others, so that the rank dies in the middle.
-        let mut running = job(&lab, mpi, &file, &["--share", "0.1"]);
-        running.stdout(Stdio::piped()).stderr(Stdio::piped());
-        let running = running.spawn().unwrap();
+        let mut command = job(&lab, mpi, &file, &["--share", "0.1"]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let running = command.spawn().unwrap();
         until_so("rounds are kept", || {
             fs::read_to_string(&kept).map_or(0, |text| text.lines().count()) > 12
         });
@@ -105,7 +105,7 @@ fn a_rank_that_dies_ends_the_job_and_the_rounds_are_kept() {
         let ended = running.wait_with_output().unwrap();
         let answer = told(&ended);
         assert!(!ended.status.success() && !file.exists(), "{answer}");
-        let read = [
+        let words = [
             Path::new("map"),
             Path::new("--from"),
             &kept,
@@ -114,7 +114,7 @@ fn a_rank_that_dies_ends_the_job_and_the_rounds_are_kept() {
         ];
         let read = told(
             &Command::new(HEDDLE)
-                .args(read)
+                .args(words)
                 .arg("--any-tree")
                 .output()
                 .unwrap(),

@@ -72,10 +72,15 @@ impl MeasuredLab {
         MeasuredLab::started(lab, &listed)
     }
 
-    /// All of its switches answer, and its hosts may measure.
-    pub(crate) fn allowed(lab: RunningLab) -> MeasuredLab {
-        let written = fs::read_to_string(lab.lab.inventory_path()).unwrap();
-        MeasuredLab::started(lab, &written)
+    /// Half the machine's lab, whose switches answer and whose hosts may measure, once all agents report.
+    pub(crate) fn reporting(name: &str, network: &str) -> MeasuredLab {
+        let up = RunningLab::with(MachinePart::Half, name, network);
+        let inventory = fs::read_to_string(up.lab.inventory_path()).unwrap();
+        let mut lab = MeasuredLab::started(up, &inventory);
+        lab.start_controller();
+        lab.start_agents();
+        lab.await_so("all agents report", || lab.all_report());
+        lab
     }
 
     pub(crate) fn lab(&self) -> &RunningLab {
@@ -198,16 +203,10 @@ impl MeasuredLab {
 
     pub(crate) fn order(&self) -> Child {
         let token = self.token("viewers");
-        let order = [
-            HEDDLE,
-            "map",
-            "--controller",
-            "10.78.255.254:7171",
-            "--token-file",
-            &token,
-        ];
-        let mut order = self.lab.lab.exec(CONTROL, order);
-        let order = order.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let address = ["--controller", "10.78.255.254:7171", "--token-file", &token];
+        let words = [&[HEDDLE, "map"], &address[..]].concat();
+        let mut order = self.lab.lab.exec(CONTROL, words);
+        order.stdout(Stdio::piped()).stderr(Stdio::piped());
         order.spawn().unwrap()
     }
 
@@ -237,16 +236,26 @@ impl MeasuredLab {
 
     /// The published tree.
     pub(crate) fn published(&self) -> Option<TopologyFile> {
-        let current = self.lab.lab.shared_dir().join("current");
-        let current = fs::read_to_string(current).ok()?;
-        let number: u64 = current.split_whitespace().next()?.parse().ok()?;
-        let folder = self
-            .lab
-            .lab
-            .shared_dir()
-            .join(format!("epochs/{number:08}"));
-        let text = fs::read_to_string(folder.join("topology.yaml")).ok()?;
-        TopologyFile::parse("topology.yaml", &text).ok()
+        TopologyFile::parse("topology.yaml", &self.published_file("topology.yaml")?).ok()
+    }
+
+    /// A file of the published epoch.
+    pub(crate) fn published_file(&self, name: &str) -> Option<String> {
+        let shared = self.lab.lab.shared_dir();
+        let current = fs::read_to_string(shared.join("current")).ok()?;
+        let number: u64 = current.split(' ').next()?.parse().ok()?;
+        fs::read_to_string(shared.join(format!("epochs/{number:08}/{name}"))).ok()
+    }
+
+    /// Waits until the published topology is so.
+    pub(crate) fn await_published(&self, what: &str, is_so: impl Fn(&TopologyFile) -> bool) {
+        until_or_why(what, LIMIT, || {
+            let file = self.published();
+            let holds = file.as_ref().is_some_and(&is_so);
+            holds
+                .then_some(())
+                .ok_or_else(|| format!("{file:?}\n{}", self.logs()))
+        });
     }
 
     /// The switch of each host, in the published tree.

@@ -378,13 +378,6 @@ fn an_epoch_that_is_not_kept_is_not_rolled_back_to() {
 
 #[test]
 fn a_node_for_jobs_needs_no_compiler_and_a_verdict_is_given() {
-    let heddle = |arguments: &[&str]| {
-        let output = Command::new(HEDDLE)
-            .args(arguments)
-            .env_remove("HEDDLE_DIR")
-            .output();
-        String::from_utf8(output.expect("heddle runs").stdout).expect("UTF-8")
-    };
     let node = heddle(&["doctor"]);
     assert!(
         ["clang", "tmux", "gfortran"]
@@ -409,6 +402,14 @@ fn a_node_for_jobs_needs_no_compiler_and_a_verdict_is_given() {
     );
 }
 
+fn heddle(arguments: &[&str]) -> String {
+    let output = Command::new(HEDDLE)
+        .args(arguments)
+        .env_remove("HEDDLE_DIR")
+        .output();
+    String::from_utf8(output.expect("heddle runs").stdout).expect("UTF-8")
+}
+
 /// docs/alarms.md has the catalogue of the code; UPDATE_GOLDEN=1 writes it.
 #[test]
 fn the_document_of_alarms_has_every_code() {
@@ -430,12 +431,9 @@ fn the_document_of_alarms_has_every_code() {
 fn the_document_of_the_environment_has_every_variable_and_no_other() {
     use inventory::environment::{VARIABLES, VariableReader};
     let document = include_str!("../docs/environment.md");
-    let rows = |document: &str| -> Vec<String> {
-        let rows = document
-            .lines()
-            .filter(|line| line.starts_with("| `HEDDLE"));
-        rows.map(str::to_owned).collect()
-    };
+    let rows = document
+        .lines()
+        .filter(|line| line.starts_with("| `HEDDLE"));
     let expected: Vec<String> = [
         VariableReader::Jobs,
         VariableReader::Commands,
@@ -445,7 +443,7 @@ fn the_document_of_the_environment_has_every_variable_and_no_other() {
     .flat_map(|reader| VARIABLES.iter().filter(move |v| v.reader == reader))
     .map(|v| format!("| `{}` | {} |", v.name, v.meaning))
     .collect();
-    assert_eq!(rows(document), expected);
+    assert_eq!(rows.collect::<Vec<&str>>(), expected);
 }
 
 #[test]

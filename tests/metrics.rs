@@ -50,8 +50,8 @@ fn promtool(arguments: &[&str], folder: &Path, input: &str) {
         .write_all(input.as_bytes())
         .unwrap();
     let output = child.wait_with_output().unwrap();
-    let text = [output.stdout, output.stderr].concat();
-    let text = String::from_utf8_lossy(&text);
+    let octets = [output.stdout, output.stderr].concat();
+    let text = String::from_utf8_lossy(&octets);
     assert!(output.status.success(), "promtool {arguments:?}: {text}");
 }
 
@@ -91,9 +91,16 @@ fn metric_words(query: &str) -> BTreeSet<&str> {
 
 /// The family whose series a name means.
 fn family(name: &str) -> Option<&'static MetricFamily> {
-    let of = |name: &str| families::ALL.iter().copied().find(|f| f.name == name);
     let parts = ["_bucket", "_sum", "_count"];
-    of(name).or_else(|| parts.iter().find_map(|part| of(name.strip_suffix(part)?)))
+    of_name(name).or_else(|| {
+        parts
+            .iter()
+            .find_map(|part| of_name(name.strip_suffix(part)?))
+    })
+}
+
+fn of_name(name: &str) -> Option<&'static MetricFamily> {
+    families::ALL.iter().copied().find(|f| f.name == name)
 }
 
 #[test]
@@ -131,10 +138,12 @@ fn the_dashboard_is_whole() {
         for text in ["title", "description", "type"] {
             assert!(!panel[text].as_str().unwrap().is_empty(), "{panel:#}");
         }
-        let place = |key: &str| panel["gridPos"][key].as_u64().unwrap();
-        assert!(place("x") + place("w") <= 24, "{panel:#}");
-        assert!(place("y") >= ends || place("x") > 0, "{panel:#}");
-        ends = place("y");
+        assert!(place("x", panel) + place("w", panel) <= 24, "{panel:#}");
+        assert!(
+            place("y", panel) >= ends || place("x", panel) > 0,
+            "{panel:#}"
+        );
+        ends = place("y", panel);
         let targets = panel["targets"].as_array().unwrap();
         let marks: BTreeSet<_> = targets.iter().map(|t| t["refId"].as_str()).collect();
         assert!(
@@ -145,6 +154,10 @@ fn the_dashboard_is_whole() {
             assert_eq!(target["datasource"]["uid"], "${datasource}", "{panel:#}");
         }
     }
+}
+
+fn place(key: &str, panel: &Value) -> u64 {
+    panel["gridPos"][key].as_u64().unwrap()
 }
 
 #[test]

@@ -198,12 +198,12 @@ fn one_that_calls_past_the_profiling_names_must_come_first() {
         let eztrace = format!("libeztrace-{mpi}.so");
         for order in ORDERS {
             let (dir, traces) = (shared(TREE), TempDir::new().expect("a temporary directory"));
-            let job = TestJob::new(mpi, 4)
+            let plain = TestJob::new(mpi, 4)
                 .preloaded(order.libraries(eztrace.clone().into()))
                 .dir(dir.path())
                 .env(FORCED.0, FORCED.1);
             let folder = traces.path().join("trace");
-            let job = job
+            let job = plain
                 .env("EZTRACE_TRACE_DIR", folder.to_str().expect("a plain path"))
                 .env("EZTRACE_TRACE", mpi);
             let output = job.run(&compiled("profiled.c", mpi, &[]), &[]);

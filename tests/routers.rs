@@ -130,12 +130,8 @@ impl RunningLab {
                 .links
                 .iter()
                 .map(|l| {
-                    let end = |node: &str, port: &str| lab::plan::PortEnd {
-                        node: node.into(),
-                        port: port.into(),
-                    };
                     (
-                        named(&end(&l.a, &l.a_port), &end(&l.b, &l.b_port)),
+                        named(&port_end(&l.a, &l.a_port), &port_end(&l.b, &l.b_port)),
                         l.rate_bps.0,
                     )
                 })
@@ -166,6 +162,13 @@ impl RunningLab {
         let clusters: BTreeSet<Vec<String>> =
             found.clusters.iter().map(|c| c.hosts.clone()).collect();
         assert_eq!(clusters, self.file.clusters.values().cloned().collect());
+    }
+}
+
+fn port_end(node: &str, port: &str) -> lab::plan::PortEnd {
+    lab::plan::PortEnd {
+        node: node.into(),
+        port: port.into(),
     }
 }
 
@@ -241,9 +244,12 @@ fn cut_and_joined(up: &RunningLab) {
     up.lab.join("n0", "s0", None).unwrap();
     up.await_cable("n0", "s0", "forwarding");
     up.is_as_far("n0", "n4", 20 * MS);
-    let refused = |change: lab::LabResult<()>| change.unwrap_err().to_string();
     assert!(refused(up.lab.move_host("n0", "s1").map(drop)).contains("there is a router between"));
     assert!(refused(up.lab.join("r0", "s0", None).map(drop)).contains("between two switches"));
+}
+
+fn refused(change: lab::LabResult<()>) -> String {
+    change.unwrap_err().to_string()
 }
 
 const ALLTOALL: &str = r#"

@@ -47,8 +47,8 @@ fn run(dir: &Path) -> (bool, usize) {
 
 #[test]
 fn slurm_is_told_of_each_other_topology_until_it_has_read_it() {
-    let dir = folder();
-    let dir = dir.path();
+    let folder = folder();
+    let dir = folder.path();
     fs::write(dir.join("tree"), "SwitchName=s0\n").unwrap();
     assert_eq!(run(dir), (true, 1));
     assert_eq!(run(dir), (true, 1), "nothing new");

@@ -47,14 +47,6 @@ impl SuiteProgram<'_> {
         let arguments: Vec<&str> = self.arguments.iter().map(String::as_str).collect();
         // More ranks than hosts: some of these have two or three, the last one fewer.
         let per_host = self.ranks.div_ceil(8);
-        // Processes that the program starts itself load the libraries of their launcher.
-        let loaded = |names: &[&str]| {
-            names
-                .iter()
-                .map(|name| lib().join(name).display().to_string())
-                .collect::<Vec<_>>()
-                .join(":")
-        };
         let Some(forced) = forced else {
             let idle = loaded(&["libheddle-idle.so"]);
             let job = TestJob::bare(self.mpi, self.ranks)
@@ -98,6 +90,15 @@ impl SuiteProgram<'_> {
     }
 }
 
+/// Processes that the program starts itself load the libraries of their launcher.
+fn loaded(names: &[&str]) -> String {
+    names
+        .iter()
+        .map(|name| lib().join(name).display().to_string())
+        .collect::<Vec<_>>()
+        .join(":")
+}
+
 /// The folder where scripts/build-suites put a suite.
 fn built(mpi: &str, suite: &str) -> PathBuf {
     let target = lib()
@@ -136,17 +137,11 @@ fn alike(suite: &str, programs: &[SuiteProgram]) {
             // The tests after a test that hangs did not run.
             let compared = names.filter(|name| *name == WHOLE || !(hangs(&bare) || hangs(&with)));
             for test in compared.filter(|test| bare.get(*test) != with.get(*test)) {
-                let told = |outcomes: &SuiteOutcomes| {
-                    outcomes
-                        .get(test)
-                        .map_or("not run", String::as_str)
-                        .to_owned()
-                };
                 let difference = format!(
                     "{name}: {test}: without: {}; with {}: {}",
-                    told(&bare),
+                    outcome_of(&bare, &test),
                     forced.1,
-                    told(&with)
+                    outcome_of(&with, &test)
                 );
                 println!("{difference}");
                 differences.push(difference);
@@ -165,6 +160,13 @@ fn alike(suite: &str, programs: &[SuiteProgram]) {
         differences.join("\n")
     );
     assert!(served > 0, "{suite}: nothing went through the runtime");
+}
+
+fn outcome_of(outcomes: &SuiteOutcomes, test: &str) -> String {
+    outcomes
+        .get(test)
+        .map_or("not run", String::as_str)
+        .to_owned()
 }
 
 /// The result of a program that is one test.

@@ -1,9 +1,9 @@
 //! `HEDDLE_TRACE` and `heddle trace`: traces of real jobs, a recorded one, and those of strangers.
-use crate::common::HEDDLE;
 use crate::common::epochs::{OVER_TCP, TREE, shared};
 use crate::common::golden::{check, folder, transcript};
 use crate::common::job::{BOTH, TestJob};
 use crate::common::runtime::lib;
+use crate::common::{HEDDLE, text};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -19,7 +19,6 @@ fn trace(dir: &Path, flags: &[&str]) -> String {
         .args(flags)
         .output()
         .expect(HEDDLE);
-    let text = |octets: &[u8]| String::from_utf8_lossy(octets).into_owned();
     assert!(output.status.success(), "{}", text(&output.stderr));
     text(&output.stdout)
 }
@@ -99,9 +98,11 @@ fn a_folder_that_cannot_be_made_costs_the_trace_alone() {
                 &["--iterations", "2", "--check"],
             );
         assert!(output.out.contains("every byte checked"), "{}", output.out);
-        let told = |line: &&String| line.contains("the trace of a rank is not written");
         assert!(
-            output.heddle.iter().any(|line| told(&line)),
+            output
+                .heddle
+                .iter()
+                .any(|line| line.contains("the trace of a rank is not written")),
             "{:?}",
             output.heddle
         );

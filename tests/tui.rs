@@ -273,13 +273,6 @@ fn a_closed_window_ends_it() {
 #[test]
 fn prints_one_picture_without_a_terminal() {
     let t = TmuxServer::new("print");
-    let heddle = |flags: &[&str]| {
-        Command::new(HEDDLE)
-            .arg("tui")
-            .args(flags)
-            .output()
-            .unwrap()
-    };
     let file = t.snapshot().display().to_string();
     let printed = heddle(&["--snapshot", &file, "--print", "100x30"]);
     let text = String::from_utf8(printed.stdout).unwrap();
@@ -300,4 +293,12 @@ fn prints_one_picture_without_a_terminal() {
     );
     let blind = heddle(&["--snapshot", &file]);
     assert_eq!(blind.status.code(), Some(64), "no terminal to draw on");
+}
+
+fn heddle(flags: &[&str]) -> Output {
+    Command::new(HEDDLE)
+        .arg("tui")
+        .args(flags)
+        .output()
+        .unwrap()
 }

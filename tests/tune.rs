@@ -4,11 +4,11 @@
 //!
 //! Ranks run on this machine, each under a host name of its own (a UTS namespace, which takes
 //! root). Needs: apt-get install openmpi-bin libopenmpi-dev mpich libmpich-dev clang libclang-dev
-use crate::common::HEDDLE;
 use crate::common::epochs::publish;
 use crate::common::machine_share::MachinePart;
 use crate::common::mpirun::mpirun;
 use crate::common::runtime::lib;
+use crate::common::{HEDDLE, text};
 use directory::reading::current_epoch;
 use inventory::Bytes;
 use policy::decision_table::{Mpi, Way};
@@ -33,7 +33,6 @@ fn heddle(arguments: &[&str]) -> (i32, String, String) {
 }
 
 fn said(output: &Output) -> (i32, String, String) {
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (
         output.status.code().unwrap_or(-1),
         text(&output.stdout),
@@ -192,12 +191,14 @@ fn assert_job_says_what_it_does_and_why(dir: &Path) {
         .filter(|line| line.contains(" a block: "))
         .collect();
     assert_eq!(decisions.len(), 2, "{err}");
-    let is_explained = |line: &&str| {
-        ["heddle: alltoall of ", "measured", ", epoch 3"]
+    assert!(
+        decisions
             .iter()
-            .all(|part| line.contains(part))
-    };
-    assert!(decisions.iter().all(is_explained), "{decisions:?}");
+            .all(|line| ["heddle: alltoall of ", "measured", ", epoch 3"]
+                .iter()
+                .all(|part| line.contains(part))),
+        "{decisions:?}"
+    );
 }
 
 fn assert_doctor_finds_the_measurements(dir: &Path) {

@@ -51,11 +51,11 @@ fn heddle_takes_the_flags_in_the_units() {
             .find_map(|line| line.strip_prefix("ExecStart=/usr/bin/heddle "))
             .unwrap();
         let mut words = start.split_whitespace();
-        let help = Command::new(HEDDLE)
+        let output = Command::new(HEDDLE)
             .args([words.next().unwrap(), "--help"])
             .output()
             .unwrap();
-        let help = String::from_utf8(help.stdout).unwrap();
+        let help = String::from_utf8(output.stdout).unwrap();
         for flag in words.filter(|word| word.starts_with("--")) {
             assert!(
                 help.contains(&format!("{flag} ")),

@@ -103,8 +103,8 @@ pub(crate) fn fortran_bindings(mpi: &str) -> impl Iterator<Item = &'static str> 
 
 /// The newest compiled modules that the machine's compiler reads.
 fn fortran_modules(folder: &Path) -> Option<PathBuf> {
-    let version = Command::new("gfortran").arg("-dumpversion").output();
-    let version = String::from_utf8(version.expect("gfortran").stdout).expect("a version");
+    let output = Command::new("gfortran").arg("-dumpversion").output();
+    let version = String::from_utf8(output.expect("gfortran").stdout).expect("a version");
     let modules = fs::read_dir(folder.join("include/mpi/gfortran")).ok()?;
     modules
         .map(|entry| entry.expect("an entry").path())

@@ -4,6 +4,7 @@ use super::machine_share::MachinePart;
 use super::mpirun::mpirun;
 use super::once_each::OnceEach;
 use super::runtime::lib;
+use crate::common::text;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -178,7 +179,6 @@ pub(crate) struct TestJobOutput {
 
 impl TestJobOutput {
     pub(crate) fn new(output: &Output, what: &str) -> TestJobOutput {
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let (out, err) = (text(&output.stdout), text(&output.stderr));
         assert!(
             output.status.success(),

@@ -18,15 +18,20 @@ use tempfile::TempDir;
 /// a rate.
 pub(crate) fn row(hosts: &[usize], trunk: &str) -> String {
     let switches: Vec<String> = (0..hosts.len()).map(|s| format!("s{s}")).collect();
-    let places = hosts.iter().zip(&switches);
-    let places = places.flat_map(|(&each, switch)| std::iter::repeat_n(switch, each));
+    let places = hosts
+        .iter()
+        .zip(&switches)
+        .flat_map(|(&each, switch)| std::iter::repeat_n(switch, each));
     let host = |(n, switch)| format!("  n{n}: {{switch: {switch}, rate: 20M}}\n");
-    let link = |ends: &[String]| format!("{{a: {}, b: {}, rate: {trunk}}}", ends[0], ends[1]);
     format!(
         "switches: [{}]\nhosts:\n{}links: [{}]\n",
         switches.join(", "),
         places.enumerate().map(host).collect::<String>(),
-        switches.windows(2).map(link).collect::<Vec<_>>().join(", ")
+        switches
+            .windows(2)
+            .map(|ends| format!("{{a: {}, b: {}, rate: {trunk}}}", ends[0], ends[1]))
+            .collect::<Vec<_>>()
+            .join(", ")
     )
 }
 
@@ -100,17 +105,17 @@ impl TestLab {
             .map(|entry| entry.path());
         let mut found = Vec::new();
         for process in all.filter(|process| !process.ends_with(&own)) {
-            let read = |what: &str| {
-                String::from_utf8_lossy(&fs::read(process.join(what)).unwrap_or_default())
-                    .into_owned()
-            };
-            let line = read("cmdline");
-            if self.is_named_in(&line) || self.is_named_in(&read("environ")) {
+            let line = of_process("cmdline", &process);
+            if self.is_named_in(&line) || self.is_named_in(&of_process("environ", &process)) {
                 found.push(format!("{} {}", process.display(), line.replace('\0', " ")));
             }
         }
         found
     }
+}
+
+fn of_process(what: &str, process: &Path) -> String {
+    String::from_utf8_lossy(&fs::read(process.join(what)).unwrap_or_default()).into_owned()
 }
 
 impl Drop for TestLab {
@@ -263,12 +268,10 @@ impl RunningLab {
     /// The state of the cable between two nodes.
     fn cable(&self, a: &str, b: &str) -> String {
         let status = self.lab.status().unwrap();
-        let joins =
-            |c: &lab::status::CableStatus| (c.a.0 == a && c.b.0 == b) || (c.a.0 == b && c.b.0 == a);
         status
             .cables
             .iter()
-            .find(|c| joins(c))
+            .find(|c| (c.a.0 == a && c.b.0 == b) || (c.a.0 == b && c.b.0 == a))
             .unwrap()
             .state
             .clone()

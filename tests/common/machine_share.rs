@@ -50,11 +50,11 @@ impl MachinePart {
             !HAS_ONE.get(),
             "this test has a part of the machine already and could wait for itself"
         );
-        let mut queue = queue();
-        let ticket = queue.next;
-        queue.next += 1;
+        let mut drawn = queue();
+        let ticket = drawn.next;
+        drawn.next += 1;
         let mut queue = CHANGED
-            .wait_while(queue, |queue| {
+            .wait_while(drawn, |queue| {
                 queue.turn != ticket || queue.taken + self as u8 > MachinePart::Whole as u8
             })
             .unwrap_or_else(PoisonError::into_inner);

@@ -17,5 +17,10 @@ pub(crate) mod traps;
 pub(crate) mod until;
 pub(crate) mod walks;
 
+/// Output as text.
+pub(crate) fn text(octets: &[u8]) -> String {
+    String::from_utf8_lossy(octets).into_owned()
+}
+
 /// The program under test.
 pub(crate) const HEDDLE: &str = env!("CARGO_BIN_EXE_heddle");

@@ -4,6 +4,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
+/// The benchmark of an MPI library, as a word of a command.
+pub(crate) fn bench_path(mpi: &str) -> String {
+    lib().join(format!("bench-{mpi}")).display().to_string()
+}
+
 /// The folder where shim/build.sh puts the libraries. They are built once.
 pub(crate) fn lib() -> &'static Path {
     static LIB: OnceLock<PathBuf> = OnceLock::new();

@@ -9,15 +9,15 @@ pub(super) fn heddle() -> Command {
 
 /// A topology of `hosts` hosts on two switches; `odd` cables the last one elsewhere.
 pub(super) fn topology(hosts: usize, odd: bool) -> String {
-    let switch = |h: usize| {
-        if h + 1 == hosts {
-            usize::from(odd)
-        } else {
-            h % 2
-        }
-    };
     let hosts: String = (0..hosts)
-        .map(|h| format!("  n{h}: {{switch: s{}}}\n", switch(h)))
+        .map(|h| {
+            let switch = if h + 1 == hosts {
+                usize::from(odd)
+            } else {
+                h % 2
+            };
+            format!("  n{h}: {{switch: s{switch}}}\n")
+        })
         .collect();
     format!("switches: [s0, s1]\nhosts:\n{hosts}links: [{{a: s0, b: s1}}]\n")
 }

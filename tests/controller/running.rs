@@ -93,16 +93,12 @@ impl RunningLab {
     /// until the controller and its lock are gone.
     fn kill(&self, mut daemon: KilledAtEnd) {
         let shared = self.lab.shared_dir().display().to_string();
-        let line = |process: &Path| {
-            String::from_utf8_lossy(&fs::read(process.join("cmdline")).unwrap_or_default())
-                .into_owned()
-        };
         let all = fs::read_dir("/proc")
             .unwrap()
             .flatten()
             .map(|entry| entry.path());
         let its: Vec<PathBuf> = all
-            .filter(|p| line(p).contains("controller") && line(p).contains(&shared))
+            .filter(|p| command_line(p).contains("controller") && command_line(p).contains(&shared))
             .collect();
         daemon.kill().unwrap();
         daemon.wait().unwrap();
@@ -134,6 +130,10 @@ impl RunningLab {
             },
         )
     }
+}
+
+fn command_line(process: &Path) -> String {
+    String::from_utf8_lossy(&fs::read(process.join("cmdline")).unwrap_or_default()).into_owned()
 }
 
 #[test]

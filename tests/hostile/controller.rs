@@ -119,12 +119,12 @@ impl HostileCluster {
         is_plain_json("epochs", &self.body("/v1/epochs"));
         let metrics = self.body("/metrics");
         is_plain("metrics", &metrics);
-        let is_known = |line: &str| {
-            ["heddle_", "process_", "# "]
+        assert!(
+            metrics.lines().all(|line| ["heddle_", "process_", "# "]
                 .iter()
-                .any(|start| line.starts_with(start))
-        };
-        assert!(metrics.lines().all(is_known), "{metrics}");
+                .any(|start| line.starts_with(start))),
+            "{metrics}"
+        );
         let token =
             "Authorization: Bearer agents-show-this-one\r\nContent-Type: application/json\r\n";
         let request = "POST /v1/hosts/n\u{202e}0/report";

@@ -74,12 +74,12 @@ fn graphviz_draws_the_network_and_check_takes_the_drawing_for_a_plan() {
     let (dot, plan) = (discover(walks.path(), "dot"), made.path().join("plan.dot"));
     is_plain("dot", &dot);
     fs::write(&plan, &dot).unwrap();
-    let drawn = Command::new("dot")
+    let dot = Command::new("dot")
         .arg("-Tdot_json")
         .arg(&plan)
         .output()
         .unwrap();
-    let drawn = is_plain_json("drawing", &String::from_utf8(drawn.stdout).unwrap());
+    let drawn = is_plain_json("drawing", &String::from_utf8(dot.stdout).unwrap());
     assert_eq!(
         (
             drawn["objects"].as_array().unwrap().len(),

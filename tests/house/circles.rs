@@ -30,11 +30,10 @@ impl NamedPaths {
     }
 
     fn add_tree(&mut self, before: &[String], tree: &UseTree) {
-        let after = |name: &syn::Ident| [before, &[name.to_string()]].concat();
         match tree {
-            UseTree::Path(path) => self.add_tree(&after(&path.ident), &path.tree),
-            UseTree::Name(name) => self.0.push(after(&name.ident)),
-            UseTree::Rename(name) => self.0.push(after(&name.ident)),
+            UseTree::Path(path) => self.add_tree(&path_after(&path.ident, before), &path.tree),
+            UseTree::Name(name) => self.0.push(path_after(&name.ident, before)),
+            UseTree::Rename(name) => self.0.push(path_after(&name.ident, before)),
             UseTree::Glob(_) => self.0.push(before.to_vec()),
             UseTree::Group(group) => {
                 for tree in &group.items {
@@ -43,6 +42,10 @@ impl NamedPaths {
             }
         }
     }
+}
+
+fn path_after(name: &syn::Ident, before: &[String]) -> Vec<String> {
+    [before, &[name.to_string()]].concat()
 }
 
 impl<'ast> Visit<'ast> for NamedPaths {
@@ -193,8 +196,8 @@ fn few_files_of_a_crate_need_each_other() {
         }
     }
     all.sort();
-    let lines: Vec<&str> = all.iter().map(|(_, line)| line.as_str()).collect();
-    let lines = lines.join("\n");
+    let each: Vec<&str> = all.iter().map(|(_, line)| line.as_str()).collect();
+    let lines = each.join("\n");
     let most = all.last().map_or(0, |(files, _)| *files);
     assert!(
         most <= MOST_FILES,

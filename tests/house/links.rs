@@ -44,20 +44,21 @@ fn anchors(text: &str) -> Vec<String> {
     let headings = prose(text)
         .into_iter()
         .filter(|(_, line)| line.starts_with('#'));
-    let of_heading = |(_, line): (usize, &str)| {
-        let title = line.trim_start_matches('#').trim().to_lowercase();
-        let kept = title
-            .chars()
-            .filter(|c| c.is_alphanumeric() || " -_".contains(*c));
-        let anchor: String = kept.map(|c| if c == ' ' { '-' } else { c }).collect();
-        let times = taken.entry(anchor.clone()).or_default();
-        *times += 1;
-        match *times {
-            1 => anchor,
-            again => format!("{anchor}-{}", again - 1),
-        }
-    };
-    headings.map(of_heading).collect()
+    headings
+        .map(|(_, line)| {
+            let title = line.trim_start_matches('#').trim().to_lowercase();
+            let kept = title
+                .chars()
+                .filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+            let anchor: String = kept.map(|c| if c == ' ' { '-' } else { c }).collect();
+            let times = taken.entry(anchor.clone()).or_default();
+            *times += 1;
+            match *times {
+                1 => anchor,
+                again => format!("{anchor}-{}", again - 1),
+            }
+        })
+        .collect()
 }
 
 /// `docs/decisions/../tuning.md` becomes `docs/tuning.md`.
@@ -167,8 +168,8 @@ fn prose_fits_a_terminal() {
 fn the_first_documents_are_short() {
     for (document, most) in MOST_WORDS {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(document);
-        let words = fs::read_to_string(path).expect("a document");
-        let words = words.split_whitespace().count();
+        let text = fs::read_to_string(path).expect("a document");
+        let words = text.split_whitespace().count();
         assert!(words <= *most, "{document}: {words} words, at most {most}");
     }
 }

@@ -53,8 +53,10 @@ fn files_and_functions_are_short() {
         if lines > LINES_OF_A_FILE {
             long.push(format!("{path}: {lines} lines"));
         }
-        let functions = FunctionSizes::in_code(&file.code).0.into_iter();
-        let functions = functions.filter(|(_, lines)| *lines > LINES_OF_A_FUNCTION);
+        let functions = FunctionSizes::in_code(&file.code)
+            .0
+            .into_iter()
+            .filter(|(_, lines)| *lines > LINES_OF_A_FUNCTION);
         long.extend(functions.map(|(name, lines)| format!("{path}: {name}: {lines} lines")));
     }
     assert!(

@@ -113,9 +113,10 @@ fn decisions_on_text(code: &str) -> Vec<String> {
 
 /// True if a file belongs to tests.
 fn is_of_tests(file: &Path) -> bool {
-    let is_tests =
-        |part: &str| ["tests", "tests.rs"].contains(&part) || part.ends_with("_tests.rs");
-    file.iter().any(|part| is_tests(&part.to_string_lossy()))
+    file.iter().any(|part| {
+        let part = part.to_string_lossy();
+        ["tests", "tests.rs"].contains(&&*part) || part.ends_with("_tests.rs")
+    })
 }
 
 #[test]

@@ -68,10 +68,6 @@ impl NamedWays {
 
 #[test]
 fn ways_are_named_in_their_own_files() {
-    let is_test = |path: &Path| {
-        let mut parts = path.iter();
-        parts.any(|part| part == "tests" || part == "tests.rs")
-    };
     let mut naming = BTreeSet::new();
     let (mut own, mut others) = (BTreeSet::new(), Vec::new());
     for file in source_files() {
@@ -96,4 +92,9 @@ fn ways_are_named_in_their_own_files() {
     for (other, _) in OTHERS {
         assert!(naming.contains(*other), "{other} names no way any more");
     }
+}
+
+fn is_test(path: &Path) -> bool {
+    let mut parts = path.iter();
+    parts.any(|part| part == "tests" || part == "tests.rs")
 }

@@ -2,11 +2,9 @@
 //! take the ways that are chosen for them.
 use crate::common::job::TestJobOutput;
 use crate::common::lab::RunningLab;
-use crate::common::machine_share::MachinePart;
 use crate::common::until::{LIMIT, until, until_or_why};
 use crate::measured::MeasuredLab;
 use inventory::Mpi;
-use std::fs;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
@@ -31,8 +29,8 @@ impl RunningLab {
     /// the other. Or puts it back.
     fn set_first_cable(&self, is_there: bool) {
         for switch in ["s0", "s1"] {
-            let rules = self.path(switch);
-            let rules = rules.display();
+            let file = self.path(switch);
+            let rules = file.display();
             let words = match is_there {
                 true => format!(
                     "ip link set m-swp1-0 up && nft delete table netdev swp1 && nft -f {rules}"
@@ -68,19 +66,11 @@ impl RunningLab {
 impl MeasuredLab {
     /// The flows of the published epoch, if it has any.
     fn published_flows(&self) -> Option<String> {
-        let shared = self.lab().lab.shared_dir();
-        let current = fs::read_to_string(shared.join("current")).ok()?;
-        let number: u64 = current.split(' ').next()?.parse().ok()?;
-        fs::read_to_string(shared.join(format!("epochs/{number:08}/flows.json"))).ok()
+        self.published_file("flows.json")
     }
 
     fn await_links(&self, count: usize) {
-        until_or_why("the published cables", LIMIT, || {
-            let links = self.published().map_or(0, |file| file.links.len());
-            (links == count)
-                .then_some(())
-                .ok_or_else(|| format!("{links}\n{}", self.logs()))
-        });
+        self.await_published("the cables", |file| file.links.len() == count);
     }
 
     /// Has the ways measured until each has a port, and an epoch has them.
@@ -97,12 +87,8 @@ impl MeasuredLab {
 /// A cable that goes for a while: while flows are measured, and under a job.
 #[test]
 fn a_cable_that_flaps_leaves_no_wrong_flows_and_jobs_go_on() {
-    let up = RunningLab::with(MachinePart::Half, "flaps", TRUNK);
-    let mut lab = MeasuredLab::allowed(up);
-    lab.start_controller();
-    lab.start_agents();
+    let lab = MeasuredLab::reporting("flaps", TRUNK);
     lab.await_links(2);
-    lab.await_so("all agents report", || lab.all_report());
     let order = lab.order();
     until("flows are under way", || {
         let begun = lab.log("controller.log").contains("hosts are measured");
@@ -137,25 +123,12 @@ fn a_cable_that_flaps_leaves_no_wrong_flows_and_jobs_go_on() {
 
 #[test]
 fn counters_tell_the_ways_through_an_aggregate_and_jobs_take_them() {
-    let up = RunningLab::with(MachinePart::Half, "aggregate", TRUNK);
-    let mut lab = MeasuredLab::allowed(up);
-    lab.start_controller();
-    lab.start_agents();
-    until("both cables are ways", || {
-        let links = lab.published()?.links;
-        (links.len() == 2).then_some(())
-    });
-    lab.await_so("all agents report", || lab.all_report());
+    let lab = MeasuredLab::reporting("aggregate", TRUNK);
+    lab.await_links(2);
     let done = lab.order().wait_with_output().unwrap();
     let output = String::from_utf8_lossy(&done.stdout).into_owned();
     assert!(output.contains("each has a port"), "{output}{}", lab.logs());
-    let shared = lab.lab().lab.shared_dir();
-    until_or_why("an epoch has the flows", LIMIT, || {
-        let current = fs::read_to_string(shared.join("current")).unwrap();
-        let number: u64 = current.split(' ').next().unwrap().parse().unwrap();
-        let flows = shared.join(format!("epochs/{number:08}/flows.json"));
-        flows.exists().then_some(()).ok_or_else(|| lab.logs())
-    });
+    lab.await_so("an epoch has the flows", || lab.published_flows().is_some());
     // The second job takes the ports of the first one.
     for _ in 0..2 {
         let before = lab.lab().sent_by_cable();

@@ -1,7 +1,7 @@
 //! Labs are built, even over the remains of another lab, and leave nothing behind.
-use super::commands::{LabCommands, nothing_of, run, text};
+use super::commands::{LabCommands, nothing_of, run};
 use super::{DEMO, TWO};
-use crate::common::HEDDLE;
+use crate::common::{HEDDLE, text};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -52,24 +52,13 @@ fn a_lab_comes_up_is_what_the_file_says_and_leaves_nothing() {
 #[test]
 fn what_a_killed_up_left_is_cleaned_by_the_next_and_by_down() {
     let lab = LabCommands::new("kill");
-    let killed = |moment: &dyn Fn()| {
-        let mut up = lab
-            .command(&["up", TWO])
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        moment();
-        up.kill().unwrap();
-        up.wait().unwrap();
-    };
     for moment in [50, 150, 400] {
-        killed(&|| std::thread::sleep(Duration::from_millis(moment)));
+        killed_at(&|| std::thread::sleep(Duration::from_millis(moment)), &lab);
     }
     lab.ok(&["down"]);
     // An init process that enters a node finds that the node is gone, and ends by itself.
     nothing_of("the killed labs", || lab.named.left());
-    killed(&|| lab.await_head());
+    killed_at(&|| lab.await_head(), &lab);
     assert_ne!(
         lab.named.left(),
         Vec::<String>::new(),
@@ -78,6 +67,18 @@ fn what_a_killed_up_left_is_cleaned_by_the_next_and_by_down() {
     lab.ok(&["up", TWO]);
     assert_eq!(lab.exec("n3", &["hostname"]), "n3\n");
     lab.down();
+}
+
+fn killed_at(moment: &dyn Fn(), lab: &LabCommands) {
+    let mut up = lab
+        .command(&["up", TWO])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    moment();
+    up.kill().unwrap();
+    up.wait().unwrap();
 }
 
 #[test]
@@ -114,16 +115,7 @@ fn a_demo_that_is_interrupted_takes_its_half_built_lab_down() {
         .stderr(Stdio::null());
     let mut demo = command.spawn().unwrap();
     lab.await_head();
-    let signal = |name: &str| {
-        assert!(
-            Command::new("kill")
-                .args([name, &demo.id().to_string()])
-                .status()
-                .unwrap()
-                .success()
-        )
-    };
-    signal("-STOP");
+    signal("-STOP", &demo);
     let state: Value =
         serde_json::from_slice(&fs::read(lab.named.directory().join("state.json")).unwrap())
             .unwrap();
@@ -131,10 +123,20 @@ fn a_demo_that_is_interrupted_takes_its_half_built_lab_down() {
         state["complete"], false,
         "the signal is to come while the lab is built"
     );
-    signal("-INT");
-    signal("-CONT");
+    signal("-INT", &demo);
+    signal("-CONT", &demo);
     assert!(demo.wait().unwrap().success());
     assert_eq!(lab.named.left(), Vec::<String>::new());
+}
+
+fn signal(name: &str, demo: &std::process::Child) {
+    assert!(
+        Command::new("kill")
+            .args([name, &demo.id().to_string()])
+            .status()
+            .unwrap()
+            .success()
+    )
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Runs `heddle lab` for tests.
-use crate::common::HEDDLE;
 use crate::common::lab::TestLab;
 use crate::common::machine_share::MachinePart;
 use crate::common::until::until_or_why;
+use crate::common::{HEDDLE, text};
 use serde_json::Value;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -20,13 +20,7 @@ pub(super) fn run(command: &mut Command) -> Output {
         .unwrap();
     let pid = child.id();
     let (out, err) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
-    let read = |mut from: Box<dyn std::io::Read + Send>| {
-        std::thread::spawn(move || {
-            let mut all = Vec::new();
-            from.read_to_end(&mut all).map(|_| all)
-        })
-    };
-    let (out, err) = (read(Box::new(out)), read(Box::new(err)));
+    let (out, err) = (read_aside(Box::new(out)), read_aside(Box::new(err)));
     let end = Instant::now() + LIMIT;
     let status = loop {
         match child.try_wait().unwrap() {
@@ -45,8 +39,13 @@ pub(super) fn run(command: &mut Command) -> Output {
     }
 }
 
-pub(super) fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+fn read_aside(
+    mut from: Box<dyn std::io::Read + Send>,
+) -> std::thread::JoinHandle<std::io::Result<Vec<u8>>> {
+    std::thread::spawn(move || {
+        let mut all = Vec::new();
+        from.read_to_end(&mut all).map(|_| all)
+    })
 }
 
 /// A lab that is brought up, asked and taken down by `heddle lab`, the subject of these tests. All

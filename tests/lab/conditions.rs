@@ -2,7 +2,7 @@
 use super::TWO;
 use super::commands::{LabCommands, nothing_of};
 use crate::common::job::BOTH;
-use crate::common::runtime::lib;
+use crate::common::runtime::bench_path;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -18,9 +18,7 @@ impl LabCommands {
 
     /// Ten calls of MPI_Alltoall with blocks of 64 KiB.
     fn all_to_all(&self, mpi: &str, flags: &[&str]) -> String {
-        let program = lib().join(format!("bench-{mpi}"));
-        let program = [program.to_str().unwrap(), "--iterations", "10"];
-        self.job(mpi, flags, &program)
+        self.job(mpi, flags, &[&bench_path(mpi), "--iterations", "10"])
     }
 
     /// Octets that an interface has sent.
@@ -67,8 +65,7 @@ fn each_host_drops_packets_during_the_job_and_never_after_it() {
     const SCRIPT: &str = "\"$0\" --iterations 10 >/dev/null; rules=$(nft list ruleset); \
                           [ -z \"$rules\" ] || echo $rules";
     let lab = LabCommands::up("loss", TWO);
-    let program = lib().join("bench-mpich");
-    let program = ["sh", "-c", SCRIPT, program.to_str().unwrap()];
+    let program = ["sh", "-c", SCRIPT, &bench_path("mpich")];
     assert_eq!(lab.job("mpich", &[], &program), "");
     let output = lab.job("mpich", &["--loss", "2.5"], &program);
     let dropped: Vec<u64> = output
@@ -148,8 +145,8 @@ fn conditions_end_with_the_job_whatever_ends_it() {
     let late = lab.output(&[&job[..], &["--timeout=3", "--", "sleep", "600"]].concat());
     assert_eq!(late.status.code(), Some(124));
     nothing_of("the job", || lab.kept());
-    let mut killed = lab.command(&[&job[..], &["--", "sleep", "600"]].concat());
-    let mut killed = killed.stderr(Stdio::null()).spawn().unwrap();
+    let mut command = lab.command(&[&job[..], &["--", "sleep", "600"]].concat());
+    let mut killed = command.stderr(Stdio::null()).spawn().unwrap();
     std::thread::sleep(Duration::from_secs(3));
     assert!(lab.kept().len() > 4, "{:?}", lab.kept());
     killed.kill().unwrap();
@@ -163,9 +160,8 @@ fn conditions_end_with_the_job_whatever_ends_it() {
 fn a_rank_comes_late_to_each_call() {
     let lab = LabCommands::up("late", TWO);
     for mpi in BOTH {
-        let program = lib().join(format!("bench-{mpi}"));
-        let small = ["--size", "1000", "--iterations", "3", "--json"];
-        let program = [&[program.to_str().unwrap()], &small[..]].concat();
+        let bench = bench_path(mpi);
+        let program = [&bench, "--size", "1000", "--iterations", "3", "--json"];
         let output = lab.job(mpi, &[], &[&program[..], &["--late", "2:300"]].concat());
         let (_, median) = output.split_once("\"median_seconds\":").expect("a median");
         let median: f64 = median.split(',').next().unwrap().parse().unwrap();

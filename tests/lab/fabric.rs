@@ -5,7 +5,7 @@ use crate::common::job::{BOTH, TestJobOutput};
 use crate::common::killed::KilledAtEnd;
 use crate::common::lab::RunningLab;
 use crate::common::machine_share::MachinePart;
-use crate::common::runtime::lib;
+use crate::common::runtime::bench_path;
 use crate::common::until::{LIMIT, until_or_why};
 use inventory::Mpi;
 use inventory::TopologyFile;
@@ -67,8 +67,8 @@ fn ways_are_found_published_and_left_when_a_spine_is_drained() {
         up.lab.join(leaf, "spine1", None).unwrap();
     }
     up.await_ways(4, 3);
-    let status = up.lab.exec(CONTROL, [HEDDLE, "status"]).output().unwrap();
-    let status = String::from_utf8_lossy(&status.stdout).into_owned();
+    let output = up.lab.exec(CONTROL, [HEDDLE, "status"]).output().unwrap();
+    let status = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(status.contains("0 of 4 switches silent"), "{status}");
     drop(controller);
     up.down();
@@ -125,9 +125,8 @@ fn a_job_follows_a_tree_of_stages() {
     let shared = up.lab.dir().join("shared");
     publish(&shared, &topology);
     for (mpi, library) in BOTH.into_iter().zip([Mpi::OpenMpi, Mpi::Mpich]) {
-        let bench = lib().join(format!("bench-{mpi}"));
-        let bench = bench.to_str().unwrap();
-        let words = [bench, "--size", "65536", "--iterations", "4", "--check"];
+        let bench = bench_path(mpi);
+        let words = [&bench, "--size", "65536", "--iterations", "4", "--check"];
         let job = MpiJob {
             timeout: Some(Duration::from_secs(60)),
             ..MpiJob::new(library)
@@ -179,14 +178,13 @@ impl RunningLab {
         kilobytes: u32,
         length: [&str; 2],
     ) -> Command {
-        let bench = lib().join(format!("bench-{mpi}"));
-        let size = (kilobytes * 1024).to_string();
-        let bench = [bench.to_str().unwrap(), "--check", "--size", size.as_str()];
+        let (bench, size) = (bench_path(mpi), (kilobytes * 1024).to_string());
+        let words = [&bench, "--check", "--size", size.as_str()];
         let job = MpiJob {
             timeout: Some(Duration::from_secs(90)),
             ..MpiJob::new(library)
         };
-        let mut command = self.lab.mpirun(&job, bench.into_iter().chain(length));
+        let mut command = self.lab.mpirun(&job, words.into_iter().chain(length));
         command.envs([
             AT_ONCE,
             ("HEDDLE_FORCE", "aapc,tcp"),
@@ -201,8 +199,8 @@ impl RunningLab {
         let mut command = self.over_ways(mpi, library, 64, ["--iterations", "8"]);
         let said = TestJobOutput::new(&command.output().unwrap(), mpi);
         assert!(said.out.contains("every byte checked"), "{}", said.out);
-        let median = said.out.split(" ms median").next().unwrap();
-        let median = median.rsplit(' ').next().unwrap().parse().unwrap();
+        let shown = said.out.split(" ms median").next().unwrap();
+        let median = shown.rsplit(' ').next().unwrap().parse().unwrap();
         let after = self.passed_on();
         (
             median,

@@ -206,11 +206,11 @@ fn a_job_goes_on_when_its_connections_are_reset() {
 fn forget(up: &RunningLab, number: usize) -> usize {
     let host = HOSTS[number % 4];
     let connections = up.connections(host);
-    let tuples: Vec<String> = connections
+    let each: Vec<String> = connections
         .iter()
         .map(|[_, own, address, port]| format!("{address} . {port} . {own}"))
         .collect();
-    let tuples = tuples.join(", ");
+    let tuples = each.join(", ");
     up.rule(
         host,
         &format!("ip saddr . tcp sport . tcp dport {{ {tuples} }} drop"),
@@ -324,8 +324,10 @@ fn flood(up: &RunningLab, number: usize) -> usize {
         compiled("syn_flood.c", "openmpi", &[]),
         up.address(host).to_string(),
     );
-    let words = [flood.to_str().unwrap(), "3", "10.77.0.0", &address];
-    let words: Vec<&str> = words.into_iter().chain(ports).collect();
+    let words: Vec<&str> = [flood.to_str().unwrap(), "3", "10.77.0.0", &address]
+        .into_iter()
+        .chain(ports)
+        .collect();
     let mut flooding = up
         .lab
         .exec(other, words)

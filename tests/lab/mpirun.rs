@@ -1,6 +1,7 @@
 //! `heddle lab mpirun` under both MPI libraries.
 use super::TWO;
-use super::commands::{LabCommands, nothing_of, run, text};
+use super::commands::{LabCommands, nothing_of, run};
+use crate::common::text;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -154,15 +155,18 @@ impl LabCommands {
 
     /// No process of the job is left: launcher, agents, daemons, ranks.
     fn await_no_rank(&self, program: &str) {
-        let job = |p: &String| {
-            [
-                "mpirun", "mpiexec", "orted", "hydra", "agent", "session", program,
-            ]
-            .iter()
-            .any(|w| p.contains(w))
-        };
         nothing_of("the job", || {
-            self.named.processes().into_iter().filter(job).collect()
+            self.named
+                .processes()
+                .into_iter()
+                .filter(|p| {
+                    [
+                        "mpirun", "mpiexec", "orted", "hydra", "agent", "session", program,
+                    ]
+                    .iter()
+                    .any(|w| p.contains(w))
+                })
+                .collect()
         });
     }
 }

@@ -1,7 +1,7 @@
 //! A lab's name never leads to files outside of the lab's folders.
 use super::TWO;
-use super::commands::{run, text};
-use crate::common::HEDDLE;
+use super::commands::run;
+use crate::common::{HEDDLE, text};
 use std::fs;
 use std::process::{Command, Output};
 

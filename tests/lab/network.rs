@@ -1,9 +1,9 @@
 //! The switches of a lab forward, answer and are recabled like real switches.
 use super::TWO;
-use super::commands::{LIMIT, LabCommands, text};
-use crate::common::HEDDLE;
+use super::commands::{LIMIT, LabCommands};
 use crate::common::lab::RunningLab;
 use crate::common::until::until_or_why;
+use crate::common::{HEDDLE, text};
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 
@@ -85,18 +85,19 @@ impl LabCommands {
 #[test]
 fn recabling_is_seen_by_stp_and_by_its_counters() {
     let lab = LabCommands::up("move", TWO);
-    let changes = |address: &str| {
-        lab.walk(address, ".1.3.6.1.2.1.17.2.4")[0]
-            .parse::<u32>()
-            .unwrap()
-    };
-    let before = (changes("10.78.1.1"), changes("10.78.1.2"));
+    let before = (
+        topology_changes("10.78.1.1", &lab),
+        topology_changes("10.78.1.2", &lab),
+    );
     let answer = lab.ok(&["move", "n1", "s1"]);
     assert!(answer.contains("n1: from s0 swp3 to s1 swp4"), "{answer}");
     lab.await_cable("n1", "s1", "forwarding");
     assert_eq!(lab.cable("n1", "s0"), "none");
     until_or_why("both switches count the change", LIMIT, || {
-        let now = (changes("10.78.1.1"), changes("10.78.1.2"));
+        let now = (
+            topology_changes("10.78.1.1", &lab),
+            topology_changes("10.78.1.2", &lab),
+        );
         if now.0 != before.0 && now.1 != before.1 {
             Ok(())
         } else {
@@ -138,16 +139,18 @@ fn recabling_is_seen_by_stp_and_by_its_counters() {
     lab.down();
 }
 
+fn topology_changes(address: &str, lab: &LabCommands) -> u32 {
+    lab.walk(address, ".1.3.6.1.2.1.17.2.4")[0]
+        .parse::<u32>()
+        .unwrap()
+}
+
 #[test]
 fn a_switch_port_holds_as_many_bytes_as_asked() {
     let lab = LabCommands::new("buffer");
     lab.ok(&["up", TWO, "--port-buffer", "40000"]);
-    // The raw form shows the limit itself instead of the time it takes to send.
-    let limit = |node: &str, port: &str| {
-        lab.exec(node, &["tc", "-s", "-raw", "qdisc", "show", "dev", port])
-    };
     for port in ["swp1", "swp2", "swp3"] {
-        let shown = limit("s1", port);
+        let shown = queue("s1", port, &lab);
         assert!(
             shown.contains("qdisc tbf")
                 && shown.contains("limit 40000b")
@@ -156,7 +159,7 @@ fn a_switch_port_holds_as_many_bytes_as_asked() {
         );
     }
     // A host's card has the kernel's own queue under its rate, as long as the queue of any card.
-    let host = limit("n0", "eth0");
+    let host = queue("n0", "eth0", &lab);
     assert!(
         host.contains("qdisc tbf")
             && host.contains("qdisc pfifo_fast")
@@ -164,6 +167,11 @@ fn a_switch_port_holds_as_many_bytes_as_asked() {
         "{host}"
     );
     lab.down();
+}
+
+/// The raw form shows the limit itself instead of the time it takes to send.
+fn queue(node: &str, port: &str, lab: &LabCommands) -> String {
+    lab.exec(node, &["tc", "-s", "-raw", "qdisc", "show", "dev", port])
 }
 
 /// A stream between two hosts that a slower trunk divides: the host's fast port sends segments, as
@@ -184,9 +192,9 @@ fn fast_ports_send_segments_and_slow_ones_frames() {
         Ipv4Addr::new(10, 77, 0, 2),
         door.local_addr().unwrap().port(),
     );
-    let sender = up.lab.clone();
+    let inside = up.lab.clone();
     let sender = std::thread::spawn(move || {
-        sender
+        inside
             .within_network("n0", || TcpStream::connect(at)?.write_all(&[7; OCTETS]))
             .unwrap();
     });
@@ -194,11 +202,13 @@ fn fast_ports_send_segments_and_slow_ones_frames() {
     door.accept().unwrap().0.read_to_end(&mut received).unwrap();
     sender.join().unwrap();
     assert!(received.len() == OCTETS && received.iter().all(|octet| *octet == 7));
-    let counter = |node: &str, port: &str, name: &str| -> usize {
-        let file = format!("/sys/class/net/{port}/statistics/{name}");
-        up.exec(node, &["cat", &file]).trim().parse().unwrap()
-    };
-    let mean = |node, port| counter(node, port, "tx_bytes") / counter(node, port, "tx_packets");
-    assert!(mean("n0", "eth0") > 2 * 1514, "{}", mean("n0", "eth0"));
-    assert!(mean("s0", "swp1") <= 1514, "{}", mean("s0", "swp1"));
+    let [fast, slow] = [("n0", "eth0"), ("s0", "swp1")].map(|(node, port)| {
+        let [octets, packets] = ["tx_bytes", "tx_packets"].map(|counter| {
+            let file = format!("/sys/class/net/{port}/statistics/{counter}");
+            let count = up.exec(node, &["cat", &file]);
+            count.trim().parse::<usize>().unwrap()
+        });
+        octets / packets
+    });
+    assert!(fast > 2 * 1514 && slow <= 1514, "{fast} {slow}");
 }

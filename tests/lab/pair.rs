@@ -1,9 +1,6 @@
 //! Two switches that act as one, and hosts with a card at both: found, measured, and under a job whose hosts lose
 //! a card each.
 use crate::common::job::{BOTH, TestJobOutput};
-use crate::common::lab::RunningLab;
-use crate::common::machine_share::MachinePart;
-use crate::common::until::{LIMIT, until_or_why};
 use crate::measured::MeasuredLab;
 use inventory::Mpi;
 
@@ -18,25 +15,18 @@ pairs: {leaf1: [leaf1a, leaf1b]}
 impl MeasuredLab {
     /// Waits until so many hosts have both cards in the published topology.
     fn await_bonds(&self, count: usize) {
-        until_or_why("the published bonds", LIMIT, || {
-            let hosts = self.published().map(|file| file.hosts);
-            let bonds = hosts.iter().flat_map(|hosts| hosts.values());
-            let bonds = bonds.filter(|host| host.further_cards.len() == 1).count();
-            (bonds == count)
-                .then_some(())
-                .ok_or_else(|| format!("{hosts:?}\n{}", self.logs()))
+        self.await_published("the bonds", |file| {
+            let hosts = file.hosts.values();
+            let bonds = hosts.filter(|host| host.further_cards.len() == 1);
+            bonds.count() == count
         });
     }
 }
 
 #[test]
 fn hosts_at_a_pair_of_switches_use_both_and_need_one() {
-    let up = RunningLab::with(MachinePart::Half, "pair", PAIR);
-    let mut lab = MeasuredLab::allowed(up);
-    lab.start_controller();
-    lab.start_agents();
+    let lab = MeasuredLab::reporting("pair", PAIR);
     lab.await_bonds(4);
-    lab.await_so("all agents report", || lab.all_report());
     let done = lab.order().wait_with_output().unwrap();
     let remarks = String::from_utf8_lossy(&done.stdout);
     assert!(

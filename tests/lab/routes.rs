@@ -1,7 +1,5 @@
 //! Routes that are withdrawn in a fabric whose links all stay: agents trace flows, and an epoch follows.
 use crate::common::lab::RunningLab;
-use crate::common::machine_share::MachinePart;
-use crate::common::until::{LIMIT, until_or_why};
 use crate::measured::MeasuredLab;
 use inventory::topology::LinkState;
 use std::time::{Duration, Instant};
@@ -29,15 +27,14 @@ impl MeasuredLab {
     /// Waits until the published topology has these links between switches, of which each is a way.
     fn await_ways(&self, expected: &[[&str; 2]]) -> Duration {
         let began = Instant::now();
-        until_or_why("the published ways", LIMIT, || {
-            let file = self.published();
-            let links = file.iter().flat_map(|file| &file.links);
-            let ways = links.filter(|link| link.state != Some(LinkState::Blocked));
-            let mut ways: Vec<[&str; 2]> = ways.map(|link| [&*link.a, &*link.b]).collect();
+        self.await_published("the ways", |file| {
+            let links = file.links.iter();
+            let mut ways: Vec<[&str; 2]> = links
+                .filter(|link| link.state != Some(LinkState::Blocked))
+                .map(|link| [&*link.a, &*link.b])
+                .collect();
             ways.sort_unstable();
-            (ways == expected)
-                .then_some(())
-                .ok_or_else(|| format!("{ways:?}\n{}", self.logs()))
+            ways == expected
         });
         began.elapsed()
     }
@@ -71,12 +68,8 @@ const ALL: [[&str; 2]; 6] = [
 
 #[test]
 fn an_epoch_follows_a_withdrawn_route() {
-    let up = RunningLab::with(MachinePart::Half, "routes", FABRIC);
-    let mut lab = MeasuredLab::allowed(up);
-    lab.start_controller();
-    lab.start_agents();
+    let lab = MeasuredLab::reporting("routes", FABRIC);
     lab.await_ways(&ALL);
-    lab.await_so("all agents report", || lab.all_report());
     let to = "10.77.1.0/24";
     let both = next_hops(lab.lab(), "leaf1", to);
     let [first, second] = &both[..] else {

@@ -111,17 +111,12 @@ fn both_networks_are_found_and_jobs_get_schedules_of_the_faster_one() {
 #[test]
 fn switches_answer_on_the_management_network_only() {
     let up = RunningLab::new("mgmt", &fs::read_to_string(FILE).unwrap());
-    let name = |address: &str| {
-        let get = ["env", "MIBS=", "snmpget", "-v2c", "-cpublic", "-t1", "-r1"];
-        let rest = ["-Oqvn", address, ".1.3.6.1.2.1.1.5.0"];
-        let output = up.lab.exec("n5", [&get[..], &rest].concat()).output();
-        String::from_utf8_lossy(&output.unwrap().stdout)
-            .trim()
-            .trim_matches('"')
-            .to_owned()
-    };
-    assert_eq!(name("10.78.1.2"), "d1", "through its own port");
-    assert_eq!(name("10.78.1.5"), "m1", "through the network itself");
+    assert_eq!(name_told("10.78.1.2", &up), "d1", "through its own port");
+    assert_eq!(
+        name_told("10.78.1.5", &up),
+        "m1",
+        "through the network itself"
+    );
     // d1 is there, too, and refuses what no program waits for.
     let closed = SocketAddr::from((Ipv4Addr::new(10, 77, 254, 2), 9));
     let refused = up.lab.within_network("n5", || {
@@ -129,8 +124,22 @@ fn switches_answer_on_the_management_network_only() {
     });
     let kind = refused.unwrap().unwrap_err().kind();
     assert_eq!(kind, ErrorKind::ConnectionRefused);
-    assert_eq!(name("10.77.254.2"), "", "its address in the data network");
+    assert_eq!(
+        name_told("10.77.254.2", &up),
+        "",
+        "its address in the data network"
+    );
     up.down();
+}
+
+fn name_told(address: &str, up: &RunningLab) -> String {
+    let get = ["env", "MIBS=", "snmpget", "-v2c", "-cpublic", "-t1", "-r1"];
+    let rest = ["-Oqvn", address, ".1.3.6.1.2.1.1.5.0"];
+    let output = up.lab.exec("n5", [&get[..], &rest].concat()).output();
+    String::from_utf8_lossy(&output.unwrap().stdout)
+        .trim()
+        .trim_matches('"')
+        .to_owned()
 }
 
 #[test]
@@ -192,8 +201,8 @@ fn addresses_on_the_same_cards_are_a_network_of_their_own_where_they_are_named()
         up.exec(host, &["ip", "address", "add", &address, "dev", "eth0"]);
     }
     for host in up.file.hosts.keys() {
-        let agent = ["agent", "--once", "--listen", "1s", "--format", "json"];
-        let agent = [&[HEDDLE][..], &agent, &["--name", host]].concat();
+        let words = ["agent", "--once", "--listen", "1s", "--format", "json"];
+        let agent = [&[HEDDLE][..], &words, &["--name", host]].concat();
         let report = up.exec(host, &agent);
         fs::write(reports.join(format!("{host}.json")), report).unwrap();
     }
@@ -201,20 +210,23 @@ fn addresses_on_the_same_cards_are_a_network_of_their_own_where_they_are_named()
         "",
         "networks: {data: {prefix: 10.77.0.0/16}, storage: {prefix: 10.99.0.0/16}}\n",
     );
-    let more = ["--reports", reports.to_str().unwrap()];
+    let reported = ["--reports", reports.to_str().unwrap()];
     until_or_why("both networks", LIMIT, || {
-        let found: Value = serde_json::from_str(&up.discover(&inventory, "json", &more)).unwrap();
+        let found: Value =
+            serde_json::from_str(&up.discover(&inventory, "json", &reported)).unwrap();
         let switches = vec!["s0", "s1"];
         match networks(&found) == [("data", switches.clone(), 3), ("storage", switches, 2)] {
             true => Ok(()),
             false => Err(found.to_string()),
         }
     });
-    let more = [&more[..], &["--network", "storage"]].concat();
-    let storage = up.discover(&inventory, "topology", &more);
-    let storage = TopologyFile::parse("storage", &storage).unwrap();
-    let address = |host: &str| storage.hosts[host].address.unwrap().to_string();
-    assert_eq!([address("n1"), address("n2")], ["10.99.0.1", "10.99.0.2"]);
+    let more = [&reported[..], &["--network", "storage"]].concat();
+    let found = up.discover(&inventory, "topology", &more);
+    let storage = TopologyFile::parse("storage", &found).unwrap();
+    assert_eq!(
+        ["n1", "n2"].map(|host| storage.hosts[host].address.unwrap().to_string()),
+        ["10.99.0.1", "10.99.0.2"]
+    );
     assert_eq!(storage.tree().unwrap().hosts(), 2);
     up.down();
 }

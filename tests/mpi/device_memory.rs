@@ -126,14 +126,21 @@ fn job<'a>(
 /// Copies from devices, to devices, and the ranks that made some.
 fn copies(log: &Path) -> (usize, usize, usize) {
     let log = fs::read_to_string(log).unwrap_or_default();
-    let count = |what: &str| log.lines().filter(|line| line.contains(what)).count();
     let mut ranks: Vec<&str> = log
         .lines()
         .filter_map(|line| line.split(' ').next())
         .collect();
     ranks.sort_unstable();
     ranks.dedup();
-    (count("to host"), count("to device"), ranks.len())
+    (
+        count("to host", &log),
+        count("to device", &log),
+        ranks.len(),
+    )
+}
+
+fn count(what: &str, log: &str) -> usize {
+    log.lines().filter(|line| line.contains(what)).count()
 }
 
 fn text(path: &Path) -> &str {

@@ -55,13 +55,13 @@ impl<'a> CallersRun<'a> {
             self.arguments,
             self.mpi
         );
-        let bare = with_env(TestJob::bare(self.mpi, self.ranks), &self.env);
-        let bare = without_ucx(&bare.run(self.program, self.arguments).out);
+        let job = with_env(TestJob::bare(self.mpi, self.ranks), &self.env);
+        let bare = without_ucx(&job.run(self.program, self.arguments).out);
         let modes = if is_thorough(self.mpi) { 3 } else { 1 };
         for mode in &MODES[..modes] {
             let dir = shared(TREE);
-            let job = TestJob::new(self.mpi, self.ranks).dir(dir.path());
-            let job = with_env(with_env(job, &self.env), mode);
+            let plain = TestJob::new(self.mpi, self.ranks).dir(dir.path());
+            let job = with_env(with_env(plain, &self.env), mode);
             let output = job.run(self.program, self.arguments);
             assert_eq!(without_ucx(&output.out), bare, "{what}, {mode:?}");
             let other = (output.heddle.iter())
@@ -199,13 +199,13 @@ fn with_sessions(mpi: &str) {
     } else {
         &[]
     };
-    let output = TestJob::new(mpi, 4)
+    let done = TestJob::new(mpi, 4)
         .dir(dir.path())
         .env(OVER_TCP.0, OVER_TCP.1)
         .env(AT_ONCE.0, AT_ONCE.1)
         .run(&program, arguments);
-    assert_eq!(output.out, "sessions: 0 wrong\n", "{mpi}");
-    let output = output.heddle.concat();
+    assert_eq!(done.out, "sessions: 0 wrong\n", "{mpi}");
+    let output = done.heddle.concat();
     let is_told = output.contains("without MPI_Init");
     assert_eq!(is_told, arguments.is_empty(), "{mpi}: {output}");
 }

@@ -1,11 +1,11 @@
 //! MPI libraries of other vendors and versions than the machine's: the same bytes, errors and state
 //! by default, forced, and over TCP. docs/mpi-libraries.md has the table.
-use crate::common::HEDDLE;
 use crate::common::epochs::{AT_ONCE, FORCED, OVER_TCP, TREE, calls, records, shared};
 use crate::common::fetched_mpi::folder;
 use crate::common::job::{BOTH, TestJob, compiled};
 use crate::common::machine_share::MachinePart;
 use crate::common::runtime::lib;
+use crate::common::{HEDDLE, text};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
@@ -59,9 +59,10 @@ fn assert_same_with_heddle(mpi: &str) {
 
 /// Whose routines jobs of a library learn of: its name and major version.
 fn routines(mpi: &str) -> String {
-    let is_digit = |c: char| c.is_ascii_digit();
-    let name = mpi.split(|c| c == '-' || is_digit(c)).next();
-    let number = mpi.split(|c| !is_digit(c)).find(|text| !text.is_empty());
+    let name = mpi.split(|c: char| c == '-' || c.is_ascii_digit()).next();
+    let number = mpi
+        .split(|c: char| !c.is_ascii_digit())
+        .find(|text| !text.is_empty());
     let (name, number) = (name.expect("a name"), number.unwrap_or("2021"));
     format!("{name}-{number}")
 }
@@ -118,31 +119,32 @@ mod every_version {
 /// Heddle has the standard's numbers as the headers of libraries have them.
 #[test]
 fn the_standards_numbers_are_those_of_its_headers() {
-    let numbers = |header: &[&str]| {
-        let done = Command::new("gcc")
-            .args(["-S", "-o", "-", "-DWANT_STANDARD", "-DHANDLE_SIZE=8"])
-            .args([
-                "-DSTATUS_SIZE=32",
-                "-DSTATUS_ALIGNMENT=4",
-                "-DSTATUS_ERROR_OFFSET=8",
-            ])
-            .args(["-DSTATUS_SOURCE_OFFSET=0", "-DSTATUS_TAG_OFFSET=4"])
-            .args(header)
-            .arg("shim/backend/src/constants.c")
-            .output()
-            .expect("gcc");
-        let text = String::from_utf8_lossy(&done.stderr);
-        assert!(done.status.success(), "{header:?}: {text}");
-        String::from_utf8_lossy(&done.stdout).into_owned()
-    };
-    let ours = numbers(&[]);
+    let ours = numbers_of(&[]);
     assert!(ours.contains("HEDDLE_COMM_WORLD"), "{ours}");
     for mpi in ["intel", "mpich5"] {
-        let include = folder(mpi).expect("fetched").join("include");
-        let include = include.to_str().expect("a plain path");
-        let theirs = numbers(&["-DSTANDARD_HEADER=<mpi_abi.h>", "-I", include]);
+        let headers = folder(mpi).expect("fetched").join("include");
+        let include = headers.to_str().expect("a plain path");
+        let theirs = numbers_of(&["-DSTANDARD_HEADER=<mpi_abi.h>", "-I", include]);
         assert_eq!(ours, theirs, "{mpi}");
     }
+}
+
+fn numbers_of(header: &[&str]) -> String {
+    let done = Command::new("gcc")
+        .args(["-S", "-o", "-", "-DWANT_STANDARD", "-DHANDLE_SIZE=8"])
+        .args([
+            "-DSTATUS_SIZE=32",
+            "-DSTATUS_ALIGNMENT=4",
+            "-DSTATUS_ERROR_OFFSET=8",
+        ])
+        .args(["-DSTATUS_SOURCE_OFFSET=0", "-DSTATUS_TAG_OFFSET=4"])
+        .args(header)
+        .arg("shim/backend/src/constants.c")
+        .output()
+        .expect("gcc");
+    let text = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "{header:?}: {text}");
+    String::from_utf8_lossy(&done.stdout).into_owned()
 }
 
 /// Programs that do rare things, under the machine's own libraries.
@@ -213,12 +215,12 @@ fn a_library_that_lies_about_its_name_is_served_by_what_it_is() {
 /// plugin is linked that begins MPI, whichever was opened first.
 #[test]
 fn a_process_with_two_private_libraries_keeps_its_own() {
-    let plugin = compiled("datatypes.c", "mpich5", &["-shared", "-fPIC"]);
-    let plugin = plugin.to_str().expect("a plain path");
-    let other = folder("openmpi5")
+    let library = compiled("datatypes.c", "mpich5", &["-shared", "-fPIC"]);
+    let plugin = library.to_str().expect("a plain path");
+    let libmpi = folder("openmpi5")
         .expect("fetched")
         .join("lib/libmpi.so.40");
-    let other = other.to_str().expect("a plain path");
+    let other = libmpi.to_str().expect("a plain path");
     let main = "import ctypes, sys; opened = [ctypes.CDLL(file) for file in sys.argv[2:]]; \
                 sys.exit(next(o for o in opened if hasattr(o, 'main')).main(0, None))";
     for opened in [[plugin, other], [other, plugin]] {
@@ -311,7 +313,6 @@ fn launched(mpi: &str, line: &str, dir: &TempDir) -> (String, String) {
         .env("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe")
         .output()
         .expect("timeout, of coreutils");
-    let text = |octets: &[u8]| String::from_utf8_lossy(octets).into_owned();
     (text(&done.stdout), text(&done.stderr))
 }
 

@@ -32,13 +32,13 @@ fn learning(mpi: &'static str, size: &str, collective: &str) -> (JobRecord, Test
     let _share = MachinePart::Whole.take();
     let dir = shared(&TREE.replace("address", "rate: 20M, address"));
     let going = tempfile::NamedTempFile::new().expect("a temporary file");
-    let flags = "--check --watch --seconds 300 --while";
+    let watching = "--check --watch --seconds 300 --while";
     let program = lib().join(format!("bench-{mpi}"));
     let [nice, before @ ..] = FIRST;
     let flags: Vec<&str> = before
         .into_iter()
         .chain([program.to_str().expect("a plain path")])
-        .chain(flags.split(' '))
+        .chain(watching.split(' '))
         .chain([going.path().to_str().expect("a plain path"), "--size"])
         .chain([size, "--collective", collective])
         .collect();
@@ -77,8 +77,11 @@ fn records_so_far(dir: &Path) -> Vec<JobRecord> {
 fn unequal_blocks_are_learned_too() {
     for mpi in BOTH {
         let (record, _) = learning(mpi, "60000", "alltoallv");
-        let ways = record.learned.iter().map(|timing| timing.way.to_string());
-        let ways: BTreeSet<String> = ways.collect();
+        let ways: BTreeSet<String> = record
+            .learned
+            .iter()
+            .map(|timing| timing.way.to_string())
+            .collect();
         let both = ["aapc tcp", "native"].map(str::to_owned);
         assert_eq!(ways, BTreeSet::from(both), "{mpi}");
     }
@@ -90,8 +93,11 @@ fn a_job_tries_ways_and_says_what_it_learned() {
     for mpi in BOTH {
         for collective in ["alltoall", "allgather"] {
             let (record, output) = learning(mpi, "8000", collective);
-            let ways = record.learned.iter().map(|timing| timing.way.to_string());
-            let ways: BTreeSet<String> = ways.collect();
+            let ways: BTreeSet<String> = record
+                .learned
+                .iter()
+                .map(|timing| timing.way.to_string())
+                .collect();
             let native = Way::Native.to_string();
             assert!(ways.len() > 1 && ways.contains(&native), "{mpi}: {ways:?}");
             assert!(record.learning_cost_seconds > Some(0.0), "{record:?}");

@@ -61,8 +61,8 @@ fn assert_names(output: &TestJobOutput, rank: &str, what: &str) {
 
 #[test]
 fn a_rank_without_heddle() {
-    let idle = lib().join("libheddle-idle.so");
-    let idle = idle.to_str().expect("a plain path");
+    let library = lib().join("libheddle-idle.so");
+    let idle = library.to_str().expect("a plain path");
     assert_told(&format!("SHIM={idle}"), "heddle is not loaded there");
     // The loader says that it refuses it, as it does on a host with an older C library, and runs the
     // program.

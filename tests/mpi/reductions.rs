@@ -41,8 +41,10 @@ fn who_wants_it_keeps_the_librarys_last_digits() {
         let bare = TestJob::bare(mpi, 5).run(&program, &[]).out;
         let with = |reduce: &str| {
             let dir = shared(TREE);
-            let job = TestJob::new(mpi, 5).dir(dir.path());
-            let job = job.env(RELAYED.0, RELAYED.1).env("HEDDLE_REDUCE", reduce);
+            let job = TestJob::new(mpi, 5)
+                .dir(dir.path())
+                .env(RELAYED.0, RELAYED.1)
+                .env("HEDDLE_REDUCE", reduce);
             (job.run(&program, &[]).out, calls(dir.path()))
         };
         let (output, served) = with("reproducible");
@@ -60,8 +62,10 @@ fn who_wants_it_keeps_the_librarys_last_digits() {
                 .filter_map(|(output, bare)| (output != bare).then_some(output))
                 .collect();
             assert!(!differ.is_empty(), "{mpi}, {reduce}: {served:?}");
-            let is_sum = |line: &&str| line.contains("digits of the sum");
-            assert!(differ.iter().all(is_sum), "{mpi}, {reduce}: {differ:?}");
+            assert!(
+                differ.iter().all(|line| line.contains("digits of the sum")),
+                "{mpi}, {reduce}: {differ:?}"
+            );
         }
     }
 }
@@ -74,9 +78,9 @@ fn large_calls_go_along_the_ring_where_nobody_measured_and_small_ones_pass() {
         let bench = lib().join(format!("bench-{mpi}"));
         let recorded = |collective: &str, reduce: &str| {
             let dir = shared(TREE);
-            let flags =
+            let words =
                 format!("--collective {collective} --size 1000,4000000 --iterations 3 --check");
-            let flags: Vec<&str> = flags.split(' ').collect();
+            let flags: Vec<&str> = words.split(' ').collect();
             let output = TestJob::new(mpi, 4)
                 .per_host(per_host)
                 .dir(dir.path())
@@ -86,11 +90,14 @@ fn large_calls_go_along_the_ring_where_nobody_measured_and_small_ones_pass() {
             assert_eq!(output.out.matches("every byte checked").count(), 2);
             calls(dir.path())
         };
-        let three = |kind: &str| [(kind.to_owned(), 3)].into();
         assert_eq!(recorded("allreduce", ""), three("allreduce relay"));
         assert_eq!(recorded("allreduce", "off"), three("allreduce native"));
         assert_eq!(recorded("bcast", ""), three("bcast relay"));
     }
+}
+
+fn three(kind: &str) -> std::collections::BTreeMap<String, u64> {
+    [(kind.to_owned(), 3)].into()
 }
 
 #[test]

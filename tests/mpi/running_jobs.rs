@@ -159,8 +159,8 @@ fn a_job_older_than_the_first_epoch_takes_it_up() {
         });
         let text = TestJobOutput::new(&output, mpi);
         assert!(text.out.ends_with(" 0 wrong\n"), "{}", text.out);
-        let at = |what: &str| text.heddle.iter().position(|line| line.contains(what));
-        let (aside, follows) = (at("no epoch published yet"), at("follows epoch 1, 4 ranks"));
+        let [aside, follows] = ["no epoch published yet", "follows epoch 1, 4 ranks"]
+            .map(|what| text.heddle.iter().position(|line| line.contains(what)));
         assert!(
             aside.is_some() && aside < follows,
             "{mpi}: {:?}",

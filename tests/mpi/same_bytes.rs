@@ -47,8 +47,8 @@ fn several_rings_give_the_same_bytes() {
         same_bytes_on(&slow_trunks(), "vectors.c", mpi, (8, 1), SEVERAL_RINGS);
         let dir = shared(&slow_trunks());
         let bench = lib().join(format!("bench-{mpi}"));
-        let flags = "--collective allgather --size 1,1000,100000 --iterations 9 --check";
-        let flags: Vec<&str> = flags.split(' ').collect();
+        let words = "--collective allgather --size 1,1000,100000 --iterations 9 --check";
+        let flags: Vec<&str> = words.split(' ').collect();
         let output = TestJob::new(mpi, 8)
             .dir(dir.path())
             .env(SEVERAL_RINGS.0, SEVERAL_RINGS.1)

@@ -139,19 +139,24 @@ fn where_nobody_can_be_connected_calls_go_the_ways_that_are_left() {
         // No host of this machine has it (RFC 5737), and over slow links such blocks go over TCP.
         let elsewhere = TREE.replace("address: 127.0.0.1", "rate: 5M, address: 192.0.2.7");
         let dir = shared(&elsewhere);
-        let flags = "--check --collective both --size 65536 --iterations 6";
-        let flags: Vec<&str> = flags.split(' ').collect();
+        let words = "--check --collective both --size 65536 --iterations 6";
+        let flags: Vec<&str> = words.split(' ').collect();
         let output = TestJob::new(mpi, 4)
             .dir(dir.path())
             .env(AT_ONCE.0, AT_ONCE.1)
             .env("HEDDLE_LEARN", "on")
             .run(&lib().join(format!("bench-{mpi}")), &flags);
         assert_eq!(output.out.matches("every byte checked").count(), 2, "{mpi}");
-        let refused = |line: &String| {
-            line.contains("TCP path: rank 0 on n0, one of 4 hosts that cannot use it: 192.0.2.7")
-        };
         // One rank says it for all.
-        let count = output.heddle.iter().filter(|line| refused(line)).count();
+        let count = output
+            .heddle
+            .iter()
+            .filter(|line| {
+                line.contains(
+                    "TCP path: rank 0 on n0, one of 4 hosts that cannot use it: 192.0.2.7",
+                )
+            })
+            .count();
         assert_eq!(count, 1, "{mpi}: {:?}", output.heddle);
         let gone = ways(dir.path());
         assert!(!gone.is_empty(), "{mpi}");

@@ -39,8 +39,8 @@ fn the_table_decides_by_block_size() {
     for mpi in BOTH {
         let dir = shared(TREE);
         let bench = lib().join(format!("bench-{mpi}"));
-        let flags = "--collective both --size 1000,1000000 --iterations 5 --check";
-        let flags: Vec<&str> = flags.split(' ').collect();
+        let words = "--collective both --size 1000,1000000 --iterations 5 --check";
+        let flags: Vec<&str> = words.split(' ').collect();
         let output = TestJob::new(mpi, 4)
             .dir(dir.path())
             .env(AT_ONCE.0, AT_ONCE.1)
@@ -60,11 +60,11 @@ fn alltoall_ways(mpi: &str, (ranks, per_host): (usize, usize), sizes: &[u32]) ->
     let dir = shared(TREE);
     let bench = lib().join(format!("bench-{mpi}"));
     let listed: Vec<String> = sizes.iter().map(u32::to_string).collect();
-    let flags = format!(
+    let words = format!(
         "--collective alltoall --size {} --iterations 20 --check",
         listed.join(",")
     );
-    let flags: Vec<&str> = flags.split(' ').collect();
+    let flags: Vec<&str> = words.split(' ').collect();
     let output = TestJob::new(mpi, ranks)
         .per_host(per_host)
         .dir(dir.path())

@@ -89,9 +89,15 @@ fn install(root: &CleanRoot, debs: &[PathBuf]) {
 
 fn the_controllers_user_owns_its_files(root: &CleanRoot) {
     assert!(root.run("heddle --version").starts_with("heddle 0."));
-    let owner = |path: &str| root.run(&format!("stat -c %U:%G:%a {path}"));
-    assert_eq!(owner("/srv/heddle"), "heddle:heddle:755\n");
-    assert_eq!(owner("/etc/heddle/inventory.yaml"), "root:heddle:640\n");
+    assert_eq!(owner("/srv/heddle", root), "heddle:heddle:755\n");
+    assert_eq!(
+        owner("/etc/heddle/inventory.yaml", root),
+        "root:heddle:640\n"
+    );
+}
+
+fn owner(path: &str, root: &CleanRoot) -> String {
+    root.run(&format!("stat -c %U:%G:%a {path}"))
 }
 
 /// As systemd starts it: the tokens' unit, and then the controller's command line under its user with
@@ -139,11 +145,10 @@ fn a_controller_runs_as_its_unit_says(root: &CleanRoot) {
 /// Jobs of each MPI, loaded as the module file says.
 fn jobs_follow_an_epoch(root: &CleanRoot) {
     let module = fs::read_to_string(root.path("/usr/share/heddle/modulefiles/heddle")).unwrap();
-    let value = |start: &str| {
-        let line = module.lines().find_map(|line| line.strip_prefix(start));
-        line.expect(start).trim().to_owned()
-    };
-    let (preload, dir) = (value("prepend-path LD_PRELOAD"), value("setenv HEDDLE_DIR"));
+    let (preload, dir) = (
+        value("prepend-path LD_PRELOAD", &module),
+        value("setenv HEDDLE_DIR", &module),
+    );
     assert_eq!(preload, "/usr/lib/heddle/libheddle.so");
     fs::write(root.path("/tmp/tree.yaml"), TREE).unwrap();
     fs::copy("shim/tests/host.sh", root.path("/tmp/host.sh")).unwrap();
@@ -168,4 +173,9 @@ fn jobs_follow_an_epoch(root: &CleanRoot) {
         TestJobOutput::new(&done, &format!("an installed library under {mpi}"));
     }
     assert_eq!(ways(&root.path(&dir)), ["allgather ring", "alltoall aapc"]);
+}
+
+fn value(start: &str, module: &str) -> String {
+    let line = module.lines().find_map(|line| line.strip_prefix(start));
+    line.expect(start).trim().to_owned()
 }

@@ -1,5 +1,6 @@
 //! Packages as `make packages-deb` and its sisters make them, from the tree under test.
 use crate::common::runtime::lib;
+use crate::common::text;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -25,7 +26,6 @@ pub(super) fn told(command: &mut Command) -> String {
     let done = command
         .output()
         .unwrap_or_else(|e| panic!("{command:?}: {e}"));
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     assert!(
         done.status.success(),
         "{command:?}: {}\n{}{}",

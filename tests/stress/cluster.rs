@@ -206,14 +206,12 @@ impl StressCluster {
             return false;
         };
         let cables = self.up.lab.plan().unwrap().cables;
-        let is_there =
-            |host: &str, switch: &str| cables.iter().any(|cable| cable.joins(host, switch));
         epoch.topology.hosts.len() == HOSTS.len()
             && epoch
                 .topology
                 .hosts
                 .iter()
-                .all(|(name, host)| is_there(name, &host.switch))
+                .all(|(name, host)| cables.iter().any(|cable| cable.joins(name, &host.switch)))
     }
 
     /// The number of the current epoch; 0 before the first.

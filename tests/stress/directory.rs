@@ -25,9 +25,6 @@ impl DirectoryTrouble {
         let other = (host + 1 + random.below(3)) % HOSTS.len();
         // The index of the round's first wrong view. Each freeze before took the place of one.
         let next = (2 * round - (round + 1) / 4) as usize;
-        let spoilt = |host: usize, kind: usize| {
-            DirectoryTrouble::Spoilt(HOSTS[host], VIEWS[kind % VIEWS.len()])
-        };
         match round % 4 {
             2 => [DirectoryTrouble::Frozen, spoilt(host, next)],
             _ => [spoilt(host, next), spoilt(other, next + 1)],
@@ -60,6 +57,10 @@ impl DirectoryTrouble {
             }
         }
     }
+}
+
+fn spoilt(host: usize, kind: usize) -> DirectoryTrouble {
+    DirectoryTrouble::Spoilt(HOSTS[host], VIEWS[kind % VIEWS.len()])
 }
 
 /// One link a host, which leads to the shared directory or to something else.

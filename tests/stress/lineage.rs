@@ -73,12 +73,12 @@ pub(crate) fn check(cluster: &StressCluster, watcher: EpochWatcher) {
         "epochs/ up to {last}"
     );
 
-    let history = Command::new(HEDDLE)
+    let output = Command::new(HEDDLE)
         .args(["history", "--format", "json", "--dir"])
         .arg(shared)
         .output()
         .unwrap();
-    let history: Vec<HistoryEntry> = serde_json::from_slice(&history.stdout).unwrap();
+    let history: Vec<HistoryEntry> = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(
         history
             .iter()

@@ -150,7 +150,6 @@ impl StressRound {
             programs.begin(cluster, program);
         }
         let mut held = Vec::new();
-        let kills = |guest: &OutsiderTrouble| matches!(guest, OutsiderTrouble::Killed);
         // A controller that is dead sees nothing of the network's trouble.
         for guest in self
             .guests
@@ -187,6 +186,10 @@ impl StressRound {
         );
         drop(held);
     }
+}
+
+fn kills(guest: &OutsiderTrouble) -> bool {
+    matches!(guest, OutsiderTrouble::Killed)
 }
 
 /// Waits until the jobs follow the current epoch.
@@ -290,11 +293,14 @@ fn end_lasting(job: RunningJob) -> u64 {
         "the watchdog said nothing: {}",
         ended.said
     );
-    let follows = |line: &&str| {
-        line.contains("heddle: follows epoch ") && line.contains(", 4 ranks on 4 hosts")
-    };
     assert!(
-        ended.said.lines().filter(follows).count() > 1,
+        ended
+            .said
+            .lines()
+            .filter(|line| line.contains("heddle: follows epoch ")
+                && line.contains(", 4 ranks on 4 hosts"))
+            .count()
+            > 1,
         "{} followed no second epoch: {}",
         ended.line,
         ended.said

@@ -227,8 +227,10 @@ impl LyingAgent<'_> {
 
 /// A card's claim that its cable goes to a switch.
 fn claimed(nic: &str, switch: &str) -> HeardFrame {
-    let text = |text: &str| NeighbourId::Text(text.to_owned());
-    let (chassis, port) = (text(switch), text("eth1"));
+    let (chassis, port) = (
+        NeighbourId::Text(switch.to_owned()),
+        NeighbourId::Text("eth1".to_owned()),
+    );
     let said = HeardContent::Neighbour {
         protocol: DiscoveryProtocol::Lldp,
         chassis,

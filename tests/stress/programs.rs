@@ -100,12 +100,6 @@ impl RunningPrograms {
         self.begun += 1;
         let views = cluster.up.path(&format!("views-{}", self.begun));
         symlink(cluster.up.path("views"), &views).unwrap();
-        let communicators = |what: &str, number: u32| {
-            (
-                "comms.c",
-                vec![what.to_owned(), number.to_string(), "tell".to_owned()],
-            )
-        };
         let (source, arguments) = match trouble {
             ProgramTrouble::Brief(_) => communicators("brief", BRIEF),
             ProgramTrouble::Live(_) => communicators("live", LIVE),
@@ -151,13 +145,12 @@ impl RunningPrograms {
     /// Ends the programs that call until they are told to end, after they ran through a round. If
     /// there are many others, it ends the oldest of them.
     pub(crate) fn end_some(&mut self) {
-        let is_told = |guest: &RunningProgram| {
+        while let Some(at) = self.under_way.iter().position(|guest| {
             !matches!(
                 guest.trouble,
                 ProgramTrouble::Brief(_) | ProgramTrouble::Live(_)
             )
-        };
-        while let Some(at) = self.under_way.iter().position(is_told) {
+        }) {
             self.end(at);
         }
         while self.under_way.len() > AT_ONCE {
@@ -211,6 +204,13 @@ impl RunningPrograms {
     }
 }
 
+fn communicators(what: &str, number: u32) -> (&'static str, Vec<String>) {
+    (
+        "comms.c",
+        vec![what.to_owned(), number.to_string(), "tell".to_owned()],
+    )
+}
+
 /// Waits until the job has made this many more calls.
 fn goes_on_by(job: &RunningJob, calls: u64) {
     let (before, began) = (job.calls(), Instant::now());
@@ -245,9 +245,8 @@ fn helpers(views: &Path) -> Vec<String> {
         .flatten()
         .map(|entry| entry.path())
         .filter(|process| {
-            let read = |what: &str| fs::read_to_string(process.join(what)).unwrap_or_default();
-            read("comm") == "heddle-helper\n"
-                && read("cmdline")
+            of_process("comm", process) == "heddle-helper\n"
+                && of_process("cmdline", process)
                     .split('\0')
                     .nth(1)
                     .is_some_and(|dir| Path::new(dir).starts_with(views))
@@ -255,4 +254,8 @@ fn helpers(views: &Path) -> Vec<String> {
     processes
         .map(|process| process.file_name().unwrap().to_string_lossy().into_owned())
         .collect()
+}
+
+fn of_process(what: &str, process: &Path) -> String {
+    fs::read_to_string(process.join(what)).unwrap_or_default()
 }

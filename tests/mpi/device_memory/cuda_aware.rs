@@ -26,7 +26,7 @@ fn jobs_with_buffers_on_a_device_of_all_ranks_and_of_some() {
             &fs::read_to_string(folder.join("topology.yaml")).expect("the lab's topology"),
         );
         let log = dir.join("copies");
-        let words = [
+        let own = [
             "env".to_owned(),
             format!("LD_LIBRARY_PATH={}:{prefix}/lib", driver_folder.display()),
             format!("DEVICE_DRIVER={}", driver.display()),
@@ -39,7 +39,7 @@ fn jobs_with_buffers_on_a_device_of_all_ranks_and_of_some() {
             timeout: Some(Duration::from_secs(120)),
             ..lab::mpi::MpiJob::new(Mpi::OpenMpi)
         };
-        let words = words.iter().map(String::as_str).chain(SHAPE);
+        let words = own.iter().map(String::as_str).chain(SHAPE);
         let mut command = up.lab.mpirun(&job, words);
         let output = command.env(AT_ONCE.0, AT_ONCE.1).output().expect("mpirun");
         let answer = TestJobOutput::new(&output, device_ranks);
