@@ -90,11 +90,11 @@ pub async fn run(config: ControllerConfig) -> Result<(), ControllerError> {
     let mut signals = DaemonSignals::catch()?;
     let files = all_files()?;
     let (inventory, pollers) = load(&config)?;
-    let token = |file: &Option<PathBuf>| file.as_deref().map(BearerToken::read).transpose();
-    let keys = ApiTokens::new(token(&config.token_file)?, token(&config.agent_token_file)?)?;
+    let keys = tokens(&config)?;
     let tls = certificate(&config)?;
     let listener = http::bind(config.listen, &keys).await?;
     service_manager::tell_status(&format!("opens {}", config.dir.display()));
+    // Storage that does not answer holds this up until a signal ends it.
     let Some((store, started)) = open(&config, &mut signals).await? else {
         return Ok(());
     };
@@ -145,6 +145,12 @@ pub async fn run(config: ControllerConfig) -> Result<(), ControllerError> {
     };
     serving.spawn(http::serve(listener, tls, state, files));
     daemon.run(signals, queue, finished).await
+}
+
+fn tokens(config: &ControllerConfig) -> Result<ApiTokens, ControllerError> {
+    let [viewers, agents] = [&config.token_file, &config.agent_token_file]
+        .map(|file| file.as_deref().map(BearerToken::read).transpose());
+    Ok(ApiTokens::new(viewers?, agents?)?)
 }
 
 fn engine_for(config: &ControllerConfig, inventory: &Inventory) -> ControllerEngine {

@@ -276,6 +276,7 @@ fn open_mpi_arguments(
         ("btl", transports),
         ("pml", "ob1"),
         ("btl_tcp_if_include", job.conditions.network.subnet()),
+        // The machine has fewer cores than the lab has ranks, and a rank polls while it waits.
         ("mpi_yield_when_idle", "1"),
         ("opal_event_include", "epoll"),
     ];

@@ -56,6 +56,7 @@ fn options(shape: &PortShape) -> Vec<TcOption> {
         ),
         other(TCA_TBF_BURST, shape.burst.to_ne_bytes().to_vec()),
     ];
+    // The rate of tc_tbf_qopt has 32 bits.
     if bytes_per_second > u64::from(u32::MAX) {
         options.push(other(
             TCA_TBF_RATE64,

@@ -128,6 +128,7 @@ async fn build(state: &LabState) -> LabResult<()> {
             .map(|n| address::add_addresses(plan, &wires[n.name.as_str()], &n.name)),
     )
     .await?;
+    // The head's init starts those of all others: whoever ends it ends the lab.
     let logs = state::directory(&state.name).join("logs");
     let mut init = node::spawn(&state.program, &state.name, crate::plan::CONTROL, &logs)?;
     let status = init.wait().during(|| "ctl: its init".into())?;

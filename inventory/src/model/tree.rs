@@ -161,7 +161,9 @@ impl Tree {
         while let Some(u) = stack.pop() {
             tree.order.push(u);
             let mut parent_links = 0;
+            // What comes last on the stack is taken first: so neighbours are walked in their order.
             for &(v, rate) in near[u as usize].iter().rev() {
+                // The link by which the walk came is met once more here; a second one is a second cable.
                 if v == tree.parent[u as usize] && parent_links == 0 {
                     parent_links = 1;
                 } else if tree.depth[v as usize] != NONE {
@@ -366,6 +368,7 @@ impl Tree {
         let total = hosts.len() as u32;
         let below = self.count_below(hosts);
         let top = self.lowest_above(total, &below);
+        // Hosts are the first nodes of each tree, in the order in which they are asked for.
         let mut new = vec![NONE; self.names.len()];
         for (i, &h) in hosts.iter().enumerate() {
             new[h as usize] = i as u32;
@@ -373,6 +376,7 @@ impl Tree {
         let mut old: Vec<NodeNumber> = hosts.to_vec();
         let mut order = Vec::new();
         for &v in &self.order {
+            // Above the lowest node with all of these hosts below, nothing passes.
             let above = self.depth[v as usize] < self.depth[top as usize]
                 || (v != top && below[v as usize] == total && !self.is_host(v));
             if below[v as usize] == 0 || above {

@@ -93,6 +93,7 @@ pub(super) fn between(
         let next = numbers.len();
         numbers.entry(parts.find(part)).or_insert(next);
     }
+    // Of each segment: hosts, switches, ports of routers. Each of these groups has addresses of its own.
     let mut members: Vec<[Vec<SegmentMember>; 3]> = vec![Default::default(); numbers.len()];
     let mut join = |part: usize, group: usize, node: &str, port: &str, mac: Mac| {
         let member = SegmentMember {
