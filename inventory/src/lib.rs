@@ -74,7 +74,7 @@ pub use model::{
 };
 
 pub use mac::Mac;
-pub use messages::wording::{counted, short_list};
+pub use messages::wording::{counted, end_name, short_list};
 pub use mpi::{Mpi, MpiRoutines};
 pub use topology::Topology;
 pub use topology_file::TopologyFile;

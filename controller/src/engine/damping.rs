@@ -14,7 +14,7 @@ use inventory::alarm::{Alarm, AlarmKind, AlarmSubject};
 use inventory::difference::TopologyDifference;
 use inventory::topology::{Link, NodeKind};
 use inventory::units::milliseconds;
-use inventory::{BitsPerSec, Millis, Topology};
+use inventory::{BitsPerSec, Millis, Topology, end_name};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
@@ -342,14 +342,6 @@ fn cable_name(l: &Link, kinds: &HashMap<&str, NodeKind>) -> String {
         format!("{a} - {b}")
     } else {
         format!("{b} - {a}")
-    }
-}
-
-fn end_name(node: &str, port: &str) -> String {
-    if port.is_empty() {
-        node.to_owned()
-    } else {
-        format!("{node} ({port})")
     }
 }
 

@@ -5,13 +5,12 @@ mod slurm;
 pub use graphviz::dot;
 pub use slurm::{slurm, slurm_yaml};
 
-use crate::end_name;
 use indexmap::IndexMap;
 use inventory::BitsPerSec;
-use inventory::counted;
 use inventory::name_ranges::fold;
 use inventory::natural_order::natural;
 use inventory::topology::{Link, LinkGrade, LinkState, Node, NodeKind, Topology};
+use inventory::{counted, end_name};
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 

@@ -42,9 +42,9 @@ pub use compare::compare;
 pub use ptm::PtmNaming;
 pub use report::{CablingFinding, CablingReport, FindingKind};
 
-use inventory::BitsPerSec;
 use inventory::topology::LinkState;
 use inventory::topology_file::InputFileError;
+use inventory::{BitsPerSec, end_name};
 use serde::Serialize;
 use std::collections::HashSet;
 use std::fmt;
@@ -154,14 +154,6 @@ impl fmt::Display for Cable {
             end_name(&self.a, &self.a_port),
             end_name(&self.b, &self.b_port)
         )
-    }
-}
-
-pub(crate) fn end_name(node: &str, port: &str) -> String {
-    if port.is_empty() {
-        node.to_owned()
-    } else {
-        format!("{node} ({port})")
     }
 }
 

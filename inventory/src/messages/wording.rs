@@ -25,6 +25,14 @@ pub fn short_list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     }
 }
 
+/// An end of a cable, with its port if that is known: `s0 (swp1)`.
+pub fn end_name(node: &str, port: &str) -> String {
+    match port {
+        "" => node.to_owned(),
+        port => format!("{node} ({port})"),
+    }
+}
+
 /// `2 routed hops (10.0.0.1, one that does not answer)`.
 pub(crate) fn routed_hops(hops: &[Option<IpAddr>]) -> String {
     let each: Vec<String> = hops

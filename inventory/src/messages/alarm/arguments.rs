@@ -1,7 +1,7 @@
 //! The arguments of alarms that are more than names and numbers, with their words at the variant.
 use super::AlarmSubject;
 use crate::messages::evidence::{DevicePort, Evidence, joined};
-use crate::messages::wording::counted;
+use crate::messages::wording::{counted, end_name};
 use crate::model::tree::TreeError;
 use crate::model::units::milliseconds;
 use crate::{Mac, Millis};
@@ -362,8 +362,5 @@ pub(super) fn doubted(why: &Evidence) -> &'static str {
 
 /// An end of a link, with its port if that is known.
 pub(super) fn end(at: &DevicePort) -> String {
-    match at.port.as_str() {
-        "" => at.device.clone(),
-        port => format!("{} ({port})", at.device),
-    }
+    end_name(&at.device, &at.port)
 }
