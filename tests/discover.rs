@@ -2,7 +2,7 @@
 //! needs, `heddle lab up` fails and says which command gives it; so do these tests.
 use crate::common::lab::RunningLab;
 use crate::common::until::{LIMIT, until_or_why};
-use crate::common::{HEDDLE, text};
+use crate::common::{HEDDLE, text, word};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -60,10 +60,6 @@ fn links(found: &Value) -> Vec<String> {
         .iter()
         .map(|l| format!("{} {} {}", word(l, "a"), word(l, "b"), word(l, "state")))
         .collect()
-}
-
-fn word(l: &Value, key: &str) -> String {
-    l[key].as_str().unwrap().to_owned()
 }
 
 /// The link of a host.

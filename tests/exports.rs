@@ -1,7 +1,7 @@
 //! The output of `heddle discover` for other programs, as those programs read it: Graphviz.
-use crate::common::HEDDLE;
 use crate::common::golden::folder;
 use crate::common::walks::demo_walks;
+use crate::common::{HEDDLE, word};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
@@ -88,10 +88,6 @@ fn found(walks: &Path) -> DrawnNetwork {
 
 fn list<'v>(key: &str, network: &'v Value) -> &'v [Value] {
     network[key].as_array().unwrap()
-}
-
-fn word(v: &Value, key: &str) -> String {
-    v[key].as_str().unwrap().to_owned()
 }
 
 /// The names and ends as Graphviz reads them. In names it leaves a doubled backslash as it is, and

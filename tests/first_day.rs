@@ -1,9 +1,9 @@
 //! An operator's first day on a lab: init, discover, check, controller, status, a program after an
 //! epoch, and a rollback.
-use crate::common::HEDDLE;
 use crate::common::killed::KilledAtEnd;
 use crate::common::lab::RunningLab;
 use crate::common::until::{LIMIT, until_or_why};
+use crate::common::{HEDDLE, word};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -96,10 +96,6 @@ fn tree(json: &str) -> Vec<String> {
         .collect();
     links.sort();
     links
-}
-
-fn word(l: &Value, key: &str) -> String {
-    l[key].as_str().unwrap().to_owned()
 }
 
 #[test]

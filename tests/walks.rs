@@ -1,7 +1,7 @@
 //! `heddle discover --walks` from the outside. `tests/golden/walks/demo` holds the recorded answers
 //! of the lab's `demo.yaml`.
-use crate::common::HEDDLE;
 use crate::common::golden::{check, folder, transcript};
+use crate::common::{HEDDLE, word};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -65,7 +65,6 @@ fn cables_without(subtrees: &[&str]) -> Vec<String> {
         fs::write(walks.path().join(path.file_name().unwrap()), kept).unwrap();
     }
     let found = discover(walks.path());
-    let word = |l: &Value, key: &str| l[key].as_str().unwrap().to_owned();
     let links = found["links"]
         .as_array()
         .unwrap()

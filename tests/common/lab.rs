@@ -114,7 +114,8 @@ impl TestLab {
     }
 }
 
-fn of_process(what: &str, process: &Path) -> String {
+/// A file of a process, such as its command line.
+pub(crate) fn of_process(what: &str, process: &Path) -> String {
     String::from_utf8_lossy(&fs::read(process.join(what)).unwrap_or_default()).into_owned()
 }
 

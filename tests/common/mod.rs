@@ -22,5 +22,10 @@ pub(crate) fn text(octets: &[u8]) -> String {
     String::from_utf8_lossy(octets).into_owned()
 }
 
+/// A text of a JSON object.
+pub(crate) fn word(object: &serde_json::Value, key: &str) -> String {
+    object[key].as_str().expect(key).to_owned()
+}
+
 /// The program under test.
 pub(crate) const HEDDLE: &str = env!("CARGO_BIN_EXE_heddle");

@@ -3,7 +3,7 @@ use super::commands::{heddle, stderr};
 use crate::common::daemon::ControllerProcess;
 use crate::common::golden::folder;
 use crate::common::killed::KilledAtEnd;
-use crate::common::lab::RunningLab;
+use crate::common::lab::{RunningLab, of_process};
 use crate::common::until::until_or_why;
 use directory::epoch::Epoch;
 use directory::reading::current_epoch;
@@ -98,7 +98,10 @@ impl RunningLab {
             .flatten()
             .map(|entry| entry.path());
         let its: Vec<PathBuf> = all
-            .filter(|p| command_line(p).contains("controller") && command_line(p).contains(&shared))
+            .filter(|p| {
+                let line = of_process("cmdline", p);
+                line.contains("controller") && line.contains(&shared)
+            })
             .collect();
         daemon.kill().unwrap();
         daemon.wait().unwrap();
@@ -130,10 +133,6 @@ impl RunningLab {
             },
         )
     }
-}
-
-fn command_line(process: &Path) -> String {
-    String::from_utf8_lossy(&fs::read(process.join("cmdline")).unwrap_or_default()).into_owned()
 }
 
 #[test]

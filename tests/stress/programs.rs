@@ -3,6 +3,7 @@
 use super::cluster::StressCluster;
 use super::jobs::{JobKind, RequestedJob, RunningJob};
 use super::{CALLS, HANGS};
+use crate::common::lab::of_process;
 use std::collections::VecDeque;
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -254,8 +255,4 @@ fn helpers(views: &Path) -> Vec<String> {
     processes
         .map(|process| process.file_name().unwrap().to_string_lossy().into_owned())
         .collect()
-}
-
-fn of_process(what: &str, process: &Path) -> String {
-    fs::read_to_string(process.join(what)).unwrap_or_default()
 }
