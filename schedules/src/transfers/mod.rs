@@ -200,8 +200,8 @@ impl TransferSchedule {
         let phases: Vec<_> = (0..rounds)
             .flat_map(|_| plan.phases.iter().cloned())
             .collect();
-        let paths = plan.paths.repeat(rounds as usize);
-        let paths = MessagePaths::new(tree, &paths);
+        let numbers = plan.paths.repeat(rounds as usize);
+        let paths = MessagePaths::new(tree, &numbers);
         let capacities = plan.algorithm.capacities(tree);
         let orders =
             synchronization::credit_orders(&paths, &capacities, &phases, plan.scheme.block());
@@ -211,10 +211,9 @@ impl TransferSchedule {
             before,
             from: schedule.ends[after as usize].dst,
         });
-        let waits = waits.collect();
         Ok(TransferSchedule {
             rounds,
-            waits,
+            waits: waits.collect(),
             ..schedule
         })
     }

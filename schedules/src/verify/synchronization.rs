@@ -82,8 +82,8 @@ fn rounds_are_kept(
     }
     let all = TransferSchedule::on_tree(names.0, plan)
         .unwrap_or_else(|wait| unreachable!("every message was found: {wait:?}"));
-    let paths = plan.paths.repeat(plan.scheme.rounds() as usize);
-    let paths = MessagePaths::new(names.0, &paths);
+    let numbers = plan.paths.repeat(plan.scheme.rounds() as usize);
+    let paths = MessagePaths::new(names.0, &numbers);
     credit::kept(
         names,
         &paths,

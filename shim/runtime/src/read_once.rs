@@ -61,7 +61,7 @@ pub fn read_once(
 
 fn ask(address: &SocketAddr) -> io::Result<Vec<u8>> {
     let mut stream = UnixStream::connect_addr(address)?;
-    if getsockopt(&stream, PeerCredentials)?.uid() != getuid().as_raw() {
+    if !is_of_this_user(&stream) {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
     stream.set_read_timeout(Some(PATIENCE))?;
@@ -76,11 +76,17 @@ fn ask(address: &SocketAddr) -> io::Result<Vec<u8>> {
     }
 }
 
+/// True if a process of this user has the other end. Abstract sockets are open to all users.
+fn is_of_this_user(stream: &UnixStream) -> bool {
+    getsockopt(stream, PeerCredentials).is_ok_and(|peer| peer.uid() == getuid().as_raw())
+}
+
 /// Hands the octets to so many others, as long as they come in time.
 fn serve(door: &UnixListener, octets: &[u8], others: usize) {
     let until = Instant::now() + SERVED;
     let mut door_opens = [PollFd::new(door.as_fd(), PollFlags::POLLIN)];
-    for _ in 0..others {
+    let mut served = 0;
+    while served < others {
         let left = until.saturating_duration_since(Instant::now()).as_millis() as u16;
         if !matches!(poll(&mut door_opens, left), Ok(1)) {
             return;
@@ -88,6 +94,10 @@ fn serve(door: &UnixListener, octets: &[u8], others: usize) {
         let Ok((mut stream, _)) = door.accept() else {
             return;
         };
+        if !is_of_this_user(&stream) {
+            continue;
+        }
+        served += 1;
         // One that has gone reads itself.
         let _ = (stream.set_write_timeout(Some(PATIENCE)))
             .and_then(|()| stream.write_all(&(octets.len() as u64).to_le_bytes()))
