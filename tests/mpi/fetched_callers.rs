@@ -71,7 +71,11 @@ impl<'a> CallersRun<'a> {
                 let told = self.line.is_none_or(|_| !output.heddle.is_empty());
                 assert!(told, "{what}: no line with {:?}", self.line);
                 let ways = calls(dir.path());
-                assert!(ways.contains_key(way), "{what}: {ways:?}, {:?}", output.heddle);
+                assert!(
+                    ways.contains_key(way),
+                    "{what}: {ways:?}, {:?}",
+                    output.heddle
+                );
             }
         }
         bare

@@ -233,9 +233,10 @@ impl SimulatedFabric {
                     } else {
                         [cable.above, cable.below]
                     };
-                    let among = cables[..place].iter().filter(|other| {
-                        [other.below, other.above] == [cable.below, cable.above]
-                    }).count();
+                    let among = cables[..place]
+                        .iter()
+                        .filter(|other| [other.below, other.above] == [cable.below, cable.above])
+                        .count();
                     (ends.map(|at| tree.box_name(at)), among)
                 }
             };

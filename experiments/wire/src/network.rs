@@ -206,10 +206,12 @@ impl<'p> SimulatedNetwork<'p> {
             seconds: (ended - began) as f64 * 1e-9,
             // SAFETY: as above.
             counts: unsafe { network_counts(self.network) },
-            stuck: failure.chain(stuck.map(|program| match program {
-            RankProgram::Scheduled(call) => call.waits_for(),
-            RankProgram::Library(call) => format!("{call:?}"),
-        })).collect(),
+            stuck: failure
+                .chain(stuck.map(|program| match program {
+                    RankProgram::Scheduled(call) => call.waits_for(),
+                    RankProgram::Library(call) => format!("{call:?}"),
+                }))
+                .collect(),
         }
     }
 

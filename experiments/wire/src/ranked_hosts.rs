@@ -64,7 +64,9 @@ impl RankedHosts {
         let phases = phases.ok().context("a token without its message")?;
         let ranks = 0..self.host_of.len() as u32;
         Ok(ranks
-            .map(|rank| self.between_hosts(bundled::part_in_phases(&self.host_of, &phases, rank), size))
+            .map(|rank| {
+                self.between_hosts(bundled::part_in_phases(&self.host_of, &phases, rank), size)
+            })
             .collect())
     }
 

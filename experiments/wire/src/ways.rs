@@ -108,7 +108,9 @@ pub(crate) fn planned(tree: &Tree, way: Way, collective: Collective) -> anyhow::
         Way::Aapc { sync, .. } => {
             let plan = alltoall::plan(tree, sync);
             verify::alltoall(tree, &plan).context("the schedule is not sound")?;
-            let schedule = TransferSchedule::on_tree(tree, &plan).ok().context("a token without its message")?;
+            let schedule = TransferSchedule::on_tree(tree, &plan)
+                .ok()
+                .context("a token without its message")?;
             ensure!(
                 schedule.meetings().is_empty(),
                 "way \"{way}\": the core knows no barriers; take tokens"
@@ -132,11 +134,13 @@ pub(crate) fn planned(tree: &Tree, way: Way, collective: Collective) -> anyhow::
         }
     };
     Ok(WireParts {
-        parts: (0..tree.hosts()).map(|rank| RankPart {
-        window,
-        lead,
-        ..part::of(&schedule, rank)
-    }).collect(),
+        parts: (0..tree.hosts())
+            .map(|rank| RankPart {
+                window,
+                lead,
+                ..part::of(&schedule, rank)
+            })
+            .collect(),
         alltoall,
     })
 }
