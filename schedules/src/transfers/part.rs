@@ -299,11 +299,14 @@ fn list_around(schedule: &TransferSchedule, part: &mut RankPart) {
 }
 
 impl RankPart {
-    /// The octets of a block of this length that the transfer of this number carries, of `all` that the rank
-    /// sends or receives.
-    pub fn portion(&self, transfer: usize, all: usize, length: usize) -> Range<usize> {
+    /// The round, from 0, of the transfer of this number among `all` that the rank sends or receives.
+    pub fn round(&self, transfer: usize, all: usize) -> usize {
+        transfer * self.rounds.max(1) as usize / all.max(1)
+    }
+
+    /// The octets of a block of this length that the transfers of a round carry.
+    pub fn portion(&self, round: usize, length: usize) -> Range<usize> {
         let rounds = self.rounds.max(1) as usize;
-        let round = transfer * rounds / all.max(1);
         length * round / rounds..length * (round + 1) / rounds
     }
 

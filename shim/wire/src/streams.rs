@@ -144,11 +144,10 @@ impl<'p> CallStreams<'p> {
     /// The octets of a block of this length that one of `all` transfers carries. A block whose length its header
     /// says goes whole, with the first.
     fn portion(&self, transfer: usize, all: usize, length: usize) -> Range<usize> {
-        let portion = self.part.portion(transfer, all, length);
-        match self.setting.framing {
-            BlockFraming::Bare => portion,
-            BlockFraming::Framed if transfer < all / self.part.rounds.max(1) as usize => 0..length,
-            BlockFraming::Framed => length..length,
+        match (self.setting.framing, self.part.round(transfer, all)) {
+            (BlockFraming::Bare, round) => self.part.portion(round, length),
+            (BlockFraming::Framed, 0) => 0..length,
+            (BlockFraming::Framed, _) => length..length,
         }
     }
 
