@@ -74,7 +74,7 @@ fn a_spine_is_drained_and_put_back() {
     let output = told_by_demo("demo-fabric", "openmpi", &["--fabric"]);
     for told in [
         "3 switches, 2 routers",
-        "spine[1-2]  router  2 ways",
+        "spine[1-2]  router\n",
         "drain spine1 while the job runs",
         "taken up +",
         "put spine1 back",

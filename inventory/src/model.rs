@@ -14,6 +14,7 @@ pub(crate) mod node_names;
 pub mod observation;
 pub mod port_queues;
 pub mod ranks;
+mod roots;
 pub mod spanning_tree;
 pub mod stages;
 pub mod topology;

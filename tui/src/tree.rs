@@ -165,17 +165,14 @@ impl<'a> TreeWalk<'a> {
         }
     }
 
-    /// The root bridge, then switches, then everything else.
+    /// The roots, then everything else.
     fn candidates(&self) -> Vec<usize> {
+        let roots = self.topology.roots().into_iter().enumerate();
+        let order: HashMap<&str, usize> = roots.map(|(at, name)| (name, at)).collect();
         let mut all: Vec<usize> = (0..self.places.len()).collect();
         all.sort_by_cached_key(|&n| {
-            let node = self.places[n].node(self.topology);
-            (
-                !self
-                    .topology
-                    .is_root_bridge(self.places[n].name(self.topology)),
-                node.is_none_or(|n| n.kind == inventory::topology::NodeKind::Host),
-            )
+            let at = order.get(self.places[n].name(self.topology)).copied();
+            at.unwrap_or(usize::MAX)
         });
         all
     }

@@ -46,17 +46,7 @@ pub fn tree(topology: &Topology) -> String {
         drawn: HashSet::new(),
         used: HashSet::new(),
     };
-    let inner = topology
-        .nodes
-        .iter()
-        .filter(|n| n.kind != NodeKind::Host)
-        .map(|n| n.name.as_str());
-    let roots = topology
-        .root_bridge
-        .iter()
-        .chain(&topology.further_root_bridges)
-        .map(String::as_str);
-    for name in roots.chain(inner) {
+    for name in topology.roots() {
         let node = drawing.node(name);
         if drawing.drawn.insert(node) {
             let _ = writeln!(drawing.out, "{node}{}", drawing.remark(node));
@@ -375,7 +365,7 @@ seen nowhere
         };
         assert_eq!(
             text(&topology),
-            "l1\n├─ up[1-3]  120G  t[1-3]  router  3 ways\n│  └─ down-l2  120G  l2  3 ways\n│     └─ up9   40G  n1 (eth0)\n└─ up9       40G  n0 (eth0)\n"
+            "t[1-3]  router\n├─ down-l1  120G  l1  3 ways\n│  └─ up9   40G  n0 (eth0)\n└─ down-l2  120G  l2  3 ways\n   └─ up9   40G  n1 (eth0)\n"
         );
     }
 

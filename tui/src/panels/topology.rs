@@ -299,8 +299,11 @@ fn state(view: &PanelView<'_>, branch: &TreeBranch) -> Line<'static> {
         return Line::styled("× stale", p.bad);
     }
     let Some(link) = link_of(view, branch) else {
-        return if topology.is_root_bridge(branch.place.name(topology)) {
+        let name = branch.place.name(topology);
+        return if topology.is_root_bridge(name) {
             Line::styled("root", p.accent)
+        } else if topology.roots().first() == Some(&name) {
+            Line::default()
         } else {
             Line::styled("apart", p.warn)
         };

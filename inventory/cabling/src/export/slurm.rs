@@ -40,11 +40,12 @@ struct SlurmSwitches {
 /// [`TreeError`] if the network is not a tree.
 pub fn slurm(topology: &Topology) -> Result<String, TreeError> {
     let mut out = String::new();
+    let topology = topology.with_plain_names();
     for SlurmSwitch {
         switch,
         nodes,
         children,
-    } in switches(topology, &topology.with_plain_names().tree()?)
+    } in switches(&topology, &topology.tree()?)
     {
         let _ = match nodes.is_empty() {
             false => writeln!(out, "SwitchName={switch} Nodes={nodes}"),
@@ -104,8 +105,7 @@ const LONGEST_NAME: usize = 64;
 /// The name of the topology of the whole network.
 const WHOLE: &str = "network";
 
-/// Every switch with hosts somewhere below, children before parents: from the root bridge, or else, as in
-/// routed fabrics, from the middle.
+/// Every switch with hosts somewhere below, children before parents.
 fn switches(topology: &Topology, tree: &Tree) -> Vec<SlurmSwitch> {
     let taken = (0..tree.nodes()).map(|n| tree.name(n)).collect();
     let mut out = SlurmWriter {
@@ -114,8 +114,12 @@ fn switches(topology: &Topology, tree: &Tree) -> Vec<SlurmSwitch> {
         taken,
         switches: Vec::new(),
     };
-    let middle = out.middle().filter(|_| topology.root_bridge.is_none());
-    out.under(middle.unwrap_or(tree.root()), None);
+    let stages = topology.stages();
+    let root = topology.roots().into_iter().find_map(|name| {
+        let node = stages.get(name).map_or(name, String::as_str);
+        (0..tree.nodes()).find(|number| tree.name(*number) == node)
+    });
+    out.under(root.unwrap_or(tree.root()), None);
     out.switches
 }
 
@@ -137,20 +141,6 @@ impl SlurmWriter<'_> {
         let near = self.near[switch as usize].iter();
         near.map(|(child, _)| *child)
             .filter(move |child| Some(*child) != above)
-    }
-
-    /// The first of the switches that are fewest links away from the one furthest from them.
-    fn middle(&self) -> Option<NodeNumber> {
-        let switches = (0..self.tree.nodes()).filter(|node| !self.tree.is_host(*node));
-        switches.min_by_key(|switch| self.depth(*switch, None))
-    }
-
-    /// The number of switches one below the other under a switch.
-    fn depth(&self, switch: NodeNumber, above: Option<NodeNumber>) -> usize {
-        let children = self.children(switch, above);
-        let switches = children.filter(|child| !self.tree.is_host(*child));
-        let depths = switches.map(|child| self.depth(child, Some(switch)) + 1);
-        depths.max().unwrap_or(0)
     }
 
     /// Adds a switch and everything below it. Returns the name for its parent's list, if any host

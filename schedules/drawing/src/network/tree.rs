@@ -40,15 +40,10 @@ pub(super) fn seen_from<'a>(link: &'a Link, name: &str) -> (&'a str, &'a str, &'
 impl<'a> DrawnTree<'a> {
     pub(super) fn from_topology(topology: &'a Topology) -> DrawnTree<'a> {
         let mut growing = GrowingTree::new(topology);
-        let roots: Vec<&Node> = topology
-            .root_bridge
-            .iter()
-            .chain(&topology.further_root_bridges)
-            .filter_map(|name| topology.nodes.iter().find(|node| node.name == *name))
-            .collect();
-        let inner = topology.nodes.iter().filter(|n| n.kind != NodeKind::Host);
-        for node in roots.into_iter().chain(inner) {
-            growing.grow(node);
+        for name in topology.roots() {
+            if let Some(node) = growing.nodes.get(name).copied() {
+                growing.grow(node);
+            }
         }
         growing.finish()
     }
