@@ -139,18 +139,18 @@ impl tui::LabControl for LabCables {
         ))
     }
 
-    fn cut(&mut self, a: &str, b: &str) -> Result<String, String> {
-        self.0
-            .cut(a, b)
-            .map(|_| format!("{a}-{b} cut; J joins it again"))
-            .map_err(|e| e.to_string())
+    fn cut(&mut self, links: &[tui::CutLink]) -> Result<String, String> {
+        for (a, b) in links {
+            self.0.cut(a, b).map_err(|e| e.to_string())?;
+        }
+        Ok(format!("{} cut; J joins again", tui::link_names(links)))
     }
 
-    fn join(&mut self, a: &str, b: &str) -> Result<String, String> {
-        self.0
-            .join(a, b, None)
-            .map(|_| format!("{a}-{b} joined again"))
-            .map_err(|e| e.to_string())
+    fn join(&mut self, links: &[tui::CutLink]) -> Result<String, String> {
+        for (a, b) in links {
+            self.0.join(a, b, None).map_err(|e| e.to_string())?;
+        }
+        Ok(format!("{} joined again", tui::link_names(links)))
     }
 }
 

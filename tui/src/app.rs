@@ -27,6 +27,7 @@ mod lines;
 mod typing;
 
 pub(crate) use folds::TreeFolds;
+pub use lab_actions::link_names;
 pub(crate) use lines::columns;
 
 /// The time for which a message line stays, in milliseconds.
@@ -73,11 +74,14 @@ pub enum AppEffect {
 pub enum LabAction {
     /// Plug `host`'s cable into `switch`.
     Move { host: String, switch: String },
-    /// Cut the link between two nodes.
-    Cut(String, String),
-    /// Join two nodes whose link was cut.
-    Join(String, String),
+    /// Cut links: one, or all of a spine that is drained.
+    Cut(Vec<CutLink>),
+    /// Join links that were cut at once.
+    Join(Vec<CutLink>),
 }
+
+/// A link of a lab that is cut or joined, by its two nodes.
+pub type CutLink = (String, String);
 
 /// The appearance and the abilities of the interface at its start.
 #[derive(Debug, Clone)]
@@ -152,7 +156,7 @@ pub struct App {
     pub(crate) note: Option<AppNote>,
     /// The places of everything in the last frame that can be clicked.
     pub(crate) hits: Vec<(Rect, ClickTarget)>,
-    cuts: Vec<(String, String)>,
+    cuts: Vec<Vec<CutLink>>,
     turn: usize,
 }
 
@@ -289,15 +293,16 @@ impl App {
                 let since = self.lost.take().map_or(now, |(since, _)| since);
                 self.lost = Some((since, sanitize::text(&why)));
             }
-            AppMessage::Lab(action, Ok(done)) => {
-                match action {
-                    LabAction::Cut(a, b) => self.cuts.push((a, b)),
-                    LabAction::Join(a, b) => self.cuts.retain(|cut| *cut != (a.clone(), b.clone())),
-                    LabAction::Move { .. } => {}
+            AppMessage::Lab(action, answer) => {
+                match (action, &answer) {
+                    (LabAction::Cut(links), Err(_)) | (LabAction::Join(links), Ok(_)) => {
+                        self.cuts.retain(|cut| *cut != links);
+                    }
+                    _ => {}
                 }
-                self.say(&done, false);
+                let (text, failed) = answer.map_or_else(|why| (why, true), |done| (done, false));
+                self.say(&text, failed);
             }
-            AppMessage::Lab(_, Err(why)) => self.say(&why, true),
             AppMessage::Terminate => return Some(AppEffect::Quit),
             AppMessage::Key(_) | AppMessage::Resize | AppMessage::Tick => {}
         }

@@ -1,6 +1,6 @@
 //! The loop around the state machine: threads bring messages, effects go out, and a frame is drawn
 //! at most ten times a second.
-use crate::app::{App, AppEffect, AppMessage, AppSettings, ChosenColumns, LabAction};
+use crate::app::{App, AppEffect, AppMessage, AppSettings, ChosenColumns, CutLink, LabAction};
 use crate::keys::KeyTable;
 use crate::sanitize;
 use crate::screen::TerminalScreen;
@@ -40,16 +40,16 @@ pub trait LabControl: Send {
     /// # Errors
     /// A line for the operator.
     fn move_host(&mut self, host: &str, switch: &str) -> Result<String, String>;
-    /// Cuts the link between two nodes.
+    /// Cuts links, up to the first that cannot be cut.
     ///
     /// # Errors
     /// A line for the operator.
-    fn cut(&mut self, a: &str, b: &str) -> Result<String, String>;
-    /// Joins two nodes whose link was cut.
+    fn cut(&mut self, links: &[CutLink]) -> Result<String, String>;
+    /// Joins links that were cut, up to the first that cannot be joined.
     ///
     /// # Errors
     /// A line for the operator.
-    fn join(&mut self, a: &str, b: &str) -> Result<String, String>;
+    fn join(&mut self, links: &[CutLink]) -> Result<String, String>;
 }
 
 /// The appearance and the abilities of the interface.
@@ -362,8 +362,8 @@ fn lab_thread(mut lab: Box<dyn LabControl>, sender: Sender<AppMessage>) -> Sende
         for action in actions {
             let done = catch_unwind(AssertUnwindSafe(|| match &action {
                 LabAction::Move { host, switch } => lab.move_host(host, switch),
-                LabAction::Cut(a, b) => lab.cut(a, b),
-                LabAction::Join(a, b) => lab.join(a, b),
+                LabAction::Cut(links) => lab.cut(links),
+                LabAction::Join(links) => lab.join(links),
             }))
             .unwrap_or_else(|_| {
                 Err(format!(

@@ -152,7 +152,7 @@ pub(crate) const TABLE: &[KeyBinding] = bindings![
     Lab    "move"           [key('m')] KeyAction::MoveHost,
         "move the selected host's cable to another switch", "move";
     Lab    "move-next"      [key('M')] KeyAction::MoveNext,
-        "move the next host's cable to the next switch", "move next";
+        "move the next host's cable; on a fabric, drain the next spine", "move next";
     Lab    "cut"            [key('x')] KeyAction::Cut, "cut the selected link";
     Lab    "join"           [key('J')] KeyAction::Join, "join the link cut last again";
     Browse "quit"           [key('q'), ctrl('c')] KeyAction::Quit, "quit", "quit";

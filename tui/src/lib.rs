@@ -43,7 +43,7 @@ pub mod theme;
 mod tree;
 mod wrap;
 
-pub use app::{App, AppEffect, AppMessage, LabAction};
+pub use app::{App, AppEffect, AppMessage, CutLink, LabAction, link_names};
 pub use event_loop::{LabControl, TuiError, TuiOptions, print, run, text};
 pub use keys::KeyTable;
 pub use settings::{ConnectionSettings, SettingsError, TuiSettings};

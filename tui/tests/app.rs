@@ -242,8 +242,8 @@ fn keys_of_the_lab_ask_the_lab() {
     keys(&mut app, "kkm");
     assert!(screen(&mut app).contains("select a host"), "s0 is no host");
     let (cut, join) = (
-        LabAction::Cut("s0".into(), "n0".into()),
-        LabAction::Join("s0".into(), "n0".into()),
+        LabAction::Cut(vec![("s0".into(), "n0".into())]),
+        LabAction::Join(vec![("s0".into(), "n0".into())]),
     );
     assert_eq!(keys(&mut app, "jx"), Some(AppEffect::Lab(cut.clone())));
     app.update(
@@ -255,10 +255,27 @@ fn keys_of_the_lab_ask_the_lab() {
         None,
         "what was not cut cannot be joined again"
     );
+    keys(&mut app, "x");
     app.update(fixture::NOW, AppMessage::Lab(cut, Ok("cut".into())));
     assert_eq!(keys(&mut app, "J"), Some(AppEffect::Lab(join.clone())));
     app.update(fixture::NOW, AppMessage::Lab(join, Ok("joined".into())));
     assert_eq!(keys(&mut app, "J"), None);
+}
+
+#[test]
+fn on_a_fabric_a_spine_is_drained_and_put_back() {
+    let mut app = app(true);
+    let fabric = Box::new(fixture::fabric());
+    app.update(fixture::NOW, AppMessage::Picture(fabric));
+    let Some(AppEffect::Lab(LabAction::Cut(links))) = keys(&mut app, "M") else {
+        panic!("no spine is drained");
+    };
+    assert!(links.len() > 1, "{links:?}");
+    for (a, b) in &links {
+        assert!(a == "spine1" || b == "spine1", "{links:?}");
+    }
+    let back = Some(AppEffect::Lab(LabAction::Join(links)));
+    assert_eq!(keys(&mut app, "M"), back, "not the next spine, too");
 }
 
 fn moved(host: &str, switch: &str) -> Option<AppEffect> {

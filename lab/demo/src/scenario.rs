@@ -25,16 +25,24 @@ pub(crate) fn watch(cluster: &mut DemoCluster) -> anyhow::Result<()> {
     let own = without_heddle(cluster)?;
     step("start the same job with heddle, nothing forced; it runs until you quit");
     let lines = cluster.start_job(JobRoutines::AsInstalled, Duration::from_secs(3600))?;
-    print_line(
-        "  next: the terminal interface, with both jobs in panel 3. M moves a cable, ? lists the \
-         keys, q quits and takes everything down",
-    );
+    let next = match spine_to_drain(&cluster.file) {
+        Some(_) => "M drains a spine and puts it back",
+        None => "M moves a cable",
+    };
+    print_line(&format!(
+        "  next: the terminal interface, with both jobs in panel 3. {next}, ? lists the keys, q \
+         quits and takes everything down"
+    ));
     std::thread::sleep(Duration::from_secs(2));
     cluster.watch()?;
     drop(lines);
     // After quitting at once there are no calls, and so no figures.
     if let Ok(pace) = cluster.wait("calls", Duration::from_secs(1), |s| running_pace(s, 1)) {
-        print_gain(&pace, &own);
+        print_gain(
+            "all calls counted, also while cables were moved",
+            &pace,
+            &own,
+        );
     }
     Ok(())
 }
@@ -74,7 +82,7 @@ pub(crate) fn tell(cluster: &mut DemoCluster) -> anyhow::Result<()> {
     step("the job ends and found every byte right");
     cluster.end_job(Duration::from_secs(120))?;
     print_last(lines.try_iter());
-    print_gain(&pace, &own);
+    print_gain("on the same cables, all calls counted", &pace, &own);
     Ok(())
 }
 
@@ -115,8 +123,10 @@ fn running_pace(snapshot: &Snapshot, least: u64) -> Option<JobPace> {
     running.find_map(|job| JobPace::measured(job, least))
 }
 
-fn print_gain(pace: &JobPace, own: &JobPace) {
-    step("the same job without heddle and with it, on the same cables, all calls counted");
+fn print_gain(counted: &str, pace: &JobPace, own: &JobPace) {
+    step(&format!(
+        "the same job without heddle and with it, {counted}"
+    ));
     pace.against(own).iter().for_each(|line| print_fact(line));
 }
 

@@ -1,7 +1,8 @@
-//! The actions on a lab: moving a host's cable, cutting a link and joining it again.
-use super::{App, AppEffect, InputMode, LabAction};
+//! The actions on a lab: moving a host's cable, draining a spine, cutting a link and joining it again.
+use super::{App, AppEffect, CutLink, InputMode, LabAction};
 use crate::rows::RowKey;
-use inventory::topology::{LinkState, NodeKind, Topology};
+use inventory::topology::{Link, LinkState, NodeKind, Topology};
+use std::collections::BTreeSet;
 
 impl App {
     pub(super) fn choose_switch(&mut self) {
@@ -31,8 +32,20 @@ impl App {
         };
     }
 
+    /// Moves the next host's cable. On a routed fabric no host keeps its address on another leaf:
+    /// there it drains the next spine, or puts back what was cut last.
     pub(super) fn move_next(&mut self) -> Option<AppEffect> {
-        let Some((host, switch)) = next(&self.topology(), self.turn) else {
+        let topology = self.topology();
+        let spines = spines(&topology);
+        if self.cuts.last().is_some_and(|links| links.len() > 1) {
+            return self.join();
+        }
+        if spines.len() > 1 {
+            let spine = spines[self.turn % spines.len()];
+            self.turn += 1;
+            return Some(self.cut_all(links_of(&topology, spine)));
+        }
+        let Some((host, switch)) = next(&topology, self.turn) else {
             self.say("no host to move: it takes a host and two switches", true);
             return None;
         };
@@ -63,17 +76,22 @@ impl App {
             );
             return None;
         };
-        self.say(&format!("cutting {a}-{b} …"), false);
-        Some(AppEffect::Lab(LabAction::Cut(a, b)))
+        Some(self.cut_all(vec![(a, b)]))
+    }
+
+    fn cut_all(&mut self, links: Vec<CutLink>) -> AppEffect {
+        self.say(&format!("cutting {} …", link_names(&links)), false);
+        self.cuts.push(links.clone());
+        AppEffect::Lab(LabAction::Cut(links))
     }
 
     pub(super) fn join(&mut self) -> Option<AppEffect> {
-        let Some((a, b)) = self.cuts.last().cloned() else {
+        let Some(links) = self.cuts.last().cloned() else {
             self.say("no link was cut from here", true);
             return None;
         };
-        self.say(&format!("joining {a}-{b} …"), false);
-        Some(AppEffect::Lab(LabAction::Join(a, b)))
+        self.say(&format!("joining {} …", link_names(&links)), false);
+        Some(AppEffect::Lab(LabAction::Join(links)))
     }
 
     fn topology(&self) -> Topology {
@@ -81,6 +99,29 @@ impl App {
             .map(|s| s.topology.clone())
             .unwrap_or_default()
     }
+}
+
+/// Links by their ends, as `a-b, c-d`.
+pub fn link_names(links: &[CutLink]) -> String {
+    let names: Vec<String> = links.iter().map(|(a, b)| format!("{a}-{b}")).collect();
+    names.join(", ")
+}
+
+/// The routers to which flows spread.
+fn spines(topology: &Topology) -> Vec<&str> {
+    names(topology, NodeKind::Router)
+        .filter(|name| links_at(topology, name).any(|l| l.state == LinkState::Multipath))
+        .collect()
+}
+
+/// The links at a node, each once also where several cables are side by side.
+fn links_of(topology: &Topology, node: &str) -> Vec<CutLink> {
+    let ends = links_at(topology, node).map(|l| (l.a.clone(), l.b.clone()));
+    ends.collect::<BTreeSet<CutLink>>().into_iter().collect()
+}
+
+fn links_at<'a>(topology: &'a Topology, node: &str) -> impl Iterator<Item = &'a Link> {
+    (topology.links.iter()).filter(move |l| l.a == node || l.b == node)
 }
 
 /// The switch that a host hangs on.
