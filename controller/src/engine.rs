@@ -496,7 +496,8 @@ impl ControllerEngine {
         self.shown_rates.forget_old(now);
         fx.extend(self.learned.write_due(now));
         let alarms = self.alarms();
-        self.public.announce(now, alarms, fx);
+        let is_changing = self.making.hold_down.is_waiting(now);
+        self.public.announce(now, alarms, is_changing, fx);
     }
 
     /// Infers a topology from all observations.

@@ -210,6 +210,11 @@ impl HoldDown {
         self.held.as_ref()
     }
 
+    /// Returns whether there is a change that is not believed yet.
+    pub(crate) fn is_waiting(&self, now: Millis) -> bool {
+        self.held.as_ref().is_some_and(|change| now < change.due)
+    }
+
     /// The candidate, once it held still. `reading`: requested tables are missing, which delays the
     /// candidate up to a limit.
     pub(crate) fn due_candidate(&self, now: Millis, reading: bool) -> Option<&HeldChange> {

@@ -74,13 +74,19 @@ impl PublicRecord {
         fx.push(ControllerEffect::Say(line));
     }
 
-    /// Announces new alarms, and the end of old ones.
+    /// Announces new alarms, and the end of old ones. While a change is under way new ones wait: the
+    /// two ends of a cut cable do not notice it at the same moment, and until then they contradict
+    /// each other.
     pub(super) fn announce(
         &mut self,
         now: Millis,
-        alarms: Vec<AlarmLine>,
+        mut alarms: Vec<AlarmLine>,
+        is_changing: bool,
         fx: &mut Vec<ControllerEffect>,
     ) {
+        if is_changing {
+            alarms.retain(|alarm| self.alarms.contains(alarm));
+        }
         let told = std::mem::replace(&mut self.alarms, alarms.clone());
         for alarm in alarms.iter().filter(|a| !told.contains(a)) {
             self.log(now, EventLevel::Warning, alarm.text.clone(), fx);
@@ -172,10 +178,28 @@ mod tests {
         assert_eq!(announced(&[], &mut record), ["over: loop of 3"]);
     }
 
+    #[test]
+    fn an_alarm_waits_while_a_change_is_under_way() {
+        let mut record = PublicRecord::default();
+        assert_eq!(announced(&["stale"], &mut record), ["stale"]);
+        assert_eq!(meanwhile(&["stale", "loop"], &mut record), [""; 0]);
+        assert_eq!(meanwhile(&["loop"], &mut record), ["over: stale"]);
+        assert_eq!(announced(&["loop"], &mut record), ["loop"]);
+    }
+
     fn announced(alarms: &[&str], record: &mut PublicRecord) -> Vec<String> {
+        after(alarms, false, record)
+    }
+
+    /// The lines while a change is under way.
+    fn meanwhile(alarms: &[&str], record: &mut PublicRecord) -> Vec<String> {
+        after(alarms, true, record)
+    }
+
+    fn after(alarms: &[&str], is_changing: bool, record: &mut PublicRecord) -> Vec<String> {
         let mut fx = Vec::new();
         let alarms = alarms.iter().map(|text| alarm(text)).collect();
-        record.announce(Millis(1), alarms, &mut fx);
+        record.announce(Millis(1), alarms, is_changing, &mut fx);
         fx.into_iter()
             .map(|effect| match effect {
                 ControllerEffect::Say(line) => line.text,
