@@ -332,6 +332,7 @@ fn report(
         heard,
         paths: found.paths,
         traces: found.traces,
+        traces_flows: true,
         measures: settings.measure,
         link_losses: all
             .iter()

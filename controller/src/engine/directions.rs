@@ -37,6 +37,8 @@ pub(crate) struct DirectedHost<'a> {
     pub(crate) address: Option<IpAddr>,
     /// Its agent reports.
     pub(crate) reports: bool,
+    /// Its agent traces flows.
+    pub(crate) traces: bool,
 }
 
 /// The hosts of one segment that may probe, and those that may be probed.
@@ -181,6 +183,7 @@ mod tests {
                 name: &names[i],
                 address: Some(IpAddr::from([10, 0, (i >> 8) as u8, i as u8])),
                 reports: reports(i),
+                traces: reports(i),
             })
             .collect()
     }

@@ -344,6 +344,7 @@ impl ObservedNetwork {
                 name,
                 address: host.address.or(net.map(|n| n.0)),
                 reports: view.is_some_and(|v| v.host.is_some() && v.stale.is_none()),
+                traces: view.is_some_and(|v| v.host.as_ref().is_some_and(|r| r.traces_flows)),
             }
         });
         subjects.collect()

@@ -54,7 +54,7 @@ pub(super) fn assign_traces(
     }
 }
 
-/// The reporting hosts with an address on each switch, without those on several.
+/// The hosts with an address on each switch whose agents trace flows, without those on several.
 fn leaves<'a>(
     subjects: &[DirectedHost<'a>],
     topology: &'a Topology,
@@ -64,7 +64,7 @@ fn leaves<'a>(
         switches.entry(&link.b).or_default().push(&link.a);
     }
     let mut leaves: BTreeMap<&str, Vec<(&str, IpAddr)>> = BTreeMap::new();
-    for subject in subjects.iter().filter(|subject| subject.reports) {
+    for subject in (subjects.iter()).filter(|subject| subject.reports && subject.traces) {
         if let (Some([leaf]), Some(address)) = (
             switches.get(subject.name).map(Vec::as_slice),
             subject.address,
@@ -117,6 +117,11 @@ mod tests {
 
     /// From which host flows go to which, and how many.
     fn traced(topology: &Topology, hosts: usize) -> Vec<(String, String, u16)> {
+        traced_beside(topology, hosts, "")
+    }
+
+    /// The same where the agent of one host is of a version that traces no flows.
+    fn traced_beside(topology: &Topology, hosts: usize, old: &str) -> Vec<(String, String, u16)> {
         let names: Vec<String> = (0..hosts).map(|host| format!("n{host:03}")).collect();
         let subjects: Vec<DirectedHost<'_>> = (0_u8..)
             .zip(&names)
@@ -125,6 +130,7 @@ mod tests {
                 name,
                 address: Some([10, 0, 0, number].into()),
                 reports: true,
+                traces: name != old,
             })
             .collect();
         let mut assignment = assign_probes(subjects.clone(), 0);
@@ -163,6 +169,16 @@ mod tests {
             .map(|(from, ..)| from)
             .collect();
         assert_eq!(left, ["n002", "n005"], "the others have no choice");
+    }
+
+    #[test]
+    fn an_agent_that_traces_no_flows_is_not_asked() {
+        let traces = traced_beside(&network(2, 2, 2), 4, "n000");
+        let mut hosts = traces.iter().flat_map(|(from, to, _)| [from, to]);
+        assert!(
+            traces.len() == 2 && hosts.all(|host| host != "n000"),
+            "{traces:?}"
+        );
     }
 
     #[test]

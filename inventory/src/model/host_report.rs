@@ -39,6 +39,10 @@ pub struct HostReport {
     /// Traced flows to other hosts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub traces: Vec<TracedFlows>,
+    /// True if it traces flows where directions ask for it. Agents that do not say so refuse such
+    /// directions.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub traces_flows: bool,
     /// True if it takes part when the controller measures flows between hosts.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub measures: bool,
@@ -165,9 +169,9 @@ pub struct TracedFlows {
     pub parted: bool,
 }
 
-/// The controller's requests to an agent, in answer to a report.
+/// The controller's requests to an agent, in answer to a report. Later controllers may ask for more,
+/// which is ignored.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct ProbeDirections {
     /// Hosts to which the path should be probed.
     pub peers: Vec<ProbeTarget>,
@@ -406,6 +410,13 @@ mod tests {
         assert_eq!(report().check(), Ok(()));
         let text = serde_json::to_string(&report()).unwrap();
         assert_eq!(serde_json::from_str::<HostReport>(&text).unwrap(), report());
+    }
+
+    #[test]
+    fn requests_of_a_later_controller_are_passed_over() {
+        let later = r#"{"peers":[],"every_ms":5,"listens":[1]}"#;
+        let directions: ProbeDirections = serde_json::from_str(later).unwrap();
+        assert_eq!(directions.every_ms, 5);
     }
 
     #[test]

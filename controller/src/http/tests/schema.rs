@@ -299,6 +299,7 @@ fn full_report() -> HostReport {
             unanswered: 0,
             parted: true,
         }],
+        traces_flows: true,
         measures: true,
         link_losses: std::collections::BTreeMap::from([("eth0".into(), 2)]),
     }
