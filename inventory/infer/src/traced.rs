@@ -8,6 +8,7 @@
 //! pass over the links for each leaf to which flows were traced.
 use crate::draft::DraftNetwork;
 use crate::facts::NodeIx;
+use inventory::alarm::AlarmKind;
 use inventory::evidence::Evidence;
 use inventory::host_report::{TracedFlows, telling_flows};
 use inventory::stages::choices::RouterGraph;
@@ -43,8 +44,36 @@ struct UplinkFlows {
     others: u32,
 }
 
-/// The links over which no flow goes, with the reason. `looped` are the links that are on loops.
-pub(crate) fn untraversed(draft: &DraftNetwork<'_>, looped: &[usize]) -> BTreeMap<usize, Evidence> {
+/// The flows that leave a link out, from leaf to leaf.
+pub(crate) struct FlowsElsewhere {
+    flows: u32,
+    from: String,
+    to: String,
+}
+
+impl FlowsElsewhere {
+    pub(crate) fn alarm(&self) -> AlarmKind {
+        AlarmKind::RouteWithdrawn {
+            flows: self.flows,
+            from: self.from.clone(),
+            to: self.to.clone(),
+        }
+    }
+
+    pub(crate) fn evidence(self) -> Evidence {
+        Evidence::Untraversed {
+            flows: self.flows,
+            from: self.from,
+            to: self.to,
+        }
+    }
+}
+
+/// The links over which no flow goes, with the flows. `looped` are the links that are on loops.
+pub(crate) fn untraversed(
+    draft: &DraftNetwork<'_>,
+    looped: &[usize],
+) -> BTreeMap<usize, FlowsElsewhere> {
     let fabric = RoutedFabric::new(draft, looped);
     let uplinks = fabric.uplinks();
     let mut found = BTreeMap::new();
@@ -66,7 +95,7 @@ pub(crate) fn untraversed(draft: &DraftNetwork<'_>, looped: &[usize]) -> BTreeMa
             Some([(down, _)]) => *down,
             _ => uplink.link,
         };
-        found.entry(link).or_insert(Evidence::Untraversed {
+        found.entry(link).or_insert_with(|| FlowsElsewhere {
             flows: flows.others,
             from: draft.name(uplink.leaf).to_owned(),
             to: draft.name(uplink.towards).to_owned(),

@@ -304,8 +304,10 @@ fn routed(draft: &DraftNetwork<'_>) -> DraftFindings {
         open.retain(|at| !untraversed.contains_key(at));
         looped = on_loops(draft, &open);
     }
-    for (at, evidence) in untraversed {
-        found.state(at, LinkState::Blocked, evidence);
+    for (at, flows) in untraversed {
+        let ends = draft.links[at].ends.each_ref().map(|end| end.node);
+        found.alarm(draft.alarm_between(ends, flows.alarm()));
+        found.state(at, LinkState::Blocked, flows.evidence());
     }
     let on_loop: HashSet<usize> = looped.iter().copied().collect();
     for at in open.into_iter().filter(|at| !on_loop.contains(at)) {

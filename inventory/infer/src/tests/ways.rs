@@ -346,7 +346,11 @@ fn a_link_that_no_traced_flow_takes_carries_nothing() {
     );
     let said = link(&t, "s0", "t1").evidence.last().unwrap().to_string();
     assert_eq!(said, "traced: none of 20 flows from s0 to l2 takes it");
-    assert_eq!(alarms(&t), "");
+    assert_eq!(
+        alarms(&t),
+        "link s0-t1: none of 20 flows from s0 to l2 takes it, and nothing is planned over it: check the routes \
+         of s0 and t1\n"
+    );
     t.tree().unwrap();
     // Another host's flows take it.
     net.host("n3", "s0", 7);

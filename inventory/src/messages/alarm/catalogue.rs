@@ -267,6 +267,10 @@ alarms! { |about|
     CableDoubted { ends: [DevicePort; 2], why: Evidence } "cable-doubted" Warning
         "There is evidence against a cable." "Look at both ports."
         => "{} and {} name each other by LLDP, but {why}; {}", ends[0].short(), ends[1].short(), doubted(why);
+    RouteWithdrawn { flows: u32, from: String, to: String } "route-withdrawn" Warning
+        "No route leads over a fabric's link." "Look at the routes of its ends."
+        => "link {about}: none of {flows} flows from {from} to {to} takes it, and nothing is planned over it: \
+            check the routes of {}", both(about);
     LinkFlaps { flaps: FlapCount, epoch: u64 } "link-flaps" Warning
         "A trunk comes and goes." "Check cable and ports."
         => "{}: flaps, {}; links between switches stay as in epoch {epoch} {}; check cable and ports",
