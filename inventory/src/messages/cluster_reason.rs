@@ -1,27 +1,36 @@
-//! The reasons why hosts form one cluster and why others are not in it. The texts exist in
-//! `Display` only.
+//! The reasons why hosts form one cluster and why others are not in it, with their words at the variant.
+//!
+//! They are written as evidence is: the texts in `reasons`, codes and arguments in `facts`.
 use crate::BitsPerSec;
-use crate::messages::evidence::STATED;
+use crate::messages::evidence::{STATED, joined};
 use crate::messages::wording::{milliseconds, routed_hops, short_list};
+use crate::messages::written::WrittenFact;
 use crate::model::observation::BridgeId;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::fmt;
+use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
+use thiserror::Error;
 
 /// A fact that joins hosts to a cluster, or ends it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Error, Serialize, Deserialize)]
+#[serde(tag = "code", content = "arguments", rename_all = "kebab-case")]
 pub enum ClusterReason {
     /// The operator states it in the inventory.
+    #[error("{STATED}")]
     Stated,
     /// The operator states that these hosts are elsewhere.
+    #[error("without {}: {STATED} to be elsewhere", listed(.0))]
     StatedElsewhere(Vec<String>),
     /// Its hosts are on one switch.
+    #[error("hosts on {0}")]
     OneSwitch(String),
     /// No router is between its switches.
+    #[error("no router between {}", listed(.0))]
     NoRouter(Vec<String>),
     /// Two switches name the same root bridge.
+    #[error("{} and {} name one root bridge, {:04x}.{}", .0[0], .0[1], .1.priority, .1.address)]
     OneRootBridge([String; 2], BridgeId),
     /// A probe met no routed hop.
+    #[error("no routed hop from {from} to {to}")]
     NoHop {
         /// The host that probed.
         from: String,
@@ -29,6 +38,7 @@ pub enum ClusterReason {
         to: String,
     },
     /// A link that is slow compared with the hosts.
+    #[error("{link} carries {rate}, hosts have {hosts}")]
     SlowLink {
         link: ForestEdge,
         rate: BitsPerSec,
@@ -36,6 +46,10 @@ pub enum ClusterReason {
         hosts: BitsPerSec,
     },
     /// Links that take long to cross, according to round trips.
+    #[error(
+        "{}: round trips across take {} or more, others {} at most",
+        joined(.links, " or "), milliseconds(*.least_us), milliseconds(*.most_us)
+    )]
     LongLinks {
         /// The long link is one of these.
         links: Vec<ForestEdge>,
@@ -45,8 +59,13 @@ pub enum ClusterReason {
         most_us: u32,
     },
     /// Routers at which the cluster ends.
+    #[error(
+        "{} {}: the network beyond it has another spanning tree",
+        listed(.0), if .0.len() == 1 { "is a router" } else { "are routers" }
+    )]
     Routers(Vec<String>),
     /// A probe passed routers on the path to or from another cluster.
+    #[error("{} {}", routed_hops(.hops), direction(.own, .other, .cluster.as_deref(), *.inward))]
     Routed {
         /// The routers; `None` for one that does not answer.
         hops: Vec<Option<IpAddr>>,
@@ -60,122 +79,44 @@ pub enum ClusterReason {
         inward: bool,
     },
     /// The number of further reasons like the one before.
+    #[error("and {0} more such")]
     More(usize),
     /// The text read from a file.
+    #[error("{0}")]
     ReadBack(String),
 }
 
 /// The link or path that joins two nodes in one spanning tree.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Error, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ForestEdge {
     /// The link between them.
+    #[error("{0}-{1}")]
     Link(String, String),
     /// A path without a visible link.
+    #[error("the way from {0} to {1}")]
     Way(String, String),
 }
 
-impl fmt::Display for ForestEdge {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ForestEdge::Link(a, b) => write!(f, "{a}-{b}"),
-            ForestEdge::Way(a, b) => write!(f, "the way from {a} to {b}"),
-        }
+fn listed(names: &[String]) -> String {
+    short_list(names.iter().map(String::as_str))
+}
+
+fn direction(own: &str, other: &str, cluster: Option<&str>, inward: bool) -> String {
+    let other = match cluster {
+        Some(cluster) => &format!("{other} in {cluster}"),
+        None => other,
+    };
+    match inward {
+        true => format!("from {other} to {own}"),
+        false => format!("from {own} to {other}"),
     }
 }
 
-impl fmt::Display for ClusterReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = |names: &[String]| short_list(names.iter().map(String::as_str));
-        match self {
-            ClusterReason::Stated => f.write_str(STATED),
-            ClusterReason::StatedElsewhere(hosts) => {
-                write!(f, "without {}: {STATED} to be elsewhere", names(hosts))
-            }
-            ClusterReason::OneSwitch(switch) => write!(f, "hosts on {switch}"),
-            ClusterReason::NoRouter(switches) => write!(f, "no router between {}", names(switches)),
-            ClusterReason::OneRootBridge([a, b], root) => {
-                let BridgeId { priority, address } = root;
-                write!(
-                    f,
-                    "{a} and {b} name one root bridge, {priority:04x}.{address}"
-                )
-            }
-            ClusterReason::NoHop { from, to } => write!(f, "no routed hop from {from} to {to}"),
-            ClusterReason::SlowLink { link, rate, hosts } => {
-                write!(f, "{link} carries {rate}, hosts have {hosts}")
-            }
-            ClusterReason::Routers(routers) => {
-                let verb = match routers.len() {
-                    1 => "is a router",
-                    _ => "are routers",
-                };
-                let names = names(routers);
-                write!(
-                    f,
-                    "{names} {verb}: the network beyond it has another spanning tree"
-                )
-            }
-            ClusterReason::More(more) => write!(f, "and {more} more such"),
-            ClusterReason::ReadBack(text) => f.write_str(text),
-            ClusterReason::LongLinks { .. } | ClusterReason::Routed { .. } => self.measured(f),
-        }
-    }
-}
+impl WrittenFact for ClusterReason {
+    const TEXTS: &'static str = "reasons";
 
-impl ClusterReason {
-    /// Reasons that the probes of hosts give.
-    fn measured(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ClusterReason::LongLinks {
-                links,
-                least_us,
-                most_us,
-            } => {
-                let links: Vec<String> = links.iter().map(ForestEdge::to_string).collect();
-                let (least, most) = (milliseconds(*least_us), milliseconds(*most_us));
-                write!(
-                    f,
-                    "{}: round trips across take {least} or more, others {most} at most",
-                    links.join(" or ")
-                )
-            }
-            ClusterReason::Routed {
-                hops,
-                own,
-                other,
-                cluster,
-                inward,
-            } => {
-                let other = match cluster {
-                    Some(cluster) => format!("{other} in {cluster}"),
-                    None => other.clone(),
-                };
-                let (from, to) = if *inward {
-                    (&other, own)
-                } else {
-                    (own, &other)
-                };
-                write!(f, "{} from {from} to {to}", routed_hops(hops))
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-impl Serialize for ClusterReason {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for ClusterReason {
-    /// Reads a text from a file. Only texts that decisions depend on become facts again.
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<ClusterReason, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        Ok(if text == STATED {
-            ClusterReason::Stated
-        } else {
-            ClusterReason::ReadBack(text)
-        })
+    fn of_text(text: String) -> ClusterReason {
+        ClusterReason::ReadBack(text)
     }
 }

@@ -1,17 +1,15 @@
 //! Evidence for links: facts as types, with their words at the variant.
 //!
 //! In files and in the API the evidence for a link is its texts, in `evidence`, and beside them the code and
-//! the arguments of each, in `facts` ([`written`]). A text alone, of another version, is
-//! [`Evidence::ReadBack`].
-#![deny(clippy::wildcard_enum_match_arm)]
+//! the arguments of each, in `facts`. A text alone, of another version, is [`Evidence::ReadBack`].
 
 mod next_routers;
-pub(crate) mod written;
 
 pub use next_routers::NextRouterProof;
 
 use crate::config::name_ranges::fold;
 use crate::messages::wording::{routed_hops, utc_minute};
+use crate::messages::written::WrittenFact;
 use crate::model::host_report::DiscoveryProtocol;
 use crate::model::link_state::LinkState;
 use crate::model::observation::{NeighbourId, StpState};
@@ -21,7 +19,7 @@ use std::fmt;
 use std::net::IpAddr;
 use thiserror::Error;
 
-/// The phrase that begins or ends the text of an operator's statement.
+/// The phrase for an operator's statement.
 pub(crate) const STATED: &str = "stated in the inventory";
 
 /// A port and the device it is on.
@@ -509,6 +507,14 @@ impl Evidence {
             return false;
         };
         ends.iter().any(|end| *end == node)
+    }
+}
+
+impl WrittenFact for Evidence {
+    const TEXTS: &'static str = "evidence";
+
+    fn of_text(text: String) -> Evidence {
+        Evidence::ReadBack(text)
     }
 }
 

@@ -106,7 +106,7 @@ pub struct Link {
     pub state: LinkState,
     pub grade: LinkGrade,
     /// The evidence for it.
-    #[serde(flatten, with = "crate::messages::evidence::written")]
+    #[serde(flatten, with = "crate::messages::written")]
     pub evidence: Vec<Evidence>,
 }
 
@@ -137,8 +137,8 @@ pub struct Cluster {
     pub name: String,
     /// Its hosts, by name.
     pub hosts: Vec<String>,
-    /// The reasons why these hosts are together and no others are with them, one short line each.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// The reasons why these hosts are together and no others are with them.
+    #[serde(flatten, with = "crate::messages::written")]
     pub reasons: Vec<ClusterReason>,
 }
 

@@ -66,7 +66,7 @@ fn topology() -> Topology {
         clusters: vec![Cluster {
             name: "main".into(),
             hosts: vec!["n0".into()],
-            reasons: vec![ClusterReason::Stated],
+            reasons: vec![ClusterReason::Stated, ClusterReason::More(2)],
         }],
         alarms: vec![Alarm::node("s0", AlarmKind::Loop)],
         root_bridge: Some("s0".into()),
