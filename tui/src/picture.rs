@@ -4,12 +4,6 @@ use inventory::stages::folded::{FoldedNetwork, FoldedWay};
 use inventory::{BitsPerSec, Millis};
 use std::collections::{HashMap, HashSet};
 
-/// The names that an alarm is about, those of its symptoms included.
-fn concerned(alarm: &AlarmLine) -> Vec<String> {
-    let symptoms = alarm.symptoms.iter().map(|s| s.subject.to_string());
-    symptoms.chain([alarm.about.clone()]).collect()
-}
-
 /// A snapshot, and its indices.
 #[derive(Debug, Default)]
 pub(crate) struct IndexedSnapshot {
@@ -90,9 +84,12 @@ fn sum(one: Option<BitsPerSec>, other: Option<BitsPerSec>) -> Option<BitsPerSec>
 impl IndexedSnapshot {
     pub(crate) fn new(snapshot: Snapshot, received: Millis) -> IndexedSnapshot {
         let switches = snapshot.switches.iter().enumerate();
+        let subjects = snapshot.alarms.iter().flat_map(AlarmLine::subjects);
         IndexedSnapshot {
             switches: switches.map(|(i, s)| (s.name.clone(), i)).collect(),
-            alarmed: snapshot.alarms.iter().flat_map(concerned).collect(),
+            alarmed: subjects
+                .filter_map(|subject| subject.name().map(str::to_owned))
+                .collect(),
             folded: FoldedSnapshot::folded(&snapshot),
             snapshot,
             received,

@@ -1,5 +1,6 @@
 //! The rows of a panel: the filter and folding.
 use crate::tree::TreeBranch;
+use api::AlarmSubject;
 use inventory::Millis;
 
 /// The subject of a row; a selection follows it when rows come, go or are sorted anew.
@@ -15,7 +16,7 @@ pub(crate) enum RowKey {
     Job(String),
     Epoch(u64),
     Event(Millis, String),
-    Alarm(String, String),
+    Alarm(AlarmSubject, String),
     Pending(String),
 }
 

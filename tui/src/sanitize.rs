@@ -41,7 +41,7 @@ mod tests {
         };
         hidden.topology.root_bridge = Some("a\u{202e}b".into());
         hidden.alarms.push(api::AlarmLine {
-            about: "x\u{9b}".into(),
+            subject: api::AlarmSubject::node("x\u{9b}"),
             text: "line\nbreak".into(),
             ..api::AlarmLine::default()
         });
@@ -49,8 +49,8 @@ mod tests {
         assert_eq!(s.version, "␛]0;x␇");
         assert_eq!(s.topology.root_bridge.as_deref(), Some("a\u{fffd}b"));
         assert_eq!(
-            (s.alarms[0].about.as_str(), s.alarms[0].text.as_str()),
-            ("x\u{fffd}", "line break")
+            (s.alarms[0].subject.name(), s.alarms[0].text.as_str()),
+            (Some("x\u{fffd}"), "line break")
         );
     }
 }

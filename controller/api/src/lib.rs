@@ -11,7 +11,8 @@ use inventory::{BitsPerSec, Millis, Topology};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-pub use inventory::alarm::causes::{AlarmLine, AlarmSeverity};
+pub use inventory::alarm::AlarmSubject;
+pub use inventory::alarm::causes::{AlarmEvent, AlarmLine, AlarmSeverity};
 pub use inventory::alarm::code::AlarmCode;
 
 /// Everything a viewer needs, at one moment.
@@ -253,6 +254,9 @@ pub struct EventLine {
     pub level: EventLevel,
     /// The message, for an operator.
     pub text: String,
+    /// The alarm that came or went, for programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alarm: Option<AlarmEvent>,
 }
 
 /// The severity of an event.
@@ -275,12 +279,11 @@ mod tests {
     #[test]
     fn an_alarm_concerns_the_link_of_its_nodes() {
         let alarm = AlarmLine {
-            about: "s0-1-n-0".into(),
-            nodes: vec!["s0-1".into(), "n-0".into()],
+            subject: AlarmSubject::between("s0-1", "n-0"),
             ..AlarmLine::default()
         };
         assert!(alarm.concerns_link("n-0", "s0-1") && alarm.concerns_link("s0-1", "n-0"));
-        assert!(!alarm.concerns_link("s0", "1-n-0"));
+        assert!(!alarm.concerns_link("s0", "1-n-0") && !alarm.concerns("s0-1-n-0"));
     }
 
     #[test]

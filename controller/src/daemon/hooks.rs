@@ -6,6 +6,7 @@
 //! arguments; no shell reads them.
 use crate::engine::{ControllerEngine, ControllerEvent, TroubleArea};
 use api::{AlarmCode, AlarmLine, EpochInfo};
+use inventory::alarm::causes::ended;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use serde::Serialize;
@@ -133,7 +134,7 @@ async fn after_alarms(
         let input = AlarmNews {
             alarms: &alarms,
             new: alarms.iter().filter(|a| !told.contains(a)).collect(),
-            over: told.iter().filter(|t| !alarms.contains(t)).collect(),
+            over: ended(&told, &alarms).collect(),
         };
         // While the program ran, an alarm may have come and gone.
         if !(input.new.is_empty() && input.over.is_empty()) {
@@ -215,6 +216,7 @@ async fn run(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use api::AlarmSubject;
     use std::fs;
     use std::time::Instant;
 
@@ -306,7 +308,7 @@ mod tests {
 
     fn alarm(about: &str) -> AlarmLine {
         AlarmLine {
-            about: about.into(),
+            subject: AlarmSubject::node(about),
             ..AlarmLine::default()
         }
     }

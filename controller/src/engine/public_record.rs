@@ -2,9 +2,10 @@
 use super::candidate::PublishedNetwork;
 use super::event::ControllerEffect;
 use super::trouble::TroubleArea;
-use api::{AlarmLine, EpochInfo, EventLevel, EventLine};
+use api::{AlarmEvent, AlarmLine, EpochInfo, EventLevel, EventLine};
 use directory::job_record::JobRecord;
 use inventory::alarm::arguments::stays;
+use inventory::alarm::causes::ended;
 use inventory::{Millis, counted};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -35,19 +36,6 @@ pub(super) struct PublicRecord {
     pub(super) alarms: Vec<AlarmLine>,
 }
 
-/// True if an announced alarm has ended. In other words it goes on: then there is a new alarm about
-/// the same thing for each one that is gone.
-fn is_over(alarm: &AlarmLine, told: &[AlarmLine], now: &[AlarmLine]) -> bool {
-    !now.contains(alarm)
-        && fallen_away(told, now, &alarm.about) > fallen_away(now, told, &alarm.about)
-}
-
-fn fallen_away(all: &[AlarmLine], others: &[AlarmLine], about: &str) -> usize {
-    all.iter()
-        .filter(|a| a.about == about && !others.contains(a))
-        .count()
-}
-
 impl PublicRecord {
     /// The number of the current epoch.
     pub(super) fn current(&self) -> Option<u64> {
@@ -66,8 +54,20 @@ impl PublicRecord {
         text: String,
         fx: &mut Vec<ControllerEffect>,
     ) {
-        *self.counts.entry(level).or_default() += 1;
-        let line = EventLine { at, level, text };
+        let alarm = None;
+        self.say(
+            EventLine {
+                at,
+                level,
+                text,
+                alarm,
+            },
+            fx,
+        );
+    }
+
+    fn say(&mut self, line: EventLine, fx: &mut Vec<ControllerEffect>) {
+        *self.counts.entry(line.level).or_default() += 1;
         self.lines.push_back(line.clone());
         let surplus = self.lines.len().saturating_sub(LINES);
         self.lines.drain(..surplus);
@@ -80,19 +80,23 @@ impl PublicRecord {
     pub(super) fn announce(
         &mut self,
         now: Millis,
-        mut alarms: Vec<AlarmLine>,
+        alarms: Vec<AlarmLine>,
         is_changing: bool,
         fx: &mut Vec<ControllerEffect>,
     ) {
+        let told = std::mem::take(&mut self.alarms);
+        let over: Vec<&AlarmLine> = ended(&told, &alarms).collect();
         if is_changing {
-            alarms.retain(|alarm| self.alarms.contains(alarm));
+            let lasting = told.iter().filter(|alarm| !over.contains(alarm));
+            self.alarms = lasting.cloned().collect();
+        } else {
+            for alarm in alarms.iter().filter(|a| !told.contains(a)) {
+                self.say(line_of(alarm, now, false), fx);
+            }
+            self.alarms.clone_from(&alarms);
         }
-        let told = std::mem::replace(&mut self.alarms, alarms.clone());
-        for alarm in alarms.iter().filter(|a| !told.contains(a)) {
-            self.log(now, EventLevel::Warning, alarm.text.clone(), fx);
-        }
-        for alarm in told.iter().filter(|t| is_over(t, &told, &alarms)) {
-            self.log(now, EventLevel::Info, format!("over: {}", alarm.text), fx);
+        for alarm in over {
+            self.say(line_of(alarm, now, true), fx);
         }
     }
 
@@ -154,13 +158,33 @@ impl PublicRecord {
     }
 }
 
+/// The line that an alarm has come, or is over.
+fn line_of(alarm: &AlarmLine, at: Millis, over: bool) -> EventLine {
+    let (level, text) = match over {
+        true => (EventLevel::Info, format!("over: {}", alarm.text)),
+        false => (EventLevel::Warning, alarm.text.clone()),
+    };
+    let (subject, code) = (alarm.subject.clone(), alarm.code());
+    EventLine {
+        at,
+        level,
+        text,
+        alarm: Some(AlarmEvent {
+            subject,
+            code,
+            over,
+        }),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use inventory::alarm::AlarmSubject;
 
     fn alarm(text: &str) -> AlarmLine {
         AlarmLine {
-            about: "s0".to_owned(),
+            subject: AlarmSubject::node("s0"),
             text: text.to_owned(),
             ..AlarmLine::default()
         }
@@ -183,8 +207,27 @@ mod tests {
         let mut record = PublicRecord::default();
         assert_eq!(announced(&["stale"], &mut record), ["stale"]);
         assert_eq!(meanwhile(&["stale", "loop"], &mut record), [""; 0]);
-        assert_eq!(meanwhile(&["loop"], &mut record), ["over: stale"]);
+        assert_eq!(meanwhile(&[], &mut record), ["over: stale"]);
         assert_eq!(announced(&["loop"], &mut record), ["loop"]);
+    }
+
+    /// A program need not read the words to see which alarm went.
+    #[test]
+    fn a_line_names_the_alarm_that_it_tells_of() {
+        let (mut record, mut fx) = (PublicRecord::default(), Vec::new());
+        record.announce(Millis(1), vec![alarm("loop")], false, &mut fx);
+        record.announce(Millis(2), Vec::new(), false, &mut fx);
+        let lines: Vec<_> = record
+            .lines
+            .iter()
+            .map(|line| serde_json::to_value(line).unwrap())
+            .collect();
+        let told =
+            serde_json::json!({"about": "s0", "nodes": ["s0"], "code": "other", "over": true});
+        assert_eq!(
+            (&lines[0]["alarm"]["over"], &lines[1]["alarm"]),
+            (&false.into(), &told)
+        );
     }
 
     fn announced(alarms: &[&str], record: &mut PublicRecord) -> Vec<String> {

@@ -4,7 +4,6 @@
 //! "text": …}`. Programs decide on the code ([`code`]) and its arguments; the text is for people, and for
 //! readers of former versions, which knew no arguments. An alarm of another version, whose arguments are
 //! not known here, is [`AlarmKind::TextOnly`].
-#![deny(clippy::wildcard_enum_match_arm)]
 
 pub mod arguments;
 mod catalogue;
@@ -27,8 +26,9 @@ pub struct Alarm {
     pub kind: AlarmKind,
 }
 
-/// The subject of an alarm.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// The subject of an alarm. It is written as a name for people, and the names of its nodes for programs.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(from = "WrittenSubject", into = "WrittenSubject")]
 pub enum AlarmSubject {
     /// A switch, host, router or bridge.
     Node(String),
@@ -55,11 +55,19 @@ impl AlarmSubject {
     }
 
     /// The nodes that it names: one, or both ends of a link.
-    pub fn nodes(&self) -> Vec<String> {
+    pub fn nodes(&self) -> Vec<&str> {
         match self {
-            AlarmSubject::Node(name) => vec![name.clone()],
-            AlarmSubject::Between(a, b) => vec![a.clone(), b.clone()],
+            AlarmSubject::Node(name) => vec![name],
+            AlarmSubject::Between(a, b) => vec![a, b],
             AlarmSubject::Other(_) => Vec::new(),
+        }
+    }
+
+    /// The one name that it has; a link has none.
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            AlarmSubject::Node(name) | AlarmSubject::Other(name) => Some(name),
+            AlarmSubject::Between(..) => None,
         }
     }
 
@@ -117,6 +125,12 @@ impl fmt::Display for AlarmSubject {
     }
 }
 
+impl Default for AlarmSubject {
+    fn default() -> AlarmSubject {
+        AlarmSubject::Other(String::new())
+    }
+}
+
 impl Default for AlarmKind {
     fn default() -> AlarmKind {
         let (code, text) = Default::default();
@@ -124,12 +138,38 @@ impl Default for AlarmKind {
     }
 }
 
-/// An alarm as it is written.
+/// A subject as it is written.
 #[derive(Serialize, Deserialize)]
-struct WrittenAlarm {
+struct WrittenSubject {
     about: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     nodes: Vec<String>,
+}
+
+impl From<AlarmSubject> for WrittenSubject {
+    fn from(subject: AlarmSubject) -> WrittenSubject {
+        WrittenSubject {
+            about: subject.to_string(),
+            nodes: subject.nodes().into_iter().map(str::to_owned).collect(),
+        }
+    }
+}
+
+impl From<WrittenSubject> for AlarmSubject {
+    fn from(WrittenSubject { about, nodes }: WrittenSubject) -> AlarmSubject {
+        match <[String; 2]>::try_from(nodes) {
+            Ok([a, b]) => AlarmSubject::Between(a, b),
+            Err(one) if one == [&*about] => AlarmSubject::Node(about),
+            Err(_) => AlarmSubject::Other(about),
+        }
+    }
+}
+
+/// An alarm as it is written.
+#[derive(Serialize, Deserialize)]
+struct WrittenAlarm {
+    #[serde(flatten)]
+    subject: AlarmSubject,
     #[serde(flatten)]
     kind: AlarmKind,
     #[serde(default)]
@@ -140,10 +180,9 @@ struct WrittenAlarm {
 impl From<Alarm> for WrittenAlarm {
     fn from(alarm: Alarm) -> WrittenAlarm {
         WrittenAlarm {
-            about: alarm.subject.to_string(),
-            nodes: alarm.subject.nodes(),
             severity: alarm.code().severity(),
             text: alarm.to_string(),
+            subject: alarm.subject,
             kind: alarm.kind,
         }
     }
@@ -152,11 +191,7 @@ impl From<Alarm> for WrittenAlarm {
 impl From<WrittenAlarm> for Alarm {
     fn from(written: WrittenAlarm) -> Alarm {
         let mut alarm = Alarm {
-            subject: match <[String; 2]>::try_from(written.nodes) {
-                Ok([a, b]) => AlarmSubject::Between(a, b),
-                Err(one) if one == [&*written.about] => AlarmSubject::Node(written.about),
-                Err(_) => AlarmSubject::Other(written.about),
-            },
+            subject: written.subject,
             kind: written.kind,
         };
         if let AlarmKind::TextOnly { text, .. } = &mut alarm.kind {

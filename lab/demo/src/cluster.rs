@@ -180,7 +180,7 @@ impl DemoCluster {
             .map(|s| {
                 s.alarms
                     .iter()
-                    .map(|a| format!("\n  {}: {}", a.about, a.text))
+                    .map(|a| format!("\n  {}: {}", a.subject, a.text))
                     .collect::<String>()
             })
             .unwrap_or_default();

@@ -76,7 +76,7 @@ impl Panel for EventsPanel {
             RowItem::Pending(i) => RowKey::Pending(s.pending.as_ref()?.changes.get(i)?.clone()),
             RowItem::Alarm(i) => {
                 let alarm = s.alarms.get(i)?;
-                RowKey::Alarm(alarm.about.clone(), alarm.text.clone())
+                RowKey::Alarm(alarm.subject.clone(), alarm.text.clone())
             }
             RowItem::Event(i) => {
                 let event = s.events.get(i)?;
@@ -88,8 +88,12 @@ impl Panel for EventsPanel {
 
     fn words(&self, view: &PanelView<'_>, row: &TableRow) -> String {
         let about = match row.item {
-            RowItem::Alarm(i) => view.snapshot.alarms.get(i).map_or("", |a| &a.about),
-            _ => "",
+            RowItem::Alarm(i) => view
+                .snapshot
+                .alarms
+                .get(i)
+                .map_or_else(String::new, |a| a.subject.to_string()),
+            _ => String::new(),
         };
         let [time, level, what] = [0, 1, 2].map(|at| cells(view, row, at));
         format!("{time} {level} {about} {what}")
@@ -98,7 +102,7 @@ impl Panel for EventsPanel {
     fn detail(&self, view: &PanelView<'_>, key: &RowKey) -> Vec<Line<'static>> {
         match key {
             RowKey::Alarm(about, text) => vec![
-                detail::heading(view, about, "alarm, still standing"),
+                detail::heading(view, &about.to_string(), "alarm, still standing"),
                 Line::raw(text.clone()),
             ],
             RowKey::Pending(text) => {

@@ -1,5 +1,5 @@
 //! A network of three levels with names as sites have them, of any size.
-use api::{AlarmLine, LinkLoad, Snapshot, SwitchStatus};
+use api::{AlarmLine, AlarmSubject, LinkLoad, Snapshot, SwitchStatus};
 use inventory::topology::{Link, LinkState, Node, NodeKind, Topology};
 use inventory::{BitsPerSec, Millis};
 
@@ -93,7 +93,7 @@ impl NetworkBuilder {
 /// The same with an alarm about `name`.
 pub(crate) fn alarmed(mut snapshot: Snapshot, name: &str) -> Snapshot {
     snapshot.alarms.push(AlarmLine {
-        about: name.to_owned(),
+        subject: AlarmSubject::node(name),
         text: format!("host \"{name}\": seen nowhere; its published place stays"),
         ..AlarmLine::default()
     });

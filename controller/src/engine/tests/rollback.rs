@@ -1,6 +1,7 @@
 //! An earlier epoch that an operator publishes again.
 use super::*;
 use crate::engine::OrderedRollback;
+use api::AlarmCode;
 use directory::rollback::RollbackOrder;
 
 /// A world with two epochs: n2 moved from s1 to s0.
@@ -26,7 +27,7 @@ fn moved() -> (SimulatedCluster, OrderedRollback) {
 
 fn holds(w: &SimulatedCluster) -> bool {
     let alarms = w.engine.announced_alarms();
-    alarms.iter().any(|a| a.about == "rollback")
+    alarms.iter().any(|a| a.code() == AlarmCode::RollbackHeld)
 }
 
 #[test]

@@ -92,6 +92,7 @@ pub(super) fn snapshot(topology: Topology, epoch: u64) -> ServedSnapshot {
             at: Millis(1),
             level: EventLevel::Warning,
             text: text.clone(),
+            alarm: None,
         }],
         alarms: vec![alarm(text)],
         topology,

@@ -2,8 +2,9 @@
 use super::*;
 use api::mapping::{MappingProgress, MappingStatus};
 use api::{
-    AgentStatus, AlarmLine, AlarmSeverity, EpochInfo, EventLevel, EventLine, FurtherNetwork,
-    JobPoint, JobStatus, LinkLoad, PathStatus, PendingChange, StageTimes, SwitchStatus,
+    AgentStatus, AlarmCode, AlarmEvent, AlarmLine, AlarmSeverity, AlarmSubject, EpochInfo,
+    EventLevel, EventLine, FurtherNetwork, JobPoint, JobStatus, LinkLoad, PathStatus,
+    PendingChange, StageTimes, SwitchStatus,
 };
 use directory::job_record::{CallTotal, JobRecord};
 use inventory::alarm::{Alarm, AlarmKind};
@@ -123,11 +124,15 @@ fn snapshot() -> Snapshot {
                 at: Millis(8),
                 level,
                 text: "epoch 1 is published".into(),
+                alarm: Some(AlarmEvent {
+                    subject: AlarmSubject::node("s0"),
+                    code: AlarmCode::SwitchStale,
+                    over: true,
+                }),
             })
             .into(),
         alarms: vec![AlarmLine {
-            about: "s0".into(),
-            nodes: vec!["s0".into()],
+            subject: AlarmSubject::node("s0"),
             kind: AlarmKind::SwitchStale {
                 problem: "silent".into(),
             },

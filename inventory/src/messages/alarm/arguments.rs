@@ -293,7 +293,7 @@ pub(super) fn short(ports: &[DevicePort]) -> String {
 
 /// One of the nodes that a subject names, or the subject.
 pub(super) fn node(about: &AlarmSubject, number: usize) -> String {
-    let node = about.nodes().into_iter().nth(number);
+    let node = about.nodes().get(number).map(|node| (*node).to_owned());
     node.unwrap_or_else(|| about.to_string())
 }
 

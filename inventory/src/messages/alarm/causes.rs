@@ -6,7 +6,7 @@
 use super::arguments::stays;
 use super::code::AlarmCode;
 use super::origin::AlarmOrigin;
-use super::{Alarm, AlarmKind};
+use super::{Alarm, AlarmKind, AlarmSubject};
 use crate::messages::wording::short_list;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -16,11 +16,8 @@ pub use super::origin::{AlarmCause, AlarmSeverity};
 /// A line for operators: an alarm that has no cause but itself, with all that follows from it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct AlarmLine {
-    /// Its subject: a node, `a-b` for a link of two nodes, or a part of the controller's work.
-    pub about: String,
-    /// The nodes that the subject names: one, or both ends of a link.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub nodes: Vec<String>,
+    #[serde(flatten)]
+    pub subject: AlarmSubject,
     /// Its code and arguments; programs decide on them.
     #[serde(flatten)]
     pub kind: AlarmKind,
@@ -35,6 +32,16 @@ pub struct AlarmLine {
     /// The cause that it states.
     #[serde(skip)]
     pub cause: Option<AlarmCause>,
+}
+
+/// The beginning or the end of an alarm.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AlarmEvent {
+    #[serde(flatten)]
+    pub subject: AlarmSubject,
+    pub code: AlarmCode,
+    /// True at its end.
+    pub over: bool,
 }
 
 /// All alarms, with the symptoms in the lines of their causes. Both are in the order of their texts.
@@ -81,7 +88,7 @@ pub fn causes_first(alarms: &[&Alarm]) -> Vec<AlarmLine> {
             .map(|(cause, caused)| caused.line(cause)),
     );
     lines.extend(anywhere.behind_any(&unheard));
-    lines.sort_by(|a, b| a.order().cmp(&b.order()));
+    lines.sort_by_cached_key(|line| (line.subject.to_string(), line.code(), line.text.clone()));
     lines.dedup();
     lines
 }
@@ -99,8 +106,7 @@ fn listed(names: &[String]) -> String {
 
 fn alone(alarm: &Alarm) -> AlarmLine {
     AlarmLine {
-        about: alarm.subject.to_string(),
-        nodes: alarm.subject.nodes(),
+        subject: alarm.subject.clone(),
         kind: alarm.kind.clone(),
         text: alarm.to_string(),
         severity: alarm.code().severity(),
@@ -206,22 +212,40 @@ impl AlarmLine {
         self.kind.code()
     }
 
-    fn order(&self) -> (&str, &[String], AlarmCode, &str) {
-        (&self.about, &self.nodes, self.code(), &self.text)
+    /// Its subject, and those of the alarms that follow from it.
+    pub fn subjects(&self) -> impl Iterator<Item = &AlarmSubject> {
+        let symptoms = self.symptoms.iter().map(|symptom| &symptom.subject);
+        symptoms.chain([&self.subject])
     }
 
-    /// True if the alarm, or one that follows from it, is about this name.
+    /// How many alarms of its code about its subject are in one list of lines, and not in another.
+    fn missing_from(&self, others: &[AlarmLine], lines: &[AlarmLine]) -> usize {
+        let alike = lines
+            .iter()
+            .filter(|line| (line.code(), &line.subject) == (self.code(), &self.subject));
+        alike.filter(|line| !others.contains(line)).count()
+    }
+
+    /// True if the alarm, or one that follows from it, is about the node or another thing of this name.
     pub fn concerns(&self, name: &str) -> bool {
-        let mut symptoms = self.symptoms.iter();
-        self.about == name || symptoms.any(|symptom| symptom.subject.to_string() == name)
+        self.subjects().any(|subject| subject.name() == Some(name))
     }
 
     /// True if the alarm, or one that follows from it, is about the link of these nodes.
     pub fn concerns_link(&self, a: &str, b: &str) -> bool {
-        let symptoms = self.symptoms.iter().map(|symptom| symptom.subject.nodes());
-        let mut subjects = symptoms.chain([self.nodes.clone()]);
-        subjects.any(|ends| ends[..] == [a, b] || ends[..] == [b, a])
+        let mut ends = self.subjects().map(AlarmSubject::nodes);
+        ends.any(|ends| ends == [a, b] || ends == [b, a])
     }
+}
+
+/// The lines of before that have ended. One whose words alone are others now goes on: as many of its code
+/// about its subject are there still.
+pub fn ended<'a>(
+    before: &'a [AlarmLine],
+    now: &'a [AlarmLine],
+) -> impl Iterator<Item = &'a AlarmLine> {
+    let gone = before.iter().filter(|line| !now.contains(line));
+    gone.filter(|line| line.missing_from(now, before) > line.missing_from(before, now))
 }
 
 impl Alarm {

@@ -44,7 +44,7 @@ fn one_wrong_key_is_one_line() {
          of them: correct the credential under snmp in the inventory, or on the switches; 6 hosts \
          are not seen, and may be behind it: n0, n1, n2, n3 and 2 more"
     );
-    assert_eq!((line.about.as_str(), line.symptoms.len()), ("s0", 8));
+    assert_eq!((line.subject.name(), line.symptoms.len()), (Some("s0"), 8));
 }
 
 #[test]
@@ -67,8 +67,8 @@ fn hosts_that_may_be_behind_several_are_one_line() {
         switch("s1", None),
         switch("s2", None),
     ]);
-    let about: Vec<&str> = lines.iter().map(|line| line.about.as_str()).collect();
-    assert_eq!(about, ["network", "s1", "s2"]);
+    let subjects: Vec<_> = lines.iter().map(|line| line.subject.to_string()).collect();
+    assert_eq!(subjects, ["network", "s1", "s2"]);
     assert!(
         lines[0]
             .text
