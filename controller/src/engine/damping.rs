@@ -123,6 +123,7 @@ impl FlapDamping {
         let TopologyDifference { before, after } = difference;
         let (then, here) = (carrying(before), carrying(after));
         for (name, (link, rate)) in then {
+            // A link that comes back adds nothing: it was counted when it went.
             let penalty = match here.get(&name) {
                 None => LOST,
                 Some((_, other)) if *other != rate => CHANGED,

@@ -172,6 +172,8 @@ impl HoldDown {
         {
             return;
         }
+        // Another candidate starts the hold-down anew, but not without end: a network that never holds still is
+        // published as it is then.
         let since = self.held.as_ref().map_or(now, |held| held.since);
         let latest = since.after(hold.saturating_mul(MOST_HOLDS));
         let due = still.after(hold).min(latest);

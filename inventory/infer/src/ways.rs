@@ -301,6 +301,7 @@ fn routed(draft: &DraftNetwork<'_>) -> DraftFindings {
     let mut looped = on_loops(draft, &open);
     let untraversed = traced::untraversed(draft, &looped);
     if !untraversed.is_empty() {
+        // A loop without a link that routes withdrew may be none any more.
         open.retain(|at| !untraversed.contains_key(at));
         looped = on_loops(draft, &open);
     }

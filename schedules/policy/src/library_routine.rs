@@ -178,12 +178,14 @@ impl LibraryRoutine {
                 ..=32_768 => Scattered,
                 _ => Pairwise,
             },
+            // MPICH compares its limits for allgather with the blocks of all ranks together.
             Mpi::Mpich => match block.0.saturating_mul(u64::from(ranks)) {
                 ..524_288 if ranks.is_power_of_two() => Doubling,
                 ..=81_920 => Bruck,
                 _ => Ring,
             },
         };
+        // Recursive doubling in Open MPI hands over to Bruck's algorithm itself (`coll_base_allgather.c`).
         match chosen {
             Doubling if !ranks.is_power_of_two() => Bruck,
             chosen => chosen,

@@ -180,9 +180,12 @@ impl FlowNetwork {
         );
         while let Some(Reverse((share, edge))) = heap.pop() {
             let full = edges[edge as usize];
+            // Edges that were full before have settled all its flows.
             if full.flows == 0 {
                 continue;
             }
+            // Flows that were settled elsewhere took less than their part here, so that the others have more now. A
+            // share only grows, so the entry goes back instead of being looked for at each change.
             if full.share() > share {
                 heap.push(Reverse((full.share(), edge)));
                 continue;
@@ -233,6 +236,8 @@ impl FlowNetwork {
             let (edge, capacity) = (&mut edges[e as usize], self.capacity[e as usize]);
             edge.first = listed;
             listed += edge.flows;
+            // Frames of one sender arrive one after the other, at its rate. Only flows of several can overflow a queue,
+            // which costs the rate of what is sent again.
             let oversubscribed =
                 edge.contended && edge.offered > capacity * (1.0 + super::ROUNDING);
             edge.spare = if oversubscribed {

@@ -155,6 +155,7 @@ impl<'a> StageChooser<'a> {
                 self.tree.parent(node)
             };
             let at = |cable: &MemberCable| if is_below { cable.above } else { cable.below };
+            // Between two stages one choice decides two boxes, so that the stages cannot be coloured one by one.
             if other.is_none_or(|other| self.is_stage[other as usize]) {
                 return None;
             }
@@ -167,6 +168,7 @@ impl<'a> StageChooser<'a> {
                     *round += 1;
                 }
             }
+            // In turn: few messages are on different boxes, too.
             slots.sort_unstable();
             let boxes: Vec<BoxNumber> = slots.into_iter().map(|(_, at)| at).collect();
             match &found {
@@ -259,6 +261,7 @@ impl<'a> StageChooser<'a> {
             }
             waiting.entry(ends).or_default().push(*part);
         }
+        // As many colours as the largest degree are enough (König); no choice is right with fewer.
         if degrees.values().any(|&degree| degree > slots.len()) {
             return None;
         }

@@ -291,6 +291,7 @@ fn neighbour_rows(
                 lldp_ports.local(row.local_port, ports)
             }
         };
+        // Most devices that speak CDP speak LLDP on the same port, and name the same neighbour twice.
         spoken.insert(port);
         rows.push((port, row.clone(), DiscoveryProtocol::Lldp, guessed));
     }

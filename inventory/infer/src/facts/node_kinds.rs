@@ -60,6 +60,8 @@ const ROUTER_ONLY: SystemCapabilities = SystemCapabilities {
 fn kind(facts: &Facts<'_>, device: DeviceIx, word: Option<SystemCapabilities>) -> NodeKind {
     let own = &facts[device];
     let services = own.services.unwrap_or_default();
+    // sysServices adds 2 to the power of (layer - 1) for each layer (RFC 3418): a bridge is layer 2, a router layer
+    // 3. Servers state layer 7, too, and many agents are built with one value for all devices: it comes last.
     match word {
         _ if own.bridges => NodeKind::Switch,
         Some(c) if c.bridge && !c.router => NodeKind::Switch,

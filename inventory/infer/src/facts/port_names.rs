@@ -54,6 +54,8 @@ impl LldpPorts {
         for row in &lldp.ports {
             *uses.entry(&row.id).or_default() += 1;
         }
+        // Each port has an id of its own (IEEE 802.1AB-2016, 8.5.3), yet there are agents that announce the chassis'
+        // address on all ports.
         let own_id = |row: &LldpPort| {
             uses[&row.id] == 1 && !matches!(row.id, NeighbourId::Mac(m) if m.names_nobody())
         };
@@ -69,6 +71,8 @@ impl LldpPorts {
                 false => by_number_or_description(row, ports, reading),
             };
             let port = found(reading);
+            // Ids that are numbers may be ifIndex or the numbers of bridge ports. Where the two would lead to
+            // different ports, and nothing tells which is meant, the port is a guess.
             if reading.is_open()
                 && !ports.has_base_ports()
                 && port != found(LocalReading::default())

@@ -85,6 +85,8 @@ impl BracketScanner<'_> {
         if c == '#' || (c == '%' && self.column == 0) {
             return self.bump_while(|c| !is_break(c));
         }
+        // A line that is indented less ends the blocks below it (YAML 1.2.2, 6.1). Within brackets indentation
+        // says nothing.
         if self.depth == 0 {
             while self.blocks.pop_if(|block| *block > self.column).is_some() {}
         }
@@ -94,6 +96,8 @@ impl BracketScanner<'_> {
         }
         let column = self.column;
         let flow = self.depth > 0;
+        // An indicator needs a blank after it, so `a:b` is one word (7.3.3). Within brackets it needs none after a
+        // key in quotes, as in JSON (7.4.2).
         if matches!(c, '-' | '?' | ':') && (self.blank_after(1) || (flow && c != '-')) {
             let at = if c == ':' {
                 self.key.unwrap_or(column)

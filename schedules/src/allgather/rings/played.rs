@@ -247,6 +247,8 @@ impl<'a> HopPlay<'a> {
                 self.sharing[edge as usize] += 1.0;
             }
         }
+        // Max-min fairness by progressive filling (Bertsekas and Gallager, Data Networks, 6.5.2): who gets the least
+        // gets it for good, and what that leaves is divided among the others.
         let mut open: Vec<(usize, f64)> = self
             .going
             .iter()

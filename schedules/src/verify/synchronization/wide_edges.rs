@@ -291,6 +291,8 @@ fn matching(order: &[Vec<u64>]) -> usize {
     let mut reached_by = vec![NONE; order.len()];
     let mut matched = 0;
     for start in 0..order.len() {
+        // Each search looks at a message once, as a row of bits: whole words of what is known to lead nowhere are
+        // skipped.
         let mut open = vec![u64::MAX; order.len().div_ceil(64)];
         let mut search = vec![start];
         'search: while let Some(message) = search.pop() {
@@ -305,6 +307,7 @@ fn matching(order: &[Vec<u64>]) -> usize {
                         search.push(follower[earlier]);
                         continue;
                     }
+                    // An augmenting path (Berge 1957): all on it change over, and there is one pair more.
                     let mut free = earlier;
                     while free != NONE {
                         let message = reached_by[free];

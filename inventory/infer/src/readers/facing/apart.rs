@@ -32,6 +32,8 @@ pub(super) fn propose(
             let owner = facts.identity.owner_of(mac);
             if let Some(other) = owner.and_then(|owner| facts.device_of(owner)) {
                 let kept = seen.entry((device, other, database)).or_insert(Some(port));
+                // Within one database a station is behind one port. Another bridge at two of them has moved while the
+                // table was read, or has several addresses that took different ways: neither port faces it.
                 *kept = kept.filter(|kept| *kept == port);
             }
         }
