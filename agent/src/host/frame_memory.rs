@@ -343,12 +343,11 @@ mod tests {
         memory.hear(2, lldp("z-the-switch", 120), Millis(4), SECOND);
         let heard = memory.current(&cards(), SECOND);
         assert_eq!(heard.len(), MOST + 1, "BPDUs have room of their own");
-        let named = |h: &HeardFrame| {
+        assert!(heard.iter().any(|h| {
             let HeardContent::Neighbour { name, .. } = &h.said else {
                 return false;
             };
             name == "z-the-switch" && h.at == Millis(4)
-        };
-        assert!(heard.iter().any(named));
+        }));
     }
 }

@@ -347,13 +347,12 @@ proptest! {
             address,
         });
         let hops: Vec<WayHop> = hops.collect();
-        let flow = |hop: &WayHop| KnownFlow {
+        let flows = hops.iter().map(|hop| KnownFlow {
             from: "n0".into(),
             to: "n1".into(),
             port: 61_000,
             cables: vec![WayCable { from: hop.from.clone(), at: hop.at.clone(), cable: hop.cable }],
-        };
-        let flows = hops.iter().map(flow).collect();
+        }).collect();
         let epoch = Epoch { hops, flows, ..epoch(&star_text(&[2, 2])) };
         let (pointer, files) = published(&epoch);
         for file in [HOPS, FLOWS] {

@@ -67,8 +67,11 @@ impl BridgedParts {
         unplaced: &[NodeIx],
     ) -> BridgedParts {
         let mut parts = UnionFind::new(nodes.len());
-        let is_host = |node: NodeIx| nodes[node.0 as usize].kind == NodeKind::Host;
-        for [a, b] in cables.filter(|ends| !ends.iter().any(|end| is_host(*end))) {
+        for [a, b] in cables.filter(|ends| {
+            !ends
+                .iter()
+                .any(|end| nodes[end.0 as usize].kind == NodeKind::Host)
+        }) {
             parts.union(a.0 as usize, b.0 as usize);
         }
         // A switch whose place is unknown may join any two parts.
@@ -283,8 +286,11 @@ fn merged(
     let mut networks: BTreeMap<(bool, NetworkKey), (Network, Vec<usize>)> = BTreeMap::new();
     let mut wholes: HashMap<usize, BTreeSet<(bool, NetworkKey)>> = HashMap::new();
     for (own, part) in hosted {
-        let is_of_main = |host: &usize| of_main.hosts.binary_search(host).is_ok();
-        let whole = if part.hosts.iter().any(is_of_main) {
+        let whole = if part
+            .hosts
+            .iter()
+            .any(|host| of_main.hosts.binary_search(host).is_ok())
+        {
             *own
         } else {
             *main

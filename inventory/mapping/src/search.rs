@@ -191,8 +191,12 @@ impl<'a> TreeSearch<'a> {
         let mut propose = |mut new: Vec<HostSet>| {
             new.sort();
             new.dedup();
-            let apart = |(i, a): (usize, &HostSet)| new[..i].iter().all(|b| compatible(*a, *b));
-            if new != sides && new.iter().enumerate().all(apart) {
+            if new != sides
+                && new
+                    .iter()
+                    .enumerate()
+                    .all(|(i, a)| new[..i].iter().all(|b| compatible(*a, *b)))
+            {
                 found.insert(new);
             }
         };
@@ -264,10 +268,9 @@ fn paths(sides: &[HostSet], host: HostSet) -> Vec<Vec<HostSet>> {
     let switches = std::iter::once(HostSet::default()).chain(sides.iter().copied());
     switches
         .map(|switch| -> Vec<HostSet> {
-            let around = |s: &HostSet| !switch.is_empty() && s.covers(switch);
             sides
                 .iter()
-                .filter(|s| s.covers(host) != around(s))
+                .filter(|s| s.covers(host) != (!switch.is_empty() && s.covers(switch)))
                 .copied()
                 .collect()
         })

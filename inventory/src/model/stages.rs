@@ -65,8 +65,12 @@ impl<'a> StagedNetwork<'a> {
     /// # Errors
     /// See [`TreeError`]
     pub fn tree(&self) -> Result<Tree, TreeError> {
-        let is_plain = |cable: &StageCable<'_>| !cable.is_way && cable.parts.get() == 1;
-        if self.pairs.is_empty() && self.cables.iter().all(is_plain) {
+        if self.pairs.is_empty()
+            && self
+                .cables
+                .iter()
+                .all(|cable| !cable.is_way && cable.parts.get() == 1)
+        {
             let cables: Vec<_> = self.cables.iter().map(StageCable::alone).collect();
             return Tree::new(&self.hosts, &self.switches, &cables);
         }

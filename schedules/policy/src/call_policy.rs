@@ -330,8 +330,10 @@ impl CallPolicy {
         };
         // Calls of which each rank knows its own lengths only may go over TCP when that has been learned:
         // then the ranks have to know their size.
-        let may_learn = || collective.has_own_lengths() && self.grounds.has_addresses;
-        decides || self.grounds.learned.is_some() && may_learn()
+        decides
+            || self.grounds.learned.is_some()
+                && collective.has_own_lengths()
+                && self.grounds.has_addresses
     }
 
     /// The way of a call with blocks of this size, as far as it is known before it.

@@ -30,13 +30,13 @@ fn by_the_paper(tree: &Tree, phases: &[Vec<Message>]) -> (MessagePairs, MessageP
         edges
     };
     let paths: Vec<_> = messages.iter().map(|&(_, m)| edges(m)).collect();
-    let conflict =
-        |i: usize, j: usize| messages[i].0 < messages[j].0 && !paths[i].is_disjoint(&paths[j]);
     let (mut all, mut left) = (MessagePairs::new(), MessagePairs::new());
     let mut reachable: Vec<Vec<bool>> = vec![Vec::new(); messages.len()];
     for i in (0..messages.len()).rev() {
         let mut reach = vec![false; messages.len()];
-        for j in (i + 1..messages.len()).filter(|&j| conflict(i, j)) {
+        for j in (i + 1..messages.len())
+            .filter(|&j| messages[i].0 < messages[j].0 && !paths[i].is_disjoint(&paths[j]))
+        {
             all.insert((messages[i].1, messages[j].1));
             if !reach[j] && messages[i].1.src != messages[j].1.src {
                 left.insert((messages[i].1, messages[j].1));

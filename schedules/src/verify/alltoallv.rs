@@ -60,11 +60,13 @@ pub fn alltoallv(
     }
     every_pair_once(tree, &plan.messages)?;
     let known = known_messages(hosts, plan)?;
-    let is_full = |m: Message| lengths[(m.src * hosts + m.dst) as usize] > 0;
     let mut edges: Vec<EdgeUsers> = (0..tree.edges())
         .map(|edge| EdgeUsers::new(tree.rate(edge / 2).0.max(1)))
         .collect();
-    for (number, &message) in (0..).zip(&plan.messages).filter(|(_, m)| is_full(**m)) {
+    for (number, &message) in (0..)
+        .zip(&plan.messages)
+        .filter(|(_, m)| lengths[(m.src * hosts + m.dst) as usize] > 0)
+    {
         let (mut path, mut rate) = (Vec::new(), u64::MAX);
         tree.path(message.src, message.dst, |edge| {
             path.push(edge);

@@ -43,8 +43,9 @@ fn every_pair_once(tree: &Tree, messages: &PlacedMessages) -> bool {
         .clone()
         .flat_map(|src| hosts.clone().map(move |dst| Message { src, dst }))
         .filter(|pair| pair.src != pair.dst);
-    let known = |m: Message| m.src != m.dst && m.src < tree.hosts() && m.dst < tree.hosts();
-    messages.iter().all(|&(_, m)| known(m))
+    messages
+        .iter()
+        .all(|&(_, m)| m.src != m.dst && m.src < tree.hosts() && m.dst < tree.hosts())
         && pairs.all(|pair| messages.iter().filter(|(_, m)| *m == pair).count() == 1)
 }
 
@@ -104,8 +105,13 @@ pub(super) fn widths_are_kept(tree: &Tree, plan: &AlltoallSchedule) -> bool {
         let users: Vec<usize> = (0..messages.len())
             .filter(|&i| uses(tree, messages[i].1, edge))
             .collect();
-        let apart = |a: usize, b: usize| over[b][a];
-        users.is_empty() || !antichain(&users, &apart, &mut Vec::new(), capacities.width(edge) + 1)
+        users.is_empty()
+            || !antichain(
+                &users,
+                &|a, b| over[b][a],
+                &mut Vec::new(),
+                capacities.width(edge) + 1,
+            )
     })
 }
 
@@ -117,9 +123,6 @@ fn closure(plan: &AlltoallSchedule, messages: &PlacedMessages) -> Vec<Vec<bool>>
         .enumerate()
         .map(|(i, &(_, m))| (m, i))
         .collect();
-    let meet = |earlier: usize, later: usize| {
-        (earlier + 1..=later).any(|phase| plan.scheme.barrier_before(phase))
-    };
     let mut over = vec![vec![false; messages.len()]; messages.len()];
     for (i, &(phase, m)) in messages.iter().enumerate() {
         let awaited = plan
@@ -128,7 +131,8 @@ fn closure(plan: &AlltoallSchedule, messages: &PlacedMessages) -> Vec<Vec<bool>>
             .filter(|s| s.before == m)
             .map(|s: &Synchronization| number[&s.after]);
         let own = (0..i).filter(|&j| {
-            messages[j].1.src == m.src && messages[j].0 < phase || meet(messages[j].0, phase)
+            messages[j].1.src == m.src && messages[j].0 < phase
+                || (messages[j].0 + 1..=phase).any(|phase| plan.scheme.barrier_before(phase))
         });
         for j in awaited.chain(own).collect::<Vec<_>>() {
             let known = over[j].clone();

@@ -178,11 +178,13 @@ impl CallIndex {
 
     fn add(&mut self, rank: u32, at: usize, step: RankStep) {
         let out = |p: TracedPiece| (rank, p.peer, p.phase, p.block);
-        let back = |p: TracedPiece| (p.peer, rank, p.phase, p.block);
         match step {
             RankStep::SendBegan(p) => drop(self.began.insert(out(p), (rank, at))),
             RankStep::SendGone(p) => drop(self.gone.insert(out(p), (rank, at))),
-            RankStep::Arrived(p) => drop(self.arrived.insert(back(p), (rank, at))),
+            RankStep::Arrived(p) => drop(
+                self.arrived
+                    .insert((p.peer, rank, p.phase, p.block), (rank, at)),
+            ),
             RankStep::TokenGiven(t) => drop(self.given.insert((rank, t.peer, t.id), (rank, at))),
             RankStep::SentAgain { peer, segments } => {
                 *self.again.entry((rank, peer)).or_default() += segments;

@@ -118,9 +118,13 @@ impl TracedJob {
         traces.sort_by_key(|trace| trace.header.rank);
         let first = traces.first().ok_or(JobTraceError::Nothing)?;
         let (job, hosts) = (first.header.job, first.header.hosts.clone());
-        let mixed = |pair: &[RankTrace]| pair[0].header.rank == pair[1].header.rank;
-        let stranger = |t: &RankTrace| t.header.job != job || t.header.hosts != hosts;
-        if traces.windows(2).any(mixed) || traces.iter().any(stranger) {
+        if traces
+            .windows(2)
+            .any(|pair| pair[0].header.rank == pair[1].header.rank)
+            || traces
+                .iter()
+                .any(|t| t.header.job != job || t.header.hosts != hosts)
+        {
             return Err(JobTraceError::Mixed);
         }
         let stated = traces.iter().flat_map(|trace| &trace.header.networks);

@@ -380,8 +380,10 @@ pub(super) fn unnamed(
     taken: &HashSet<DevicePortIx>,
 ) -> Option<PortIx> {
     let device = known.facts.device_of(node)?;
-    let is_known = |c: &Claim| c.end(node).is_some_and(|e| e.port.index().is_some());
-    if cables.iter().any(is_known) {
+    if cables
+        .iter()
+        .any(|c| c.end(node).is_some_and(|e| e.port.index().is_some()))
+    {
         return None;
     }
     let mut members: BTreeMap<PortIx, usize> = BTreeMap::new();

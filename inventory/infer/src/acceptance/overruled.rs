@@ -94,8 +94,9 @@ impl BridgeBetween {
 
 /// The bridges with learned stations that do not speak a protocol.
 fn mute_bridges(facts: &Facts<'_>, speaks: impl Fn(&DeviceFacts) -> bool) -> Vec<DeviceIx> {
-    let is_mute = |d: &DeviceFacts| d.bridges && !d.learned.is_empty() && !speaks(d);
-    let mute = facts.devices().filter(|(_, d)| is_mute(d));
+    let mute = facts
+        .devices()
+        .filter(|(_, d)| d.bridges && !d.learned.is_empty() && !speaks(d));
     mute.map(|(device, _)| device).collect()
 }
 

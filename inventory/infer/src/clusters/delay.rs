@@ -40,10 +40,9 @@ pub(super) fn long_links(
     groups: &NodeGroups,
 ) -> Vec<ForestCut> {
     let mut trips: BTreeMap<usize, Vec<PairDelay>> = BTreeMap::new();
-    let placed = |[a, b]: [usize; 2]| {
-        forest.is_placed(a) && forest.is_placed(b) && groups.of[a] == groups.of[b]
-    };
-    for (ends, us) in probes.trips().filter(|(ends, _)| placed(*ends)) {
+    for (ends, us) in probes.trips().filter(|([a, b], _)| {
+        forest.is_placed(*a) && forest.is_placed(*b) && groups.of[*a] == groups.of[*b]
+    }) {
         trips
             .entry(groups.of[ends[0]])
             .or_default()
@@ -96,7 +95,6 @@ fn explained(
     far: &[PairDelay],
 ) -> Vec<ForestCut> {
     let is_host = |n: usize| seen.nodes[n].kind == NodeKind::Host;
-    let inner = |e: usize| !is_host(forest.edges[e].a) && !is_host(forest.edges[e].b);
     // A host that is near no other is slow itself, or proves nothing about links.
     let social: BTreeSet<usize> = near.iter().flat_map(|t| t.ends).collect();
     let far: Vec<&PairDelay> = far
@@ -112,7 +110,7 @@ fn explained(
     let mut across: BTreeMap<usize, Vec<&PairDelay>> = BTreeMap::new();
     for trip in &far {
         forest.path(trip.ends[0], trip.ends[1], |e| {
-            if inner(e) && !short.contains(&e) {
+            if !is_host(forest.edges[e].a) && !is_host(forest.edges[e].b) && !short.contains(&e) {
                 across.entry(e).or_default().push(trip);
             }
         });

@@ -37,7 +37,9 @@ pub(super) fn groups(
     for ([a, b], way) in probes.between() {
         match way {
             HostsBetween::Nothing => {}
+            // Where other probes bridge the two all the same, frames pass between them, and these hops are a detour.
             HostsBetween::Routers(hops) if bridged.find(a) != bridged.find(b) => {
+                // Different trees are parted already.
                 if trees[a] == trees[b] {
                     apart.push((a, b, hops));
                 }
@@ -59,16 +61,12 @@ pub(super) fn groups(
     let mut parts = HopPartition::new(bridged, apart.iter().map(|(a, b, _)| (*a, *b)));
     parts.follow_switches(seen, forest);
     let of: Vec<usize> = (0..seen.nodes.len()).map(|n| parts.of.find(n)).collect();
+    // Two virtual LANs are one problem, however many pairs of their hosts were probed.
     let mut told = BTreeSet::new();
     for (a, b, hops) in apart {
         if told.insert((of[a].min(of[b]), of[a].max(of[b]))) {
-            alarms.push(between(
-                seen,
-                [a, b],
-                AlarmKind::VirtualLans {
-                    hops: hops.to_vec(),
-                },
-            ));
+            let hops = hops.to_vec();
+            alarms.push(between(seen, [a, b], AlarmKind::VirtualLans { hops }));
         }
     }
     of
@@ -101,12 +99,10 @@ impl HopPartition {
     }
 
     fn follow_switches(&mut self, seen: &ClusterInput<'_>, forest: &SpanningForest) {
-        let is_host = |n: usize| seen.nodes[n].kind == NodeKind::Host;
         let mut at: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        let (seats, trunks): (Vec<_>, Vec<_>) = forest
-            .edges
-            .iter()
-            .partition(|e| is_host(e.b) && matches!(e.cause, JoinCause::Cable(_)));
+        let (seats, trunks): (Vec<_>, Vec<_>) = forest.edges.iter().partition(|e| {
+            seen.nodes[e.b].kind == NodeKind::Host && matches!(e.cause, JoinCause::Cable(_))
+        });
         for seat in seats {
             at.entry(seat.a).or_default().push(seat.b);
         }

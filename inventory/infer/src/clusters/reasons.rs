@@ -95,12 +95,16 @@ fn routers(seen: &ClusterInput<'_>, groups: &NodeGroups) -> ReasonsByGroup {
             }
         }
     }
-    let told = |names: BTreeSet<&str>| {
-        ClusterReason::Routers(names.into_iter().map(str::to_owned).collect())
-    };
     routers
         .into_iter()
-        .map(|(group, names)| (group, vec![told(names)]))
+        .map(|(group, names)| {
+            (
+                group,
+                vec![ClusterReason::Routers(
+                    names.into_iter().map(str::to_owned).collect(),
+                )],
+            )
+        })
         .collect()
 }
 

@@ -298,7 +298,6 @@ impl<'p> PlaceCables<'p> {
             Some((number, inside.map(|(name, _)| (*name).clone()).collect()))
         });
         let behind: BTreeMap<usize, HashSet<String>> = behind.collect();
-        let is_absent = |host: &&str| !behind.values().any(|hosts| hosts.contains(*host));
         let hosts: Vec<&str> = place
             .hosts
             .iter()
@@ -308,7 +307,11 @@ impl<'p> PlaceCables<'p> {
         PlaceCables {
             bridge,
             place,
-            absent: hosts.iter().copied().filter(is_absent).collect(),
+            absent: hosts
+                .iter()
+                .copied()
+                .filter(|host| !behind.values().any(|hosts| hosts.contains(*host)))
+                .collect(),
             hosts,
             behind,
         }
@@ -433,8 +436,8 @@ impl<'p> PlaceCables<'p> {
             if let Some(own) = own {
                 *own = ClaimEnd::somewhere(far);
             }
-            let is_told = |e: &Evidence| matches!(e, Evidence::Measured(FlowFinding::Behind(_)));
-            link.evidence.retain(|evidence| !is_told(evidence));
+            link.evidence
+                .retain(|e| !matches!(e, Evidence::Measured(FlowFinding::Behind(_))));
             let behind = FlowFinding::Behind(name.clone());
             link.evidence.push(Evidence::Measured(behind));
             link.grade = link.grade.max(ClaimGrounds::Measured.grade());

@@ -114,10 +114,9 @@ fn hang(link: &mut DraftLink, bridge: NodeIx, name: &str) {
 pub(crate) fn stated_states(draft: &DraftNetwork<'_>) -> DraftFindings {
     let mut findings = DraftFindings::default();
     for stated in stated_cables(draft.facts) {
-        let is_stated = |l: &DraftLink| l.evidence.first() == Some(&Evidence::Stated);
         let Some(i) = (0..draft.links.len()).find(|i| {
             let link = &draft.links[*i];
-            is_stated(link) && stated.fits(draft, link).is_some()
+            link.evidence.first() == Some(&Evidence::Stated) && stated.fits(draft, link).is_some()
         }) else {
             continue;
         };

@@ -247,10 +247,11 @@ impl NodeDirectory {
     /// with a device that announces another chassis id than its own to each neighbour.
     fn add_met_devices(&mut self, facts: &Facts<'_>) {
         let unnamed = |device: DeviceIx| facts[device].anonymous;
-        let wanted =
-            |device: DeviceIx| unnamed(device) || self.contested.contains(&NodeIx::from(device));
         let mut met = Vec::new();
-        for (device, own) in facts.devices().filter(|(d, _)| wanted(*d)) {
+        for (device, own) in facts
+            .devices()
+            .filter(|(d, _)| unnamed(*d) || self.contested.contains(&NodeIx::from(*d)))
+        {
             for there in &own.neighbours {
                 let NeighbourIdentity::Known(known) = self.identify(&there.row, device.into())
                 else {
@@ -366,9 +367,9 @@ impl NodeDirectory {
 
     /// The known MAC addresses of a host: declared, resolved or announced.
     pub(crate) fn macs_of_host(&self, host: NodeIx) -> impl Iterator<Item = Mac> + '_ {
-        let own = move |mac: &Mac| self.macs.get(mac) == Some(host);
         let macs = self.host_macs.get(host).into_iter().flatten();
-        macs.copied().filter(own)
+        macs.copied()
+            .filter(move |mac| self.macs.get(mac) == Some(host))
     }
 
     /// The node with this MAC address of its own.

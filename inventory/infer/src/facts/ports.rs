@@ -197,9 +197,10 @@ impl PortTable {
         let facts = &mut self.ports[port.0 as usize];
         // A port that is up carries frames, whatever spanning tree says of its part in it: it is a
         // member of an aggregate, or takes no part.
-        let takes_part = |state: StpState| state != StpState::Disabled || (runs_stp && !facts.up);
         let row = BridgePort {
-            state: row.state.filter(|state| !is_open && takes_part(*state)),
+            state: row.state.filter(|state| {
+                !is_open && (*state != StpState::Disabled || (runs_stp && !facts.up))
+            }),
             ..row.clone()
         };
         facts.bridge.get_or_insert(row);
@@ -218,12 +219,11 @@ impl PortTable {
                 }
             }
         }
-        let stations = |p: &PortFacts| p.mac.filter(|m| m.is_station());
         let physical = self.ports.iter().enumerate();
         let mut logical = Vec::new();
         for (number, facts) in physical {
             let port = PortIx(u32::try_from(number).unwrap_or(u32::MAX));
-            match stations(facts) {
+            match facts.mac.filter(|m| m.is_station()) {
                 Some(mac) if facts.is_cable() => {
                     OneOrSeveral::add(&mut self.macs, mac, port);
                 }

@@ -186,8 +186,11 @@ impl HeardSender<'_> {
             _ => EndPort::Unknown,
         };
         let (host, name) = (found.name(self.host), found.name(switch));
-        let told = |frame: &HeardStranger<'_>| frame.evidence(host, name, self.old);
-        let mut evidence: Vec<_> = self.frames.iter().map(told).collect();
+        let mut evidence: Vec<_> = self
+            .frames
+            .iter()
+            .map(|frame| frame.evidence(host, name, self.old))
+            .collect();
         let own = EndPort::Named(self.card.name.clone());
         HeardSeat {
             rate: self.card.rate,

@@ -186,9 +186,12 @@ impl SeatSearch<'_, '_> {
 
     /// The places that the host itself claims.
     fn claims(&self, host: NodeIx, statement: Option<&HostStatement<'_>>) -> HostClaims {
-        let is_trunk = |port: DevicePortIx| self.trunks.inner.contains(&port);
         statement
-            .map(|statement| host::propose(self.facts, host, statement, &is_trunk))
+            .map(|statement| {
+                host::propose(self.facts, host, statement, &|port| {
+                    self.trunks.inner.contains(&port)
+                })
+            })
             .unwrap_or_default()
     }
 
@@ -263,10 +266,10 @@ impl SeatSearch<'_, '_> {
             let card = networks_of_card.entry(&seat.host_port).or_default();
             card.insert(self.parts.at(self.facts, &seat.end()));
         }
-        let is_apart = |(card, networks): (&&str, &BTreeSet<NetworkKey>)| {
-            !card.is_empty() && networks.len() == 1
-        };
-        if !networks_of_card.iter().all(is_apart) {
+        if !networks_of_card
+            .iter()
+            .all(|(card, networks)| !card.is_empty() && networks.len() == 1)
+        {
             return vec![seats];
         }
         for seat in seats {
@@ -366,10 +369,9 @@ impl SeatSearch<'_, '_> {
             }) && self.joined.contains(&pair(a, b))
         };
         let are_learned = |seats: [&HostSeat; 2]| {
-            let is_learned = |seat: &HostSeat| seat.host_port.is_empty() && !seat.own;
             seats
                 .into_iter()
-                .all(|seat| is_learned(seat) && is_seen(seat))
+                .all(|seat| seat.host_port.is_empty() && !seat.own && is_seen(seat))
         };
         let are_cards = one.host_port != other.host_port || are_learned([one, other]);
         are_cards && !(one.old || other.old) && self.pairs(known).contains(&pair(a, b))
@@ -443,8 +445,9 @@ fn heard_at(facts: &Facts<'_>, seats: &[HostSeat], parts: &BridgedParts) -> Vec<
 /// The switches that cables may join.
 fn bridged_parts(known: &Known<'_>, unplaced: &[NodeIx]) -> BridgedParts {
     let link_ends = EndStatements::known(known);
-    let forwards = |ends| !ends_at_own_port(known.facts, ends) && !link_ends.is_routed(ends);
-    let cables = known.cables.iter().filter(|cable| forwards(&cable.ends));
+    let cables = known.cables.iter().filter(|cable| {
+        !ends_at_own_port(known.facts, &cable.ends) && !link_ends.is_routed(&cable.ends)
+    });
     let ends = cables.map(|cable| cable.ends.each_ref().map(|end| end.node));
     BridgedParts::new(known.facts, &known.nodes, ends, unplaced)
 }

@@ -140,10 +140,11 @@ fn networks<'f>(facts: &'f Facts<'_>) -> BTreeMap<NetworkPrefix, NetworkCards<'f
         let Some(statement) = facts.host_statements.get(&node) else {
             continue;
         };
-        let is_meant = |ip: IpAddr| stated.address.is_none_or(|address| address == ip);
         for card in statement.cards.iter().filter(|card| card.up) {
             let own = card.addresses.iter();
-            let own = own.filter(|(ip, _)| owned.contains(&(node, *ip)) && is_meant(*ip));
+            let own = own.filter(|(ip, _)| {
+                owned.contains(&(node, *ip)) && stated.address.is_none_or(|address| address == *ip)
+            });
             for (ip, prefix) in own.filter(|address| is_reached_from_elsewhere(address)) {
                 let network = (network_of(*ip, *prefix), *prefix);
                 networks.entry(network).or_default().insert(node, card);

@@ -224,6 +224,8 @@ fn partners(halves: &[TrunkHalf<'_>]) -> Vec<Option<usize>> {
     for (i, h) in halves.iter().enumerate() {
         between.entry((h.at, h.to)).or_default().push(i);
     }
+    // Ports that name each other come first: otherwise a statement without a port could take the partner of one
+    // that names it.
     for strict in [true, false] {
         for (i, a) in halves.iter().enumerate() {
             let fits = |b: &TrunkHalf<'_>| {
@@ -244,6 +246,8 @@ fn partners(halves: &[TrunkHalf<'_>]) -> Vec<Option<usize>> {
             }
         }
     }
+    // Neither end says the other's port. Only where one statement is left in each direction are the two of one
+    // cable; of several nothing tells which belong together.
     let mut left: BTreeMap<(DeviceIx, DeviceIx), Vec<usize>> = BTreeMap::new();
     for (i, h) in halves.iter().enumerate() {
         if partner[i].is_none() && h.far.is_none() {
@@ -342,9 +346,8 @@ fn grounds(facts: &Facts<'_>, half: &TrunkHalf<'_>, back: Option<&TrunkHalf<'_>>
 impl TrunkHalf<'_> {
     /// True if a port is a guess that the other end does not confirm.
     fn is_guess(&self, back: Option<&TrunkHalf<'_>>) -> bool {
-        let confirms = |back: &TrunkHalf<'_>| back.far == Some(self.port) && !back.far_guessed;
         match back {
-            Some(back) => self.guessed && !confirms(back),
+            Some(back) => self.guessed && (back.far != Some(self.port) || back.far_guessed),
             None => self.guessed || self.far_guessed,
         }
     }

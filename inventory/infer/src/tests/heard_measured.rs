@@ -249,11 +249,10 @@ proptest::proptest! {
         for host in ["n4", "n5"] {
             net.overhears(host, heard_switches::lldp("s1", "swp7"));
         }
-        let side = |bits: &u8| PlaceTrunk {
+        let place = measured(&net, sides.iter().map(|bits| PlaceTrunk {
             side: (0..6).filter(|n| bits >> n & 1 == 1).map(|n| format!("n{n}")).collect(),
             ..trunk(&[])
-        };
-        let place = measured(&net, sides.iter().map(side).collect());
+        }).collect());
         let all = 6 - u32::from(net.views.remove(&format!("n{gone}")).is_some());
         let topology = net.infer_with(place);
         assert_eq!(topology.attachments().len(), all as usize);

@@ -285,8 +285,10 @@ fn a_shared_name_is_no_name() {
         }
         net.overhears(host, frame);
     }
-    let by_chassis = |switch| mac(switch, 0).to_string().replace(':', "-");
-    assert_eq!(net.seats(), ["s0", "s1", "s1"].map(by_chassis));
+    assert_eq!(
+        net.seats(),
+        ["s0", "s1", "s1"].map(|switch| mac(switch, 0).to_string().replace(':', "-"))
+    );
 }
 
 #[test]

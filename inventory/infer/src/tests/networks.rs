@@ -107,8 +107,10 @@ fn databases_are_not_read_across_own_ports() {
     for (switch, port) in [("d1", 6), ("d2", 7)] {
         fixture.managed_by(switch, port);
     }
-    let parts = |fixture: &InferenceFixture| networks(&infer(&fixture.inventory, &fixture.views));
-    assert_eq!(parts(&fixture).len(), 2);
+    assert_eq!(
+        networks(&infer(&fixture.inventory, &fixture.views)).len(),
+        2
+    );
     // Stations of the data network, on the trunk of d2 and on a port of d1.
     for n in 2..12 {
         let station = host_mac(&format!("n{n}"));
@@ -174,8 +176,14 @@ fn one_card_that_is_seen_at_two_switches_is_in_one_network() {
         .for_each(|row| row.port = Some(NeighbourId::Text("eth0".into())));
     let topology = infer(&fixture.inventory, &fixture.views);
     assert_eq!(networks(&topology), []);
-    let ambiguous = |link: &&Link| link.grade == LinkGrade::Ambiguous;
-    assert_eq!(topology.links.iter().filter(ambiguous).count(), 4);
+    assert_eq!(
+        topology
+            .links
+            .iter()
+            .filter(|link| link.grade == LinkGrade::Ambiguous)
+            .count(),
+        4
+    );
 }
 
 #[test]

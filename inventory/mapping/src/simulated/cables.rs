@@ -50,9 +50,12 @@ impl CableNetwork {
         network.sides = tree.sides();
         let first = 2 * tree.hosts;
         network.ways = Box::new(move |flow, _| {
-            let place = |side: HostSet| (side.contains(flow.from), side.contains(flow.to));
             let cable = |way: (bool, bool), t: usize| {
-                (place(trunks[t].0) == way).then_some(first + 2 * t + usize::from(way.1))
+                ((
+                    trunks[t].0.contains(flow.from),
+                    trunks[t].0.contains(flow.to),
+                ) == way)
+                    .then_some(first + 2 * t + usize::from(way.1))
             };
             // Out of the smallest sides first, into the largest first.
             let out = (0..trunks.len()).filter_map(|t| cable((true, false), t));

@@ -117,8 +117,12 @@ fn trees_with_cables_of_two_rates_are_found() {
         for (n, network) in networks.iter().enumerate() {
             let tree = mapped(network, hosts);
             assert_eq!(tree.misfit, None, "{n} {hosts} {tree:?}");
-            let known = |t: &crate::FoundTrunk| network.sides.contains(&t.trunk.side);
-            assert!(tree.trunks.iter().all(known), "{n} {hosts} {tree:?}");
+            assert!(
+                tree.trunks
+                    .iter()
+                    .all(|t| network.sides.contains(&t.trunk.side)),
+                "{n} {hosts} {tree:?}"
+            );
             assert!(serves(&tree, network), "{n} {hosts} {tree:?}");
         }
     }

@@ -54,7 +54,6 @@ impl CallProfile {
             return None;
         }
         let host = bound::slowest_host_link(tree)?.0.max(1) as f64;
-        let seconds_alone = |blocks: f64| blocks * block.0 as f64 * 8.0 * WIRE_PER_PAYLOAD / host;
         let CallTraffic {
             wire,
             messages,
@@ -63,7 +62,7 @@ impl CallProfile {
             sent,
             busy,
         } = CallTraffic::planned(tree, collective, routine, block);
-        let sharing = wire / seconds_alone(sent);
+        let sharing = wire / (sent * block.0 as f64 * 8.0 * WIRE_PER_PAYLOAD / host);
         Some(CallProfile {
             block,
             least: wire + MESSAGE * messages,

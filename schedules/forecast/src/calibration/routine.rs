@@ -40,9 +40,10 @@ impl TimedRoutine {
             (TimedRoutine::Library(_, one), TimedRoutine::Library(_, other)) => one == other,
             _ => false,
         };
-        let same_kind = |one: TimedRoutine, other: TimedRoutine| {
-            std::mem::discriminant(&one) == std::mem::discriminant(&other)
-        };
-        [|one, other| one == other, same_algorithm, same_kind]
+        [
+            |one, other| one == other,
+            same_algorithm,
+            |one, other| std::mem::discriminant(&one) == std::mem::discriminant(&other),
+        ]
     }
 }

@@ -297,15 +297,15 @@ fn rounds(hosts: &Tree, host_of: &[NodeNumber]) -> Vec<RelayedRound> {
             let to = host_of[(rank + distance) % n];
             hosts.path(host, to, |edge| messages[edge as usize] += 1);
         }
-        let of_edge = |edge: usize| (messages[edge], hosts.rate(edge as u32 / 2));
         let used = (0..messages.len()).filter(|&edge| messages[edge] > 0);
         // Slower: more messages for each bit a second.
-        let slower = |a: &(u64, BitsPerSec), b: &(u64, BitsPerSec)| {
-            let [a, b] =
-                [(a.0, b.1), (b.0, a.1)].map(|(m, rate)| u128::from(m) * u128::from(rate.0));
-            a.cmp(&b)
-        };
-        let (messages, rate) = used.map(of_edge).max_by(slower)?;
+        let (messages, rate) = used
+            .map(|edge| (messages[edge], hosts.rate(edge as u32 / 2)))
+            .max_by(|a, b| {
+                let [a, b] =
+                    [(a.0, b.1), (b.0, a.1)].map(|(m, rate)| u128::from(m) * u128::from(rate.0));
+                a.cmp(&b)
+            })?;
         let blocks = (1..n).filter(|way| way & distance != 0).count() as u64;
         Some(RelayedRound {
             blocks,

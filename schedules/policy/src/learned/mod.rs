@@ -60,10 +60,10 @@ const HOPELESS: f64 = 1.5;
 pub(crate) fn retain_sound(timings: &mut Vec<LearnedTiming>, samples: u32) {
     let known = timings.iter().filter(|timing| timing.samples >= samples);
     let fastest = known.map(|timing| timing.mean_ns).min();
-    let is_hopeless = |timing: &LearnedTiming| {
-        fastest.is_some_and(|fastest| timing.mean_ns as f64 > fastest as f64 * HOPELESS)
-    };
-    timings.retain(|timing| timing.samples >= samples || is_hopeless(timing));
+    timings.retain(|timing| {
+        timing.samples >= samples
+            || fastest.is_some_and(|fastest| timing.mean_ns as f64 > fastest as f64 * HOPELESS)
+    });
 }
 
 /// The same in a record, which another version of heddle may have written.

@@ -140,8 +140,9 @@ fn by_time(
     let time = grounds.time.filter(|_| is_timed)?;
     let usual = time.nanoseconds(first, block)?.max(1) as f64;
     let beside = |nanoseconds| nanoseconds as f64 / usual;
-    let can = |way: &Way| grounds.has_addresses || way.carrier() != Some(DataCarrier::Tcp);
-    let ways = time.timed(block).filter(|(way, _)| can(way));
+    let ways = time
+        .timed(block)
+        .filter(|(way, _)| grounds.has_addresses || way.carrier() != Some(DataCarrier::Tcp));
     let mut others: Vec<(Way, f64)> = ways.map(|(way, time)| (way, beside(time))).collect();
     // Of forecast lengths some may be too long for a message.
     if !collective.has_own_lengths() {
@@ -221,11 +222,11 @@ fn library(
         let sync = entry.way.sync();
         sync.is_some_and(|sync| sync != SyncScheme::WINDOW)
     };
-    let is_near =
-        |entry: &DecisionEntry| tokens(entry) && block.0 < entry.from.0.saturating_mul(near);
     if let Some(time) = grounds.time.filter(|_| avoids_timers && !is_in_doubt) {
         time.slowed_by_a_timer(block).max(LIBRARY)
-    } else if is_in_doubt || entry.is_some_and(is_near) {
+    } else if is_in_doubt
+        || entry.is_some_and(|entry| tokens(entry) && block.0 < entry.from.0.saturating_mul(near))
+    {
         doubtful
     } else {
         LIBRARY

@@ -19,11 +19,10 @@ pub struct SuspicionRow {
 impl SuspicionRow {
     /// Takes what a window said.
     pub fn add(&mut self, said: Option<TreeSuspicion>) {
-        let is_same = |said: &TreeSuspicion, before: &TreeSuspicion| {
-            said.best == before.best || said.others.contains(&before.best)
-        };
         match (said, &mut self.suspected) {
-            (Some(said), Some(before)) if is_same(&said, before) => {
+            (Some(said), Some(before))
+                if said.best == before.best || said.others.contains(&before.best) =>
+            {
                 if !self.stands {
                     // A suspicion that stands is not reworded by each window.
                     keep_common(&mut before.others, &said);

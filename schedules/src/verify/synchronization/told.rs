@@ -13,7 +13,7 @@ use super::tokens::TokensByMessage;
 use crate::capacities::EdgeCapacities;
 use crate::transfers::TransferSchedule;
 use inventory::Tree;
-use inventory::tree::{EdgeNumber, NodeNumber};
+use inventory::tree::NodeNumber;
 
 /// Once more than one in so many edges is not found in order, all go to the rows of bits.
 const WORTH_IT: usize = 8;
@@ -86,9 +86,8 @@ impl<'a> ToldMessages<'a> {
         tokens: &'a TokensByMessage,
         capacities: &EdgeCapacities,
     ) -> ToldMessages<'a> {
-        let into = |host: NodeNumber| -> EdgeNumber { 2 * host + 1 };
         let mut receives_in_order: Vec<bool> = (0..tree.hosts())
-            .map(|host| tree.parent(host).is_some() && capacities.width(into(host)) == 1)
+            .map(|host| tree.parent(host).is_some() && capacities.width(2 * host + 1) == 1)
             .collect();
         for parent in (0..tree.nodes()).filter_map(|node| tree.parent(node)) {
             if let Some(leaf) = receives_in_order.get_mut(parent as usize) {

@@ -33,9 +33,13 @@ pub(crate) fn propose(facts: &Facts<'_>, known: &Known<'_>) -> Vec<SegmentPair> 
     let mut pairs = apart::propose(facts, known, &open);
     let islands = DeviceIslands::new(known);
     let lands = lands(facts, &islands);
-    let has_rows = |land: &&Vec<DeviceIx>| land.iter().any(|d| !facts[*d].learned.is_empty());
     // Rows can be many. If known cables join all devices, they add nothing.
-    if lands.iter().filter(has_rows).count() < 2 {
+    if lands
+        .iter()
+        .filter(|land| land.iter().any(|d| !facts[*d].learned.is_empty()))
+        .count()
+        < 2
+    {
         return pairs;
     }
     let rows = IslandRows::new(facts, &islands, lands);
