@@ -3,8 +3,14 @@ use super::SMALL;
 use crate::common::epochs::{AT_ONCE, FORCED, OVER_TCP, TREE, records, shared, ways};
 use crate::common::job::{BOTH, TestJob, compiled};
 use crate::common::runtime::lib;
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::process::Command;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// A rank that is later than the patience of the others loses them. A rank within it loses nothing.
@@ -283,6 +289,54 @@ fn switched_off_or_without_a_backend_nothing_happens() {
             output.heddle
         );
     }
+}
+
+/// As on a host whose processors are all taken.
+#[test]
+fn a_helper_that_does_not_run_is_told() {
+    let [alone, dir] = [TempDir::new().unwrap(), shared(TREE)];
+    for name in ["libheddle.so", "libheddle-openmpi.so"] {
+        fs::copy(lib().join(name), alone.path().join(name)).unwrap();
+    }
+    let helper = alone.path().join("heddle-helper");
+    fs::write(&helper, "#!/bin/sh\nexec /bin/cat >/dev/null\n").unwrap();
+    fs::set_permissions(&helper, Permissions::from_mode(0o755)).unwrap();
+    let output = TestJob::new("openmpi", 3)
+        .preloaded([alone.path().join("libheddle.so")])
+        .dir(dir.path())
+        .env(FORCED.0, FORCED.1)
+        .run(&lib().join("bench-openmpi"), &SMALL);
+    assert!(
+        output.heddle.len() == 1 && output.heddle[0].contains("does not run after 10 s"),
+        "{:?}",
+        output.heddle
+    );
+}
+
+/// Intel MPI binds each rank to a processor, on which it polls without end.
+#[test]
+fn the_helper_of_a_bound_rank_runs_on_any_processor() {
+    let (ours, its) = UnixStream::pair().unwrap();
+    let dir = TempDir::new().unwrap();
+    let mut helper = Command::new("taskset")
+        .args(["-c", "0"])
+        .arg(lib().join("heddle-helper"))
+        .arg(dir.path())
+        .stdin(OwnedFd::from(its))
+        .spawn()
+        .expect("taskset, of util-linux");
+    let processors = |of: &str| {
+        let status = fs::read_to_string(format!("/proc/{of}/status")).unwrap();
+        let mut lines = status.lines();
+        lines.find_map(|line| Some(line.strip_prefix("Cpus_allowed:")?.to_owned()))
+    };
+    let (began, all) = (Instant::now(), processors("self"));
+    while processors(&helper.id().to_string()) != all {
+        assert!(began.elapsed() < Duration::from_secs(60), "{all:?}");
+        sleep(Duration::from_millis(10));
+    }
+    drop(ours);
+    helper.wait().unwrap();
 }
 
 #[test]

@@ -29,7 +29,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, Once, OnceLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// A process that wants a way from the first call on waits once so long for the epoch.
+/// A process that wants a way from the first call on waits once so long for the epoch, from when its helper runs.
 const FIRST_CALL_WAITS: Duration = Duration::from_secs(3);
 /// Else its first look waits so long, once: the helper may just have been started. The calls looked at
 /// have taken 0.3 s, or the processes have lived for half of that and the next call may be long.
@@ -136,14 +136,14 @@ impl RootRank {
         let settings = settings();
         let directory = directory(settings);
         if let Some(directory) = &directory {
-            let is_first = RUNNING.set(Arc::clone(directory)).is_ok();
-            if is_first {
-                let waits = if communicator_work::from_the_first_call() {
-                    FIRST_CALL_WAITS
+            // Another thread's look comes after the wait.
+            let mut held = client::lock(directory);
+            if RUNNING.set(Arc::clone(directory)).is_ok() {
+                if communicator_work::from_the_first_call() {
+                    held.insist_on_news(FIRST_CALL_WAITS);
                 } else {
-                    FIRST_LOOK_WAITS
-                };
-                client::lock(directory).wait_for_news(waits);
+                    held.wait_for_news(FIRST_LOOK_WAITS);
+                }
             }
         }
         let names: Vec<String> = hosts.iter().map(RankHost::to_string).collect();
@@ -427,6 +427,9 @@ impl RootRank {
             }
             for line in self.recorder.lock().lines().iter().chain(&learner.lines()) {
                 stderr::write_line(line);
+            }
+            if self.seen == 0 && self.directory.is_some() {
+                stderr::write_line("no epoch had been read when the communicator ended");
             }
             stderr::write_line(&self.cost_of_agreeing());
             if self.passed > 0 {

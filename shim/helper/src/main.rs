@@ -7,7 +7,9 @@
 //! ext4 and a stopped FUSE server under both launchers).
 #![allow(unsafe_code, reason = "close_range has no safe wrapper")]
 
+use nix::sched::{CpuSet, sched_setaffinity};
 use nix::sys::signal::SigSet;
+use nix::unistd::Pid;
 use runtime::helper::service;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -20,6 +22,7 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     };
     close_what_was_inherited();
+    leave_the_ranks_processor();
     // The rank starts it with all of them blocked.
     let _ = SigSet::empty().thread_set_mask();
     // It cannot fail in a process that was just made.
@@ -32,6 +35,14 @@ fn main() -> ExitCode {
     } else {
         ExitCode::FAILURE
     }
+}
+
+/// Launchers bind a rank to a processor, on which it may poll without end. The kernel keeps to those that the job has
+/// (cpuset(7)).
+fn leave_the_ranks_processor() {
+    let mut all = CpuSet::new();
+    (0..CpuSet::count()).for_each(|processor| _ = all.set(processor));
+    let _ = sched_setaffinity(Pid::from_raw(0), &all);
 }
 
 /// Launchers wait for whoever holds a pipe or socket that they gave to the rank.

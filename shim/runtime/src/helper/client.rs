@@ -21,6 +21,9 @@ const PATIENCE: Duration = Duration::from_millis(500);
 const ASK: Duration = Duration::from_millis(125);
 /// Between two looks of a rank that waits for its helper.
 const PAUSE: Duration = Duration::from_millis(1);
+/// A helper that has not begun to run is waited for so long by those that would wait for the directory: a host whose
+/// processors are all taken lets it wait.
+const STARTS: Duration = Duration::from_secs(10);
 
 /// The state of the epoch, as this rank knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,12 +53,17 @@ pub struct SharedDirectory {
     failed: Arc<OnceLock<String>>,
     incoming: IncomingOctets,
     asked: Option<Instant>,
+    opened: Instant,
+    /// When the helper said that it runs.
+    began: Option<Instant>,
     /// Grows with each piece of news.
     version: u64,
     news: Option<EpochNews>,
     sent: u64,
     written: u64,
     stalled: bool,
+    /// It was told that nothing comes.
+    silence_told: bool,
     complaints: Vec<DirectoryProblem>,
 }
 
@@ -79,11 +87,14 @@ impl SharedDirectory {
             failed: Arc::default(),
             incoming: IncomingOctets::default(),
             asked: None,
+            opened: Instant::now(),
+            began: None,
             version: 0,
             news: None,
             sent: 0,
             written: 0,
             stalled: false,
+            silence_told: false,
             complaints: Vec::new(),
         };
         match start(path, helper, Arc::clone(&directory.failed)) {
@@ -96,6 +107,13 @@ impl SharedDirectory {
     /// The news since version `seen`, with their version. The helper goes on looking.
     pub fn look(&mut self, seen: u64) -> Option<(u64, EpochNews)> {
         self.hear();
+        let is_late = match self.began {
+            Some(began) => began.elapsed() >= STALLED,
+            None => self.opened.elapsed() >= STARTS,
+        };
+        if self.news.is_none() && is_late {
+            self.tell_silence();
+        }
         if self.asked.is_none_or(|at| at.elapsed() >= ASK) {
             self.asked = Some(Instant::now());
             self.ask(&HelperRequest::Look);
@@ -109,6 +127,22 @@ impl SharedDirectory {
     /// Waits until there is any news, at most so long: for ranks that look for the first time.
     pub fn wait_for_news(&mut self, at_most: Duration) {
         self.wait(at_most, |directory| directory.news.is_some());
+    }
+
+    /// The same for ranks that have nothing to follow without: so long from when the helper runs. That nothing came
+    /// is a complaint.
+    pub fn insist_on_news(&mut self, at_most: Duration) {
+        let came = Instant::now();
+        self.wait(at_most + STARTS, |directory| {
+            let reads = directory.began.map(|at| at.max(came).elapsed());
+            directory.news.is_some()
+                || reads.map_or(directory.opened.elapsed() >= STARTS, |reads| {
+                    reads >= at_most
+                })
+        });
+        if self.news.is_none() {
+            self.tell_silence();
+        }
     }
 
     /// Has a job record written.
@@ -198,14 +232,13 @@ impl SharedDirectory {
             HelperReport::Unlearned(problem) => self.murmur(problem),
             HelperReport::Stalled => {
                 self.stalled = true;
-                self.complain(format!(
-                    "{}: the shared directory does not answer for {} s; the job goes on without \
-                     it, and hears of no new epoch until it does",
-                    self.path.display(),
-                    STALLED.as_secs()
-                ));
+                let is_told = std::mem::take(&mut self.silence_told) && self.began.is_some();
+                if !is_told {
+                    self.complain_of_no_answer(STALLED);
+                }
             }
             HelperReport::GoesOn => self.stalled = false,
+            HelperReport::Begins => self.began = Some(Instant::now()),
         }
     }
 
@@ -215,6 +248,32 @@ impl SharedDirectory {
             text,
             concerns_epochs: false,
         });
+    }
+
+    /// Nothing has come since the directory was opened.
+    fn tell_silence(&mut self) {
+        if self.silence_told || self.stalled {
+            return;
+        }
+        self.silence_told = true;
+        match self.began {
+            Some(began) => self.complain_of_no_answer(began.elapsed()),
+            None => self.complain(format!(
+                "{}: the process that reads it for this job does not run after {} s: are all processors of the first \
+                 rank's host taken? The MPI library's own routines run until it has read an epoch",
+                self.path.display(),
+                self.opened.elapsed().as_secs()
+            )),
+        }
+    }
+
+    fn complain_of_no_answer(&mut self, after: Duration) {
+        self.complain(format!(
+            "{}: the shared directory does not answer for {} s; the job goes on without it, and hears of no new epoch \
+             until it does",
+            self.path.display(),
+            after.as_secs()
+        ));
     }
 
     fn complain(&mut self, text: String) {
@@ -278,4 +337,47 @@ pub(super) fn start(
             .spawn(run)
     })?;
     Ok(ours)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+
+    /// What a directory's readers hear where its helper is this script, and where it said before that it reads.
+    fn complaints_with(script: &str, reads: bool) -> Vec<String> {
+        let folder = tempfile::tempdir().unwrap();
+        let helper = folder.path().join("helper");
+        fs::write(&helper, script).unwrap();
+        fs::set_permissions(&helper, Permissions::from_mode(0o755)).unwrap();
+        let mut directory = SharedDirectory::open(folder.path(), &helper);
+        if reads {
+            directory.heard(HelperReport::Begins);
+        } else {
+            directory.opened = directory.opened.checked_sub(STARTS).unwrap();
+        }
+        directory.insist_on_news(Duration::from_millis(50));
+        directory.look(0);
+        directory.heard(HelperReport::Stalled);
+        let complaints = directory.complaints();
+        complaints.into_iter().map(|problem| problem.text).collect()
+    }
+
+    #[test]
+    fn silence_is_told_once_and_by_its_cause() {
+        let silent = "#!/bin/sh\nexec /bin/cat >/dev/null\n";
+        let told = complaints_with(silent, true);
+        assert!(
+            told.len() == 1 && told[0].contains("does not answer"),
+            "{told:?}"
+        );
+        let told = complaints_with(silent, false);
+        assert!(
+            told.len() == 2
+                && told[0].contains("does not run")
+                && told[1].contains("does not answer"),
+            "{told:?}"
+        );
+    }
 }

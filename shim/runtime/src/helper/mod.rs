@@ -8,7 +8,7 @@
 //!
 //! ```text
 //! rank 0 --Look, Record--> helper --read, write--> shared directory
-//!        <--Epoch, Written, Stalled--
+//!        <--Begins, Epoch, Written, Stalled--
 //! ```
 //!
 //! | module | one idea |
@@ -56,4 +56,6 @@ enum HelperReport {
     Stalled,
     /// It answers again.
     GoesOn,
+    /// The helper runs, and begins to read.
+    Begins,
 }

@@ -155,6 +155,7 @@ fn hear(shared: &HelperShared, mut rank: UnixStream) -> io::Result<()> {
 
 /// Looks for epochs while the rank asks for them.
 fn look(shared: &HelperShared, dir: &Path) {
+    shared.tell(&HelperReport::Begins);
     let (mut follower, mut unusable) = (EpochFollower::new(dir), None);
     loop {
         let mut desk = shared.desk();
