@@ -1,5 +1,5 @@
 //! The members of a communicator meet, and find out whether they become a process set.
-use crate::call_comm::{CallComm, MOST_NUMBER};
+use crate::call_comm::CallComm;
 use crate::member_check::{self, MemberFacts};
 use crate::mpi::{mpi, threads_call_at_once};
 use crate::mpi_result::{MpiResult, check};
@@ -52,9 +52,11 @@ pub(crate) fn meet(
     let shared = members.as_ref().filter(|_| !threads_call_at_once());
     let living = shared.and_then(registry::find);
     let hosts = members.as_ref().and_then(registry::hosts);
+    let here = own_host()?.to_bytes();
     let known = MemberFacts {
         set: living.as_ref().map_or(0, |(number, _)| *number),
         hosts: hosts.is_some(),
+        host_octets: here.len() as u64,
         unused: members
             .as_ref()
             .map_or(0, |members| registry::unused_number(members, within.rank)),
@@ -79,14 +81,14 @@ pub(crate) fn meet(
     }
     let hosts = match hosts {
         Some(hosts) if common.hosts => hosts,
-        _ => ask_hosts(within, members.as_ref())?,
+        _ => ask_hosts(within, members.as_ref(), here, common.host_octets as usize)?,
     };
     if hosts.iter().all(|host| *host == hosts[0]) {
         root_rank::tell_one_host(hosts.len());
         return Ok(MeetingOutcome::Apart);
     }
     let mut set = ProcessSet::new(within, hosts, members.as_ref());
-    set.agree(within)?;
+    set.agree_first(within)?;
     let set = Arc::new(Mutex::new(set));
     if let Some(members) = shared {
         registry::keep(members.clone(), common.unused, &set);
@@ -104,16 +106,23 @@ fn patience() -> Duration {
     }
 }
 
-/// The host of each member; remembered from now on. Collective.
-fn ask_hosts(within: &CallComm, members: Option<&WorldRanks>) -> MpiResult<Vec<RankHost>> {
+/// The host of this rank.
+fn own_host() -> MpiResult<RankHost> {
     let (mut name, mut length) = ([0u8; NAME], 0);
     // SAFETY: MPI_MAX_PROCESSOR_NAME is 128 in MPICH and 256 in Open MPI.
     check(unsafe {
         (mpi().call.Get_processor_name)(name.as_mut_ptr().cast::<c_char>(), &mut length)
     })?;
-    let mut own = RankHost::here(&text(&name)).to_bytes();
-    let least = within.least_numbers(&[MOST_NUMBER - own.len() as u64])?;
-    let longest = least.first().map_or(0, |least| MOST_NUMBER - least) as usize;
+    Ok(RankHost::here(&text(&name)))
+}
+
+/// The host of each member, of which `own` is this one's; remembered from now on. Collective.
+fn ask_hosts(
+    within: &CallComm,
+    members: Option<&WorldRanks>,
+    mut own: Vec<u8>,
+    longest: usize,
+) -> MpiResult<Vec<RankHost>> {
     own.resize(longest, 0);
     let all = within.gather_all(&own)?;
     let hosts: Vec<RankHost> = all.chunks(longest).map(RankHost::from_bytes).collect();

@@ -30,6 +30,8 @@ pub(crate) struct MemberFacts {
     pub(crate) set: u64,
     /// True if it knows the hosts of all members.
     pub(crate) hosts: bool,
+    /// The octets that say where it runs; the most of any rank.
+    pub(crate) host_octets: u64,
     /// A number that no process set has had: that of rank 0 goes to a new one.
     pub(crate) unused: u64,
     /// True if enough time has passed since the first call for a look to be worth it.
@@ -37,7 +39,7 @@ pub(crate) struct MemberFacts {
 }
 
 /// Numbers of a vote, of each of which the least counts.
-const VOTE: usize = 6;
+const VOTE: usize = 7;
 
 impl MemberFacts {
     fn vote(self, came: bool, rank: c_int) -> [u64; VOTE] {
@@ -49,16 +51,26 @@ impl MemberFacts {
             // The greatest of all sets, whether a library compares with a sign or without.
             !self.set,
             if rank == 0 { self.unused } else { MOST_NUMBER },
+            MOST_NUMBER - self.host_octets,
         ]
     }
 
     /// The facts that the votes have in common, by the least of their numbers; `None` unless all
     /// came.
     fn common(least: [u64; VOTE]) -> Option<MemberFacts> {
-        let [came, hosts, is_worth_a_look, set, beyond, unused] = least;
+        let [
+            came,
+            hosts,
+            is_worth_a_look,
+            set,
+            beyond,
+            unused,
+            host_octets,
+        ] = least;
         (came == 1).then_some(MemberFacts {
             set: if set == !beyond { set } else { 0 },
             hosts: hosts == 1,
+            host_octets: MOST_NUMBER - host_octets,
             unused,
             is_worth_a_look: is_worth_a_look == 1,
         })
@@ -151,6 +163,7 @@ mod tests {
                     let known = MemberFacts {
                         set,
                         hosts,
+                        host_octets: 30 + set,
                         unused: 40 - at as u64,
                         is_worth_a_look: at == 0,
                     };
@@ -159,21 +172,31 @@ mod tests {
                 .reduce(least)
                 .and_then(MemberFacts::common)
         };
-        let facts = |set, hosts| {
+        let facts = |set, hosts, host_octets| {
             Some(MemberFacts {
                 set,
                 hosts,
+                host_octets,
                 unused: 40,
                 is_worth_a_look: false,
             })
         };
-        assert_eq!(common(&[(7, true, true), (7, true, true)]), facts(7, true));
+        assert_eq!(
+            common(&[(7, true, true), (7, true, true)]),
+            facts(7, true, 37)
+        );
         assert_eq!(
             common(&[(7, true, true), (8, false, true)]),
-            facts(0, false)
+            facts(0, false, 38)
         );
-        assert_eq!(common(&[(8, true, true), (7, true, true)]), facts(0, true));
-        assert_eq!(common(&[(0, true, true), (7, true, true)]), facts(0, true));
+        assert_eq!(
+            common(&[(8, true, true), (7, true, true)]),
+            facts(0, true, 38)
+        );
+        assert_eq!(
+            common(&[(0, true, true), (7, true, true)]),
+            facts(0, true, 37)
+        );
         assert_eq!(common(&[(7, true, true), (7, true, false)]), None);
     }
 }

@@ -3,12 +3,16 @@
 //! is no, none waits for a rank that would not come.
 use crate::call_comm::CallComm;
 use crate::world_ranks::WorldRanks;
+use presence::BUILD;
 use presence::difference::{Difference, Published, first_difference};
 use presence::text::LONGEST;
+use runtime::read_once::read_once;
 use runtime::settings::RuntimeSettings;
 use runtime::stderr::write_line_once;
 use std::collections::HashMap;
 use std::ffi::{c_char, c_int};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::unix::process::parent_id;
 use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
 
 /// The front's function that reads what the launcher has of a rank of MPI_COMM_WORLD.
@@ -42,7 +46,7 @@ pub(crate) fn are_alike(within: &CallComm, members: Option<&WorldRanks>) -> bool
         }
         return false;
     };
-    match published(members) {
+    match published(within, members) {
         None => {
             // Two ranks, in case rank 0 is one without heddle.
             if within.rank < 2 {
@@ -68,19 +72,73 @@ pub(crate) fn are_alike(within: &CallComm, members: Option<&WorldRanks>) -> bool
 
 /// The text that each member published; `None` where the launcher does not say. Remembered: nobody publishes
 /// twice.
-fn published(members: &WorldRanks) -> Option<Vec<Published>> {
+fn published(within: &CallComm, members: &WorldRanks) -> Option<Vec<Published>> {
     static KNOWN: LazyLock<Mutex<HashMap<c_int, Published>>> = LazyLock::new(Mutex::default);
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut all = Vec::with_capacity(members.ranks().len());
-    for rank in members.ranks() {
-        let one = match known.get(rank) {
-            Some(one) => one.clone(),
-            None => read(*rank)?,
-        };
-        known.insert(*rank, one.clone());
-        all.push(one);
+    let ranks = members.ranks();
+    let remembered = ranks.iter().map(|rank| known.get(rank).cloned()).collect();
+    if let Some(all) = remembered {
+        return Some(all);
     }
+    let octets = read_once(
+        &name_on_this_host(members),
+        |lines| others_on_the_host(&published_in(lines), within.rank as usize),
+        || read_all(ranks).map(|all| lines_of(&all)),
+    )?;
+    let all = Some(published_in(&octets)).filter(|all| all.len() == ranks.len());
+    let all = all.or_else(|| read_all(ranks))?;
+    known.extend(ranks.iter().copied().zip(all.iter().cloned()));
     Some(all)
+}
+
+/// A name that the ranks of this job on this host have for what these members published, and no other
+/// job. Ranks whose launcher's processes differ, as where each has a script above it, have none in common.
+fn name_on_this_host(members: &WorldRanks) -> String {
+    let mut hasher = DefaultHasher::new();
+    let space = std::fs::read_link("/proc/self/ns/pid").ok();
+    let job = ["PMIX_NAMESPACE", "PMI_JOBID"].map(std::env::var_os);
+    (BUILD, parent_id(), space, job, members.ranks()).hash(&mut hasher);
+    format!("heddle-{:016x}", hasher.finish())
+}
+
+/// A line for each member: its text after a plus, or its host after a minus.
+fn lines_of(all: &[Published]) -> Vec<u8> {
+    let lines = all.iter().map(|published| match published {
+        Published::Text(text) => format!("+{text}"),
+        Published::Nothing(host) => format!("-{}", host.as_deref().unwrap_or_default()),
+    });
+    lines.collect::<Vec<_>>().join("\n").into()
+}
+
+fn published_in(lines: &[u8]) -> Vec<Published> {
+    let text = String::from_utf8_lossy(lines);
+    text.split('\n')
+        .map(|line| match line.split_at_checked(1) {
+            Some(("+", text)) => Published::Text(text.to_owned()),
+            Some((_, host)) => {
+                Published::Nothing(Some(host.to_owned()).filter(|host| !host.is_empty()))
+            }
+            None => Published::Nothing(None),
+        })
+        .collect()
+}
+
+/// The members with heddle beside this one that say that they are on its host.
+fn others_on_the_host(all: &[Published], own: usize) -> usize {
+    let here = all.get(own).and_then(host_of);
+    let on_it = all.iter().map(host_of).filter(|host| *host == here);
+    here.as_ref().map_or(0, |_| on_it.count() - 1)
+}
+
+fn host_of(published: &Published) -> Option<String> {
+    match published {
+        Published::Text(text) => presence::text::decode(text).map(|presence| presence.host),
+        Published::Nothing(_) => None,
+    }
+}
+
+fn read_all(ranks: &[c_int]) -> Option<Vec<Published>> {
+    ranks.iter().map(|&rank| read(rank)).collect()
 }
 
 fn read(rank: c_int) -> Option<Published> {
@@ -133,4 +191,31 @@ fn neighbour(all: &[Published], at: usize) -> Option<(usize, String)> {
         presence::text::decode(text).map(|presence| (other, presence.host))
     });
     with_host.min_by_key(|(other, _)| other.abs_diff(at))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use presence::{Ability, Presence};
+
+    fn text(host: &str) -> Published {
+        let presence = Presence::here(Ability::Serves, host, |_| None);
+        Published::Text(presence::text::encode(&presence))
+    }
+
+    #[test]
+    fn lines_that_one_rank_hands_on_say_what_it_read() {
+        let all = [
+            text("a"),
+            text("b"),
+            text("a"),
+            Published::Nothing(Some("a".to_owned())),
+            Published::Nothing(None),
+        ];
+        assert_eq!(published_in(&lines_of(&all)), all);
+        assert_eq!(
+            [0, 1, 4].map(|own| others_on_the_host(&all, own)),
+            [1, 0, 0]
+        );
+    }
 }

@@ -196,6 +196,8 @@ impl PrivateComm {
 pub(crate) enum PrivateCommState {
     #[default]
     Untried,
+    /// All ranks may make one.
+    Allowed,
     Over(PrivateComm),
     /// The library had none to give to some rank; nobody tries again.
     Refused,
@@ -213,12 +215,19 @@ impl PrivateCommState {
     /// Makes the communicator for what is only handy, unless ranks have made several already.
     /// Collective.
     pub(crate) fn up_if_spare(&mut self, within: &CallComm) -> MpiResult<()> {
-        if matches!(self, PrivateCommState::Untried)
+        if matches!(self, PrivateCommState::Untried | PrivateCommState::Allowed)
             && within.holds_on_all_ranks(MADE.load(Ordering::Relaxed) < SPARE)?
         {
             self.up(within)?;
         }
         Ok(())
+    }
+
+    /// The ranks told each other whether each of them may make one, when they had more to tell.
+    pub(crate) fn may_be_made(&mut self, by_all: bool) {
+        if by_all && matches!(self, PrivateCommState::Untried) {
+            *self = PrivateCommState::Allowed;
+        }
     }
 
     /// True if there is such a communicator; it is made now if nobody tried before. Collective.
@@ -228,8 +237,10 @@ impl PrivateCommState {
 
     /// The same with a communicator for the ranks of each part. Collective, of all parts.
     pub(crate) fn up_in_parts(&mut self, within: &CallComm, part: c_int) -> MpiResult<bool> {
-        if let PrivateCommState::Untried = self {
-            let private = if within.holds_on_all_ranks(PrivateComm::may_be_made())? {
+        if matches!(self, PrivateCommState::Untried | PrivateCommState::Allowed) {
+            let is_allowed = matches!(self, PrivateCommState::Allowed);
+            let may = is_allowed || within.holds_on_all_ranks(PrivateComm::may_be_made())?;
+            let private = if may {
                 PrivateComm::split(within, part).ok()
             } else {
                 None

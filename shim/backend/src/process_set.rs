@@ -17,10 +17,10 @@ use crate::length_forecasts::LengthForecasts;
 use crate::mesh_state::MeshState;
 use crate::mpi_result::MpiResult;
 use crate::passing::PassingKinds;
-use crate::private_comm::PrivateCommState;
+use crate::private_comm::{PrivateComm, PrivateCommState};
 use crate::relayed;
 use crate::root_rank::RootRank;
-use crate::set_learning::SetLearning;
+use crate::set_learning::{SetLearning, TimedCall};
 use crate::set_trace::SetTrace;
 use crate::set_watch::SetWatch;
 use crate::world_ranks::WorldRanks;
@@ -39,6 +39,9 @@ use schedules::transfers::part::RankPart;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
+
+/// The greatest half of a digest.
+const HALF: u64 = u32::MAX as u64;
 
 /// A process set, as one of its processes knows it.
 #[derive(Debug)]
@@ -139,10 +142,9 @@ impl ProcessSet {
         amount: CallAmount,
     ) -> MpiResult<i32> {
         let came = self.trace.came();
-        if self
-            .pace
-            .due(self.hosts.len() as u64, amount.known_to_all().unwrap_or(0))
-        {
+        let (ranks, moved) = (self.hosts.len() as u64, amount.known_to_all().unwrap_or(0));
+        let has_agreed = self.has_agreed();
+        if self.pace.due(ranks, moved) && !has_agreed {
             self.agree_by_and_by(within)?;
         }
         if self.settled == Some((call.collective, amount.block)) {
@@ -179,28 +181,28 @@ impl ProcessSet {
         if let (Some(root), Some(timer)) = (&mut self.root, &timer) {
             root.done(timer);
         }
-        if self.network == NetworkKnowledge::Asked {
-            self.look_for_network(within, collective, block, began.elapsed())?;
-        }
+        let left = Instant::now();
+        let met = self.look_for_network(within, collective, block, left - began)?;
         let Some(class) = class else {
             return code;
         };
         // A call that failed here counts as everywhere else, so that all meet at the same one.
-        let learned = self.learn(within, class, block, began);
+        let learned = self.learn(within, (class, block), [began, left], met);
         self.let_pass(call, amount, Some(class));
         code.and_then(|code| learned.map(|()| code))
     }
 
-    /// A call of a class that began then has ended. Collective.
+    /// A call of a class has come and left then, and all ranks have met at some moment since, or have not.
+    /// Collective.
     fn learn(
         &mut self,
         within: &CallComm,
-        class: CallClass,
-        block: u64,
-        began: Instant,
+        (class, block): (CallClass, u64),
+        call: TimedCall,
+        met: Option<Instant>,
     ) -> MpiResult<()> {
         let learner = self.policy.learner_mut();
-        if (self.learning).called(learner, within, (class, block), began)? {
+        if (self.learning).called(learner, within, (class, block), call, met)? {
             self.compare_rates(class, block);
             if let Some(root) = &mut self.root {
                 root.learned(self.policy.learner());
@@ -388,11 +390,12 @@ impl ProcessSet {
         let by_ways = followed
             .chosen_ways()
             .map_or(0, ChosenWays::digest_of_plans);
-        let own = (self.policy.digest() ^ by_ways).to_le_bytes();
-        let same = within
-            .gather_all(&own)?
-            .chunks(own.len())
-            .all(|digest| digest == own);
+        let (own, room) = (self.policy.digest() ^ by_ways, PrivateComm::may_be_made());
+        let halves = [own >> 32, own & HALF];
+        let [low, high] = [halves, halves.map(|half| HALF - half)];
+        let least = within.least_numbers(&[low[0], low[1], high[0], high[1], room.into()])?;
+        let same = least[0] + least[2] == HALF && least[1] + least[3] == HALF;
+        self.messages.may_be_made(least[4] == 1);
         match planned {
             Ok(summary) if same => {
                 if let Some(root) = &mut self.root {

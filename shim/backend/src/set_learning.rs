@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 /// A timed call on this rank: when it came, and when it left.
-type TimedCall = [Instant; 2];
+pub(crate) type TimedCall = [Instant; 2];
 
 /// This rank's share in what its process set learns.
 #[derive(Debug, Default)]
@@ -34,20 +34,22 @@ impl SetLearning {
         self.rows.remove(&class);
     }
 
-    /// A call of a class that began then has ended. True if a row has, too. Collective.
+    /// A call of a class has ended. True if a row has, too. All ranks have `met` since then, if they have.
+    /// Collective.
     pub(crate) fn called(
         &mut self,
         learner: &mut CallLearner,
         within: &CallComm,
         (class, block): (CallClass, u64),
-        began: Instant,
+        call: TimedCall,
+        met: Option<Instant>,
     ) -> MpiResult<bool> {
         let Some(counted) = learner.count(class, block) else {
             return Ok(false);
         };
         if counted.is_timed {
             let calls = self.rows.entry(class).or_default();
-            calls.push([began, Instant::now()]);
+            calls.push(call);
         }
         if !counted.ends_row {
             return Ok(false);
@@ -55,9 +57,14 @@ impl SetLearning {
         watchdog::begin_wait(|| format!("rank {}: the times of all ranks", within.rank));
         let calls = self.rows.remove(&class).unwrap_or_default();
         let came = Instant::now();
-        // As good as a barrier, and over a long cable at most as long: it crosses it once.
-        within.least_numbers(&[0])?;
-        let met = Instant::now();
+        let met = match met {
+            Some(met) => met,
+            None => {
+                // As good as a barrier, and over a long cable at most as long: it crosses it once.
+                within.least_numbers(&[0])?;
+                Instant::now()
+            }
+        };
         let ago: Vec<TimesAgo> = calls.iter().map(|call| TimesAgo::new(call, met)).collect();
         let (ago, agreement) = of_all_ranks(within, &ago, self.agreement)?;
         let times = RowTimes {

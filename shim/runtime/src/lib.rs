@@ -17,6 +17,7 @@
 //! | [`look_allowance`] | whether it can afford to look at a first call already |
 //! | [`call_forecast`] | how large the next calls are whose size no rank knows alone |
 //! | [`rank_host`] | what a rank's host is called, and where it is reached |
+//! | [`read_once`] | what one rank of a host reads for the others |
 //! | [`process_set_view`] | a process set on the tree of an epoch |
 //! | [`plan`] | its own schedule out of an epoch |
 //! | [`followed_network`] | which of an epoch's networks is followed |
@@ -47,6 +48,7 @@ pub mod network_evidence;
 pub mod plan;
 pub mod process_set_view;
 pub mod rank_host;
+pub mod read_once;
 pub mod record;
 pub mod settings;
 mod signals;

@@ -22,6 +22,9 @@ use runtime::watchdog;
 /// Octets of a header: the length of the body, the work until the next agreement, and whether the ranks
 /// report how fast blocks came to them.
 const HEADER: usize = 9;
+/// Octets of the first word that go with its header, in one message: the epochs of clusters of some dozens of
+/// hosts.
+const WITH_FIRST_HEADER: usize = 4096;
 /// A process set that has agreed so often will do so many times more.
 const ACQUAINTED: u32 = 3;
 
@@ -31,6 +34,8 @@ pub(super) struct DirectiveUnderWay {
     header: Option<PendingCollective>,
     body: Vec<u8>,
     agreed: u32,
+    /// The call under way made the process set, which has agreed for it.
+    is_of_this_call: bool,
 }
 
 impl DirectiveUnderWay {
@@ -42,12 +47,30 @@ impl DirectiveUnderWay {
 }
 
 impl ProcessSet {
+    /// The ranks of a new process set agree, at a call that it will serve. Collective.
+    pub(crate) fn agree_first(&mut self, within: &CallComm) -> MpiResult<()> {
+        self.agreement.is_of_this_call = true;
+        self.agree(within)
+    }
+
+    /// True if the ranks have agreed for the call under way.
+    pub(super) fn has_agreed(&mut self) -> bool {
+        std::mem::take(&mut self.agreement.is_of_this_call)
+    }
+
     /// The ranks agree, and wait for rank 0. Collective.
-    pub(crate) fn agree(&mut self, within: &CallComm) -> MpiResult<()> {
+    fn agree(&mut self, within: &CallComm) -> MpiResult<()> {
         watchdog::begin_wait(|| format!("{}: the word of rank 0 on {}", self.me(), self.hosts[0]));
-        let mut header = self.next_header();
-        within.broadcast(&mut header)?;
-        self.obey(within, header)
+        let room = match self.agreement.agreed {
+            0 => WITH_FIRST_HEADER,
+            _ => 0,
+        };
+        let header = self.next_header();
+        let mut word = [&header[..], &self.agreement.body].concat();
+        word.resize(HEADER + room, 0);
+        within.broadcast(&mut word)?;
+        let (header, body) = word.split_first_chunk().unwrap_or((&header, &[]));
+        self.obey(within, *header, body)
     }
 
     /// The same at a call at which an agreement is due, and at the next one. Collective.
@@ -64,7 +87,7 @@ impl ProcessSet {
             }
             let octets = header.octets()?;
             let header = octets.first_chunk().copied().unwrap_or_default();
-            return self.obey(within, header);
+            return self.obey(within, header, &[]);
         }
         if self.agreement.agreed < ACQUAINTED || self.messages.existing().is_none() {
             return self.agree(within);
@@ -96,13 +119,16 @@ impl ProcessSet {
         header
     }
 
-    /// Rank 0's word has this header. Collective.
-    fn obey(&mut self, within: &CallComm, header: [u8; HEADER]) -> MpiResult<()> {
+    /// Rank 0's word has this header, and this body if that came with it as a whole. Collective.
+    fn obey(&mut self, within: &CallComm, header: [u8; HEADER], came: &[u8]) -> MpiResult<()> {
         let [length, next] =
             [&header[..4], &header[4..8]].map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]));
         let mut body = std::mem::take(&mut self.agreement.body);
         body.resize(length as usize, 0);
-        within.broadcast(&mut body)?;
+        match came.get(..body.len()) {
+            Some(came) => body.copy_from_slice(came),
+            None => within.broadcast(&mut body)?,
+        }
         if let Some(root) = &mut self.root {
             root.directive_sent();
         }

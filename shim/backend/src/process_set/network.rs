@@ -10,7 +10,7 @@ use runtime::agreement_pace::AgreementPace;
 use runtime::network_evidence::{self, NetworkVerdict, REPORT, RankEvidence};
 use runtime::plan::FollowedEpoch;
 use runtime::watchdog;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Octets of each rank that go to all others where that is all that shows which network they cross. More
 /// would cost as much as a call: MPICH's allgather of 512 B took 64 ranks half a second at 20 Mbit/s.
@@ -95,21 +95,25 @@ impl ProcessSet {
         Ok(reports.map(RankEvidence::from_bytes).collect())
     }
 
-    /// A call has gone the library's way, and took so long here: all report what they see, and stand aside
-    /// together if that is another network. Collective.
+    /// A call has gone, and took so long here. If the ranks want to look after it, all report what they see, and stand
+    /// aside together if that is another network. When they met. Collective.
     pub(super) fn look_for_network(
         &mut self,
         within: &CallComm,
         collective: Collective,
         block: u64,
         took: Duration,
-    ) -> MpiResult<()> {
+    ) -> MpiResult<Option<Instant>> {
+        if self.network != NetworkKnowledge::Asked {
+            return Ok(None);
+        }
         let Some(FollowedEpoch { view, .. }) = self.followed.as_deref() else {
-            return Ok(());
+            return Ok(None);
         };
         let hosts = view.host_addresses().unwrap_or_default();
         watchdog::begin_wait(|| format!("{}: the networks of all ranks", self.me()));
         let reports = self.reports(within, RankEvidence::collected(&hosts, took))?;
+        let met = Some(Instant::now());
         // Of a call whose lengths each rank knows in part, all may stay within hosts.
         let block = Bytes(if collective.has_own_lengths() {
             0
@@ -121,7 +125,7 @@ impl ProcessSet {
         let verdict = network_evidence::verdict(&reports, between_hosts, bound.unwrap_or_default());
         if verdict == NetworkVerdict::OnTree {
             self.network = NetworkKnowledge::OfTheTree;
-            return Ok(());
+            return Ok(met);
         }
         let tree = network_evidence::prefix(&hosts);
         self.network = NetworkKnowledge::Unknown;
@@ -135,7 +139,7 @@ impl ProcessSet {
             }
         }
         self.stand_aside(problem);
-        Ok(())
+        Ok(met)
     }
 
     /// The ranks agreed on times of a class. If the library's own routine ends sooner than the tree's

@@ -24,6 +24,8 @@ mod framing;
 mod orphan;
 pub mod service;
 
+pub(crate) use orphan::above_standard_streams;
+
 use serde::{Deserialize, Serialize};
 
 /// A request of a rank to its helper.

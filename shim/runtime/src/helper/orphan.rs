@@ -121,7 +121,7 @@ extern "C" fn become_program(orphan: *mut c_void) -> c_int {
 
 /// The same file where a program that has closed its standard streams does not find it, and where
 /// giving it a number below changes that it closes.
-pub(super) fn above_standard_streams(descriptor: impl AsFd) -> io::Result<OwnedFd> {
+pub(crate) fn above_standard_streams(descriptor: impl AsFd) -> io::Result<OwnedFd> {
     let number = fcntl(descriptor, FcntlArg::F_DUPFD_CLOEXEC(3))?;
     // SAFETY: fcntl has just made it, and nobody else has it.
     Ok(unsafe { OwnedFd::from_raw_fd(number) })
