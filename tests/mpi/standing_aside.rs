@@ -325,18 +325,20 @@ fn the_helper_of_a_bound_rank_runs_on_any_processor() {
         .stdin(OwnedFd::from(its))
         .spawn()
         .expect("taskset, of util-linux");
-    let processors = |of: &str| {
-        let status = fs::read_to_string(format!("/proc/{of}/status")).unwrap();
-        let mut lines = status.lines();
-        lines.find_map(|line| Some(line.strip_prefix("Cpus_allowed:")?.to_owned()))
-    };
-    let (began, all) = (Instant::now(), processors("self"));
-    while processors(&helper.id().to_string()) != all {
+    let (began, all) = (Instant::now(), processors_of("self"));
+    while processors_of(&helper.id().to_string()) != all {
         assert!(began.elapsed() < Duration::from_secs(60), "{all:?}");
         sleep(Duration::from_millis(10));
     }
     drop(ours);
     helper.wait().unwrap();
+}
+
+/// The processors on which a process may run.
+fn processors_of(process: &str) -> Option<String> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let mut lines = status.lines();
+    lines.find_map(|line| Some(line.strip_prefix("Cpus_allowed:")?.to_owned()))
 }
 
 #[test]
