@@ -1,5 +1,5 @@
 //! Messages about it: evidence for links, reasons for clusters, alarms, changes.
-// A new kind of message is nobody's `_`: whoever tells kinds apart has to say what this one is to him.
+// A match names every kind of message, so that the compiler asks about a new one.
 #![deny(clippy::wildcard_enum_match_arm)]
 
 pub mod alarm;

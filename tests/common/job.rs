@@ -192,4 +192,11 @@ impl TestJobOutput {
             .collect();
         TestJobOutput { out, heddle }
     }
+
+    /// The runtime said one line, with this in it.
+    #[track_caller]
+    pub(crate) fn says_only(&self, text: &str) {
+        let lines = &self.heddle;
+        assert!(lines.len() == 1 && lines[0].contains(text), "{lines:?}");
+    }
 }

@@ -145,11 +145,7 @@ fn an_unusable_directory_gives_one_line_and_the_librarys_own_routine() {
         let output = TestJob::new(mpi, 4)
             .env(AT_ONCE.0, AT_ONCE.1)
             .run(&bench, &SMALL);
-        assert!(
-            output.heddle.len() == 1 && output.heddle[0].contains("HEDDLE_DIR is not set"),
-            "{:?}",
-            output.heddle
-        );
+        output.says_only("HEDDLE_DIR is not set");
     }
 }
 

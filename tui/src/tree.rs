@@ -1,6 +1,6 @@
 //! The topology as lines of a tree: the root bridge first, and below each node the nodes that hang
 //! on it.
-use inventory::topology::{Link, LinkState, Node, Topology};
+use inventory::topology::{Link, LinkState, Node, NodeKind, Topology};
 use std::cmp::Ordering;
 use std::collections::{HashMap, VecDeque};
 
@@ -48,6 +48,8 @@ pub(crate) struct TreeBranch {
     pub(crate) outside: bool,
     /// Levels below the root.
     pub(crate) depth: usize,
+    /// True for the switch or router with which the drawing begins.
+    pub(crate) is_top: bool,
 }
 
 /// Compares two links below the same node, by their place in the topology.
@@ -187,13 +189,15 @@ impl<'a> TreeWalk<'a> {
             below.sort_by(|&(x, _), &(y, _)| order(x, y));
         }
         let mut lines = Vec::new();
-        for &root in &self.roots {
+        for (number, &root) in self.roots.iter().enumerate() {
+            let node = self.places[root].node(self.topology);
             lines.push(TreeBranch {
                 place: self.places[root],
                 parent: None,
                 link: None,
                 outside: false,
                 depth: 0,
+                is_top: number == 0 && node.is_some_and(|n| n.kind != NodeKind::Host),
             });
             // The remaining links of each node on the path down to the present one.
             let mut stack = vec![(root, self.below[root].iter())];
@@ -210,6 +214,7 @@ impl<'a> TreeWalk<'a> {
                     link: Some(link),
                     outside,
                     depth: stack.len(),
+                    is_top: false,
                 });
                 if !outside {
                     stack.push((to, self.below[to].iter()));
@@ -232,8 +237,6 @@ pub(crate) fn ports<'a>(link: &'a Link, from: &str) -> (&'a str, &'a str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    use inventory::topology::NodeKind;
 
     fn link(a: &str, b: &str, state: LinkState) -> Link {
         let (a, b) = (a.to_owned(), b.to_owned());

@@ -37,7 +37,7 @@ pub(crate) struct DirectedHost<'a> {
     pub(crate) address: Option<IpAddr>,
     /// Its agent reports.
     pub(crate) reports: bool,
-    /// Its agent traces flows.
+    /// Its agent reports, and traces flows.
     pub(crate) traces: bool,
 }
 

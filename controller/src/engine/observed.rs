@@ -329,7 +329,8 @@ impl ObservedNetwork {
         let seats = topology.attachments();
         let addresses = AddressLookup::new(&self.views);
         let subjects = inventory.hosts.iter().map(|(name, host)| {
-            let view = self.views.get(name);
+            let view = self.views.get(name).filter(|view| view.stale.is_none());
+            let report = view.and_then(|view| view.host.as_ref());
             let seat = seats.get(name.as_str());
             let net = addresses.at_card(name, seat.map_or("", |s| s.1));
             let segment = match (seat, net) {
@@ -343,8 +344,8 @@ impl ObservedNetwork {
                 segment,
                 name,
                 address: host.address.or(net.map(|n| n.0)),
-                reports: view.is_some_and(|v| v.host.is_some() && v.stale.is_none()),
-                traces: view.is_some_and(|v| v.host.as_ref().is_some_and(|r| r.traces_flows)),
+                reports: report.is_some(),
+                traces: report.is_some_and(|report| report.traces_flows),
             }
         });
         subjects.collect()

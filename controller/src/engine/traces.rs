@@ -64,7 +64,7 @@ fn leaves<'a>(
         switches.entry(&link.b).or_default().push(&link.a);
     }
     let mut leaves: BTreeMap<&str, Vec<(&str, IpAddr)>> = BTreeMap::new();
-    for subject in (subjects.iter()).filter(|subject| subject.reports && subject.traces) {
+    for subject in subjects.iter().filter(|subject| subject.traces) {
         if let (Some([leaf]), Some(address)) = (
             switches.get(subject.name).map(Vec::as_slice),
             subject.address,

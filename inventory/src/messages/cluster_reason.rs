@@ -3,7 +3,7 @@
 //! They are written as evidence is: the texts in `reasons`, codes and arguments in `facts`.
 use crate::BitsPerSec;
 use crate::messages::evidence::{STATED, joined};
-use crate::messages::wording::{milliseconds, routed_hops, short_list};
+use crate::messages::wording::{listed, milliseconds, routed_hops};
 use crate::messages::written::WrittenFact;
 use crate::model::observation::BridgeId;
 use serde::{Deserialize, Serialize};
@@ -98,10 +98,6 @@ pub enum ForestEdge {
     Way(String, String),
 }
 
-fn listed(names: &[String]) -> String {
-    short_list(names.iter().map(String::as_str))
-}
-
 fn direction(own: &str, other: &str, cluster: Option<&str>, inward: bool) -> String {
     let other = match cluster {
         Some(cluster) => &format!("{other} in {cluster}"),
@@ -115,6 +111,7 @@ fn direction(own: &str, other: &str, cluster: Option<&str>, inward: bool) -> Str
 
 impl WrittenFact for ClusterReason {
     const TEXTS: &'static str = "reasons";
+    const MAY_BE_LEFT_OUT: bool = true;
 
     fn of_text(text: String) -> ClusterReason {
         ClusterReason::ReadBack(text)

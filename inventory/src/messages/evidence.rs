@@ -512,6 +512,7 @@ impl Evidence {
 
 impl WrittenFact for Evidence {
     const TEXTS: &'static str = "evidence";
+    const MAY_BE_LEFT_OUT: bool = false;
 
     fn of_text(text: String) -> Evidence {
         Evidence::ReadBack(text)

@@ -25,6 +25,11 @@ pub fn short_list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     }
 }
 
+/// [`short_list`] of owned names.
+pub(crate) fn listed(names: &[String]) -> String {
+    short_list(names.iter().map(String::as_str))
+}
+
 /// An end of a cable, with its port if that is known: `s0 (swp1)`.
 pub fn end_name(node: &str, port: &str) -> String {
     match port {
@@ -39,11 +44,7 @@ pub(crate) fn routed_hops(hops: &[Option<IpAddr>]) -> String {
         .iter()
         .map(|h| h.map_or("one that does not answer".to_owned(), |ip| ip.to_string()))
         .collect();
-    format!(
-        "{} ({})",
-        counted(hops.len(), "routed hop"),
-        short_list(each.iter().map(String::as_str))
-    )
+    format!("{} ({})", counted(hops.len(), "routed hop"), listed(&each))
 }
 
 /// A time in a unit that suits its size.

@@ -1,6 +1,6 @@
 //! Facts as they are written beside what they are about: a text each for people, and the same for programs in
 //! `facts`. Readers of former versions see the texts.
-use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::de::{DeserializeOwned, Error, IgnoredAny};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt::Display;
@@ -9,6 +9,9 @@ use std::fmt::Display;
 pub(crate) trait WrittenFact: Display + Serialize + DeserializeOwned {
     /// The key of the texts.
     const TEXTS: &'static str;
+
+    /// The key is left out where there are no facts.
+    const MAY_BE_LEFT_OUT: bool;
 
     /// A fact of which only its text is known.
     fn of_text(text: String) -> Self;
@@ -21,7 +24,9 @@ pub(crate) fn serialize<F: WrittenFact, S: Serializer>(
 ) -> Result<S::Ok, S::Error> {
     let texts: Vec<String> = facts.iter().map(F::to_string).collect();
     let mut map = serializer.serialize_map(None)?;
-    map.serialize_entry(F::TEXTS, &texts)?;
+    if !(F::MAY_BE_LEFT_OUT && texts.is_empty()) {
+        map.serialize_entry(F::TEXTS, &texts)?;
+    }
     if !facts.is_empty() {
         map.serialize_entry("facts", facts)?;
     }
@@ -31,8 +36,8 @@ pub(crate) fn serialize<F: WrittenFact, S: Serializer>(
 #[derive(Deserialize)]
 #[serde(bound = "F: DeserializeOwned")]
 struct ReadFacts<F> {
-    #[serde(default, alias = "evidence", alias = "reasons")]
-    texts: Vec<String>,
+    #[serde(alias = "evidence", alias = "reasons")]
+    texts: Option<Vec<String>>,
     #[serde(default)]
     facts: Vec<ReadFact<F>>,
 }
@@ -50,8 +55,11 @@ pub(crate) fn deserialize<'de, F: WrittenFact, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<F>, D::Error> {
     let ReadFacts { texts, facts } = ReadFacts::deserialize(deserializer)?;
+    if texts.is_none() && !F::MAY_BE_LEFT_OUT {
+        return Err(D::Error::missing_field(F::TEXTS));
+    }
     let mut facts = facts.into_iter();
-    let read = texts.into_iter().map(|text| match facts.next() {
+    let read = texts.into_iter().flatten().map(|text| match facts.next() {
         Some(ReadFact::Known(fact)) => fact,
         Some(ReadFact::Other(_)) | None => F::of_text(text),
     });
@@ -160,6 +168,7 @@ mod tests {
             "arguments": [1]}, {"code": "stated"}]}"#;
         assert_eq!(read(older), [text("stated in the inventory")]);
         assert_eq!(read(newer), [text("a"), Evidence::Stated]);
+        assert!(serde_json::from_str::<FoundLink>(r#"{"a": "s0"}"#).is_err());
     }
 
     fn edge(a: &str, b: &str) -> ForestEdge {

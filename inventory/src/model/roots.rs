@@ -1,6 +1,7 @@
 //! The nodes that a drawing of a network goes down from.
-use super::topology::{LinkState, NodeKind, Topology};
-use std::collections::{HashMap, HashSet, VecDeque};
+use super::stages::choices::RouterGraph;
+use super::topology::{Link, LinkState, NodeKind, Topology};
+use std::collections::HashSet;
 
 impl Topology {
     /// Every node but hosts, in the order in which a drawing begins with them: the middle of a routed
@@ -28,55 +29,43 @@ impl Topology {
     /// away from the node furthest from it. Flows spread to them, or, where one is left, no link
     /// joins two bridges.
     fn middle(&self, of_kind: impl Fn(NodeKind) -> bool) -> Option<&str> {
-        let mut near: HashMap<&str, Vec<&str>> = HashMap::new();
-        let mut spread = HashSet::new();
-        let mut is_routed_only = true;
-        let kinds = self.kinds();
-        for link in self.links.iter().filter(|link| link.carries_frames()) {
-            let (a, b) = (link.a.as_str(), link.b.as_str());
-            let ends = [a, b].map(|name| kinds.get(name).copied());
-            if ends.contains(&Some(NodeKind::Host)) {
-                continue;
-            }
-            near.entry(a).or_default().push(b);
-            near.entry(b).or_default().push(a);
-            if link.state == LinkState::Multipath {
-                spread.extend([a, b]);
-            }
-            is_routed_only &= ends.contains(&Some(NodeKind::Router));
+        if !self.nodes.iter().any(|node| of_kind(node.kind)) {
+            return None;
         }
+        let kinds = self.kinds();
+        let inner: Vec<(&Link, [&str; 2])> = (self.links.iter())
+            .filter(|link| link.carries_frames())
+            .map(|link| (link, [link.a.as_str(), link.b.as_str()]))
+            .filter(|(_, ends)| {
+                !ends
+                    .iter()
+                    .any(|end| kinds.get(end) == Some(&NodeKind::Host))
+            })
+            .collect();
+        let spread: HashSet<&str> = (inner.iter())
+            .filter(|(link, _)| link.state == LinkState::Multipath)
+            .flat_map(|(_, ends)| *ends)
+            .collect();
+        let is_routed_only = (inner.iter()).all(|(_, ends)| {
+            ends.iter()
+                .any(|end| kinds.get(end) == Some(&NodeKind::Router))
+        });
+        let graph = RouterGraph::new(inner.iter().map(|(_, ends)| *ends).enumerate());
         (self.nodes.iter())
             .filter(|node| of_kind(node.kind))
             .map(|node| node.name.as_str())
             .filter(|name| {
                 let is_last = is_routed_only && kinds[name] == NodeKind::Router;
-                let links = near.get(name).map_or(0, Vec::len);
-                spread.contains(name) || is_last && links > 1
+                spread.contains(name) || is_last && graph.links_of(name).nth(1).is_some()
             })
-            .min_by_key(|name| furthest(&near, name))
+            .min_by_key(|name| graph.distances(name).furthest())
     }
-}
-
-/// The number of links to the node that is furthest away.
-fn furthest<'a>(near: &HashMap<&'a str, Vec<&'a str>>, from: &'a str) -> usize {
-    let mut seen = HashSet::from([from]);
-    let mut ahead = VecDeque::from([(from, 0)]);
-    let mut furthest = 0;
-    while let Some((node, distance)) = ahead.pop_front() {
-        furthest = distance;
-        for next in near.get(node).into_iter().flatten() {
-            if seen.insert(next) {
-                ahead.push_back((next, distance + 1));
-            }
-        }
-    }
-    furthest
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::{Link, Node};
+    use crate::topology::Node;
 
     fn link(a: &str, b: &str, state: LinkState) -> Link {
         Link {
@@ -111,8 +100,8 @@ mod tests {
             ["t1", "l1", "l2", "t2"]
         );
         let of_one = ["l1", "l2"].map(|leaf| link(leaf, "t1", LinkState::Forwarding));
-        let roots = network(&nodes, of_one.to_vec());
-        assert_eq!(roots.roots(), ["t1", "l1", "l2", "t2"]);
+        let drained = network(&nodes, of_one.to_vec());
+        assert_eq!(drained.roots(), ["t1", "l1", "l2", "t2"]);
     }
 
     #[test]

@@ -299,10 +299,9 @@ fn state(view: &PanelView<'_>, branch: &TreeBranch) -> Line<'static> {
         return Line::styled("× stale", p.bad);
     }
     let Some(link) = link_of(view, branch) else {
-        let name = branch.place.name(topology);
-        return if topology.is_root_bridge(name) {
+        return if topology.is_root_bridge(branch.place.name(topology)) {
             Line::styled("root", p.accent)
-        } else if topology.roots().first() == Some(&name) {
+        } else if branch.is_top {
             Line::default()
         } else {
             Line::styled("apart", p.warn)

@@ -98,12 +98,8 @@ fn routers(seen: &ClusterInput<'_>, groups: &NodeGroups) -> ReasonsByGroup {
     routers
         .into_iter()
         .map(|(group, names)| {
-            (
-                group,
-                vec![ClusterReason::Routers(
-                    names.into_iter().map(str::to_owned).collect(),
-                )],
-            )
+            let all = names.into_iter().map(str::to_owned).collect();
+            (group, vec![ClusterReason::Routers(all)])
         })
         .collect()
 }

@@ -10,7 +10,7 @@ use super::origin::{AlarmCause, AlarmOrigin, AlarmSeverity};
 use crate::messages::evidence::{
     DevicePort, Evidence, NeighbourProtocol, RecognizedBy, STATED, joined,
 };
-use crate::messages::wording::{routed_hops, short_list};
+use crate::messages::wording::{listed, routed_hops};
 use crate::model::observation::{BridgeId, CredentialRefusal, DeviceTable, NeighbourId};
 use crate::model::topology::{LinkState, NodeKind};
 use crate::{BitsPerSec, Mac};
@@ -222,7 +222,7 @@ alarms! { |about|
         "Hosts lost their link since flows placed them." "Measure again if a cable moved."
         => "\"{about}\": the link of {} was lost since flows were measured here; if its cable is elsewhere now, \
             the tree is wrong: `heddle map --controller` measures it again",
-        short_list(hosts.iter().map(String::as_str));
+        listed(hosts);
 
     // Bridges and segments.
     HostsOnPort { at: DevicePort, hosts: Vec<String> } "hosts-on-port" Warning
@@ -247,7 +247,7 @@ alarms! { |about|
     MeasuredOtherwise { side: Vec<String>, against: MeasuredConflict } "measured-otherwise" Warning
         "Flows contradict protocols or statements." "Check the cables."
         => "\"{about}\": flows between hosts tell a trunk beside {}, but {against}, which counts: measure again on \
-            an idle network, or check the cables", short_list(side.iter().map(String::as_str));
+            an idle network, or check the cables", listed(side);
     BridgeUnknown { address: Mac } "bridge-unknown" Warning
         "Spanning tree names a bridge that nobody asks." "List that switch."
         => "bridge {address}: spanning tree names it, but no switch that answers has this address; what is behind \
@@ -352,7 +352,7 @@ alarms! { |about|
         "Packets pass a router that no device names." "State it under `routers`."
         => "router \"{about}\": packets pass it ({way}) and nothing tells where it is; it is taken to be cabled to \
             {} with {rate} each: list it under switches, or state it under routers and its cables under links",
-        short_list(at.iter().map(String::as_str));
+        listed(at);
     RoutedTwice "routed-twice" Warning
         "Routers join a link's ends by another path, too." "State the unused link as blocked."
         => "link {about}: routers join both ends by another way, too; schedules count that one: state the link that \
@@ -364,7 +364,7 @@ alarms! { |about|
     AddressShared { address: IpAddr, hosts: Vec<String> } "address-shared" Warning
         "Several hosts of a network have one address." "Give each card its own."
         => "network \"{about}\": address {address} is that of several hosts ({}), so no job is recognised by it; \
-            give each card its own", short_list(hosts.iter().map(String::as_str));
+            give each card its own", listed(hosts);
     HostBridges { networks: [String; 2] } "host-bridges" Warning
         "A host passes frames from one network to another." "Remove the bridge between its cards."
         => "host \"{about}\": stations of one of networks {} and {} are learned behind its card in the other, so it \
@@ -377,7 +377,7 @@ alarms! { |about|
     NetworkShares { networks: Vec<String> } "network-shares" Info
         "Networks are on the same switches: VLANs, or addresses of one card." "Expect their loads to add up."
         => "network \"{about}\": shares switches and cables with {}; what all carry adds up there, and the schedules \
-            of each are planned as if it were alone", short_list(networks.iter().map(String::as_str));
+            of each are planned as if it were alone", listed(networks);
 
     // The controller's work. A problem of it comes as a whole sentence.
     NoTree { doubts: Vec<TreeDoubt>, epoch: Option<u64> } "no-tree" Error

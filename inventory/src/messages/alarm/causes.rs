@@ -7,7 +7,7 @@ use super::arguments::stays;
 use super::code::AlarmCode;
 use super::origin::AlarmOrigin;
 use super::{Alarm, AlarmKind, AlarmSubject};
-use crate::messages::wording::short_list;
+use crate::messages::wording::listed;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -98,10 +98,6 @@ pub fn causes_first(alarms: &[&Alarm]) -> Vec<AlarmLine> {
 struct CausedAlarms<'a> {
     causes: Vec<&'a Alarm>,
     symptoms: Vec<&'a Alarm>,
-}
-
-fn listed(names: &[String]) -> String {
-    short_list(names.iter().map(String::as_str))
 }
 
 fn alone(alarm: &Alarm) -> AlarmLine {

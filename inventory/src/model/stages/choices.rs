@@ -6,6 +6,13 @@ use std::hash::Hash;
 #[derive(Debug, Clone)]
 pub struct RouterDistances<N>(HashMap<N, u32>);
 
+impl<N> RouterDistances<N> {
+    /// The number of links from the router that is furthest away.
+    pub fn furthest(&self) -> u32 {
+        self.0.values().copied().max().unwrap_or(0)
+    }
+}
+
 /// Routers and the links between them, by number.
 #[derive(Debug, Clone)]
 pub struct RouterGraph<N> {
@@ -33,7 +40,7 @@ impl<N: Copy + Eq + Hash> RouterGraph<N> {
             .collect()
     }
 
-    fn links_of(&self, router: N) -> impl Iterator<Item = (usize, N)> + '_ {
+    pub(crate) fn links_of(&self, router: N) -> impl Iterator<Item = (usize, N)> + '_ {
         self.links.get(&router).into_iter().flatten().copied()
     }
 

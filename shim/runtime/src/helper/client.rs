@@ -345,7 +345,7 @@ mod tests {
     use std::fs::{self, Permissions};
     use std::os::unix::fs::PermissionsExt;
 
-    /// What a directory's readers hear where its helper is this script, and where it said before that it reads.
+    /// The complaints about a directory whose helper is this script, which has said that it reads or has not.
     fn complaints_with(script: &str, reads: bool) -> Vec<String> {
         let folder = tempfile::tempdir().unwrap();
         let helper = folder.path().join("helper");
