@@ -26,15 +26,9 @@ use std::time::Duration;
 pub const ROUND_TRIP: Duration = Duration::from_micros(24);
 /// Meanwhile a full frame stands at each end of four links, both ways.
 const FRAMES: f64 = 8.0 * 1538.0;
-// The next three were found by trying, as the most without drops: 6 to 20 hosts of 10 and 25 Gbit/s at each of
-// 2 to 4 switches, trunks of 10 to 100 Gbit/s (docs/figures.md).
-/// A lane may have one part in so many of a port's queue under way beside that.
+/// A lane may have one part in so many of a port's queue under way beside that. Found by trying, as the most without
+/// drops: 6 to 20 hosts of 10 and 25 Gbit/s at each of 2 to 4 switches, trunks of 10 to 100 Gbit/s (docs/figures.md).
 const SHARE: f64 = 4.0;
-/// All lanes of a port together may have so many times its queue: not all of it waits at the port.
-const FILLED: f64 = 1.18;
-/// Ranks are woken so much sooner or later than others, so what hosts have for a trunk comes at once now and
-/// then: that much less.
-const JITTER: Duration = Duration::from_nanos(6_400);
 /// At the beginning all hosts at a switch send their first messages, and a port passes on what its
 /// link carries. So many times its queue may come on top by this count; fewer did in those trials.
 const FIRST_MESSAGES: f64 = 9.0 / 8.0;
@@ -46,12 +40,10 @@ const LEAD: (u64, u64) = (15, 16);
 const SHARED_LINK: (u64, u64) = (2, 3);
 /// Blocks of which the credit holds fewer are cut. With 64 kB in 1, 2, 4 and 8 rounds four leaves and four spines, 2:1,
 /// came to 0.83, 0.85, 0.86 and 0.88 of the bound, a star with trunks of 10G to 0.82, 0.88, 0.90 and 0.90; one switch, where
-/// hosts' own links are the slowest, to 0.89, 0.77, 0.80 and 0.71; hosts of 25G with lanes of 20G to 0.66, 0.67, 0.61 and
-/// 0.63, and those of 40G with lanes of 33G lost packets (ns-3).
+/// hosts' own links are the slowest, to 0.89, 0.77, 0.80 and 0.71 (ns-3).
 const PARTS_HELD: u64 = 4;
-/// Where hosts' bursts leave less of a lane's share, blocks of 64 kB came to 0.76 to 0.82 in rounds and to 0.79 to 0.86 whole:
-/// 12 to 20 hosts a switch, trunks of 40G and 100G.
-const MOST_OF_SHARE: f64 = 0.75;
+/// Parts are not shorter: with 24 kB, 12 hosts a switch and trunks of 40G parts of 5 kB came to 0.79, whole blocks to 0.82.
+const LEAST_PART: Bytes = Bytes(8 << 10);
 /// Messages a lane for which there are schedules.
 pub const MESSAGES: [NonZeroU32; 12] = {
     let messages = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64];
@@ -70,9 +62,8 @@ pub const MESSAGES: [NonZeroU32; 12] = {
 pub struct LaneCredit {
     /// Octets of the messages before one, when that one begins.
     pub octets: Bytes,
-    /// Long blocks are cut into parts, which go in rounds: trunks are the slowest, no lane is slower than a host, what
-    /// hosts send at once leaves most of a lane's share of a queue, and a round trip is longer than the frames that stand
-    /// on the way.
+    /// Long blocks are cut into parts, which go in rounds: trunks are the slowest, and a round trip is longer than the
+    /// frames that stand on the way.
     pub cuts_blocks: bool,
 }
 
@@ -96,21 +87,11 @@ impl LaneCredit {
         let on_the_way = FRAMES + octets_in(ROUND_TRIP, capacities.rate());
         let queue = port_queue(tree).0 as f64;
         let hosts = FeederRates::new(tree);
-        let share = ports(tree)
-            .map(|edge| {
-                let free = FILLED * queue - octets_at_once(tree, &hosts, edge);
-                free / lanes(tree, capacities, edge)
-            })
-            .fold(queue / SHARE, f64::min);
-        let all = (on_the_way + share).max(on_the_way / 2.0);
-        let waiting = waiting(tree, capacities);
+        let bursts = ports(tree).map(|edge| most_of_bursts(tree, capacities, &hosts, edge));
         let is_fast = octets_in(ROUND_TRIP, capacities.rate()) > FRAMES;
         LaneCredit {
-            octets: Bytes((all / (1.0 + waiting)) as u64),
-            cuts_blocks: is_fast
-                && waiting == 0.0
-                && share >= MOST_OF_SHARE * queue / SHARE
-                && trunks_are_slowest(tree, capacities),
+            octets: Bytes(bursts.fold(on_the_way + queue / SHARE, f64::min) as u64),
+            cuts_blocks: is_fast && trunks_are_slowest(tree, capacities),
         }
     }
 
@@ -144,24 +125,26 @@ impl LaneCredit {
     }
 
     /// The rounds in which blocks of this size go, at most [`SyncScheme::MOST_ROUNDS`]: the fewest in which their parts
-    /// use the credit about as well as whole blocks, [`PARTS_HELD`] of them at least. A lane whose next message cannot begin yet then stands still for a
-    /// shorter time, and a call's last messages are shorter. Other blocks go whole.
+    /// use the credit about as well as whole blocks, [`PARTS_HELD`] of them at least. A lane whose next message cannot begin
+    /// yet then stands still for a shorter time, and a call's last messages are shorter. Other blocks go whole.
     pub fn rounds(self, block: Bytes) -> NonZeroU32 {
         let (held, by_whole) = self.used(block, NonZeroU32::MIN);
         if !self.cuts_blocks || held >= PARTS_HELD {
             return NonZeroU32::MIN;
         }
         let all = (2..=SyncScheme::MOST_ROUNDS).filter_map(NonZeroU32::new);
-        let uses = all.map(|rounds| (rounds, self.used(block, rounds)));
-        let possible = uses.filter(|(_, (held, _))| *held >= PARTS_HELD);
-        let most = possible
-            .clone()
-            .map(|(_, (_, used))| used)
-            .max()
-            .unwrap_or(0);
+        let possible: Vec<(NonZeroU32, u64)> = all
+            .take_while(|&rounds| part_of(block, rounds) >= LEAST_PART)
+            .map(|rounds| (rounds, self.used(block, rounds)))
+            .filter(|(_, (held, _))| *held >= PARTS_HELD)
+            .map(|(rounds, (_, used))| (rounds, used))
+            .collect();
+        let most = possible.iter().map(|(_, used)| *used).max().unwrap_or(0);
         let least = most.max(by_whole.min(self.octets.0));
-        let mut enough = possible.filter(|(_, (_, used))| *used >= least - least / 8);
-        enough.next().map_or(NonZeroU32::MIN, |(rounds, _)| rounds)
+        let mut enough = possible
+            .iter()
+            .filter(|(_, used)| *used >= least - least / 8);
+        enough.next().map_or(NonZeroU32::MIN, |(rounds, _)| *rounds)
     }
 
     /// The synchronization of blocks of this size: as many as the credit holds, and at least one. Its
@@ -199,12 +182,6 @@ fn trunks_are_slowest(tree: &Tree, capacities: &EdgeCapacities) -> bool {
     phases[0] > phases[1]
 }
 
-/// The part of its octets that wait at a port because a host's link is faster than a lane.
-fn waiting(tree: &Tree, capacities: &EdgeCapacities) -> f64 {
-    let slowest = host_links(tree).map(|(host, _)| tree.rate(host).0).min();
-    1.0 - (capacities.rate().0 as f64 / slowest.unwrap_or(0).max(1) as f64).min(1.0)
-}
-
 /// Octets of a message's own header, and of its last frame's.
 const HEADERS: u64 = 130;
 
@@ -212,15 +189,24 @@ fn octets_in(time: Duration, rate: BitsPerSec) -> f64 {
     rate.0 as f64 / 8.0 * time.as_secs_f64()
 }
 
-/// Octets that come to a port now and then beyond those that its link carries: where hosts share a trunk.
-fn octets_at_once(tree: &Tree, hosts: &FeederRates, edge: EdgeNumber) -> f64 {
+/// The octets that each lane of a port may have under way, so that its queue holds those of a burst. Of octets that
+/// come from hosts `f` times as fast as the link `1 - 1/f` wait. Not all come at once: of each lane half, and so much more
+/// as independent lanes deviate from that, `1/sqrt(lanes)` of it. In ns-3 queues were 0.5 to 1.0 of what this expects, with
+/// 1 to 4 lanes, hosts of 10 to 40 Gbit/s 2 to 8 times as fast as their trunk (docs/figures.md).
+fn most_of_bursts(
+    tree: &Tree,
+    capacities: &EdgeCapacities,
+    hosts: &FeederRates,
+    edge: EdgeNumber,
+) -> f64 {
     let is_trunk = tree.ends(edge).is_some_and(|(_, to)| !is_host(tree, to));
-    let excess = if is_trunk {
-        hosts.feeders(tree, edge) - 1.0
+    let lanes = lanes(tree, capacities, edge);
+    let at_once = 0.5 + 0.5 / lanes.sqrt();
+    if is_trunk {
+        tree.queue().0 as f64 / (lanes * hosts.excess(tree, edge) * at_once)
     } else {
-        0.0
-    };
-    excess.max(0.0) * octets_in(JITTER, tree.rate(edge / 2))
+        f64::INFINITY
+    }
 }
 
 /// The ports of switches: a host queues in its own memory.
@@ -256,9 +242,8 @@ fn at_first(
     (hosts, edge): (&FeederRates, EdgeNumber),
     credit: LaneCredit,
 ) -> f64 {
-    let excess = 1.0 - 1.0 / hosts.feeders(tree, edge).max(1.0);
-    let fits =
-        FIRST_MESSAGES * port_queue(tree).0 as f64 / (lanes(tree, capacities, edge) * excess);
+    let waiting = lanes(tree, capacities, edge) * hosts.excess(tree, edge);
+    let fits = FIRST_MESSAGES * port_queue(tree).0 as f64 / waiting;
     (fits / credit.octets.0 as f64).min(1.0)
 }
 
@@ -274,11 +259,12 @@ impl FeederRates {
         FeederRates(rates)
     }
 
-    /// So many times as much comes from the hosts at the switch of a port as its link carries. Octets that come over
-    /// trunks has waited its turn before.
-    fn feeders(&self, tree: &Tree, edge: EdgeNumber) -> f64 {
+    /// The part that waits of what comes from the hosts at the switch of a port, if all send at once. Octets that come
+    /// over trunks have waited before.
+    fn excess(&self, tree: &Tree, edge: EdgeNumber) -> f64 {
         let rate = tree.ends(edge).map_or(0.0, |(at, _)| self.0[at as usize]);
-        rate / tree.rate(edge / 2).0.max(1) as f64
+        let link = tree.rate(edge / 2).0 as f64;
+        1.0 - (link / rate.max(1.0)).min(1.0)
     }
 }
 

@@ -142,9 +142,9 @@ fn the_credit_is_what_lies_between_and_a_share_of_the_queue() {
         let capacities = EdgeCapacities::from_tree(&tree);
         LaneCredit::on_tree(&tree, &capacities)
     };
-    // 42,304 octets on the way, and 30 kB; where eight hosts share four lanes, 28.
+    // 42,304 octets on the way, and 30 kB.
     assert_eq!(credit("10G"), of(73_024, true));
-    assert_eq!(credit("40G"), of(70_553, true));
+    assert_eq!(credit("40G"), of(73_024, true));
     assert_eq!(
         [1 << 20, 65_536, 32_768, 8_192, 1_024]
             .map(|block| credit("40G").scheme(Bytes(block)).to_string()),
@@ -172,22 +172,39 @@ fn ranks_have_the_credit_of_their_hosts_and_a_shorter_lead() {
     assert_eq!(credit.lead(&leaves), Bytes(credit.octets.0 * 2 / 3));
 }
 
-/// With trunks of 40G hosts of 25G send into lanes of 20G: a fifth of what they send waits. On the way are 72,304 octets,
-/// and 8,499 of the queue. With trunks of 100G lanes are as fast as hosts.
+/// Of what eight hosts of 25G send at once, four fifths wait before a trunk of 40G, and half before one of 100G.
 #[test]
-fn hosts_faster_than_a_lane_have_less_under_way() {
+fn a_queue_holds_what_hosts_send_at_once() {
     let hosts: String = (0..24)
         .map(|n| format!("  n{n}: {{switch: s{}, rate: 25G}}\n", 1 + n / 8))
         .collect();
-    let [filled, wide] = ["40G", "100G"].map(|trunk| {
+    let [narrow, wide] = ["40G", "100G"].map(|trunk| {
         let links: String = (1..4)
             .map(|n| format!("  - {{a: s0, b: s{n}, rate: {trunk}}}\n"))
             .collect();
         let text = format!("switches: [s0, s1, s2, s3]\nhosts:\n{hosts}links:\n{links}");
         alltoall::lane_credit(&samples::trees::topology(&text))
     });
-    assert_eq!(filled, of(67_336, false));
-    assert_eq!(wide, of(103_553, false));
+    let queue = 131_072.0;
+    assert_eq!(
+        narrow,
+        of(
+            (queue / (2.0 * 0.8 * (0.5 + 0.5 / 2f64.sqrt()))) as u64,
+            true
+        )
+    );
+    assert_eq!(wide, of((queue / (4.0 * 0.5 * 0.75)) as u64, true));
+}
+
+#[test]
+fn parts_are_not_short_and_use_no_less_than_whole_blocks() {
+    let schemes = |octets, block| of(octets, true).scheme(Bytes(block)).to_string();
+    // Parts of 4,915 would use more of it.
+    assert_eq!(schemes(65_536, 24_576), "credit(4x2)");
+    // One block is the credit: four parts of a fifth, or six of an eighth, are less.
+    assert_eq!(schemes(65_536, 65_536), "credit");
+    assert_eq!(schemes(73_024, 262_144), "credit(4x15)");
+    assert_eq!(schemes(95_975, 65_536), "credit(4x3)");
 }
 
 fn of(octets: u64, cuts_blocks: bool) -> LaneCredit {
