@@ -350,7 +350,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_inventory_with_hosts_is_told_to_lack_their_addresses() {
+    fn an_inventory_with_hosts_is_reported_to_lack_their_addresses() {
         let lines = lines_for(2);
         assert!(lines.starts_with("heddle: i.yaml: 1 switch, 2 hosts\n"));
         assert!(lines.contains("\nheddle: no host has an address, so"));

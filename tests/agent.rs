@@ -278,7 +278,7 @@ fn reason(line: &str) -> &str {
 }
 
 #[test]
-fn agent_and_controller_survive_each_other_and_neighbours_are_told_farewell() {
+fn agent_and_controller_survive_each_other_and_neighbours_receive_farewell() {
     let cluster = cluster("lives", include_str!("../lab/topologies/two.yaml"));
     let controller = cluster.guarded_controller();
     let agent = cluster.agent("n0", &[]);
@@ -305,15 +305,15 @@ fn agent_and_controller_survive_each_other_and_neighbours_are_told_farewell() {
         since(&agent).contains("takes reports again").then_some(())
     });
     until("a report to the new controller", || cluster.reported("n0"));
-    assert_each_reason_is_told_once(&since(&agent));
+    assert_each_reason_is_reported_once(&since(&agent));
 
     agent.signal("-9");
     agent.child.wait().unwrap();
-    assert_farewell_is_heard(&cluster);
+    assert_farewell_is_received(&cluster);
 }
 
 /// An agent that missed its controller told every reason for it once.
-fn assert_each_reason_is_told_once(told: &str) {
+fn assert_each_reason_is_reported_once(told: &str) {
     let (away, _) = told.split_once("takes reports again").unwrap();
     let reasons: Vec<&str> = away
         .lines()
@@ -330,7 +330,7 @@ fn assert_each_reason_is_told_once(told: &str) {
 
 /// With the host's lldpd gone a new agent speaks for it, until it is stopped. The agent watches
 /// others for a minute after its start.
-fn assert_farewell_is_heard(cluster: &RunningLab) {
+fn assert_farewell_is_received(cluster: &RunningLab) {
     let mut agent = cluster.agent("n0", &[]);
     agent.await_word("heddle stands aside there");
     assert!(
@@ -358,7 +358,7 @@ fn neighbours(cluster: &RunningLab) -> String {
 }
 
 #[test]
-fn hosts_behind_a_router_are_told_with_their_way_and_time() {
+fn hosts_behind_a_router_are_reported_with_their_way_and_time() {
     let cluster = cluster("far", include_str!("../lab/topologies/two-clusters.yaml"));
     let plan = cluster.lab.plan().unwrap();
     let peers = [

@@ -111,7 +111,7 @@ fn shown(clusters: &[Cluster]) -> Vec<String> {
 }
 
 #[test]
-fn two_clusters_are_told_from_their_router_or_from_the_packets_that_pass_it() {
+fn two_clusters_are_found_from_their_router_or_from_the_packets_that_pass_it() {
     let up = RunningLab::new("two", TWO);
     let expected = ["cluster-s0: n0 n1 n2", "cluster-s1: n3 n4 n5"];
     let listed = up.inventory("", "");
@@ -188,7 +188,7 @@ fn three_clusters_lie_around_two_routers() {
 }
 
 #[test]
-fn a_long_link_inside_a_spanning_tree_is_told_from_round_trips() {
+fn a_long_link_inside_a_spanning_tree_is_found_from_round_trips() {
     let up = RunningLab::new("long", LONG);
     let listed = up.inventory("", "");
     let found = up.found(&listed, &[], |t| t.tree().is_ok());

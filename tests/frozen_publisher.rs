@@ -34,7 +34,8 @@ fn hosts_published(shared: &Path) -> String {
 }
 
 #[test]
-fn a_frozen_directory_is_told_once_stops_nothing_else_and_gets_the_newest_epoch_when_it_thaws() {
+fn a_frozen_directory_is_reported_once_stops_nothing_else_and_gets_the_newest_epoch_when_it_thaws()
+{
     let _share = MachinePart::Quarter.take();
     let dir = tempfile::tempdir().unwrap();
     // It is dropped after the disk, because it cannot end while the disk is frozen.

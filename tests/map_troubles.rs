@@ -39,7 +39,7 @@ fn told(output: &Output) -> String {
 }
 
 #[test]
-fn a_network_that_is_no_tree_is_told() {
+fn a_network_that_is_no_tree_is_reported() {
     let lab = RunningLab::with(MachinePart::Whole, "crooked", &row(&[4, 4], "40M"));
     let file = lab.path("cluster.yaml");
     let map = |more: &[&str]| told(&job(&lab, "openmpi", &file, more).output().unwrap());

@@ -66,7 +66,7 @@ fn a_file_of_the_other_form_is_recognized() {
 }
 
 #[test]
-fn mistakes_of_editors_are_told() {
+fn mistakes_of_editors_are_reported() {
     for (content, problem) in [
         (
             &b"switches:\n\ts0: {}\n"[..],
@@ -213,7 +213,7 @@ fn all_refused(commands: &[(i32, &str, &str)]) {
 }
 
 #[test]
-fn what_is_not_there_is_told_by_every_command() {
+fn what_is_not_there_is_reported_by_every_command() {
     let no_directory = "heddle: nowhere: no such file or folder; expected the shared directory";
     all_refused(&[
         (
@@ -262,7 +262,7 @@ fn what_is_not_there_is_told_by_every_command() {
 }
 
 #[test]
-fn programs_bridges_and_traces_that_are_not_there_are_told() {
+fn programs_bridges_and_traces_that_are_not_there_are_reported() {
     all_refused(&[
         (
             64,
@@ -283,7 +283,7 @@ fn programs_bridges_and_traces_that_are_not_there_are_told() {
 }
 
 #[test]
-fn a_file_in_the_place_of_a_folder_is_told() {
+fn a_file_in_the_place_of_a_folder_is_reported() {
     let no_folder = "heddle: f.yaml: a part of the path is a file; name a folder; expected the \
                      shared directory that heddle controller or heddle publish writes";
     let taken = "heddle: f.yaml: a file of this name is there already; choose another name";
@@ -296,7 +296,7 @@ fn a_file_in_the_place_of_a_folder_is_told() {
 }
 
 #[test]
-fn a_pointer_that_cannot_be_read_is_told_once() {
+fn a_pointer_that_cannot_be_read_is_reported_once() {
     let dir = given(&[]);
     fs::create_dir_all(dir.path().join("d/current")).expect("a folder");
     assert_eq!(
@@ -306,7 +306,7 @@ fn a_pointer_that_cannot_be_read_is_told_once() {
 }
 
 #[test]
-fn files_that_are_read_later_are_told_as_well() {
+fn files_that_are_read_later_are_reported_as_well() {
     let inventory = format!("switches:\n  s0: {{address: '127.0.0.1:9'}}\n{SNMP}hosts: [n0]\n");
     let dir = given(&[("f.yaml", inventory.as_bytes())]);
     let controller = "controller --inventory f.yaml --dir d --listen 127.0.0.1:0";
@@ -447,7 +447,7 @@ fn the_document_of_the_environment_has_every_variable_and_no_other() {
 }
 
 #[test]
-fn a_misspelt_variable_is_told_and_a_foreign_one_is_not() {
+fn a_misspelt_variable_is_reported_and_a_foreign_one_is_not() {
     let output = Command::new(HEDDLE)
         .args(["completions", "fish"])
         .env("HEDDLE_DRI", "/srv/heddle")

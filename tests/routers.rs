@@ -204,7 +204,7 @@ fn two_clusters_are_joined_by_a_router_over_a_long_link() {
     assert_eq!(up.hop("n4", "n0", 1), Some("10.77.1.241".parse().unwrap()));
     assert_eq!((up.hop("n0", "n4", 2), up.hop("n0", "n2", 1)), (None, None));
     up.is_found_exactly();
-    a_router_that_is_not_listed_is_told_of(&up);
+    a_router_that_is_not_listed_is_reported(&up);
     cut_and_joined(&up);
     for mpi in ["openmpi", "mpich"] {
         mpi_crosses_the_router(&up, mpi);
@@ -212,7 +212,7 @@ fn two_clusters_are_joined_by_a_router_over_a_long_link() {
     up.down();
 }
 
-fn a_router_that_is_not_listed_is_told_of(up: &RunningLab) {
+fn a_router_that_is_not_listed_is_reported(up: &RunningLab) {
     let inventory = up.inventory("r0:", "");
     let found: Topology = serde_json::from_str(&up.discover(&inventory, "json", &[])).unwrap();
     assert_eq!(

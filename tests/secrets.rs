@@ -389,7 +389,7 @@ fn binary_file(dir: &Path) -> PathBuf {
 }
 
 #[test]
-fn keys_that_cannot_be_read_are_told_without_their_content() {
+fn keys_that_cannot_be_read_are_reported_without_their_content() {
     let dir = tempfile::tempdir().unwrap();
     let binary = format!("{{file: {}}}", binary_file(dir.path()).display());
     for (key, problem) in [
@@ -415,7 +415,7 @@ fn keys_that_cannot_be_read_are_told_without_their_content() {
 }
 
 #[test]
-fn tokens_that_cannot_be_read_are_told_without_their_content() {
+fn tokens_that_cannot_be_read_are_reported_without_their_content() {
     let dir = tempfile::tempdir().unwrap();
     let short = secret_file(dir.path(), "short", "sh0rt", 0o600);
     for (file, problem) in [

@@ -46,7 +46,7 @@ fn run(dir: &Path) -> (bool, usize) {
 }
 
 #[test]
-fn slurm_is_told_of_each_other_topology_until_it_has_read_it() {
+fn slurm_is_notified_of_each_other_topology_until_it_has_read_it() {
     let folder = folder();
     let dir = folder.path();
     fs::write(dir.join("tree"), "SwitchName=s0\n").unwrap();

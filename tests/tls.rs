@@ -139,7 +139,7 @@ fn a_viewer_trusts_the_authority_it_is_given_and_no_other() {
 }
 
 #[test]
-fn a_viewer_that_wants_tls_of_a_controller_without_is_told() {
+fn a_viewer_that_wants_tls_of_a_controller_without_is_reported() {
     let dir = tempfile::tempdir().unwrap();
     let ours = TestAuthority::new(dir.path(), "ours.pem");
     let inventory = inventory(dir.path());
@@ -153,7 +153,7 @@ fn a_viewer_that_wants_tls_of_a_controller_without_is_told() {
 }
 
 #[test]
-fn bad_certificates_are_told_with_their_file_and_nothing_is_started() {
+fn bad_certificates_are_reported_with_their_file_and_nothing_is_started() {
     let dir = tempfile::tempdir().unwrap();
     let [ours, theirs] =
         ["ours.pem", "theirs.pem"].map(|name| TestAuthority::new(dir.path(), name));

@@ -94,7 +94,7 @@ fn discover(walks: &Path) -> Value {
 }
 
 #[test]
-fn the_less_is_told_the_less_sure_it_is() {
+fn the_less_is_reported_the_less_sure_it_is() {
     let (lldp, stp) = ("1.0.8802.1.1.2", "1.3.6.1.2.1.17.2");
     let all = |grade: &str| {
         let cables = [

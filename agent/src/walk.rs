@@ -417,7 +417,7 @@ mod tests {
     /// A device with a million stations in dot1qTpFdbTable. The values kept during the reading stay
     /// bounded, and so does the time.
     #[test]
-    fn a_million_rows_end_at_a_bound_that_is_told() {
+    fn a_million_rows_end_at_a_bound_that_is_reported() {
         let columns: [&[u32]; 2] = [&[1, 3, 1], &[1, 3, 2]];
         let next = |oid: &Oid| {
             let (column, row) = (oid.arcs()[2], oid.arcs().get(3).map_or(0, |n| n + 1));

@@ -142,7 +142,7 @@ async fn the_port_asked_at_another_address_is_another_place() {
 }
 
 #[tokio::test]
-async fn a_switch_that_answers_from_another_address_is_told_from_one_that_is_down() {
+async fn a_switch_that_answers_from_another_address_is_not_taken_for_one_that_is_down() {
     let other = UdpSocket::bind("127.0.0.2:0").unwrap();
     let answers_from = other.local_addr().unwrap();
     let switch = DatagramResponder::new(move |_, request, from| {

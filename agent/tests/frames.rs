@@ -77,7 +77,7 @@ fn unprivileged<T: Send>(what: impl FnOnce() -> T + Send) -> T {
 }
 
 #[test]
-fn the_bridge_and_its_port_are_heard_and_age_out() {
+fn the_bridge_and_its_port_are_received_and_age_out() {
     let switch = plug();
     let lldpd = switch.lldpd(2);
     let mut ear = FrameListener::open().unwrap();
@@ -149,7 +149,7 @@ fn assert_names_the_switch(output: &[HeardFrame]) {
 }
 
 #[test]
-fn a_pulled_cable_is_forgotten_and_a_new_card_is_heard_without_privileges() {
+fn a_pulled_cable_is_forgotten_and_a_new_card_is_received_without_privileges() {
     let switch = plug();
     let mut ear = FrameListener::open().unwrap();
     let on = |ear: &mut FrameListener, nic: &str| {

@@ -33,7 +33,7 @@ fn send(to: std::net::SocketAddr, oid: &str) {
 }
 
 #[tokio::test]
-async fn every_kind_is_heard_and_garbage_is_not() {
+async fn every_kind_is_received_and_garbage_is_not() {
     let mut heard = traps("127.0.0.1:0".parse().unwrap(), &[]).await.unwrap();
     let to = heard.address;
     std::net::UdpSocket::bind("127.0.0.1:0")
@@ -65,7 +65,7 @@ async fn every_kind_is_heard_and_garbage_is_not() {
 }
 
 #[tokio::test]
-async fn a_port_in_use_is_said() {
+async fn a_port_in_use_is_reported() {
     let first = traps("127.0.0.1:0".parse().unwrap(), &[]).await.unwrap();
     let error = traps(first.address, &[])
         .await
@@ -146,7 +146,7 @@ async fn receiver() -> (TrapReceiver, String) {
 
 /// An inform waits for its acknowledgement, so the receiver must listen meanwhile.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_inventorys_users_are_heard_signed_and_encrypted() {
+async fn the_inventorys_users_are_received_signed_and_encrypted() {
     let (mut traps, to) = receiver().await;
     let good = [&MONSHA[..], &["privpass12"]].concat();
     for engine in ["0x8000000001020304", "0x80000000aabbccddee"] {
@@ -169,7 +169,7 @@ async fn the_inventorys_users_are_heard_signed_and_encrypted() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn unsigned_traps_are_heard_and_forged_ones_are_not() {
+async fn unsigned_traps_are_received_and_forged_ones_are_not() {
     let (mut traps, to) = receiver().await;
     let unsigned = [
         "-e",

@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_file_of_figures_is_told_once_and_the_epoch_is_used() {
+    fn a_bad_file_of_figures_is_reported_once_and_the_epoch_is_used() {
         let dir = tempfile::tempdir().unwrap();
         publish(dir.path());
         fs::write(dir.path().join(LEARNED), "{").unwrap();

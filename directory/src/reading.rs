@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pointer_that_is_none_is_told() {
+    fn a_pointer_that_is_none_is_reported() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join(CURRENT), "garbage").unwrap();
         assert!(

@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_interface_is_told_by_exported_names() {
+    fn the_interface_is_known_by_exported_names() {
         assert_eq!(backend(&["MPIR_Dup_fn"]), Some("mpich"));
         assert_eq!(backend(&["ompi_mpi_comm_world"]), Some("openmpi"));
         assert_eq!(backend(&["MPIR_Dup_fn_x"]), None);

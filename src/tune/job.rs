@@ -414,7 +414,7 @@ mod tests {
     use std::os::unix::process::ExitStatusExt;
 
     #[test]
-    fn only_a_job_out_of_time_is_told_of_the_limit() {
+    fn only_a_job_out_of_time_is_shown_the_limit() {
         assert!(failed_with(124).contains("--limit"));
         assert_eq!(
             failed_with(1),

@@ -255,7 +255,7 @@ impl Drop for TestMount<'_> {
 }
 
 #[test]
-fn a_full_disk_and_a_read_only_directory_are_told_and_lose_nothing() {
+fn a_full_disk_and_a_read_only_directory_are_reported_and_lose_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let shared = dir.path().join("shared");
     fs::create_dir(&shared).unwrap();
@@ -294,7 +294,7 @@ fn a_full_disk_and_a_read_only_directory_are_told_and_lose_nothing() {
 }
 
 #[test]
-fn a_directory_without_permission_is_told_and_keeps_its_epoch() {
+fn a_directory_without_permission_is_reported_and_keeps_its_epoch() {
     // Another user must be able to read the file and run the program.
     let dir = tempfile::tempdir().unwrap();
     fs::set_permissions(dir.path(), Permissions::from_mode(0o755)).unwrap();

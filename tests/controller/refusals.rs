@@ -122,7 +122,7 @@ const BAD_INVENTORIES: &[(&str, &str, &str)] = &[
 ];
 
 #[test]
-fn bad_files_are_told_with_their_place_and_what_is_published_stays() {
+fn bad_files_are_reported_with_their_place_and_what_is_published_stays() {
     let dir = tempfile::tempdir().unwrap();
     let (file, shared) = (dir.path().join("file.yaml"), dir.path().join("shared"));
     fs::write(&file, topology(4, false)).unwrap();

@@ -189,7 +189,7 @@ fn an_epoch_without_addresses_says_why_nothing_goes_over_tcp() {
 }
 
 #[test]
-fn a_misspelt_variable_is_told_by_rank_0_and_the_job_runs() {
+fn a_misspelt_variable_is_reported_by_rank_0_and_the_job_runs() {
     for mpi in BOTH {
         let dir = shared(TREE);
         let output = TestJob::new(mpi, 4)
@@ -285,7 +285,7 @@ fn switched_off_or_without_a_backend_nothing_happens() {
 
 /// As on a host whose processors are all taken.
 #[test]
-fn a_helper_that_does_not_run_is_told() {
+fn a_helper_that_does_not_run_is_reported() {
     let [alone, dir] = [TempDir::new().unwrap(), shared(TREE)];
     for name in ["libheddle.so", "libheddle-openmpi.so"] {
         fs::copy(lib().join(name), alone.path().join(name)).unwrap();

@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_can_be_said() {
+    fn everything_can_be_set() {
         let s = parse(
             "theme = \"light\"\ncolours = \"256\"\ndrawing = \"unicode\"\nmouse = false\n\
              [connection]\naddress = \"https://head:7171\"\nca = \"/etc/ca.pem\"\n\

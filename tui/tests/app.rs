@@ -450,7 +450,7 @@ fn a_signal_ends_it_from_everywhere() {
 }
 
 #[test]
-fn jobs_beyond_those_told_are_counted() {
+fn jobs_beyond_those_listed_are_counted() {
     let mut app = app(false);
     let mut many = fixture::cluster();
     many.jobs_more = 4711;

@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn contexts_that_number_ports_differently_are_told_apart() {
+    fn contexts_that_number_ports_differently_are_distinguished() {
         let all = [
             context(None, &[(1, 101, 5, 1)]),
             context(Some("10"), &[(1, 102, 5, 2), (2, 101, 2, 3)]),

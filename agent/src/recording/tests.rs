@@ -95,7 +95,7 @@ fn a_context_belongs_to_its_device() {
 }
 
 #[test]
-fn a_port_that_forwards_in_some_vlans_only_is_unknown_and_told() {
+fn a_port_that_forwards_in_some_vlans_only_is_unknown_and_reported() {
     let vlan = |state: u8| {
         format!(
             "1.3.6.1.2.1.17.2.5.0|4x|8000020000000001\n1.3.6.1.2.1.17.1.4.1.2.3|2|103\n\
@@ -127,7 +127,7 @@ fn a_port_that_forwards_in_some_vlans_only_is_unknown_and_told() {
 }
 
 #[test]
-fn what_cannot_be_read_is_told_with_its_place() {
+fn what_cannot_be_read_is_reported_with_its_place() {
     let cut = &packed(WALK)[..40];
     let folder = folder(&[
         (

@@ -95,7 +95,7 @@ mod tests {
     const INET: &str = "1.3.6.1.2.1.4.24.7.1.7";
 
     #[test]
-    fn next_hops_are_told_once_by_interface() {
+    fn next_hops_are_reported_once_by_interface() {
         let link_local = format!(
             "{INET}.2.16{}.64.0.4.20.254.128{}.9.0.0.0.4",
             ".0".repeat(16),

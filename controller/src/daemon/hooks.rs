@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_program_gets_arguments_and_json_and_its_failure_is_told() {
+    async fn a_program_gets_arguments_and_json_and_its_failure_is_reported() {
         let dir = tempfile::tempdir().unwrap();
         let good = program(dir.path(), "good", "echo \"$1 $(cat)\" > $D/out");
         let short = Duration::from_secs(20);

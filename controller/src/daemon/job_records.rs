@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_problem_that_changes_with_every_file_is_told_now_and_then_and_its_end_at_once() {
+    fn a_problem_that_changes_with_every_file_is_reported_now_and_then_and_its_end_at_once() {
         let (mut told, now) = (JobNotices::default(), Instant::now());
         assert_eq!(
             (1..100).map(|n| troubles(&mut told, n, now)).sum::<usize>(),

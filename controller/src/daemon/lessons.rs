@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_is_heard_now_and_then_and_at_its_end() {
+    fn a_job_counts_now_and_then_and_at_its_end() {
         let (mut intake, now) = (LessonIntake::default(), Instant::now());
         let mut heard =
             |record: JobRecord, later: Duration| intake.events(&[record], now + later).len();

@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn new_measurements_are_told_once_and_a_broken_file_as_a_trouble() {
+    fn new_measurements_are_reported_once_and_a_broken_file_as_a_trouble() {
         let dir = tempfile::tempdir().unwrap();
         let mut measurements = MeasurementWatcher::new(dir.path());
         assert_eq!(measurements.look(), []);

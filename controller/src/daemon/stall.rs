@@ -82,7 +82,7 @@ mod tests {
     use tokio::task::spawn_blocking;
 
     #[tokio::test]
-    async fn work_that_does_not_come_back_is_told_once_and_its_end_is() {
+    async fn work_that_does_not_come_back_is_reported_once_and_its_end_is() {
         let (events, mut told) = mpsc::channel(9);
         let (thaw, frozen) = oneshot::channel();
         let stall = StallNotice {
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn work_that_comes_back_is_not_told() {
+    async fn work_that_comes_back_is_not_reported() {
         let (events, mut told) = mpsc::channel(9);
         let done = StallNotice::new(StalledWork::Jobs, "/d", "all else goes on")
             .wait(&events, spawn_blocking(|| 7))

@@ -96,7 +96,7 @@ async fn work_that_panics_has_failed() {
 }
 
 #[test]
-fn what_jobs_learned_is_read_at_the_start_and_a_bad_file_is_told() {
+fn what_jobs_learned_is_read_at_the_start_and_a_bad_file_is_reported() {
     let dir = tempfile::tempdir().unwrap();
     let store = EpochStore::open(dir.path(), KEEP).unwrap();
     let figures = LearnedFigures::from_json(
@@ -153,7 +153,7 @@ async fn what_jobs_learned_is_written_and_the_engine_hears_of_it() {
 }
 
 #[tokio::test]
-async fn an_alarm_of_the_start_is_told_when_the_programs_are_ready() {
+async fn an_alarm_of_the_start_is_reported_when_the_programs_are_ready() {
     let dir = tempfile::tempdir().unwrap();
     let (mut daemon, mut events) = (daemon(dir.path()), mpsc::channel(QUEUE));
     daemon.events = events.0;

@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn an_inform_of_a_user_the_inventory_gained_is_heard_and_acknowledged() {
+    async fn an_inform_of_a_user_the_inventory_gained_is_received_and_acknowledged() {
         let (events, mut queue) = mpsc::channel(16);
         let (port, mut listener) = (port(), TrapListener::default());
         let mut inventory = at(Some(format!("127.0.0.1:{port}")));
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_port_in_use_is_told_once_and_taken_when_it_is_free() {
+    async fn a_port_in_use_is_reported_once_and_taken_when_it_is_free() {
         let (events, mut queue) = mpsc::channel(16);
         let port = port();
         let other = UdpSocket::bind(("127.0.0.1", port)).unwrap();

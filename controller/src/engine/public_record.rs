@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_alarms_about_one_thing_the_end_of_each_is_told_and_another_wording_is_no_end() {
+    fn of_two_alarms_about_one_thing_the_end_of_each_is_reported_and_another_wording_is_no_end() {
         let mut record = PublicRecord::default();
         assert_eq!(
             announced(&["stale", "loop"], &mut record),

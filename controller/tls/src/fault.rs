@@ -133,7 +133,7 @@ mod tests {
     use std::io::{Error, ErrorKind};
 
     #[test]
-    fn a_connection_that_does_not_come_about_is_told_with_a_way_out() {
+    fn a_connection_that_does_not_come_about_is_reported_with_a_way_out() {
         for (error, told) in [
             (
                 Error::from(ErrorKind::ConnectionRefused).into(),

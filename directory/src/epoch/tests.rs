@@ -242,7 +242,7 @@ fn of_very_many_hosts_no_plan_is_written_and_the_manifest_says_so() {
 }
 
 #[test]
-fn a_plan_that_is_neither_there_nor_said_to_be_omitted_is_missed() {
+fn a_plan_that_is_neither_there_nor_listed_as_omitted_is_missed() {
     let epoch = epoch(&star_text(&[2, 2]));
     let (_, files) = published(&epoch);
     assert!(

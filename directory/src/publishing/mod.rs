@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn a_published_epoch_reads_back_whole_and_an_altered_one_is_told() {
+    fn a_published_epoch_reads_back_whole_and_an_altered_one_is_reported() {
         let dir = dir();
         let file = TopologyFile::parse(
             "t",
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_in_place_of_a_file_is_told_and_does_not_block() {
+    fn a_pipe_in_place_of_a_file_is_reported_and_does_not_block() {
         let dir = dir();
         let store = EpochStore::open(dir.path(), KEEP).unwrap();
         put(&store, 1, "a").unwrap();

@@ -325,7 +325,7 @@ seen nowhere
     }
 
     #[test]
-    fn several_clusters_are_told_with_their_reasons() {
+    fn several_clusters_are_reported_with_their_reasons() {
         let mut t = sample();
         t.clusters = vec![
             cluster("west", &["n0", "n1", "n2"], ClusterReason::Stated),

@@ -87,7 +87,7 @@ fn named_ports_have_to_fit() {
 }
 
 #[test]
-fn missing_and_extra_cables_are_told() {
+fn missing_and_extra_cables_are_reported() {
     let plan = dot_plan(&[
         "s0 swp1 s1 swp1",
         "s0 swp4 s2 swp4",
@@ -224,7 +224,7 @@ fn slower_is_a_difference_and_faster_a_note() {
 }
 
 #[test]
-fn parallel_cables_without_ports_are_told_apart_by_rate() {
+fn parallel_cables_without_ports_are_distinguished_by_rate() {
     let plan = yaml_plan(
         "switches: [s0, s1]\nhosts: {}\nlinks: [{a: s0, b: s1, rate: 1G}, \
          {a: s0, b: s1, rate: 10G}]\n",
@@ -336,7 +336,7 @@ fn nothing_ambiguous_is_a_difference_by_itself() {
 }
 
 #[test]
-fn what_is_inferred_or_silent_is_told_as_such() {
+fn what_is_inferred_or_silent_is_reported_as_such() {
     let mut found = network(&["s0 swp1 s1 swp1", "s0 swp2 s2 swp1"]);
     found.links[1].grade = LinkGrade::Inferred;
     let plan = dot_plan(&["s0 swp1 s1 swp1"]);

@@ -186,7 +186,7 @@ fn who_speaks_of_itself_is_no_neighbour() {
 }
 
 #[test]
-fn strangers_are_told_apart_by_what_they_can_be_told_apart_by() {
+fn strangers_are_distinguished_by_what_distinguishes_them() {
     let mut views = network(2);
     let nameless = |n| LldpNeighbour {
         name: String::new(),
@@ -493,7 +493,7 @@ fn disabled_does_not_mean_blocked_while_the_port_is_up() {
 }
 
 #[test]
-fn a_row_said_twice_is_said_once_and_zeros_are_no_port() {
+fn a_row_stated_twice_counts_once_and_zeros_are_no_port() {
     let mut views = network(1);
     let anonymous = LldpNeighbour {
         chassis: Some(NeighbourId::Mac(Mac([0; 6]))),

@@ -439,7 +439,7 @@ fn a_switch_outside_the_inventory_is_kept_with_an_alarm() {
 }
 
 #[test]
-fn switches_of_one_factory_name_are_told_apart() {
+fn switches_of_one_factory_name_are_distinguished() {
     let mut net = ring();
     for view in net.views.values_mut() {
         view.system.as_mut().unwrap().name = "switch".into();

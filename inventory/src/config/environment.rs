@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn typing_errors_are_told_and_names_of_others_are_not() {
+    fn typing_errors_are_reported_and_names_of_others_are_not() {
         assert_eq!(meant("HEDDLE_DRI"), Some("HEDDLE_DIR"));
         assert_eq!(meant("HEDDLE_VERBOES"), Some("HEDDLE_VERBOSE"));
         assert_eq!(meant("HEDDLE_PATIENSE"), Some("HEDDLE_PATIENCE"));

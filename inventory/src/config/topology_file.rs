@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_of_a_first_day_are_told_with_their_line() {
+    fn mistakes_of_a_first_day_are_reported_with_their_line() {
         for (text, message) in [
             (
                 "switches:\n  s0: {address: 10.0.0.1}\nsnmp: {default: {version: 2c, community: \
@@ -531,7 +531,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_is_told_when_the_tree_is_asked_for() {
+    fn a_loop_is_reported_when_the_tree_is_asked_for() {
         let text = "switches: [s0, s1, s2]\nhosts: {n0: {switch: s0}}\nlinks: [{a: s0, b: s1}, \
                     {a: s1, b: s2}, {a: s2, b: s0}]";
         let t = TopologyFile::parse("t.yaml", text).unwrap();

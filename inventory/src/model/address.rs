@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_hosts_address_is_told_from_what_is() {
+    fn what_is_no_hosts_address_is_distinguished_from_what_is() {
         for (address, length, expected) in [
             ("10.0.1.255", 23, Some(AddressFault::Broadcast)),
             ("10.0.0.255", 23, None),

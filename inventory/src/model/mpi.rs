@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn routines_are_told_by_what_a_library_calls_itself() {
+    fn routines_are_known_by_what_a_library_calls_itself() {
         use Mpi::{Mpich, OpenMpi};
         for (text, family, name) in [
             (

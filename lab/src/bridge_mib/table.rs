@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_and_identifiers_are_told() {
+    fn changes_and_identifiers_are_reported() {
         let t = sample();
         assert_eq!(at(&t, &[2, 4, 0]), "counter\n7");
         assert_eq!(at(&t, &[2, 3, 0]), "timeticks\n225");

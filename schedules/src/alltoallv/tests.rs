@@ -80,7 +80,7 @@ fn the_largest_over_the_busiest_cable_comes_first_and_what_is_empty_last() {
 }
 
 #[test]
-fn what_a_plan_takes_is_told_as_of_any_schedule() {
+fn what_a_plan_takes_is_reported_as_of_any_schedule() {
     let tree = star(&[4, 3]);
     let lengths = zipf(7, 1.0, 3);
     let plan = plan(&tree, &lengths).unwrap();

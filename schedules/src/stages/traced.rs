@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn of_cables_between_the_same_routers_each_is_told_by_its_own_answer() {
+    fn of_cables_between_the_same_routers_each_is_known_by_its_own_answer() {
         let cables = "switches: [s0, s1]\nhosts: {a: {switch: s0}, b: {switch: s1}}\nlinks:\n  - {a: s0, \
                       b: s1, state: multipath}\n  - {a: s0, b: s1, state: multipath}\n";
         let tree = samples::trees::topology(cables);

@@ -155,7 +155,7 @@ fn what_no_rank_writes_is_refused() {
 }
 
 #[test]
-fn strangers_are_told_apart() {
+fn strangers_are_distinguished() {
     assert_eq!(
         TracedJob::new(Vec::new()).unwrap_err(),
         JobTraceError::Nothing

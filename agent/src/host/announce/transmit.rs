@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn who_said_nothing_yet_says_no_farewell() {
+    fn who_announced_nothing_yet_sends_no_farewell() {
         let mut turns = listening(32 * SECOND);
         turns.update_cards(&[card(2, "eth0", true)], Duration::ZERO);
         turns.update_cards(&[], SECOND);

@@ -57,7 +57,7 @@ fn bond_with_a_vlan() -> [LinkMessage; 4] {
 }
 
 #[test]
-fn a_bond_with_a_vlan_over_it_is_told_with_its_members() {
+fn a_bond_with_a_vlan_over_it_is_reported_with_its_members() {
     let links = bond_with_a_vlan();
     let cards = cards(
         &links,

@@ -113,7 +113,7 @@ fn a_report_goes_with_the_token_and_directions_come_back() {
 }
 
 #[test]
-fn a_refusal_is_told_in_words_and_without_the_token() {
+fn a_refusal_is_reported_in_words_and_without_the_token() {
     for (answer, told) in [
         (
             "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n",
@@ -179,7 +179,7 @@ async fn while_the_controller_is_away_only_the_newest_report_waits() {
 }
 
 #[test]
-fn a_reason_that_comes_back_is_told_once_and_many_are_not_told_without_end() {
+fn a_reason_that_comes_back_is_reported_once_and_many_are_not_reported_without_end() {
     let mut away = ControllerOutage::new();
     assert_eq!(
         ["timeout", "refused", "timeout", "refused"].map(|reason| away.is_news(reason)),
@@ -192,7 +192,7 @@ fn a_reason_that_comes_back_is_told_once_and_many_are_not_told_without_end() {
 }
 
 #[test]
-fn what_cannot_work_is_told_before_anything_starts() {
+fn what_cannot_work_is_reported_before_anything_starts() {
     let new = |address: &str, host: &str| {
         ControllerClient::new(address, host, None, None)
             .map(drop)

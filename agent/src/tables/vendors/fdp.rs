@@ -51,7 +51,7 @@ mod tests {
 ";
 
     #[test]
-    fn a_neighbour_by_fdp_is_told_apart_from_one_by_cdp() {
+    fn a_neighbour_by_fdp_is_distinguished_from_one_by_cdp() {
         let [
             CdpNeighbour {
                 protocol,

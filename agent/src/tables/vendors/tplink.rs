@@ -110,7 +110,7 @@ mod tests {
 ";
 
     #[test]
-    fn the_switch_and_its_neighbour_are_told_as_words() {
+    fn the_switch_and_its_neighbour_are_shown_as_words() {
         let table = recorded(SWITCH);
         assert_eq!((&table.chassis, table.name.as_str()), (&Some(mac(1)), "s0"));
         assert_eq!(

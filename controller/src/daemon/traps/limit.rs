@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn one_change_that_is_told_in_several_ways_is_looked_after_at_once_in_each() {
+    fn one_change_that_is_reported_in_several_ways_is_looked_after_at_once_in_each() {
         let told = [
             (0, TrapTopic::Link),
             (40, TrapTopic::Stp),

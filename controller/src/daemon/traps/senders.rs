@@ -207,7 +207,7 @@ snmp:
     }
 
     #[test]
-    fn refusals_are_told_once_and_then_counted() {
+    fn refusals_are_reported_once_and_then_counted() {
         let (now, senders, mut refusals) = (Instant::now(), senders(), RefusedTraps::default());
         assert_eq!(refusals.end(), None);
         let from = [10, 0, 0, 3].into();

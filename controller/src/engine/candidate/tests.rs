@@ -108,7 +108,7 @@ fn a_switch_without_hosts_that_nothing_connects_is_left_out() {
 }
 
 #[test]
-fn addresses_are_as_stated_else_as_said_of_the_card_on_the_cable_else_as_published() {
+fn addresses_are_as_stated_else_as_reported_of_the_card_on_the_cable_else_as_published() {
     let mut inventory = inventory();
     inventory.hosts["n0"].address = Some("10.77.0.1".parse().unwrap());
     let mut views = views(true, StpState::Forwarding);

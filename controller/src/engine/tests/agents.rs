@@ -45,7 +45,7 @@ fn silence() -> DeviceFact {
 }
 
 #[test]
-fn hosts_are_told_to_probe_a_neighbour_and_those_on_other_switches() {
+fn hosts_are_ordered_to_probe_a_neighbour_and_those_on_other_switches() {
     let mut w = running();
     assert_eq!(w.assignment.keys().collect::<Vec<_>>(), ["n0", "n1", "n2"]);
     assert!(
@@ -134,7 +134,7 @@ fn slots_are_ranks_and_one_epoch() {
 }
 
 #[test]
-fn an_agent_that_changes_its_mind_for_ever_is_held_and_told_and_others_are_not() {
+fn an_agent_that_changes_its_mind_for_ever_is_held_and_reported_and_others_are_not() {
     let mut w = running();
     for n in 0..100 {
         w.hears(
@@ -184,7 +184,7 @@ fn an_agent_that_changes_its_mind_for_ever_is_held_and_told_and_others_are_not()
 }
 
 #[test]
-fn a_silent_agent_is_told_once_and_changes_nothing_else() {
+fn a_silent_agent_is_reported_once_and_changes_nothing_else() {
     let mut w = running();
     w.hears("n1", DeviceFact::Host(report("n1", 11)));
     w.run(3_000);

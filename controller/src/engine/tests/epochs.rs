@@ -66,7 +66,7 @@ fn a_restart_while_a_switch_is_silent_keeps_its_hosts() {
 }
 
 #[test]
-fn publishing_that_fails_is_told_and_tried_again() {
+fn publishing_that_fails_is_reported_and_tried_again() {
     let mut w = two_switches();
     w.disk_full = true;
     w.start(None);

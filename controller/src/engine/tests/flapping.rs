@@ -28,7 +28,7 @@ fn restless(w: &mut SimulatedCluster, times: u64, period: u64) {
 }
 
 #[test]
-fn a_host_that_moves_for_ever_is_held_and_told_and_others_are_not() {
+fn a_host_that_moves_for_ever_is_held_and_reported_and_others_are_not() {
     let mut w = running();
     restless(&mut w, 100, 5_000);
     let epochs = w.published.len();
@@ -122,7 +122,7 @@ fn a_trunk_that_flaps_makes_no_epoch_each_time() {
 }
 
 #[test]
-fn a_network_cut_by_a_flapping_trunk_is_told_as_cut() {
+fn a_network_cut_by_a_flapping_trunk_is_reported_as_cut() {
     let mut w = running();
     for _ in 0..10 {
         w.unplug("s0", 9);
@@ -152,7 +152,7 @@ fn told_while(
 }
 
 #[test]
-fn a_host_port_that_flaps_is_told_once_and_the_host_stays() {
+fn a_host_port_that_flaps_is_reported_once_and_the_host_stays() {
     for silently in [false, true] {
         let mut w = running();
         let lines = told_while(&mut w, 60, |w| {
@@ -205,7 +205,7 @@ fn a_lost_answer_raises_no_alarm_and_two_do() {
 }
 
 #[test]
-fn a_switch_that_answers_on_and_off_is_told_once_and_then_until_it_was_calm() {
+fn a_switch_that_answers_on_and_off_is_reported_once_and_then_until_it_was_calm() {
     let mut w = running();
     let lines = told_while(&mut w, 60, |w| {
         w.mute("s1");

@@ -78,7 +78,7 @@ fn what_a_job_learned_is_written_at_once_and_more_of_it_after_a_while() {
 }
 
 #[test]
-fn a_write_that_fails_is_told_and_tried_again() {
+fn a_write_that_fails_is_reported_and_tried_again() {
     let mut w = running();
     w.disk_full = true;
     teach(

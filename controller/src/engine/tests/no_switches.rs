@@ -205,7 +205,7 @@ fn a_card_that_is_down_for_a_moment_changes_no_tree() {
 }
 
 #[test]
-fn when_all_agents_are_silent_it_is_told() {
+fn when_all_agents_are_silent_it_is_reported() {
     let mut w = measured();
     let alarm = "no agent reports any more";
     for n in 0..5 {

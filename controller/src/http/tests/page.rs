@@ -318,7 +318,7 @@ fn pictured(name: &str) -> String {
 }
 
 #[tokio::test]
-async fn only_the_newest_drawing_is_shown_and_one_that_failed_is_told() {
+async fn only_the_newest_drawing_is_shown_and_one_that_failed_is_reported() {
     let served = start(None, None).await;
     with_newcomer(&served, "before", 1);
     let browser = HeadlessBrowser::start().await;

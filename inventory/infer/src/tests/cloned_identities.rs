@@ -41,7 +41,7 @@ fn one_chassis(net: &mut InferenceFixture, twin: &str, of: &str) {
 }
 
 #[test]
-fn two_switches_of_one_chassis_id_are_told_apart_by_name_and_alarmed() {
+fn two_switches_of_one_chassis_id_are_distinguished_by_name_and_alarmed() {
     let mut net = ring();
     one_chassis(&mut net, "s2", "s1");
     let t = net.infer();

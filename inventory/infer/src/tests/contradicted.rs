@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_cable_to_a_port_that_is_down_is_told_of() {
+fn a_cable_to_a_port_that_is_down_is_reported() {
     let mut net = InferenceFixture::new(&["a", "b", "c"], "[]");
     net.port("a", 1, F);
     net.port("b", 1, F);
@@ -25,7 +25,7 @@ fn a_cable_to_a_port_that_is_down_is_told_of() {
 }
 
 #[test]
-fn a_neighbour_that_confirms_another_on_that_port_is_told_of() {
+fn a_neighbour_that_confirms_another_on_that_port_is_reported() {
     let mut net = InferenceFixture::new(&["a", "b", "c"], "[]");
     net.port("a", 1, F);
     net.cable(("a", 2, F), ("c", 3, F));

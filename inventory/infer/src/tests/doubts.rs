@@ -19,7 +19,7 @@ fn learn_all(net: &mut InferenceFixture, switch: &str, rows: &[(&str, u8)]) {
 
 /// s0 hears a card of n0, and s1, which speaks no LLDP, learned an address of n0.
 #[test]
-fn a_card_that_another_switch_learned_is_no_other_place_of_the_card_that_is_heard() {
+fn a_card_that_another_switch_learned_is_no_other_place_of_the_card_that_is_received() {
     let card = Mac([2, b'h', 0, 0, 1, 0]);
     let [own, other] = [host_mac("n0"), card].map(|mac| {
         let mut net = InferenceFixture::new(&["s0", "s1"], "[n0]");

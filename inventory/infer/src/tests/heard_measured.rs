@@ -132,7 +132,7 @@ fn a_trunk_that_parts_hosts_of_one_switch_raises_an_alarm() {
 }
 
 #[test]
-fn trunks_behind_a_port_and_before_it_are_told_apart() {
+fn trunks_behind_a_port_and_before_it_are_distinguished() {
     let mut net = InferenceFixture::of_hosts(8);
     net.on_switch("s0", &["n0", "n1"]);
     for host in ["n2", "n3", "n4", "n5"] {
@@ -181,7 +181,7 @@ fn a_host_that_moved_is_where_it_hears_and_the_trunks_stay() {
 }
 
 #[test]
-fn what_was_measured_before_switches_were_heard_still_counts() {
+fn what_was_measured_before_switches_were_received_still_counts() {
     let flat = InferenceFixture::of_hosts(6);
     let place = measured(&flat, vec![trunk(&["n2", "n3"])]);
     assert_eq!(

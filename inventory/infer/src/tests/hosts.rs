@@ -130,7 +130,7 @@ fn alarms(t: &Topology, about: &str) -> String {
 }
 
 #[test]
-fn what_a_host_hears_is_its_seat() {
+fn what_a_host_receives_is_its_attachment() {
     let mut net = pair();
     assert!(alarms(&net.infer(), "n1").contains("seen nowhere"));
     net.says("n1", vec![lldp("eth0", "s1", 6)]);
@@ -170,7 +170,7 @@ fn both_ends_word_is_two_lines_and_the_host_names_its_card_and_its_rate() {
 }
 
 #[test]
-fn cdp_and_bpdus_are_inferred_seats() {
+fn cdp_and_bpdus_are_inferred_attachments() {
     for heard in [cdp("eth0", "s1", 6), bpdu("eth0", "s1", 0x8000 + 26)] {
         let mut net = pair();
         net.says("n1", vec![heard]);
@@ -252,7 +252,7 @@ fn who_claims_another_s_place_or_a_trunk_harms_nobody_else() {
 }
 
 #[test]
-fn who_claims_another_s_address_is_told_of_and_not_believed() {
+fn who_claims_another_s_address_is_reported_and_not_believed() {
     let mut net = pair();
     net.learns("s1", 6, host_mac("n1"));
     net.inventory.hosts["n1"].mac = Some(host_mac("n1"));

@@ -20,7 +20,7 @@ fn with_impostor(name: &str, port: &str) -> Topology {
 }
 
 #[test]
-fn who_calls_itself_otherwise_is_no_switch_and_told_of() {
+fn who_calls_itself_otherwise_is_no_switch_and_reported() {
     let sound = ring().infer();
     for name in ["evil", "n3", "s1"] {
         for port in ["eth0", "swp9", "swp5"] {

@@ -78,7 +78,7 @@ fn a_host_has_a_place_in_each_network() {
 
 /// The switches of two networks hear the host. n9, without LLDP, makes the databases count.
 #[test]
-fn a_host_that_is_heard_in_another_network_too_is_no_other_station() {
+fn a_host_that_is_seen_in_another_network_too_is_no_other_station() {
     let mut fixture = two_networks();
     fixture.inventory.hosts.insert(
         "n9".to_owned(),
@@ -293,7 +293,7 @@ fn an_address_of_two_hosts_is_neithers() {
 
 /// n1 has a bridge between its cards, and says so nowhere.
 #[test]
-fn a_host_that_bridges_two_networks_is_told() {
+fn a_host_that_bridges_two_networks_is_reported() {
     let mut fixture = two_networks();
     fixture.learns("d1", 2, host_mac("n0"));
     fixture.learns("d2", 2, host_mac("n1"));
@@ -313,7 +313,7 @@ fn a_host_that_bridges_two_networks_is_told() {
 
 /// n1 routes from the management network, where n7 is, to n0's card of the data network.
 #[test]
-fn a_host_that_routes_between_two_networks_is_told_and_parts_no_network() {
+fn a_host_that_routes_between_two_networks_is_reported_and_parts_no_network() {
     let mut fixture = two_networks();
     let n7 = inventory::inventory_file::InventoryHost::default();
     fixture.inventory.hosts.insert("n7".to_owned(), n7);

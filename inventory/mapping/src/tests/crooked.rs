@@ -51,7 +51,7 @@ fn is_refused(tree: &MappedTree, misfit: TreeMisfit) -> bool {
 /// then the tree serves schedules, and need not be refused. Of a few hosts the rounds that are
 /// measured again can be as a tree lets expect: of maps with other random numbers nine in ten must
 /// be refused.
-fn chosen_cables_are_told(choice: CableChoice, misfit: TreeMisfit) {
+fn chosen_cables_are_reported(choice: CableChoice, misfit: TreeMisfit) {
     let (mut all, mut untold) = (0, Vec::new());
     for &hosts in sizes() {
         let networks = [
@@ -79,17 +79,17 @@ fn chosen_cables_are_told(choice: CableChoice, misfit: TreeMisfit) {
 }
 
 #[test]
-fn cables_that_are_chosen_for_each_flow_are_told() {
-    chosen_cables_are_told(CableChoice::ByPorts, TreeMisfit::Changing);
+fn cables_that_are_chosen_for_each_flow_are_reported() {
+    chosen_cables_are_reported(CableChoice::ByPorts, TreeMisfit::Changing);
 }
 
 #[test]
-fn cables_that_are_chosen_by_addresses_are_told() {
-    chosen_cables_are_told(CableChoice::ByHosts, TreeMisfit::Steady);
+fn cables_that_are_chosen_by_addresses_are_reported() {
+    chosen_cables_are_reported(CableChoice::ByHosts, TreeMisfit::Steady);
 }
 
 #[test]
-fn ways_back_that_are_not_the_way_there_are_told() {
+fn ways_back_that_are_not_the_way_there_are_reported() {
     for &hosts in sizes() {
         for (n, network) in [one_way_ring(hosts), mesh(hosts, 3)].iter().enumerate() {
             let tree = mapped(network, hosts);

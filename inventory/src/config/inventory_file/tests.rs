@@ -255,7 +255,7 @@ fn names_file_line_and_expectation() {
 }
 
 #[test]
-fn mistakes_of_a_first_day_are_told() {
+fn mistakes_of_a_first_day_are_reported() {
     for (text, message) in [
         (
             "switches: [s0]\nhosts: {n0: {switch: s0}}\n",

@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mistakes_of_editors_and_copying_are_told() {
+    fn mistakes_of_editors_and_copying_are_reported() {
         for (text, line, said) in [
             ("", None, "is empty"),
             ("# nothing\n\n---\n", None, "is empty"),

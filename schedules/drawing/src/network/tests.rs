@@ -87,7 +87,7 @@ fn a_picture_shows_ports_rates_looks_and_alarms() {
 }
 
 #[test]
-fn a_measured_cable_is_told_from_an_inferred_one() {
+fn a_measured_cable_is_distinguished_from_an_inferred_one() {
     let trunks = vec![
         Link::new("s0", "", "s1", ""),
         Link::new("s0", "swp2", "s2", "swp9"),

@@ -49,7 +49,7 @@ fn the_rank_that_differs_is_named_wherever_it_is() {
 }
 
 #[test]
-fn each_difference_is_said_with_its_cure() {
+fn each_difference_is_reported_with_its_cure() {
     let Published::Text(plain) = alike("n2") else {
         panic!("a text");
     };

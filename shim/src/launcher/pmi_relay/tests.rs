@@ -93,7 +93,7 @@ fn a_launcher_that_refuses_is_left_to_the_library() {
 }
 
 #[test]
-fn a_launcher_that_goes_is_heard_of_by_the_library() {
+fn a_launcher_that_goes_is_seen_by_the_library() {
     let gone: [&'static [&str]; 4] = [
         &[],
         &[BEGUN],
