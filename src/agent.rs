@@ -186,8 +186,8 @@ fn text(report: &HostReport) -> Result<String, std::fmt::Error> {
             nic.name,
             addresses.join(" ")
         )?;
-        for heard in report.heard.iter().filter(|h| h.nic == nic.name) {
-            writeln!(out, "  hears {}", words(&heard.said))?;
+        for frames in report.frames.iter().filter(|h| h.nic == nic.name) {
+            writeln!(out, "  hears {}", words(&frames.content))?;
         }
     }
     for path in &report.paths {
@@ -217,7 +217,7 @@ fn text(report: &HostReport) -> Result<String, std::fmt::Error> {
     Ok(out)
 }
 
-/// A frame that was heard, as text for a terminal.
+/// A received frame, as text for a terminal.
 fn words(content: &HeardContent) -> String {
     let text = match content {
         HeardContent::Neighbour {

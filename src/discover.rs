@@ -228,7 +228,7 @@ fn asked(
     let mut file = chosen.to_file();
     locate(&mut file, &chosen, &views);
     inventory.apply_stated_hosts(&mut file);
-    file.queue = told(inventory.queue(file.inner(), &views));
+    file.queue = report_queue(inventory.queue(file.inner(), &views));
     place_addresses(&mut file, &chosen);
     Ok(DiscoveredNetwork {
         descriptions: descriptions(&views, &topology),
@@ -240,7 +240,7 @@ fn asked(
 }
 
 /// The least queue of all ports, with a line where it comes from a switch's tables.
-fn told(least: Option<LeastQueue>) -> Option<Bytes> {
+fn report_queue(least: Option<LeastQueue>) -> Option<Bytes> {
     let least = least?;
     if least.read {
         tell!("heddle: queue: {least}");
@@ -250,11 +250,11 @@ fn told(least: Option<LeastQueue>) -> Option<Bytes> {
 
 /// Adds the addresses that host agents reported.
 fn locate(file: &mut TopologyFile, topology: &Topology, views: &DeviceViews) {
-    let (seats, addresses) = (topology.attachments(), AddressLookup::new(views));
+    let (attachments, addresses) = (topology.attachments(), AddressLookup::new(views));
     for (name, host) in &mut file.hosts {
-        host.address = seats
+        host.address = attachments
             .get(name.as_str())
-            .and_then(|seat| addresses.at_card(name, seat.1))
+            .and_then(|attachment| addresses.at_card(name, attachment.1))
             .map(|(address, _)| address);
     }
 }
@@ -337,7 +337,7 @@ fn recorded(folder: &Path, choice: Option<&str>) -> anyhow::Result<DiscoveredNet
     let topology = infer_recorded(&views);
     let chosen = chosen(&topology, choice)?;
     let mut file = chosen.to_file();
-    file.queue = told(LeastQueue::new(file.inner(), |_| None, &views));
+    file.queue = report_queue(LeastQueue::new(file.inner(), |_| None, &views));
     Ok(DiscoveredNetwork {
         descriptions: descriptions(&views, &topology),
         topology,

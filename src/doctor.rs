@@ -199,14 +199,14 @@ mod tests {
              limits: addresses\n"
         ));
         findings.list.extend([missing("library"), missing("epoch")]);
-        let said = text(&findings, "jobs that start here");
+        let output = text(&findings, "jobs that start here");
         assert!(
-            said.contains("library    MISSING: gone: no jobs\n"),
-            "{said}"
+            output.contains("library    MISSING: gone: no jobs\n"),
+            "{output}"
         );
         assert!(
-            said.ends_with("\njobs that start here lack: library, epoch\n"),
-            "{said}"
+            output.ends_with("\njobs that start here lack: library, epoch\n"),
+            "{output}"
         );
     }
 

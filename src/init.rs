@@ -133,7 +133,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         time: args.time,
     };
     let runtime = tokio::runtime::Runtime::new().context("no threads to ask from")?;
-    let found = runtime.block_on(search(&inventory, args.switches.clone(), &limits, told))?;
+    let found = runtime.block_on(search(&inventory, args.switches.clone(), &limits, show))?;
     runtime.shutdown_background();
     for missed in &found.missed {
         let name = if missed.name.is_empty() {
@@ -181,7 +181,7 @@ fn refuse_unwritable(output: &Path) -> anyhow::Result<()> {
     )
 }
 
-fn told(switch: &FoundSwitch) {
+fn show(switch: &FoundSwitch) {
     let by = match &switch.named_by {
         Some(by) => format!(", a neighbour of {by}"),
         None => String::new(),
@@ -324,8 +324,8 @@ fn slurm() -> anyhow::Result<ListedHosts> {
                 return Ok(host_lists::slurm(program, &text)?);
             }
             Ok(output) => {
-                let said = String::from_utf8_lossy(&output.stderr);
-                let last = said.trim().lines().last().unwrap_or("it failed");
+                let messages = String::from_utf8_lossy(&output.stderr);
+                let last = messages.trim().lines().last().unwrap_or("it failed");
                 problems.push(match last.starts_with(program) {
                     true => last.to_owned(),
                     false => format!("{program}: {last}"),

@@ -68,13 +68,13 @@ fn wait_for_end(
     request: u64,
     look: impl Fn() -> anyhow::Result<Snapshot>,
 ) -> anyhow::Result<Snapshot> {
-    let mut told = ToldProgress::default();
-    let (mut heard, mut was_taken_up) = (Instant::now(), false);
+    let mut printed = ToldProgress::default();
+    let (mut last_answer, mut was_taken_up) = (Instant::now(), false);
     loop {
         let snapshot = match look() {
             Ok(snapshot) => snapshot,
             // It may start anew.
-            Err(_) if heard.elapsed() < TAKE_UP => {
+            Err(_) if last_answer.elapsed() < TAKE_UP => {
                 thread::sleep(LOOK);
                 continue;
             }
@@ -83,7 +83,7 @@ fn wait_for_end(
         let mapping = &snapshot.mapping;
         let is_taken_up = mapping.request >= request;
         if is_taken_up && mapping.is_idle() {
-            told.end();
+            printed.end();
             return Ok(snapshot);
         }
         if was_taken_up && !is_taken_up {
@@ -92,18 +92,18 @@ fn wait_for_end(
                  again"
             ));
         }
-        if !is_taken_up && heard.elapsed() > TAKE_UP {
+        if !is_taken_up && last_answer.elapsed() > TAKE_UP {
             return Err(anyhow!(
                 "map: {url} did not take the order up; look at its log"
             ));
         }
         if is_taken_up {
-            (heard, was_taken_up) = (Instant::now(), true);
+            (last_answer, was_taken_up) = (Instant::now(), true);
         }
         mapping
             .running
             .iter()
-            .for_each(|running| told.tell(running));
+            .for_each(|running| printed.tell(running));
         thread::sleep(LOOK);
     }
 }
@@ -112,7 +112,7 @@ fn number(snapshot: &Snapshot) -> u64 {
     snapshot.epochs.last().map_or(0, |epoch| epoch.number)
 }
 
-/// The progress as told so far, on standard error.
+/// The progress as printed so far, on standard error.
 #[derive(Default)]
 struct ToldProgress {
     last: Option<(Instant, MappingProgress)>,

@@ -36,7 +36,7 @@ macro_rules! say {
     };
 }
 
-/// Prints a line on standard error. If that fails, there is nobody left to be told.
+/// Prints a line on standard error. If that fails, there is nobody left who would read it.
 macro_rules! tell {
     ($($text:tt)*) => {
         $crate::output::remark(format_args!($($text)*))

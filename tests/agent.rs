@@ -70,13 +70,13 @@ impl RunningLab {
 
     /// One look of a host, without a controller.
     fn once(&self, host: &str, more: &[&str]) -> HostReport {
-        let told = self.exec(
+        let report = self.exec(
             host,
             &[&[HEDDLE, "agent", "--once", "--format", "json"], more].concat(),
         );
         let schema = include_str!("../docs/api.schema.json");
-        assert_follows(schema, "HostReport", &told);
-        serde_json::from_str(&told).unwrap()
+        assert_follows(schema, "HostReport", &report);
+        serde_json::from_str(&report).unwrap()
     }
 
     /// The last report of a host that the controller took as news.
@@ -103,13 +103,13 @@ struct AgentDaemon {
 }
 
 impl AgentDaemon {
-    fn said(&self) -> String {
+    fn output(&self) -> String {
         fs::read_to_string(&self.log).unwrap()
     }
 
     fn await_word(&self, word: &str) {
         until(&format!("{} says \"{word}\"", self.log.display()), || {
-            self.said().contains(word).then_some(())
+            self.output().contains(word).then_some(())
         });
     }
 
@@ -158,12 +158,12 @@ fn card<'a>(report: &'a HostReport, name: &str) -> &'a Nic {
 }
 
 /// The switch port that a card hears by LLDP: switch and port.
-fn seat(report: &HostReport, card: &str) -> Option<(String, String)> {
+fn attachment(report: &HostReport, card: &str) -> Option<(String, String)> {
     report
-        .heard
+        .frames
         .iter()
         .filter(|h| h.nic == card)
-        .find_map(|h| match &h.said {
+        .find_map(|h| match &h.content {
             HeardContent::Neighbour {
                 protocol: DiscoveryProtocol::Lldp,
                 name,
@@ -175,7 +175,7 @@ fn seat(report: &HostReport, card: &str) -> Option<(String, String)> {
 }
 
 /// The switch port at the other end of a host's cable: switch and port.
-fn planned_seat(plan: &lab::plan::LabPlan, host: &str) -> (String, String) {
+fn planned_attachment(plan: &lab::plan::LabPlan, host: &str) -> (String, String) {
     let cable = plan.cables.iter().find(|c| c.a.node == host).unwrap();
     (cable.b.node.clone(), cable.b.port.clone())
 }
@@ -186,14 +186,14 @@ fn an_agent_tells_what_its_host_is_and_follows_its_cable_without_privileges() {
     let controller = cluster.guarded_controller();
     let agent = cluster.agent("n3", &["--slots", "7"]);
     let plan = cluster.lab.plan().unwrap();
-    let there = planned_seat(&plan, "n3");
+    let there = planned_attachment(&plan, "n3");
     let report = until("the switch port is reported", || {
         let report = cluster.reported("n3")?;
         let bridge = report
-            .heard
+            .frames
             .iter()
-            .any(|h| h.nic == "eth0" && matches!(h.said, HeardContent::Bpdu { .. }));
-        (bridge && seat(&report, "eth0").as_ref() == Some(&there)).then_some(report)
+            .any(|h| h.nic == "eth0" && matches!(h.content, HeardContent::Bpdu { .. }));
+        (bridge && attachment(&report, "eth0").as_ref() == Some(&there)).then_some(report)
     });
     assert_report_of_the_node(&report, plan.node("n3").unwrap());
     let process = agent.process();
@@ -202,15 +202,17 @@ fn an_agent_tells_what_its_host_is_and_follows_its_cable_without_privileges() {
     let (_, to) = cluster.lab.move_host("n3", "s0").unwrap();
     let there = Some((to.node, to.port));
     until("the new port is reported", || {
-        cluster.reported("n3").filter(|r| seat(r, "eth0") == there)
+        cluster
+            .reported("n3")
+            .filter(|r| attachment(r, "eth0") == there)
     });
     until("one look hears it, too", || {
-        (seat(&cluster.once("n3", &["--listen", "2s"]), "eth0") == there).then_some(())
+        (attachment(&cluster.once("n3", &["--listen", "2s"]), "eth0") == there).then_some(())
     });
 
     let all = [
-        controller.said(),
-        agent.said(),
+        controller.output(),
+        agent.output(),
         fs::read_to_string(cluster.path("journal")).unwrap(),
     ]
     .concat();
@@ -291,8 +293,8 @@ fn agent_and_controller_survive_each_other_and_neighbours_receive_farewell() {
     agent = cluster.agent("n0", &[]);
     controller.await_word("host \"n0\": its agent reports again");
 
-    let before = agent.said().len();
-    let since = |agent: &AgentDaemon| agent.said()[before..].to_owned();
+    let before = agent.output().len();
+    let since = |agent: &AgentDaemon| agent.output()[before..].to_owned();
     drop(controller);
     until("the agent misses the controller", || {
         since(&agent)
@@ -301,7 +303,7 @@ fn agent_and_controller_survive_each_other_and_neighbours_receive_farewell() {
     });
     std::thread::sleep(Duration::from_secs(3));
     let _controller = cluster.guarded_controller();
-    until("the agent is heard again", || {
+    until("the agent reports again", || {
         since(&agent).contains("takes reports again").then_some(())
     });
     until("a report to the new controller", || cluster.reported("n0"));
@@ -312,9 +314,9 @@ fn agent_and_controller_survive_each_other_and_neighbours_receive_farewell() {
     assert_farewell_is_received(&cluster);
 }
 
-/// An agent that missed its controller told every reason for it once.
-fn assert_each_reason_is_reported_once(told: &str) {
-    let (away, _) = told.split_once("takes reports again").unwrap();
+/// An agent that missed its controller printed every reason for it once.
+fn assert_each_reason_is_reported_once(output: &str) {
+    let (away, _) = output.split_once("takes reports again").unwrap();
     let reasons: Vec<&str> = away
         .lines()
         .filter(|l| l.contains("the newest report waits"))
@@ -324,7 +326,7 @@ fn assert_each_reason_is_reported_once(told: &str) {
     assert_eq!(
         reasons.len(),
         different.len(),
-        "each reason is told once: {told}"
+        "each reason is printed once: {output}"
     );
 }
 
@@ -394,7 +396,7 @@ fn hosts_behind_a_router_are_reported_with_their_way_and_time() {
 
     let _controller = cluster.guarded_controller();
     let _agents = ["n0", "n3"].map(|host| cluster.agent(host, &["--no-announce"]));
-    let told = until(
+    let path = until(
         "the controller asks and hears how far the other segment is",
         || {
             cluster
@@ -404,7 +406,7 @@ fn hosts_behind_a_router_are_reported_with_their_way_and_time() {
                 .find(|p| p.reached && p.round_trip.is_some())
         },
     );
-    assert_eq!((told.to.as_str(), told.hops.len()), ("n3", 1), "{told:?}");
+    assert_eq!((path.to.as_str(), path.hops.len()), ("n3", 1), "{path:?}");
 }
 
 fn path<'r>(name: &str, report: &'r HostReport) -> &'r ProbedPath {

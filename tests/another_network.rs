@@ -127,8 +127,8 @@ fn where_the_epoch_has_the_librarys_network_its_tree_is_followed() {
         let named = ["env", "HEDDLE_NETWORK=storage"];
         let (output, record) = job(&up, library, LibraryNetwork::Data, &both_networks, &named);
         let line = "HEDDLE_NETWORK: there is no network \"storage\"; there are data, management";
-        let is_told = output.heddle.iter().any(|text| text.contains(line));
-        assert!(is_told, "{:?}", output.heddle);
+        let is_reported = output.heddle.iter().any(|text| text.contains(line));
+        assert!(is_reported, "{:?}", output.heddle);
         assert!(record.aside.is_some());
         let named = ["env", "HEDDLE_NETWORK=management"];
         let (_, record) = job(

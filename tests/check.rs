@@ -76,7 +76,7 @@ fn ports_are_found_by_their_description_where_the_plan_asks_for_it() {
         "1.0.8802.1.1.2.1.3.7.1.4.3|4|swp1",
         "1.0.8802.1.1.2.1.3.7.1.4.3|4|to the root",
     );
-    let heard = (
+    let received = (
         "1.0.8802.1.1.2.1.4.1.1.8.100.5.4|4|eth0",
         "1.0.8802.1.1.2.1.4.1.1.8.100.5.4|4|storage, slot 2",
     );
@@ -84,8 +84,8 @@ fn ports_are_found_by_their_description_where_the_plan_asks_for_it() {
         let path = entry.unwrap().path();
         let mut text = fs::read_to_string(&path).unwrap();
         if path.ends_with("s1.snmprec") {
-            assert!(text.contains(own.0) && text.contains(heard.0), "{text}");
-            text = text.replace(own.0, own.1).replace(heard.0, heard.1);
+            assert!(text.contains(own.0) && text.contains(received.0), "{text}");
+            text = text.replace(own.0, own.1).replace(received.0, received.1);
         }
         fs::write(walks.path().join(path.file_name().unwrap()), text).unwrap();
     }

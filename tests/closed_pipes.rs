@@ -40,10 +40,10 @@ fn a_closed_pipe_ends_no_command_with_a_panic() {
         "--help",
     ];
     for line in lines {
-        let heard = status(line, Stdio::null(), Stdio::null());
-        assert_ne!(heard, PANIC, "{line}");
-        assert_eq!(status(line, unread(), unread()), heard, "{line}");
-        assert_eq!(status(line, Stdio::null(), full()), heard, "{line}");
+        let expected = status(line, Stdio::null(), Stdio::null());
+        assert_ne!(expected, PANIC, "{line}");
+        assert_eq!(status(line, unread(), unread()), expected, "{line}");
+        assert_eq!(status(line, Stdio::null(), full()), expected, "{line}");
     }
 }
 

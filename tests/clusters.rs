@@ -1,4 +1,4 @@
-//! Clusters told from the emulated network: by SNMP alone, with host agents' reports, and as the
+//! Clusters found in the emulated network: by SNMP alone, with host agents' reports, and as the
 //! operator states them. Needs root, as tests/lab does.
 use crate::common::HEDDLE;
 use crate::common::lab::RunningLab;
@@ -155,12 +155,12 @@ fn two_clusters_are_found_from_their_router_or_from_the_packets_that_pass_it() {
         ["west: n0 n1", "east: n2 n3", "cluster-s1: n4 n5"]
     );
     assert_eq!(found.clusters[0].reasons, [ClusterReason::Stated]);
-    let told = found.alarms.iter().any(|a| {
+    let is_reported = found.alarms.iter().any(|a| {
         a.subject.to_string() == "east"
             && a.to_string()
                 .contains("\"n2\" and \"n3\" are in it as stated")
     });
-    assert!(told, "{:?}", found.alarms);
+    assert!(is_reported, "{:?}", found.alarms);
 }
 
 #[test]

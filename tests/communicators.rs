@@ -186,13 +186,13 @@ fn every_communicator_of_the_library_is_the_applications() {
             .env(name, value)
             .run(&program, &["all"]);
         assert_eq!(output.out, bare, "{name}={value}");
-        let told = output
+        let matching = output
             .heddle
             .iter()
             .filter(|line| line.contains("no communicator left for heddle"))
             .count();
         assert!(
-            told >= lines && told == output.heddle.len(),
+            matching >= lines && matching == output.heddle.len(),
             "{name}={value}: {:?}",
             output.heddle
         );

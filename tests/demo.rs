@@ -8,7 +8,7 @@ use crate::common::until::until_so;
 use std::process::Command;
 
 /// The output of a demo with further flags, after its lab is gone.
-fn told_by_demo(name: &str, mpi: &str, flags: &[&str]) -> String {
+fn output_of_demo(name: &str, mpi: &str, flags: &[&str]) -> String {
     lib();
     let named = TestLab::new(name, MachinePart::Half);
     let mut demo = Command::new("timeout");
@@ -40,8 +40,8 @@ fn told_by_demo(name: &str, mpi: &str, flags: &[&str]) -> String {
 }
 
 fn demo(mpi: &str) {
-    let output = told_by_demo(&format!("demo-{mpi}"), mpi, &[]);
-    for told in [
+    let output = output_of_demo(&format!("demo-{mpi}"), mpi, &[]);
+    for line in [
         "beside it 1 further network",
         "network m0, on which the switches answer: 12 hosts on 1 switch",
         "n11 moved from s3",
@@ -52,7 +52,7 @@ fn demo(mpi: &str) {
         "taken up +",
         "every step checked",
     ] {
-        assert!(output.contains(told), "\"{told}\" is missing:\n{output}");
+        assert!(output.contains(line), "\"{line}\" is missing:\n{output}");
     }
     let number = |before: &str, after: &str| -> Option<u64> {
         output
@@ -71,8 +71,8 @@ fn demo(mpi: &str) {
 
 #[test]
 fn a_spine_is_drained_and_put_back() {
-    let output = told_by_demo("demo-fabric", "openmpi", &["--fabric"]);
-    for told in [
+    let output = output_of_demo("demo-fabric", "openmpi", &["--fabric"]);
+    for line in [
         "3 switches, 2 routers",
         "spine[1-2]  router\n",
         "drain spine1 while the job runs",
@@ -80,7 +80,7 @@ fn a_spine_is_drained_and_put_back() {
         "put spine1 back",
         "every step checked",
     ] {
-        assert!(output.contains(told), "\"{told}\" is missing:\n{output}");
+        assert!(output.contains(line), "\"{line}\" is missing:\n{output}");
     }
 }
 

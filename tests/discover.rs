@@ -173,9 +173,10 @@ fn versions_and_wrong_keys(up: &RunningLab, inventory: &str) {
         let inventory = wrong(&credential);
         assert_ne!(inventory, up.stated());
         let (found, messages) = up.until(&inventory, why, |f, m| {
-            let told = m.contains("switch \"s3\" never answered") && m.contains(why);
+            let is_reported = m.contains("switch \"s3\" never answered") && m.contains(why);
             // The hosts behind it are in the same line.
-            told && m.lines().count() == 1
+            is_reported
+                && m.lines().count() == 1
                 && m.contains("3 hosts are not seen")
                 && links(f).contains(&"s0 s1 forwarding".to_owned())
                 && links(f).iter().any(|l| l.starts_with("s0 s3 "))
@@ -238,11 +239,12 @@ fn a_silent_station_is_found_by_forwarding_tables() {
             // A datagram to nobody: its ARP request is a frame from the station, and bridges need
             // no more.
             up.exec("n2", &["bash", "-c", "echo > /dev/udp/10.99.0.2/9"]);
-            let told = messages.contains("host \"x1\": seen nowhere")
+            let is_reported = messages.contains("host \"x1\": seen nowhere")
                 && messages.contains("station \"n2\" on s1 port");
-            told && uplink(f, "x0").is_some_and(|l| {
-                l["a"] == "s1" && l["state"] == "forwarding" && l["grade"] == "inferred"
-            })
+            is_reported
+                && uplink(f, "x0").is_some_and(|l| {
+                    l["a"] == "s1" && l["state"] == "forwarding" && l["grade"] == "inferred"
+                })
         },
     );
     let link = uplink(&found, "x0").unwrap();

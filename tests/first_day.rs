@@ -18,12 +18,12 @@ fn heddle(up: &RunningLab, arguments: &[&str]) -> Output {
     up.lab.exec("ctl", command).output().unwrap()
 }
 
-fn said(output: &Output) -> String {
+fn texts(output: &Output) -> String {
     let [out, err] = [&output.stdout, &output.stderr].map(|b| String::from_utf8_lossy(b));
     format!("{out}{err}")
 }
 
-/// Writes an inventory from the first switch, until LLDP has told of everything.
+/// Writes an inventory from the first switch, until LLDP has shown everything.
 fn init(up: &RunningLab) -> String {
     let (file, community) = (up.path("first.yaml"), up.path("community"));
     fs::write(&community, "public\n").unwrap();
@@ -44,7 +44,7 @@ fn init(up: &RunningLab) -> String {
         if output.status.success() && whole.iter().all(|name| text.contains(name)) {
             Ok(text)
         } else {
-            Err(said(&output) + &text)
+            Err(texts(&output) + &text)
         }
     });
     let refused = heddle(
@@ -59,7 +59,7 @@ fn init(up: &RunningLab) -> String {
         ],
     );
     assert_eq!(refused.status.code(), Some(64));
-    assert!(said(&refused).contains("--force"), "{}", said(&refused));
+    assert!(texts(&refused).contains("--force"), "{}", texts(&refused));
     let wrong_file = up.path("wrong");
     fs::write(&wrong_file, "gu3ss\n").unwrap();
     let wrong = wrong_file.to_str().unwrap();
@@ -76,11 +76,11 @@ fn init(up: &RunningLab) -> String {
             "-",
         ],
     );
-    assert_eq!(silent.status.code(), Some(1), "{}", said(&silent));
+    assert_eq!(silent.status.code(), Some(1), "{}", texts(&silent));
     assert!(
-        said(&silent).contains("refuses this community"),
+        texts(&silent).contains("refuses this community"),
         "{}",
-        said(&silent)
+        texts(&silent)
     );
     file.to_owned()
 }
@@ -122,14 +122,14 @@ fn from_one_switch_to_an_epoch_and_back() {
     await_epoch(&up, 2, "n1", "s1");
     let history = ["history", "--dir", shared];
     let back = heddle(&up, &[&history[..], &["--rollback", "1"]].concat());
-    assert!(back.status.success(), "{}", said(&back));
+    assert!(back.status.success(), "{}", texts(&back));
     await_epoch(&up, 3, "n1", "s0");
     let status = heddle(&up, &["status"]);
-    assert_eq!(status.status.code(), Some(1), "{}", said(&status));
+    assert_eq!(status.status.code(), Some(1), "{}", texts(&status));
     assert!(
-        said(&status).starts_with("HEDDLE WARNING - epoch 3 ("),
+        texts(&status).starts_with("HEDDLE WARNING - epoch 3 ("),
         "{}",
-        said(&status)
+        texts(&status)
     );
     heddle(&up, &[&history[..], &["--release"]].concat());
     await_epoch(&up, 4, "n1", "s1");
@@ -139,16 +139,16 @@ fn from_one_switch_to_an_epoch_and_back() {
 /// `--check` finds nothing wrong, and what is wrong.
 fn assert_checks(up: &RunningLab, start: &[&str]) {
     let check = heddle(up, &[start, &["--check"]].concat());
-    assert!(check.status.success(), "{}", said(&check));
+    assert!(check.status.success(), "{}", texts(&check));
     let bad = heddle(
         up,
         &[start, &["--check", "--token-file", "/nowhere"]].concat(),
     );
     assert_eq!(bad.status.code(), Some(1));
     assert!(
-        said(&bad).contains("WRONG  viewers' token"),
+        texts(&bad).contains("WRONG  viewers' token"),
         "{}",
-        said(&bad)
+        texts(&bad)
     );
     assert_eq!(
         heddle(up, &["status"]).status.code(),
@@ -196,12 +196,14 @@ fn await_epoch(up: &RunningLab, number: u64, host: &str, switch: &str) {
                 )
             });
             let ran = fs::read_to_string(&seen).unwrap_or_default();
-            let told = ran.contains(&format!("{number} {shared} {{\"number\":{number},"));
-            if place == Some((number, Some(switch.to_owned()))) && status["epoch"] == number && told
+            let is_run = ran.contains(&format!("{number} {shared} {{\"number\":{number},"));
+            if place == Some((number, Some(switch.to_owned())))
+                && status["epoch"] == number
+                && is_run
             {
                 Ok(())
             } else {
-                Err(format!("{place:?} {ran} {}", said(&output)))
+                Err(format!("{place:?} {ran} {}", texts(&output)))
             }
         },
     );

@@ -72,16 +72,16 @@ impl<'a> FrozenJob<'a> {
         self.beside.path().join("lives")
     }
 
-    fn said(&self, name: &str) -> String {
-        String::from_utf8_lossy(&fs::read(self.beside.path().join(name)).expect("what it said"))
+    fn output(&self, name: &str) -> String {
+        String::from_utf8_lossy(&fs::read(self.beside.path().join(name)).expect("its output"))
             .into_owned()
     }
 
     /// The lines about the directory.
     // Only this place depends on the words of that line.
-    fn told(&self) -> usize {
+    fn reports(&self) -> usize {
         let path = self.folder.path().display().to_string();
-        self.said("err")
+        self.output("err")
             .lines()
             .filter(|line| {
                 line.contains("heddle:") && line.contains("does not answer") && line.contains(&path)
@@ -96,8 +96,8 @@ impl<'a> FrozenJob<'a> {
             came,
             "{}: waited for: {expected}\n{}\n{}",
             self.what,
-            self.said("out"),
-            self.said("err")
+            self.output("out"),
+            self.output("err")
         );
     }
 
@@ -120,9 +120,14 @@ impl<'a> FrozenJob<'a> {
 
     /// The job reports the stall, goes on and ends while the directory still stalls.
     fn tells_of_the_stall_and_ends(mut self) {
-        self.waits_for("the line about the directory", |job| job.told() > 0);
+        self.waits_for("the line about the directory", |job| job.reports() > 0);
         self.goes_on();
-        assert!(self.told() <= ROOTS, "{}: {}", self.what, self.said("err"));
+        assert!(
+            self.reports() <= ROOTS,
+            "{}: {}",
+            self.what,
+            self.output("err")
+        );
         self.ends();
     }
 
@@ -142,7 +147,7 @@ impl<'a> FrozenJob<'a> {
             ended = self.child.try_wait().expect("its state");
             ended.is_some()
         });
-        let (out, err) = (self.said("out"), self.said("err"));
+        let (out, err) = (self.output("out"), self.output("err"));
         let status =
             ended.unwrap_or_else(|| panic!("{}: the job does not end\n{out}\n{err}", self.what));
         assert!(status.success(), "{}: {status}\n{out}\n{err}", self.what);
@@ -163,7 +168,7 @@ impl<'a> FrozenJob<'a> {
 }
 
 fn calls_so_far(job: &FrozenJob) -> usize {
-    job.said("out").matches(" calls so far").count()
+    job.output("out").matches(" calls so far").count()
 }
 
 impl Drop for FrozenJob<'_> {
@@ -234,7 +239,7 @@ fn when_the_directory_answers_again_the_job_takes_up_a_new_epoch() {
         job.makes_its_first_calls();
         job.follows(1);
         folder.stall();
-        job.waits_for("the line about the directory", |job| job.told() > 0);
+        job.waits_for("the line about the directory", |job| job.reports() > 0);
         job.goes_on();
         folder.go_on();
         publish(
@@ -242,7 +247,12 @@ fn when_the_directory_answers_again_the_job_takes_up_a_new_epoch() {
             &TREE.replace("n3: {switch: s1", "n3: {switch: s2"),
         );
         job.follows(2);
-        assert!(job.told() <= ROOTS, "{}: {}", job.what, job.said("err"));
+        assert!(
+            job.reports() <= ROOTS,
+            "{}: {}",
+            job.what,
+            job.output("err")
+        );
         job.ends();
     });
 }

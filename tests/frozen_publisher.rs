@@ -72,12 +72,12 @@ fn a_frozen_directory_is_reported_once_stops_nothing_else_and_gets_the_newest_ep
     daemon.wait_for_log("over: ");
     let log = daemon.stop();
     let place = shared.to_str().unwrap();
-    let told = log.lines().filter(|line| {
+    let lines = log.lines().filter(|line| {
         line.contains("WARN")
             && line.contains("the file system has not answered")
             && line.contains(place)
     });
-    assert_eq!(told.count(), 1, "{log}");
+    assert_eq!(lines.count(), 1, "{log}");
 }
 
 #[test]

@@ -139,7 +139,7 @@ impl SlurmSite {
     /// Runs a script in a Slurm cluster, one cluster at a time. Returns its output.
     ///
     /// On a busy machine Open MPI 4.1 dies in about one of a hundred MPI_Inits under `srun`, also
-    /// without heddle: a block comes before the rank has said who takes blocks, and its TCP module
+    /// without heddle: a block comes before the rank has announced who takes blocks, and its TCP module
     /// calls a null pointer. Then the others cannot connect to it, and the script runs again.
     fn slurm(&self, mpi: &str, configuration: &str, script: &str) -> ScriptOutput {
         let _share = MachinePart::Half.take();
@@ -479,8 +479,8 @@ fn sanitized(mpi: &str, dir: &Path, preload: &str, options: &str) -> Output {
 fn address_sanitizer_refuses_it_and_takes_it_by_either_way_of_the_guide() {
     let (heddle, folder) = (lib().join("libheddle.so"), lib().display().to_string());
     let heddle = heddle.to_str().expect("a plain path");
-    let (_, told) = GUIDE.split_once("```text\nASan").expect("ASan's line");
-    let told = told.split_once(';').expect("a hint behind it").0;
+    let (_, hint) = GUIDE.split_once("```text\nASan").expect("ASan's line");
+    let hint = hint.split_once(';').expect("a hint behind it").0;
     let first = snippet("asan-first").replace("/usr/lib/heddle", &folder);
     let output = Command::new("bash")
         .args(["-euc", &format!("{first}\nprintf %s \"$LD_PRELOAD\"")])
@@ -494,7 +494,7 @@ fn address_sanitizer_refuses_it_and_takes_it_by_either_way_of_the_guide() {
         let dir = shared(TREE);
         let refused = sanitized(mpi, dir.path(), heddle, "");
         let text = String::from_utf8_lossy(&refused.stderr).into_owned();
-        assert!(!refused.status.success() && text.contains(told), "{text}");
+        assert!(!refused.status.success() && text.contains(hint), "{text}");
         for (preload, options) in [(&first[..], ""), (heddle, order)] {
             let dir = shared(TREE);
             let output = sanitized(mpi, dir.path(), preload, options);

@@ -2,6 +2,7 @@
 //! for each subject. `cargo test --test all MODULE::` runs a module's tests. Needs root and the
 //! packages that scripts/packages installs.
 mod agent;
+mod announced_switches;
 mod another_network;
 mod api_flood;
 mod check;
@@ -17,7 +18,6 @@ mod first_day;
 mod frozen_directory;
 mod frozen_publisher;
 mod generated;
-mod heard_switches;
 mod hostile;
 mod house;
 mod lab;

@@ -33,7 +33,7 @@ fn job(lab: &RunningLab, mpi: &str, file: &Path, more: &[&str]) -> Command {
     job
 }
 
-fn told(output: &Output) -> String {
+fn messages(output: &Output) -> String {
     let [out, err] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
     format!("{out}{err}")
 }
@@ -42,7 +42,7 @@ fn told(output: &Output) -> String {
 fn a_network_that_is_no_tree_is_reported() {
     let lab = RunningLab::with(MachinePart::Whole, "crooked", &row(&[4, 4], "40M"));
     let file = lab.path("cluster.yaml");
-    let map = |more: &[&str]| told(&job(&lab, "openmpi", &file, more).output().unwrap());
+    let map = |more: &[&str]| messages(&job(&lab, "openmpi", &file, more).output().unwrap());
     for switch in ["s0", "s1"] {
         lab.exec(switch, &["sh", "-c", AGGREGATE]);
     }
@@ -103,7 +103,7 @@ fn a_rank_that_dies_ends_the_job_and_the_rounds_are_kept() {
         });
         kill_rank(&lab, "n5", mpi);
         let ended = running.wait_with_output().unwrap();
-        let answer = told(&ended);
+        let answer = messages(&ended);
         assert!(!ended.status.success() && !file.exists(), "{answer}");
         let words = [
             Path::new("map"),
@@ -112,7 +112,7 @@ fn a_rank_that_dies_ends_the_job_and_the_rounds_are_kept() {
             Path::new("-o"),
             &file,
         ];
-        let read = told(
+        let read = messages(
             &Command::new(HEDDLE)
                 .args(words)
                 .arg("--any-tree")

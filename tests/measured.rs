@@ -56,7 +56,7 @@ impl MeasuredLab {
         let lab = RunningLab::with(MachinePart::Whole, "doubtful", &row(&[3, 3], "20M"));
         lab.exec("s1", &["sh", "-c", BLIND]);
         lab.exec("s1", &["sh", "-c", SILENT]);
-        // It says goodbye, so that s1 forgets what it heard.
+        // It says goodbye, so that s1 forgets what it received.
         lab.exec("n5", &["sh", "-c", "kill $(pidof lldpd)"]);
         let written = fs::read_to_string(lab.lab.inventory_path()).unwrap();
         MeasuredLab::started(lab, &written)

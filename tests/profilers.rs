@@ -78,10 +78,10 @@ fn in_both_orders_it_sees_every_call_and_every_call_is_served() {
                 .env(FORCED.0, FORCED.1)
                 .run(&program, arguments);
             let large = if has_large_counts(mpi) { 5 } else { 0 };
-            let told = format!(
+            let counts = format!(
                 "profiler: 5 alltoall, 5 allgather, 5 alltoallv, 5 allgatherv, {large} alltoall_c"
             );
-            assert_eq!(counted(&output), told, "{mpi}, {order:?} first");
+            assert_eq!(counted(&output), counts, "{mpi}, {order:?} first");
             assert!(
                 output.out.contains("profiled: 0 wrong\n"),
                 "{mpi}, {order:?} first: {}",

@@ -180,18 +180,18 @@ fn traps_without_a_signature_are_refused_where_the_switch_is_asked_with_one() {
     daemon.wait_for("traps: 10 traps in the name of switch \\\"s0\\\" (127.0.0.1)");
     flood(&trap(&SIGNED), listen, 1);
     let journal = || std::fs::read_to_string(folder.path().join("journal")).unwrap_or_default();
-    until_so("a signed trap is heard", || {
+    until_so("a signed trap is taken", || {
         journal().contains("\"trap\":{")
     });
     assert_eq!(
         journal().matches("\"trap\":{").count(),
         1,
-        "one of those without a signature was heard"
+        "one of those without a signature was taken"
     );
     let log = daemon.stop();
     assert_eq!(
         log.matches("in the name of switch").count(),
         2,
-        "told at the first and the tenth: {log}"
+        "reported at the first and the tenth: {log}"
     );
 }

@@ -168,7 +168,7 @@ fn draws_follows_keys_and_size_and_leaves_no_trace() {
     t.start("");
     t.wait_for_modes("1 1 0");
     t.wait_for_all(&["▸ ◆ s0", "┤ 1 Topology ├", "× stale"]);
-    t.wait_for("a blocked link told as such", |s| {
+    t.wait_for("a blocked link shown as such", |s| {
         s.contains("BLOCKED") == s.contains("└╌ s3")
     });
     t.keys(&["2"]);

@@ -24,7 +24,7 @@ links: [{a: s0, b: s1}]
 ";
 
 fn heddle(arguments: &[&str]) -> (i32, String, String) {
-    said(
+    outcome(
         &Command::new(HEDDLE)
             .args(arguments)
             .output()
@@ -32,7 +32,7 @@ fn heddle(arguments: &[&str]) -> (i32, String, String) {
     )
 }
 
-fn said(output: &Output) -> (i32, String, String) {
+fn outcome(output: &Output) -> (i32, String, String) {
     (
         output.status.code().unwrap_or(-1),
         text(&output.stdout),
@@ -76,7 +76,7 @@ fn tune(mpi: &str, dir: &Path, more: &[&str]) -> (i32, String, String) {
             .get_envs()
             .filter_map(|(name, value)| Some((name, value?))),
     );
-    said(&command.output().expect("heddle runs"))
+    outcome(&command.output().expect("heddle runs"))
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn assert_check_has_a_line_for_each_collective_and_size(dir: &Path) {
 
 /// The job reports its decision once for each size.
 fn assert_job_says_what_it_does_and_why(dir: &Path) {
-    let (_, _, err) = said(
+    let (_, _, err) = outcome(
         &launcher("mpich")
             .arg(lib().join("bench-mpich"))
             .args(["--size", "1024,262144", "--iterations", "3"])

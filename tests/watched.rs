@@ -74,7 +74,7 @@ fn a_cable_that_moves_where_no_switch_tells_is_noticed() {
     let daemon = ControllerProcess::start(&inventory, &shared, &[]);
 
     let alarm = r#"host \"n11\" behaves as if it were plugged into switch \"s0\""#;
-    let is_told = || daemon.get("/v1/snapshot", "").contains(alarm);
+    let is_reported = || daemon.get("/v1/snapshot", "").contains(alarm);
     let mut moved = None;
     for _ in 0..JOBS {
         let going = tempfile::NamedTempFile::new().expect("a temporary file");
@@ -88,17 +88,17 @@ fn a_cable_that_moves_where_no_switch_tells_is_noticed() {
             Instant::now()
         });
         let began = Instant::now();
-        while !is_told() && began.elapsed() < PATIENCE {
+        while !is_reported() && began.elapsed() < PATIENCE {
             std::thread::sleep(Duration::from_millis(100));
         }
         drop(going);
         assert!(job.wait().expect("it ends").success());
-        if is_told() {
+        if is_reported() {
             eprintln!("moved to alarm: {:.1} s", moved.elapsed().as_secs_f32());
             break;
         }
-        let told = records(&shared).into_iter().map(|record| record.watched);
-        eprintln!("a job that did not tell: {:?}", told.collect::<Vec<_>>());
+        let watched = records(&shared).into_iter().map(|record| record.watched);
+        eprintln!("a job that did not tell: {:?}", watched.collect::<Vec<_>>());
     }
     let snapshot = daemon.get("/v1/snapshot", "");
     assert!(

@@ -52,8 +52,11 @@ pub fn draft(
     );
     let rows = names.iter().zip(&found.switches).map(|(name, switch)| {
         let address = yaml_text(&address(switch));
-        let said = one_line(&switch.list.descr);
-        (format!("{}: {{address: {address}}}", yaml_text(name)), said)
+        let descr = one_line(&switch.list.descr);
+        (
+            format!("{}: {{address: {address}}}", yaml_text(name)),
+            descr,
+        )
     });
     write_rows(&mut text, rows.collect());
     write_missed(&mut text, &found.missed, listed);
@@ -133,19 +136,19 @@ fn write_hosts(
     listed: &ListedHosts,
     taken: &HashSet<&str>,
 ) -> usize {
-    let (heard, cards) = found.hosts();
-    if heard.values().any(|switches| switches.len() > 1) {
+    let (announced, cards) = found.hosts();
+    if announced.values().any(|switches| switches.len() > 1) {
         text.push_str(SEVERAL_NETWORKS);
     }
-    let heard: BTreeMap<String, String> = heard
+    let announced: BTreeMap<String, String> = announced
         .into_iter()
         .map(|(name, switches)| (fit(&name), switches.join(", ")))
         .filter(|(name, _)| !name.is_empty())
         .collect();
     let (rows, others) = if listed.is_empty() {
-        (heard_hosts(&heard), Vec::new())
+        (announced_hosts(&announced), Vec::new())
     } else {
-        listed_hosts(listed, &heard)
+        listed_hosts(listed, &announced)
     };
     let (rows, clashes): (Vec<_>, Vec<_>) = rows
         .into_iter()
@@ -163,7 +166,7 @@ fn write_hosts(
     let rows = rows.into_iter();
     write_rows(
         text,
-        rows.map(|(name, said)| (format!("{}: {{}}", yaml_text(&name)), said))
+        rows.map(|(name, note)| (format!("{}: {{}}", yaml_text(&name)), note))
             .collect(),
     );
     for (name, _) in clashes {
@@ -186,9 +189,9 @@ fn write_hosts(
 }
 
 /// The hosts that switches hear, in natural order.
-fn heard_hosts(heard: &BTreeMap<String, String>) -> Vec<(String, String)> {
-    let names = without_domains(heard.keys());
-    let mut rows: Vec<(String, String)> = heard
+fn announced_hosts(announced: &BTreeMap<String, String>) -> Vec<(String, String)> {
+    let names = without_domains(announced.keys());
+    let mut rows: Vec<(String, String)> = announced
         .iter()
         .map(|(name, switch)| (names[name].clone(), format!("heard by {switch}")))
         .collect();
@@ -196,12 +199,12 @@ fn heard_hosts(heard: &BTreeMap<String, String>) -> Vec<(String, String)> {
     rows
 }
 
-/// The listed hosts in their order, and those heard beside them.
+/// The listed hosts in their order, and those announced beside them.
 fn listed_hosts(
     listed: &ListedHosts,
-    heard: &BTreeMap<String, String>,
+    announced: &BTreeMap<String, String>,
 ) -> (Vec<(String, String)>, Vec<String>) {
-    let by: BTreeMap<&str, &String> = heard.iter().map(|(n, s)| (short(n), s)).collect();
+    let by: BTreeMap<&str, &String> = announced.iter().map(|(n, s)| (short(n), s)).collect();
     let names = without_domains(listed.keys());
     let mut used = BTreeSet::new();
     let mut rows = Vec::new();
@@ -210,15 +213,15 @@ fn listed_hosts(
         if name.is_empty() || !used.insert(name.clone()) {
             continue;
         }
-        let said = match (by.get(short(&name)), address.as_str()) {
+        let note = match (by.get(short(&name)), address.as_str()) {
             (Some(switch), _) => format!("heard by {switch}"),
             (None, "") => "not heard by any switch".to_owned(),
             (None, address) => format!("not heard by any switch; listed at {address}"),
         };
-        rows.push((name, said));
+        rows.push((name, note));
     }
     let known: HashSet<&str> = used.iter().map(|name| short(name)).collect();
-    let unknown = heard.keys().filter(|name| !known.contains(short(name)));
+    let unknown = announced.keys().filter(|name| !known.contains(short(name)));
     let others = unknown.cloned().collect();
     (rows, others)
 }

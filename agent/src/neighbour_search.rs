@@ -95,7 +95,7 @@ pub struct FoundSwitch {
 /// A neighbour that did not answer, or was not asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissedNeighbour {
-    /// Its name, as its neighbour heard it; may be empty.
+    /// Its name, as its neighbour received it; may be empty.
     pub name: String,
     /// The address that was asked last, if any.
     pub address: Option<SwitchAddress>,
@@ -327,9 +327,9 @@ impl NeighbourSearch {
         } else {
             "not asked: its address is outside those that may be asked (--only)"
         };
-        // The same neighbour without a chassis id may be heard at many ports.
-        let told = |m: &MissedNeighbour| m.name == candidate.name && candidate.chassis.is_none();
-        if !self.found.missed.iter().any(told) {
+        // The same neighbour without a chassis id may be seen at many ports.
+        let is_same = |m: &MissedNeighbour| m.name == candidate.name && candidate.chassis.is_none();
+        if !self.found.missed.iter().any(is_same) {
             candidate
                 .addresses
                 .extend(refused.into_iter().map(at_port_161));
@@ -354,7 +354,7 @@ impl ManagedNeighbour {
     /// True if it is a host, as far as it says: neither bridge nor router.
     pub fn is_station(&self) -> bool {
         match self.capabilities {
-            Some(said) => !said.bridge && !said.router,
+            Some(capabilities) => !capabilities.bridge && !capabilities.router,
             None => self.is_card,
         }
     }
@@ -403,7 +403,7 @@ mod tests {
 
     /// A network of a ring of four switches; s3 is silent, s2 has a dead first address, and s0 hears
     /// hosts and strangers.
-    fn said(address: &str) -> Option<NeighbourList> {
+    fn neighbours(address: &str) -> Option<NeighbourList> {
         let (name, neighbours) = match address {
             "10.0.0.1:161" => (
                 "s0",
@@ -451,8 +451,9 @@ mod tests {
             limits,
             |address| {
                 asked.borrow_mut().push(address.to_string());
-                let said = said(&address.to_string()).ok_or_else(|| "no answer".to_owned());
-                async move { (None, said) }
+                let neighbours =
+                    neighbours(&address.to_string()).ok_or_else(|| "no answer".to_owned());
+                async move { (None, neighbours) }
             },
             |_| {},
         )

@@ -164,8 +164,8 @@ impl PulseRound {
         Some((
             number,
             pulse::brief([0, 1, 2, 3].map(|i| {
-                let said = found.get(i).filter(|v| v.oid == self.objects[i])?;
-                (!said.value.is_exception()).then_some(&said.value)
+                let varbind = found.get(i).filter(|v| v.oid == self.objects[i])?;
+                (!varbind.value.is_exception()).then_some(&varbind.value)
             })),
         ))
     }

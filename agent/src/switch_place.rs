@@ -122,11 +122,9 @@ impl KnownAddresses {
     }
 
     fn is_look_up_due(&self) -> bool {
-        let long_ago = |at: &Instant| at.elapsed() >= PAUSE;
-        match &self.last {
-            None => true,
-            Some((at, _)) => (self.doubted || self.addresses.is_empty()) && long_ago(at),
-        }
+        self.last.as_ref().is_none_or(|(at, _)| {
+            (self.doubted || self.addresses.is_empty()) && at.elapsed() >= PAUSE
+        })
     }
 
     /// Takes the result of a look-up. After a failure the former addresses stay, and the next look-up

@@ -29,22 +29,22 @@ fn cards() -> Vec<NetworkCard> {
     found.into_iter().map(|found| found.card).collect()
 }
 
-fn heard(ear: &mut FrameListener) -> Vec<HeardFrame> {
-    ear.heard(agent::now(), &cards())
+fn frames(ear: &mut FrameListener) -> Vec<HeardFrame> {
+    ear.frames(agent::now(), &cards())
 }
 
-fn neighbours(heard: &[HeardFrame]) -> Vec<&HeardContent> {
-    heard
+fn neighbours(frames: &[HeardFrame]) -> Vec<&HeardContent> {
+    frames
         .iter()
-        .map(|h| &h.said)
+        .map(|h| &h.content)
         .filter(|output| matches!(output, HeardContent::Neighbour { .. }))
         .collect()
 }
 
-fn bpdus(heard: &[HeardFrame]) -> Vec<&HeardContent> {
-    heard
+fn bpdus(frames: &[HeardFrame]) -> Vec<&HeardContent> {
+    frames
         .iter()
-        .map(|h| &h.said)
+        .map(|h| &h.content)
         .filter(|output| matches!(output, HeardContent::Bpdu { .. }))
         .collect()
 }
@@ -81,9 +81,9 @@ fn the_bridge_and_its_port_are_received_and_age_out() {
     let switch = plug();
     let lldpd = switch.lldpd(2);
     let mut ear = FrameListener::open().unwrap();
-    let output = until("LLDP and a BPDU are heard", || {
-        let heard = heard(&mut ear);
-        (heard.len() == 2 && heard.iter().all(|h| h.nic == "eth0")).then_some(heard)
+    let output = until("LLDP and a BPDU are received", || {
+        let frames = frames(&mut ear);
+        (frames.len() == 2 && frames.iter().all(|h| h.nic == "eth0")).then_some(frames)
     });
     assert_names_the_switch(&output);
 
@@ -91,13 +91,13 @@ fn the_bridge_and_its_port_are_received_and_age_out() {
     until(
         "killed without farewell, lldpd ages out after its 2 s, and the bridge speaks on",
         || {
-            let heard = heard(&mut ear);
-            (neighbours(&heard).is_empty() && bpdus(&heard).len() == 1).then_some(())
+            let frames = frames(&mut ear);
+            (neighbours(&frames).is_empty() && bpdus(&frames).len() == 1).then_some(())
         },
     );
     switch.run("ip link set br0 type bridge stp_state 0");
     until("without BPDUs the bridge ages out after its 6 s", || {
-        heard(&mut ear).is_empty().then_some(())
+        frames(&mut ear).is_empty().then_some(())
     });
 }
 
@@ -153,28 +153,28 @@ fn a_pulled_cable_is_forgotten_and_a_new_card_is_received_without_privileges() {
     let switch = plug();
     let mut ear = FrameListener::open().unwrap();
     let on = |ear: &mut FrameListener, nic: &str| {
-        let heard = unprivileged(|| heard(ear));
-        heard
+        let frames = unprivileged(|| frames(ear));
+        frames
             .iter()
-            .any(|h| h.nic == nic && matches!(h.said, HeardContent::Bpdu { .. }))
+            .any(|h| h.nic == nic && matches!(h.content, HeardContent::Bpdu { .. }))
             .then_some(())
     };
-    until("a BPDU is heard", || on(&mut ear, "eth0"));
+    until("a BPDU is received", || on(&mut ear, "eth0"));
     run("ip link set eth0 down");
     run("ip link set eth0 name data0");
     run("ip link set data0 up");
-    until("a renamed card is heard under its new name", || {
+    until("a renamed card is listed under its new name", || {
         on(&mut ear, "data0")
     });
     switch.run("ip link set swp3 down");
     until("without a carrier nothing holds", || {
-        heard(&mut ear).is_empty().then_some(())
+        frames(&mut ear).is_empty().then_some(())
     });
     run("ip link del data0");
-    assert_eq!(unprivileged(|| heard(&mut ear)), []);
+    assert_eq!(unprivileged(|| frames(&mut ear)), []);
     switch.cable();
     until(
-        "a card that came after the sockets were open is heard",
+        "a card that came after the sockets were open receives",
         || on(&mut ear, "eth0"),
     );
 }

@@ -246,7 +246,7 @@ impl RecordedDevice {
                 || called(&self.views[&self.name], &row.local).contains(port)
                 || looked_up(port)
         };
-        // A neighbour whose identity is nobody's goes by the place at which it is heard.
+        // A neighbour whose identity is nobody's goes by the place at which it is seen.
         let nobody = row.name.is_empty() && row.chassis == "00:00:00:00:00:00";
         let who = |node: &String| {
             let placed = nobody && node.starts_with("unknown-");

@@ -34,8 +34,8 @@ fn send(to: std::net::SocketAddr, oid: &str) {
 
 #[tokio::test]
 async fn every_kind_is_received_and_garbage_is_not() {
-    let mut heard = traps("127.0.0.1:0".parse().unwrap(), &[]).await.unwrap();
-    let to = heard.address;
+    let mut traps = traps("127.0.0.1:0".parse().unwrap(), &[]).await.unwrap();
+    let to = traps.address;
     std::net::UdpSocket::bind("127.0.0.1:0")
         .unwrap()
         .send_to(b"\x30\x05nonsense", to)
@@ -49,9 +49,9 @@ async fn every_kind_is_received_and_garbage_is_not() {
         ("1.3.6.1.6.3.1.1.5.1", TrapKind::Other),
     ] {
         send(to, oid);
-        let trap = tokio::time::timeout(LIMIT, heard.next())
+        let trap = tokio::time::timeout(LIMIT, traps.next())
             .await
-            .expect("no trap heard");
+            .expect("no trap received");
         assert_eq!(
             trap,
             Some(Trap {
@@ -88,7 +88,7 @@ fn say(program: &str, arguments: &[&str], to: &str) -> bool {
         .success()
 }
 
-async fn heard(traps: &mut TrapReceiver) -> Option<(TrapKind, TrapProof)> {
+async fn next_trap(traps: &mut TrapReceiver) -> Option<(TrapKind, TrapProof)> {
     tokio::time::timeout(LIMIT, traps.next())
         .await
         .ok()
@@ -153,7 +153,7 @@ async fn the_inventorys_users_are_received_signed_and_encrypted() {
         assert!(say("snmptrap", &[&["-e", engine][..], &good].concat(), &to));
         let signed = Some((TrapKind::LinkDown, TrapProof::Signature));
         assert_eq!(
-            heard(&mut traps).await,
+            next_trap(&mut traps).await,
             signed,
             "each sender is an engine of its own: {engine}"
         );
@@ -163,7 +163,7 @@ async fn the_inventorys_users_are_received_signed_and_encrypted() {
         "not acknowledged"
     );
     assert_eq!(
-        heard(&mut traps).await,
+        next_trap(&mut traps).await,
         Some((TrapKind::LinkDown, TrapProof::Signature))
     );
 }
@@ -182,7 +182,7 @@ async fn unsigned_traps_are_received_and_forged_ones_are_not() {
     ];
     assert!(say("snmptrap", &unsigned, &to));
     assert_eq!(
-        heard(&mut traps).await,
+        next_trap(&mut traps).await,
         Some((TrapKind::LinkDown, TrapProof::Name))
     );
     assert!(
@@ -194,7 +194,7 @@ async fn unsigned_traps_are_received_and_forged_ones_are_not() {
         "not acknowledged"
     );
     assert_eq!(
-        heard(&mut traps).await,
+        next_trap(&mut traps).await,
         Some((TrapKind::LinkDown, TrapProof::Nothing))
     );
     // Notifications with a wrong key or from a stranger are neither accepted nor acknowledged.
@@ -218,7 +218,7 @@ async fn traps_come_over_ipv6_alone() {
     ));
     let trap = tokio::time::timeout(LIMIT, traps.next())
         .await
-        .expect("no trap heard");
+        .expect("no trap received");
     assert_eq!(
         trap,
         Some(Trap {

@@ -128,7 +128,7 @@ pub async fn run(config: ControllerConfig) -> Result<(), ControllerError> {
         tls: tls.clone(),
         show: false,
         hooks: None,
-        said: false,
+        status_is_new: false,
         config,
     };
     daemon.watch_network(&inventory, pollers);
@@ -271,7 +271,7 @@ struct ControllerDaemon {
     /// `None` until the start is over: an epoch that was published before is not news.
     hooks: Option<DaemonHooks>,
     /// The state for the service manager may have changed.
-    said: bool,
+    status_is_new: bool,
     config: ControllerConfig,
 }
 
@@ -335,7 +335,7 @@ impl ControllerDaemon {
     /// Lets viewers and the service manager see what is new.
     fn second_passed(&mut self) {
         self.show = true;
-        if std::mem::take(&mut self.said) {
+        if std::mem::take(&mut self.status_is_new) {
             service_manager::tell_status(&self.engine.status_line());
         }
     }
@@ -404,7 +404,7 @@ impl ControllerDaemon {
             self.traps.looked_up(switch, *address);
         }
         let effects = self.engine.handle(now, event);
-        // Whatever is news to operators is said, too.
+        // Whatever is news to operators goes to the service manager, too.
         let spoke = effects
             .iter()
             .any(|effect| matches!(effect, ControllerEffect::Say(_)));
@@ -440,7 +440,7 @@ impl ControllerDaemon {
             ControllerEffect::KeepMapped(mapped) => self.keep_mapped(mapped),
             ControllerEffect::EndRollback => rollbacks::end(self.config.dir.clone()),
             ControllerEffect::Say(line) => {
-                (self.show, self.said) = (true, true);
+                (self.show, self.status_is_new) = (true, true);
                 match line.level {
                     EventLevel::Info => tracing::info!("{}", line.text),
                     EventLevel::Warning => tracing::warn!("{}", line.text),

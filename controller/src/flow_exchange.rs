@@ -30,9 +30,9 @@ pub(crate) struct FlowExchange(Arc<ExchangeParts>);
 
 struct ExchangeParts {
     session: Mutex<Option<FlowSession>>,
-    /// Told to the thread of the measurement: a host said something.
-    said: Condvar,
-    /// Told to hosts that wait: there are new orders.
+    /// Notifies the thread of the measurement: a host answered.
+    answered: Condvar,
+    /// Notifies hosts that wait: there are new orders.
     ordered: watch::Sender<()>,
 }
 
@@ -46,7 +46,7 @@ struct SessionMember {
     invitation: FlowInvitation,
     /// Its port for flows, once it takes part.
     port: Option<u16>,
-    /// Its agent started anew, and knows nothing of what it was told before.
+    /// Its agent started anew, and knows nothing of its orders before.
     is_new: bool,
     /// The number of its last order; 0 before the first.
     ordered: u64,
@@ -67,7 +67,7 @@ impl Default for FlowExchange {
     fn default() -> FlowExchange {
         FlowExchange(Arc::new(ExchangeParts {
             session: Mutex::new(None),
-            said: Condvar::new(),
+            answered: Condvar::new(),
             ordered: watch::channel(()).0,
         }))
     }
@@ -83,12 +83,12 @@ impl FlowExchange {
     }
 
     /// Takes what a host says, and waits for its next order.
-    pub(crate) async fn step(&self, host: &str, said: &FlowStatement) -> FlowReply {
+    pub(crate) async fn step(&self, host: &str, statement: &FlowStatement) -> FlowReply {
         let mut news = self.0.ordered.subscribe();
-        self.hear(host, said);
+        self.hear(host, statement);
         let deadline = tokio::time::Instant::now() + WAIT;
         loop {
-            match self.reply(host, said) {
+            match self.reply(host, statement) {
                 FlowReply::Wait => {}
                 reply => return reply,
             }
@@ -101,16 +101,16 @@ impl FlowExchange {
         }
     }
 
-    fn hear(&self, host: &str, said: &FlowStatement) {
+    fn hear(&self, host: &str, statement: &FlowStatement) {
         let mut session = self.session();
         let member = session
             .as_mut()
-            .filter(|session| session.number == said.session)
+            .filter(|session| session.number == statement.session)
             .and_then(|session| session.members.get_mut(host));
         let Some(member) = member else {
             return;
         };
-        match &said.step {
+        match &statement.step {
             FlowStep::Joined { port } => {
                 if member.port.is_some_and(|before| before != *port) {
                     (member.is_new, member.order, member.answer) = (true, None, None);
@@ -119,26 +119,26 @@ impl FlowExchange {
             }
             // An answer that comes twice counts once.
             FlowStep::Answered(answer)
-                if said.order == member.ordered && member.order.is_some() =>
+                if statement.order == member.ordered && member.order.is_some() =>
             {
                 let most = member.invitation.most_bytes;
                 (member.answer, member.order) = (Some(checked(answer, most)), None);
             }
             FlowStep::Answered(_) | FlowStep::Waiting => {}
         }
-        self.0.said.notify_all();
+        self.0.answered.notify_all();
     }
 
-    fn reply(&self, host: &str, said: &FlowStatement) -> FlowReply {
+    fn reply(&self, host: &str, statement: &FlowStatement) -> FlowReply {
         let session = self.session();
         let own = session
             .as_ref()
-            .filter(|session| session.number == said.session);
+            .filter(|session| session.number == statement.session);
         let Some(member) = own.and_then(|session| session.members.get(host)) else {
             return FlowReply::End;
         };
         match &member.order {
-            Some(order) if member.ordered > said.order => FlowReply::Order {
+            Some(order) if member.ordered > statement.order => FlowReply::Order {
                 number: member.ordered,
                 order: order.clone(),
             },
@@ -214,7 +214,7 @@ impl FlowExchange {
             if left.is_zero() {
                 return None;
             }
-            let waited = self.0.said.wait_timeout(session, left);
+            let waited = self.0.answered.wait_timeout(session, left);
             session = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
@@ -385,7 +385,7 @@ mod tests {
         disturbed: false,
     });
 
-    fn said(session: u64, order: u64, step: FlowStep) -> FlowStatement {
+    fn statement(session: u64, order: u64, step: FlowStep) -> FlowStatement {
         FlowStatement {
             session,
             order,
@@ -411,7 +411,7 @@ mod tests {
         });
         let step = |order, step| {
             let exchange = exchange.clone();
-            async move { exchange.step("n0", &said(number, order, step)).await }
+            async move { exchange.step("n0", &statement(number, order, step)).await }
         };
         let reply = step(0, FlowStep::Joined { port: 9 }).await;
         assert_eq!(
@@ -453,7 +453,7 @@ mod tests {
         let number = exchange.invitation("n0").unwrap().session;
         let joins = |port| {
             let exchange = exchange.clone();
-            let joined = said(number, 0, FlowStep::Joined { port });
+            let joined = statement(number, 0, FlowStep::Joined { port });
             async move { exchange.step("n0", &joined).await }
         };
         let first = tokio::spawn(joins(9));
@@ -474,7 +474,7 @@ mod tests {
         };
         assert_eq!(joins(11).await, go);
         // The agent of before says something that nobody asked for any more.
-        let old = said(number, 1, FlowStep::Answered(PeerAnswer::Ready));
+        let old = statement(number, 1, FlowStep::Answered(PeerAnswer::Ready));
         assert_eq!(exchange.step("n0", &old).await, go);
         let outcome = RoundOutcome {
             rate: Some(-1e300),
@@ -482,7 +482,7 @@ mod tests {
             disturbed: false,
         };
         let lies = FlowStep::Answered(PeerAnswer::Done(outcome));
-        exchange.step("n0", &said(number, 2, lies)).await;
+        exchange.step("n0", &statement(number, 2, lies)).await;
         let (address, answer) = run.await.unwrap();
         assert_eq!(address.to_string(), "10.0.0.1:11");
         let believed = RoundOutcome {
@@ -496,7 +496,7 @@ mod tests {
     #[tokio::test]
     async fn strangers_and_late_comers_are_sent_away() {
         let exchange = FlowExchange::default();
-        let waiting = said(1, 0, FlowStep::Waiting);
+        let waiting = statement(1, 0, FlowStep::Waiting);
         assert_eq!(exchange.step("n0", &waiting).await, FlowReply::End);
         let hosts = [("n0".to_owned(), IpAddr::from([10, 0, 0, 1]))];
         let open = exchange.begin(&hosts, 7, Duration::from_secs(1)).unwrap();
@@ -507,7 +507,7 @@ mod tests {
         );
         assert_eq!(
             exchange
-                .step("n1", &said(open.number, 0, FlowStep::Waiting))
+                .step("n1", &statement(open.number, 0, FlowStep::Waiting))
                 .await,
             FlowReply::End
         );

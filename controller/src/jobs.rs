@@ -28,7 +28,7 @@ pub(crate) const FOLLOWED: OwnerShares = OwnerShares {
     },
 };
 /// The limits of jobs in a snapshot.
-const TOLD: OwnerShares = OwnerShares {
+const SHOWN_JOBS: OwnerShares = OwnerShares {
     each: RecordAllowance {
         things: 256,
         bytes: 2 << 20,
@@ -53,13 +53,13 @@ pub(crate) fn cost(record: &JobRecord) -> usize {
 struct TrackedJob {
     record: JobRecord,
     cost: usize,
-    heard: Millis,
+    last: Millis,
     history: Vec<JobPoint>,
 }
 
 impl TrackedJob {
     fn runs(&self, now: Millis) -> bool {
-        !self.record.finished && now.since(self.heard) < SILENT
+        !self.record.finished && now.since(self.last) < SILENT
     }
 }
 
@@ -86,7 +86,7 @@ impl JobTracker {
                     let surplus = job.history.len().saturating_sub(POINTS);
                     job.history.drain(..surplus);
                 }
-                job.heard = if record == job.record { job.heard } else { now };
+                job.last = if record == job.record { job.last } else { now };
                 self.bytes -= std::mem::replace(&mut job.cost, cost);
                 job.record = record;
             }
@@ -97,7 +97,7 @@ impl JobTracker {
                     TrackedJob {
                         record,
                         cost,
-                        heard: now,
+                        last: now,
                         history,
                     },
                 );
@@ -140,20 +140,20 @@ impl JobTracker {
 
     /// Forgets jobs that ended long ago.
     pub fn forget_old(&mut self, now: Millis) {
-        self.jobs.retain(|_, job| now.since(job.heard) < SHOWN);
+        self.jobs.retain(|_, job| now.since(job.last) < SHOWN);
         self.bytes = self.jobs.values().map(|job| job.cost).sum();
     }
 
     /// The jobs for viewers, running ones first, then by start; and the number of further jobs.
     pub fn status(&self, now: Millis) -> (Vec<JobStatus>, u64) {
         let wanted = most_wanted(&self.jobs, now);
-        let kept = TOLD.select_kept(
+        let kept = SHOWN_JOBS.select_kept(
             wanted
                 .iter()
                 .map(|id| (self.jobs[id].record.user.as_str(), self.jobs[id].cost)),
         );
         let more = (wanted.len() - kept.len()) as u64 + self.unread;
-        let mut told: Vec<JobStatus> = kept
+        let mut shown: Vec<JobStatus> = kept
             .into_iter()
             .map(|index| {
                 let job = &self.jobs[&wanted[index]];
@@ -164,8 +164,8 @@ impl JobTracker {
                 }
             })
             .collect();
-        told.sort_by_key(|j| (!j.running, j.record.started, j.record.id.clone()));
-        (told, more)
+        shown.sort_by_key(|j| (!j.running, j.record.started, j.record.id.clone()));
+        (shown, more)
     }
 }
 
@@ -173,7 +173,7 @@ impl JobTracker {
 fn most_wanted(jobs: &BTreeMap<String, TrackedJob>, now: Millis) -> Vec<String> {
     let mut wanted: Vec<_> = jobs
         .iter()
-        .map(|(id, job)| (!job.runs(now), Reverse(job.heard), id))
+        .map(|(id, job)| (!job.runs(now), Reverse(job.last), id))
         .collect();
     wanted.sort_unstable();
     wanted.into_iter().map(|(_, _, id)| id.clone()).collect()
@@ -349,16 +349,16 @@ pub(crate) mod tests {
                 .map(|job| cost(&job.record))
                 .sum::<usize>()
         );
-        let (told, more) = jobs.status(Millis(2));
+        let (shown, more) = jobs.status(Millis(2));
         assert!(
-            told.iter().any(|job| job.record.id == "ann"),
+            shown.iter().any(|job| job.record.id == "ann"),
             "the first one is kept"
         );
         assert_eq!(
-            (told.len(), more),
+            (shown.len(), more),
             (
-                1 + TOLD.each.things,
-                1000 + (jobs.jobs.len() - told.len()) as u64
+                1 + SHOWN_JOBS.each.things,
+                1000 + (jobs.jobs.len() - shown.len()) as u64
             )
         );
     }

@@ -65,7 +65,7 @@ impl EpochFollower {
             Ok(None) => ReaderOutcome::Same,
             Ok(Some(lean)) => ReaderOutcome::New(Box::new(lean)),
             Err(problem) => {
-                // A caller that was told of this failure must be told of the epoch again once it is
+                // A caller that was notified of this failure must be notified of the epoch again once it is
                 // back.
                 self.seen = None;
                 ReaderOutcome::Unusable(problem)
@@ -244,8 +244,8 @@ mod tests {
         store.write_learned(&figures()).unwrap();
         assert_eq!(look(0), None, "not yet");
         let lean = look(60).unwrap();
-        let told = lean.learned.for_place(&place());
-        assert_eq!(told[0].way.to_string(), "aapc tcp");
+        let learned = lean.learned.for_place(&place());
+        assert_eq!(learned[0].way.to_string(), "aapc tcp");
         assert_eq!(LeanEpoch::from_bytes(&lean.to_bytes()), Ok(lean));
         assert_eq!(look(60), None);
         store.write_learned(&figures()).unwrap();

@@ -26,8 +26,8 @@ pub(crate) fn file_if_any<T, E: Into<Box<dyn Error + Send + Sync>>>(
         Ok(bytes) => parse(&bytes).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e)),
     };
     content.map(Some).map_err(|e| {
-        let told = format!("{}: {}", path.display(), unreadable::reason(&e));
-        io::Error::new(e.kind(), told)
+        let problem = format!("{}: {}", path.display(), unreadable::reason(&e));
+        io::Error::new(e.kind(), problem)
     })
 }
 

@@ -32,8 +32,8 @@ static NETWORK: LazyLock<(Inventory, DeviceViews)> = LazyLock::new(|| {
     let inventory = Inventory::parse("fuzz", &text).expect("a good inventory");
     let recording = DeviceRecording::parse("s0", walk.as_bytes()).expect("a good walk");
     let mut views = DeviceViews::new();
-    for said in recording.observations(Millis(1)) {
-        apply(&mut views, &said);
+    for observation in recording.observations(Millis(1)) {
+        apply(&mut views, &observation);
     }
     (inventory, views)
 });

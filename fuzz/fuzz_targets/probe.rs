@@ -5,10 +5,10 @@ use agent::host::probe::icmp::{read_v4, read_v6};
 
 libfuzzer_sys::fuzz_target!(|packet: &[u8]| {
     let longer = [packet, &[0xff; 40]].concat();
-    if let Some(said) = read_v4(packet) {
-        assert_eq!(read_v4(&longer), Some(said));
+    if let Some(message) = read_v4(packet) {
+        assert_eq!(read_v4(&longer), Some(message));
     }
-    if let Some(said) = read_v6(packet) {
-        assert_eq!(read_v6(&longer), Some(said));
+    if let Some(message) = read_v6(packet) {
+        assert_eq!(read_v6(&longer), Some(message));
     }
 });

@@ -36,8 +36,8 @@ static NETWORK: LazyLock<(Inventory, DeviceViews)> = LazyLock::new(|| {
     let mut views = DeviceViews::new();
     for (name, walk) in ["s0", "s1"].into_iter().zip(WALKS) {
         let recording = DeviceRecording::parse(name, walk).expect("a good walk");
-        for said in recording.observations(Millis(1)) {
-            apply(&mut views, &said);
+        for observation in recording.observations(Millis(1)) {
+            apply(&mut views, &observation);
         }
     }
     (inventory, views)

@@ -60,10 +60,10 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
             sender.send(LINK_DOWN).expect("sent");
             runtime.block_on(async {
                 loop {
-                    let heard = tokio::time::timeout(Duration::from_secs(5), traps.next())
+                    let trap = tokio::time::timeout(Duration::from_secs(5), traps.next())
                         .await
-                        .expect("nothing is heard any more");
-                    if heard.expect("the hearing ended").kind == agent::TrapKind::LinkDown {
+                        .expect("nothing is received any more");
+                    if trap.expect("the hearing ended").kind == agent::TrapKind::LinkDown {
                         break;
                     }
                 }

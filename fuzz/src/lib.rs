@@ -283,8 +283,8 @@ fn judged(record: &JobRecord) {
         );
         let layout = record.layout.fits(3, 4).then(|| record.layout.host_of());
         if let Some(host_of) = layout {
-            let said = judge::judge(&tree(), &host_of, &arrivals);
-            assert!(said.is_none_or(|said| said.gain >= judge::LEAST_GAIN));
+            let suspicion = judge::judge(&tree(), &host_of, &arrivals);
+            assert!(suspicion.is_none_or(|suspicion| suspicion.gain >= judge::LEAST_GAIN));
         }
     }
 }

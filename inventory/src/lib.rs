@@ -50,7 +50,7 @@
 //! | [`unique_keys`] | maps that refuse equal keys |
 //! | [`unreadable`] | why the system gives no file, in words with a way out |
 //!
-//! `messages`, what is said of it:
+//! `messages`, what is reported of it:
 //!
 //! | module | one idea |
 //! |---|---|

@@ -139,7 +139,7 @@ fn load() -> io::Result<OwnedFd> {
         kernel: 0,
         flags: 0,
     };
-    // SAFETY: the kernel reads as many octets of the attributes as are said, and the memory that they
+    // SAFETY: the kernel reads as many octets of the attributes as are stated, and the memory that they
     // name, which lives as long as the call.
     let loaded = unsafe {
         libc::syscall(

@@ -185,7 +185,7 @@ pub struct AlltoallSchedule {
     /// The tokens of the scheme.
     pub syncs: Vec<Synchronization>,
     /// By message, in the order of phases: the cables that it takes where several lie side by side.
-    /// Empty if the network has none such, or flows cannot be told which to take.
+    /// Empty if the network has none such, or flows cannot be made to take one.
     pub paths: Vec<PathNumber>,
 }
 

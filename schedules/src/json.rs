@@ -269,7 +269,7 @@ pub fn read_alltoall(text: &[u8]) -> Result<AlltoallSchedule, JsonError> {
                 .map_err(|e: SyncSchemeError| JsonError(e.to_string()))
         })
         .transpose()?;
-    let scheme = stated.unwrap_or_else(|| told_by(&syncs));
+    let scheme = stated.unwrap_or_else(|| scheme_of(&syncs));
     let BoundJson {
         phases: least,
         edge,
@@ -295,7 +295,7 @@ pub fn read_alltoall(text: &[u8]) -> Result<AlltoallSchedule, JsonError> {
 
 /// The scheme of a schedule that states none: tokens between any two phases, of the kind that its
 /// synchronizations show.
-fn told_by(syncs: &[Synchronization]) -> SyncScheme {
+fn scheme_of(syncs: &[Synchronization]) -> SyncScheme {
     match syncs.iter().find(|sync| sync.after.src != sync.after.dst) {
         None => SyncKind::None.into(),
         Some(sync) if sync.from == sync.after.src => SyncKind::Sender.into(),

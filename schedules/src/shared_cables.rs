@@ -1,6 +1,6 @@
 //! Cables that several networks share, as VLANs do: what all of them carry adds up there.
 //!
-//! Source: own. Input: the trees of the networks; a cable is told by the names of its ends. Guarantee: a lower
+//! Source: own. Input: the trees of the networks; the names of its ends identify a cable. Guarantee: a lower
 //! bound for an all-to-all of the same blocks in all networks at once. Cost: O(nodes) of all trees.
 use crate::bound::{link_capacity, slowest_host_link};
 use crate::capacities::loads;

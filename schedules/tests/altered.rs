@@ -175,7 +175,7 @@ fn altered_synchronizations_are_named() {
         ),
         (
             |plan| plan.syncs[0].from = 4,
-            "synchronization ann -> cleo (phase 0) before ben -> dora (phase 1): told by neither \
+            "synchronization ann -> cleo (phase 0) before ben -> dora (phase 1): sent by neither \
              end",
         ),
         (

@@ -249,7 +249,7 @@ unsafe extern "C" fn find_function(name: *const c_char) -> *mut c_void {
 
 /// An object of the library, like Open MPI's predefined handles. The one that counts is the first
 /// in the process: a program that names such an object may hold the only living copy of it (a copy
-/// relocation), and what lies in the library's own file is then a dead twin.
+/// relocation), and what lies in the library's own file is then a dead duplicate.
 unsafe extern "C" fn find_object(name: *const c_char) -> *mut c_void {
     // SAFETY: the backend passes C strings.
     let name = unsafe { CStr::from_ptr(name) };

@@ -28,10 +28,10 @@ pub(crate) fn call_through_profiler(
     profiler: *const c_void,
     call: impl FnOnce() -> c_int,
 ) -> c_int {
-    static TOLD: AtomicBool = AtomicBool::new(false);
+    static REPORTED: AtomicBool = AtomicBool::new(false);
     CAME_BACK.set(false);
     let code = call();
-    if !CAME_BACK.get() && !TOLD.swap(true, Ordering::Relaxed) && first_rank() {
+    if !CAME_BACK.get() && !REPORTED.swap(true, Ordering::Relaxed) && first_rank() {
         let file = file_of(profiler).unwrap_or_default();
         say(&format!(
             "{}: loaded after heddle, its {name} did not call P{name}; what it passes on is not \

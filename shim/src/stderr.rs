@@ -7,7 +7,7 @@ pub(crate) fn say(text: &str) {
     let _ = std::io::stderr().write_all(format!("heddle: {text}\n").as_bytes());
 }
 
-/// Whether this process is the first of its job, as launchers tell; so that one line is said once.
+/// Whether this process is the first of its job, as launchers tell; so that one line is printed once.
 pub(crate) fn first_rank() -> bool {
     let rank = [
         "OMPI_COMM_WORLD_RANK",

@@ -76,14 +76,14 @@ fn share(tree: &Tree, is_one_rank_each: bool) -> String {
     };
     let (from, to) = edge;
     let ring = 100.0 * share;
-    let said = format!("{from} -> {to}; the ring reaches {ring:.0} % of it");
+    let text = format!("{from} -> {to}; the ring reaches {ring:.0} % of it");
     // The runtime plans them for a rank a host.
     let plan = Some(tree)
         .filter(|_| is_one_rank_each)
         .and_then(rings::plan);
-    let Some(plan) = plan else { return said };
+    let Some(plan) = plan else { return text };
     const BLOCK: Bytes = Bytes(1 << 20);
     let several = 100.0 * bound::allgather_bound_seconds(tree, BLOCK) / plan.seconds(BLOCK);
     let rings = plan.rings.len();
-    format!("{said}, {rings} rings over tcp (the way rings) {several:.0} %")
+    format!("{text}, {rings} rings over tcp (the way rings) {several:.0} %")
 }

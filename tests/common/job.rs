@@ -193,7 +193,7 @@ impl TestJobOutput {
         TestJobOutput { out, heddle }
     }
 
-    /// The runtime said one line, with this in it.
+    /// The runtime printed one line, with this in it.
     #[track_caller]
     pub(crate) fn says_only(&self, text: &str) {
         let lines = &self.heddle;

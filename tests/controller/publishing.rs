@@ -101,7 +101,7 @@ fn history_tells_of_a_current_epoch_that_cannot_be_read() {
     let good = fs::read_to_string(shared.join("current")).unwrap();
     let zeros = format!("1 sha256:{}\n", "0".repeat(64));
     let wrapped = good.replacen('1', "0", 1);
-    for (pointer, told) in [
+    for (pointer, expected) in [
         ("", "current: pointer"),
         (&*wrapped, "current: pointer"),
         (&zeros, "manifest.json"),
@@ -117,14 +117,14 @@ fn history_tells_of_a_current_epoch_that_cannot_be_read() {
             let text = stderr(&output);
             assert_eq!(output.status.code(), Some(64), "{pointer:?}: {text}");
             assert!(
-                text.contains(told)
+                text.contains(expected)
                     && text.contains("jobs that start now")
                     && text.contains("publish a new epoch"),
                 "{text}"
             );
             assert!(
                 String::from_utf8(output.stdout).unwrap().contains("6"),
-                "what is there is told"
+                "what is there is reported"
             );
         }
     }

@@ -1,5 +1,5 @@
 //! The API, the log and the files of a controller whose devices give hostile names.
-use super::{is_plain, is_plain_json, names, said};
+use super::{is_plain, is_plain_json, names, output};
 use crate::common::daemon::ControllerProcess;
 use crate::common::golden::folder;
 use crate::common::schema::assert_follows;
@@ -109,7 +109,7 @@ impl HostileCluster {
             shown["alarms"]
                 .to_string()
                 .contains("n5-SwitchName-evil-Nodes-n0"),
-            "a stranger is told of: {snapshot}"
+            "a stranger is listed: {snapshot}"
         );
         snapshot
     }
@@ -158,11 +158,11 @@ impl HostileCluster {
                 &["tui", "--print", "200x60", "--snapshot", &picture],
             ),
         ] {
-            is_plain(what, &said(arguments));
+            is_plain(what, &output(arguments));
         }
         is_plain_json(
             "history",
-            &said(&["history", "--format", "json", "--dir", &shared]),
+            &output(&["history", "--format", "json", "--dir", &shared]),
         );
         for line in fs::read_to_string(&journal).unwrap().lines() {
             is_plain_json("journal", line);

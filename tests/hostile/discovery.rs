@@ -1,5 +1,5 @@
 //! The outputs of `heddle discover` and `heddle check`, and the way other programs read them.
-use super::{is_plain, is_plain_json, names, said};
+use super::{is_plain, is_plain_json, names, output};
 use crate::common::walks::demo_walks;
 use std::fs;
 use std::path::Path;
@@ -29,7 +29,7 @@ fn walks() -> tempfile::TempDir {
 
 fn discover(walks: &Path, format: &str) -> String {
     let walks = walks.to_str().unwrap();
-    said(&["discover", "--walks", walks, "--format", format])
+    output(&["discover", "--walks", walks, "--format", format])
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn graphviz_draws_the_network_and_check_takes_the_drawing_for_a_plan() {
         (17, 16)
     );
     let [walks, plan] = [walks.path(), &plan].map(|path| path.to_str().unwrap());
-    let check = said(&["check", "--walks", walks, "--plan", plan]);
+    let check = output(&["check", "--walks", walks, "--plan", plan]);
     assert_eq!(
         check.lines().last(),
         Some("ok: 16 cables as planned"),
@@ -104,7 +104,7 @@ fn schedules_are_made_for_the_topology_file_once_all_of_it_is_in_one_part() {
     fs::write(&file, discover(walks.path(), "topology")).unwrap();
     let topology = file.to_str().unwrap();
     let schedule = ["schedule", "alltoall", "--format", "json", "--topology"];
-    let plan = said(&[&schedule[..], &[topology]].concat());
+    let plan = output(&[&schedule[..], &[topology]].concat());
     let hosts = is_plain_json("schedule", &plan)["hosts"].take();
     assert_eq!(hosts.as_array().unwrap().len(), 12, "{plan}");
 }

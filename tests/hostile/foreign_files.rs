@@ -1,5 +1,5 @@
 //! Files that an operator got from somebody else.
-use super::{heddle, is_plain, said};
+use super::{heddle, is_plain, output};
 use crate::common::golden::folder;
 use std::fs;
 use std::process::Output;
@@ -36,7 +36,7 @@ impl ForeignFiles {
     fn schedule(&self) -> String {
         let topology = self.topology();
         let schedule = ["schedule", "allgather", "--format", "json", "--topology"];
-        let text = said(&[&schedule[..], &[&topology]].concat());
+        let text = output(&[&schedule[..], &[&topology]].concat());
         self.file("schedule.json", &text.replace("n1", EVIL))
     }
 
@@ -56,14 +56,14 @@ impl ForeignFiles {
     /// A shared directory with two epochs, where a host of the first has this name.
     fn shared(&self) -> String {
         let shared = self.dir.path().join("shared").to_str().unwrap().to_owned();
-        said(&["publish", "--topology", &self.topology(), "--dir", &shared]);
+        output(&["publish", "--topology", &self.topology(), "--dir", &shared]);
         let network = self.dir.path().join("shared/epochs/00000001/network.json");
         let renamed = fs::read_to_string(&network)
             .unwrap()
             .replace("\"n1\"", &format!("\"{EVIL}\""));
         fs::write(&network, renamed).unwrap();
         let next = self.file("t2.yaml", "switches: [s0]\nhosts: {n0: {switch: s0}}\n");
-        said(&["publish", "--topology", &next, "--dir", &shared]);
+        output(&["publish", "--topology", &next, "--dir", &shared]);
         shared
     }
 }

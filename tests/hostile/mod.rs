@@ -69,7 +69,7 @@ fn heddle(arguments: &[&str]) -> Output {
 
 /// The text of a command on both its outputs. The command must succeed.
 #[track_caller]
-fn said(arguments: &[&str]) -> String {
+fn output(arguments: &[&str]) -> String {
     let Output {
         status,
         stdout,

@@ -4,7 +4,7 @@ use syn::visit::{self, Visit};
 use syn::{Attribute, Expr, ExprLit, Ident, Lit, Meta, Visibility};
 
 /// The doc comments of fields and variants that repeat the name. The number only falls.
-const REPEATED_NAMES: usize = 30;
+const REPEATED_NAMES: usize = 20;
 
 /// Words that tell nothing beside a name.
 const ARTICLES: &[&str] = &["a", "an", "its", "of", "the"];

@@ -50,8 +50,8 @@ pub(super) struct AggregateJob(Child);
 
 impl AggregateJob {
     pub(super) fn ends_well(self) {
-        let said = TestJobOutput::new(&self.0.wait_with_output().unwrap(), "mpich");
-        assert!(said.out.contains("every byte checked"), "{}", said.out);
+        let output = TestJobOutput::new(&self.0.wait_with_output().unwrap(), "mpich");
+        assert!(output.out.contains("every byte checked"), "{}", output.out);
     }
 }
 
@@ -135,9 +135,9 @@ fn counters_tell_the_ways_through_an_aggregate_and_jobs_take_them() {
         let mut job = lab
             .lab()
             .over_ways("mpich", Mpi::Mpich, 64, ["--iterations", "8"]);
-        let said = TestJobOutput::new(&job.output().unwrap(), "mpich");
-        assert!(said.out.contains("every byte checked"), "{}", said.out);
-        let unknown = said
+        let output = TestJobOutput::new(&job.output().unwrap(), "mpich");
+        assert!(output.out.contains("every byte checked"), "{}", output.out);
+        let unknown = output
             .heddle
             .iter()
             .find(|line| line.contains("ways of its connections"));

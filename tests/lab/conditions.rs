@@ -168,8 +168,8 @@ fn a_rank_comes_late_to_each_call() {
         assert!(median >= 0.3, "{mpi}: {output}");
         let begin = ["mpirun", "--mpi", mpi, "--no-shim", "--"];
         let output = lab.refused(&[&begin, &program[..], &["--late", "4:300"]].concat());
-        let told = "bench: --late: rank 4 is not in this job";
-        assert_eq!(output.matches(told).count(), 1, "{mpi}: {output}");
+        let expected = "bench: --late: rank 4 is not in this job";
+        assert_eq!(output.matches(expected).count(), 1, "{mpi}: {output}");
     }
     lab.down();
 }
@@ -177,7 +177,7 @@ fn a_rank_comes_late_to_each_call() {
 #[test]
 fn bad_conditions_are_refused_before_the_job() {
     let lab = LabCommands::up("bad", TWO);
-    for (flags, told) in [
+    for (flags, expected) in [
         (&["--beside", "udp:5:n0-s0"][..], "not a host"),
         (&["--beside", "flows:1:n0-n9"], "two hosts as FROM-TO"),
         (&["--beside", "mpi:n9"], "no such node"),
@@ -189,7 +189,7 @@ fn bad_conditions_are_refused_before_the_job() {
     ] {
         let begin = ["mpirun", "--mpi", "mpich", "--no-shim"];
         let output = lab.refused(&[&begin, flags, &["--", "true"]].concat());
-        assert!(output.contains(told), "{flags:?}: {output}");
+        assert!(output.contains(expected), "{flags:?}: {output}");
     }
     lab.down();
 }

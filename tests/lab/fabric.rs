@@ -143,10 +143,10 @@ fn a_job_follows_a_tree_of_stages() {
         };
         let mut command = up.lab.mpirun(&job, words);
         command.envs([AT_ONCE, ("HEDDLE_FORCE", "aapc"), ("HEDDLE_VERBOSE", "1")]);
-        let said = TestJobOutput::new(&command.output().unwrap(), mpi);
-        assert!(said.out.contains("every byte checked"), "{}", said.out);
-        let follows = said.heddle.iter().any(|line| line.contains("epoch 1"));
-        assert!(follows, "{:?}", said.heddle);
+        let output = TestJobOutput::new(&command.output().unwrap(), mpi);
+        assert!(output.out.contains("every byte checked"), "{}", output.out);
+        let follows = output.heddle.iter().any(|line| line.contains("epoch 1"));
+        assert!(follows, "{:?}", output.heddle);
     }
     up.down();
 }
@@ -203,18 +203,18 @@ impl RunningLab {
         command
     }
 
-    /// The median of a few, in milliseconds; what heddle said; and the octets on each way.
+    /// The median of a few, in milliseconds; what heddle printed; and the octets on each way.
     fn median_over_ways(&self, mpi: &str, library: Mpi) -> (f64, Vec<String>, [u64; 4]) {
         let before = self.passed_on();
         let mut command = self.over_ways(mpi, library, 64, ["--iterations", "8"]);
-        let said = TestJobOutput::new(&command.output().unwrap(), mpi);
-        assert!(said.out.contains("every byte checked"), "{}", said.out);
-        let shown = said.out.split(" ms median").next().unwrap();
+        let output = TestJobOutput::new(&command.output().unwrap(), mpi);
+        assert!(output.out.contains("every byte checked"), "{}", output.out);
+        let shown = output.out.split(" ms median").next().unwrap();
         let median = shown.rsplit(' ').next().unwrap().parse().unwrap();
         let after = self.passed_on();
         (
             median,
-            said.heddle,
+            output.heddle,
             std::array::from_fn(|at| after[at] - before[at]),
         )
     }
@@ -333,15 +333,15 @@ fn a_job_goes_on_while_a_spine_is_drained_and_takes_its_ways_again_afterwards() 
     }
     up.await_ways(4, 8);
     up.await_octets("both carry the same again", are_even);
-    let said = TestJobOutput::new(&job.wait_with_output().unwrap(), "drained");
-    assert!(said.out.contains("every byte checked"), "{}", said.out);
-    let times = said
+    let output = TestJobOutput::new(&job.wait_with_output().unwrap(), "drained");
+    assert!(output.out.contains("every byte checked"), "{}", output.out);
+    let times = output
         .heddle
         .iter()
         .filter(|line| line.contains("planned") && line.contains("way through the fabric"))
         .count();
-    assert!(times >= 2, "before and after: {:?}", said.heddle);
-    let problem = said.heddle.iter().find(|line| line.contains("TCP path"));
+    assert!(times >= 2, "before and after: {:?}", output.heddle);
+    let problem = output.heddle.iter().find(|line| line.contains("TCP path"));
     assert_eq!(problem, None);
     drop(controller);
     up.down();

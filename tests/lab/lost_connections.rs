@@ -29,7 +29,7 @@ struct Trouble {
     /// No call may take longer, in seconds.
     longest: f64,
     settings: &'static [(&'static str, &'static str)],
-    said: Option<&'static str>,
+    reported: Option<&'static str>,
 }
 
 impl Trouble {
@@ -47,7 +47,7 @@ impl Trouble {
             pause,
             longest,
             settings: &[],
-            said: None,
+            reported: None,
         }
     }
 }
@@ -73,8 +73,9 @@ impl RunningLab {
     /// The connections of a host in the data network: address and port of both ends.
     fn connections(&self, host: &str) -> Vec<[String; 4]> {
         let filter = ["state", "established", "dst", "10.77.0.0/16"];
-        let said = self.on(host, &[&["ss", "-Htn"], &filter[..]].concat());
-        said.lines()
+        let sockets = self.on(host, &[&["ss", "-Htn"], &filter[..]].concat());
+        sockets
+            .lines()
             .filter_map(|line| {
                 let mut words = line.split_whitespace().skip(2);
                 let (own, other) = (
@@ -137,10 +138,10 @@ impl RunningLab {
             "{name}: {}",
             output.out
         );
-        if let Some(said) = trouble.said {
+        if let Some(reported) = trouble.reported {
             let lines = &output.heddle;
             assert!(
-                lines.iter().any(|line| line.contains(said)),
+                lines.iter().any(|line| line.contains(reported)),
                 "{name}: {lines:?}"
             );
         }
@@ -170,7 +171,7 @@ impl RunningLab {
     }
 }
 
-/// The kernel of one host after the other resets its connections: both ends are told.
+/// The kernel of one host after the other resets its connections: both ends are notified.
 fn reset(up: &RunningLab, number: usize) -> usize {
     let killed = up.on(
         HOSTS[number % 4],
@@ -179,7 +180,7 @@ fn reset(up: &RunningLab, number: usize) -> usize {
     killed.matches("ESTAB").count()
 }
 
-/// A firewall answers all packets of another host for a while, calls included: one end is told.
+/// A firewall answers all packets of another host for a while, calls included: one end is notified.
 fn reject(up: &RunningLab, number: usize) -> usize {
     let (host, other) = (HOSTS[number % 4], HOSTS[(number + 1) % 4]);
     let rule = format!(
@@ -270,7 +271,7 @@ fn what_cannot_be_made_anew_goes_over_the_library() {
             pause: Duration::from_secs(20),
             longest: 12.0,
             settings: &[("HEDDLE_PATIENCE", "3")],
-            said: Some("goes over the MPI library from now on"),
+            reported: Some("goes over the MPI library from now on"),
         }],
     );
 }

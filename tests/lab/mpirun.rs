@@ -59,7 +59,7 @@ fn mpi_programs_run_across_the_hosts_in_order_and_end_with_their_launcher() {
         lab.assert_ranks_in_order(mpi, &program);
         lab.assert_job_ends_with_its_launcher(mpi, &program);
     }
-    for (flags, told) in [
+    for (flags, expected) in [
         (["-n", "9"], "--per-host"),
         (["--hosts", "s0"], "not a host"),
     ] {
@@ -69,7 +69,7 @@ fn mpi_programs_run_across_the_hosts_in_order_and_end_with_their_launcher() {
             &["--no-shim", "--", "true"],
         ]
         .concat();
-        assert!(lab.refused(&command).contains(told), "{flags:?}");
+        assert!(lab.refused(&command).contains(expected), "{flags:?}");
     }
     lab.down();
 }

@@ -111,9 +111,9 @@ fn both_networks_are_found_and_jobs_get_schedules_of_the_faster_one() {
 #[test]
 fn switches_answer_on_the_management_network_only() {
     let up = RunningLab::new("mgmt", &fs::read_to_string(FILE).unwrap());
-    assert_eq!(name_told("10.78.1.2", &up), "d1", "through its own port");
+    assert_eq!(name_shown("10.78.1.2", &up), "d1", "through its own port");
     assert_eq!(
-        name_told("10.78.1.5", &up),
+        name_shown("10.78.1.5", &up),
         "m1",
         "through the network itself"
     );
@@ -125,14 +125,14 @@ fn switches_answer_on_the_management_network_only() {
     let kind = refused.unwrap().unwrap_err().kind();
     assert_eq!(kind, ErrorKind::ConnectionRefused);
     assert_eq!(
-        name_told("10.77.254.2", &up),
+        name_shown("10.77.254.2", &up),
         "",
         "its address in the data network"
     );
     up.down();
 }
 
-fn name_told(address: &str, up: &RunningLab) -> String {
+fn name_shown(address: &str, up: &RunningLab) -> String {
     let get = ["env", "MIBS=", "snmpget", "-v2c", "-cpublic", "-t1", "-r1"];
     let rest = ["-Oqvn", address, ".1.3.6.1.2.1.1.5.0"];
     let output = up.lab.exec("n5", [&get[..], &rest].concat()).output();

@@ -239,7 +239,7 @@ fn a_driver_that_cannot_be_asked() {
         assert_eq!(with.out, bare("datatypes.c", "openmpi", (4, 1)), "{line}");
         assert_eq!(with.heddle.len(), 4, "{:?}", with.heddle);
         assert!(
-            with.heddle.iter().all(|said| said.contains(line)),
+            with.heddle.iter().all(|text| text.contains(line)),
             "{:?}",
             with.heddle
         );

@@ -68,8 +68,8 @@ impl<'a> CallersRun<'a> {
                 .find(|output| self.line.is_none_or(|line| !output.contains(line)));
             assert_eq!(other, None, "{what}, {mode:?}");
             if mode[0] == OVER_TCP {
-                let told = self.line.is_none_or(|_| !output.heddle.is_empty());
-                assert!(told, "{what}: no line with {:?}", self.line);
+                let is_reported = self.line.is_none_or(|_| !output.heddle.is_empty());
+                assert!(is_reported, "{what}: no line with {:?}", self.line);
                 let ways = calls(dir.path());
                 assert!(
                     ways.contains_key(way),
@@ -210,8 +210,8 @@ fn with_sessions(mpi: &str) {
         .run(&program, arguments);
     assert_eq!(done.out, "sessions: 0 wrong\n", "{mpi}");
     let output = done.heddle.concat();
-    let is_told = output.contains("without MPI_Init");
-    assert_eq!(is_told, arguments.is_empty(), "{mpi}: {output}");
+    let is_reported = output.contains("without MPI_Init");
+    assert_eq!(is_reported, arguments.is_empty(), "{mpi}: {output}");
 }
 
 fn from_fortran(mpi: &str) {

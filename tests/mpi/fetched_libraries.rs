@@ -234,8 +234,8 @@ fn a_process_with_two_private_libraries_keeps_its_own() {
             .run(Path::new("python3"), &arguments);
         assert_eq!(output.out, bare.out, "{opened:?}");
         let line = "this process has two MPI libraries: ";
-        let told = output.heddle.len() == 1 && output.heddle[0].contains(line);
-        assert!(told, "{opened:?}: {:?}", output.heddle);
+        let is_reported = output.heddle.len() == 1 && output.heddle[0].contains(line);
+        assert!(is_reported, "{opened:?}: {:?}", output.heddle);
     }
 }
 

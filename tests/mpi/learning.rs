@@ -27,7 +27,7 @@ fn tries_ways(record: &JobRecord, collective: &str) -> bool {
 }
 
 /// The record of a job of calls of one collective that learns until it has tried several ways.
-/// Its links are told to be slow: there no way is hopeless for blocks of some kilobytes.
+/// Its links are stated to be slow: there no way is hopeless for blocks of some kilobytes.
 fn learning(mpi: &'static str, size: &str, collective: &str) -> (JobRecord, TestJobOutput) {
     let _share = MachinePart::Whole.take();
     let dir = shared(&TREE.replace("address", "rate: 20M, address"));
@@ -101,10 +101,10 @@ fn a_job_tries_ways_and_says_what_it_learned() {
             let native = Way::Native.to_string();
             assert!(ways.len() > 1 && ways.contains(&native), "{mpi}: {ways:?}");
             assert!(record.learning_cost_seconds > Some(0.0), "{record:?}");
-            let told = |text: &str| output.heddle.iter().any(|line| line.contains(text));
+            let is_printed = |text: &str| output.heddle.iter().any(|line| line.contains(text));
             let learned = format!("learned: {collective} of 4096 to 8191 B: ");
-            assert!(told(&learned), "{:?}", output.heddle);
-            assert!(told("learning took "), "{:?}", output.heddle);
+            assert!(is_printed(&learned), "{:?}", output.heddle);
+            assert!(is_printed("learning took "), "{:?}", output.heddle);
         }
     }
 }

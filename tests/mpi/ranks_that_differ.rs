@@ -23,7 +23,7 @@ fn job<'a>(mpi: &'a str, dir: &'a Path) -> TestJob<'a> {
 
 /// Where a command changes some ranks, all is the library's, and one line says what differs at the
 /// first of them.
-fn assert_told(odd: &str, what: &str) {
+fn assert_reported(odd: &str, what: &str) {
     for mpi in BOTH {
         let program = compiled("late.c", mpi, &[]);
         let bare = TestJob::bare(mpi, 4).run(&program, &["0", "0"]).out;
@@ -63,25 +63,25 @@ fn assert_names(output: &TestJobOutput, rank: &str, what: &str) {
 fn a_rank_without_heddle() {
     let library = lib().join("libheddle-idle.so");
     let idle = library.to_str().expect("a plain path");
-    assert_told(&format!("SHIM={idle}"), "heddle is not loaded there");
+    assert_reported(&format!("SHIM={idle}"), "heddle is not loaded there");
     // The loader says that it refuses it, as it does on a host with an older C library, and runs the
     // program.
     let refused = format!("SHIM=/nowhere/libheddle.so:{idle}");
-    assert_told(&refused, "heddle is not loaded there");
+    assert_reported(&refused, "heddle is not loaded there");
 }
 
 #[test]
 fn a_rank_with_heddle_switched_off() {
-    assert_told("export HEDDLE=off", "HEDDLE=off is set there");
+    assert_reported("export HEDDLE=off", "HEDDLE=off is set there");
 }
 
 #[test]
 fn a_rank_with_other_settings() {
-    assert_told(
+    assert_reported(
         "export HEDDLE_AFTER=1000",
         "HEDDLE_AFTER is 1000 there and is not set elsewhere",
     );
-    assert_told(
+    assert_reported(
         "export HEDDLE_FORCE=ring",
         "HEDDLE_FORCE is ring there and is aapc,ring elsewhere",
     );
@@ -126,14 +126,14 @@ fn a_rank_with_another_version() {
         call_another_version(&other.path().join(name));
     }
     let front = other.path().join("libheddle.so");
-    assert_told(&loads(&front), "heddle there is 9.");
+    assert_reported(&loads(&front), "heddle there is 9.");
 }
 
 #[test]
 fn a_rank_without_a_backend() {
     let alone = copied(&[]);
     let front = alone.path().join("libheddle.so");
-    assert_told(&loads(&front), "heddle found no backend");
+    assert_reported(&loads(&front), "heddle found no backend");
 }
 
 /// Two programs of one job, of which one has heddle.
@@ -183,8 +183,8 @@ fn ranks_that_were_started_without() {
         output.out,
         "alone: 2 ranks, 0 wrong\ntogether: 4 ranks, 0 wrong\n"
     );
-    let told = "a communicator has ranks that other ranks started";
-    output.says_only(told);
+    let reason = "a communicator has ranks that other ranks started";
+    output.says_only(reason);
     assert_eq!(ways(dir.path()), ["allgather ring", "alltoall aapc"]);
 }
 

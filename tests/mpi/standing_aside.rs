@@ -182,8 +182,8 @@ fn an_epoch_without_addresses_says_why_nothing_goes_over_tcp() {
             .env(AT_ONCE.0, AT_ONCE.1)
             .env("HEDDLE_VERBOSE", "1")
             .run(&lib().join(format!("bench-{mpi}")), &SMALL);
-        let told = "heddle: no TCP: epoch 1 has no address of 1 host: n1; ";
-        let lines = output.heddle.iter().filter(|line| line.starts_with(told));
+        let start = "heddle: no TCP: epoch 1 has no address of 1 host: n1; ";
+        let lines = output.heddle.iter().filter(|line| line.starts_with(start));
         assert_eq!(lines.count(), 1, "{mpi}: {:?}", output.heddle);
     }
 }
@@ -197,13 +197,13 @@ fn a_misspelt_variable_is_reported_by_rank_0_and_the_job_runs() {
             .env(AT_ONCE.0, AT_ONCE.1)
             .env("HEDDLE_VERBOES", "1")
             .run(&lib().join(format!("bench-{mpi}")), &SMALL);
-        let told: Vec<&String> = (output.heddle.iter())
+        let line: Vec<&String> = (output.heddle.iter())
             .filter(|line| line.contains("HEDDLE_VERBOES is set"))
             .collect();
-        assert_eq!(told.len(), 1, "{mpi}: {:?}", output.heddle);
+        assert_eq!(line.len(), 1, "{mpi}: {:?}", output.heddle);
         assert!(
-            told[0].contains("did you mean HEDDLE_VERBOSE?"),
-            "{mpi}: {told:?}"
+            line[0].contains("did you mean HEDDLE_VERBOSE?"),
+            "{mpi}: {line:?}"
         );
     }
 }
@@ -234,8 +234,8 @@ fn ranks_on_one_host_are_left_alone() {
             records(dir.path()).len(),
         );
         assert_eq!(counts, (4, 0), "{mpi}");
-        let told = "all 4 ranks of a communicator are on one host: its calls go to the MPI library";
-        assert_eq!(output.heddle, [format!("heddle: {told}")], "{mpi}");
+        let line = "all 4 ranks of a communicator are on one host: its calls go to the MPI library";
+        assert_eq!(output.heddle, [format!("heddle: {line}")], "{mpi}");
     }
 }
 

@@ -1,5 +1,5 @@
 //! A root of its own over this machine's files: what is installed there is gone with it.
-use super::tools::told;
+use super::tools::output_of;
 use crate::common::killed::KilledAtEnd;
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -68,7 +68,7 @@ impl CleanRoot {
     pub(super) fn run(&self, line: &str) -> String {
         let mut words = line.split_whitespace();
         let mut command = self.command(words.next().expect("a program"));
-        told(command.args(words))
+        output_of(command.args(words))
     }
 
     /// A command that was made for this machine's own root, moved into that one.

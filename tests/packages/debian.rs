@@ -1,6 +1,6 @@
 //! The debs, in a root of their own.
 use super::clean_root::CleanRoot;
-use super::tools::{contents, packed, told};
+use super::tools::{contents, output_of, packed};
 use super::unit_line::UnitLine;
 use crate::common::epochs::{AT_ONCE, FORCED, TREE, ways};
 use crate::common::job::TestJobOutput;
@@ -104,7 +104,7 @@ fn owner(path: &str, root: &CleanRoot) -> String {
 /// its credentials, on the example configuration.
 fn a_controller_runs_as_its_unit_says(root: &CleanRoot) {
     let tokens = UnitLine::read(root, "heddle-tokens.service");
-    told(&mut tokens.command(root, &[]));
+    output_of(&mut tokens.command(root, &[]));
     root.run("install -d -o heddle -g heddle /var/lib/heddle /run/heddle-credentials");
     for (credential, token) in [("heddle-token", "api"), ("heddle-agent-token", "agent")] {
         assert_eq!(
@@ -138,7 +138,7 @@ fn a_controller_runs_as_its_unit_says(root: &CleanRoot) {
         output().contains("leaf1")
     });
     assert!(root.path("/var/lib/heddle/journal").is_file());
-    told(Command::new("kill").arg(controller.id().to_string()));
+    output_of(Command::new("kill").arg(controller.id().to_string()));
     assert!(controller.wait().unwrap().success(), "{}", output());
 }
 

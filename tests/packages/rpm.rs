@@ -1,10 +1,10 @@
 //! The rpms: what they hold, what they ask for, and what rpm says of them.
-use super::tools::{contents, packed, told};
+use super::tools::{contents, output_of, packed};
 use std::path::PathBuf;
 use std::process::Command;
 
 fn asked(query: &str, package: &PathBuf) -> String {
-    told(Command::new("rpm").args(["-qp", query]).arg(package))
+    output_of(Command::new("rpm").args(["-qp", query]).arg(package))
 }
 
 #[test]
@@ -12,7 +12,7 @@ fn the_rpms_are_whole_hold_their_parts_and_need_no_mpi() {
     let rpms = packed("rpm");
     assert_eq!(rpms.len(), 3, "{rpms:?}");
     for rpm in &rpms {
-        told(Command::new("rpm").args(["-K", "--nosignature"]).arg(rpm));
+        output_of(Command::new("rpm").args(["-K", "--nosignature"]).arg(rpm));
     }
     let named = |name: &str| {
         rpms.iter()

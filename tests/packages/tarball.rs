@@ -1,5 +1,5 @@
 //! The tarball: an installation that can be unpacked anywhere.
-use super::tools::{packed, told};
+use super::tools::{output_of, packed};
 use crate::common::epochs::{FORCED, TREE, shared, ways};
 use crate::common::job::{TestJob, compiled};
 use std::fs;
@@ -20,7 +20,7 @@ fn the_tarball_is_an_installation_below_opt() {
         })
         .unwrap();
     let root = TempDir::new().unwrap();
-    told(
+    output_of(
         Command::new("tar")
             .arg("-xzf")
             .arg(built)
@@ -28,7 +28,7 @@ fn the_tarball_is_an_installation_below_opt() {
             .arg(root.path()),
     );
     let heddle = root.path().join("opt/heddle");
-    let version = told(Command::new(heddle.join("bin/heddle")).arg("--version"));
+    let version = output_of(Command::new(heddle.join("bin/heddle")).arg("--version"));
     let lib = heddle.join("lib/heddle").canonicalize().unwrap();
     assert!(
         version.ends_with(&format!(

@@ -1,5 +1,5 @@
 //! Cargo may build into another folder than `target/`. Programs are run, installed and packed from there.
-use super::tools::told;
+use super::tools::output_of;
 use std::process::Command;
 use tempfile::TempDir;
 
@@ -7,7 +7,7 @@ use tempfile::TempDir;
 fn make_runs_and_installs_what_cargo_built() {
     let mut dry = Command::new("make");
     dry.args(["-n", "demo", "install"]);
-    let lines = told(dry.env("CARGO_TARGET_DIR", "/built"));
+    let lines = output_of(dry.env("CARGO_TARGET_DIR", "/built"));
     for line in [
         "\n/built/release/heddle demo\n",
         "share/install /built/release ",

@@ -22,7 +22,7 @@ pub(super) fn packed(format: &str) -> Vec<PathBuf> {
 }
 
 /// The output of a command that must end well.
-pub(super) fn told(command: &mut Command) -> String {
+pub(super) fn output_of(command: &mut Command) -> String {
     let done = command
         .output()
         .unwrap_or_else(|e| panic!("{command:?}: {e}"));
@@ -38,7 +38,7 @@ pub(super) fn told(command: &mut Command) -> String {
 
 /// The paths in a package, as `lister` lists them: a path alone, or last in a line as of ls.
 pub(super) fn contents(lister: &[&str], package: &Path) -> Vec<String> {
-    let listed = told(Command::new(lister[0]).args(&lister[1..]).arg(package));
+    let listed = output_of(Command::new(lister[0]).args(&lister[1..]).arg(package));
     listed
         .lines()
         .map(|line| {

@@ -263,7 +263,7 @@ impl Drop for StressCluster {
         self.kill_controller();
         if std::thread::panicking() {
             eprintln!(
-                "the controllers said:\n{}",
+                "the controllers printed:\n{}",
                 fs::read_to_string(self.up.path("controller.log")).unwrap_or_default()
             );
             self.keep_journals();

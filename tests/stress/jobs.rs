@@ -48,7 +48,7 @@ pub(crate) struct RunningJob {
     child: Mutex<KilledAtEnd>,
     /// A file that the job makes after its first calls. The job ends when the file is removed.
     alive: PathBuf,
-    told: Arc<Mutex<JobProgress>>,
+    progress: Arc<Mutex<JobProgress>>,
     readers: Vec<JoinHandle<()>>,
 }
 
@@ -56,13 +56,13 @@ pub(crate) struct RunningJob {
 pub(crate) struct EndedJob {
     /// Its counts.
     pub(crate) line: String,
-    pub(crate) said: String,
+    pub(crate) output: String,
     /// The calls of rank 0.
     pub(crate) calls: u64,
 }
 
 impl RunningJob {
-    /// A job that calls until it is told to end.
+    /// A job that calls until it is ordered to end.
     pub(crate) fn lasting(cluster: &StressCluster, kind: JobKind) -> RunningJob {
         let (mpi, ways) = kind;
         let name = format!("{mpi} {}", ways.unwrap_or("as the table says"));
@@ -94,7 +94,7 @@ impl RunningJob {
                 .spawn()
                 .unwrap(),
         );
-        let told = Arc::new(Mutex::new(JobProgress {
+        let progress = Arc::new(Mutex::new(JobProgress {
             calls: 0,
             at: Instant::now(),
             beside: String::new(),
@@ -104,25 +104,25 @@ impl RunningJob {
             Box::new(child.stderr.take().unwrap()),
         ];
         let readers = streams.map(|stream| {
-            let told = Arc::clone(&told);
-            std::thread::spawn(move || listen(stream, &told))
+            let progress = Arc::clone(&progress);
+            std::thread::spawn(move || listen(stream, &progress))
         });
         RunningJob {
             name: ordered.name.clone(),
             child: Mutex::new(child),
             alive,
-            told,
+            progress,
             readers: readers.into(),
         }
     }
 
-    fn told(&self) -> MutexGuard<'_, JobProgress> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    fn progress(&self) -> MutexGuard<'_, JobProgress> {
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The calls so far, as reported once a second.
     pub(crate) fn calls(&self) -> u64 {
-        self.told().calls
+        self.progress().calls
     }
 
     pub(crate) fn has_ended(&self) -> bool {
@@ -130,9 +130,12 @@ impl RunningJob {
     }
 
     /// Its output besides its counts.
-    pub(crate) fn said(&self) -> String {
-        let told = self.told();
-        format!("--- {}, {} calls\n{}", self.name, told.calls, told.beside)
+    pub(crate) fn output(&self) -> String {
+        let progress = self.progress();
+        format!(
+            "--- {}, {} calls\n{}",
+            self.name, progress.calls, progress.beside
+        )
     }
 
     /// Tells it to end.
@@ -142,13 +145,13 @@ impl RunningJob {
 
     /// Waits for its end as long as it makes progress, and insists that it ends well.
     pub(crate) fn end(mut self) -> EndedJob {
-        self.told().at = Instant::now();
+        self.progress().at = Instant::now();
         while !self.has_ended() {
             assert!(
-                self.told().at.elapsed() < HANGS,
+                self.progress().at.elapsed() < HANGS,
                 "{} hangs: {}",
                 self.name,
-                self.said()
+                self.output()
             );
             std::thread::sleep(Duration::from_millis(50));
         }
@@ -157,17 +160,17 @@ impl RunningJob {
             .drain(..)
             .for_each(|reader| reader.join().unwrap());
         let calls = self.calls();
-        let said = self.told().beside.clone();
-        assert!(status.success(), "{}: {status}: {said}", self.name);
-        let counted = said
+        let output = self.progress().beside.clone();
+        assert!(status.success(), "{}: {status}: {output}", self.name);
+        let counted = output
             .lines()
             .rfind(|line| line.contains(" wrong"))
-            .unwrap_or_else(|| panic!("no count: {said}"));
-        assert!(counted.ends_with(" 0 wrong"), "{}: {said}", self.name);
+            .unwrap_or_else(|| panic!("no count: {output}"));
+        assert!(counted.ends_with(" 0 wrong"), "{}: {output}", self.name);
         EndedJob {
             line: format!("{}: {counted}", self.name),
             calls,
-            said,
+            output,
         }
     }
 }
@@ -215,17 +218,17 @@ fn command(
 }
 
 /// Reads the output of a job to its end.
-fn listen(stream: impl Read, told: &Mutex<JobProgress>) {
+fn listen(stream: impl Read, progress: &Mutex<JobProgress>) {
     for line in BufReader::new(stream).lines().map_while(Result::ok) {
         let counted = line
             .split_once(": ")
             .and_then(|(_, counted)| counted.split_once(" calls so far, 0 wrong"));
-        let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
         match counted {
             Some((counted, _)) => {
-                (told.calls, told.at) = (counted.parse().unwrap(), Instant::now())
+                (progress.calls, progress.at) = (counted.parse().unwrap(), Instant::now())
             }
-            None => told.beside += &(line + "\n"),
+            None => progress.beside += &(line + "\n"),
         }
     }
 }

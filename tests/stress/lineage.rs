@@ -105,9 +105,9 @@ pub(crate) fn check(cluster: &StressCluster, watcher: EpochWatcher) {
     for (at, (run, highest)) in journals.iter().zip(next).enumerate() {
         // A controller that is killed after it moved the pointer and before it wrote the journal's
         // line has published one more.
-        let (told, killed) = (run.highest_before + run.published, at + 1 < journals.len());
+        let (number, killed) = (run.highest_before + run.published, at + 1 < journals.len());
         assert!(
-            told == highest || killed && told + 1 == highest,
+            number == highest || killed && number + 1 == highest,
             "controller {}: {run:?}, then the highest is {highest}",
             at + 1
         );

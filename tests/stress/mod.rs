@@ -63,7 +63,7 @@ fn number(variable: &str, default: u64) -> u64 {
 fn wait(what: &str, running: &[RunningJob], so: impl Fn() -> bool) {
     let began = Instant::now();
     while !so() {
-        let output = || running.iter().map(RunningJob::said).collect::<String>();
+        let output = || running.iter().map(RunningJob::output).collect::<String>();
         assert!(
             began.elapsed() < HANGS,
             "{what}: not within {} s\n{}",
@@ -289,13 +289,13 @@ fn end_lasting(job: RunningJob) -> u64 {
     let ended = job.end();
     println!("{}", ended.line);
     assert!(
-        ended.said.contains(" without progress: rank "),
-        "the watchdog said nothing: {}",
-        ended.said
+        ended.output.contains(" without progress: rank "),
+        "the watchdog printed nothing: {}",
+        ended.output
     );
     assert!(
         ended
-            .said
+            .output
             .lines()
             .filter(|line| line.contains("heddle: follows epoch ")
                 && line.contains(", 4 ranks on 4 hosts"))
@@ -303,7 +303,7 @@ fn end_lasting(job: RunningJob) -> u64 {
             > 1,
         "{} followed no second epoch: {}",
         ended.line,
-        ended.said
+        ended.output
     );
     ended.calls
 }

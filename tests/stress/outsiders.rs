@@ -127,7 +127,7 @@ impl OutsiderTrouble {
 
 /// Connections that send nothing, or a request without an end.
 fn half_requests(api: SocketAddr, random: &mut SplitMix64) -> Vec<TcpStream> {
-    const SAID: [&str; 4] = [
+    const OUTPUTS: [&str; 4] = [
         "",
         "G",
         "GET /healthz HTTP/1.1\r\nX-a: ",
@@ -136,7 +136,7 @@ fn half_requests(api: SocketAddr, random: &mut SplitMix64) -> Vec<TcpStream> {
     (0..HALVES)
         .filter_map(|_| {
             let mut stream = TcpStream::connect_timeout(&api, Duration::from_secs(5)).ok()?;
-            let output = SAID[random.below(SAID.len())];
+            let output = OUTPUTS[random.below(OUTPUTS.len())];
             // The controller may have closed it already.
             stream.write_all(output.as_bytes()).ok().map(|()| stream)
         })
@@ -159,7 +159,7 @@ fn lie(cluster: &StressCluster, host: &'static str, random: &mut SplitMix64) {
     agent.tell_refused_lies(other);
     agent.flap(other, random);
     // The last report is true, and the controller accepts it: a host may report twice a second.
-    super::wait("the truth is heard", &[], || {
+    super::wait("the truth is taken", &[], || {
         let answer = agent.tell(host, AGENTS, &agent.honest);
         answer.starts_with("HTTP/1.1 200")
     });
@@ -211,8 +211,8 @@ impl LyingAgent<'_> {
                 .iter_mut()
                 .filter(|_| flap % 3 == 1)
                 .for_each(|nic| nic.mac = Some(spares));
-            let heard = self.honest.nics.iter();
-            lie.heard = heard
+            let frames = self.honest.nics.iter();
+            lie.frames = frames
                 .map(|nic| claimed(&nic.name, SWITCHES[random.below(SWITCHES.len())]))
                 .collect();
             let answer = self.tell(self.host, AGENTS, &lie);
@@ -231,7 +231,7 @@ fn claimed(nic: &str, switch: &str) -> HeardFrame {
         NeighbourId::Text(switch.to_owned()),
         NeighbourId::Text("eth1".to_owned()),
     );
-    let said = HeardContent::Neighbour {
+    let content = HeardContent::Neighbour {
         protocol: DiscoveryProtocol::Lldp,
         chassis,
         port,
@@ -242,6 +242,6 @@ fn claimed(nic: &str, switch: &str) -> HeardFrame {
     HeardFrame {
         nic: nic.to_owned(),
         at: Millis(5),
-        said,
+        content,
     }
 }

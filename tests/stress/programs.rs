@@ -143,7 +143,7 @@ impl RunningPrograms {
         }
     }
 
-    /// Ends the programs that call until they are told to end, after they ran through a round. If
+    /// Ends the programs that call until they are ordered to end, after they ran through a round. If
     /// there are many others, it ends the oldest of them.
     pub(crate) fn end_some(&mut self) {
         while let Some(at) = self.under_way.iter().position(|guest| {
@@ -180,7 +180,7 @@ impl RunningPrograms {
                 assert!(
                     has_helpers != full,
                     "a descriptor was free, or none was: {}",
-                    guest.job.said()
+                    guest.job.output()
                 );
                 guest.job.tell_to_end();
             }
@@ -195,12 +195,16 @@ impl RunningPrograms {
         if let ProgramTrouble::Helpers(_) = guest.trouble {
             // Only this place depends on the words of that line. The ranks that lead a communicator
             // print it: 0 and 1.
-            let told = ended
-                .said
+            let reports = ended
+                .output
                 .lines()
                 .filter(|line| line.contains("the process that reads it for this job is lost"))
                 .count();
-            assert!((1..=2).contains(&told), "told {told} times: {}", ended.said);
+            assert!(
+                (1..=2).contains(&reports),
+                "reported {reports} times: {}",
+                ended.output
+            );
         }
     }
 }
@@ -216,8 +220,8 @@ fn communicators(what: &str, number: u32) -> (&'static str, Vec<String>) {
 fn goes_on_by(job: &RunningJob, calls: u64) {
     let (before, began) = (job.calls(), Instant::now());
     while job.calls() < before + calls {
-        assert!(began.elapsed() < HANGS, "does not go on: {}", job.said());
-        assert!(!job.has_ended(), "has ended: {}", job.said());
+        assert!(began.elapsed() < HANGS, "does not go on: {}", job.output());
+        assert!(!job.has_ended(), "has ended: {}", job.output());
         std::thread::sleep(Duration::from_millis(50));
     }
 }
@@ -226,7 +230,7 @@ fn goes_on_by(job: &RunningJob, calls: u64) {
 fn lose_helpers(guest: &RunningProgram) {
     goes_on_by(&guest.job, CALLS);
     let helpers = helpers(&guest.views);
-    assert!(!helpers.is_empty(), "no helper: {}", guest.job.said());
+    assert!(!helpers.is_empty(), "no helper: {}", guest.job.output());
     assert!(
         Command::new("kill")
             .arg("-KILL")

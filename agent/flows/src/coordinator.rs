@@ -162,7 +162,7 @@ impl FlowCoordinator {
         }
     }
 
-    /// Has each round of a measurement told to `keeper` at once.
+    /// Hands each round of a measurement to `keeper` at once.
     pub fn each_round(&mut self, keeper: impl FnMut(&MeasuredRound) + Send + 'static) {
         self.keeper = Some(Box::new(keeper));
     }
@@ -234,13 +234,13 @@ impl FlowCoordinator {
             receives: false,
             window: Duration::ZERO,
         });
-        let told: Vec<bool> = self
+        let delivered: Vec<bool> = self
             .peers
             .iter_mut()
             .map(|peer| peer.tell(&nothing).is_ok())
             .collect();
-        for (peer, told) in self.peers.iter_mut().zip(told) {
-            if !(told && peer.answer().is_ok()) {
+        for (peer, delivered) in self.peers.iter_mut().zip(delivered) {
+            if !(delivered && peer.answer().is_ok()) {
                 peer.come_back()?;
             }
         }
@@ -338,7 +338,7 @@ impl FlowCoordinator {
         Ok(())
     }
 
-    /// Counts the cost of a round. A host that was not heard may have sent as much as the fastest
+    /// Counts the cost of a round. A host that did not answer may have sent as much as the fastest
     /// flow so far.
     fn count(
         &mut self,

@@ -26,7 +26,7 @@ const SMALLEST: usize = 1000;
 /// Octets of a frame beside the payload of its UDP datagram: preamble and start 8, Ethernet header 14,
 /// FCS 4, gap 12, IPv4 20, UDP 8.
 const BESIDE: usize = 66;
-/// The payload of TCP in an octet on the wire, as rates are told.
+/// The payload of TCP in an octet on the wire, as rates are reported.
 const TCP_PAYLOAD: f64 = 1448.0 / 1538.0;
 /// A sender's socket holds back at most this much until the rate of its cable is known: little
 /// beside the bytes of a flow.

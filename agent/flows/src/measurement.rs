@@ -44,7 +44,7 @@ pub struct FlowMeasurement {
     pub believed: f64,
 }
 
-/// Why a measurement stopped before it told a tree.
+/// Why a measurement stopped before it found a tree.
 #[derive(Debug, thiserror::Error)]
 pub enum MeasurementError {
     /// A host did not do its part.

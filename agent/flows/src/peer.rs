@@ -12,9 +12,9 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-/// The time within which a connection stands and a caller has said what it wants.
+/// The time within which a connection stands and a caller has stated what it wants.
 const CONNECT_TIME: Duration = Duration::from_secs(3);
-/// Callers at once that have not said yet what they want.
+/// Callers at once that have not stated yet what they want.
 const MOST_GREETINGS: usize = 256;
 /// The answer to a greeting with the right key. Nothing is sent to a port that answers otherwise.
 const TAKEN: [u8; 1] = *b"!";
@@ -226,8 +226,9 @@ impl FlowPort {
         let address = listener.local_addr()?;
         let (flows, arriving) = sync_channel(MOST_ANNOUNCED);
         let open = Arc::new(AtomicBool::new(true));
-        let (heard, expected) = (open.clone(), key.clone());
-        thread::Builder::new().spawn(move || accept(&listener, &expected, &flows, None, &heard))?;
+        let (opened, expected) = (open.clone(), key.clone());
+        thread::Builder::new()
+            .spawn(move || accept(&listener, &expected, &flows, None, &opened))?;
         let ends = PeerFlows::new(key, arriving, receiver);
         Ok(FlowPort {
             address,

@@ -113,7 +113,7 @@ fn flow(from: usize, to: usize) -> HostFlow {
 
 /// Hosts that tell these rates one after the other, and the last one for ever; and so many bytes
 /// sent.
-fn told_peers(hosts: usize, rates: &[f64], sent: u64) -> Vec<Box<dyn PeerChannel + Send>> {
+fn scripted_peers(hosts: usize, rates: &[f64], sent: u64) -> Vec<Box<dyn PeerChannel + Send>> {
     (0..hosts)
         .map(|_| -> Box<dyn PeerChannel + Send> {
             let rates = rates.to_vec();
@@ -127,13 +127,13 @@ fn told_peers(hosts: usize, rates: &[f64], sent: u64) -> Vec<Box<dyn PeerChannel
 }
 
 /// Four of them.
-fn told(rates: &[f64], sent: u64) -> FlowCoordinator {
-    FlowCoordinator::over(told_peers(4, rates, sent))
+fn scripted(rates: &[f64], sent: u64) -> FlowCoordinator {
+    FlowCoordinator::over(scripted_peers(4, rates, sent))
 }
 
 #[test]
 fn flows_that_are_sent_again_have_their_pauses() {
-    let mut coordinator = told(&[1e9], 0);
+    let mut coordinator = scripted(&[1e9], 0);
     let limits = MeasurementLimits {
         budget: Bytes(1 << 30),
         time: Duration::from_secs(60),
@@ -152,7 +152,7 @@ fn flows_that_are_sent_again_have_their_pauses() {
 #[test]
 fn a_measurement_ends_with_its_budget_though_hosts_are_faster_than_the_first_ones() {
     // The first flow is sent three times, each four times.
-    let mut coordinator = told(&[&[1e7; 12][..], &[1e10]].concat(), 0);
+    let mut coordinator = scripted(&[&[1e7; 12][..], &[1e10]].concat(), 0);
     let limits = MeasurementLimits {
         budget: Bytes(200 << 20),
         time: Duration::from_secs(60),
@@ -174,7 +174,7 @@ fn a_measurement_ends_with_its_budget_though_hosts_are_faster_than_the_first_one
 #[test]
 fn a_host_that_is_busy_at_first_does_not_make_all_rounds_longer() {
     // A round of four hosts would move 6.4 MB if the first figure counted, and moves 640 kB.
-    let mut coordinator = told(&[1e7, 1e7, 1e7, 1e7, 1e8], 0);
+    let mut coordinator = scripted(&[1e7, 1e7, 1e7, 1e7, 1e8], 0);
     let limits = MeasurementLimits {
         budget: Bytes(24 << 20),
         time: Duration::from_secs(60),
@@ -189,7 +189,7 @@ fn busy_hosts_do_not_spend_the_budget_of_the_least_rounds() {
     // A round of four hosts is planned for 640 kB, and the least rounds for 18 MB. Where hosts send
     // more than their cables carry, the least rounds take 22 MB.
     for sent in [0, 190_000] {
-        let mut coordinator = told(&[1e8], sent);
+        let mut coordinator = scripted(&[1e8], sent);
         let limits = MeasurementLimits {
             budget: Bytes(24 << 20),
             time: Duration::from_secs(60),
@@ -217,12 +217,12 @@ fn no_flow_goes_to_a_port_where_something_else_answers() {
 
 #[test]
 fn what_hosts_send_counts_though_it_does_not_arrive() {
-    let mut coordinator = told(&[1e6], 1_000_000);
+    let mut coordinator = scripted(&[1e6], 1_000_000);
     coordinator.measure(&[flow(0, 1)], WINDOW).unwrap();
     // Each of the four tries.
     assert_eq!(coordinator.moved(), 4e6);
     // Nobody can send less than what came.
-    let mut coordinator = told(&[1e9], 7);
+    let mut coordinator = scripted(&[1e9], 7);
     coordinator.measure(&[flow(0, 1)], WINDOW).unwrap();
     assert_eq!(coordinator.moved(), 4.0 * 625_000.0);
 }
@@ -337,7 +337,7 @@ fn no_flow_runs_after_the_permitted_time_though_a_host_comes_back() {
             "{gone}"
         );
     }
-    let mut coordinator = told(&[1e8], 0);
+    let mut coordinator = scripted(&[1e8], 0);
     let stopped = measure_tree(&mut coordinator, limits(Duration::ZERO), |_, _| {
         ControlFlow::Continue(())
     })
@@ -349,7 +349,7 @@ fn no_flow_runs_after_the_permitted_time_though_a_host_comes_back() {
 #[test]
 fn what_hosts_send_counts_though_the_round_fails() {
     let round = [flow(0, 1), flow(1, 2), flow(2, 0)];
-    let mut peers = told_peers(2, &[1e6], 1_000_000);
+    let mut peers = scripted_peers(2, &[1e6], 1_000_000);
     // Gone at the start of the second round.
     peers.push(passing(&[4], true));
     let mut coordinator = FlowCoordinator::over(peers);
@@ -361,8 +361,8 @@ fn what_hosts_send_counts_though_the_round_fails() {
     // The third host does not tell what it sent, so it counts like the fastest.
     assert_eq!(coordinator.moved() - first, 3e6);
     assert_eq!(coordinator.flowed(), WINDOW * 2);
-    // The cost is told with the error.
-    let mut peers = told_peers(1, &[1e6], 1_000_000);
+    // The cost is reported with the error.
+    let mut peers = scripted_peers(1, &[1e6], 1_000_000);
     peers.push(passing(&[2], true));
     let limits = MeasurementLimits {
         budget: Bytes(1 << 30),
@@ -388,7 +388,7 @@ fn old_announcements_are_left() {
         receives,
         window: Duration::from_millis(50),
     };
-    // The receiver never heard of round 1.
+    // The receiver never got round 1.
     let _old = sender.prepare(order(1, Some(to), false)).unwrap();
     let sends = sender.prepare(order(2, Some(to), false)).unwrap();
     let receives = receiver.prepare(order(2, None, true)).unwrap();

@@ -56,7 +56,6 @@ pub enum StpVersion {
     Rstp,
     /// MSTP. The trees of single VLANs are not read.
     Mstp {
-        /// The root of the region.
         regional_root: BridgeId,
         /// The cost of the path to the regional root.
         internal_path_cost: u32,
@@ -101,19 +100,19 @@ impl Bpdu {
         match (kind, version) {
             (kind::TOPOLOGY_CHANGE, _) => Ok(Bpdu::TopologyChange),
             (kind::CONFIGURATION, _) => {
-                let said = ConfigurationBpdu::read(octets, StpVersion::Stp)?;
-                if said.message_age >= said.max_age {
+                let fields = ConfigurationBpdu::read(octets, StpVersion::Stp)?;
+                if fields.message_age >= fields.max_age {
                     Err(bad(27, "as old as it may become"))
                 } else {
-                    Ok(Bpdu::Configuration(said))
+                    Ok(Bpdu::Configuration(fields))
                 }
             }
             (kind::RST, 2..) => {
-                let said = ConfigurationBpdu::read(octets, StpVersion::Rstp)?;
+                let fields = ConfigurationBpdu::read(octets, StpVersion::Rstp)?;
                 Ok(Bpdu::Configuration(if version > 2 {
-                    said.with_region(octets).unwrap_or(said)
+                    fields.with_region(octets).unwrap_or(fields)
                 } else {
-                    said
+                    fields
                 }))
             }
             _ => Err(bad(3, "an unknown type")),
@@ -122,23 +121,23 @@ impl Bpdu {
 
     /// Writes the BPDU. An MST BPDU names no region and no trees of VLANs.
     pub fn write(&self) -> Vec<u8> {
-        let Bpdu::Configuration(said) = self else {
+        let Bpdu::Configuration(fields) = self else {
             return vec![0, 0, 0, kind::TOPOLOGY_CHANGE];
         };
-        match said.version {
-            StpVersion::Stp => said.common(0, kind::CONFIGURATION, said.bridge),
-            StpVersion::Rstp => [said.common(2, kind::RST, said.bridge), vec![0]].concat(),
+        match fields.version {
+            StpVersion::Stp => fields.common(0, kind::CONFIGURATION, fields.bridge),
+            StpVersion::Rstp => [fields.common(2, kind::RST, fields.bridge), vec![0]].concat(),
             StpVersion::Mstp {
                 regional_root,
                 internal_path_cost,
                 remaining_hops,
             } => {
-                let mut octets = said.common(3, kind::RST, regional_root);
+                let mut octets = fields.common(3, kind::RST, regional_root);
                 octets.push(0);
                 octets.extend(MST_FIXED.to_be_bytes());
                 octets.extend([0; 51]);
                 octets.extend(internal_path_cost.to_be_bytes());
-                octets.extend(bridge_octets(said.bridge));
+                octets.extend(bridge_octets(fields.bridge));
                 octets.push(remaining_hops);
                 octets
             }

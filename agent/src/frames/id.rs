@@ -231,7 +231,7 @@ mod tests {
             assert_eq!(read(b"core switch", Some(kind)), text("core switch"));
         }
         for nobody in [[0; 6], [0xff; 6]] {
-            assert_eq!(read(&nobody, Some(IdSubtype::Mac)), mac(nobody), "as told");
+            assert_eq!(read(&nobody, Some(IdSubtype::Mac)), mac(nobody), "as sent");
         }
     }
 

@@ -58,7 +58,7 @@ impl LldpAnnouncer {
     ///
     /// # Errors
     /// If the system refuses the socket: CAP_NET_RAW is missing.
-    pub fn open(said: LldpAnnouncement) -> Result<LldpAnnouncer, PacketSocketError> {
+    pub fn open(announcement: LldpAnnouncement) -> Result<LldpAnnouncer, PacketSocketError> {
         let socket = PacketSocket::open(
             "announcing by LLDP",
             packets::LLDP,
@@ -66,7 +66,7 @@ impl LldpAnnouncer {
         )?;
         Ok(LldpAnnouncer {
             socket,
-            turns: TransmitState::new(said),
+            turns: TransmitState::new(announcement),
             watch: None,
             next_watch: Duration::ZERO,
             opened: Instant::now(),

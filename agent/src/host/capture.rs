@@ -51,10 +51,10 @@ impl FrameListener {
         })
     }
 
-    /// The frames heard on these cards that have not aged out; `now` is the host's clock. Never
+    /// The frames received on these cards that have not aged out; `now` is the host's clock. Never
     /// waits. The sockets keep some dozen frames, so call it about once a second, and at least
     /// every ten.
-    pub fn heard(&mut self, now: Millis, cards: &[NetworkCard]) -> Vec<HeardFrame> {
+    pub fn frames(&mut self, now: Millis, cards: &[NetworkCard]) -> Vec<HeardFrame> {
         self.attend(cards);
         self.memory.forget_lost(cards);
         self.listen(now, cards);

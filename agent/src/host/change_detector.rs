@@ -9,22 +9,22 @@ use std::collections::BTreeMap;
 pub(super) struct ChangeDetector {
     /// The cards by name, without counters; `None` before the first look.
     nics: Option<BTreeMap<String, Nic>>,
-    heard: BTreeMap<String, Vec<HeardContent>>,
+    frames: BTreeMap<String, Vec<HeardContent>>,
     ways: Vec<ProbedPath>,
     traces: Vec<TracedFlows>,
 }
 
 impl ChangeDetector {
     /// Takes in a look. Returns true if anything is new, as at the first look.
-    pub(super) fn learn(&mut self, all: &[KernelNic], heard: &[HeardFrame]) -> bool {
+    pub(super) fn learn(&mut self, all: &[KernelNic], frames: &[HeardFrame]) -> bool {
         let nics = Some(
             all.iter()
                 .map(|f| (f.nic.name.clone(), still(&f.nic)))
                 .collect(),
         );
-        let heard = said(heard);
-        let new = self.nics != nics || self.heard != heard;
-        (self.nics, self.heard) = (nics, heard);
+        let frames = content(frames);
+        let new = self.nics != nics || self.frames != frames;
+        (self.nics, self.frames) = (nics, frames);
         new
     }
 
@@ -56,14 +56,15 @@ fn still(nic: &Nic) -> Nic {
     }
 }
 
-fn said(heard: &[HeardFrame]) -> BTreeMap<String, Vec<HeardContent>> {
-    let mut said: BTreeMap<String, Vec<HeardContent>> = BTreeMap::new();
-    for one in heard {
-        said.entry(one.nic.clone())
+fn content(frames: &[HeardFrame]) -> BTreeMap<String, Vec<HeardContent>> {
+    let mut content: BTreeMap<String, Vec<HeardContent>> = BTreeMap::new();
+    for one in frames {
+        content
+            .entry(one.nic.clone())
             .or_default()
-            .push(one.said.clone());
+            .push(one.content.clone());
     }
-    said
+    content
 }
 
 #[cfg(test)]
@@ -102,7 +103,7 @@ mod tests {
             priority: 0x8000,
             address: Mac([2, 0, 0, 0, 0, 9]),
         };
-        let said = HeardContent::Bpdu {
+        let content = HeardContent::Bpdu {
             root_bridge: bridge,
             root_path_cost: 0,
             bridge,
@@ -111,7 +112,7 @@ mod tests {
         HeardFrame {
             nic: "eth0".into(),
             at: Millis(at),
-            said,
+            content,
         }
     }
 
@@ -136,9 +137,9 @@ mod tests {
             (std::slice::from_ref(&up), &[bpdu(3, 2)]),
             (&[faster], &[bpdu(3, 2)]),
         ];
-        for (number, (all, heard)) in looks.into_iter().enumerate() {
-            assert!(changes.learn(all, heard), "look {number}");
-            assert!(!changes.learn(all, heard), "look {number} again");
+        for (number, (all, frames)) in looks.into_iter().enumerate() {
+            assert!(changes.learn(all, frames), "look {number}");
+            assert!(!changes.learn(all, frames), "look {number} again");
         }
         assert!(changes.learn(&[], &[]), "gone");
     }

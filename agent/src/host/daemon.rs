@@ -138,7 +138,7 @@ impl HostAgent {
             peers,
             ..ProbeDirections::default()
         };
-        let (_told, directions) = watch::channel(directions);
+        let (_sender, directions) = watch::channel(directions);
         let (found, mut findings) = watch::channel(ProbeFindings::default());
         let tracing = async {
             if let Some(prober) = self.prober.take().filter(|_| wanted > 0) {
@@ -154,19 +154,19 @@ impl HostAgent {
             let end = Instant::now() + listen;
             loop {
                 let all = cards.read().await?;
-                let heard = ear.heard(now(), &plugged(&all));
+                let frames = ear.frames(now(), &plugged(&all));
                 let left = end.saturating_duration_since(Instant::now());
                 if left.is_zero() {
-                    return Ok::<_, NicsError>((all, heard));
+                    return Ok::<_, NicsError>((all, frames));
                 }
                 sleep(left.min(LOOK)).await;
             }
         };
         let (seen, ()) = tokio::join!(listening, tracing);
-        let (all, heard) = seen?;
+        let (all, frames) = seen?;
         tell_missing(&settings, &all);
         let found = found.borrow().clone();
-        Ok(report(&settings, &all, heard, found))
+        Ok(report(&settings, &all, frames, found))
     }
 
     /// Reports to the controller until `stop`; then it sends a farewell to the neighbours.
@@ -181,7 +181,7 @@ impl HostAgent {
         let cards = NicMonitor::open(&self.settings.interfaces)?;
         let (found, findings) = watch::channel(ProbeFindings::default());
         let (reports, newest) = watch::channel(Arc::new(HostReport::default()));
-        let (told, directions) = watch::channel(ProbeDirections::default());
+        let (sender, directions) = watch::channel(ProbeDirections::default());
         let measuring = {
             let (client, directions, newest) =
                 (controller.clone(), directions.clone(), newest.clone());
@@ -215,7 +215,7 @@ impl HostAgent {
         tokio::select! {
             ended = looker.run() => ended.map_err(HostAgentError::Nics),
             ended = probing => ended,
-            () = controller.run(newest, told) => Ok(()),
+            () = controller.run(newest, sender) => Ok(()),
             () = measuring => Ok(()),
             () = stop => {
                 service_manager::tell_stopping();
@@ -245,14 +245,14 @@ impl HostObserver {
         service_manager::tell_ready("looks; nothing is reported yet");
         let mut look = interval(LOOK);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let (mut said, mut seeded) = (None::<Instant>, None::<Instant>);
+        let (mut reported, mut seeded) = (None::<Instant>, None::<Instant>);
         loop {
             watchdog.feed();
             let moved = tokio::select! {
                 _ = look.tick() => false,
                 () = self.cards.changed() => true,
             };
-            let due = said.is_none_or(|at| at.elapsed() >= self.every());
+            let due = reported.is_none_or(|at| at.elapsed() >= self.every());
             if moved {
                 sleep(SETTLE).await;
             }
@@ -260,8 +260,8 @@ impl HostObserver {
             if moved || due {
                 all = self.cards.read().await?;
             }
-            let heard = self.ear.heard(now(), &plugged(&all));
-            let news = changes.learn(&all, &heard);
+            let frames = self.ear.frames(now(), &plugged(&all));
+            let news = changes.learn(&all, &frames);
             let seeding = news || seeded.is_none_or(|at| at.elapsed() >= SEED);
             if let Some((announcer, seeder)) = &mut self.voice {
                 announcer.step(&plugged(&all));
@@ -270,15 +270,15 @@ impl HostObserver {
                     seeded = Some(Instant::now());
                 }
             }
-            let ready = said.is_none_or(|at| at.elapsed() >= PATHS)
+            let ready = reported.is_none_or(|at| at.elapsed() >= PATHS)
                 && self.findings.has_changed().unwrap_or(false);
             let rerouted = ready && changes.learn_paths(&self.findings.borrow_and_update().paths);
             let parted = changes.learn_traces(&self.findings.borrow().traces);
             if due || news || rerouted || parted {
                 let found = self.findings.borrow().clone();
                 self.reports
-                    .send_replace(Arc::new(report(&self.settings, &all, heard, found)));
-                said = Some(Instant::now());
+                    .send_replace(Arc::new(report(&self.settings, &all, frames, found)));
+                reported = Some(Instant::now());
             }
         }
     }
@@ -322,14 +322,14 @@ fn addressed(all: &[KernelNic]) -> Vec<NetworkCard> {
 fn report(
     settings: &AgentSettings,
     all: &[KernelNic],
-    heard: Vec<HeardFrame>,
+    frames: Vec<HeardFrame>,
     found: ProbeFindings,
 ) -> HostReport {
     HostReport {
         host: settings.host.clone(),
         slots: settings.slots.unwrap_or_else(slots),
         nics: all.iter().map(|f| f.nic.clone()).collect(),
-        heard,
+        frames,
         paths: found.paths,
         traces: found.traces,
         traces_flows: true,

@@ -110,7 +110,7 @@ impl FlowMember<'_> {
         let longest = Duration::from_millis(invitation.most_ms).min(LONGEST);
         let key = SessionKey(invitation.key.clone());
         let port = FlowPort::open(invitation.address, key).map_err(|e| e.to_string())?;
-        let mut said = FlowStatement {
+        let mut statement = FlowStatement {
             session: invitation.session,
             order: 0,
             step: FlowStep::Joined { port: port.port() },
@@ -124,12 +124,12 @@ impl FlowMember<'_> {
         };
         let mut failures = 0;
         while began.elapsed() < longest {
-            match client.tell_of_flows(&said) {
+            match client.tell_of_flows(&statement) {
                 Ok(FlowReply::End) => return Ok(member.sent),
-                Ok(FlowReply::Wait) => said.step = FlowStep::Waiting,
+                Ok(FlowReply::Wait) => statement.step = FlowStep::Waiting,
                 Ok(FlowReply::Order { number, order }) => {
-                    said.order = number;
-                    said.step = FlowStep::Answered(member.carry_out(order));
+                    statement.order = number;
+                    statement.step = FlowStep::Answered(member.carry_out(order));
                 }
                 Err(problem) if failures == RETRIES => return Err(problem),
                 Err(_) => {

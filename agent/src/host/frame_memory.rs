@@ -14,7 +14,7 @@ use std::time::Duration;
 /// many false names fills no memory, and the speaker known first stays.
 const MOST: usize = 16;
 
-/// The content heard, by card and by speaker.
+/// The content received, by card and by speaker.
 #[derive(Debug, Default)]
 pub(crate) struct FrameMemory {
     entries: BTreeMap<(u32, FrameSpeaker), RememberedFrame>,
@@ -32,7 +32,7 @@ enum FrameSpeaker {
 
 #[derive(Debug)]
 struct RememberedFrame {
-    said: HeardContent,
+    content: HeardContent,
     at: Millis,
     /// The time at which it ages out, by a clock that never jumps.
     until: Duration,
@@ -41,7 +41,7 @@ struct RememberedFrame {
 impl FrameMemory {
     /// Takes in a frame received at `now`; `at` is the same time by the host's clock.
     pub(crate) fn hear(&mut self, card: u32, frame: NeighbourFrame, at: Millis, now: Duration) {
-        let Some((speaker, said, holds_for)) = understood(frame.message) else {
+        let Some((speaker, content, holds_for)) = understood(frame.message) else {
             return;
         };
         let key = (card, speaker);
@@ -51,7 +51,7 @@ impl FrameMemory {
             self.entries.insert(
                 key,
                 RememberedFrame {
-                    said,
+                    content,
                     at,
                     until: now + holds_for,
                 },
@@ -59,7 +59,7 @@ impl FrameMemory {
         }
     }
 
-    /// Forgets what was heard on cards that lost their link since, however briefly: a cable may be
+    /// Forgets what was received on cards that lost their link since, however briefly: a cable may be
     /// elsewhere within a second, and LLDP holds for minutes.
     pub(crate) fn forget_lost(&mut self, cards: &[NetworkCard]) {
         for card in cards {
@@ -86,9 +86,9 @@ impl FrameMemory {
             .count()
     }
 
-    /// The content that holds at `now` on these cards, under their present names. The content heard
-    /// on a card without a carrier is forgotten: when the carrier is back, another device may be at
-    /// the other end.
+    /// The content that holds at `now` on these cards, under their present names. What came on a
+    /// card without a carrier is forgotten: when the carrier is back, another device may be at the
+    /// other end.
     pub(crate) fn current(&mut self, cards: &[NetworkCard], now: Duration) -> Vec<HeardFrame> {
         let card_of = |index: u32| cards.iter().find(|card| card.index == index && card.up);
         self.entries
@@ -100,7 +100,7 @@ impl FrameMemory {
                 Some(HeardFrame {
                     nic,
                     at: entry.at,
-                    said: entry.said.clone(),
+                    content: entry.content.clone(),
                 })
             })
             .collect()
@@ -113,7 +113,7 @@ fn understood(message: NeighbourPdu) -> Option<(FrameSpeaker, HeardContent, Dura
     match message {
         NeighbourPdu::Lldp(unit) => Some(lldp(unit)),
         NeighbourPdu::Cdp(announcement) => Some(cdp(announcement)),
-        NeighbourPdu::Bpdu(Bpdu::Configuration(said)) if said.is_designated() => Some(bpdu(said)),
+        NeighbourPdu::Bpdu(Bpdu::Configuration(unit)) if unit.is_designated() => Some(bpdu(unit)),
         NeighbourPdu::Bpdu(_) => None,
     }
 }
@@ -129,7 +129,7 @@ fn lldp(unit: Lldpdu) -> (FrameSpeaker, HeardContent, Duration) {
         ..
     } = unit;
     let speaker = FrameSpeaker::Neighbour(DiscoveryProtocol::Lldp, chassis.clone(), port.clone());
-    let said = HeardContent::Neighbour {
+    let content = HeardContent::Neighbour {
         protocol: DiscoveryProtocol::Lldp,
         chassis,
         port,
@@ -137,7 +137,7 @@ fn lldp(unit: Lldpdu) -> (FrameSpeaker, HeardContent, Duration) {
         name,
         capabilities,
     };
-    (speaker, said, Duration::from_secs(ttl.into()))
+    (speaker, content, Duration::from_secs(ttl.into()))
 }
 
 fn cdp(announcement: CdpAnnouncement) -> (FrameSpeaker, HeardContent, Duration) {
@@ -150,7 +150,7 @@ fn cdp(announcement: CdpAnnouncement) -> (FrameSpeaker, HeardContent, Duration) 
         ..
     } = announcement;
     let speaker = FrameSpeaker::Neighbour(DiscoveryProtocol::Cdp, device.clone(), port.clone());
-    let said = HeardContent::Neighbour {
+    let content = HeardContent::Neighbour {
         protocol: DiscoveryProtocol::Cdp,
         chassis: device,
         port,
@@ -158,17 +158,17 @@ fn cdp(announcement: CdpAnnouncement) -> (FrameSpeaker, HeardContent, Duration) 
         name,
         capabilities,
     };
-    (speaker, said, Duration::from_secs(ttl.into()))
+    (speaker, content, Duration::from_secs(ttl.into()))
 }
 
-fn bpdu(said: ConfigurationBpdu) -> (FrameSpeaker, HeardContent, Duration) {
+fn bpdu(unit: ConfigurationBpdu) -> (FrameSpeaker, HeardContent, Duration) {
     let ConfigurationBpdu {
         root_bridge,
         root_path_cost,
         bridge,
         port,
         ..
-    } = said;
+    } = unit;
     (
         FrameSpeaker::Bridge(bridge, port),
         HeardContent::Bpdu {
@@ -177,7 +177,7 @@ fn bpdu(said: ConfigurationBpdu) -> (FrameSpeaker, HeardContent, Duration) {
             bridge,
             port,
         },
-        said.holds_for(),
+        unit.holds_for(),
     )
 }
 
@@ -220,7 +220,7 @@ mod tests {
             priority: 0x8000,
             address: Mac([2, 0, 0, 0, 0, 9]),
         };
-        let said = ConfigurationBpdu {
+        let content = ConfigurationBpdu {
             version: StpVersion::Rstp,
             flags,
             root_bridge: bridge,
@@ -234,12 +234,12 @@ mod tests {
         };
         NeighbourFrame {
             source: bridge.address,
-            message: NeighbourPdu::Bpdu(Bpdu::Configuration(said)),
+            message: NeighbourPdu::Bpdu(Bpdu::Configuration(content)),
         }
     }
 
-    fn names(heard: &[HeardFrame]) -> Vec<(&str, u64)> {
-        heard.iter().map(|h| (h.nic.as_str(), h.at.0)).collect()
+    fn names(frames: &[HeardFrame]) -> Vec<(&str, u64)> {
+        frames.iter().map(|h| (h.nic.as_str(), h.at.0)).collect()
     }
 
     #[test]
@@ -341,10 +341,10 @@ mod tests {
         }
         memory.hear(2, bpdu(0x3c, 0), Millis(3), SECOND);
         memory.hear(2, lldp("z-the-switch", 120), Millis(4), SECOND);
-        let heard = memory.current(&cards(), SECOND);
-        assert_eq!(heard.len(), MOST + 1, "BPDUs have room of their own");
-        assert!(heard.iter().any(|h| {
-            let HeardContent::Neighbour { name, .. } = &h.said else {
+        let frames = memory.current(&cards(), SECOND);
+        assert_eq!(frames.len(), MOST + 1, "BPDUs have room of their own");
+        assert!(frames.iter().any(|h| {
+            let HeardContent::Neighbour { name, .. } = &h.content else {
                 return false;
             };
             name == "z-the-switch" && h.at == Millis(4)

@@ -30,7 +30,7 @@ use tokio::task::JoinHandle;
 /// ones.
 const MOST_CARDS: usize = 128;
 
-/// The limit of addresses reported for one card.
+/// The limit of addresses shown for one card.
 const MOST_ADDRESSES: usize = 32;
 
 /// An Ethernet interface that heddle reports.
@@ -43,7 +43,7 @@ pub struct KernelNic {
     /// How often it lost its link since the system started, if the kernel says so.
     pub link_losses: Option<u32>,
     /// True if the interface is itself an end of a cable. False for a bond, bridge or VLAN over
-    /// such cards, which is reported for its addresses.
+    /// such cards, which is shown for its addresses.
     pub plugged: bool,
 }
 
@@ -68,7 +68,7 @@ pub struct NicMonitor {
 
 impl NicMonitor {
     /// Connects to the kernel; no privilege is needed. If `only` names cards, only those are
-    /// reported, whatever their kind. Call it inside a tokio runtime.
+    /// shown, whatever their kind. Call it inside a tokio runtime.
     ///
     /// # Errors
     /// [`NicsError`] if a socket is refused.
@@ -88,12 +88,12 @@ impl NicMonitor {
             .or_else(|_| UdpSocket::bind("[::1]:0"))
             .map_err(refused)?;
         let news = Arc::new(Notify::new());
-        let told = news.clone();
+        let notified = news.clone();
         // A message only says that something changed. All messages are taken at once and lead to
         // one reading.
         let drain = tokio::spawn(async move {
             while messages.next().await.is_some() {
-                told.notify_one();
+                notified.notify_one();
             }
         });
         Ok(NicMonitor {
@@ -196,14 +196,14 @@ fn cards(links: &[LinkMessage], addresses: &[AddressMessage], only: &[String]) -
         .map(|i| i.index)
         .take(MOST_CARDS)
         .collect();
-    let told = with_what_is_upon(&interfaces, &plugged);
+    let shown = with_what_is_upon(&interfaces, &plugged);
     let named: BTreeMap<u32, (&str, Option<&InfoKind>)> = interfaces
         .iter()
         .map(|i| (i.index, (i.name(), i.kind)))
         .collect();
     interfaces
         .iter()
-        .filter(|i| told.contains(&i.index))
+        .filter(|i| shown.contains(&i.index))
         .filter_map(|i| {
             i.found(
                 i.master.and_then(|m| named.get(&m)).copied(),
@@ -215,24 +215,24 @@ fn cards(links: &[LinkMessage], addresses: &[AddressMessage], only: &[String]) -
 
 /// Adds the bonds, bridges and VLANs over the given interfaces, then those over the added ones.
 fn with_what_is_upon(interfaces: &[KernelInterface<'_>], plugged: &BTreeSet<u32>) -> BTreeSet<u32> {
-    let mut told = plugged.clone();
+    let mut shown = plugged.clone();
     loop {
         let masters: BTreeSet<u32> = interfaces
             .iter()
-            .filter(|i| told.contains(&i.index))
+            .filter(|i| shown.contains(&i.index))
             .filter_map(|i| i.master)
             .collect();
         let more: Vec<u32> = interfaces
             .iter()
-            .filter(|i| !told.contains(&i.index))
-            .filter(|i| masters.contains(&i.index) || i.below.is_some_and(|b| told.contains(&b)))
+            .filter(|i| !shown.contains(&i.index))
+            .filter(|i| masters.contains(&i.index) || i.below.is_some_and(|b| shown.contains(&b)))
             .map(|i| i.index)
             .collect();
-        let room = (2 * MOST_CARDS).saturating_sub(told.len());
+        let room = (2 * MOST_CARDS).saturating_sub(shown.len());
         if more.is_empty() || room == 0 {
-            return told;
+            return shown;
         }
-        told.extend(more.into_iter().take(room));
+        shown.extend(more.into_iter().take(room));
     }
 }
 

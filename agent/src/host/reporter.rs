@@ -172,8 +172,8 @@ impl ControllerClient {
 
     /// Tells of the host's part in a measurement of flows, and gets the next order, if there is a
     /// measurement.
-    pub(super) fn tell_of_flows(&self, said: &FlowStatement) -> Result<FlowReply, String> {
-        let reply = self.exchange("flows", said)?;
+    pub(super) fn tell_of_flows(&self, content: &FlowStatement) -> Result<FlowReply, String> {
+        let reply = self.exchange("flows", content)?;
         Ok(reply.unwrap_or(FlowReply::End))
     }
 
@@ -181,9 +181,9 @@ impl ControllerClient {
     fn exchange<T: DeserializeOwned>(
         &self,
         path: &str,
-        said: &impl Serialize,
+        content: &impl Serialize,
     ) -> Result<Option<T>, String> {
-        let body = serde_json::to_vec(said).map_err(|e| e.to_string())?;
+        let body = serde_json::to_vec(content).map_err(|e| e.to_string())?;
         let url = format!("{}/{path}", self.url);
         let mut request = self.client.post(&url).content_type("application/json");
         if let Some(AgentToken(token)) = &self.token {
@@ -273,7 +273,7 @@ impl ControllerClient {
 struct ControllerOutage {
     since: Instant,
     /// The reasons already logged.
-    told: BTreeSet<String>,
+    reported: BTreeSet<String>,
     pause: Duration,
 }
 
@@ -281,14 +281,14 @@ impl ControllerOutage {
     fn new() -> ControllerOutage {
         ControllerOutage {
             since: Instant::now(),
-            told: BTreeSet::new(),
+            reported: BTreeSet::new(),
             pause: FIRST_PAUSE,
         }
     }
 
     /// True if a reason should be logged.
     fn is_news(&mut self, problem: &str) -> bool {
-        self.told.len() < REASONS && self.told.insert(problem.to_owned())
+        self.reported.len() < REASONS && self.reported.insert(problem.to_owned())
     }
 }
 
@@ -298,7 +298,7 @@ fn explained(error: &ureq::Error) -> String {
 }
 
 /// The text for a refusal. The controller itself says why it refused a report.
-fn refusal(status: u16, said: &str) -> String {
+fn refusal(status: u16, answer: &str) -> String {
     match status {
         401 => "wants the agents' token; give the one of its --agent-token-file as --token-file \
                 and start the agent again"
@@ -309,7 +309,7 @@ fn refusal(status: u16, said: &str) -> String {
         404 => "takes no reports; is it a heddle controller?".to_owned(),
         _ => format!(
             "answers with status {status}: {}",
-            sanitize::clean_line(said)
+            sanitize::clean_line(answer)
         ),
     }
 }

@@ -123,7 +123,7 @@ fn device(
         read.push(candidate);
         match walk {
             Ok(reading) => {
-                notes.extend(told(&candidate.file, &reading));
+                notes.extend(problems(&candidate.file, &reading));
                 contexts.push(RecordedContext::new(
                     candidate.context.as_deref(),
                     reading.answers,
@@ -235,7 +235,7 @@ fn content(path: &Path) -> Result<Vec<u8>, String> {
 }
 
 /// The notes about the parts of a file that were left out.
-fn told(file: &str, reading: &RecordingReader) -> Vec<String> {
+fn problems(file: &str, reading: &RecordingReader) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(line) = reading.first_refused {
         notes.push(format!(

@@ -103,7 +103,7 @@ fn a_port_that_forwards_in_some_vlans_only_is_unknown_and_reported() {
         )
     };
     let plain = format!("1.3.6.1.2.1.2.2.1.2.103|4|swp3\n{}", vlan(5));
-    for (other, state, told) in [
+    for (other, state, reported) in [
         (
             2,
             None,
@@ -121,7 +121,7 @@ fn a_port_that_forwards_in_some_vlans_only_is_unknown_and_reported() {
         let (views, notes) = views(folder.path());
         assert_eq!(
             (views["s0"].bridge.as_ref().unwrap().ports[0].state, notes),
-            (state, told.iter().map(|t| (*t).to_owned()).collect())
+            (state, reported.iter().map(|t| (*t).to_owned()).collect())
         );
     }
 }

@@ -151,15 +151,15 @@ mod tests {
 
     #[test]
     fn a_bridge_that_tells_no_interface_at_all_numbers_its_ports_by_them() {
-        let told = |indices: [i32; 2]| {
+        let numbers = |indices: [i32; 2]| {
             let bridge = read(&answers(&[
                 ("1.3.6.1.2.1.17.1.4.1.2.1", Value::Integer(indices[0])),
                 ("1.3.6.1.2.1.17.1.4.1.2.2", Value::Integer(indices[1])),
             ]));
             [bridge.ports[0].if_index, bridge.ports[1].if_index]
         };
-        assert_eq!(told([0, 0]), [1, 2]);
-        assert_eq!(told([0, 12]), [0, 12], "nobody knows which one is meant");
+        assert_eq!(numbers([0, 0]), [1, 2]);
+        assert_eq!(numbers([0, 12]), [0, 12], "nobody knows which one is meant");
     }
 
     #[test]

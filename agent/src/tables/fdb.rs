@@ -73,10 +73,10 @@ pub(crate) fn joined(rows: BTreeSet<FdbEntry>) -> Vec<FdbEntry> {
 /// status, they still were not learned.
 fn own(answers: &WalkAnswers) -> BTreeSet<Mac> {
     let own = TABLES.into_iter().flat_map(|(_, status, before)| {
-        let said = answers
+        let rows = answers
             .column(status)
             .filter(|(_, value)| number(Some(value)) == Some(OWN));
-        said.filter_map(move |(index, _)| mac_of_index(index.get(before..)?))
+        rows.filter_map(move |(index, _)| mac_of_index(index.get(before..)?))
     });
     own.collect()
 }

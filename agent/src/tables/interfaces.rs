@@ -239,13 +239,13 @@ fn high_rate(speed: Option<u64>, high: u64) -> u64 {
         .into_iter()
         .filter(|(unit, rate)| *rate < ABSURD_RATE && (*unit == 1_000_000 || *rate >= LOWEST_RATE));
     let full = u64::from(SPEED_FULL);
-    let told = possible.clone().find(|(unit, rate)| match speed {
+    let matching = possible.clone().find(|(unit, rate)| match speed {
         Some(s) if s == full => *rate >= full,
         Some(s) => rate.abs_diff(s) < *unit,
         None => false,
     });
     // The largest value stands for any higher one.
-    let rate = told
+    let rate = matching
         .or_else(|| possible.clone().find(|(unit, _)| *unit != 1_000))
         .filter(|_| high != full);
     rate.map_or(0, |(_, rate)| rate)

@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn lacp_goes_before_the_layers_and_vlans_are_none() {
-        let said = answers(&[
+        let answers = answers(&[
             ("1.2.840.10006.300.43.1.2.1.1.13.1", Value::Integer(501)),
             ("1.2.840.10006.300.43.1.2.1.1.13.2", Value::Integer(0)),
             ("1.2.840.10006.300.43.1.2.1.1.13.3", Value::Integer(3)),
@@ -181,7 +181,7 @@ mod tests {
             ("1.3.6.1.2.1.31.1.1.1.1.10", octets("Vl10")),
         ]);
         assert_eq!(
-            aggregates(&said),
+            aggregates(&answers),
             HashMap::from([(1, 501), (4, 502), (5, 503)])
         );
     }
@@ -234,10 +234,10 @@ mod tests {
             .collect();
         cells.push(("1.3.6.1.2.1.31.1.1.1.1.3", octets("port-channel1")));
         cells.push(("1.3.6.1.2.1.2.2.1.3.13", octets("6")));
-        let said = answers(&cells);
+        let answers = answers(&cells);
         use InterfaceKind as K;
         assert_eq!(
-            (1..=14).map(|i| kind(&said, i)).collect::<Vec<_>>(),
+            (1..=14).map(|i| kind(&answers, i)).collect::<Vec<_>>(),
             [
                 K::Cable,
                 K::Cable,
@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn the_only_interface_below_is_kept_and_the_ends_of_the_stack_are_not() {
-        let said = answers(&[
+        let answers = answers(&[
             ("1.3.6.1.2.1.31.1.2.1.3.0.7", Value::Integer(1)),
             ("1.3.6.1.2.1.31.1.2.1.3.537.505", Value::Integer(1)),
             ("1.3.6.1.2.1.31.1.2.1.3.10.505", Value::Integer(1)),
@@ -269,17 +269,17 @@ mod tests {
             ("1.3.6.1.2.1.31.1.2.1.3.8.8", Value::Integer(1)),
             ("1.3.6.1.2.1.31.1.2.1.3.9", Value::Integer(1)),
         ]);
-        assert_eq!(below(&said), HashMap::from([(537, 505)]));
+        assert_eq!(below(&answers), HashMap::from([(537, 505)]));
     }
 
     #[test]
     fn refuses_aggregates_of_aggregates_and_wrong_types() {
-        let said = answers(&[
+        let answers = answers(&[
             ("1.2.840.10006.300.43.1.2.1.1.13.1", Value::Integer(2)),
             ("1.2.840.10006.300.43.1.2.1.1.13.2", Value::Integer(3)),
             ("1.2.840.10006.300.43.1.2.1.1.13.4", octets("5")),
             ("1.2.840.10006.300.43.1.2.1.1.13.5.1", Value::Integer(5)),
         ]);
-        assert_eq!(aggregates(&said), HashMap::from([(1, 2)]));
+        assert_eq!(aggregates(&answers), HashMap::from([(1, 2)]));
     }
 }

@@ -92,20 +92,20 @@ mod tests {
             DeviceFact::Interfaces(rows) => Some(rows),
             _ => None,
         });
-        let told = rows.unwrap().into_iter();
-        told.map(|row| (row.name, row.queue.map(|queue| queue.0)))
+        let all = rows.unwrap().into_iter();
+        all.map(|row| (row.name, row.queue.map(|queue| queue.0)))
             .collect()
     }
 
-    fn named(told: [(&str, Option<u64>); 2]) -> Vec<(String, Option<u64>)> {
-        told.map(|(name, queue)| (name.to_owned(), queue)).to_vec()
+    fn named(rows: [(&str, Option<u64>); 2]) -> Vec<(String, Option<u64>)> {
+        rows.map(|(name, queue)| (name.to_owned(), queue)).to_vec()
     }
 
     /// Written after CISCO-SWITCH-QOS-MIB of 2016: a row an interface, a direction (1 in, 2 out) and a group;
     /// zero where the direction has none.
     #[test]
     fn a_nexus_tells_what_waits_where_it_came_in() {
-        let told = recorded(
+        let rows = recorded(
             "1.3.6.1.2.1.2.2.1.2.436207616|4|Ethernet1/1\n\
              1.3.6.1.2.1.2.2.1.2.436211712|4|Ethernet1/2\n\
              1.3.6.1.4.1.9.9.580.1.4.8.1.3.436207616.1.0|66|470080\n\
@@ -113,14 +113,14 @@ mod tests {
              1.3.6.1.4.1.9.9.580.1.4.8.1.3.436207616.2.0|66|0\n",
         );
         let expected = [("Ethernet1/1", Some(79_360)), ("Ethernet1/2", None)];
-        assert_eq!(told, named(expected));
+        assert_eq!(rows, named(expected));
     }
 
     /// Written after HH3C-IFQOS2-MIB: a row an interface and a queue.
     #[test]
     fn comware_tells_what_each_queue_can_hold() {
         for root in ["1.3.6.1.4.1.25506.2", "1.3.6.1.4.1.11.2.14.11.15.2"] {
-            let told = recorded(&format!(
+            let rows = recorded(&format!(
                 "1.3.6.1.2.1.2.2.1.2.1|4|Ten-GigabitEthernet1/0/1\n\
                  1.3.6.1.2.1.2.2.1.2.2|4|Ten-GigabitEthernet1/0/2\n\
                  {root}.65.1.1.2.1.1.8.1.0|66|200000\n\
@@ -130,7 +130,7 @@ mod tests {
             let names = ["Ten-GigabitEthernet1/0/1", "Ten-GigabitEthernet1/0/2"];
             // 64 octets hold no frame: it counts something else.
             assert_eq!(
-                told,
+                rows,
                 named([(names[0], Some(150_000)), (names[1], None)]),
                 "{root}"
             );

@@ -49,9 +49,9 @@ pub(super) fn further(answers: &WalkAnswers) -> Option<TableObjects> {
         .into_iter()
         .find(|table| table.vendors.contains(&vendor))?;
     let standard = super::lldp::standard::standard(answers);
-    let told = standard.neighbours.iter().any(|n| n.local_port != 0)
+    let is_complete = standard.neighbours.iter().any(|n| n.local_port != 0)
         || !standard.cdp.neighbours.is_empty();
-    (!told).then_some(table.objects)
+    (!is_complete).then_some(table.objects)
 }
 
 /// Adds what the vendors' tables tell.

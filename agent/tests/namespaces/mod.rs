@@ -139,7 +139,7 @@ impl LldpdProcess {
         }
     }
 
-    /// The neighbours that it has heard: `lldp.eth0.chassis.name=n3`, a line each.
+    /// The neighbours that it has seen: `lldp.eth0.chassis.name=n3`, a line each.
     pub(crate) fn neighbours(&self) -> String {
         let socket: PathBuf = self.folder.path().join("socket");
         until("lldpd can be asked", || {

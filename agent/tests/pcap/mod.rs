@@ -106,15 +106,15 @@ fn does(capabilities: Option<SystemCapabilities>) -> &'static str {
 #[test]
 fn neighbours_of_real_switches() {
     assert_eq!(
-        said("lldpd/8023bt.pcap"),
+        messages("lldpd/8023bt.pcap"),
         ["lldp c0:64:e4:a9:9b:80 Gi1/0/2 (GigabitEthernet1/0/2) cisco-bt-switch 120 s bridges"]
     );
     assert_eq!(
-        said("lldpd/sg200.pcap"),
+        messages("lldpd/sg200.pcap"),
         ["lldp 00:35:35:35:35:35 g1 ()  120 s ?"]
     );
     assert_eq!(
-        said("tcpdump/3560_CDP.pcap"),
+        messages("tcpdump/3560_CDP.pcap"),
         ["cdp Switch GigabitEthernet0/5 [192.168.0.1] 180 s bridges"]
     );
     let both = [
@@ -123,17 +123,17 @@ fn neighbours_of_real_switches() {
         "lldp 00:18:ba:98:68:8f Fa0/13 (FastEthernet0/13) S1.cisco.com 120 s bridges",
         "lldp 00:19:2f:a7:b2:8d Uplink to S1 (GigabitEthernet0/13) S2.cisco.com 120 s bridges",
     ];
-    assert_eq!(said("tcpdump/LLDP_and_CDP.pcap"), both);
+    assert_eq!(messages("tcpdump/LLDP_and_CDP.pcap"), both);
     let leaf = "lldp 00:00:00:02:00:02 leaf0b-eth10 (Big Cloud Fabric Switch Port leaf0b-eth10) \
                 leaf0b 120 s ?";
-    assert_eq!(said("tcpdump/lldp-app-priority.pcap"), [leaf]);
+    assert_eq!(messages("tcpdump/lldp-app-priority.pcap"), [leaf]);
 }
 
 #[test]
 fn bpdus_of_a_real_switch() {
     let designated = "Rstp designated 8001.00:19:06:ea:b8:80 8001.00:19:06:ea:b8:80 800c";
     assert_eq!(
-        said("tcpdump/802.1w_rapid_STP.pcap"),
+        messages("tcpdump/802.1w_rapid_STP.pcap"),
         [designated],
         "proposing, learning and forwarding"
     );
@@ -142,11 +142,11 @@ fn bpdus_of_a_real_switch() {
 #[test]
 fn hostile_frames_are_refused_or_say_what_is_left() {
     assert_eq!(
-        said("tcpdump/lldp-infinite-loop-1.pcap"),
+        messages("tcpdump/lldp-infinite-loop-1.pcap"),
         ["lldp 08:00:27:42:ba:59 08:00:27:42:ba:59 ()  120 s ?"]
     );
     assert_eq!(
-        said("tcpdump/lldp_asan.pcap"),
+        messages("tcpdump/lldp_asan.pcap"),
         ["LLDP frame: octet 8 of its content: no port ID where it must stand; frame ignored"]
     );
     let [other, short] = [
@@ -155,8 +155,8 @@ fn hostile_frames_are_refused_or_say_what_is_left() {
     ]
     .map(|problem| format!("Ethernet frame: {problem}; frame ignored"));
     assert_eq!(
-        said("tcpdump/stp-heapoverflow-1.pcap"),
+        messages("tcpdump/stp-heapoverflow-1.pcap"),
         [other.clone(), short]
     );
-    assert_eq!(said("tcpdump/LACP.pcap"), [other]);
+    assert_eq!(messages("tcpdump/LACP.pcap"), [other]);
 }

@@ -22,7 +22,7 @@ pub enum ServiceState {
     Warning,
     /// It does not do its work.
     Critical,
-    /// It cannot be told.
+    /// Nothing shows it.
     Unknown,
 }
 
@@ -98,8 +98,8 @@ impl ControllerStatus {
             warning: count(AlarmSeverity::Warning, snapshot),
             info: count(AlarmSeverity::Info, snapshot),
         };
-        let mut told: Vec<_> = snapshot.alarms.iter().collect();
-        told.sort_by_key(|alarm| std::cmp::Reverse(alarm.severity));
+        let mut sorted: Vec<_> = snapshot.alarms.iter().collect();
+        sorted.sort_by_key(|alarm| std::cmp::Reverse(alarm.severity));
         let nothing_answers = !silent.is_empty() && silent.len() == snapshot.switches.len();
         let state = match epoch {
             None => ServiceState::Critical,
@@ -117,7 +117,7 @@ impl ControllerStatus {
             switches: snapshot.switches.len(),
             silent,
             alarms,
-            lines: told.into_iter().map(|alarm| alarm.text.clone()).collect(),
+            lines: sorted.into_iter().map(|alarm| alarm.text.clone()).collect(),
             jobs: snapshot.jobs.iter().filter(|job| job.running).count(),
             pending: snapshot.pending.is_some(),
             networks: snapshot.topology.networks.clone(),

@@ -48,11 +48,11 @@ pub async fn check(config: &ControllerConfig) -> Vec<CheckedPart> {
     let mut parts = inventory(config).await;
     parts.push(CheckedPart::new(
         "viewers' token",
-        said(&viewers, "none: everybody on this machine may view"),
+        viewing(&viewers, "none: everybody on this machine may view"),
     ));
     parts.push(CheckedPart::new(
         "agents' token",
-        said(&agents, "none: no host agent can report"),
+        viewing(&agents, "none: no host agent can report"),
     ));
     parts.push(CheckedPart::new("TLS", tls(config)));
     parts.push(CheckedPart::new("directory", directory(&config.dir)));
@@ -92,7 +92,7 @@ fn below_its_name(error: HttpError) -> String {
     }
 }
 
-fn said(token: &Result<ReadToken, String>, none: &str) -> Result<String, String> {
+fn viewing(token: &Result<ReadToken, String>, none: &str) -> Result<String, String> {
     let token = token.as_ref().map_err(Clone::clone)?;
     let file = token.as_ref().map(|(_, file)| file.display().to_string());
     Ok(file.unwrap_or_else(|| none.to_owned()))
@@ -243,11 +243,14 @@ mod tests {
         let made = certificates::make(dir.path(), &names, 30, Millis(0)).unwrap();
         let authority_key = dir.path().join("ca.key");
         assert!(certificate(&made.cert, &made.key).is_ok());
-        let told = certificate(&made.ca, &authority_key).unwrap_err();
-        assert!(told.contains("ca.pem: this is an authority's"), "{told}");
+        let problem = certificate(&made.ca, &authority_key).unwrap_err();
+        assert!(
+            problem.contains("ca.pem: this is an authority's"),
+            "{problem}"
+        );
         for (cert, key) in [(&made.ca, &made.key), (&made.cert, &authority_key)] {
-            let told = certificate(cert, key).unwrap_err();
-            assert!(told.starts_with(&key.display().to_string()), "{told}");
+            let problem = certificate(cert, key).unwrap_err();
+            assert!(problem.starts_with(&key.display().to_string()), "{problem}");
         }
     }
 }

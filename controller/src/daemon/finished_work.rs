@@ -77,7 +77,7 @@ pub(super) fn judge(order: WatchOrder, done: UnboundedSender<FinishedWork>) {
     tokio::spawn(async move {
         let judged = spawn_blocking(move || Ok::<_, Infallible>(order.judge())).await;
         // No window is judged before this one is answered for.
-        let said = outcome(judged).unwrap_or_else(|fault| {
+        let suspicion = outcome(judged).unwrap_or_else(|fault| {
             tracing::error!("a window of job {job} is not judged: {fault}");
             None
         });
@@ -85,7 +85,7 @@ pub(super) fn judge(order: WatchOrder, done: UnboundedSender<FinishedWork>) {
             job,
             user,
             epoch,
-            said,
+            suspicion,
         };
         // Nobody waits once the daemon stops.
         let _ = done.send(FinishedWork::Judged(Box::new(event)));

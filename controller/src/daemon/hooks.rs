@@ -86,14 +86,14 @@ impl DaemonHooks {
             is_new
         });
         // A program that fails must not be run because of that.
-        let told = engine
+        let announced = engine
             .announced_alarms()
             .iter()
             .filter(|a| a.code() != AlarmCode::AlarmProgramFailed);
         self.alarms.send_if_modified(|known| {
-            let is_new = !told.clone().eq(known.iter());
+            let is_new = !announced.clone().eq(known.iter());
             if is_new {
-                *known = told.cloned().collect();
+                *known = announced.cloned().collect();
             }
             is_new
         });
@@ -128,13 +128,13 @@ async fn after_alarms(
     mut news: watch::Receiver<Vec<AlarmLine>>,
     events: &mpsc::Sender<ControllerEvent>,
 ) {
-    let mut told: Vec<AlarmLine> = Vec::new();
+    let mut before: Vec<AlarmLine> = Vec::new();
     while news.changed().await.is_ok() {
         let alarms = news.borrow_and_update().clone();
         let input = AlarmNews {
             alarms: &alarms,
-            new: alarms.iter().filter(|a| !told.contains(a)).collect(),
-            over: ended(&told, &alarms).collect(),
+            new: alarms.iter().filter(|a| !before.contains(a)).collect(),
+            over: ended(&before, &alarms).collect(),
         };
         // While the program ran, an alarm may have come and gone.
         if !(input.new.is_empty() && input.over.is_empty()) {
@@ -148,7 +148,7 @@ async fn after_alarms(
             )
             .await;
         }
-        told = alarms;
+        before = alarms;
     }
 }
 
@@ -291,9 +291,9 @@ mod tests {
         alarms.send_replace(vec![alarm("c")]);
         fs::write(dir.path().join("go"), "").unwrap();
         for _ in 0..2 {
-            let told = queue.recv().await;
-            let fine = matches!(told, Some(ControllerEvent::Trouble { problem: None, .. }));
-            assert!(fine, "{told:?}");
+            let event = queue.recv().await;
+            let fine = matches!(event, Some(ControllerEvent::Trouble { problem: None, .. }));
+            assert!(fine, "{event:?}");
         }
         let seen = seen();
         let runs: Vec<serde_json::Value> = seen

@@ -68,7 +68,7 @@ impl JobNotices {
 pub(super) async fn watch(dir: &Path, events: Sender<ControllerEvent>) {
     let jobs = dir.join(directory::layout::JOBS);
     let mut spool = JobDirectory::new(&jobs);
-    let mut told = JobNotices::default();
+    let mut notices = JobNotices::default();
     loop {
         let began = Instant::now();
         let scanning = spawn_blocking(move || {
@@ -84,7 +84,7 @@ pub(super) async fn watch(dir: &Path, events: Sender<ControllerEvent>) {
             return;
         };
         spool = back;
-        for event in told.events(scan, Instant::now()) {
+        for event in notices.events(scan, Instant::now()) {
             if events.send(event).await.is_err() {
                 return;
             }
@@ -103,27 +103,30 @@ pub(super) async fn watch(dir: &Path, events: Sender<ControllerEvent>) {
 mod tests {
     use super::*;
 
-    fn troubles(told: &mut JobNotices, refused: usize, at: Instant) -> usize {
+    fn troubles(notices: &mut JobNotices, refused: usize, at: Instant) -> usize {
         let refused = (refused > 0).then(|| (refused, "x".to_owned()));
-        told.events(
-            JobScan {
-                refused,
-                ..JobScan::default()
-            },
-            at,
-        )
-        .len()
+        notices
+            .events(
+                JobScan {
+                    refused,
+                    ..JobScan::default()
+                },
+                at,
+            )
+            .len()
     }
 
     #[test]
     fn a_problem_that_changes_with_every_file_is_reported_now_and_then_and_its_end_at_once() {
-        let (mut told, now) = (JobNotices::default(), Instant::now());
+        let (mut notices, now) = (JobNotices::default(), Instant::now());
         assert_eq!(
-            (1..100).map(|n| troubles(&mut told, n, now)).sum::<usize>(),
+            (1..100)
+                .map(|n| troubles(&mut notices, n, now))
+                .sum::<usize>(),
             1
         );
-        assert_eq!(troubles(&mut told, 100, now + SAY), 1);
-        assert_eq!(troubles(&mut told, 0, now + SAY), 1);
-        assert_eq!(troubles(&mut told, 0, now + 2 * SAY), 0);
+        assert_eq!(troubles(&mut notices, 100, now + SAY), 1);
+        assert_eq!(troubles(&mut notices, 0, now + SAY), 1);
+        assert_eq!(troubles(&mut notices, 0, now + 2 * SAY), 0);
     }
 }

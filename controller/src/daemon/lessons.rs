@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::{Duration, Instant};
 
-/// A job is heard at most this often, and once more at its end.
+/// A job's lessons are taken at most this often, and once more at its end.
 const INTERVAL: Duration = Duration::from_secs(10);
 /// The lessons of one scan: each takes the engine some time, and a line of the journal. Up to 4
 /// users can use their full share at once.
@@ -24,7 +24,7 @@ const LESSONS: OwnerShares = OwnerShares {
 /// The lessons taken so far.
 #[derive(Default)]
 pub(super) struct LessonIntake {
-    /// By id: when the job was last heard, and a digest of what it said.
+    /// By id: when the job's lessons were last taken, and their digest.
     taken: HashMap<String, (Instant, u64)>,
 }
 
@@ -47,8 +47,8 @@ impl LessonIntake {
     fn is_due(&self, record: &JobRecord, now: Instant) -> bool {
         let taken = self.taken.get(&record.id);
         !record.learned.is_empty()
-            && taken.is_none_or(|(at, said)| {
-                *said != digest(record)
+            && taken.is_none_or(|(at, former)| {
+                *former != digest(record)
                     && (record.finished || now.saturating_duration_since(*at) >= INTERVAL)
             })
     }
@@ -93,16 +93,16 @@ mod tests {
     #[test]
     fn a_job_counts_now_and_then_and_at_its_end() {
         let (mut intake, now) = (LessonIntake::default(), Instant::now());
-        let mut heard =
+        let mut taken =
             |record: JobRecord, later: Duration| intake.events(&[record], now + later).len();
-        assert_eq!(heard(record("a", 1, 10, 1.0), Duration::ZERO), 0);
-        assert_eq!(heard(taught("a", "ann", 5), Duration::ZERO), 1);
-        assert_eq!(heard(taught("a", "ann", 6), INTERVAL / 2), 0);
-        assert_eq!(heard(taught("a", "ann", 5), INTERVAL), 0, "nothing new");
-        assert_eq!(heard(taught("a", "ann", 6), INTERVAL), 1);
+        assert_eq!(taken(record("a", 1, 10, 1.0), Duration::ZERO), 0);
+        assert_eq!(taken(taught("a", "ann", 5), Duration::ZERO), 1);
+        assert_eq!(taken(taught("a", "ann", 6), INTERVAL / 2), 0);
+        assert_eq!(taken(taught("a", "ann", 5), INTERVAL), 0, "nothing new");
+        assert_eq!(taken(taught("a", "ann", 6), INTERVAL), 1);
         let mut last = taught("a", "ann", 7);
         last.finished = true;
-        assert_eq!(heard(last, INTERVAL), 1);
+        assert_eq!(taken(last, INTERVAL), 1);
     }
 
     #[test]

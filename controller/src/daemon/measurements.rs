@@ -44,14 +44,14 @@ impl MeasurementWatcher {
                 "new measurements are not seen, and everything else continues",
             );
             let looking = spawn_blocking(move || {
-                let told = self.look();
-                (self, told)
+                let news = self.look();
+                (self, news)
             });
-            let Ok((back, told)) = stall.wait(&events, looking).await else {
+            let Ok((back, news)) = stall.wait(&events, looking).await else {
                 return;
             };
             self = back;
-            for event in told {
+            for event in news {
                 if events.send(event).await.is_err() {
                     return;
                 }
@@ -105,23 +105,26 @@ mod tests {
         let mut measurements = MeasurementWatcher::new(dir.path());
         assert_eq!(measurements.look(), []);
         std::fs::write(dir.path().join("tuning.json"), "{").unwrap();
-        let told = measurements.look();
-        let [ControllerEvent::Trouble { problem, .. }] = &told[..] else {
-            panic!("expected one trouble: {told:?}")
+        let events = measurements.look();
+        let [ControllerEvent::Trouble { problem, .. }] = &events[..] else {
+            panic!("expected one trouble: {events:?}")
         };
         let problem = problem.as_deref().unwrap();
-        assert!(problem.contains("tuning.json: no measurements"), "{told:?}");
+        assert!(
+            problem.contains("tuning.json: no measurements"),
+            "{events:?}"
+        );
         assert_eq!(measurements.look(), []);
         directory::publishing::write_measurements(dir.path(), &TuningRuns::default()).unwrap();
-        let told = measurements.look();
-        let [over, ControllerEvent::Measured { what }] = &told[..] else {
-            panic!("expected the end of the trouble, and measurements: {told:?}")
+        let events = measurements.look();
+        let [over, ControllerEvent::Measured { what }] = &events[..] else {
+            panic!("expected the end of the trouble, and measurements: {events:?}")
         };
         assert!(
             matches!(over, ControllerEvent::Trouble { problem: None, .. }),
-            "{told:?}"
+            "{events:?}"
         );
-        assert!(what.contains("removed"), "{told:?}");
+        assert!(what.contains("removed"), "{events:?}");
         assert_eq!(measurements.look(), []);
     }
 }

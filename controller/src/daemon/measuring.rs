@@ -65,7 +65,7 @@ impl MeasuringProgress {
     }
 }
 
-/// Writes what flows told: one file after the other, and the newest last.
+/// Writes what flows found: one file after the other, and the newest last.
 #[derive(Default)]
 pub(super) struct MappedWriter {
     newest: Mutex<Option<Arc<MappedPlaces>>>,
@@ -107,7 +107,7 @@ impl ControllerDaemon {
         }
     }
 
-    /// Writes what flows told, on a thread of its own.
+    /// Writes what flows found, on a thread of its own.
     pub(super) fn keep_mapped(&self, mapped: Arc<MappedPlaces>) {
         let (store, events) = (Arc::clone(&self.store), self.events.clone());
         let writer = Arc::clone(&self.mapped);
@@ -300,26 +300,26 @@ mod tests {
     use flows::{FlowReply, FlowStatement, FlowStep, PeerAnswer, PeerOrder, RoundOutcome};
     use std::time::Duration;
 
-    /// Does what it is told, but cannot send if `fails`.
+    /// Obeys its orders, but cannot send if `fails`.
     async fn take_part(exchange: FlowExchange, host: &str, fails: bool) {
         let session = exchange.invitation(host).expect("invited").session;
         let (mut order, mut step) = (0, FlowStep::Joined { port: 9 });
         loop {
-            let said = FlowStatement {
+            let statement = FlowStatement {
                 session,
                 order,
                 step,
             };
             step = FlowStep::Waiting;
-            match exchange.step(host, &said).await {
+            match exchange.step(host, &statement).await {
                 FlowReply::End => return,
                 FlowReply::Wait => {}
                 FlowReply::Order {
                     number,
-                    order: told,
+                    order: wanted,
                 } => {
                     order = number;
-                    step = FlowStep::Answered(match told {
+                    step = FlowStep::Answered(match wanted {
                         PeerOrder::Prepare(_) | PeerOrder::Segments(_) => PeerAnswer::Ready,
                         PeerOrder::Go if fails => PeerAnswer::Failed("no socket".into()),
                         PeerOrder::Go => PeerAnswer::Done(RoundOutcome {
@@ -347,8 +347,8 @@ mod tests {
             ways: None,
         };
         let progress = MeasuringProgress::default();
-        let (heard, noted) = (exchange.clone(), progress.clone());
-        let run = spawn_blocking(move || measure(&order, &heard, &noted));
+        let (shared, noted) = (exchange.clone(), progress.clone());
+        let run = spawn_blocking(move || measure(&order, &shared, &noted));
         while exchange.invitation("n0").is_none() {
             tokio::task::yield_now().await;
         }

@@ -61,7 +61,7 @@ impl SwitchPollers {
             let switch = SwitchPoller {
                 name,
                 client,
-                told: Mutex::default(),
+                reported: Mutex::default(),
                 wanted,
                 looks: Arc::clone(&looks),
                 changes: Arc::clone(&changes),
@@ -106,7 +106,7 @@ struct SwitchPoller {
     name: String,
     client: SnmpClient,
     /// The address of its name that the engine knows.
-    told: Mutex<Option<IpAddr>>,
+    reported: Mutex<Option<IpAddr>>,
     wanted: Arc<WantedReads>,
     /// The turns of those who read everything.
     looks: Arc<Semaphore>,
@@ -174,8 +174,8 @@ impl SwitchPoller {
     /// The address of the switch's name, when it is another one than last time.
     fn moved_to(&self) -> Option<IpAddr> {
         let address = self.client.looked_up()?;
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        (told.replace(address) != Some(address)).then_some(address)
+        let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
+        (reported.replace(address) != Some(address)).then_some(address)
     }
 
     async fn tell(&self, fact: DeviceFact) {

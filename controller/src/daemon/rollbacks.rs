@@ -30,11 +30,11 @@ pub(super) async fn watch(dir: PathBuf, events: Sender<ControllerEvent>) {
         }
         let place = dir.clone();
         let order = now.clone();
-        let Ok(told) = spawn_blocking(move || event(&place, order)).await else {
+        let Ok(event) = spawn_blocking(move || event(&place, order)).await else {
             return;
         };
         last = now;
-        if events.send(told).await.is_err() {
+        if events.send(event).await.is_err() {
             return;
         }
     }

@@ -25,7 +25,7 @@ pub(super) struct RoundMember {
     target: PulseTarget,
     wanted: Arc<WantedReads>,
     last: Option<DevicePulse>,
-    told: Option<Instant>,
+    reported: Option<Instant>,
     /// A request is under way.
     asked: bool,
 }
@@ -37,7 +37,7 @@ impl RoundMember {
             target,
             wanted,
             last: None,
-            told: None,
+            reported: None,
             asked: false,
         }
     }
@@ -47,16 +47,16 @@ impl RoundMember {
         self.asked = false;
         let news = !triggers::after_pulse(self.last.as_ref(), pulse).is_empty();
         self.last = Some(pulse.clone());
-        let due = self.told.is_none_or(|told| now - told >= SIGN_OF_LIFE);
+        let due = self.reported.is_none_or(|at| now - at >= SIGN_OF_LIFE);
         if news || due {
-            self.told = Some(now);
+            self.reported = Some(now);
         }
         news || due
     }
 
     /// Leaves the next question to the session.
     fn give_up(&mut self) {
-        (self.asked, self.last, self.told) = (false, None, None);
+        (self.asked, self.last, self.reported) = (false, None, None);
         self.wanted.in_session.store(true, Relaxed);
         self.wanted.brief.notify_one();
     }

@@ -83,7 +83,7 @@ mod tests {
 
     #[tokio::test]
     async fn work_that_does_not_come_back_is_reported_once_and_its_end_is() {
-        let (events, mut told) = mpsc::channel(9);
+        let (events, mut received) = mpsc::channel(9);
         let (thaw, frozen) = oneshot::channel();
         let stall = StallNotice {
             patience: Duration::from_millis(10),
@@ -93,9 +93,9 @@ mod tests {
         let Some(ControllerEvent::Trouble {
             about,
             problem: Some(problem),
-        }) = told.recv().await
+        }) = received.recv().await
         else {
-            panic!("not told")
+            panic!("not reported")
         };
         assert_eq!(about, TroubleArea::Stalled(StalledWork::Jobs));
         assert!(
@@ -103,10 +103,10 @@ mod tests {
             "{problem}"
         );
         tokio::time::sleep(Duration::from_millis(100)).await;
-        assert!(told.try_recv().is_err(), "told once");
+        assert!(received.try_recv().is_err(), "reported once");
         thaw.send(7).unwrap();
         assert_eq!(
-            told.recv().await,
+            received.recv().await,
             Some(ControllerEvent::Trouble {
                 about,
                 problem: None
@@ -117,11 +117,11 @@ mod tests {
 
     #[tokio::test]
     async fn work_that_comes_back_is_not_reported() {
-        let (events, mut told) = mpsc::channel(9);
+        let (events, mut received) = mpsc::channel(9);
         let done = StallNotice::new(StalledWork::Jobs, "/d", "all else goes on")
             .wait(&events, spawn_blocking(|| 7))
             .await;
         assert_eq!(done.unwrap(), 7);
-        assert!(told.try_recv().is_err());
+        assert!(received.try_recv().is_err());
     }
 }

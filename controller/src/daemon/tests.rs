@@ -32,7 +32,7 @@ fn daemon(dir: &Path) -> ControllerDaemon {
         tls: None,
         show: false,
         hooks: None,
-        said: false,
+        status_is_new: false,
         config: ControllerConfig {
             inventory: "i.yaml".into(),
             dir: dir.to_owned(),
@@ -167,9 +167,9 @@ async fn an_alarm_of_the_start_is_reported_when_the_programs_are_ready() {
     });
     daemon.step(ControllerEvent::Tick);
     daemon.start_hooks();
-    let told = tokio::time::timeout(std::time::Duration::from_secs(60), events.1.recv()).await;
+    let event = tokio::time::timeout(std::time::Duration::from_secs(60), events.1.recv()).await;
     assert!(matches!(
-        told,
+        event,
         Ok(Some(ControllerEvent::Trouble {
             about: TroubleArea::AlarmProgram,
             problem: None

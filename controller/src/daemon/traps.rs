@@ -133,9 +133,9 @@ async fn pass_on(
             TrapVerdict::Believed => TrapOrigin::Switch(source, kind),
             TrapVerdict::Stranger => TrapOrigin::Stranger,
             TrapVerdict::Refused => {
-                let told = refusals.add(Instant::now(), &senders.borrow(), source);
-                if let Some(told) = told {
-                    tell(events, Some(told)).await;
+                let refusal = refusals.add(Instant::now(), &senders.borrow(), source);
+                if let Some(refusal) = refusal {
+                    tell(events, Some(refusal)).await;
                 }
                 continue;
             }

@@ -15,7 +15,7 @@ impl ControllerEngine {
         self.is_deaf() || self.looking_until().is_some_and(|end| now < end)
     }
 
-    /// Returns whether nobody ever told anything: no switch is listed, and no agent reports. Then what
+    /// Returns whether nobody ever reported anything: no switch is listed, and no agent reports. Then what
     /// is published stays.
     fn is_deaf(&self) -> bool {
         self.inventory.switches.is_empty()

@@ -171,13 +171,13 @@ fn file(
         let rank = inventory.hosts.get_index_of(name);
         (rank.is_none(), rank, rank.is_none().then(|| name.clone()))
     });
-    let seats = network.attachments();
+    let attachments = network.attachments();
     let addresses = AddressLookup::new(views);
     let own = network.own_network();
     for (name, host) in &mut file.hosts {
         let published = published.and_then(|published| published.hosts.get(name));
         host.ranks = ranks(inventory, views, name, published).unwrap_or(host.ranks);
-        let reported = seats
+        let reported = attachments
             .get(name.as_str())
             .and_then(|(_, card)| addresses.at_card(name, card));
         let stated = inventory.hosts.get(name).and_then(|h| h.address);

@@ -47,14 +47,14 @@ impl AgentClaims {
         if self.0.is_empty() && views.values().all(|view| view.host.is_none()) {
             return Vec::new();
         }
-        let (seats, addresses) = (topology.attachments(), AddressLookup::new(views));
+        let (attachments, addresses) = (topology.attachments(), AddressLookup::new(views));
         let mut changed = Vec::new();
         for (host, report) in views
             .iter()
             .filter_map(|(name, view)| Some((name, view.host.as_ref()?)))
         {
             let stated = inventory.hosts.get(host);
-            let card = seats.get(host.as_str()).map(|seat| seat.1);
+            let card = attachments.get(host.as_str()).map(|at| at.1);
             let claim = AgentClaim {
                 ranks: Some(report.slots).filter(|_| stated.is_none_or(|h| h.ranks.is_none())),
                 address: card

@@ -41,7 +41,8 @@ enum DampedPart {
     /// The link between two switches.
     Trunk(String, String),
     /// The link of a switch to a host.
-    Seat(String, String),
+    #[serde(rename = "Seat")]
+    Attachment(String, String),
     /// A switch's answers.
     Answers(String),
     /// The ranks and the address that a host's agent reports.
@@ -60,7 +61,8 @@ struct FlapRecord {
     first: Millis,
     times: u32,
     /// The figures of its alarm, while it is held.
-    told: Option<ReportedFlap>,
+    #[serde(rename = "told")]
+    reported: Option<ReportedFlap>,
 }
 
 /// Figures of an alarm. They are renewed when they doubled or ran out, and not with each loss: a
@@ -98,17 +100,17 @@ impl FlapRecord {
         self.penalty = (self.penalty(now) + penalty).min(CEILING);
         self.last = now;
         self.times = self.times.saturating_add(1);
-        if self.told.is_some() || self.penalty > HOLD_ABOVE {
+        if self.reported.is_some() || self.penalty > HOLD_ABOVE {
             self.tell(now);
         }
     }
 
     fn tell(&mut self, now: Millis) {
-        let is_old =
-            |told: ReportedFlap| self.times >= told.times.saturating_mul(2) || now >= told.until;
-        if self.told.is_none_or(is_old) {
+        let is_due =
+            |flap: ReportedFlap| self.times >= flap.times.saturating_mul(2) || now >= flap.until;
+        if self.reported.is_none_or(is_due) {
             let until = self.below(FREE_BELOW);
-            self.told = Some(ReportedFlap {
+            self.reported = Some(ReportedFlap {
                 times: self.times,
                 within: self.last.since(self.first),
                 until,
@@ -131,7 +133,7 @@ impl FlapDamping {
             };
             let host = before.kind(&link.b) == Some(NodeKind::Host);
             let part = if host {
-                DampedPart::Seat
+                DampedPart::Attachment
             } else {
                 DampedPart::Trunk
             };
@@ -181,16 +183,16 @@ impl FlapDamping {
             last: now,
             first: now,
             times: 0,
-            told: None,
+            reported: None,
         };
         self.0.entry(name).or_insert(new).add(now, penalty);
     }
 
     /// Releases parts that were calm for long enough, and forgets them later.
     pub(crate) fn release_calm(&mut self, now: Millis) {
-        for flapping in self.0.values_mut().filter(|f| f.told.is_some()) {
+        for flapping in self.0.values_mut().filter(|f| f.reported.is_some()) {
             if now >= flapping.below(FREE_BELOW) {
-                flapping.told = None;
+                flapping.reported = None;
             } else {
                 flapping.tell(now);
             }
@@ -205,14 +207,11 @@ impl FlapDamping {
 
     /// Hosts whose place is held.
     pub(crate) fn hosts(&self) -> BTreeSet<&str> {
-        let seats = self.held().filter_map(|(_, f, _)| {
-            if let DampedPart::Seat(_, host) = &f.part {
-                Some(host.as_str())
-            } else {
-                None
-            }
+        let held = self.held().filter_map(|(_, f, _)| match &f.part {
+            DampedPart::Attachment(_, host) => Some(host.as_str()),
+            _ => None,
         });
-        seats.collect()
+        held.collect()
     }
 
     /// Hosts whose cluster is held.
@@ -258,14 +257,14 @@ impl FlapDamping {
     fn held(&self) -> impl Iterator<Item = (&String, &FlapRecord, ReportedFlap)> {
         self.0
             .iter()
-            .filter_map(|(name, f)| Some((name, f, f.told?)))
+            .filter_map(|(name, f)| Some((name, f, f.reported?)))
     }
 
     /// Returns whether an alarm is about one more loss of a part that already has a flap alarm.
     pub(crate) fn covers(&self, alarm: &Alarm) -> bool {
         self.held().any(|(_, f, _)| match (&f.part, &alarm.kind) {
             (
-                DampedPart::Seat(_, host),
+                DampedPart::Attachment(_, host),
                 AlarmKind::HostUnfound { .. }
                 | AlarmKind::HostKept {
                     elsewhere: false, ..
@@ -281,15 +280,17 @@ impl FlapDamping {
 
     /// The alarms of the held parts.
     pub(crate) fn alarms(&self, epoch: Option<u64>) -> Vec<Alarm> {
-        let alarms = self.held().filter_map(|(name, f, told)| {
+        let alarms = self.held().filter_map(|(name, f, reported)| {
             let flaps = FlapCount {
                 name: name.clone(),
-                times: told.times,
-                within: told.within,
-                until: told.until,
+                times: reported.times,
+                within: reported.within,
+                until: reported.until,
             };
             let subject = match &f.part {
-                DampedPart::Trunk(a, b) | DampedPart::Seat(a, b) => AlarmSubject::between(a, b),
+                DampedPart::Trunk(a, b) | DampedPart::Attachment(a, b) => {
+                    AlarmSubject::between(a, b)
+                }
                 DampedPart::Claim(name) | DampedPart::Cluster(name) | DampedPart::Answers(name) => {
                     AlarmSubject::node(name)
                 }
@@ -297,7 +298,7 @@ impl FlapDamping {
             let kind = match (&f.part, epoch) {
                 (DampedPart::Answers(_), _) => AlarmKind::SwitchFlaps { flaps },
                 (DampedPart::Trunk(..), Some(epoch)) => AlarmKind::LinkFlaps { flaps, epoch },
-                (DampedPart::Seat(..), Some(epoch)) => AlarmKind::HostFlaps { flaps, epoch },
+                (DampedPart::Attachment(..), Some(epoch)) => AlarmKind::HostFlaps { flaps, epoch },
                 (DampedPart::Claim(_), Some(epoch)) => AlarmKind::AgentFlaps { flaps, epoch },
                 (DampedPart::Cluster(_), Some(epoch)) => AlarmKind::ClusterFlaps { flaps, epoch },
                 (_, None) => return None,

@@ -64,7 +64,6 @@ pub enum ControllerEvent {
     },
     /// The name of a switch was looked up, and has another address than before.
     LookedUp {
-        /// The switch.
         switch: String,
         /// The address of its name.
         address: IpAddr,
@@ -83,7 +82,8 @@ pub enum ControllerEvent {
         /// The epoch that it followed.
         epoch: u64,
         /// The job's evidence against the published tree, if there is any.
-        said: Option<TreeSuspicion>,
+        #[serde(rename = "said")]
+        suspicion: Option<TreeSuspicion>,
     },
     /// The learned figures are written, or could not be written.
     LearnedKept {
@@ -150,7 +150,6 @@ pub enum ControllerEvent {
     PlaceMapped {
         /// The ticket of its order.
         ticket: u64,
-        /// Its outcome.
         outcome: Box<MappingOutcome>,
     },
     /// The inventory was read again, and it is valid.
@@ -160,7 +159,6 @@ pub enum ControllerEvent {
 /// An epoch read from disk.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StoredEpoch {
-    /// Its number.
     pub number: u64,
     /// Its `network.json`.
     pub network: Arc<Topology>,
@@ -171,7 +169,6 @@ pub struct StoredEpoch {
 /// An order, with the epoch that it names.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct OrderedRollback {
-    /// The order.
     pub order: RollbackOrder,
     /// The epoch whose network is published again.
     pub epoch: StoredEpoch,
@@ -197,15 +194,10 @@ pub struct PlanSummary {
 #[serde(rename_all = "snake_case")]
 pub enum ControllerEffect {
     /// Ask a switch for its pulse now.
-    Poll {
-        /// The switch.
-        switch: String,
-    },
+    Poll { switch: String },
     /// Read tables of a switch; each is answered by one [`ControllerEvent::Observed`].
     Read {
-        /// The switch.
         switch: String,
-        /// The tables.
         tables: Vec<DeviceTable>,
     },
     /// Plan and verify; the answer is [`ControllerEvent::Planned`] or
@@ -228,7 +220,7 @@ pub enum ControllerEffect {
     MapPlace(Box<MappingOrder>),
     /// End the measurement under way: the operator does not allow it any more.
     EndMapping,
-    /// Write what flows between hosts told.
+    /// Write what flows between hosts found.
     KeepMapped(Arc<MappedPlaces>),
     /// Remove the operator's order to publish an earlier epoch: it is over.
     EndRollback,
@@ -270,8 +262,8 @@ impl fmt::Display for ControllerEvent {
             ControllerEvent::Taught(job) => {
                 write!(f, "job {} learned: {} timings", job.id, job.learned.len())
             }
-            ControllerEvent::Judged { job, said, .. } => match said {
-                Some(said) => write!(f, "job {job}: {said}"),
+            ControllerEvent::Judged { job, suspicion, .. } => match suspicion {
+                Some(suspicion) => write!(f, "job {job}: {suspicion}"),
                 None => write!(f, "job {job}: its rates fit the tree"),
             },
             ControllerEvent::LearnedKept { problem: None } => f.write_str("learned figures kept"),
@@ -382,7 +374,7 @@ impl fmt::Display for ControllerEffect {
             }
             ControllerEffect::EndMapping => f.write_str("end the measurement"),
             ControllerEffect::KeepMapped(mapped) => {
-                let places = mapped.places.len() + mapped.seats.len();
+                let places = mapped.places.len() + mapped.attachments.len();
                 write!(f, "keep measurements of {places} places")
             }
             ControllerEffect::EndRollback => f.write_str("end the rollback"),

@@ -20,9 +20,9 @@ pub struct EngineFigures {
 /// Measurements of flows between hosts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MeasuringFigures {
-    /// Those that told something.
+    /// Those that found something.
     pub measured: u64,
-    /// Those that began and told nothing.
+    /// Those that began and found nothing.
     pub failed: u64,
     /// Those that did not begin.
     pub refused: u64,
@@ -35,9 +35,7 @@ pub struct MeasuringFigures {
 /// The counters of a switch's port.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PortFigures {
-    /// The switch.
     pub switch: String,
-    /// The port.
     pub port: String,
     /// It is up.
     pub up: bool,

@@ -35,9 +35,9 @@ use super::{ControllerEffect, ControllerEngine};
 use api::EventLevel;
 use api::mapping::{MappingProgress, MappingStatus};
 use course::RunningMapping;
-use doubtful_hosts::seat_findings;
+use doubtful_hosts::attachment_findings;
 use inventory::inventory_file::MeasuringSettings;
-use inventory::mapped_place::{MappedPlace, MappedPlaces, MappedSeat};
+use inventory::mapped_place::{MappedAttachment, MappedPlace, MappedPlaces};
 use inventory::stages::flows::MappedWays;
 use inventory::{BitsPerSec, Bytes, Millis};
 use network::MeasuredNetwork;
@@ -75,7 +75,7 @@ enum MeasuringEffect {
     Begin(MappingOrder),
     /// End the one under way.
     End,
-    /// Flows told something new about these hosts.
+    /// Flows found something new about these hosts.
     Found(Vec<String>),
     /// Keep the measured places.
     Keep,
@@ -344,7 +344,7 @@ impl FlowMeasuring {
         Arc::make_mut(&mut self.mapped).ways = Some(ways);
     }
 
-    /// Takes what flows told, and returns it line by line.
+    /// Takes what flows found, and returns it line by line.
     fn take_found(
         &mut self,
         target: &MappingTarget,
@@ -364,16 +364,15 @@ impl FlowMeasuring {
                 lines
             }
             TargetSubject::Hosts(hosts) => {
-                let findings = seat_findings(network.topology(), hosts, &found);
-                let (lines, seats) = host_lines(hosts, &findings, &found, rates);
-                mapped.seats.retain(|seat: &MappedSeat| {
-                    !hosts
-                        .iter()
-                        .zip(&findings)
-                        .any(|(host, finding)| host.name == seat.host && finding.excludes(&seat.on))
+                let findings = attachment_findings(network.topology(), hosts, &found);
+                let (lines, attachments) = host_lines(hosts, &findings, &found, rates);
+                mapped.attachments.retain(|attachment: &MappedAttachment| {
+                    !hosts.iter().zip(&findings).any(|(host, finding)| {
+                        host.name == attachment.host && finding.excludes(&attachment.on)
+                    })
                 });
-                for seat in seats {
-                    mapped.take_seat(seat);
+                for attachment in attachments {
+                    mapped.take_attachment(attachment);
                 }
                 lines
             }

@@ -151,16 +151,16 @@ impl WatchState {
         now: Millis,
         job: String,
         user: &str,
-        said: Option<TreeSuspicion>,
+        suspicion: Option<TreeSuspicion>,
     ) -> bool {
         let job = self
             .jobs
             .entry(job)
             .or_insert_with(|| WatchedJob::new(user, now));
-        let before = job.row.stands().map(|said| said.best.clone());
+        let before = job.row.stands().map(|suspicion| suspicion.best.clone());
         job.at = now;
-        job.row.add(said);
-        job.row.stands().map(|said| &said.best) != before.as_ref()
+        job.row.add(suspicion);
+        job.row.stands().map(|suspicion| &suspicion.best) != before.as_ref()
     }
 
     /// Another network is published.
@@ -220,12 +220,12 @@ impl ControllerEngine {
         now: Millis,
         (job, user): (String, String),
         epoch: u64,
-        said: Option<TreeSuspicion>,
+        suspicion: Option<TreeSuspicion>,
     ) {
         self.watch.is_judging = false;
         // Another network may have been published meanwhile.
         if self.learned.is_published(epoch) {
-            self.wake |= self.watch.judged(now, job, &user, said);
+            self.wake |= self.watch.judged(now, job, &user, suspicion);
         }
     }
 }

@@ -326,14 +326,14 @@ impl ObservedNetwork {
         inventory: &'a Inventory,
         topology: &'a Topology,
     ) -> Vec<DirectedHost<'a>> {
-        let seats = topology.attachments();
+        let attachments = topology.attachments();
         let addresses = AddressLookup::new(&self.views);
         let subjects = inventory.hosts.iter().map(|(name, host)| {
             let view = self.views.get(name).filter(|view| view.stale.is_none());
             let report = view.and_then(|view| view.host.as_ref());
-            let seat = seats.get(name.as_str());
-            let net = addresses.at_card(name, seat.map_or("", |s| s.1));
-            let segment = match (seat, net) {
+            let attachment = attachments.get(name.as_str());
+            let net = addresses.at_card(name, attachment.map_or("", |s| s.1));
+            let segment = match (attachment, net) {
                 (Some((switch, _)), _) => format!("switch {switch}"),
                 (None, Some((address, length))) => {
                     format!("net {}/{length}", network_of(address, length))

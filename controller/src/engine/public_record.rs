@@ -84,13 +84,13 @@ impl PublicRecord {
         is_changing: bool,
         fx: &mut Vec<ControllerEffect>,
     ) {
-        let told = std::mem::take(&mut self.alarms);
-        let over: Vec<&AlarmLine> = ended(&told, &alarms).collect();
+        let before = std::mem::take(&mut self.alarms);
+        let over: Vec<&AlarmLine> = ended(&before, &alarms).collect();
         if is_changing {
-            let lasting = told.iter().filter(|alarm| !over.contains(alarm));
+            let lasting = before.iter().filter(|alarm| !over.contains(alarm));
             self.alarms = lasting.cloned().collect();
         } else {
-            for alarm in alarms.iter().filter(|a| !told.contains(a)) {
+            for alarm in alarms.iter().filter(|a| !before.contains(a)) {
                 self.say(line_of(alarm, now, false), fx);
             }
             self.alarms.clone_from(&alarms);
@@ -113,7 +113,7 @@ impl PublicRecord {
     pub(super) fn is_stranger_due(&mut self, now: Millis) -> bool {
         let due = self
             .stranger
-            .is_none_or(|told| now.since(told) >= STRANGERS);
+            .is_none_or(|last| now.since(last) >= STRANGERS);
         if due {
             self.stranger = Some(now);
         }
@@ -222,11 +222,11 @@ mod tests {
             .iter()
             .map(|line| serde_json::to_value(line).unwrap())
             .collect();
-        let told =
+        let expected =
             serde_json::json!({"about": "s0", "nodes": ["s0"], "code": "other", "over": true});
         assert_eq!(
             (&lines[0]["alarm"]["over"], &lines[1]["alarm"]),
-            (&false.into(), &told)
+            (&false.into(), &expected)
         );
     }
 

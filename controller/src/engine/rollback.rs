@@ -1,4 +1,4 @@
-//! An earlier epoch is published again because an operator said so, and stays until the network
+//! An earlier epoch is published again because an operator ordered it, and stays until the network
 //! changes or the operator takes the order back.
 //!
 //! While the order is in force, its network takes the place of the candidate. So it goes through the

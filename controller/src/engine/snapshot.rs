@@ -232,7 +232,7 @@ impl ControllerEngine {
         self.public.epochs.last()
     }
 
-    /// The alarms that operators were told of.
+    /// The alarms that operators were notified of.
     pub fn announced_alarms(&self) -> &[AlarmLine] {
         &self.public.alarms
     }

@@ -1,8 +1,8 @@
 //! The engine in virtual time, on a network that answers as real agents do.
 mod agents;
+mod announced_switches;
 mod epochs;
 mod flapping;
-mod heard_switches;
 mod learning;
 mod mapping;
 mod mapping_hosts;
@@ -32,7 +32,7 @@ fn running() -> SimulatedCluster {
     let mut w = two_switches();
     w.start(None);
     w.run(3_000);
-    assert_eq!(w.published.len(), 1, "{:#?}", w.said);
+    assert_eq!(w.published.len(), 1, "{:#?}", w.logged);
     w
 }
 
@@ -121,7 +121,7 @@ fn of_two_networks_the_faster_one_is_published_and_stays_so() {
         (w.published.len(), w.place("n2")),
         (1, "s1"),
         "{:#?}",
-        w.said
+        w.logged
     );
     let snapshot = w.engine.snapshot(w.now);
     let networks = &snapshot.topology.networks;
@@ -154,7 +154,7 @@ fn an_epoch_has_the_tree_of_each_network() {
     }
     w.start(None);
     w.run(3_000);
-    assert_eq!(management_switch(&w, "n2"), "m1", "{:#?}", w.said);
+    assert_eq!(management_switch(&w, "n2"), "m1", "{:#?}", w.logged);
     // Nobody sees it: it stays.
     w.unplug("m1", 3);
     w.run(10_000);
@@ -372,7 +372,7 @@ fn a_slow_a_lying_and_a_dead_switch_delay_nobody() {
     w.cable("s0", 9, "s1", 9);
     w.start(None);
     w.run(3_000);
-    assert_eq!(w.published.len(), 1, "{:#?}", w.said);
+    assert_eq!(w.published.len(), 1, "{:#?}", w.logged);
     w.mute("s2");
     w.garble("s3", DeviceTable::Lldp);
     w.garble("s3", DeviceTable::Fdb);
@@ -501,12 +501,12 @@ fn traps_of_a_stranger_make_a_message_now_and_then_and_no_alarm() {
             });
             w.run(600);
         }
-        let told = w
-            .said
+        let lines = w
+            .logged
             .iter()
             .filter(|text| text.contains("is not a switch of the inventory"))
             .count();
-        assert_eq!((told, w.engine.snapshot(w.now).alarms), (minute, vec![]));
+        assert_eq!((lines, w.engine.snapshot(w.now).alarms), (minute, vec![]));
     }
 }
 

@@ -21,7 +21,7 @@ pub enum TroubleArea {
     Measurements,
     /// Reading or writing what jobs learned.
     Learned,
-    /// Reading or writing what flows between hosts told.
+    /// Reading or writing what flows between hosts found.
     Mapped,
     /// Reading the current epoch at the start.
     Current,

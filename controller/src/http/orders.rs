@@ -76,7 +76,7 @@ pub(super) async fn map(
 pub(super) async fn flows(
     State(intake): State<ReportIntake>,
     Path(host): Path<String>,
-    Json(said): Json<FlowStatement>,
+    Json(statement): Json<FlowStatement>,
 ) -> Json<FlowReply> {
-    Json(intake.flows().step(&host, &said).await)
+    Json(intake.flows().step(&host, &statement).await)
 }

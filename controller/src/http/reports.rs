@@ -57,7 +57,7 @@ impl ReportLimits {
             .entry(name.to_owned())
             .or_insert(HostReportLimit {
                 pace: REPORTS,
-                heard: None,
+                last: None,
             })
     }
 }
@@ -66,7 +66,7 @@ impl ReportLimits {
 struct HostReportLimit {
     pace: RateLimiter,
     /// The time of its last report; `None` while it is silent.
-    heard: Option<Instant>,
+    last: Option<Instant>,
 }
 
 impl ReportIntake {
@@ -114,8 +114,8 @@ impl ReportIntake {
     }
 
     /// Notes that a host reported.
-    pub(super) fn heard(&self, host: &str, at: Instant) {
-        self.limits().host(host).heard = Some(at);
+    pub(super) fn note_report(&self, host: &str, at: Instant) {
+        self.limits().host(host).last = Some(at);
     }
 
     /// Takes out the hosts that just fell silent, each with its limit. Hosts that left the
@@ -127,8 +127,8 @@ impl ReportIntake {
         let over = limits.hosts.iter_mut().filter_map(|(host, state)| {
             let limit = Duration::from_millis(assignment[host].every_ms * MISSED) + GRACE;
             state
-                .heard
-                .take_if(|heard| now.duration_since(*heard) > limit)?;
+                .last
+                .take_if(|last| now.duration_since(*last) > limit)?;
             Some((host.clone(), limit))
         });
         over.collect()
@@ -216,7 +216,7 @@ impl ReportIntake {
             .pace
             .take(Instant::now())
             .map_err(ReportRefusal::TooOften)?;
-        self.heard(host, Instant::now());
+        self.note_report(host, Instant::now());
         self.tell(host, DeviceFact::Host(report)).await;
         Ok(ProbeDirections {
             flows: self.flows.invitation(host),

@@ -23,7 +23,7 @@ struct ServedApi {
     shown: Arc<SnapshotSender>,
     events: mpsc::Receiver<ControllerEvent>,
     flows: FlowExchange,
-    _rota: watch::Sender<Arc<DirectionsByHost>>,
+    _assignment: watch::Sender<Arc<DirectionsByHost>>,
 }
 
 const FILES: usize = 1_024;
@@ -70,7 +70,7 @@ async fn start(viewers: Option<&str>, agents: Option<&str>) -> ServedApi {
             },
         ),
     ]);
-    let (_rota, directions) = watch::channel(Arc::new(assignment));
+    let (_assignment, directions) = watch::channel(Arc::new(assignment));
     let keys = ApiTokens::new(viewers.map(BearerToken::new), agents.map(BearerToken::new)).unwrap();
     let listener = bind("127.0.0.1:0".parse().unwrap(), &keys).await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -93,7 +93,7 @@ async fn start(viewers: Option<&str>, agents: Option<&str>) -> ServedApi {
         shown,
         events,
         flows,
-        _rota,
+        _assignment,
     }
 }
 
@@ -287,14 +287,14 @@ async fn events_follow_the_snapshots() {
         .write_all(b"GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n")
         .await
         .unwrap();
-    let mut heard = String::new();
+    let mut received = String::new();
     let mut buffer = [0; 4096];
     for at in 1..=3 {
         let wanted = format!("\"at\":{at},");
-        while !heard.contains(&wanted) {
+        while !received.contains(&wanted) {
             let n = stream.read(&mut buffer).await.unwrap();
-            assert!(n > 0, "the stream ended after {heard}");
-            heard.push_str(&String::from_utf8_lossy(&buffer[..n]));
+            assert!(n > 0, "the stream ended after {received}");
+            received.push_str(&String::from_utf8_lossy(&buffer[..n]));
         }
         shown.show(ServedSnapshot::new(Snapshot {
             at: Millis(at + 1),
@@ -302,8 +302,8 @@ async fn events_follow_the_snapshots() {
         }));
     }
     assert!(
-        heard.contains("text/event-stream") && heard.contains("event: snapshot"),
-        "{heard}"
+        received.contains("text/event-stream") && received.contains("event: snapshot"),
+        "{received}"
     );
 }
 

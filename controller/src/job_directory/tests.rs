@@ -13,7 +13,7 @@ fn json(record: &JobRecord) -> String {
 }
 
 /// The record as the controller reads it, after this process wrote it.
-fn told(id: &str, epoch: u64, calls: u64, seconds: f64) -> JobRecord {
+fn as_read(id: &str, epoch: u64, calls: u64, seconds: f64) -> JobRecord {
     let user = OwnerNames::default().name(nix::unistd::geteuid().as_raw());
     JobRecord {
         user,
@@ -48,10 +48,10 @@ fn a_scan_has_changed_records_and_removed_ones() {
     let now = Instant::now();
     assert_eq!(spool.scan(now), JobScan::default());
     write(dir.path(), "a.json", &json(&job("a", 1, 10, 1.0)));
-    assert_eq!(spool.scan(now).records, [told("a", 1, 10, 1.0)]);
+    assert_eq!(spool.scan(now).records, [as_read("a", 1, 10, 1.0)]);
     assert_eq!(spool.scan(now), JobScan::default());
     write(dir.path(), "a.json", &json(&job("a", 2, 11, 1.5)));
-    assert_eq!(spool.scan(now).records, [told("a", 2, 11, 1.5)]);
+    assert_eq!(spool.scan(now).records, [as_read("a", 2, 11, 1.5)]);
     fs::remove_file(dir.path().join("a.json")).unwrap();
     assert_eq!(spool.scan(now).gone, ["a"]);
     assert_eq!(spool.scan(now), JobScan::default());
@@ -245,7 +245,7 @@ fn one_user_crowds_out_no_other_and_speaks_for_none() {
         followed.extend(scan.records.into_iter().map(|r| (r.id.clone(), r)));
         scan.gone.iter().for_each(|id| drop(followed.remove(id)));
     }
-    assert_eq!(followed["ann"].user, told("ann", 1, 10, 1.0).user);
+    assert_eq!(followed["ann"].user, as_read("ann", 1, 10, 1.0).user);
     let eves: Vec<_> = followed
         .values()
         .filter(|r| r.id.starts_with("eve"))

@@ -92,7 +92,7 @@ families! {
     FLOW_MEASUREMENTS: Counter "heddle_flow_measurements_total" ["result"] "Measurements of flows between hosts (measured, failed, refused)", "Do measurements come to a result?";
     FLOW_RUNNING: Gauge "heddle_flow_measurement_running" [] "1 while flows between hosts are measured", "Who fills the cables?";
     FLOW_SENT: Counter "heddle_flow_measurement_sent_bytes_total" [] "Bytes that hosts sent in measurements, counted when one ends", "What does measuring cost the network?";
-    FLOW_ENDED: Gauge "heddle_flow_measurement_ended_timestamp_seconds" [] "Time at which the last measurement ended", "How old is what flows told?";
+    FLOW_ENDED: Gauge "heddle_flow_measurement_ended_timestamp_seconds" [] "Time at which the last measurement ended", "How old is what flows found?";
     JOBS: Gauge "heddle_jobs" ["state"] "Process sets seen lately that are listed one by one (running, ended)", "Do jobs use heddle?";
     JOBS_MORE: Gauge "heddle_jobs_not_shown" [] "Process sets beyond those that are listed one by one", "Is the list complete?";
     JOB_INFO: Gauge "heddle_job_info" ["job_id", "program", "user", "mpi"] "A process set of a job; always 1", "Whose job is it?";

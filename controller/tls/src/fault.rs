@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn a_connection_that_does_not_come_about_is_reported_with_a_way_out() {
-        for (error, told) in [
+        for (error, expected) in [
             (
                 Error::from(ErrorKind::ConnectionRefused).into(),
                 "nothing listens there; ",
@@ -152,7 +152,7 @@ mod tests {
         ] {
             let reason = explained(&error).unwrap_or_default();
             assert!(
-                reason.starts_with(told) && reason.ends_with('?'),
+                reason.starts_with(expected) && reason.ends_with('?'),
                 "{reason}"
             );
         }

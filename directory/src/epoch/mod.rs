@@ -13,7 +13,7 @@
 //!     tuning.json      the measurements from which it follows, if any were made
 //!     learned.json     what jobs had learned before, from which it follows, too
 //!     hops.json        what answers along the ways of a routed fabric, if anything does
-//!     flows.json       flows whose ways counters told, where nothing answers
+//!     flows.json       flows whose ways counters showed, where nothing answers
 //!     networks.json, networks/    where there are several: [`network_files`]
 //! ```
 //!

@@ -162,10 +162,11 @@ mod tests {
     fn one_publisher_at_a_time() {
         let dir = tempfile::tempdir().unwrap();
         let first = EpochStore::open(dir.path(), 1).unwrap();
-        let said = refused(dir.path());
+        let problem = refused(dir.path());
         assert!(
-            said.contains(&format!("(pid {})", std::process::id())) && said.contains("stop it or"),
-            "{said}"
+            problem.contains(&format!("(pid {})", std::process::id()))
+                && problem.contains("stop it or"),
+            "{problem}"
         );
         let own = i32::try_from(std::process::id()).unwrap();
         assert_eq!(
@@ -221,10 +222,10 @@ mod tests {
             let _other = Flock::lock(File::open(&path).unwrap(), FlockArg::LockExclusiveNonblock)
                 .map_err(|(_, e)| e)
                 .unwrap();
-            let said = refused(dir.path());
+            let problem = refused(dir.path());
             assert!(
-                said.contains(&wanted) && said.contains("nothing was changed"),
-                "{text:?}: {said}"
+                problem.contains(&wanted) && problem.contains("nothing was changed"),
+                "{text:?}: {problem}"
             );
         }
     }

@@ -210,8 +210,8 @@ struct UnmatchedCables<'a> {
     planned: Vec<&'a Cable>,
     found: Vec<&'a FoundCable>,
     /// By planned cable: true if it is already reported.
-    told_planned: Vec<bool>,
-    told_found: Vec<bool>,
+    planned_done: Vec<bool>,
+    found_done: Vec<bool>,
     planned_at: HashMap<&'a str, Vec<usize>>,
     found_at: HashMap<&'a str, Vec<usize>>,
 }
@@ -221,8 +221,8 @@ impl<'a> UnmatchedCables<'a> {
         let mut rest = UnmatchedCables {
             topology,
             hosts: topology.names(NodeKind::Host).collect(),
-            told_planned: vec![false; planned.len()],
-            told_found: vec![false; found.len()],
+            planned_done: vec![false; planned.len()],
+            found_done: vec![false; found.len()],
             planned_at: HashMap::new(),
             found_at: HashMap::new(),
             planned,
@@ -251,7 +251,7 @@ impl<'a> UnmatchedCables<'a> {
         end: CableEnd<'s>,
     ) -> impl Iterator<Item = (usize, CableEnd<'a>)> + 's {
         let at = self.planned_at.get(end.0).into_iter().flatten();
-        at.filter(|&&i| !self.told_planned[i])
+        at.filter(|&&i| !self.planned_done[i])
             .filter_map(move |&i| Some((i, across(self.planned[i], end)?)))
     }
 
@@ -263,7 +263,7 @@ impl<'a> UnmatchedCables<'a> {
     ) -> impl Iterator<Item = (usize, CableEnd<'a>)> + 's {
         let at = self.found_at.get(end.0).into_iter().flatten();
         let open =
-            at.filter(|&&i| !self.told_found[i] && self.found[i].grade != LinkGrade::Ambiguous);
+            at.filter(|&&i| !self.found_done[i] && self.found[i].grade != LinkGrade::Ambiguous);
         open.filter_map(move |&i| Some((i, across(&self.found[i].cable, end)?)))
     }
 
@@ -274,8 +274,8 @@ impl<'a> UnmatchedCables<'a> {
         found: &[usize],
         report: &mut CablingReport,
     ) {
-        planned.iter().for_each(|&i| self.told_planned[i] = true);
-        found.iter().for_each(|&i| self.told_found[i] = true);
+        planned.iter().for_each(|&i| self.planned_done[i] = true);
+        found.iter().for_each(|&i| self.found_done[i] = true);
         let planned: Vec<Cable> = planned.iter().map(|&i| self.planned[i].clone()).collect();
         let grade = found
             .iter()
@@ -307,7 +307,7 @@ impl<'a> UnmatchedCables<'a> {
     }
 
     fn swap_of(&self, p: usize) -> Option<(usize, usize, usize)> {
-        if self.told_planned[p] {
+        if self.planned_done[p] {
             return None;
         }
         // A swap is visible from each of its ends: the end with fewer cables is used.
@@ -338,7 +338,7 @@ impl<'a> UnmatchedCables<'a> {
     /// two nodes are connected by other ports.
     fn moved(&mut self, report: &mut CablingReport) {
         for p in 0..self.planned.len() {
-            if self.told_planned[p] {
+            if self.planned_done[p] {
                 continue;
             }
             let [x, y] = self.planned[p].ends();
@@ -368,7 +368,7 @@ impl<'a> UnmatchedCables<'a> {
             .planned
             .iter()
             .enumerate()
-            .filter(|(p, _)| !self.told_planned[*p])
+            .filter(|(p, _)| !self.planned_done[*p])
         {
             let perhaps = self.readings(cable);
             let unknown = cable
@@ -437,7 +437,7 @@ impl<'a> UnmatchedCables<'a> {
             .found
             .iter()
             .enumerate()
-            .filter(|(i, _)| !self.told_found[*i])
+            .filter(|(i, _)| !self.found_done[*i])
         {
             let rate = found
                 .cable

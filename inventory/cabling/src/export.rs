@@ -331,9 +331,9 @@ seen nowhere
             cluster("west", &["n0", "n1", "n2"], ClusterReason::Stated),
             cluster("east", &["n3"], ClusterReason::OneSwitch("s2".into())),
         ];
-        let told = "\nclusters\n   west: n[0-2]\n      stated in the inventory\n   east: \
+        let clusters = "\nclusters\n   west: n[0-2]\n      stated in the inventory\n   east: \
                     n3\n      hosts on s2\n";
-        assert!(text(&t).contains(told), "{}", text(&t));
+        assert!(text(&t).contains(clusters), "{}", text(&t));
     }
 
     fn cluster(name: &str, hosts: &[&str], why: ClusterReason) -> Cluster {

@@ -297,10 +297,10 @@ mod tests {
                 "topology.dot:2: LLDP template \"L9\": the graph has no attribute of this name",
             ),
         ] {
-            let said = CablingPlan::parse("topology.dot", &format!("graph G {{\n{text}\n}}"))
+            let problem = CablingPlan::parse("topology.dot", &format!("graph G {{\n{text}\n}}"))
                 .unwrap_err()
                 .to_string();
-            assert!(said.starts_with(expected), "{said}");
+            assert!(problem.starts_with(expected), "{problem}");
         }
     }
 }

@@ -215,7 +215,7 @@ fn slower_is_a_difference_and_faster_a_note() {
     let unsure = compare(&plan, &found);
     assert!(
         unsure.is_as_planned(),
-        "a rate nobody said is no difference: {unsure}"
+        "a rate nobody stated is no difference: {unsure}"
     );
     assert_eq!(
         unsure.notes[1].text,

@@ -53,7 +53,7 @@ type PortsToNeighbours = HashMap<NodeIx, Vec<(NodeIx, PortIx)>>;
 /// The links that carry all that these links carry; nothing where that is in doubt.
 fn carrying(draft: &DraftNetwork<'_>, links: &[usize]) -> Option<BTreeSet<usize>> {
     let (speaking, silent): (Vec<usize>, Vec<usize>) =
-        (links.iter().copied()).partition(|at| is_heard(draft, &draft.links[*at]));
+        (links.iter().copied()).partition(|at| is_received(draft, &draft.links[*at]));
     let mut tree = UnionFind::new(draft.nodes.len());
     let mut near: PortsToNeighbours = HashMap::new();
     let mut joined = BTreeSet::new();
@@ -95,7 +95,7 @@ fn whole_ports(draft: &DraftNetwork<'_>, link: &DraftLink) -> Option<[DevicePort
     Some([a, b].map(|port| draft.unreported.whole(draft.facts, port)))
 }
 
-fn is_heard(draft: &DraftNetwork<'_>, link: &DraftLink) -> bool {
+fn is_received(draft: &DraftNetwork<'_>, link: &DraftLink) -> bool {
     whole_ports(draft, link).is_some_and(|ends| {
         ends.iter()
             .any(|(device, port)| draft.facts[*device].learned.behind(*port).len() > 0)

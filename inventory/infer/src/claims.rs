@@ -1,4 +1,4 @@
-//! Claims: two ends are said, or concluded, to share a cable.
+//! Claims: two ends are reported, or concluded, to share a cable.
 use crate::facts::ports::PortIx;
 use crate::facts::{DeviceIx, DevicePortIx, Facts, NodeIx};
 use crate::ranking::ClaimGrounds;
@@ -35,7 +35,7 @@ pub(crate) struct Claim {
     pub(crate) evidence: Vec<Evidence>,
 }
 
-/// A statement that cannot be true, and the reason. It is told if its port has no other neighbour.
+/// A statement that cannot be true, and the reason. It is reported if its port has no other neighbour.
 #[derive(Debug)]
 pub(crate) struct RefusedStatement {
     pub(crate) at: DevicePortIx,
@@ -44,7 +44,7 @@ pub(crate) struct RefusedStatement {
 
 impl EndPort {
     /// The port that a neighbour row names, if nothing better is known.
-    pub(crate) fn as_said(row: &LldpNeighbour) -> EndPort {
+    pub(crate) fn as_announced(row: &LldpNeighbour) -> EndPort {
         let name = match &row.port {
             Some(id) => id.to_string(),
             None => row.port_descr.clone(),

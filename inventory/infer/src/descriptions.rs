@@ -16,10 +16,10 @@ pub fn descriptions(views: &DeviceViews, topology: &Topology) -> PortDescription
         for (description, port) in own(&device, view) {
             descriptions.add(name, description, &port);
         }
-        for heard in &device.neighbours {
-            let port = device.ports[heard.port].name.as_str();
+        for neighbour in &device.neighbours {
+            let port = device.ports[neighbour.port].name.as_str();
             if let Some(Some((node, far_port))) = far.get(&(name.as_str(), port)) {
-                descriptions.add(node, &heard.row.port_descr, far_port);
+                descriptions.add(node, &neighbour.row.port_descr, far_port);
             }
         }
     }

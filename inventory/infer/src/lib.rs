@@ -10,11 +10,11 @@
 //! views --facts--> who is who, ports and addresses as numbers
 //!       --readers--> claims: these two ends share a cable
 //!       --acceptance--> cables, by whose word counts
-//!       --places--> the seat of each host
+//!       --places--> the attachment of each host
 //!       --draft--> links that the operator states
 //!       --states--> links that carry frames
 //!       --networks--> a host may have a card in several
-//!       --measured--> places of hosts, and trunks, that flows between hosts told
+//!       --measured--> places of hosts, and trunks, found by flows between hosts
 //!       --clusters--> hosts that share a spanning tree, without a router, a slow link or a long
 //!                     link between them
 //! ```
@@ -55,7 +55,7 @@ mod ways;
 pub use descriptions::descriptions;
 pub use memory::InferenceMemory;
 
-use draft::{DraftNetwork, measured, measured_seats, operator};
+use draft::{DraftNetwork, measured, measured_attachments, operator};
 use facts::device::DeviceFacts;
 use facts::{Facts, InferenceScope, far_reading};
 use indexmap::IndexMap;
@@ -113,7 +113,7 @@ fn infer_in(
     found.add_to(&mut known);
     let draft = operator::with_stated(DraftNetwork::new(known, hosts));
     let (draft, roots) = states::with_states(draft);
-    let draft = measured::with_trunks(measured_seats::with_seats(draft));
+    let draft = measured::with_trunks(measured_attachments::with_attachments(draft));
     draft.finish(roots)
 }
 

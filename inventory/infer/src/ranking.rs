@@ -19,7 +19,7 @@ pub(crate) enum ClaimGrounds {
     NamedDespiteChassis,
     /// One end names a switch that never answered.
     NamedSilent,
-    /// One end hears another by LLDP that announces nothing by which it can be told from others, or the
+    /// One end hears another by LLDP that announces nothing that distinguishes it from others, or the
     /// name and a port of an asked device beside an id that nobody has.
     NamedNobody,
     /// An end names the other by CDP. No end does so by LLDP.

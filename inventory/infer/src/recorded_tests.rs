@@ -350,21 +350,21 @@ fn a_file_name_gives_way_to_what_devices_say() {
 
 #[test]
 fn ports_are_named_by_interfaces_however_neighbours_name_them() {
-    for said in ["Gi0/2", "GigabitEthernet0/2", "gigabitethernet0/2", "102"] {
+    for name in ["Gi0/2", "GigabitEthernet0/2", "gigabitethernet0/2", "102"] {
         let mut views = network(2);
         hears(
             &mut views,
             "d1",
             1,
             LldpNeighbour {
-                port: text(said),
+                port: text(name),
                 ..named(2, 0)
             },
         );
         assert_eq!(
             links(&infer_recorded(&views)),
             ["d1 Gi0/1 d2 Gi0/2"],
-            "{said}"
+            "{name}"
         );
     }
     let mut views = network(2);

@@ -48,14 +48,14 @@ fn spanning_tree_states(draft: &DraftNetwork<'_>) -> (DraftFindings, Vec<usize>)
         let states = end_states(draft, link);
         let far = draft.kind(link.ends[1].node);
         let at_edge = matches!(far, NodeKind::Host | NodeKind::Unmanaged);
-        let (state, told) = (combined(states, at_edge), told(draft, link, states));
+        let (state, evidence) = (combined(states, at_edge), port_states(draft, link, states));
         let unsaid = states.contains(&None)
             && states.iter().flatten().all(|s| *s == StpState::Forwarding)
             && !is_unheard(draft, link);
         if state == LinkState::Unknown && link.grade != LinkGrade::Ambiguous && unsaid {
             open.push(i);
         }
-        found.state(i, state, told);
+        found.state(i, state, evidence);
     }
     (found, open)
 }
@@ -82,7 +82,7 @@ fn end_states(draft: &DraftNetwork<'_>, link: &DraftLink) -> [Option<StpState>; 
 /// True if no end learned a station there, although one learns stations elsewhere. Nodes that do
 /// not answer may have unknown links; frames that come in prove that this link carries.
 fn is_unheard(draft: &DraftNetwork<'_>, link: &DraftLink) -> bool {
-    let heard = link.ends.each_ref().map(|end| {
+    let learned = link.ends.each_ref().map(|end| {
         let device = draft.facts.device_of(end.node)?;
         let own = &draft.facts[device];
         let at_port = end.port.index().is_some_and(|port| {
@@ -91,23 +91,23 @@ fn is_unheard(draft: &DraftNetwork<'_>, link: &DraftLink) -> bool {
         });
         (!own.learned.is_empty()).then_some(at_port)
     });
-    heard.contains(&Some(false)) && !heard.contains(&Some(true))
+    learned.contains(&Some(false)) && !learned.contains(&Some(true))
 }
 
 /// A link carries if both ends forward, and does not if one end does not. At a host only one end
 /// can be asked, and a switch without STP forwards.
 pub(crate) fn combined(ends: [Option<StpState>; 2], at_edge: bool) -> LinkState {
-    let said: Vec<StpState> = ends.into_iter().flatten().collect();
-    let blocked = said.iter().any(|s| {
+    let states: Vec<StpState> = ends.into_iter().flatten().collect();
+    let blocked = states.iter().any(|s| {
         matches!(
             s,
             StpState::Blocking | StpState::Disabled | StpState::Broken
         )
     });
-    let moving = said
+    let moving = states
         .iter()
         .any(|s| matches!(s, StpState::Listening | StpState::Learning));
-    match said.len() {
+    match states.len() {
         _ if block_each_other(ends) => LinkState::Unknown,
         _ if blocked => LinkState::Blocked,
         _ if moving => LinkState::Unknown,
@@ -117,17 +117,17 @@ pub(crate) fn combined(ends: [Option<StpState>; 2], at_edge: bool) -> LinkState 
     }
 }
 
-fn told(
+fn port_states(
     draft: &DraftNetwork<'_>,
     link: &DraftLink,
     states: [Option<StpState>; 2],
 ) -> Option<Evidence> {
-    let mut said = Vec::with_capacity(states.iter().flatten().count());
-    said.extend(link.ends.iter().zip(states).filter_map(|(end, state)| {
+    let mut found = Vec::with_capacity(states.iter().flatten().count());
+    found.extend(link.ends.iter().zip(states).filter_map(|(end, state)| {
         let (device, port) = end.device_port(draft.facts)?;
         Some((draft.facts[device].place(port), state?))
     }));
-    (!said.is_empty()).then_some(Evidence::PortStates(said))
+    (!found.is_empty()).then_some(Evidence::PortStates(found))
 }
 
 /// Not every device serves its STP states. A link that is the only connection between two parts
@@ -264,14 +264,14 @@ fn parts(draft: &DraftNetwork<'_>) -> Vec<Vec<DeviceIx>> {
 
 /// The root bridge that all fresh devices name, or that all devices name if none is fresh.
 fn root_bridge(facts: &Facts<'_>, part: &[DeviceIx]) -> Option<BridgeId> {
-    let said = |fresh: bool| -> BTreeSet<BridgeId> {
+    let seen = |fresh: bool| -> BTreeSet<BridgeId> {
         part.iter()
             .map(|d| &facts[*d])
             .filter(|d| !(fresh && d.stale))
             .filter_map(|d| d.root_bridge)
             .collect()
     };
-    let fresh = said(true);
-    let roots = if fresh.is_empty() { said(false) } else { fresh };
+    let fresh = seen(true);
+    let roots = if fresh.is_empty() { seen(false) } else { fresh };
     roots.first().copied().filter(|_| roots.len() == 1)
 }

@@ -1,17 +1,17 @@
 //! Inference on hand-made views.
+mod announced_and_measured;
+mod announced_switches;
 mod blocked_members;
 mod carried;
 mod cloned_identities;
 mod contradicted;
 mod crossed;
 mod doubts;
-mod heard_measured;
-mod heard_switches;
 mod hostile;
 mod hosts;
 mod impostors;
 mod measured;
-mod measured_seats;
+mod measured_attachments;
 mod neighbours;
 mod networks;
 mod next_routers;
@@ -545,12 +545,12 @@ proptest::proptest! {
     #[test]
     fn any_tree_is_found_again(
         parents in proptest::collection::vec(0usize..100, 0..9),
-        seats in proptest::collection::vec(0usize..100, 1..12),
+        attachments in proptest::collection::vec(0usize..100, 1..12),
         mute in 0usize..100,
         turn in 0usize..20,
     ) {
         let names: Vec<String> = (0..=parents.len()).map(|i| format!("s{i}")).collect();
-        let hosts: Vec<String> = (0..seats.len()).map(|i| format!("n{i}")).collect();
+        let hosts: Vec<String> = (0..attachments.len()).map(|i| format!("n{i}")).collect();
         let switches: Vec<&str> = names.iter().map(String::as_str).collect();
         let mut net = InferenceFixture::new(&switches, &format!("[{}]", hosts.join(", ")));
         let mut expected = Vec::new();
@@ -559,8 +559,8 @@ proptest::proptest! {
             net.cable((up, 100 + i as u8, F), (down, 99, F));
             expected.push((up.clone(), down.clone()));
         }
-        for (i, seat) in seats.iter().enumerate() {
-            let switch = &names[seat % names.len()];
+        for (i, attachment) in attachments.iter().enumerate() {
+            let switch = &names[attachment % names.len()];
             net.host(&hosts[i], switch, i as u8 + 1);
             expected.push((switch.clone(), hosts[i].clone()));
         }

@@ -109,43 +109,43 @@ struct RoutedFabric<'a> {
     draft: &'a DraftNetwork<'a>,
     graph: RouterGraph<NodeIx>,
     /// The switch of each host that has just one.
-    seats: HashMap<NodeIx, Option<NodeIx>>,
+    attachments: HashMap<NodeIx, Option<NodeIx>>,
 }
 
 impl<'a> RoutedFabric<'a> {
     fn new(draft: &'a DraftNetwork<'_>, looped: &[usize]) -> RoutedFabric<'a> {
         let links = looped.iter().map(|at| (*at, &draft.links[*at].ends));
         let links = links.map(|(at, ends)| (at, ends.each_ref().map(|end| end.node)));
-        let mut seats = HashMap::new();
+        let mut attachments = HashMap::new();
         for link in draft.links.iter().filter(|link| link.is_sure()) {
             let [a, b] = link.ends.each_ref().map(|end| end.node);
             for (switch, host) in [(a, b), (b, a)] {
                 if draft.kind(host) == NodeKind::Host {
-                    let seat = seats.entry(host).or_insert(Some(switch));
-                    seat.take_if(|known| *known != switch);
+                    let attachment = attachments.entry(host).or_insert(Some(switch));
+                    attachment.take_if(|known| *known != switch);
                 }
             }
         }
         RoutedFabric {
             draft,
             graph: RouterGraph::new(links),
-            seats,
+            attachments,
         }
     }
 
-    fn seat(&self, host: NodeIx) -> Option<NodeIx> {
-        self.seats.get(&host).copied().flatten()
+    fn attachment(&self, host: NodeIx) -> Option<NodeIx> {
+        self.attachments.get(&host).copied().flatten()
     }
 
     /// The traces of hosts whose agents report, with both leaves.
     fn traces(&self) -> Vec<([NodeIx; 2], &'a TracedFlows)> {
         let facts = self.draft.facts;
-        let fresh = facts.host_statements.iter().filter(|(_, said)| !said.old);
+        let fresh = facts.host_statements.iter().filter(|(_, own)| !own.old);
         fresh
-            .filter_map(|(host, said)| Some((self.seat(*host)?, said.report)))
+            .filter_map(|(host, own)| Some((self.attachment(*host)?, own.report)))
             .flat_map(|(leaf, report)| report.traces.iter().map(move |trace| (leaf, trace)))
             .filter_map(|(leaf, trace)| {
-                let towards = self.seat(facts.node_named(&trace.to)?)?;
+                let towards = self.attachment(facts.node_named(&trace.to)?)?;
                 (leaf != towards).then_some(([leaf, towards], trace))
             })
             .collect()

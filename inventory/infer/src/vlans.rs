@@ -71,8 +71,8 @@ fn states(facts: &Facts<'_>, link: &Link, vlans: &BTreeSet<u16>) -> Vec<Evidence
             false,
         )
     };
-    let told = vlans.iter().map(|vlan| (*vlan, state(*vlan)));
-    let other = told.filter(|(_, state)| *state != LinkState::Unknown && *state != link.state);
+    let states = vlans.iter().map(|vlan| (*vlan, state(*vlan)));
+    let other = states.filter(|(_, state)| *state != LinkState::Unknown && *state != link.state);
     other
         .map(|(vlan, state)| Evidence::StateInVlan(vlan, state))
         .collect()

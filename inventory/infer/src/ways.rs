@@ -52,7 +52,7 @@ impl<'a> EndStatements<'a> {
     }
 
     /// The switches at the other ends of one aggregate's members, those that share a bridge identifier, and
-    /// those that have the same hosts at ports of their own. `hosts`: those that are heard, and the ports.
+    /// those that have the same hosts at ports of their own. `hosts`: those that are announced, and the ports.
     pub(crate) fn switch_pairs<'e>(
         self,
         cables: impl Iterator<Item = &'e [ClaimEnd; 2]>,
@@ -182,7 +182,7 @@ impl<'a> EndStatements<'a> {
     /// True if frames are routed over a cable between these ends. The port of a node that cannot be asked is
     /// not seen, so its word counts there only beside that of the other end.
     pub(crate) fn is_routed(self, ends: &[ClaimEnd; 2]) -> bool {
-        let by_word = |end: &&ClaimEnd| self.facts.is_said_to_route(end.node);
+        let by_word = |end: &&ClaimEnd| self.facts.announces_routing(end.node);
         ends.iter().filter(by_word).count() < 2
             && ends
                 .iter()
@@ -225,8 +225,8 @@ pub(crate) fn switch_pairs(draft: &DraftNetwork<'_>) -> BTreeSet<SwitchPair> {
     let ends = EndStatements::drafted(draft);
     let hosts = draft.links.iter().filter_map(|link| {
         let [switch, host] = ends.switch_first(link);
-        let is_seat = !ends.is_inner(host) && link.is_sure();
-        Some((host.node, switch.device_port(draft.facts)?)).filter(|_| is_seat)
+        let is_attachment = !ends.is_inner(host) && link.is_sure();
+        Some((host.node, switch.device_port(draft.facts)?)).filter(|_| is_attachment)
     });
     ends.switch_pairs(sure.map(|link| &link.ends), hosts)
 }

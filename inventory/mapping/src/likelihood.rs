@@ -55,7 +55,7 @@ const DIFFERENT: f64 = 1.3;
 const LEAST_FILLED: usize = 3;
 /// Figures of one trunk agree if they differ by less than this part.
 const AGREEING: f64 = 0.05;
-/// Flows over nearly filled trunks without which nothing is said of them.
+/// Flows over nearly filled trunks without which nothing is reported of them.
 const LEAST_NEARLY: usize = 30;
 
 /// A rate is far from what is expected from this logarithm of the ratio on.

@@ -15,7 +15,7 @@ const DOUBTFUL_SUMS: f64 = 0.1;
 const DOUBTFUL_PARTS: f64 = 0.3;
 /// A flow is slowed down below this part of its rate alone.
 const SLOWED: f64 = 0.8;
-/// Flows that were slowed down without which nothing is said.
+/// Flows that were slowed down without which nothing is reported.
 const LEAST_FLOWS: f64 = 6.0;
 /// A logarithm of a ratio that is larger says no more.
 const LARGEST: f64 = 1.0;

@@ -351,8 +351,8 @@ mod tests {
                 "t.yaml:2: topology has no host",
             ),
         ] {
-            let told = TopologyFile::parse_tree("t.yaml", text).unwrap_err();
-            assert!(told.to_string().starts_with(message), "{text:?}: {told}");
+            let error = TopologyFile::parse_tree("t.yaml", text).unwrap_err();
+            assert!(error.to_string().starts_with(message), "{text:?}: {error}");
         }
     }
 

@@ -19,7 +19,7 @@ impl UnreadableFile {
 }
 
 /// The system's error in words with a way out; in the system's own words if they say enough. An error
-/// that heddle made itself has said its words already.
+/// that heddle made itself has its words already.
 pub fn reason(cause: &Error) -> String {
     let known = match cause.get_ref() {
         Some(_) => None,

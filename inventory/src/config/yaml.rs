@@ -76,7 +76,7 @@ mod tests {
             ),
         ];
         let others = ["- ".repeat(n), "? ".repeat(n), bomb + "switches: *a39\n"];
-        for (text, told) in deep
+        for (text, is_deep) in deep
             .iter()
             .map(|text| (text, true))
             .chain(others.iter().map(|text| (text, false)))
@@ -89,7 +89,7 @@ mod tests {
             );
             assert_eq!(
                 [inventory, topology].map(|error| error.contains("nested deeper than 32")),
-                [told; 2],
+                [is_deep; 2],
                 "{text:.60}"
             );
         }

@@ -104,7 +104,7 @@ pub enum FlowFinding {
     /// The cable leads to the bridge behind such a trunk.
     #[error("flows to the host cross the trunk to {0}")]
     Behind(String),
-    /// Flows crossed the cable and never filled it, or it could not be told.
+    /// Flows crossed the cable and never filled it, or nothing shows whether they did.
     #[error("flows between {hosts} hosts are not known to have filled it; {}", flows(*.rounds, *.moved, *.at))]
     NotFilled {
         /// The hosts that took part.
@@ -121,7 +121,8 @@ pub enum FlowFinding {
     Reached(BitsPerSec),
     /// Flows to and from the host crossed the trunks as only a host here does.
     #[error("flows between {hosts} hosts tell that the host is here{}; {}; {}", of_nodes(.among), thousandths(*.probability), flows(*.rounds, *.moved, *.at))]
-    Seat {
+    #[serde(rename = "seat")]
+    Attachment {
         /// The nodes on which it may be by what protocols say; empty if they say nothing.
         among: Vec<String>,
         /// The probability in thousandths.

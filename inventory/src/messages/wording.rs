@@ -68,9 +68,9 @@ mod tests {
 
     #[test]
     fn one_is_no_plural() {
-        let told = [(1, "switch"), (4, "switch"), (0, "host"), (2, "process")]
+        let texts = [(1, "switch"), (4, "switch"), (0, "host"), (2, "process")]
             .map(|(n, one)| counted(n, one));
-        assert_eq!(told, ["1 switch", "4 switches", "0 hosts", "2 processes"]);
+        assert_eq!(texts, ["1 switch", "4 switches", "0 hosts", "2 processes"]);
         assert_eq!(counted(1_u64, "phase"), "1 phase");
     }
 

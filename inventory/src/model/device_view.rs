@@ -203,7 +203,7 @@ fn same_but_changes(a: &BridgeTable, b: &BridgeTable) -> bool {
 }
 
 /// True if two reports of a host are the same up to counters, times and round trips. Counters
-/// always move, and frames are heard again. Round trips differ from probe to probe; less than a
+/// always move, and frames arrive again. Round trips differ from probe to probe; less than a
 /// factor of four is not a change of the network.
 pub fn same_but_moments(a: &HostReport, b: &HostReport) -> bool {
     without_moments(a) == without_moments(b)
@@ -220,7 +220,7 @@ fn without_moments(report: &HostReport) -> HostReport {
         .iter_mut()
         .for_each(|n| (n.in_octets, n.out_octets) = (0, 0));
     plain
-        .heard
+        .frames
         .iter_mut()
         .for_each(|h| h.at = Millis::default());
     plain.paths.iter_mut().for_each(|p| p.round_trip = None);
@@ -248,7 +248,7 @@ mod tests {
         }
     }
 
-    fn said(fact: DeviceFact) -> Observation {
+    fn observed(fact: DeviceFact) -> Observation {
         Observation {
             at: Millis(5),
             reporter: "s0".into(),
@@ -271,7 +271,7 @@ mod tests {
         ];
         assert!(apply(
             &mut views,
-            &said(DeviceFact::Interfaces(rows.clone()))
+            &observed(DeviceFact::Interfaces(rows.clone()))
         ));
         let kept: Vec<u32> = views["s0"]
             .interfaces
@@ -281,7 +281,7 @@ mod tests {
             .collect();
         assert_eq!(kept, [3, 5, 6, 7]);
         assert!(
-            !apply(&mut views, &said(DeviceFact::Interfaces(rows))),
+            !apply(&mut views, &observed(DeviceFact::Interfaces(rows))),
             "the same again is no change"
         );
     }
@@ -289,19 +289,19 @@ mod tests {
     #[test]
     fn silence_makes_stale_and_an_answer_makes_fresh() {
         let mut views = DeviceViews::new();
-        apply(&mut views, &said(DeviceFact::Fdb(vec![])));
-        let silent = said(DeviceFact::Failed {
+        apply(&mut views, &observed(DeviceFact::Fdb(vec![])));
+        let silent = observed(DeviceFact::Failed {
             table: None,
             problem: "no answer".into(),
             refused: None,
         });
         assert!(
             apply(&mut views, &silent) && !apply(&mut views, &silent),
-            "told once"
+            "reported once"
         );
         assert_eq!(views["s0"].fdb, Some(vec![]), "what was known stays");
         assert!(
-            apply(&mut views, &said(DeviceFact::Fdb(vec![]))),
+            apply(&mut views, &observed(DeviceFact::Fdb(vec![]))),
             "being back is a change"
         );
         assert_eq!(views["s0"].stale, None);
@@ -310,11 +310,11 @@ mod tests {
     #[test]
     fn no_routes_are_no_change() {
         let mut views = DeviceViews::new();
-        let routes = said(DeviceFact::Routes(NextRouters::default()));
+        let routes = observed(DeviceFact::Routes(NextRouters::default()));
         assert!(!apply(&mut views, &routes));
         assert_eq!(views["s0"].routes, Some(NextRouters::default()));
         let next_hops = vec![(1, "10.0.0.1".parse().unwrap())];
-        let routes = said(DeviceFact::Routes(NextRouters {
+        let routes = observed(DeviceFact::Routes(NextRouters {
             next_hops,
             peers: vec![],
         }));

@@ -35,7 +35,7 @@ impl TopologyDifference {
         let scope = DifferenceScope {
             nodes: nodes.iter().map(|n| n.name.as_str()).collect(),
             pairs: links.iter().map(|l| pair(l)).collect(),
-            seated: links
+            attached: links
                 .iter()
                 .map(|l| l.b.as_str())
                 .chain(joined.iter().copied())
@@ -98,10 +98,10 @@ fn roots(t: &Topology) -> (Option<String>, Vec<String>) {
 struct DifferenceScope<'a> {
     /// Nodes that differ.
     nodes: HashSet<&'a str>,
-    /// Pairs of nodes with a link that differs: parallel links are told apart by each other.
+    /// Pairs of nodes with a link that differs: parallel links are distinguished by each other.
     pairs: HashSet<(&'a str, &'a str)>,
     /// The far ends of such links: the other places of a host matter.
-    seated: HashSet<&'a str>,
+    attached: HashSet<&'a str>,
     /// Hosts that changed their cluster.
     joined: HashSet<&'a str>,
 }
@@ -112,7 +112,7 @@ impl DifferenceScope<'_> {
             .links
             .iter()
             .filter(|l| {
-                self.seated.contains(l.b.as_str())
+                self.attached.contains(l.b.as_str())
                     || self.pairs.contains(&pair(l))
                     || self.nodes.contains(l.a.as_str())
                     || self.nodes.contains(l.b.as_str())

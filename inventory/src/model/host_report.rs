@@ -1,4 +1,4 @@
-//! Reports of host agents: network cards, frames heard on them, and paths to other hosts.
+//! Reports of host agents: network cards, frames received on them, and paths to other hosts.
 //!
 //! A host speaks only for itself. It reports whole states, not changes: a report replaces the one
 //! before, and a lost one does no harm.
@@ -32,8 +32,9 @@ pub struct HostReport {
     pub slots: u32,
     /// Its Ethernet cards.
     pub nics: Vec<Nic>,
-    /// The frames that its cards heard and that have not aged out since.
-    pub heard: Vec<HeardFrame>,
+    /// The frames that its cards received and that have not aged out since.
+    #[serde(rename = "heard")]
+    pub frames: Vec<HeardFrame>,
     /// Probed paths to other hosts.
     pub paths: Vec<ProbedPath>,
     /// Traced flows to other hosts.
@@ -74,18 +75,19 @@ pub struct Nic {
     pub out_octets: u64,
 }
 
-/// A frame heard on a card, with facts about the bridge at the other end.
+/// A frame received on a card, with facts about the bridge at the other end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HeardFrame {
     /// The card's name.
     pub nic: String,
-    /// The time at which it was heard last, by the host's clock.
+    /// The time at which it was received last, by the host's clock.
     pub at: Millis,
-    pub said: HeardContent,
+    #[serde(rename = "said")]
+    pub content: HeardContent,
 }
 
-/// The content of a heard frame.
+/// The content of a received frame.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", deny_unknown_fields)]
 pub enum HeardContent {
@@ -259,7 +261,7 @@ impl HostReport {
         }
         let lists = [
             ("nics", self.nics.len()),
-            ("heard", self.heard.len()),
+            ("heard", self.frames.len()),
             ("paths", self.paths.len()),
             ("traces", self.traces.len()),
             ("link_losses", self.link_losses.len()),
@@ -331,8 +333,8 @@ impl HostReport {
                 ("nics.master", n.master.as_deref()),
             ]
         });
-        let heard = self.heard.iter().flat_map(|h| {
-            let said: [_; 4] = match &h.said {
+        let frames = self.frames.iter().flat_map(|h| {
+            let content: [_; 4] = match &h.content {
                 HeardContent::Neighbour {
                     chassis,
                     port,
@@ -349,7 +351,7 @@ impl HostReport {
             };
             [("heard.nic", Some(h.nic.as_str()))]
                 .into_iter()
-                .chain(said.map(|text| ("heard.said", text)))
+                .chain(content.map(|text| ("heard.said", text)))
         });
         let paths = self.paths.iter().map(|p| ("paths.to", Some(p.to.as_str())));
         let traces = self
@@ -361,7 +363,7 @@ impl HostReport {
         let texts = std::iter::once(("host", Some(self.host.as_str())))
             .chain(nics)
             .chain(losses)
-            .chain(heard)
+            .chain(frames)
             .chain(paths)
             .chain(traces);
         texts.filter_map(|(place, text)| Some((place, text?)))
@@ -380,7 +382,7 @@ mod tests {
     use super::*;
 
     fn report() -> HostReport {
-        let said = HeardContent::Neighbour {
+        let content = HeardContent::Neighbour {
             protocol: DiscoveryProtocol::Lldp,
             chassis: NeighbourId::Mac(Mac([2, 0, 0, 0, 0, 1])),
             port: NeighbourId::Text("swp1".into()),
@@ -396,10 +398,10 @@ mod tests {
                 up: true,
                 ..Nic::default()
             }],
-            heard: vec![HeardFrame {
+            frames: vec![HeardFrame {
                 nic: "eth0".into(),
                 at: Millis(1),
-                said,
+                content,
             }],
             ..HostReport::default()
         }
@@ -421,8 +423,8 @@ mod tests {
 
     #[test]
     fn a_list_of_another_age_is_passed_over_and_an_entry_is_not() {
-        let told = serde_json::to_string(&report()).unwrap();
-        let older = told.replacen(
+        let json = serde_json::to_string(&report()).unwrap();
+        let older = json.replacen(
             '{',
             r#"{"changes":[{"at":1,"nic":"eth0","what":"neighbour"}],"#,
             1,
@@ -432,7 +434,7 @@ mod tests {
             report()
         );
         assert!(
-            serde_json::from_str::<HostReport>(&told.replacen(
+            serde_json::from_str::<HostReport>(&json.replacen(
                 r#"{"name""#,
                 r#"{"alias":"lan0","name""#,
                 1
@@ -483,15 +485,15 @@ mod tests {
             );
         }
         assert!(
-            refused_after(|r| r.heard = vec![r.heard[0].clone(); 4097])
+            refused_after(|r| r.frames = vec![r.frames[0].clone(); 4097])
                 .starts_with("heard: 4097 entries")
         );
         assert!(
-            refused_after(
-                |r| if let HeardContent::Neighbour { port, .. } = &mut r.heard[0].said {
+            refused_after(|r| {
+                if let HeardContent::Neighbour { port, .. } = &mut r.frames[0].content {
                     *port = NeighbourId::Text("\n".into())
                 }
-            )
+            })
             .contains("heard.said")
         );
     }

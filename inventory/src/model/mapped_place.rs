@@ -38,7 +38,7 @@ pub struct MappedPlace {
     /// How often the links of its hosts were lost when the measurement began, as far as known.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub link_losses: BTreeMap<String, CardLosses>,
-    /// The switches that its hosts heard when the measurement began, as far as they heard one.
+    /// The switches that announced themselves to its hosts when the measurement began.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub switches: BTreeMap<String, String>,
 }
@@ -73,7 +73,7 @@ pub struct PlaceTrunk {
 
 /// The switch of a host whose place no protocol decides.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MappedSeat {
+pub struct MappedAttachment {
     pub host: String,
     /// The switch or bridge that it is on.
     pub on: String,
@@ -102,8 +102,8 @@ pub struct MappedPlaces {
     /// The places. No two are about the same hosts.
     pub places: Vec<MappedPlace>,
     /// The switches of hosts. No two are about the same host.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub seats: Vec<MappedSeat>,
+    #[serde(rename = "seats", default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<MappedAttachment>,
     /// The ways of flows between hosts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ways: Option<MappedWays>,
@@ -138,20 +138,20 @@ impl MappedPlaces {
     }
 
     /// Takes the switch of a host. It replaces what was known of the host.
-    pub fn take_seat(&mut self, seat: MappedSeat) {
-        self.seats.retain(|old| old.host != seat.host);
-        self.seats.push(seat);
+    pub fn take_attachment(&mut self, attachment: MappedAttachment) {
+        self.attachments.retain(|old| old.host != attachment.host);
+        self.attachments.push(attachment);
     }
 
     /// True if the host's switch was measured, and its link was lost since.
     pub fn may_have_left(&self, host: &str, report: Option<&HostReport>) -> bool {
-        let seat = self.seats.iter().find(|seat| seat.host == host);
-        seat.is_some_and(|seat| seat.may_be_left(report))
+        let found = self.attachments.iter().find(|found| found.host == host);
+        found.is_some_and(|found| found.may_be_left(report))
     }
 
     /// True if nothing was ever measured.
     pub fn is_empty(&self) -> bool {
-        self.places.is_empty() && self.seats.is_empty() && self.spent.is_empty()
+        self.places.is_empty() && self.attachments.is_empty() && self.spent.is_empty()
     }
 }
 
@@ -165,8 +165,8 @@ impl MappedPlace {
         lost.map(|(host, _)| host.as_str()).collect()
     }
 
-    /// True if the host, which reports this, is elsewhere now: it heard another switch when it was
-    /// measured, or none, and its link was lost since. `on` is the switch that it hears now.
+    /// True if the host, which reports this, is elsewhere now: another switch announced itself when it
+    /// was measured, or none, and its link was lost since. `on` is the switch that it hears now.
     pub fn has_left(&self, host: &str, on: Option<&str>, report: Option<&HostReport>) -> bool {
         match (self.switches.get(host), on) {
             (Some(before), now) => now != Some(before.as_str()),
@@ -194,7 +194,7 @@ impl MappedPlace {
     }
 }
 
-impl MappedSeat {
+impl MappedAttachment {
     /// True if the link of the host, which reports this, was lost since.
     pub fn may_be_left(&self, report: Option<&HostReport>) -> bool {
         let before = self.link_losses.as_ref();

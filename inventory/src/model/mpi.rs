@@ -46,7 +46,7 @@ const LIBRARIES: [(&str, &str); 6] = [
 ];
 
 /// Whose routines a figure is of: an MPI library, and its major version. In files it is
-/// `intel-2021`. A name without a version is of a time when versions were not told apart.
+/// `intel-2021`. A name without a version is of a time when versions were not distinguished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MpiRoutines {
     library: &'static str,
@@ -56,7 +56,7 @@ pub struct MpiRoutines {
 impl MpiRoutines {
     /// By the version text of a library with the binary interface of a family.
     pub fn of_version(text: &str, family: Mpi) -> MpiRoutines {
-        let told = LIBRARIES.iter().find_map(|(name, title)| {
+        let listed = LIBRARIES.iter().find_map(|(name, title)| {
             let (_, after) = text.split_once(title)?;
             let digits = after.trim_start_matches(|c: char| !c.is_ascii_digit());
             let major = digits.split(|c: char| !c.is_ascii_digit()).next();
@@ -65,7 +65,8 @@ impl MpiRoutines {
                 major: major.and_then(|major| major.parse().ok()),
             })
         });
-        told.filter(|told| told.family() == family)
+        listed
+            .filter(|listed| listed.family() == family)
             .unwrap_or(family.into())
     }
 

@@ -418,7 +418,7 @@ pub struct DevicePulse {
     /// `octets` are of 32 bits, and wrap.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub narrow: bool,
-    /// Only the scalars were asked: nothing is said of ports.
+    /// Only the scalars were asked: nothing is known of ports.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub brief: bool,
 }
@@ -431,7 +431,7 @@ impl DeviceFact {
 }
 
 impl DevicePulse {
-    /// Takes the scalars of a brief pulse; what was said of ports stays.
+    /// Takes the scalars of a brief pulse; what was known of ports stays.
     pub fn take_scalars(&mut self, brief: &DevicePulse) {
         self.uptime = brief.uptime;
         self.top_changes = brief.top_changes;
@@ -440,7 +440,7 @@ impl DevicePulse {
         self.brief = true;
     }
 
-    /// The same pulse; where it is brief, with what was said of ports before.
+    /// The same pulse; where it is brief, with what was known of ports before.
     pub fn completed(&self, before: Option<&DevicePulse>) -> DevicePulse {
         let Some(before) = before.filter(|_| self.brief) else {
             return self.clone();

@@ -26,7 +26,7 @@ impl LeastQueue {
         for switch in switches {
             let by_operator = stated(switch);
             let own = LeastQueue {
-                octets: by_operator.or_else(|| told(views.get(switch)?))?,
+                octets: by_operator.or_else(|| least_queue(views.get(switch)?))?,
                 switch: switch.to_owned(),
                 read: by_operator.is_none(),
             };
@@ -37,7 +37,7 @@ impl LeastQueue {
 }
 
 /// The least that a port in use holds, by the switch's tables.
-fn told(view: &DeviceView) -> Option<Bytes> {
+fn least_queue(view: &DeviceView) -> Option<Bytes> {
     let ports = view.interfaces.iter().flatten();
     ports
         .filter(|port| port.up)

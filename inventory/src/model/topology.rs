@@ -224,7 +224,7 @@ impl Topology {
         }
     }
 
-    /// The unambiguous seats of hosts: the switch, and the neighbour's name for the host's end of
+    /// The unambiguous attachments of hosts: the switch, and the neighbour's name for the host's end of
     /// the cable.
     pub fn attachments(&self) -> HashMap<&str, (&str, &str)> {
         let kinds = self.kinds();

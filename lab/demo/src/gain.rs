@@ -71,9 +71,9 @@ mod tests {
 
     #[test]
     fn paces_stand_side_by_side() {
-        let told = job_pace(1000).against(&job_pace(1500));
+        let lines = job_pace(1000).against(&job_pace(1500));
         assert_eq!(
-            told[0],
+            lines[0],
             "all-to-all without heddle 1.500 s a call (8 calls)   with heddle 1.000 s a call (8 calls)   1.50 times as fast"
         );
     }

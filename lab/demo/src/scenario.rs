@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Calls of each collective from which on a pace is told.
+/// Calls of each collective from which on a pace is printed.
 const CALLS: u64 = 8;
 /// The job ends after this time, if nothing else ends it before.
 const LONGEST_JOB: Duration = Duration::from_secs(300);

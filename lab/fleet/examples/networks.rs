@@ -71,7 +71,7 @@ fn truth(network: &GeneratedNetwork) -> String {
             node.name, is.called, node.kind, is.asked, is.listed, is.speaks
         );
     }
-    text += "\n| cable | state | members | told by |\n|---|---|---|---|\n";
+    text += "\n| cable | state | members | shown by |\n|---|---|---|---|\n";
     for (link, voice) in network.truth.links.iter().zip(&network.voices) {
         let members: Vec<String> = link
             .members

@@ -98,22 +98,29 @@ pub fn generate(options: &NetworkOptions, seed: u64) -> GeneratedNetwork {
     let wiring = generated_tree::wiring(options, &mut rng);
     let span = spanning_tree::SpanningTreeState::new(&wiring, options.spanning_tree);
     let learned = traffic::learned(&wiring, &span, options, &mut rng);
-    let heard = neighbours::heard(&wiring, &span);
-    let voices = statements::voices(&wiring, &span, &learned, &heard);
-    generated(&wiring, &span, (&learned, heard), voices, options, &mut rng)
+    let received = neighbours::received(&wiring, &span);
+    let voices = statements::voices(&wiring, &span, &learned, &received);
+    generated(
+        &wiring,
+        &span,
+        (&learned, received),
+        voices,
+        options,
+        &mut rng,
+    )
 }
 
-/// The network of these cables, in which devices learned and heard this.
+/// The network of these cables, in which devices learned and received this.
 fn generated(
     wiring: &wiring::NetworkWiring,
     span: &spanning_tree::SpanningTreeState,
-    (learned, mut heard): (&traffic::LearnedRows, neighbours::HeardFrames),
+    (learned, mut received): (&traffic::LearnedRows, neighbours::HeardFrames),
     voices: Vec<LinkVoice>,
     options: &NetworkOptions,
     rng: &mut Rng,
 ) -> GeneratedNetwork {
     let inventory = statements::inventory(wiring, options, rng);
-    let (views, layers) = statements::views(wiring, span, learned, &mut heard, rng);
+    let (views, layers) = statements::views(wiring, span, learned, &mut received, rng);
     GeneratedNetwork {
         truth: statements::truth(wiring, span),
         inventory,

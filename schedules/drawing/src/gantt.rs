@@ -69,8 +69,8 @@ pub fn picture(schedule: &ScheduleView<'_>, title: &str) -> SvgPicture {
     let grid = ChartGrid::new(schedule, &shown, columns);
     let mut content =
         SvgElement::group().and(SvgElement::text(LEFT, 30.0, title).class("ink title"));
-    let told = told(&all, &shown, columns, schedule);
-    for (i, line) in told.iter().enumerate() {
+    let described = described(&all, &shown, columns, schedule);
+    for (i, line) in described.iter().enumerate() {
         let y = 50.0 + 16.0 * i as f64;
         content.push(
             SvgElement::text(LEFT, y, line)
@@ -84,7 +84,7 @@ pub fn picture(schedule: &ScheduleView<'_>, title: &str) -> SvgPicture {
         content.push(grid.row(schedule, row, y));
         y += grid.height(row);
     }
-    let texts = told
+    let texts = described
         .iter()
         .map(|line| text_width(line, 11.5))
         .fold(text_width(title, BOLD_TITLE), f64::max);
@@ -96,7 +96,7 @@ pub fn picture(schedule: &ScheduleView<'_>, title: &str) -> SvgPicture {
 }
 
 /// A description of the chart in words.
-fn told(
+fn described(
     all: &[CableRow],
     shown: &[&CableRow],
     columns: usize,

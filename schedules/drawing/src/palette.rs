@@ -2,7 +2,7 @@
 //! style sheet says which colour that is.
 use std::fmt::Write as _;
 
-/// Series that can be told apart by their colours; further ones repeat them.
+/// Series that differ by their colours; further ones repeat them.
 pub const SERIES: usize = 8;
 
 /// Class, property, colour in light, colour in dark.

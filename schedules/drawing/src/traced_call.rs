@@ -44,7 +44,7 @@ pub fn picture(job: &TracedJob, call: &TracedCall) -> SvgPicture {
                         .class("plan"),
                 );
             }
-            let told = format!(
+            let tip = format!(
                 "phase {} to rank {}: {} to {}",
                 piece.phase,
                 piece.peer,
@@ -54,7 +54,7 @@ pub fn picture(job: &TracedJob, call: &TracedCall) -> SvgPicture {
             let bar = scale.bar((began, gone), (scale.y(rank) + 7.0, 11.0));
             content.push(
                 bar.with("fill", &colour(piece.peer, call.steps.len()))
-                    .tip(&told),
+                    .tip(&tip),
             );
         }
     }

@@ -118,7 +118,7 @@ fn known_messages(hosts: u32, plan: &LengthSchedule) -> Result<KnownMessages, Le
             (Some(earlier), Some(later)) => match () {
                 () if after >= before => "it does not point to a later message",
                 () if from != earlier.dst => "the receiver of the earlier message does not tell",
-                () if from == later.src => "the sender of the later message is told by itself",
+                () if from == later.src => "the sender of the later message would notify itself",
                 () => {
                     waits[before as usize].push(after);
                     continue;

@@ -208,7 +208,7 @@ fn spoil(plan: &mut AlltoallSchedule, edit: &PlanEdit) {
             let after = plan.syncs[other].after;
             plan.syncs[one].after = after;
         }
-        9 | 10 => told_of_another(plan, a.index(plan.syncs.len()), b),
+        9 | 10 => notified_of_another(plan, a.index(plan.syncs.len()), b),
         _ => {
             let one = a.index(plan.syncs.len());
             let sync = &mut plan.syncs[one];
@@ -218,7 +218,7 @@ fn spoil(plan: &mut AlltoallSchedule, edit: &PlanEdit) {
 }
 
 /// A token tells of another message that its giver sends or receives, in a later phase.
-fn told_of_another(plan: &mut AlltoallSchedule, token: usize, which: Index) {
+fn notified_of_another(plan: &mut AlltoallSchedule, token: usize, which: Index) {
     let messages = placed(plan);
     let place = |m: Message| {
         messages

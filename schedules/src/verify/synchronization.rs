@@ -5,15 +5,15 @@
 //! can have more messages under way than it is wide, whatever the pace of the hosts. This follows
 //! from the synchronizations and the senders' own order: a sender starts the messages of a phase
 //! when all its messages of earlier phases are over. The check is exact: `Ok` if and only if that
-//! holds. Cost: O(messages * path length) where the quick half ([`told`]) settles all; otherwise
+//! holds. Cost: O(messages * path length) where the quick half ([`notified`]) settles all; otherwise
 //! O(messages * (path length + chains / 64)), where an edge has as many chains as it is wide
 //! ([`order_walk`]). Memory O(hosts²) and a row of bits, one per chain, for each token under way.
 //! For wide edges see [`wide_edges`]. Deviations: none.
+mod notified;
 mod order_walk;
 #[cfg(test)]
 mod tests;
 mod tokens;
-mod told;
 mod wide_edges;
 
 use super::delivery::NOWHERE;
@@ -112,7 +112,7 @@ fn can_be_carried_out(
         (None, _) | (_, None) => "no such message",
         (Some(after), Some(before)) if after >= before => "it does not point to a later phase",
         _ if sync.from != sync.after.src && sync.from != sync.after.dst => {
-            "told by neither end of the earlier message"
+            "sent by neither end of the earlier message"
         }
         _ if scheme.tokens() == SyncKind::None => "the schedule says it has none",
         _ if scheme.tokens() == SyncKind::Sender && sync.from != sync.after.src => {
@@ -172,7 +172,7 @@ fn widths_are_kept(
         .collect();
     if asked.iter().all(|width| matches!(width, None | Some(1))) {
         // Without wide edges this mostly settles all.
-        let in_order = told::in_order(order, capacities);
+        let in_order = notified::in_order(order, capacities);
         asked
             .iter_mut()
             .zip(in_order)

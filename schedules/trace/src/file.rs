@@ -30,7 +30,7 @@ pub struct CallKind {
     pub epoch: u64,
 }
 
-/// Bounds of how far a host's clock is ahead of that of rank 0, in nanoseconds: the clock said
+/// Bounds of how far a host's clock is ahead of that of rank 0, in nanoseconds: the clock showed
 /// between `least` and `most` more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClockBounds {

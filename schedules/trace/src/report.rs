@@ -217,7 +217,7 @@ fn call_lines(job: &TracedJob, report: &CallReport) -> Vec<String> {
     lines
 }
 
-/// The call, and why it is told of.
+/// The call, and why it is reported.
 fn title(report: &CallReport) -> String {
     let CallKind {
         collective,

@@ -215,12 +215,12 @@ fn clocks_that_differ_are_put_right_by_what_was_sent() {
             most: ahead + 1_000,
         }];
     }
-    let told = TracedJob::new(skewed).unwrap();
+    let job = TracedJob::new(skewed).unwrap();
     let right = traces();
-    for (step, right) in told.calls[0].steps[2].iter().zip(&right[2].steps) {
+    for (step, right) in job.calls[0].steps[2].iter().zip(&right[2].steps) {
         assert!(step.at.abs_diff(right.at) <= Duration::from_micros(1));
     }
-    assert_eq!(told.clock_doubt, Duration::from_micros(1));
+    assert_eq!(job.clock_doubt, Duration::from_micros(1));
 }
 
 /// Each rank sends to the next one only, which would allow clocks that differ by a block's time.

@@ -26,7 +26,7 @@ impl CallComm {
         for piece in bytes.chunks_mut(1 << 30) {
             let (at, length) = (piece.as_mut_ptr().cast(), piece.len() as c_int);
             quietly(self.comm, || {
-                // SAFETY: the buffer holds as many bytes as are said.
+                // SAFETY: the buffer holds as many bytes as are stated.
                 check(unsafe { (mpi.call.Bcast)(at, length, mpi.handle.byte, 0, self.comm) })
             })?;
         }
@@ -72,7 +72,7 @@ impl CallComm {
             mpi.handle.byte,
         );
         quietly(self.comm, || {
-            // SAFETY: the buffers hold as many bytes as are said.
+            // SAFETY: the buffers hold as many bytes as are stated.
             check(unsafe { (mpi.call.Allgather)(from, count, byte, to, count, byte, self.comm) })
         })?;
         Ok(all)
@@ -99,7 +99,7 @@ impl CallComm {
         let (from, to) = (own.as_ptr().cast(), least.as_mut_ptr().cast());
         let (count, number, min) = (own.len() as c_int, mpi.handle.uint64, mpi.handle.op_min);
         quietly(self.comm, || {
-            // SAFETY: the buffers hold as many numbers as are said.
+            // SAFETY: the buffers hold as many numbers as are stated.
             check(unsafe { (mpi.call.Allreduce)(from, to, count, number, min, self.comm) })
         })?;
         Ok(least)

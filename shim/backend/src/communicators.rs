@@ -180,7 +180,7 @@ fn attribute(comm: MPI_Comm) -> MpiResult<*const CommState> {
     Ok(value)
 }
 
-/// The attribute's key. The first call also asks MPI to be told when it goes down: attributes of
+/// The attribute's key. The first call also asks MPI for a call when it goes down: attributes of
 /// MPI_COMM_SELF are deleted first thing in MPI_Finalize (MPI-4.1 section 11.2.4).
 fn key() -> MpiResult<c_int> {
     static KEY: OnceLock<std::result::Result<c_int, c_int>> = OnceLock::new();

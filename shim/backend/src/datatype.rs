@@ -16,7 +16,7 @@ pub(crate) fn size_if_valid(datatype: MPI_Datatype, comm: MPI_Comm) -> Option<u6
     size(datatype).ok()
 }
 
-/// Questions about a datatype that fail are told to the handler of MPI_COMM_WORLD or MPI_COMM_SELF,
+/// Questions about a datatype that fail are reported to the handler of MPI_COMM_WORLD or MPI_COMM_SELF,
 /// which is perhaps not the call's. This one belongs to a communicator, which can be kept quiet;
 /// what is predefined needs none.
 #[cfg(not(open_mpi))]

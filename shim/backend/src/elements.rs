@@ -77,7 +77,7 @@ impl MpiElements {
     /// all are at `octets`.
     ///
     /// # Safety
-    /// Both must hold what they are said to.
+    /// Both must hold what their descriptions state.
     unsafe fn piece_by_piece(
         self,
         octets: *mut c_void,

@@ -156,14 +156,14 @@ unsafe fn outermost(call: &CollectiveCall) -> c_int {
     guarded("a collective", || {
         let state = match communicators::state_of(call.comm) {
             Ok(state) => state,
-            // The library has told the error handler.
+            // The library has called the error handler.
             Err(MpiErrorCode(code)) => return code,
         };
         // SAFETY: passed on to the caller.
         let served = unsafe { through(call, state) };
         watchdog::end_wait();
-        // The library's own routine has told the error handler already; what failed in heddle's own
-        // calls is told here.
+        // The library's own routine has called the error handler already; what failed in heddle's own
+        // calls is reported here.
         served.unwrap_or_else(|failed| {
             // SAFETY: the application's communicator and a code of the library.
             unsafe { (mpi().call.Comm_call_errhandler)(call.comm, failed.0) };

@@ -96,7 +96,7 @@ pub(crate) fn compare_members(
     let (count, number, min) = (VOTE as c_int, mpi.handle.uint64, mpi.handle.op_min);
     let mut vote = mpi.handle.request_null;
     quietly(comm, || {
-        // SAFETY: the buffers hold as many numbers as are said, and are kept until the request is
+        // SAFETY: the buffers hold as many numbers as are stated, and are kept until the request is
         // complete, or for good.
         check(unsafe { (mpi.call.Iallreduce)(from, to, count, number, min, comm, &mut vote) })
     })?;

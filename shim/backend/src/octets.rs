@@ -108,7 +108,7 @@ impl ReceiveBlocks {
     }
 
     /// # Safety
-    /// The application's blocks must be as long as said and not overlap.
+    /// The application's blocks must be as long as stated and not overlap.
     pub(crate) unsafe fn blocks(&mut self) -> Vec<&mut [u8]> {
         let mut slices: Vec<&mut [u8]> = Vec::with_capacity(self.blocks.len());
         for (block, octets, aside) in &mut self.blocks {

@@ -23,7 +23,7 @@ impl PendingCollective {
     pub(crate) fn broadcast(within: &PrivateComm, octets: Vec<u8>) -> MpiResult<PendingCollective> {
         let mut pending = PendingCollective::new(Vec::new(), octets);
         let (at, length) = (pending.all.as_mut_ptr().cast(), pending.all.len() as c_int);
-        // SAFETY: the buffer holds as many octets as are said, and stays where it is until the request
+        // SAFETY: the buffer holds as many octets as are stated, and stays where it is until the request
         // is complete, or for good.
         check(unsafe { within.begin_broadcast(at, length, &mut pending.request) })?;
         Ok(pending)

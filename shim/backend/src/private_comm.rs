@@ -223,7 +223,7 @@ impl PrivateCommState {
         Ok(())
     }
 
-    /// The ranks told each other whether each of them may make one, when they had more to tell.
+    /// The ranks exchanged whether each of them may make one, with other news.
     pub(crate) fn may_be_made(&mut self, by_all: bool) {
         if by_all && matches!(self, PrivateCommState::Untried) {
             *self = PrivateCommState::Allowed;

@@ -65,7 +65,7 @@ pub(crate) fn commutes(op: MPI_Op) -> bool {
         && commutes != 0
 }
 
-/// Questions without a communicator that fail are told to the handler of MPI_COMM_WORLD, or of
+/// Questions without a communicator that fail are reported to the handler of MPI_COMM_WORLD, or of
 /// MPI_COMM_SELF (MPI-4.0, 9.3).
 fn quietly_everywhere<T>(ask: impl FnOnce() -> T) -> T {
     let handle = &mpi().handle;

@@ -98,13 +98,13 @@ unsafe fn spread_on_host(
     has_it: bool,
 ) -> MpiResult<()> {
     let mut failed = u8::from(between.is_err());
-    let told = MpiElements {
+    let octet = MpiElements {
         at: (&raw mut failed).cast(),
         count: 1,
         datatype: mpi().handle.byte,
     };
     // SAFETY: the octet outlives the call.
-    unsafe { on_host.broadcast(told, LEADER) }?;
+    unsafe { on_host.broadcast(octet, LEADER) }?;
     between?;
     match (failed, has_it) {
         (0, true) => Ok(()),

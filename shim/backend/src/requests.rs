@@ -52,20 +52,20 @@ impl<T: Copy + Ord> PendingRequests<T> {
             self.indices.as_mut_ptr(),
             self.statuses.as_mut_ptr(),
         );
-        // SAFETY: the arrays hold as many entries as are said.
+        // SAFETY: the arrays hold as many entries as are stated.
         let code = unsafe {
             (mpi.call.Waitsome)(under_way as c_int, requests, &mut count, indices, statuses)
         };
         if code != SUCCESS {
             // "See the statuses": say what failed, not that something did.
-            let told = self
+            let handler_error = self
                 .statuses
                 .iter()
                 .take(count.max(0) as usize)
                 .map(|s| s.error)
                 .find(|&e| e != SUCCESS);
             self.failed
-                .get_or_insert(MpiErrorCode(told.unwrap_or(code)));
+                .get_or_insert(MpiErrorCode(handler_error.unwrap_or(code)));
         }
         // Not what `indices` says: where one has failed, Open MPI frees each other that has, and
         // does not tell.

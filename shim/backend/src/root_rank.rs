@@ -61,7 +61,7 @@ pub(crate) struct RootRank {
     view: Option<ProcessSetView>,
     lean: Arc<[u8]>,
     network: FollowedNetwork,
-    /// Why it stands aside, as the members last heard.
+    /// Why it stands aside, as the members were last notified.
     aside: Option<String>,
     /// Calls that passed without the backend.
     passed: u64,
@@ -69,11 +69,11 @@ pub(crate) struct RootRank {
     decided: LastDecisions,
 }
 
-/// The settings; what is wrong with them is said once.
+/// The settings; what is wrong with them is reported once.
 fn settings() -> &'static RuntimeSettings {
-    static SAID: Once = Once::new();
+    static REPORTED: Once = Once::new();
     let settings = RuntimeSettings::here();
-    SAID.call_once(|| {
+    REPORTED.call_once(|| {
         let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
         let misspelt = environment::misspelt(names)
             .into_iter()
@@ -121,7 +121,7 @@ fn complain(directory: &Mutex<SharedDirectory>, verbose: u8) {
     }
 }
 
-/// There is no network between the ranks of a communicator: a user who asks why nothing is said hears
+/// There is no network between the ranks of a communicator: a user who asks why nothing is printed reads
 /// it from the first rank of the job.
 pub(crate) fn tell_one_host(ranks: usize) {
     if settings().verbose > 0 && is_first_of_the_job() {
@@ -200,7 +200,7 @@ impl RootRank {
         self.began = Instant::now() - std::mem::take(&mut self.sending);
     }
 
-    /// The word has been heard.
+    /// The word has arrived.
     pub(crate) fn directive_sent(&mut self) {
         self.agreed = Instant::now();
         // Rank 0 does not wait for its word to arrive, but the others do.
@@ -407,7 +407,7 @@ impl RootRank {
         recorder.learned(learner.timings(), cost, learner.saved());
     }
 
-    /// The ranks have told how fast blocks came.
+    /// The ranks have reported how fast blocks came.
     pub(crate) fn watched(&self, arrivals: &BlockArrivals) {
         if self.view.is_some() {
             self.recorder.lock().watched(arrivals);

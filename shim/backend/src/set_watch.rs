@@ -41,10 +41,10 @@ impl SetWatch {
         let Some(watch) = &mut self.0 else {
             return Ok(None);
         };
-        let told = BlockArrivals::gathered(ranks, all).filter(|all| !all.is_empty());
+        let arrivals = BlockArrivals::gathered(ranks, all).filter(|all| !all.is_empty());
         let now = Instant::now();
-        watch.told(now, now - began, told.clone());
-        Ok(told)
+        watch.told(now, now - began, arrivals.clone());
+        Ok(arrivals)
     }
 
     /// Another tree is followed: what came before says nothing of it.

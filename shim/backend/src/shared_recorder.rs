@@ -1,5 +1,5 @@
 //! One job record for the same members, on however many communicators. Where threads call at once
-//! each communicator agrees on epochs for itself, but the controller is told of one job.
+//! each communicator agrees on epochs for itself, but the controller sees one job.
 use crate::world_ranks::WorldRanks;
 use runtime::record::JobRecorder;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};

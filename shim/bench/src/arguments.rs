@@ -4,7 +4,7 @@ use crate::late_rank::LateRank;
 use clap::Parser;
 use std::path::PathBuf;
 
-/// Sizes of ping-pongs: from them the start-up time of a message is told, which large ones hide.
+/// Sizes of ping-pongs: they show the start-up time of a message, which large ones hide.
 const PINGS: [u64; 6] = [16, 64, 256, 1024, 4096, 16384];
 
 /// Time MPI_Alltoall, MPI_Allgather or another collective; rank 0 prints a line per collective and
@@ -66,7 +66,7 @@ pub(crate) struct Args {
     #[arg(long, conflicts_with = "watch")]
     pub(crate) each: bool,
     /// With --each: every other call, or row of calls, goes to the MPI library past whatever is
-    /// preloaded, in turns, and is told of on its own. What `heddle tune --check` reads
+    /// preloaded, in turns, and is reported on its own. What `heddle tune --check` reads
     #[arg(long, requires = "each")]
     pub(crate) compare: bool,
     /// At least so many calls, or rows of calls, of each size, however long they take: a number for

@@ -13,7 +13,7 @@ pub(crate) fn all_to_all(
     (receive, received): (&mut [u8], &BlockLayout),
 ) {
     let octets: Vec<MPI_Datatype> = vec![u8::equivalent_datatype().as_raw(); sent.counts.len()];
-    // SAFETY: both buffers are laid out as is said. A failure ends the job: MPI_COMM_WORLD's error
+    // SAFETY: both buffers are laid out as stated. A failure ends the job: MPI_COMM_WORLD's error
     // handler is the usual one.
     unsafe {
         MPI_Alltoallw(

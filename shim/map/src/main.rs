@@ -96,7 +96,7 @@ fn take_part(world: &impl Communicator, args: &Args) -> anyhow::Result<TreeVerdi
     let kept = kept_rounds::path_beside(&args.output);
     let verdict = report::write(&members, &measured, &kept, &args.output, args.any_tree)?;
     if verdict == TreeVerdict::Written && !args.keep_rounds {
-        // They have told what they know.
+        // They have reported what they know.
         let _ = fs::remove_file(kept);
     }
     Ok(verdict)

@@ -11,7 +11,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-/// The rates of two directions are told apart from this ratio on.
+/// The rates of two directions are reported separately from this ratio on.
 const DIFFERENT: f64 = 1.3;
 
 /// The outcome of a measurement.
@@ -172,7 +172,7 @@ fn summary(hosts: &[MapHost], measured: &FlowMeasurement) -> String {
     text
 }
 
-/// True if the directions of a cable are told apart. A topology file has one rate for each cable:
+/// True if the directions of a cable are reported separately. A topology file has one rate for each cable:
 /// the lower one bounds what a schedule can send there and back.
 fn differ(one: f64, other: f64) -> bool {
     one.max(other) > DIFFERENT * one.min(other)
@@ -261,16 +261,16 @@ mod tests {
             checked.err().map(|error| error.to_string())
         };
         for force in [false, true] {
-            let said = problem(folder.path(), force).expect("refused");
-            assert!(said.contains("is a folder; nothing was done"), "{said}");
-            let said = problem(&folder.path().join("no/c.yaml"), force).expect("refused");
-            assert!(said.contains("there is no folder"), "{said}");
+            let text = problem(folder.path(), force).expect("refused");
+            assert!(text.contains("is a folder; nothing was done"), "{text}");
+            let text = problem(&folder.path().join("no/c.yaml"), force).expect("refused");
+            assert!(text.contains("there is no folder"), "{text}");
         }
         let output = folder.path().join("c.yaml");
         assert_eq!(problem(&output, false), None);
         fs::write(kept_rounds::path_beside(&output), "").unwrap();
-        let said = problem(&output, false).expect("refused");
-        assert!(said.contains("with the rounds of an earlier run"), "{said}");
+        let text = problem(&output, false).expect("refused");
+        assert!(text.contains("with the rounds of an earlier run"), "{text}");
         assert_eq!(problem(&output, true), None);
     }
 }

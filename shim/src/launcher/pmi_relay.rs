@@ -85,7 +85,7 @@ fn is_stream(socket: &OwnedFd) -> bool {
     let mut kind: libc::c_int = 0;
     let mut size = size_of_val(&kind) as libc::socklen_t;
     let (fd, option) = (socket.as_raw_fd(), libc::SO_TYPE);
-    // SAFETY: an open descriptor, and a place of the size that is said.
+    // SAFETY: an open descriptor, and a place of the size that is stated.
     let code = unsafe {
         let kind = (&raw mut kind).cast();
         libc::getsockopt(fd, libc::SOL_SOCKET, option, kind, &mut size)
@@ -159,9 +159,9 @@ impl Passing {
         self.launcher.write_all(&asked).ok()?;
         // A launcher may write the length before the rest.
         let answer = message(&mut self.launcher);
-        let told = String::from_utf8_lossy(&answer);
+        let reply = String::from_utf8_lossy(&answer);
         let is_begun =
-            word(&told, "cmd") == Some("fullinit-response") && word(&told, "rc") == Some("0");
+            word(&reply, "cmd") == Some("fullinit-response") && word(&reply, "rc") == Some("0");
         let version = Some(PmiVersion::Two)
             .filter(|version| is_begun && self.publish(version, rank, text).is_some());
         self.library.write_all(&answer).ok()?;

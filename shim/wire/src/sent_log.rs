@@ -189,7 +189,8 @@ mod tests {
     fn happenings() -> impl Strategy<Value = Vec<Happening>> {
         let one = prop_oneof![
             (0..50usize).prop_map(Happening::Sends),
-            (0..60usize, 0..60usize).prop_map(|(came, told)| Happening::Comes(came, told)),
+            (0..60usize, 0..60usize)
+                .prop_map(|(came, acknowledged)| Happening::Comes(came, acknowledged)),
             Just(Happening::Breaks),
             Just(Happening::Ends),
         ];
@@ -230,9 +231,9 @@ mod tests {
                         log.sent(blocks.len(), length / 2..length);
                         blocks.push(block);
                     }
-                    Happening::Comes(octets, told) => {
+                    Happening::Comes(octets, acknowledged) => {
                         came.extend(wire.drain(..octets.min(wire.len())));
-                        log.came_but(wire.len() + told);
+                        log.came_but(wire.len() + acknowledged);
                     }
                     Happening::Breaks => {
                         wire.clear();

@@ -129,7 +129,7 @@ impl VirtualNetwork {
         self.arrivals.insert(number, arrival);
     }
 
-    /// The next arrival: who is told, and what.
+    /// The next arrival: who gets it, and what it is.
     fn next(&mut self) -> Option<(u32, Option<WireEvent>)> {
         if self.breaks > 0 && self.chance(self.breaks) == 0 {
             let (from, to) = (

@@ -125,7 +125,7 @@ impl Panel for LinksPanel {
         &[
             ("◀", "a bottleneck: it bounds every all-to-all of all hosts"),
             ("BLOCKED", "the spanning tree does not use the cable"),
-            ("unknown", "nobody told the state of its ports"),
+            ("unknown", "nobody reported the state of its ports"),
         ]
     }
 

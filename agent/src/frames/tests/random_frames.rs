@@ -165,7 +165,7 @@ proptest! {
         octets.extend(more);
         if let Ok(read) = NeighbourFrame::read(&octets) {
             let again = NeighbourFrame::read(&read.write());
-            prop_assert_eq!(again, Ok(read), "what is read can be said again");
+            prop_assert_eq!(again, Ok(read), "what is read can be written again");
         }
         // Skips the checksum and the LLC, because damage seldom leaves them correct.
         for content in (0..octets.len().min(30)).map(|at| &octets[at..]) {

@@ -18,7 +18,7 @@ const HOLD: u32 = 3;
 
 #[derive(Debug)]
 pub(super) struct TransmitState {
-    said: LldpAnnouncement,
+    content: LldpAnnouncement,
     /// The chassis, the same on all cards and for all time: the address of the card that had the
     /// lowest number at the beginning.
     chassis: Option<Mac>,
@@ -40,7 +40,7 @@ struct TransmitPort {
     /// The number of quick announcements that still follow.
     quick: u32,
     /// The neighbour holds an announcement of ours that a farewell must withdraw.
-    told: bool,
+    sent: bool,
 }
 
 /// A frame, and the card to send it by.
@@ -51,9 +51,9 @@ pub(super) struct OutgoingFrame {
 }
 
 impl TransmitState {
-    pub(super) fn new(said: LldpAnnouncement) -> TransmitState {
+    pub(super) fn new(content: LldpAnnouncement) -> TransmitState {
         TransmitState {
-            said,
+            content,
             chassis: None,
             ports: BTreeMap::new(),
             others: BTreeMap::new(),
@@ -93,7 +93,7 @@ impl TransmitState {
         let due = if self.alone {
             now
         } else {
-            now + self.said.listen
+            now + self.content.listen
         };
         for card in &up {
             self.ports.insert(
@@ -102,7 +102,7 @@ impl TransmitState {
                     card: (*card).clone(),
                     due,
                     quick: QUICK,
-                    told: false,
+                    sent: false,
                 },
             );
         }
@@ -123,13 +123,13 @@ impl TransmitState {
                 self.say(index, |unit| unit);
             }
             let port = self.ports.get_mut(&index).expect("it is due");
-            port.told |= speaks;
+            port.sent |= speaks;
             port.quick = port.quick.saturating_sub(1);
             port.due = now
                 + if port.quick > 0 {
-                    QUICK_EVERY.min(self.said.every)
+                    QUICK_EVERY.min(self.content.every)
                 } else {
-                    self.said.every
+                    self.content.every
                 };
         }
     }
@@ -176,7 +176,7 @@ impl TransmitState {
             if self.chassis.map(NeighbourId::Mac).as_ref() == Some(&unit.chassis)
                 && NeighbourId::Text(port.card.name.clone()) == unit.port
             {
-                self.ports.entry(index).and_modify(|port| port.told = false);
+                self.ports.entry(index).and_modify(|port| port.sent = false);
             }
             self.farewell(index);
             self.others.insert(index, now);
@@ -184,7 +184,7 @@ impl TransmitState {
         }
     }
 
-    /// Drops every program that was not heard since then.
+    /// Drops every program whose frames did not come since then.
     pub(super) fn forget_unheard_since(&mut self, since: Duration, now: Duration) {
         let silent: Vec<u32> = self
             .others
@@ -216,7 +216,7 @@ impl TransmitState {
         if self
             .ports
             .get_mut(&index)
-            .is_some_and(|port| std::mem::take(&mut port.told))
+            .is_some_and(|port| std::mem::take(&mut port.sent))
         {
             self.say(index, |unit| unit.farewell());
         }
@@ -229,10 +229,10 @@ impl TransmitState {
         let unit = Lldpdu {
             chassis: NeighbourId::Mac(chassis),
             port: NeighbourId::Text(port.card.name.clone()),
-            ttl: u16::try_from((HOLD * self.said.every).as_secs().max(1)).unwrap_or(u16::MAX),
+            ttl: u16::try_from((HOLD * self.content.every).as_secs().max(1)).unwrap_or(u16::MAX),
             port_descr: String::new(),
-            name: self.said.host.clone(),
-            descr: self.said.description.clone(),
+            name: self.content.host.clone(),
+            descr: self.content.description.clone(),
             capabilities: Some(SystemCapabilities::default()),
             management: Vec::new(),
         };
@@ -280,7 +280,7 @@ mod tests {
     }
 
     /// The card, port and time to live of each frame that was queued.
-    fn said(turns: &mut TransmitState) -> Vec<(u32, String, u16)> {
+    fn sent(turns: &mut TransmitState) -> Vec<(u32, String, u16)> {
         turns
             .take_frames()
             .into_iter()
@@ -310,7 +310,7 @@ mod tests {
         let mut times = Vec::new();
         for n in 0..100 {
             assert_eq!(turns.update_cards(&cards, n * SECOND), n == 0, "up once");
-            times.extend(said(&mut turns).iter().map(|word| (n, word.0, word.2)));
+            times.extend(sent(&mut turns).iter().map(|word| (n, word.0, word.2)));
         }
         assert_eq!(
             times,
@@ -325,7 +325,7 @@ mod tests {
         );
         let up = [card(2, "eth0", true), card(3, "eth1", true)];
         assert!(turns.update_cards(&up, 100 * SECOND));
-        assert_eq!(said(&mut turns), [(3, "eth1".into(), 90)]);
+        assert_eq!(sent(&mut turns), [(3, "eth1".into(), 90)]);
     }
 
     #[test]
@@ -335,11 +335,11 @@ mod tests {
         turns.take_frames();
         turns.update_cards(&[card(2, "data0", true)], 2 * SECOND);
         assert_eq!(
-            said(&mut turns),
+            sent(&mut turns),
             [(2, "eth0".into(), 0), (2, "data0".into(), 90)]
         );
         turns.update_cards(&[], 3 * SECOND);
-        assert_eq!(said(&mut turns), [(2, "data0".into(), 0)]);
+        assert_eq!(sent(&mut turns), [(2, "data0".into(), 0)]);
     }
 
     #[test]
@@ -367,16 +367,16 @@ mod tests {
         turns.take_frames();
         turns.hear_other_program(2, Mac([2, 0, 0, 0, 1, 2]), &other(120), 2 * SECOND);
         assert_eq!(
-            said(&mut turns),
+            sent(&mut turns),
             [(2, "eth0".into(), 0)],
             "takes its own word back"
         );
         turns.hear_other_program(2, cards[0].mac, &other(120), 32 * SECOND);
         turns.update_cards(&cards, 40 * SECOND);
-        assert_eq!(said(&mut turns), [(3, "eth1".into(), 90)]);
+        assert_eq!(sent(&mut turns), [(3, "eth1".into(), 90)]);
         turns.update_cards(&[], 41 * SECOND);
         assert_eq!(
-            said(&mut turns),
+            sent(&mut turns),
             [(3, "eth1".into(), 0)],
             "no farewell in another's place"
         );
@@ -391,15 +391,15 @@ mod tests {
         let mut times = Vec::new();
         for n in 1..36 {
             turns.update_cards(&cards, n * SECOND);
-            times.extend(said(&mut turns).iter().map(|word| (n, word.0, word.2)));
+            times.extend(sent(&mut turns).iter().map(|word| (n, word.0, word.2)));
         }
         assert_eq!(
             times,
             [(32, 3, 90), (33, 3, 90), (34, 3, 90)],
-            "and no farewell by eth0, where nothing was said"
+            "and no farewell by eth0, where nothing was announced"
         );
         turns.update_cards(&[], 36 * SECOND);
-        assert_eq!(said(&mut turns), [(3, "eth1".into(), 0)]);
+        assert_eq!(sent(&mut turns), [(3, "eth1".into(), 0)]);
     }
 
     #[test]
@@ -408,7 +408,7 @@ mod tests {
         turns.update_cards(&[card(2, "eth0", true)], Duration::ZERO);
         turns.update_cards(&[], SECOND);
         assert_eq!(
-            said(&mut turns),
+            sent(&mut turns),
             [],
             "the row in the switch may be another's"
         );
@@ -428,20 +428,20 @@ mod tests {
         turns.update_cards(&cards[..2], 100 * SECOND);
         turns.update_cards(&cards[..2], 131 * SECOND);
         assert_eq!(
-            said(&mut turns),
+            sent(&mut turns),
             [],
             "the program that speaks by eth0 may speak by eth1, too"
         );
         turns.update_cards(&cards[..2], 132 * SECOND);
-        assert_eq!(said(&mut turns), [(3, "eth1".into(), 90)]);
+        assert_eq!(sent(&mut turns), [(3, "eth1".into(), 90)]);
 
         turns.forget_unheard_since(100 * SECOND, 165 * SECOND);
         turns.update_cards(&cards[..2], 165 * SECOND);
         turns.take_frames();
         turns.update_cards(&cards, 166 * SECOND);
         assert!(
-            said(&mut turns).contains(&(4, "eth2".into(), 90)),
-            "nobody was heard in the last watch"
+            sent(&mut turns).contains(&(4, "eth2".into(), 90)),
+            "nobody was seen in the last watch"
         );
     }
 
@@ -457,7 +457,7 @@ mod tests {
         };
         turns.hear_other_program(2, cards[0].mac, &same, 2 * SECOND);
         turns.update_cards(&[], 3 * SECOND);
-        assert_eq!(said(&mut turns), []);
+        assert_eq!(sent(&mut turns), []);
     }
 
     #[test]
@@ -469,7 +469,7 @@ mod tests {
         turns.hear_other_program(2, Mac([0x52, 0x54, 0, 0, 0, 1]), &other(120), SECOND);
         turns.hear_other_program(9, cards[0].mac, &other(120), SECOND);
         turns.update_cards(&cards, 40 * SECOND);
-        assert_eq!(said(&mut turns), [(2, "eth0".into(), 90)]);
+        assert_eq!(sent(&mut turns), [(2, "eth0".into(), 90)]);
     }
 
     #[test]
@@ -481,14 +481,14 @@ mod tests {
         turns.take_frames();
         turns.hear_other_program(2, cards[0].mac, &other(0), 3 * SECOND);
         turns.update_cards(&cards, 3 * SECOND);
-        assert_eq!(said(&mut turns), [(2, "eth0".into(), 90)]);
+        assert_eq!(sent(&mut turns), [(2, "eth0".into(), 90)]);
         turns.hear_other_program(2, cards[0].mac, &other(120), 4 * SECOND);
         turns.take_frames();
         turns.forget_unheard_since(4 * SECOND, 65 * SECOND);
         turns.update_cards(&cards, 65 * SECOND);
-        assert_eq!(said(&mut turns), [], "it was seen in that watch");
+        assert_eq!(sent(&mut turns), [], "it was seen in that watch");
         turns.forget_unheard_since(5 * SECOND, 70 * SECOND);
         turns.update_cards(&cards, 70 * SECOND);
-        assert_eq!(said(&mut turns), [(2, "eth0".into(), 90)]);
+        assert_eq!(sent(&mut turns), [(2, "eth0".into(), 90)]);
     }
 }

@@ -253,9 +253,9 @@ mod tests {
             to: "10.0.1.2".parse().unwrap(),
             probe,
         };
-        let said = read_v4(&expired).unwrap().1;
+        let quoted = read_v4(&expired).unwrap().1;
         assert_eq!(
-            said,
+            quoted,
             IcmpMessage::Error {
                 why: IcmpErrorKind::Expired,
                 about: about(QuotedProbe::Udp(0xc000, 33434))

@@ -84,7 +84,7 @@ impl Prober {
     }
 }
 
-/// All that probes have told.
+/// All that probes have found.
 #[derive(Debug, Clone, Default)]
 pub struct ProbeFindings {
     pub(crate) paths: Vec<ProbedPath>,

@@ -114,7 +114,7 @@ fn a_report_goes_with_the_token_and_directions_come_back() {
 
 #[test]
 fn a_refusal_is_reported_in_words_and_without_the_token() {
-    for (answer, told) in [
+    for (answer, expected) in [
         (
             "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n",
             "wants the agents' token",
@@ -146,7 +146,7 @@ fn a_refusal_is_reported_in_words_and_without_the_token() {
         let asked = server(listener, vec![answer]);
         let problem = way.post(&report(1)).unwrap_err();
         assert!(
-            problem.contains(told) && !problem.contains(TOKEN),
+            problem.contains(expected) && !problem.contains(TOKEN),
             "{problem}"
         );
         asked.join().unwrap();

@@ -50,7 +50,7 @@ mod tests {
     use super::super::tests::{mac, name, recorded};
     use super::*;
 
-    /// A made-up switch with a neighbour; of another one not even the address is told.
+    /// A made-up switch with a neighbour; of another one not even the address is known.
     const SWITCH: &str = "\
 1.3.6.1.4.1.1916.1.13.2.1.3.1007.0.0.2.0.0.0.0.9|4|s9
 1.3.6.1.4.1.1916.1.13.2.1.5.1007.0.0.2.0.0.0.0.9|2|1
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn the_index_holds_the_neighbours_address() {
-        let heard = |if_index, device, called: &str, port| CdpNeighbour {
+        let neighbour = |if_index, device, called: &str, port| CdpNeighbour {
             protocol: VendorProtocol::Edp,
             if_index,
             device,
@@ -72,8 +72,8 @@ mod tests {
         assert_eq!(
             recorded(SWITCH).cdp.neighbours,
             [
-                heard(1007, Some(mac(9)), "s9", Some(name("1:9"))),
-                heard(1009, None, "s7", None)
+                neighbour(1007, Some(mac(9)), "s9", Some(name("1:9"))),
+                neighbour(1009, None, "s7", None)
             ]
         );
     }

@@ -1,4 +1,4 @@
-//! MIKROTIK-MIB mtxrNeighborTable: the neighbours that RouterOS heard by MNDP, CDP or LLDP; it does
+//! MIKROTIK-MIB mtxrNeighborTable: the neighbours that RouterOS received by MNDP, CDP or LLDP; it does
 //! not tell by which. Until version 7.7 lldpRemTable has the same neighbours, without a port and
 //! under the numbers of this table. All of them are taken for what the weakest protocol allows.
 use super::{TableObjects, VendorTable};
@@ -85,7 +85,7 @@ mod tests {
     use super::super::tests::{mac, name, recorded};
     use super::*;
 
-    /// A made-up router with an old system. It heard s9 by two protocols, and hears s8 with
+    /// A made-up router with an old system. It received s9 by two protocols, and receives s8 with
     /// another of its interfaces; s7 is without a port.
     const OLD: &str = "\
 1.0.8802.1.1.2.1.4.1.1.4.8|2|4
@@ -116,7 +116,7 @@ mod tests {
 1.3.6.1.4.1.14988.1.1.11.1.1.8.4|2|2
 ";
 
-    fn heard(if_index: u32, device: NeighbourId, called: &str) -> CdpNeighbour {
+    fn neighbour(if_index: u32, device: NeighbourId, called: &str) -> CdpNeighbour {
         CdpNeighbour {
             protocol: VendorProtocol::Mndp,
             if_index,
@@ -131,9 +131,9 @@ mod tests {
         let table = recorded(OLD);
         let s9 = CdpNeighbour {
             port: Some(name("bridge1/ether9")),
-            ..heard(15, mac(9), "s9")
+            ..neighbour(15, mac(9), "s9")
         };
-        assert_eq!(table.cdp.neighbours, [s9, heard(16, mac(8), "s8")]);
+        assert_eq!(table.cdp.neighbours, [s9, neighbour(16, mac(8), "s8")]);
         assert_eq!(table.neighbours, [], "LLDP did not tell a port");
     }
 
@@ -144,7 +144,7 @@ mod tests {
             (table.neighbours.len(), table.neighbours[0].local_port),
             (1, 2)
         );
-        assert_eq!(table.cdp.neighbours, [heard(2, mac(9), "s9")]);
+        assert_eq!(table.cdp.neighbours, [neighbour(2, mac(9), "s9")]);
         assert!(table.cdp.neighbours[0].protocol.is_broadcast());
     }
 }

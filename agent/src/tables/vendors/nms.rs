@@ -66,7 +66,7 @@ fn local(answers: &WalkAnswers, column: &[u32], index: &[u32]) -> Option<LocalPo
     number(answers.cell(column, index)).map(LocalPortNumber::Interface)
 }
 
-/// Rows whose port is not told are left out.
+/// Rows without a port are left out.
 fn read(answers: &WalkAnswers, table: &mut LldpTable) {
     if table.neighbours.is_empty() {
         table.neighbours = [BDCOM, PBN].iter().flat_map(|t| t.read(answers)).collect();

@@ -134,13 +134,13 @@ mod tests {
 
     #[test]
     fn one_change_that_is_reported_in_several_ways_is_looked_after_at_once_in_each() {
-        let told = [
+        let traps = [
             (0, TrapTopic::Link),
             (40, TrapTopic::Stp),
             (90, TrapTopic::Lldp),
             (95, TrapTopic::Other),
         ];
-        assert_eq!(looks(&told), told);
+        assert_eq!(looks(&traps), traps);
     }
 
     #[test]

@@ -211,20 +211,20 @@ snmp:
         let (now, senders, mut refusals) = (Instant::now(), senders(), RefusedTraps::default());
         assert_eq!(refusals.end(), None);
         let from = [10, 0, 0, 3].into();
-        let told: Vec<String> = (0..1234)
+        let lines: Vec<String> = (0..1234)
             .filter_map(|_| refusals.add(now, &senders, from))
             .collect();
-        assert_eq!(told.len(), 4, "at 1, 10, 100 and 1,000: {told:#?}");
+        assert_eq!(lines.len(), 4, "at 1, 10, 100 and 1,000: {lines:#?}");
         assert!(
-            told[0]
+            lines[0]
                 .starts_with("traps: a trap in the name of switch \"signed\" (10.0.0.3) without"),
             "{}",
-            told[0]
+            lines[0]
         );
         assert!(
-            told[3].starts_with("traps: 1000 traps ") && told[3].contains("as user \"mon\""),
+            lines[3].starts_with("traps: 1000 traps ") && lines[3].contains("as user \"mon\""),
             "{}",
-            told[3]
+            lines[3]
         );
         let more = (0..9000)
             .filter_map(|_| refusals.add(now + QUIET, &senders, [10, 0, 0, 2].into()))

@@ -49,12 +49,12 @@ fn a_part_that_is_rarely_lost_is_not_held() {
 fn an_alarm_has_count_time_and_end() {
     let mut d = flapped(4, 2_000);
     // From almost 4000 to 1500 takes 1.4 half-lives.
-    let told = "link s0 (p2) - n2: flaps, 4 times in 6 s; host \"n2\" stays as in epoch 7 until \
+    let alarm = "link s0 (p2) - n2: flaps, 4 times in 6 s; host \"n2\" stays as in epoch 7 until \
                 it is calm, at the earliest at 00:02:52 UTC; check cable and ports";
-    assert_eq!(text(&d), [told]);
+    assert_eq!(text(&d), [alarm]);
     let (there, gone) = both();
     compare(&mut d, Millis(8_000), &there, &gone);
-    assert_eq!(text(&d), [told], "not anew with each loss");
+    assert_eq!(text(&d), [alarm], "not anew with each loss");
     for n in 5..8 {
         compare(&mut d, Millis(n * 2_000), &there, &gone);
     }

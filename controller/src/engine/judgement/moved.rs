@@ -23,7 +23,7 @@ use std::sync::Arc;
 const FEW: usize = 256;
 
 /// A host's switch, and the rate of its cable.
-type RatedSeat<'a> = (&'a str, BitsPerSec);
+type RatedAttachment<'a> = (&'a str, BitsPerSec);
 
 /// Judges the network that `last` became by `difference`; `None`: nothing differs. No judgement
 /// comes back where only the whole network can be judged; `absent` is unchanged then.
@@ -54,19 +54,19 @@ pub(crate) fn judge_moved(
         return None;
     }
     let mut away = absent.clone();
-    let mut seats: BTreeMap<&str, RatedSeat<'_>> = BTreeMap::new();
+    let mut attachments: BTreeMap<&str, RatedAttachment<'_>> = BTreeMap::new();
     for (&host, links) in &concerned {
         match proven(links)?[..] {
             [] => drop(away.entry(host.to_owned()).or_insert(now)),
             [link] => {
                 away.remove(host);
-                seats.insert(host, (&link.a, link.rate_bps));
+                attachments.insert(host, (&link.a, link.rate_bps));
             }
             _ => return None,
         }
     }
-    let alarms = keep_away(now, input, settled, &concerned, &away, &mut seats)?;
-    let mut candidate = seated(input, before, &seats)?;
+    let alarms = keep_away(now, input, settled, &concerned, &away, &mut attachments)?;
+    let mut candidate = attached(input, before, &attachments)?;
     let doubtful = doubtful_hosts(concerned.values().flatten().copied());
     if !Arc::ptr_eq(&candidate.file, &before.file) {
         candidate.network = Arc::clone(input.topology);
@@ -137,7 +137,7 @@ fn is_same_cluster(now: &[Cluster], then: &[Cluster]) -> bool {
     }
 }
 
-/// Keeps the hosts without a proven place in their published places: adds these to `seats`, and
+/// Keeps the hosts without a proven place in their published places: adds these to `attachments`, and
 /// returns the alarms. `None` if a host is to be given up.
 fn keep_away<'a>(
     now: Millis,
@@ -145,7 +145,7 @@ fn keep_away<'a>(
     settled: &'a PublishedNetwork,
     concerned: &BTreeMap<&str, Vec<&Link>>,
     away: &'a AbsentHosts,
-    seats: &mut BTreeMap<&'a str, RatedSeat<'a>>,
+    attachments: &mut BTreeMap<&'a str, RatedAttachment<'a>>,
 ) -> Option<Vec<Alarm>> {
     let mut alarms = Vec::new();
     for (host, since) in away {
@@ -162,19 +162,19 @@ fn keep_away<'a>(
         alarms.push(absence(host, settled, elsewhere, gone, input.gone_after));
         let mut places = settled.network.links.iter().filter(|l| l.b == *host);
         let place = places.next().filter(|l| l.grade != LinkGrade::Ambiguous)?;
-        seats.insert(host, (&place.a, place.rate_bps));
+        attachments.insert(host, (&place.a, place.rate_bps));
     }
     Some(alarms)
 }
 
 /// The candidate with these hosts in these places; `None` if that may concern more than the hosts.
-fn seated(
+fn attached(
     input: &JudgementInput<'_>,
     before: &EpochCandidate,
-    seats: &BTreeMap<&str, RatedSeat<'_>>,
+    attachments: &BTreeMap<&str, RatedAttachment<'_>>,
 ) -> Option<EpochCandidate> {
     let mut candidate = before.clone();
-    for (&host, &(switch, rate)) in seats {
+    for (&host, &(switch, rate)) in attachments {
         let was = before.file.hosts.get(host)?;
         if !was.further_cards.is_empty() {
             return None;
@@ -188,7 +188,7 @@ fn seated(
         }
         let EpochCandidate { file, key, .. } = &mut candidate;
         for file in [file, key] {
-            seat(Arc::make_mut(file), host, switch, rate)?;
+            attachment(Arc::make_mut(file), host, switch, rate)?;
         }
     }
     Some(candidate)
@@ -199,7 +199,7 @@ fn stays(switch: &str, input: &JudgementInput<'_>, before: &EpochCandidate) -> b
         && before.file.switches.iter().any(|s| s == switch)
 }
 
-fn seat(file: &mut TopologyFile, host: &str, switch: &str, rate: BitsPerSec) -> Option<()> {
+fn attachment(file: &mut TopologyFile, host: &str, switch: &str, rate: BitsPerSec) -> Option<()> {
     let host = file.hosts.get_mut(host)?;
     host.switch = switch.to_owned();
     host.rate = rate;

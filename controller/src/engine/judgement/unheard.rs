@@ -1,6 +1,6 @@
-//! Hosts that are published on a switch that they heard, and hear none now, where the inventory lists
-//! no switch: the cable moved a moment ago, or the agent started anew, and switches send their frames
-//! only now and then.
+//! Hosts that are published on a switch that announced itself to them, and receive from none now,
+//! where the inventory lists no switch: the cable moved a moment ago, or the agent started anew, and
+//! switches send their frames only now and then.
 use super::{AbsentHosts, JudgementInput};
 use crate::engine::candidate::PublishedNetwork;
 use inventory::Millis;
@@ -59,7 +59,7 @@ impl<'a> UnheardHosts<'a> {
 fn unheard<'a>(input: &JudgementInput<'a>, settled: &PublishedNetwork) -> HashSet<&'a str> {
     let (before, now) = (settled.network.kinds(), input.topology.kinds());
     let links = settled.network.links.iter();
-    let heard: HashSet<&str> = links
+    let announced: HashSet<&str> = links
         .filter(|l| before.get(l.a.as_str()) == Some(&NodeKind::Switch))
         .map(|l| l.b.as_str())
         .collect();
@@ -72,6 +72,6 @@ fn unheard<'a>(input: &JudgementInput<'a>, settled: &PublishedNetwork) -> HashSe
     });
     hosts
         .map(|l| l.b.as_str())
-        .filter(|host| heard.contains(host) && now.get(host) == Some(&NodeKind::Host))
+        .filter(|host| announced.contains(host) && now.get(host) == Some(&NodeKind::Host))
         .collect()
 }

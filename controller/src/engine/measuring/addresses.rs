@@ -14,7 +14,7 @@ pub(super) struct MeasuringAddresses<'a> {
     observed: &'a ObservedNetwork,
     lookup: AddressLookup<'a>,
     /// Each host that has a place: its switch, and its card there.
-    seats: HashMap<&'a str, (&'a str, &'a str)>,
+    attachments: HashMap<&'a str, (&'a str, &'a str)>,
     /// The networks of hosts that have a place and take part, by an address in each.
     networks: Vec<PrefixedAddress>,
 }
@@ -27,12 +27,12 @@ impl<'a> MeasuringAddresses<'a> {
         let mut addresses = MeasuringAddresses {
             observed,
             lookup: AddressLookup::new(&observed.views),
-            seats: topology.attachments(),
+            attachments: topology.attachments(),
             networks: Vec::new(),
         };
-        let seated = addresses.seats.keys();
+        let attached = addresses.attachments.keys();
         let mut known: Vec<PrefixedAddress> =
-            seated.filter_map(|host| addresses.of(host)).collect();
+            attached.filter_map(|host| addresses.of(host)).collect();
         known.sort_unstable();
         known.dedup_by(|a, b| is_neighbour(*a, *b));
         addresses.networks = known;
@@ -40,8 +40,8 @@ impl<'a> MeasuringAddresses<'a> {
     }
 
     /// The switch of a host.
-    pub(super) fn seat(&self, host: &str) -> Option<&'a str> {
-        Some(self.seats.get(host)?.0)
+    pub(super) fn attachment(&self, host: &str) -> Option<&'a str> {
+        Some(self.attachments.get(host)?.0)
     }
 
     /// The address of a host whose agent takes part. Of a host that no switch has seen, it is one in a
@@ -51,7 +51,7 @@ impl<'a> MeasuringAddresses<'a> {
             .views
             .get(host)
             .filter(|view| measures(view))?;
-        let card = self.seats.get(host).map_or("", |(_, card)| card);
+        let card = self.attachments.get(host).map_or("", |(_, card)| card);
         if let Some(address) = self.lookup.at_card(host, card) {
             return Some(address);
         }

@@ -34,7 +34,7 @@ pub(super) struct RunningMapping {
     pub(super) target: MappingTarget,
     pub(super) progress: MappingProgress,
     pub(super) link_losses: BTreeMap<String, CardLosses>,
-    /// The switches that its hosts heard when it began.
+    /// The switches that announced themselves to its hosts when it began.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) switches: BTreeMap<String, String>,
 }

@@ -14,7 +14,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// The place of a host, as far as flows tell.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum SeatFinding {
+pub(super) enum AttachmentFinding {
     /// It is on this node.
     On {
         node: String,
@@ -27,10 +27,10 @@ pub(super) enum SeatFinding {
     Nowhere,
 }
 
-impl SeatFinding {
+impl AttachmentFinding {
     /// True if flows tell that the host is not on this node.
     pub(super) fn excludes(&self, node: &str) -> bool {
-        matches!(self, SeatFinding::Open(left) if left.iter().all(|other| other != node))
+        matches!(self, AttachmentFinding::Open(left) if left.iter().all(|other| other != node))
     }
 }
 
@@ -39,15 +39,15 @@ pub(super) fn doubtful_hosts(
     views: &DeviceViews,
     inventory: &Inventory,
 ) -> Vec<DoubtfulHost> {
-    let seats = topology.attachments();
+    let attachments = topology.attachments();
     let open = OpenBridges::new(topology, views);
-    let told: HashMap<&str, &[String]> = topology.links.iter().filter_map(told_choice).collect();
+    let measured: HashMap<&str, &[String]> = topology.links.iter().filter_map(choice).collect();
     inventory
         .hosts
         .keys()
         .filter_map(|host| {
-            let told = told.get(host.as_str());
-            if told.is_none() && seats.contains_key(host.as_str()) {
+            let measured = measured.get(host.as_str());
+            if measured.is_none() && attachments.contains_key(host.as_str()) {
                 return None;
             }
             let links = topology.links.iter();
@@ -57,7 +57,7 @@ pub(super) fn doubtful_hosts(
             if cards.len() > 1 {
                 return None;
             }
-            let among: BTreeSet<String> = match told {
+            let among: BTreeSet<String> = match measured {
                 Some(among) => among.iter().cloned().collect(),
                 None => own.iter().map(|link| link.a.clone()).collect(),
             };
@@ -65,7 +65,7 @@ pub(super) fn doubtful_hosts(
                 name: host.clone(),
                 candidates: open.candidates(&among),
                 among: among.into_iter().collect(),
-                is_placed: told.is_some(),
+                is_placed: measured.is_some(),
             })
         })
         .collect()
@@ -108,9 +108,11 @@ pub(super) fn host_targets(
 }
 
 /// The host and the choice that protocols left, if flows put a host here.
-fn told_choice(link: &Link) -> Option<(&str, &[String])> {
+fn choice(link: &Link) -> Option<(&str, &[String])> {
     link.evidence.iter().find_map(|evidence| match evidence {
-        Evidence::Measured(FlowFinding::Seat { among, .. }) => Some((link.b.as_str(), &among[..])),
+        Evidence::Measured(FlowFinding::Attachment { among, .. }) => {
+            Some((link.b.as_str(), &among[..]))
+        }
         _ => None,
     })
 }
@@ -158,16 +160,16 @@ fn owned(names: &BTreeSet<&str>) -> BTreeSet<String> {
 }
 
 /// The places of these hosts, as far as a measurement tells.
-pub(super) fn seat_findings(
+pub(super) fn attachment_findings(
     topology: &Topology,
     hosts: &[DoubtfulHost],
     found: &MappedPlace,
-) -> Vec<SeatFinding> {
-    let seats = topology.attachments();
+) -> Vec<AttachmentFinding> {
+    let attachments = topology.attachments();
     let witnesses: HashMap<&str, &str> = found
         .beside
         .iter()
-        .filter_map(|host| Some((host.as_str(), seats.get(host.as_str())?.0)))
+        .filter_map(|host| Some((host.as_str(), attachments.get(host.as_str())?.0)))
         .collect();
     let cuts = cuts(topology);
     let trunks: Vec<KnownTrunk<'_>> = found
@@ -248,7 +250,7 @@ impl<'t> KnownTrunk<'t> {
     }
 }
 
-fn finding(host: &DoubtfulHost, trunks: &[KnownTrunk<'_>]) -> SeatFinding {
+fn finding(host: &DoubtfulHost, trunks: &[KnownTrunk<'_>]) -> AttachmentFinding {
     let left: Vec<String> = host
         .candidates
         .iter()
@@ -257,11 +259,11 @@ fn finding(host: &DoubtfulHost, trunks: &[KnownTrunk<'_>]) -> SeatFinding {
         .collect();
     let probability = trunks.iter().map(|trunk| trunk.trunk.probability).min();
     match (&left[..], probability) {
-        ([], _) => SeatFinding::Nowhere,
-        ([node], Some(probability)) => SeatFinding::On {
+        ([], _) => AttachmentFinding::Nowhere,
+        ([node], Some(probability)) => AttachmentFinding::On {
             node: node.clone(),
             probability,
         },
-        _ => SeatFinding::Open(left),
+        _ => AttachmentFinding::Open(left),
     }
 }

@@ -73,7 +73,7 @@ impl FlowMeasuring {
 
     /// True if a measurement is about the present hosts of this place, or, where no switch is listed,
     /// about others, too. A host that hears a switch is known to be there, whatever became of its link
-    /// since, but the way to a switch that no host heard then is not known.
+    /// since, but the way to a switch that announced itself to no host then is not known.
     fn is_known(
         &self,
         place: &MappingTarget,

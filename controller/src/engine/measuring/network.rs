@@ -69,8 +69,8 @@ impl<'a> MeasuredNetwork<'a> {
     /// The switch of each host that hears one, where none is listed.
     pub(super) fn hearing(&self) -> BTreeMap<&'a str, &'a str> {
         let kinds = self.topology().kinds();
-        let seats = self.topology().attachments().into_iter();
-        let on_switch = seats.map(|(host, (node, _))| (host, node));
+        let attachments = self.topology().attachments().into_iter();
+        let on_switch = attachments.map(|(host, (node, _))| (host, node));
         on_switch
             .filter(|(_, node)| {
                 self.lists_no_switch() && kinds.get(node) == Some(&NodeKind::Switch)

@@ -1,8 +1,8 @@
 //! The results of measurements in words, and the places of hosts that follow from them.
-use super::doubtful_hosts::SeatFinding;
+use super::doubtful_hosts::AttachmentFinding;
 use super::target::DoubtfulHost;
 use inventory::BitsPerSec;
-use inventory::mapped_place::{MappedPlace, MappedSeat, PlaceTrunk};
+use inventory::mapped_place::{MappedAttachment, MappedPlace, PlaceTrunk};
 use std::collections::BTreeMap;
 
 /// The hosts and trunks behind a bridge, a line for each.
@@ -39,16 +39,16 @@ fn trunk_line(trunk: &PlaceTrunk, place: &MappedPlace) -> String {
 /// Where hosts are: the lines, and the places that are known by now.
 pub(super) fn host_lines(
     hosts: &[DoubtfulHost],
-    findings: &[SeatFinding],
+    findings: &[AttachmentFinding],
     found: &MappedPlace,
     rates: &BTreeMap<String, BitsPerSec>,
-) -> (Vec<String>, Vec<MappedSeat>) {
-    let (mut lines, mut seats) = (Vec::new(), Vec::new());
+) -> (Vec<String>, Vec<MappedAttachment>) {
+    let (mut lines, mut attachments) = (Vec::new(), Vec::new());
     for (host, finding) in hosts.iter().zip(findings) {
         let name = &host.name;
         lines.push(match finding {
-            SeatFinding::On { node, probability } => {
-                seats.push(MappedSeat {
+            AttachmentFinding::On { node, probability } => {
+                attachments.push(MappedAttachment {
                     host: name.clone(),
                     on: node.clone(),
                     among: host.among.clone(),
@@ -66,18 +66,18 @@ pub(super) fn host_lines(
                     probability % 1000
                 )
             }
-            SeatFinding::Open(left) => format!(
+            AttachmentFinding::Open(left) => format!(
                 "{name} may be on {}: flows filled no cable that decides",
                 left.join(" or ")
             ),
-            SeatFinding::Nowhere => format!(
+            AttachmentFinding::Nowhere => format!(
                 "{name} seems to be on none of {}: look at its cable",
                 Vec::from_iter(host.candidates.iter().cloned()).join(", ")
             ),
         });
     }
     lines.push(cost(found));
-    (lines, seats)
+    (lines, attachments)
 }
 
 fn cost(place: &MappedPlace) -> String {

@@ -16,7 +16,7 @@ const MOST_BESIDE: usize = 4;
 const LEAST_WITNESSES: usize = 2;
 const MOST_WITNESSES: usize = 8;
 
-/// A host whose place no protocol decides, whether flows told it or not.
+/// A host whose place no protocol decides, whether flows found it or not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct DoubtfulHost {
     pub(super) name: String,
@@ -24,7 +24,7 @@ pub(super) struct DoubtfulHost {
     pub(super) among: Vec<String>,
     /// The nodes on which it may be.
     pub(super) candidates: BTreeSet<String>,
-    /// True if flows told its place.
+    /// True if flows found its place.
     #[serde(default)]
     pub(super) is_placed: bool,
 }
@@ -147,10 +147,10 @@ impl MeasuredNetwork<'_> {
             .keys()
             .filter(|host| !target.hosts.contains(host))
             .filter_map(|host| {
-                let seat = addresses.seat(host)?;
+                let attachment = addresses.attachment(host)?;
                 let address = addresses.of(host);
                 let (address, _) = address.filter(|address| is_neighbour(first, *address))?;
-                Some((seat, host, address))
+                Some((attachment, host, address))
             });
         let inside = own
             .into_iter()
@@ -180,7 +180,7 @@ impl MappingTarget {
                     .map(String::as_str)
                     .collect();
                 let (there, elsewhere): (Vec<_>, Vec<_>) =
-                    others.partition(|(seat, ..)| may_be.contains(seat));
+                    others.partition(|(attachment, ..)| may_be.contains(attachment));
                 let each = witnesses(topology);
                 let most = mapping::MOST_HOSTS.saturating_sub(self.hosts.len());
                 let mut beside = hosts_beside(there.into_iter(), each, most);

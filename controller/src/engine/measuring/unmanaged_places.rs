@@ -31,7 +31,7 @@ impl<'t> UnmanagedPlaces<'t> {
             place_of: members.map(|name| (name, name)).collect(),
             kinds,
         };
-        // Flows told bridges of one place apart, and cables of switches lead on to others.
+        // Flows distinguished bridges of one place, and cables of switches lead on to others.
         let carrying = topology.links.iter().filter(|link| link.carries_frames());
         let inside: Vec<&Link> = carrying.filter(|link| places.is_inside(link)).collect();
         inside.into_iter().for_each(|link| places.join(link));

@@ -31,8 +31,8 @@ impl SimulatedCluster {
         self.run(50);
     }
 
-    fn told(&self, part: &str) -> usize {
-        self.said.iter().filter(|s| s.contains(part)).count()
+    fn times_logged(&self, part: &str) -> usize {
+        self.logged.iter().filter(|s| s.contains(part)).count()
     }
 }
 
@@ -157,7 +157,7 @@ fn an_agent_that_changes_its_mind_for_ever_is_held_and_reported_and_others_are_n
         w.engine.snapshot(w.now).alarms
     );
     assert!(
-        w.told("changed the number of ranks") < 20,
+        w.times_logged("changed the number of ranks") < 20,
         "a message must not flap"
     );
     w.hears("n0", DeviceFact::Host(report("n0", 10)));
@@ -168,7 +168,7 @@ fn an_agent_that_changes_its_mind_for_ever_is_held_and_reported_and_others_are_n
             w.published[epochs].file.hosts["n0"].ranks
         ),
         (epochs + 1, 4),
-        "others are heard meanwhile"
+        "others report meanwhile"
     );
     // After calm its last report counts.
     w.hears(
@@ -194,7 +194,7 @@ fn a_silent_agent_is_reported_once_and_changes_nothing_else() {
     w.run(60_000);
     assert_eq!(
         (
-            w.told("its agent is silent: no report for 11 s"),
+            w.times_logged("its agent is silent: no report for 11 s"),
             w.published.len()
         ),
         (1, epochs)
@@ -205,7 +205,7 @@ fn a_silent_agent_is_reported_once_and_changes_nothing_else() {
         "no other host on that switch reports, so it is still probed"
     );
     w.hears("n1", DeviceFact::Host(report("n1", 11)));
-    assert_eq!(w.told("reports again"), 1);
+    assert_eq!(w.times_logged("reports again"), 1);
 }
 
 #[test]
@@ -237,9 +237,12 @@ fn a_refused_report_is_announced_once() {
             "host \"x\": reports, but the inventory does not list it".into(),
         ));
     }
-    assert_eq!(w.told("(from 10.9.9.9); its reports are refused"), 1);
+    assert_eq!(
+        w.times_logged("(from 10.9.9.9); its reports are refused"),
+        1
+    );
     (0..1000).for_each(|i| w.event(refused_report(format!("host \"x{i}\": unknown"))));
-    assert!(w.told("its reports are refused") <= 64);
+    assert!(w.times_logged("its reports are refused") <= 64);
 }
 
 fn refused_report(problem: String) -> ControllerEvent {

@@ -17,12 +17,12 @@ fn no_epoch_follows_the_highest_number() {
         w.engine.snapshot(w.now).alarms
     );
     assert_eq!(
-        w.said
+        w.logged
             .iter()
             .filter(|line| line.contains("highest number"))
             .count(),
         1,
-        "told once"
+        "reported once"
     );
 }
 

@@ -41,12 +41,12 @@ fn a_host_that_moves_for_ever_is_held_and_reported_and_others_are_not() {
         "{:?}",
         w.engine.snapshot(w.now).alarms
     );
-    let told = w
-        .said
+    let lines = w
+        .logged
         .iter()
         .filter(|text| text.contains("flaps, "))
         .count();
-    assert!(told < 20, "a message must not flap: {told}");
+    assert!(lines < 20, "a message must not flap: {lines}");
     // Another host moves meanwhile.
     w.unplug("s1", 1);
     w.host("n1", "s0", 3);
@@ -76,7 +76,7 @@ fn ring() -> SimulatedCluster {
     w.stp("s2", 7, StpState::Blocking);
     w.start(None);
     w.run(3_000);
-    assert_eq!(w.published.len(), 1, "{:#?}", w.said);
+    assert_eq!(w.published.len(), 1, "{:#?}", w.logged);
     w
 }
 
@@ -141,21 +141,21 @@ fn a_network_cut_by_a_flapping_trunk_is_reported_as_cut() {
 }
 
 /// The number of event lines during `turns` runs of `once`, and the calm after them.
-fn told_while(
+fn logged_while(
     w: &mut SimulatedCluster,
     turns: usize,
     mut once: impl FnMut(&mut SimulatedCluster),
 ) -> Vec<String> {
-    let before = w.said.len();
+    let before = w.logged.len();
     (0..turns).for_each(|_| once(w));
-    w.said[before..].to_vec()
+    w.logged[before..].to_vec()
 }
 
 #[test]
 fn a_host_port_that_flaps_is_reported_once_and_the_host_stays() {
     for silently in [false, true] {
         let mut w = running();
-        let lines = told_while(&mut w, 60, |w| {
+        let lines = logged_while(&mut w, 60, |w| {
             if silently {
                 w.unplug_silently("s1", 2);
             } else {
@@ -188,7 +188,7 @@ fn a_host_port_that_flaps_is_reported_once_and_the_host_stays() {
 #[test]
 fn a_lost_answer_raises_no_alarm_and_two_do() {
     let mut w = running();
-    let before = w.said.len();
+    let before = w.logged.len();
     for _ in 0..20 {
         w.mute("s1");
         w.run(500);
@@ -196,18 +196,18 @@ fn a_lost_answer_raises_no_alarm_and_two_do() {
         w.unmute("s1");
         w.run(3_000);
     }
-    assert_eq!(w.said[before..], [""; 0]);
+    assert_eq!(w.logged[before..], [""; 0]);
     w.mute("s1");
     let timing = &w.inventory.timing;
     let asked_twice = 2 * (timing.poll + timing.timeout * (timing.retries + 1));
     w.run(asked_twice.as_millis() as u64);
-    assert!(w.alarmed("switch \"s1\" is stale"), "{:?}", w.said);
+    assert!(w.alarmed("switch \"s1\" is stale"), "{:?}", w.logged);
 }
 
 #[test]
 fn a_switch_that_answers_on_and_off_is_reported_once_and_then_until_it_was_calm() {
     let mut w = running();
-    let lines = told_while(&mut w, 60, |w| {
+    let lines = logged_while(&mut w, 60, |w| {
         w.mute("s1");
         w.run(3_000);
         w.unmute("s1");

@@ -40,8 +40,8 @@ fn written(w: &SimulatedCluster) -> Option<String> {
     let record = taught("", "", &[]);
     let (layout, mpi) = (&record.layout, *record.mpi.known().unwrap());
     let (place, _) = LearnedPlace::find(&tree, &record.hosts, layout, mpi).unwrap();
-    let told = w.kept.last()?.ways().for_place(&place);
-    Some(told.first()?.way.to_string())
+    let ways = w.kept.last()?.ways().for_place(&place);
+    Some(ways.first()?.way.to_string())
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn a_write_that_fails_is_reported_and_tried_again() {
     );
     w.run(30_000);
     assert_eq!(w.kept.len(), 1);
-    assert!(w.alarmed("later jobs do not start from"), "{:?}", w.said);
+    assert!(w.alarmed("later jobs do not start from"), "{:?}", w.logged);
     w.disk_full = false;
     w.run(60_000);
     assert_eq!(w.kept.len(), 2);

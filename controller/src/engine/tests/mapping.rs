@@ -133,11 +133,11 @@ fn hosts_of_a_bridge_that_is_cut_off_are_dropped() {
     assert!(
         w.alarmed("no link leads there from another one, so it is dropped 30 s"),
         "{:#?}",
-        w.said
+        w.logged
     );
     w.run(110_000);
     let hosts = w.published.last().unwrap().file.hosts.keys();
-    assert!(hosts.eq(["n0", "n1"]), "{:#?}", w.said);
+    assert!(hosts.eq(["n0", "n1"]), "{:#?}", w.logged);
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn a_measured_place_becomes_an_epoch_and_is_kept() {
     });
     (0..7).for_each(|n| next.reports(n, true));
     next.run(5_000);
-    assert_eq!(next.published.len(), before, "{:#?}", next.said);
+    assert_eq!(next.published.len(), before, "{:#?}", next.logged);
     // The place is measured as a whole again.
     next.order(2);
     assert_eq!(
@@ -247,7 +247,7 @@ fn hosts_without_an_agent_that_measures_are_named() {
 fn unasked_a_place_is_measured_once_and_again_when_its_hosts_change() {
     let mut w = place("{\"unasked\": true}");
     w.run(60_000);
-    assert_eq!(w.mapping.len(), 1, "{:#?}", w.said);
+    assert_eq!(w.mapping.len(), 1, "{:#?}", w.logged);
     w.measured(&["n5", "n6"]);
     w.run(120_000);
     assert_eq!((w.mapping.len(), w.switch_of("n6")), (1, "s0-swp7-1"));
@@ -255,8 +255,8 @@ fn unasked_a_place_is_measured_once_and_again_when_its_hosts_change() {
     w.devices.get_mut("s0").unwrap().learned.remove("n2");
     w.host("n2", "s0", 3);
     w.run(60_000);
-    assert_eq!(w.switch_of("n6"), "s0-swp7", "{:#?}", w.said);
-    assert_eq!(w.mapping.len(), 2, "{:#?}", w.said);
+    assert_eq!(w.switch_of("n6"), "s0-swp7", "{:#?}", w.logged);
+    assert_eq!(w.mapping.len(), 2, "{:#?}", w.logged);
     w.ends(MappingOutcome::failed("no".into()));
     w.run(600_000);
     assert_eq!(w.mapping.len(), 2, "not again so soon");

@@ -44,7 +44,7 @@ fn names(hosts: &[(String, IpAddr)]) -> Vec<&str> {
 fn flows_put_a_host_on_one_of_two_switches() {
     for (side, on) in [(&["n2", "n3", "n5"][..], "s1"), (&["n2", "n3"], "s0")] {
         let mut w = torn("{}");
-        assert!(w.alarmed("its place is ambiguous"), "{:#?}", w.said);
+        assert!(w.alarmed("its place is ambiguous"), "{:#?}", w.logged);
         let status = w.order(1);
         assert_eq!(status.running.unwrap().place, "n5");
         let order = &w.mapping[0];
@@ -53,7 +53,7 @@ fn flows_put_a_host_on_one_of_two_switches() {
         assert_eq!(members, (vec!["n5"], vec!["n0", "n2", "n1", "n3"]));
         w.measured(side);
         assert_eq!(w.switch_of("n5"), on);
-        assert!(!w.alarmed("its place is ambiguous"), "{:#?}", w.said);
+        assert!(!w.alarmed("its place is ambiguous"), "{:#?}", w.logged);
         let results = w.engine.snapshot(w.now).mapping.results;
         let line = format!("n5 is on {on}: probability 0.999");
         assert_eq!(results[0], line);
@@ -61,7 +61,7 @@ fn flows_put_a_host_on_one_of_two_switches() {
         assert_eq!(w.order(2).running.unwrap().place, "n5");
         w.measured(side);
         assert_eq!(w.switch_of("n5"), on);
-        // Protocols decide: what flows told is over.
+        // Protocols decide: what flows found is over.
         w.unplug("s0", 9);
         w.unplug("s1", 9);
         w.host("n5", "s0", 7);
@@ -103,7 +103,7 @@ fn what_flows_do_not_tell_stays_open() {
         status.results[0],
         "n5 may be on s0 or s1: flows filled no cable that decides"
     );
-    assert!(w.alarmed("its place is ambiguous"), "{:#?}", w.said);
+    assert!(w.alarmed("its place is ambiguous"), "{:#?}", w.logged);
     // A host that may be switched off is not asked for.
     let mut w = unseen("{}");
     w.reports(5, false);
@@ -124,7 +124,7 @@ fn what_flows_do_not_tell_stays_open() {
 fn unasked_a_host_is_measured_that_stays_in_doubt() {
     let mut w = torn("{\"unasked\": true}");
     w.run(90_000);
-    assert_eq!(w.mapping.len(), 1, "{:#?}", w.said);
+    assert_eq!(w.mapping.len(), 1, "{:#?}", w.logged);
     w.measured(&["n2", "n3", "n5"]);
     w.run(90_000);
     assert_eq!((w.mapping.len(), w.switch_of("n5")), (1, "s1"));
@@ -144,13 +144,13 @@ fn a_measured_host_whose_link_was_lost_is_measured_again() {
     assert!(
         w.alarmed("\"s1\": the link of n5 was lost"),
         "{:#?}",
-        w.said
+        w.logged
     );
     w.run(90_000);
-    assert_eq!(w.mapping.len(), 2, "{:#?}", w.said);
+    assert_eq!(w.mapping.len(), 2, "{:#?}", w.logged);
     w.measured(&["n2", "n3"]);
     assert_eq!(w.switch_of("n5"), "s0");
-    assert!(!w.alarmed("was lost"), "{:#?}", w.said);
+    assert!(!w.alarmed("was lost"), "{:#?}", w.logged);
 }
 
 fn losses(times: u32) -> HostReport {
@@ -216,13 +216,19 @@ fn a_measurement_that_rules_the_former_switch_out_ends_it() {
     w.order(1);
     w.measured(&["n2", "n3", "n5"]);
     let open = "n5 may be on s1 or s2: flows filled no cable that decides";
-    assert_eq!((results(&w)[0].as_str(), w.mapped.seats.len()), (open, 0));
+    assert_eq!(
+        (results(&w)[0].as_str(), w.mapped.attachments.len()),
+        (open, 0)
+    );
     w.order(2);
     w.measured(&["n2", "n3"]);
     assert_eq!(w.switch_of("n5"), "s0");
     w.order(3);
     w.measured(&["n2", "n3", "n5"]);
-    assert_eq!((results(&w)[0].as_str(), w.mapped.seats.len()), (open, 0));
+    assert_eq!(
+        (results(&w)[0].as_str(), w.mapped.attachments.len()),
+        (open, 0)
+    );
 }
 
 fn results(w: &SimulatedCluster) -> Vec<String> {

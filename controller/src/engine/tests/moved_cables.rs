@@ -1,4 +1,4 @@
-//! Windows of jobs: judged, told of when they persist, forgotten with the network.
+//! Windows of jobs: judged, reported when they persist, forgotten with the network.
 use super::*;
 use directory::job_record::{JobRecord, WatchedWindow};
 use inventory::alarm::arguments::SuspectedMove;
@@ -18,17 +18,17 @@ fn suspicion(to: &str) -> TreeSuspicion {
     }
 }
 
-fn judged(w: &mut SimulatedCluster, user: &str, said: Option<TreeSuspicion>) {
+fn judged(w: &mut SimulatedCluster, user: &str, suspicion: Option<TreeSuspicion>) {
     w.event(ControllerEvent::Judged {
         job: format!("job of {user}"),
         user: user.into(),
         epoch: 1,
-        said,
+        suspicion,
     });
     w.run(100);
 }
 
-fn told(w: &SimulatedCluster) -> Vec<String> {
+fn alarms(w: &SimulatedCluster) -> Vec<String> {
     let alarms = w.engine.announced_alarms().iter();
     alarms.map(|alarm| alarm.text.clone()).collect()
 }
@@ -39,12 +39,12 @@ fn a_suspicion_that_persists_is_an_alarm_until_it_does_not() {
     for _ in 0..2 {
         judged(&mut w, "ann", Some(suspicion("s1")));
     }
-    assert_eq!(told(&w), Vec::<String>::new());
+    assert_eq!(alarms(&w), Vec::<String>::new());
     judged(&mut w, "ann", Some(suspicion("s1")));
     for _ in 0..3 {
         judged(&mut w, "ben", Some(suspicion("s1")));
     }
-    let [alarm] = told(&w).try_into().unwrap();
+    let [alarm] = alarms(&w).try_into().unwrap();
     assert_eq!(
         alarm,
         "host \"n1\" behaves as if it were plugged into switch \"s1\": 1 pair of hosts is \
@@ -57,7 +57,7 @@ fn a_suspicion_that_persists_is_an_alarm_until_it_does_not() {
             judged(&mut w, user, None);
         }
     }
-    assert_eq!(told(&w), Vec::<String>::new());
+    assert_eq!(alarms(&w), Vec::<String>::new());
 }
 
 #[test]
@@ -68,11 +68,11 @@ fn what_is_judged_against_an_earlier_tree_says_nothing_of_the_present_one() {
             job: "late".into(),
             user: "ann".into(),
             epoch: 0,
-            said: Some(suspicion("s1")),
+            suspicion: Some(suspicion("s1")),
         });
         w.run(100);
     }
-    assert_eq!((told(&w), w.engine.watch.jobs()), (Vec::new(), 0));
+    assert_eq!((alarms(&w), w.engine.watch.jobs()), (Vec::new(), 0));
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn windows_that_suspect_different_moves_are_noise() {
     for to in ["s0", "s1", "s0", "s1", "s0", "s1"] {
         judged(&mut w, "ann", Some(suspicion(to)));
     }
-    assert_eq!(told(&w), Vec::<String>::new());
+    assert_eq!(alarms(&w), Vec::<String>::new());
 }
 
 /// A window of a job of two ranks.
@@ -139,7 +139,7 @@ fn orders_answered(record: JobRecord, later: u64, w: &mut SimulatedCluster) -> u
             job,
             user,
             epoch,
-            said: None,
+            suspicion: None,
         };
         w.engine.handle(w.now, judged);
     }
@@ -156,7 +156,7 @@ fn a_user_waits_from_the_end_of_a_judgement() {
         job: "a".into(),
         user: "ann".into(),
         epoch: 1,
-        said: None,
+        suspicion: None,
     });
     assert_eq!(orders_open(&mut w, 3_000, 2), 0);
     assert_eq!(orders_open(&mut w, 2_000, 2), 1);

@@ -112,7 +112,7 @@ fn running(moved: &CableMove) -> SimulatedCluster {
     }
     w.start(None);
     w.run(5_000);
-    assert_eq!(w.published.len(), 1, "{:#?}", w.said);
+    assert_eq!(w.published.len(), 1, "{:#?}", w.logged);
     w
 }
 
@@ -172,16 +172,16 @@ fn check(moved: &CableMove) {
         step(&mut w, moved, at);
         w.run(10);
     }
-    let told: Vec<_> = w
+    let moves: Vec<_> = w
         .engine
         .snapshot(w.now)
         .epochs
         .into_iter()
         .map(|e| e.changes)
         .collect();
-    assert_eq!(w.published.len(), 2, "{told:#?}\n{:#?}", w.said);
+    assert_eq!(w.published.len(), 2, "{moves:#?}\n{:#?}", w.logged);
     // While one forwarding database is older than the other, the trunk is less certain.
-    assert_eq!(told[1][0], "n2 moved from s1 port swp2 to s0 port swp2");
+    assert_eq!(moves[1][0], "n2 moved from s1 port swp2 to s0 port swp2");
     let host = &w.published[1].file.hosts["n2"];
     assert_eq!((host.switch.as_str(), host.rate), ("s0", RATE));
     w.event(ControllerEvent::Tick);

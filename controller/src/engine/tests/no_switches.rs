@@ -88,7 +88,7 @@ fn hosts_of_one_network_are_published_on_one_bridge_and_measured() {
     assert!(
         w.alarmed("network 10.77.0.0/24: the inventory lists no switch"),
         "{:#?}",
-        w.said
+        w.logged
     );
     w.order(1);
     let order = w.mapping.last().expect("a measurement");
@@ -96,7 +96,11 @@ fn hosts_of_one_network_are_published_on_one_bridge_and_measured() {
     w.measured(&["n3", "n4"]);
     let [near, far] = ["net-10.77.0.0-24", "net-10.77.0.0-24-1"];
     assert_eq!(places(&w), [near, near, near, far, far]);
-    assert!(!w.alarmed("the inventory lists no switch"), "{:#?}", w.said);
+    assert!(
+        !w.alarmed("the inventory lists no switch"),
+        "{:#?}",
+        w.logged
+    );
 }
 
 #[test]
@@ -107,10 +111,10 @@ fn the_first_epoch_waits_for_agents_that_are_late() {
     w.reports(0, true);
     w.reports(1, true);
     w.run(3_000);
-    assert!(w.published.is_empty(), "{:#?}", w.said);
+    assert!(w.published.is_empty(), "{:#?}", w.logged);
     w.reports(2, true);
     w.run(3_000);
-    assert_eq!(places(&w).len(), 3, "{:#?}", w.said);
+    assert_eq!(places(&w).len(), 3, "{:#?}", w.logged);
 }
 
 #[test]
@@ -121,16 +125,16 @@ fn a_host_whose_card_is_down_is_dropped_and_one_whose_agent_is_silent_stays() {
     let measured = w.published.len();
     w.agent_falls_silent("n0");
     w.run(100_000);
-    assert_eq!(w.published.len(), measured, "{:#?}", w.said);
+    assert_eq!(w.published.len(), measured, "{:#?}", w.logged);
     let mut down = report(3);
     down.nics[0].up = false;
     w.tells(down);
     w.run(5_000);
     let why = "its card there is down, so it is dropped 30 s";
-    assert!(w.alarmed(why), "{:#?}", w.said);
+    assert!(w.alarmed(why), "{:#?}", w.logged);
     w.run(60_000);
     let hosts = w.published.last().unwrap().file.hosts.keys();
-    assert!(hosts.eq(["n0", "n1", "n2"]), "{:#?}", w.said);
+    assert!(hosts.eq(["n0", "n1", "n2"]), "{:#?}", w.logged);
 }
 
 #[test]
@@ -142,10 +146,10 @@ fn after_a_restart_the_tree_stays_while_agents_are_missing() {
         w.run(2_000);
     }
     w.run(40_000);
-    assert!(!w.alarmed("tree"), "{:#?}", w.said);
+    assert!(!w.alarmed("tree"), "{:#?}", w.logged);
     w.reports(2, true);
     w.run(100_000);
-    assert!(w.published.is_empty(), "{:#?}", w.said);
+    assert!(w.published.is_empty(), "{:#?}", w.logged);
 }
 
 #[test]
@@ -155,7 +159,7 @@ fn a_published_tree_stays_where_no_agent_reports() {
     let hosts = "hosts: [n0, n1, n2, n3, n4]";
     w.takes(&format!("switches: {{}}\n{hosts}"));
     w.run(200_000);
-    assert!(w.published.is_empty(), "{:#?}", w.said);
+    assert!(w.published.is_empty(), "{:#?}", w.logged);
     let alarms = w.engine.snapshot(w.now).alarms;
     assert!(alarms.is_empty(), "{alarms:#?}");
 }
@@ -167,8 +171,8 @@ fn without_agents_nothing_is_published_and_it_says_why() {
     w.run(5_000);
     assert!(w.engine.snapshot(w.now).alarms.is_empty());
     w.run(200_000);
-    let said = "host \"n1\": seen nowhere: no agent reports";
-    assert!(w.alarmed(said), "{:#?}", w.engine.snapshot(w.now).alarms);
+    let alarm = "host \"n1\": seen nowhere: no agent reports";
+    assert!(w.alarmed(alarm), "{:#?}", w.engine.snapshot(w.now).alarms);
     assert!(w.published.is_empty());
 }
 
@@ -180,11 +184,11 @@ fn with_a_host_down_the_tree_outlives_a_restart() {
             w.reports(n, true);
         }
         w.run(300_000);
-        assert!(w.published.is_empty(), "{down}: {:#?}", w.said);
-        assert!(!w.alarmed("tree"), "{down}: {:#?}", w.said);
+        assert!(w.published.is_empty(), "{down}: {:#?}", w.logged);
+        assert!(!w.alarmed("tree"), "{down}: {:#?}", w.logged);
         w.reports(down, true);
         w.run(20_000);
-        assert!(w.published.is_empty(), "{down}: {:#?}", w.said);
+        assert!(w.published.is_empty(), "{down}: {:#?}", w.logged);
         assert!(w.engine.snapshot(w.now).alarms.is_empty());
     }
 }
@@ -201,7 +205,7 @@ fn a_card_that_is_down_for_a_moment_changes_no_tree() {
         w.reports(n, true);
         w.run(5_000);
     }
-    assert_eq!(w.published.len(), before, "{:#?}", w.said);
+    assert_eq!(w.published.len(), before, "{:#?}", w.logged);
 }
 
 #[test]
@@ -213,10 +217,10 @@ fn when_all_agents_are_silent_it_is_reported() {
         w.agent_falls_silent(&format!("n{n}"));
     }
     w.run(10_000);
-    assert!(w.alarmed(alarm), "{:#?}", w.said);
+    assert!(w.alarmed(alarm), "{:#?}", w.logged);
     w.reports(2, true);
     w.run(1_000);
-    assert!(!w.alarmed(alarm), "{:#?}", w.said);
+    assert!(!w.alarmed(alarm), "{:#?}", w.logged);
 }
 
 #[test]
@@ -237,5 +241,5 @@ fn none_listed_for_a_while_and_a_silent_switch_lose_no_host() {
     w.takes(&format!("{both}\n{hosts}"));
     w.run(200_000);
     let left = w.published.last().unwrap().file.hosts.len();
-    assert_eq!(left, 3, "{:#?}", w.said);
+    assert_eq!(left, 3, "{:#?}", w.logged);
 }

@@ -36,13 +36,13 @@ fn an_ordered_epoch_stays_until_the_network_changes() {
     let file = ordered.epoch.file.clone();
     w.event(ControllerEvent::Rollback(Some(Box::new(ordered))));
     w.run(60_000);
-    assert_eq!(w.published.len(), 3, "{:#?}", w.said);
+    assert_eq!(w.published.len(), 3, "{:#?}", w.logged);
     assert_eq!(w.published[2].file.hosts["n2"], file.hosts["n2"]);
     assert!(holds(&w) && w.rollbacks_ended == 0);
     w.unplug("s1", 1);
     w.host("n1", "s0", 3);
     w.run(20_000);
-    assert_eq!(w.published.len(), 4, "{:#?}", w.said);
+    assert_eq!(w.published.len(), 4, "{:#?}", w.logged);
     assert_eq!(w.published[3].file.hosts["n2"].switch, "s0");
     assert!(!holds(&w) && w.rollbacks_ended == 1);
 }
@@ -94,11 +94,16 @@ fn a_change_shorter_than_the_hold_down_keeps_the_order() {
     w.unplug("s0", 3);
     w.host("n1", "s1", 1);
     w.run(10_000);
-    assert_eq!((w.published.len(), holds(&w)), (3, true), "{:#?}", w.said);
+    assert_eq!((w.published.len(), holds(&w)), (3, true), "{:#?}", w.logged);
     w.unplug("s1", 1);
     w.host("n1", "s0", 3);
     w.run(20_000);
-    assert_eq!((w.published.len(), holds(&w)), (4, false), "{:#?}", w.said);
+    assert_eq!(
+        (w.published.len(), holds(&w)),
+        (4, false),
+        "{:#?}",
+        w.logged
+    );
     assert_eq!(w.rollbacks_ended, 1);
 }
 
@@ -121,7 +126,7 @@ fn the_alarm_of_an_order_that_cannot_be_read_ends_with_the_order() {
     w.run(1_000);
     assert!(!holds(&w), "after an order that is dropped");
     assert_eq!((w.published.len(), w.rollbacks_ended), (2, 1));
-    assert!(is_said("is dropped", &w), "{:#?}", w.said);
+    assert!(is_logged("is dropped", &w), "{:#?}", w.logged);
 }
 
 fn unreadable_order() -> ControllerEvent {
@@ -131,6 +136,6 @@ fn unreadable_order() -> ControllerEvent {
     }
 }
 
-fn is_said(part: &str, w: &SimulatedCluster) -> bool {
-    w.said.iter().any(|line| line.contains(part))
+fn is_logged(part: &str, w: &SimulatedCluster) -> bool {
+    w.logged.iter().any(|line| line.contains(part))
 }

@@ -40,7 +40,7 @@ pub(super) struct SimulatedCluster {
     pub(super) inventory: Inventory,
     pub(super) now: Millis,
     pub(super) published: Vec<EpochOrder>,
-    pub(super) said: Vec<String>,
+    pub(super) logged: Vec<String>,
     pub(super) rollbacks_ended: u32,
     pub(super) kept: Vec<Arc<LearnedFigures>>,
     /// The measurements that were ordered, and what was kept of them last.
@@ -93,7 +93,7 @@ impl SimulatedCluster {
             inventory,
             now: Millis(1_000_000),
             published: Vec::new(),
-            said: Vec::new(),
+            logged: Vec::new(),
             rollbacks_ended: 0,
             kept: Vec::new(),
             mapping: Vec::new(),
@@ -315,20 +315,20 @@ impl SimulatedCluster {
                     self.event(ControllerEvent::LearnedKept { problem });
                 }
                 ControllerEffect::Judge(order) => {
-                    let said = order.judge();
+                    let suspicion = order.judge();
                     let (job, user, epoch) = (order.job, order.user, order.epoch);
                     self.event(ControllerEvent::Judged {
                         job,
                         user,
                         epoch,
-                        said,
+                        suspicion,
                     });
                 }
                 ControllerEffect::MapPlace(order) => self.mapping.push(*order),
                 ControllerEffect::KeepMapped(mapped) => self.mapped = mapped,
                 ControllerEffect::EndMapping => self.ended += 1,
                 ControllerEffect::EndRollback => self.rollbacks_ended += 1,
-                ControllerEffect::Say(line) => self.said.push(line.text),
+                ControllerEffect::Say(line) => self.logged.push(line.text),
             }
         }
     }

@@ -133,11 +133,11 @@ async fn viewers_share_one_copy_and_one_that_does_not_read_is_let_go() {
         at: Millis(77),
         ..Snapshot::default()
     }));
-    let mut heard = String::new();
-    while !heard.contains("\"at\":77,") {
+    let mut received = String::new();
+    while !received.contains("\"at\":77,") {
         let n = reading.read(&mut buffer).await.unwrap();
         assert!(n > 0, "a viewer that reads stays connected");
-        heard.push_str(&String::from_utf8_lossy(&buffer[..n]));
+        received.push_str(&String::from_utf8_lossy(&buffer[..n]));
     }
 }
 

@@ -183,7 +183,7 @@ async fn a_host_that_reports_without_end_is_held_back_alone() {
 #[tokio::test]
 async fn a_host_that_reports_no_more_has_failed_once() {
     let (tell, mut events) = mpsc::channel(64);
-    let (_rota, directions) = watch::channel(Arc::new(DirectionsByHost::from([(
+    let (_assignment, directions) = watch::channel(Arc::new(DirectionsByHost::from([(
         "n0".into(),
         ProbeDirections {
             every_ms: 2_000,
@@ -191,14 +191,14 @@ async fn a_host_that_reports_no_more_has_failed_once() {
         },
     )])));
     let intake = ReportIntake::new(SteadyClock::default(), tell, directions);
-    let heard = std::time::Instant::now();
-    intake.heard("n0", heard);
+    let last = std::time::Instant::now();
+    intake.note_report("n0", last);
     let second = std::time::Duration::from_secs(1);
-    assert_eq!(intake.silent(heard + 10 * second), []);
+    assert_eq!(intake.silent(last + 10 * second), []);
     assert_eq!(
-        intake.silent(heard + 12 * second),
+        intake.silent(last + 12 * second),
         [("n0".to_owned(), 11 * second)]
     );
-    assert_eq!(intake.silent(heard + 60 * second), [], "told once");
+    assert_eq!(intake.silent(last + 60 * second), [], "reported once");
     assert!(events.try_recv().is_err());
 }

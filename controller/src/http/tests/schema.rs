@@ -286,7 +286,7 @@ fn full_report() -> HostReport {
             in_octets: u64::MAX,
             out_octets: 0,
         }],
-        heard: heard(),
+        frames: frames(),
         paths: vec![ProbedPath {
             to: "n1".into(),
             address: "10.0.0.1".parse().unwrap(),
@@ -310,13 +310,13 @@ fn full_report() -> HostReport {
     }
 }
 
-fn heard() -> Vec<HeardFrame> {
+fn frames() -> Vec<HeardFrame> {
     let bridge = BridgeId {
         priority: 0x8000,
         address: MAC,
     };
     let address = NeighbourId::Address("10.0.0.3".parse().unwrap());
-    let said = [
+    let content = [
         neighbour(DiscoveryProtocol::Lldp, NeighbourId::Mac(MAC)),
         neighbour(DiscoveryProtocol::Cdp, address),
         HeardContent::Bpdu {
@@ -326,12 +326,13 @@ fn heard() -> Vec<HeardFrame> {
             port: 0x8001,
         },
     ];
-    said.map(|said| HeardFrame {
-        nic: "eth0".into(),
-        at: Millis(4),
-        said,
-    })
-    .into()
+    content
+        .map(|content| HeardFrame {
+            nic: "eth0".into(),
+            at: Millis(4),
+            content,
+        })
+        .into()
 }
 
 fn neighbour(protocol: DiscoveryProtocol, chassis: NeighbourId) -> HeardContent {
@@ -361,12 +362,12 @@ async fn first_event(address: SocketAddr) -> Value {
     let mut stream = TcpStream::connect(address).await.unwrap();
     let request = b"GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n";
     stream.write_all(request).await.unwrap();
-    let (mut heard, mut buffer) = (Vec::new(), [0; 4096]);
+    let (mut received, mut buffer) = (Vec::new(), [0; 4096]);
     loop {
         let n = stream.read(&mut buffer).await.unwrap();
-        assert!(n > 0, "the stream ended: {heard:?}");
-        heard.extend_from_slice(&buffer[..n]);
-        let text = String::from_utf8_lossy(&heard);
+        assert!(n > 0, "the stream ended: {received:?}");
+        received.extend_from_slice(&buffer[..n]);
+        let text = String::from_utf8_lossy(&received);
         if let Some((_, data)) = text.split_once("event: snapshot\ndata: ")
             && let Some((json, _)) = data.split_once("\n\n")
         {

@@ -107,7 +107,7 @@ fn the_ports_of_each_card_are_a_range_as_hosts_are() {
         "m0 (p2) - n1",
     ];
     assert_eq!(cables, [&["d0 - d1"], &cards[..]].concat());
-    for (old, new, told) in [
+    for (old, new, problem) in [
         (
             "'p[1-2]', network: m",
             "'p[1-3]', network: m",
@@ -131,7 +131,7 @@ fn the_ports_of_each_card_are_a_range_as_hosts_are() {
     ] {
         assert!(BOTH.contains(old), "{old}");
         let error = CablingPlan::parse("plan.yaml", &BOTH.replace(old, new)).unwrap_err();
-        assert!(error.to_string().starts_with(told), "{error}");
+        assert!(error.to_string().starts_with(problem), "{error}");
     }
     let twice = BOTH
         .replace("switch: m0, port: 'p[1-2]'", "switch: m0, port: p1")
@@ -142,6 +142,6 @@ fn the_ports_of_each_card_are_a_range_as_hosts_are() {
             "]}\n  n1: {switch: m0, port: p1, network: management}\nlinks",
         );
     let error = CablingPlan::parse("plan.yaml", &twice).unwrap_err();
-    let told = "plan.yaml:4: port p1 of \"m0\" is planned for two cables; a port holds one";
-    assert_eq!(error.to_string(), told);
+    let problem = "plan.yaml:4: port p1 of \"m0\" is planned for two cables; a port holds one";
+    assert_eq!(error.to_string(), problem);
 }

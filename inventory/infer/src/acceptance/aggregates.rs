@@ -62,11 +62,11 @@ pub(super) fn match_members(known: &Known<'_>, mut claims: Vec<Claim>) -> Vec<Cl
             .copied()
             .filter(|&i| claims[i].grounds == crate::ranking::ClaimGrounds::NamedByBoth)
             .collect();
-        let told_apart = sure.len() == at_a.len()
+        let is_certain = sure.len() == at_a.len()
             && ports(a, &sure) == at_a
             && ports(b, &sure) == at_b
             && at_a.len() == at_b.len();
-        if told_apart {
+        if is_certain {
             dropped.extend(all.iter().filter(|i| !sure.contains(i)));
         } else if at_a.len() == at_b.len() && at_a.len() > 1 && all.len() == at_a.len() * at_b.len()
         {

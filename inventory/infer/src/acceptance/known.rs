@@ -16,8 +16,8 @@ pub(crate) struct Known<'f> {
     added: HashMap<String, NodeIx>,
     /// Accepted claims, hosts left out.
     pub(crate) cables: Vec<Claim>,
-    /// The hosts that are heard on each port.
-    pub(crate) hosts_heard: BTreeMap<DevicePortIx, BTreeSet<NodeIx>>,
+    /// The hosts that announce themselves on each port.
+    pub(crate) announced_hosts: BTreeMap<DevicePortIx, BTreeSet<NodeIx>>,
     /// The aggregates of ports that their device does not report as members.
     pub(crate) unreported: UnreportedMembers,
     /// Aggregates whose far end is one of several devices.
@@ -25,7 +25,7 @@ pub(crate) struct Known<'f> {
     pub(crate) alarms: Vec<Alarm>,
 }
 
-/// True if both ends of a cable are said to block. Spanning tree blocks one end only: the other is
+/// True if both ends of a cable report that they block. Spanning tree blocks one end only: the other is
 /// designated (IEEE 802.1D-2004, 17.3). Then something else carries the frames, or a table is old.
 pub(crate) fn block_each_other(ends: [Option<StpState>; 2]) -> bool {
     ends == [Some(StpState::Blocking); 2]
@@ -35,14 +35,14 @@ impl<'f> Known<'f> {
     /// Before any cable is accepted.
     pub(super) fn new(
         facts: &'f Facts<'f>,
-        hosts_heard: BTreeMap<DevicePortIx, BTreeSet<NodeIx>>,
+        announced_hosts: BTreeMap<DevicePortIx, BTreeSet<NodeIx>>,
     ) -> Known<'f> {
         Known {
             facts,
             nodes: facts.nodes().to_vec(),
             added: HashMap::new(),
             cables: Vec::new(),
-            hosts_heard,
+            announced_hosts,
             unreported: UnreportedMembers::default(),
             unclear_aggregates: HashSet::new(),
             alarms: facts.alarms.clone(),

@@ -75,18 +75,18 @@ fn accept_neighbours<'f>(
         down,
     } = found;
     let mut known = Known::new(facts, hosts);
-    let mut heard = Findings::new(&known);
+    let mut findings = Findings::new(&known);
     for (device, port) in down {
         let kind = AlarmKind::DownPortNames {
             at: facts[device].place(port),
         };
-        heard.alarm(device.into(), kind);
+        findings.alarm(device.into(), kind);
     }
-    heard.add_alarms(about_rows(facts));
-    let claims = without_stations(&known, claims, &mut heard);
+    findings.add_alarms(about_rows(facts));
+    let claims = without_stations(&known, claims, &mut findings);
     let claims = aggregates::match_members(&known, claims);
-    let suspects = shared_ports::resolve(&known, claims, &mut refused, &mut heard);
-    heard.done().add_to(&mut known);
+    let suspects = shared_ports::resolve(&known, claims, &mut refused, &mut findings);
+    findings.done().add_to(&mut known);
     let about_refused = shared_ports::about_refused(&known, refused, &suspects);
     known.alarms.extend(about_refused);
     (known, suspects)
@@ -103,10 +103,10 @@ fn about_rows(facts: &Facts<'_>) -> Vec<Alarm> {
                 (_, name) => name.to_owned(),
             };
             let at = own.place(row.port);
-            let mut heard = own.neighbours.iter();
+            let mut rows = own.neighbours.iter();
             let kind = match own.ports[row.port].kind {
                 InterfaceKind::Tunnel => AlarmKind::OverTunnel { at, neighbour },
-                _ if heard.any(|r| (&r.row.chassis, r.row.name.as_str()) == who) => continue,
+                _ if rows.any(|r| (&r.row.chassis, r.row.name.as_str()) == who) => continue,
                 _ => AlarmKind::HeardInside { at, neighbour },
             };
             alarms.push(Alarm::node(&own.name, kind));
@@ -130,7 +130,7 @@ fn about_rows(facts: &Facts<'_>) -> Vec<Alarm> {
 fn without_stations(
     known: &Known<'_>,
     claims: Vec<Claim>,
-    heard: &mut Findings<'_, '_>,
+    findings: &mut Findings<'_, '_>,
 ) -> Vec<Claim> {
     let facts = known.facts;
     if facts.scope.policy.shows_unlisted {
@@ -145,9 +145,9 @@ fn without_stations(
         }
         let at = DevicePort::new(known.name(near), claim.ends[0].port_name(facts));
         match known.kind(far) {
-            NodeKind::Host => heard.alarm(far, AlarmKind::StationUnlisted { at }),
+            NodeKind::Host => findings.alarm(far, AlarmKind::StationUnlisted { at }),
             kind => {
-                heard.alarm(far, AlarmKind::DeviceUnlisted { at, what: kind });
+                findings.alarm(far, AlarmKind::DeviceUnlisted { at, what: kind });
                 kept.push(claim);
             }
         }
@@ -218,7 +218,7 @@ fn single(mut cables: Vec<Claim>) -> DraftLink {
 fn aggregate(known: &Known<'_>, ends: &AggregateEnds, cables: Vec<Claim>) -> DraftLink {
     let facts = known.facts;
     let end = |(node, port)| ClaimEnd::new(node, aggregates::end_port(port));
-    let told = |(node, port): (NodeIx, Option<_>)| {
+    let named = |(node, port): (NodeIx, Option<_>)| {
         let end = end((node, port));
         let name = port.map(|_| end.port_name(facts).to_owned());
         (known.name(node).to_owned(), name)
@@ -237,8 +237,8 @@ fn aggregate(known: &Known<'_>, ends: &AggregateEnds, cables: Vec<Claim>) -> Dra
     members.sort_by_cached_key(|m| (natural(&m.a_port), natural(&m.b_port)));
     let mut evidence = vec![Evidence::Aggregate {
         cables: members.len(),
-        a: told(ends[0]),
-        b: told(ends[1]),
+        a: named(ends[0]),
+        b: named(ends[1]),
     }];
     let rates = cables.iter().map(|c| c.rate.0);
     let rate = BitsPerSec(rates.fold(0, u64::saturating_add));

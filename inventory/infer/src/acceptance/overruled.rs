@@ -447,14 +447,14 @@ fn third_bridge(known: &Known<'_>, at: DevicePortIx, claim: &Claim) -> Option<Ev
         .filter_map(|end| facts.device_of(end.node))
         .map(|d| &facts[d])
         .collect();
-    let all_told = ends.len() == 2 && ends.iter().all(|d| d.bridge_address.is_some());
+    let all_known = ends.len() == 2 && ends.iter().all(|d| d.bridge_address.is_some());
     let owner = facts
         .identity
         .owner_of(named)
         .filter(|o| !facts.is_host(*o));
     let on_it = match owner {
         Some(owner) => claim.ends.iter().any(|end| end.node == owner),
-        None => !all_told || ends.iter().any(|d| d.macs.contains(&named)),
+        None => !all_known || ends.iter().any(|d| d.macs.contains(&named)),
     };
     let bridge = owner.map_or_else(|| named.to_string(), |o| known.name(o).to_owned());
     let at = facts[at.0].place(at.1);

@@ -141,7 +141,7 @@ impl Segment<'_> {
 
     /// The alarm about ends that cannot all be on one segment.
     fn unclear(&self, known: &Known<'_>) -> Alarm {
-        let mut names: Vec<String> = self.ends.iter().map(|end| end.told(known)).collect();
+        let mut names: Vec<String> = self.ends.iter().map(|end| end.label(known)).collect();
         names.sort_by_cached_key(|n| natural(n));
         let first = self.pairs[0].ends.iter().find_map(SegmentEnd::device);
         let subject = first.map_or(AlarmSubject::other("segment"), |d| {

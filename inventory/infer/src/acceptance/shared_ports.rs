@@ -1,4 +1,4 @@
-//! A port holds one cable. If several neighbours are heard on it, a device in between passes LLDP
+//! A port holds one cable. If several neighbours are seen on it, a device in between passes LLDP
 //! on, against IEEE 802.1AB-2005, 8.1: the ports share a segment.
 use super::findings::{Additions, Findings};
 use super::known::Known;
@@ -19,7 +19,7 @@ pub(super) struct SuspectSegment {
 
 /// Of several statements about one port, the statement that both ends make is kept, if the other
 /// ones could have been confirmed. If all nodes on a segment hear each other, a device joins them.
-/// Otherwise they cannot be told apart, and all are ambiguous.
+/// Otherwise nothing distinguishes them, and all are ambiguous.
 pub(super) fn resolve(
     known: &Known<'_>,
     mut claims: Vec<Claim>,
@@ -86,9 +86,9 @@ fn without_denied(
             at.entry(end.clone()).or_default().push(i);
         }
     }
-    let mut heard_at: HashSet<(&ClaimEnd, NodeIx)> = HashSet::new();
+    let mut announced_at: HashSet<(&ClaimEnd, NodeIx)> = HashSet::new();
     for claim in &claims {
-        heard_at.extend(
+        announced_at.extend(
             claim
                 .ends
                 .iter()
@@ -110,7 +110,7 @@ fn without_denied(
         let is_met_twice = |other: usize, one: usize| {
             let third = claims[other].other(end.node).node;
             let mut ends = claims[one].ends.iter();
-            ends.all(|end| heard_at.contains(&(end, third)))
+            ends.all(|end| announced_at.contains(&(end, third)))
         };
         // A single old row is an outdated row; several rows belong to a segment.
         let ([one], 2, Some(other)) =
@@ -170,7 +170,7 @@ pub(super) fn about_refused(
     suspects: &[SuspectSegment],
 ) -> Vec<Alarm> {
     let facts = known.facts;
-    let mut taken: HashSet<DevicePortIx> = known.hosts_heard.keys().copied().collect();
+    let mut taken: HashSet<DevicePortIx> = known.announced_hosts.keys().copied().collect();
     let ends = known.cables.iter().flat_map(|c| &c.ends);
     let suspected = suspects.iter().flat_map(|s| &s.ends);
     taken.extend(ends.chain(suspected).filter_map(|e| e.device_port(facts)));
@@ -185,11 +185,11 @@ pub(super) fn about_refused(
 /// Cables that meet at ports.
 struct SharedSegment {
     claims: Vec<Claim>,
-    /// Each node on the segment, and the ports that are said to be on it.
+    /// Each node on the segment, and the ports that are reported to be on it.
     points: BTreeMap<NodeIx, BTreeSet<EndPort>>,
     /// The ends that hear others.
     hearing: BTreeSet<ClaimEnd>,
-    /// The hosts heard at each end.
+    /// The hosts that announce themselves at each end.
     hosts: BTreeMap<ClaimEnd, BTreeSet<NodeIx>>,
 }
 
@@ -206,7 +206,7 @@ impl SharedSegment {
                 .iter()
                 .filter_map(|end| {
                     let port = end.device_port(known.facts)?;
-                    Some((end.clone(), known.hosts_heard.get(&port)?.clone()))
+                    Some((end.clone(), known.announced_hosts.get(&port)?.clone()))
                 })
                 .collect(),
             hearing: ends
@@ -243,10 +243,10 @@ impl SharedSegment {
         }
         let hosts: BTreeSet<&NodeIx> = self.hosts.values().flatten().collect();
         let hears_hosts = |end: &ClaimEnd| {
-            let heard = self.hosts.get(end);
+            let announced = self.hosts.get(end);
             hosts
                 .iter()
-                .all(|h| heard.is_some_and(|all| all.contains(*h)))
+                .all(|h| announced.is_some_and(|all| all.contains(*h)))
         };
         let one_port_each = self.points.iter().all(|(node, ports)| {
             let ports = ports.iter().filter(|p| p.means_one()).map(|port| {
@@ -322,13 +322,13 @@ pub(super) fn explain(known: &Known<'_>, suspects: Vec<SuspectSegment>) -> Addit
     let ends = known.cables.iter().flat_map(Claim::known_ends);
     let taken: HashSet<ClaimEnd> = ends.cloned().collect();
     for SuspectSegment { ends, evidence } in suspects {
-        let (told, open): (Vec<_>, Vec<_>) = ends.into_iter().partition(|e| taken.contains(e));
+        let (cabled, open): (Vec<_>, Vec<_>) = ends.into_iter().partition(|e| taken.contains(e));
         // The evidence that concerns an end.
         let own = |name: &str| -> Vec<Evidence> {
             let own = evidence.iter().filter(|e| e.concerns(name));
             own.cloned().collect()
         };
-        match (&open[..], &told[..]) {
+        match (&open[..], &cabled[..]) {
             ([], _) => {}
             ([one], [other, ..]) => {
                 let ends = [one.clone(), other.clone()];

@@ -178,7 +178,7 @@ fn two_disjoint(trips: &[&PairDelay]) -> bool {
 pub(super) fn link(seen: &ClusterInput<'_>, forest: &SpanningForest, edge: usize) -> ForestEdge {
     match forest.edges[edge].cause {
         JoinCause::Cable(i) => ForestEdge::Link(seen.links[i].a.clone(), seen.links[i].b.clone()),
-        JoinCause::Said(_) => {
+        JoinCause::Reason(_) => {
             let [a, b] =
                 [forest.edges[edge].a, forest.edges[edge].b].map(|n| seen.nodes[n].name.clone());
             ForestEdge::Way(a, b)

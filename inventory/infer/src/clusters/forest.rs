@@ -42,7 +42,7 @@ pub(super) enum JoinCause {
     /// A cable, by its number among the links.
     Cable(usize),
     /// Any other reason.
-    Said(ClusterReason),
+    Reason(ClusterReason),
 }
 
 impl SpanningForest {
@@ -63,7 +63,7 @@ impl SpanningForest {
                 standing(seen.links[*i].state),
             )
         });
-        let mut seats: Vec<HostCable> = Vec::new();
+        let mut attachments: Vec<HostCable> = Vec::new();
         for i in trunks {
             let Some([a, b]) = seen.ends[i] else {
                 continue;
@@ -77,7 +77,7 @@ impl SpanningForest {
                 continue;
             }
             match kind(b) {
-                NodeKind::Host => seats.push(HostCable {
+                NodeKind::Host => attachments.push(HostCable {
                     host: b,
                     switch: a,
                     cable: i,
@@ -86,12 +86,12 @@ impl SpanningForest {
             }
         }
         growing.join_by_root_bridge(seen);
-        seats.sort_by_key(|seat| seat.host);
-        for seats in seats.chunk_by(|a, b| a.host == b.host) {
-            let (first, tree) = (&seats[0], growing.parts.find(seats[0].switch));
-            if seats
+        attachments.sort_by_key(|cable| cable.host);
+        for attachments in attachments.chunk_by(|a, b| a.host == b.host) {
+            let (first, tree) = (&attachments[0], growing.parts.find(attachments[0].switch));
+            if attachments
                 .iter()
-                .all(|seat| growing.parts.find(seat.switch) == tree)
+                .all(|cable| growing.parts.find(cable.switch) == tree)
             {
                 growing.join(first.switch, first.host, || JoinCause::Cable(first.cable));
             }
@@ -255,7 +255,7 @@ impl GrowingForest {
                     root,
                 )
             };
-            self.join(other, node, || JoinCause::Said(why()));
+            self.join(other, node, || JoinCause::Reason(why()));
         }
     }
 
@@ -268,7 +268,7 @@ impl GrowingForest {
                     from: seen.nodes[a].name.clone(),
                     to: seen.nodes[b].name.clone(),
                 };
-                self.join(a, b, || JoinCause::Said(why()));
+                self.join(a, b, || JoinCause::Reason(why()));
             }
         }
     }

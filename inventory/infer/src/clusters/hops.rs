@@ -62,9 +62,9 @@ pub(super) fn groups(
     parts.follow_switches(seen, forest);
     let of: Vec<usize> = (0..seen.nodes.len()).map(|n| parts.of.find(n)).collect();
     // Two virtual LANs are one problem, however many pairs of their hosts were probed.
-    let mut told = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     for (a, b, hops) in apart {
-        if told.insert((of[a].min(of[b]), of[a].max(of[b]))) {
+        if reported.insert((of[a].min(of[b]), of[a].max(of[b]))) {
             let hops = hops.to_vec();
             alarms.push(between(seen, [a, b], AlarmKind::VirtualLans { hops }));
         }
@@ -100,11 +100,11 @@ impl HopPartition {
 
     fn follow_switches(&mut self, seen: &ClusterInput<'_>, forest: &SpanningForest) {
         let mut at: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        let (seats, trunks): (Vec<_>, Vec<_>) = forest.edges.iter().partition(|e| {
+        let (attachments, trunks): (Vec<_>, Vec<_>) = forest.edges.iter().partition(|e| {
             seen.nodes[e.b].kind == NodeKind::Host && matches!(e.cause, JoinCause::Cable(_))
         });
-        for seat in seats {
-            at.entry(seat.a).or_default().push(seat.b);
+        for edge in attachments {
+            at.entry(edge.a).or_default().push(edge.b);
         }
         for (switch, mut hosts) in at {
             // Hosts with probes come first, so that the others join the switch's own group.

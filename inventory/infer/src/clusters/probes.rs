@@ -14,7 +14,7 @@ pub(super) struct ProbedPairs {
 #[derive(Default)]
 pub(super) struct ProbedPair {
     /// The statement of each of the two hosts, the smaller number first.
-    said: [Option<ProbeStatement>; 2],
+    statements: [Option<ProbeStatement>; 2],
     /// The shortest round trip that either host measured, in microseconds.
     pub(super) trip: Option<u32>,
 }
@@ -83,7 +83,7 @@ impl ProbedPairs {
                         .into_iter()
                         .chain(path.round_trip.map(|t| t.min_us))
                         .min();
-                    pair.said[usize::from(from > to)] = way(path).map(|way| ProbeStatement {
+                    pair.statements[usize::from(from > to)] = way(path).map(|way| ProbeStatement {
                         way,
                         fresh: view.stale.is_none(),
                         reached: path.reached,
@@ -104,7 +104,7 @@ impl ProbedPairs {
     /// For two hosts without a hop between: the host that states it, then the other one.
     pub(super) fn direct(&self, [a, b]: [usize; 2]) -> [usize; 2] {
         let first = |pair: &ProbedPair| {
-            pair.said[0]
+            pair.statements[0]
                 .as_ref()
                 .is_some_and(|w| w.way == ProbedRoute::Direct)
         };
@@ -130,7 +130,7 @@ impl ProbedPairs {
         self.pairs
             .iter()
             .filter(move |(_, pair)| {
-                pair.said
+                pair.statements
                     .iter()
                     .flatten()
                     .any(|w| w.fresh && w.reached && w.way != ProbedRoute::Direct)
@@ -145,8 +145,8 @@ impl ProbedPairs {
     /// address that it has on that side.
     pub(super) fn routers_met(&self, from: usize, to: usize) -> Option<&[Option<IpAddr>]> {
         let pair = self.pairs.get(&(from.min(to), from.max(to)))?;
-        let word = pair.said[usize::from(from > to)].as_ref()?;
-        let fresh = pair.said.iter().flatten().any(|w| w.fresh);
+        let word = pair.statements[usize::from(from > to)].as_ref()?;
+        let fresh = pair.statements.iter().flatten().any(|w| w.fresh);
         match &word.way {
             ProbedRoute::Routed(hops) if word.fresh == fresh => Some(hops),
             _ => None,
@@ -158,12 +158,12 @@ impl ProbedPairs {
         &self,
         key: impl Fn(usize, usize) -> Option<K>,
     ) -> impl Iterator<Item = ([usize; 2], K, &[Option<IpAddr>])> {
-        let mut told = BTreeSet::new();
+        let mut taken = BTreeSet::new();
         self.between().filter_map(move |(ends, between)| {
             let (HostsBetween::Routers(hops), key) = (between, key(ends[0], ends[1])?) else {
                 return None;
             };
-            told.insert(key).then_some((ends, key, hops))
+            taken.insert(key).then_some((ends, key, hops))
         })
     }
 }
@@ -171,9 +171,9 @@ impl ProbedPairs {
 impl ProbedPair {
     /// An agent that still reports takes precedence over one that stopped.
     fn between(&self) -> Option<HostsBetween<'_>> {
-        let fresh = self.said.iter().flatten().any(|w| w.fresh);
+        let fresh = self.statements.iter().flatten().any(|w| w.fresh);
         let mut ways = self
-            .said
+            .statements
             .iter()
             .flatten()
             .filter(|w| w.fresh == fresh)

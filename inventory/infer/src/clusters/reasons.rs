@@ -26,11 +26,11 @@ pub(super) fn reasons(
         routed(seen, probes, groups, names),
     ];
     let mut reasons: BTreeMap<usize, Vec<ClusterReason>> = BTreeMap::new();
-    for (group, mut told) in kinds.into_iter().flatten() {
-        let more = told.len().saturating_sub(EACH);
-        told.truncate(EACH);
+    for (group, mut new) in kinds.into_iter().flatten() {
+        let more = new.len().saturating_sub(EACH);
+        new.truncate(EACH);
         let own = reasons.entry(group).or_default();
-        own.extend(told);
+        own.extend(new);
         own.extend((more > 0).then_some(ClusterReason::More(more)));
     }
     reasons
@@ -42,13 +42,13 @@ fn switches(seen: &ClusterInput<'_>, groups: &NodeGroups) -> ReasonsByGroup {
     let name = |node: usize| seen.nodes[node].name.clone();
     let inner =
         groups.members(|n| matches!(seen.nodes[n].kind, NodeKind::Switch | NodeKind::Unmanaged));
-    let told = |nodes: Vec<usize>| match nodes[..] {
+    let reason = |nodes: Vec<usize>| match nodes[..] {
         [one] => ClusterReason::OneSwitch(name(one)),
         _ => ClusterReason::NoRouter(nodes.into_iter().map(name).collect()),
     };
     inner
         .into_iter()
-        .map(|(group, nodes)| (group, vec![told(nodes)]))
+        .map(|(group, nodes)| (group, vec![reason(nodes)]))
         .collect()
 }
 
@@ -56,7 +56,8 @@ fn switches(seen: &ClusterInput<'_>, groups: &NodeGroups) -> ReasonsByGroup {
 fn joins(forest: &SpanningForest, groups: &NodeGroups) -> ReasonsByGroup {
     let mut joins = ReasonsByGroup::new();
     for edge in &forest.edges {
-        if let (JoinCause::Said(why), true) = (&edge.cause, groups.of[edge.a] == groups.of[edge.b])
+        if let (JoinCause::Reason(why), true) =
+            (&edge.cause, groups.of[edge.a] == groups.of[edge.b])
         {
             joins
                 .entry(groups.of[edge.a])
@@ -127,14 +128,14 @@ fn routed(
                 (None, None) => continue,
             };
             let [own, other] = [here, there].map(|n| seen.nodes[n].name.clone());
-            let told = ClusterReason::Routed {
+            let reason = ClusterReason::Routed {
                 hops: hops.to_vec(),
                 own,
                 other,
                 cluster: names.get(&of(there)).cloned(),
                 inward,
             };
-            routed.entry(of(here)).or_default().push(told);
+            routed.entry(of(here)).or_default().push(reason);
         }
     }
     routed

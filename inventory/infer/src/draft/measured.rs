@@ -388,13 +388,13 @@ impl<'p> PlaceCables<'p> {
             let alone = draft.facts.scope.lists_no_switch();
             let rate = sums.into_iter().min().unwrap_or_default();
             if alone && rate > 0 && draft.links[*number].is_open(draft) {
-                let told = FlowFinding::NotFilled {
+                let finding = FlowFinding::NotFilled {
                     hosts: place.hosts.len(),
                     rounds: place.rounds,
                     moved: place.moved,
                     at: place.at,
                 };
-                draft.links[*number].take_measured(BitsPerSec(rate), told);
+                draft.links[*number].take_measured(BitsPerSec(rate), finding);
             }
         }
     }

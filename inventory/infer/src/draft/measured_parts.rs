@@ -116,10 +116,10 @@ impl MeasuredPart {
 impl DraftLink {
     /// True if nothing tells the rate of a cable from a switch to another bridge.
     pub(crate) fn is_open(&self, draft: &DraftNetwork<'_>) -> bool {
-        let is_told = self.rate_is_known() && !self.is_assumed();
+        let is_stated = self.rate_is_known() && !self.is_assumed();
         let kinds = self.ends.each_ref().map(|end| draft.kind(end.node));
         let leads_on = !kinds.contains(&NodeKind::Host) && !kinds.contains(&NodeKind::Router);
-        !is_told && leads_on && kinds.contains(&NodeKind::Switch)
+        !is_stated && leads_on && kinds.contains(&NodeKind::Switch)
     }
 
     /// True for the way to several hosts behind one port: its rate is that of a host.

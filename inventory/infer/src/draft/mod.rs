@@ -4,10 +4,10 @@
 //! |---|---|
 //! | `operator` | the inventory |
 //! | `measured` | flows between hosts: trunks behind bridges that nobody asked |
-//! | `measured_seats` | flows between hosts: the switches of hosts whose place nothing else decides |
+//! | `measured_attachments` | flows between hosts: the switches of hosts whose place nothing else decides |
 pub(crate) mod measured;
+pub(crate) mod measured_attachments;
 mod measured_parts;
-pub(crate) mod measured_seats;
 pub(crate) mod operator;
 
 use crate::acceptance::unreported_members::UnreportedMembers;

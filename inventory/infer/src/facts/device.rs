@@ -50,7 +50,7 @@ pub(crate) struct DeviceFacts {
     pub(crate) services: Option<u32>,
     /// Its statements about neighbours: by LLDP and, on ports without LLDP rows, by CDP.
     pub(crate) neighbours: Vec<NeighbourRow>,
-    /// Neighbours heard at interfaces that hold no cable: tunnels, VLANs, bridges.
+    /// Neighbours seen at interfaces that hold no cable: tunnels, VLANs, bridges.
     pub(crate) inside: Vec<NeighbourRow>,
     /// True if it states nothing by which LLDP or an address could tell who it is.
     pub(crate) anonymous: bool,
@@ -236,8 +236,8 @@ fn common_ids(ports: &PortTable, own: Option<Mac>) -> BTreeSet<Mac> {
     foreign.map(|(address, _)| address).collect()
 }
 
-fn own_names(said: [Option<&String>; 3]) -> Vec<String> {
-    let mut names: Vec<String> = said
+fn own_names(announced: [Option<&String>; 3]) -> Vec<String> {
+    let mut names: Vec<String> = announced
         .into_iter()
         .flatten()
         .filter(|name| !name.is_empty())

@@ -115,7 +115,7 @@ pub(crate) struct Facts<'a> {
     /// The neighbour that each row of each device names.
     named: Vec<Vec<Option<NamedNeighbour>>>,
     /// Nodes of which neighbours hear that they route.
-    said_to_route: HashSet<NodeIx>,
+    routing_nodes: HashSet<NodeIx>,
     pub(crate) alarms: Vec<Alarm>,
 }
 
@@ -145,7 +145,7 @@ impl<'a> Facts<'a> {
             host_statements: HashMap::new(),
             identity: NodeDirectory::default(),
             named: Vec::new(),
-            said_to_route: HashSet::new(),
+            routing_nodes: HashSet::new(),
             alarms: Vec::new(),
         };
         facts.add_listed_nodes();
@@ -334,8 +334,8 @@ impl<'a> Facts<'a> {
     }
 
     /// True for a node that cannot be asked and of which neighbours hear that it routes.
-    pub(crate) fn is_said_to_route(&self, node: NodeIx) -> bool {
-        self.device_of(node).is_none() && self.said_to_route.contains(&node)
+    pub(crate) fn announces_routing(&self, node: NodeIx) -> bool {
+        self.device_of(node).is_none() && self.routing_nodes.contains(&node)
     }
 
     /// True for a switch that the inventory lists, or that was recorded.

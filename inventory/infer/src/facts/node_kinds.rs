@@ -15,7 +15,7 @@ const SERVES: u32 = 0x40;
 const MOST_CARDS: usize = 4;
 
 pub(super) fn settle_kinds(facts: &mut Facts<'_>) {
-    let mut said: HashMap<DeviceIx, SystemCapabilities> = HashMap::new();
+    let mut announced: HashMap<DeviceIx, SystemCapabilities> = HashMap::new();
     let mut routing = HashSet::new();
     for statement in facts.statements() {
         let able = statement.row.row.capabilities;
@@ -25,17 +25,17 @@ pub(super) fn settle_kinds(facts: &mut Facts<'_>) {
         );
         let named = facts.device_of(statement.names.node);
         if let (Some(c), Some(device)) = (statement.row.row.capabilities, named) {
-            let all = said.entry(device).or_default();
+            let all = announced.entry(device).or_default();
             all.bridge |= c.bridge;
             all.router |= c.router;
         }
     }
-    facts.said_to_route = routing;
+    facts.routing_nodes = routing;
     let by_tables = facts.scope.policy.kinds_by_tables;
     let kinds: Vec<NodeKind> = facts
         .devices()
         .map(|(device, own)| {
-            let word = own.capabilities.or_else(|| said.get(&device).copied());
+            let word = own.capabilities.or_else(|| announced.get(&device).copied());
             let kind = kind(facts, device, word);
             match by_tables {
                 true => kind,

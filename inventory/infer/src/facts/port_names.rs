@@ -221,11 +221,11 @@ impl LocalReading {
         own_id: &dyn Fn(&LldpPort) -> bool,
         settled: Option<PortNumbering>,
     ) -> LocalReading {
-        let heard: HashSet<u32> = lldp.neighbours.iter().map(|row| row.local_port).collect();
+        let local_ports: HashSet<u32> = lldp.neighbours.iter().map(|row| row.local_port).collect();
         let row = |number, known, row: &'_ LldpPort| NumberedRow {
             number,
             known,
-            hears: heard.contains(&row.number),
+            hears: local_ports.contains(&row.number),
             descr: "",
         };
         let written = |row: &LldpPort| match &row.id {
@@ -386,9 +386,9 @@ fn abbreviated(text: &str, ports: &PortTable) -> Option<PortIx> {
 
 /// Some devices number LLDP ports by ifIndex but name them differently from IF-MIB: `Eth 1/13` is
 /// `Port13`. The number is then accepted as an ifIndex if the names end in the same number.
-fn alike(number: u32, said: &str, ports: &PortTable) -> Option<PortIx> {
+fn alike(number: u32, name: &str, ports: &PortTable) -> Option<PortIx> {
     let port = ports.by_index(number).filter(|p| ports.may_speak(*p))?;
-    let ending = trailing_number(said)?;
+    let ending = trailing_number(name)?;
     (trailing_number(&ports[port].name) == Some(ending)).then_some(port)
 }
 

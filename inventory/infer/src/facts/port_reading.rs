@@ -33,7 +33,7 @@ pub(crate) struct NumberedRow<'t> {
     pub(crate) known: Option<PortIx>,
     /// The description of the port; empty if there is none.
     pub(crate) descr: &'t str,
-    /// True if a neighbour is heard there, so that the port is up.
+    /// True if a neighbour is seen there, so that the port is up.
     pub(crate) hears: bool,
 }
 

@@ -325,7 +325,7 @@ impl PortTable {
         self[whole].unit.unwrap_or(whole)
     }
 
-    /// True if neighbours may be heard on a port: LLDP runs on the members of aggregates.
+    /// True if neighbours may be seen on a port: LLDP runs on the members of aggregates.
     pub(crate) fn may_speak(&self, port: PortIx) -> bool {
         let is_aggregate = |p: PortIx| self[p].kind == InterfaceKind::Aggregate;
         let facts = &self[port];

@@ -66,7 +66,7 @@ impl<'f> UnlistedNames<'f> {
     }
 
     /// The node for the stranger of a row. One that nothing tells from others goes by the `place` at
-    /// which it was heard.
+    /// which it was seen.
     pub(super) fn node(&self, row: &LldpNeighbour, place: impl FnOnce() -> String) -> Node {
         let name = self.name(row).unwrap_or_else(place);
         Node {
@@ -144,6 +144,6 @@ pub(crate) fn stated_kind(row: &LldpNeighbour) -> NodeKind {
 }
 
 /// A name fit for a topology file, from a stranger's name.
-pub(crate) fn as_name(said: &str) -> String {
-    plain_name(said).chars().take(LONGEST_NAME).collect()
+pub(crate) fn as_name(name: &str) -> String {
+    plain_name(name).chars().take(LONGEST_NAME).collect()
 }

@@ -1,6 +1,6 @@
 //! The statements of a host about its place, held against those of switches.
+use super::attachment::Attachment;
 use super::port_tables::is_learned_at;
-use super::seat::HostSeat;
 use crate::claims::{ClaimEnd, EndPort, slower};
 use crate::draft::DraftLink;
 use crate::facts::host_statements::HostStatement;
@@ -16,10 +16,10 @@ use std::collections::BTreeSet;
 /// each other, the switches' statements win, and there is an alarm.
 pub(super) fn confirm(
     facts: &Facts<'_>,
-    mut announced: Vec<HostSeat>,
-    claimed: Vec<HostSeat>,
-    taken: impl Fn(&HostSeat) -> Option<HostElsewhere>,
-) -> (Vec<HostSeat>, Vec<AlarmKind>) {
+    mut announced: Vec<Attachment>,
+    claimed: Vec<Attachment>,
+    taken: impl Fn(&Attachment) -> Option<HostElsewhere>,
+) -> (Vec<Attachment>, Vec<AlarmKind>) {
     let mut alarms = Vec::new();
     if claimed.is_empty() {
         return (announced, alarms);
@@ -29,7 +29,7 @@ pub(super) fn confirm(
     for claim in claimed {
         // A port that cannot be identified by its name is taken for the port that the switch
         // states.
-        let same = |s: &HostSeat| {
+        let same = |s: &Attachment| {
             s.is_at(&claim) || (claim.port.index().is_none() && s.device == claim.device)
         };
         match announced.iter().position(same) {
@@ -61,26 +61,29 @@ pub(super) fn confirm(
 }
 
 /// Adds the host's weaker statements to the places at which its addresses were learned.
-pub(super) fn add_weak_evidence(mut seats: Vec<HostSeat>, claimed: Vec<HostSeat>) -> Vec<HostSeat> {
+pub(super) fn add_weak_evidence(
+    mut places: Vec<Attachment>,
+    claimed: Vec<Attachment>,
+) -> Vec<Attachment> {
     for claim in claimed {
-        match seats.iter().position(|s| s.is_at(&claim)) {
-            Some(at) => seats[at].join(claim),
-            None if claim.old && !seats.is_empty() => {}
-            None => seats.push(claim),
+        match places.iter().position(|s| s.is_at(&claim)) {
+            Some(at) => places[at].join(claim),
+            None if claim.old && !places.is_empty() => {}
+            None => places.push(claim),
         }
     }
-    seats
+    places
 }
 
 /// Compares the host's certain statement with the places at which its addresses were learned. If
 /// answering switches learned the claimed card's address elsewhere, and not at the claimed place,
 /// these are two places; an old statement is then ignored.
 pub(super) fn compare_with_learned(
-    claimed: Vec<HostSeat>,
-    edges: Vec<HostSeat>,
+    claimed: Vec<Attachment>,
+    edges: Vec<Attachment>,
     statement: &HostStatement<'_>,
     facts: &Facts<'_>,
-) -> Vec<HostSeat> {
+) -> Vec<Attachment> {
     let (against, fitting): (Vec<_>, Vec<_>) = edges.into_iter().partition(|edge| {
         !edge.old
             && claimed
@@ -90,33 +93,33 @@ pub(super) fn compare_with_learned(
     if !against.is_empty() && statement.old {
         return against;
     }
-    let mut seats = claimed;
+    let mut places = claimed;
     for edge in fitting {
-        if let Some(seat) = seats.iter_mut().find(|s| s.is_at(&edge)) {
-            seat.evidence.extend(edge.evidence);
+        if let Some(place) = places.iter_mut().find(|s| s.is_at(&edge)) {
+            place.evidence.extend(edge.evidence);
         }
     }
     if !against.is_empty() {
-        seats.extend(against);
-        for seat in &mut seats {
-            seat.grade = LinkGrade::Ambiguous;
+        places.extend(against);
+        for place in &mut places {
+            place.grade = LinkGrade::Ambiguous;
         }
     }
-    seats
+    places
 }
 
 fn learned_elsewhere(
-    claim: &HostSeat,
+    claim: &Attachment,
     statement: &HostStatement<'_>,
     facts: &Facts<'_>,
-    edge: &HostSeat,
+    edge: &Attachment,
 ) -> bool {
     // The members of a bond share an address.
     let card = statement.card(&claim.host_port);
     let Some(card) = card.filter(|c| c.master.is_none()) else {
         return false;
     };
-    let at = |seat: &HostSeat| card.mac.is_some_and(|mac| is_learned_at(facts, mac, seat));
+    let at = |place: &Attachment| card.mac.is_some_and(|mac| is_learned_at(facts, mac, place));
     at(edge) && !at(claim)
 }
 

@@ -30,7 +30,7 @@ pub(super) struct LearnedHosts<'i, 'f> {
     /// The ports of devices without LLDP on which an address is one of [`FEW`].
     alone: HashMap<Mac, Vec<DevicePortIx>>,
     /// The ports at which switches hear hosts, once they are asked for.
-    heard: OnceCell<HashSet<DevicePortIx>>,
+    announced: OnceCell<HashSet<DevicePortIx>>,
     /// The switches of the inventory that may be anywhere.
     unplaced: &'i [NodeIx],
 }
@@ -54,7 +54,7 @@ impl<'i, 'f> LearnedHosts<'i, 'f> {
             by: HashMap::new(),
             inner: HashSet::new(),
             alone: HashMap::new(),
-            heard: OnceCell::new(),
+            announced: OnceCell::new(),
             unplaced,
         };
         for (device, _) in facts.devices().filter(|(_, d)| !d.speaks_lldp) {
@@ -190,15 +190,15 @@ impl<'i, 'f> LearnedHosts<'i, 'f> {
             })
         };
         let first: BTreeSet<IslandExit> = ends.iter().copied().filter(|e| !leads_on(e)).collect();
-        let heard = self.heard.get_or_init(|| {
-            let ports = known.hosts_heard.keys();
+        let announced = self.announced.get_or_init(|| {
+            let ports = known.announced_hosts.keys();
             ports.map(|at| known.whole(*at)).collect()
         });
-        let is_any_heard = first.iter().any(|end| match end {
-            IslandExit::Port(device, port) => heard.contains(&(*device, *port)),
+        let is_any_announced = first.iter().any(|end| match end {
+            IslandExit::Port(device, port) => announced.contains(&(*device, *port)),
             IslandExit::Dark(_) => false,
         });
-        match first.is_empty() || is_any_heard {
+        match first.is_empty() || is_any_announced {
             true => ends,
             false => first,
         }

@@ -1,13 +1,13 @@
-//! The place of each host. LLDP tells it, heard by the host's switch or by the host itself.
+//! The place of each host. LLDP tells it, received by the host's switch or by the host itself.
 //! Otherwise the edge port on which its MAC address is learned tells it, with the other frames that
-//! the host hears. A host has one seat; if the evidence fits several, all are shown as ambiguous
+//! the host hears. A host has one attachment; if the evidence fits several, all are shown as ambiguous
 //! and raise an alarm. Where the inventory lists no switch, the switches that hosts hear tell, and
 //! the networks of hosts.
+mod announced_switches;
+pub(crate) mod attachment;
 mod confirmation;
-mod heard_switches;
 mod learned_hosts;
 mod port_tables;
-pub(crate) mod seat;
 mod shared_networks;
 mod shared_ports;
 
@@ -22,6 +22,7 @@ use crate::facts::{DeviceIx, DevicePortIx, Facts, NodeIx};
 use crate::networks::{BridgedParts, NetworkKey, ends_at_own_port};
 use crate::readers::host::{self, HostClaims, SilentSwitchPort};
 use crate::ways::{EndStatements, SwitchPair, pair};
+use attachment::Attachment;
 use inventory::Mac;
 use inventory::alarm::AlarmKind;
 use inventory::alarm::arguments::{HostNotFound, HostPlace};
@@ -31,15 +32,14 @@ use inventory::observation::InterfaceKind;
 use inventory::topology::LinkGrade;
 use learned_hosts::LearnedHosts;
 use port_tables::{PortOccupants, TrunkPorts, is_learned_at, learned_ports};
-use seat::HostSeat;
-use shared_ports::add_seated;
+use shared_ports::add_attached;
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The seats found for one host.
-struct FoundSeats {
+/// The attachments found for one host.
+struct FoundPlaces {
     macs: Vec<Mac>,
-    seats: Vec<HostSeat>,
+    places: Vec<Attachment>,
     /// The networks in which it has a card of its own, as far as it is seen.
     networks: usize,
     /// Links to devices that do not answer and that the host may be behind.
@@ -60,7 +60,7 @@ struct HostPlacement {
 }
 
 /// All facts about the places of hosts.
-struct SeatSearch<'i, 'f> {
+struct PlaceSearch<'i, 'f> {
     facts: &'f Facts<'f>,
     trunks: TrunkPorts,
     occupants: PortOccupants,
@@ -74,8 +74,8 @@ struct SeatSearch<'i, 'f> {
     all_placed: bool,
 }
 
-/// The links of all hosts of the inventory to their seats, with an alarm for each host whose seat is
-/// not known.
+/// The links of all hosts of the inventory to their attachments, with an alarm for each host whose
+/// attachment is not known.
 pub(crate) fn place_hosts(known: &Known<'_>, unplaced: &[NodeIx]) -> (Vec<DraftLink>, Additions) {
     let mut found = Findings::new(known);
     let links = match known.facts.scope.lists_no_switch() {
@@ -97,10 +97,10 @@ fn on_switches(
     let mut announced = port_tables::announced(facts, &trunks);
     let parts = bridged_parts(known, unplaced);
     let named = |host: NodeIx| {
-        let seats = announced.get(host).map_or(&[][..], Vec::as_slice);
-        heard_at(facts, seats, &parts)
+        let places = announced.get(host).map_or(&[][..], Vec::as_slice);
+        announced_at(facts, places, &parts)
     };
-    let search = SeatSearch {
+    let search = PlaceSearch {
         facts,
         trunks,
         occupants: match facts.host_statements.is_empty() {
@@ -118,65 +118,65 @@ fn on_switches(
         pairs: OnceCell::new(),
     };
     let mut links = Vec::with_capacity(facts.scope.hosts.len());
-    let mut seated = Vec::new();
+    let mut attached = Vec::new();
     for (host, _, _) in facts.hosts() {
         let announced = announced.take(host);
-        let seats = search.seats(known, host, announced);
-        found.add_station(host, seats.macs.first().copied());
-        let placed = search.settle(known, host, seats);
-        seated.extend(placed.at_ports);
+        let places = search.places(known, host, announced);
+        found.add_station(host, places.macs.first().copied());
+        let placed = search.settle(known, host, places);
+        attached.extend(placed.at_ports);
         links.extend(placed.links);
         for kind in placed.alarms {
             found.alarm(host, kind);
         }
     }
-    add_seated(facts, found, (seated, &search.trunks), links)
+    add_attached(facts, found, (attached, &search.trunks), links)
 }
 
-impl SeatSearch<'_, '_> {
-    /// The seats of a host that the evidence allows.
-    fn seats(&self, known: &Known<'_>, host: NodeIx, announced: Vec<HostSeat>) -> FoundSeats {
+impl PlaceSearch<'_, '_> {
+    /// The attachments of a host that the evidence allows.
+    fn places(&self, known: &Known<'_>, host: NodeIx, announced: Vec<Attachment>) -> FoundPlaces {
         let (facts, edges) = (self.facts, &self.edges);
         let statement = facts.host_statements.get(&host);
         let claims = self.claims(host, statement);
         let macs: Vec<Mac> = facts.identity.macs_of_host(host).collect();
-        let (mut seats, contradicted) =
-            confirmation::confirm(facts, announced, claims.certain, |claim: &HostSeat| {
+        let (mut places, contradicted) =
+            confirmation::confirm(facts, announced, claims.certain, |claim: &Attachment| {
                 self.occupants.others(facts, claim, host)
             });
         let mut behind = Vec::new();
-        if seats.iter().all(|s| s.own) {
+        if places.iter().all(|s| s.own) {
             let ends = edges.first_of(known, edges.ends(&macs));
             let rows = at(facts, &macs, &ends);
-            if seats.is_empty() && claims.inferred.is_empty() {
+            if places.is_empty() && claims.inferred.is_empty() {
                 behind = edges.links_beyond(known, host, &ends);
             }
-            seats = match (seats.is_empty(), statement) {
+            places = match (places.is_empty(), statement) {
                 (false, Some(statement)) => {
-                    confirmation::compare_with_learned(seats, rows, statement, facts)
+                    confirmation::compare_with_learned(places, rows, statement, facts)
                 }
                 _ => confirmation::add_weak_evidence(rows, claims.inferred),
             };
-        } else if seats.iter().all(|s| s.trunk) {
-            // A host that is heard through a trunk is behind a device that passes LLDP on. The
+        } else if places.iter().all(|s| s.trunk) {
+            // A host whose LLDP comes through a trunk is behind a device that passes LLDP on. The
             // learned rows tell where its frames come from.
             let rows = at(facts, &macs, &edges.ends(&macs));
-            seats = if rows.len() == 1 { rows } else { seats };
+            places = if rows.len() == 1 { rows } else { places };
         } else if statement.is_none() {
-            seats.extend(self.denied(&macs, &seats));
+            places.extend(self.denied(&macs, &places));
         }
-        self.doubt(&mut seats);
-        let (networks, seats) = self.in_networks(seats, &macs, statement);
+        self.doubt(&mut places);
+        let (networks, places) = self.in_networks(places, &macs, statement);
         let is_learned = || {
             macs.iter()
                 .any(|m| learned_ports(facts, *m).next().is_some())
         };
-        if behind.is_empty() && seats.len() != networks && is_learned() {
+        if behind.is_empty() && places.len() != networks && is_learned() {
             behind = edges.candidate_links(known, host);
         }
-        FoundSeats {
+        FoundPlaces {
             macs,
-            seats,
+            places,
             networks,
             behind,
             silent: claims.silent,
@@ -198,106 +198,106 @@ impl SeatSearch<'_, '_> {
     /// Further possible places of a host that switches hear: on devices that pass LLDP on. Such a device
     /// learned the card from which the frames come. Where it learned another card only, and the hearing port did
     /// not, the host has a cable there, too.
-    fn denied(&self, macs: &[Mac], seats: &[HostSeat]) -> Vec<HostSeat> {
+    fn denied(&self, macs: &[Mac], places: &[Attachment]) -> Vec<Attachment> {
         let sending: Vec<Mac> = macs
             .iter()
             .copied()
             .filter(|mac| {
-                seats.iter().any(|seat| {
-                    seat.card.is_none_or(|card| card == *mac)
-                        || is_learned_at(self.facts, *mac, seat)
+                places.iter().any(|place| {
+                    place.card.is_none_or(|card| card == *mac)
+                        || is_learned_at(self.facts, *mac, place)
                 })
             })
             .collect();
         let exits = self.edges.denied_exits(&sending);
         at(self.facts, macs, &exits)
             .into_iter()
-            .filter(|seat| !self.facts[seat.device].hears_lldp)
-            .map(|seat| HostSeat {
+            .filter(|place| !self.facts[place.device].hears_lldp)
+            .map(|place| Attachment {
                 grade: LinkGrade::Ambiguous,
-                ..seat
+                ..place
             })
             .collect()
     }
 
-    /// Marks a seat as ambiguous if rows show that its port leads on to other switches.
-    fn doubt(&self, seats: &mut [HostSeat]) {
-        for seat in seats
+    /// Marks an attachment as ambiguous if rows show that its port leads on to other switches.
+    fn doubt(&self, places: &mut [Attachment]) {
+        for place in places
             .iter_mut()
             .filter(|s| s.grade == LinkGrade::Certain && !s.own)
         {
-            let ports = &self.facts[seat.device].ports;
-            let whole: Option<PortIx> = seat.port.index().map(|port| ports.whole(port));
+            let ports = &self.facts[place.device].ports;
+            let whole: Option<PortIx> = place.port.index().map(|port| ports.whole(port));
             if let Some(port) = whole
-                && self.edges.leads_elsewhere((seat.device, port))
+                && self.edges.leads_elsewhere((place.device, port))
             {
-                seat.grade = LinkGrade::Ambiguous;
-                let at = self.facts[seat.device].place(port);
-                seat.evidence.push(Evidence::OthersLearned(at));
+                place.grade = LinkGrade::Ambiguous;
+                let at = self.facts[place.device].place(port);
+                place.evidence.push(Evidence::OthersLearned(at));
             }
         }
     }
 
-    /// The number of networks in which the host has a card of its own, and its seats there.
+    /// The number of networks in which the host has a card of its own, and its attachments there.
     fn in_networks(
         &self,
-        seats: Vec<HostSeat>,
+        places: Vec<Attachment>,
         macs: &[Mac],
         statement: Option<&HostStatement<'_>>,
-    ) -> (usize, Vec<HostSeat>) {
-        if seats.len() < 2 {
-            return (1, seats);
+    ) -> (usize, Vec<Attachment>) {
+        if places.len() < 2 {
+            return (1, places);
         }
-        let by_network = self.by_network(seats);
+        let by_network = self.by_network(places);
         let networks = by_network.len();
         let narrowed = by_network.into_iter().flat_map(|own| match own.len() {
             1 => own,
-            _ => self.narrow(seat::merge_bonds(self.facts, own, statement), macs),
+            _ => self.narrow(attachment::merge_bonds(self.facts, own, statement), macs),
         });
         (networks, narrowed.collect())
     }
 
-    /// The seats of each network in which the host has a card of its own. All are of one where it may be
+    /// The attachments of each network in which the host has a card of its own. All are of one where it may be
     /// the same card that is seen in two places, before and after it moved.
-    fn by_network(&self, seats: Vec<HostSeat>) -> Vec<Vec<HostSeat>> {
-        let mut networks: BTreeMap<NetworkKey, Vec<HostSeat>> = BTreeMap::new();
+    fn by_network(&self, places: Vec<Attachment>) -> Vec<Vec<Attachment>> {
+        let mut networks: BTreeMap<NetworkKey, Vec<Attachment>> = BTreeMap::new();
         let mut networks_of_card: BTreeMap<&str, BTreeSet<NetworkKey>> = BTreeMap::new();
-        for seat in &seats {
-            let card = networks_of_card.entry(&seat.host_port).or_default();
-            card.insert(self.parts.at(self.facts, &seat.end()));
+        for place in &places {
+            let card = networks_of_card.entry(&place.host_port).or_default();
+            card.insert(self.parts.at(self.facts, &place.end()));
         }
         if !networks_of_card
             .iter()
             .all(|(card, networks)| !card.is_empty() && networks.len() == 1)
         {
-            return vec![seats];
+            return vec![places];
         }
-        for seat in seats {
-            let network = self.parts.at(self.facts, &seat.end());
-            networks.entry(network).or_default().push(seat);
+        for place in places {
+            let network = self.parts.at(self.facts, &place.end());
+            networks.entry(network).or_default().push(place);
         }
         networks.into_values().collect()
     }
 
-    /// Keeps the seats with the better evidence: switches that answer before stale ones, edge ports
+    /// Keeps the attachments with the better evidence: switches that answer before stale ones, edge ports
     /// before trunks. For a host that just moved, it keeps the port at which its frames come in.
-    fn narrow(&self, mut seats: Vec<HostSeat>, macs: &[Mac]) -> Vec<HostSeat> {
-        prefer(&mut seats, |s| !s.old);
-        prefer(&mut seats, |s| !s.trunk);
-        let heard = |s: &HostSeat| macs.iter().any(|mac| is_learned_at(self.facts, *mac, s));
-        let disputed = seats.iter().any(|s| s.grade == LinkGrade::Ambiguous);
-        if !disputed && seats.iter().filter(|s| heard(s)).count() == 1 {
-            prefer(&mut seats, heard);
+    fn narrow(&self, mut places: Vec<Attachment>, macs: &[Mac]) -> Vec<Attachment> {
+        prefer(&mut places, |s| !s.old);
+        prefer(&mut places, |s| !s.trunk);
+        let is_learned = |s: &Attachment| macs.iter().any(|mac| is_learned_at(self.facts, *mac, s));
+        let disputed = places.iter().any(|s| s.grade == LinkGrade::Ambiguous);
+        if !disputed && places.iter().filter(|s| is_learned(s)).count() == 1 {
+            prefer(&mut places, is_learned);
         }
-        seats
+        places
     }
 
-    /// The links of a host to its seat, or the alarm that it has none or several.
-    fn settle(&self, known: &Known<'_>, host: NodeIx, found: FoundSeats) -> HostPlacement {
+    /// The links of a host to its attachment, or the alarm that it has none or several.
+    fn settle(&self, known: &Known<'_>, host: NodeIx, found: FoundPlaces) -> HostPlacement {
         let facts = self.facts;
-        let FoundSeats {
+        let FoundPlaces {
             macs,
-            seats,
+            places,
             networks,
             behind,
             silent,
@@ -309,17 +309,17 @@ impl SeatSearch<'_, '_> {
         };
         let links = &mut placed.links;
         if crate::draft::operator::states_place_of(facts, host) {
-            links.extend(seats.into_iter().map(|seat| seat.found_link(facts, host)));
+            links.extend(places.into_iter().map(|p| p.found_link(facts, host)));
             return placed;
         }
-        let has_a_seat_each = seats.len() == networks || self.are_at_pair(known, &seats);
-        let is_in_trunk = seats.iter().any(|seat| seat.trunk);
-        let has_cards = self.all_placed && have_cards(&seats);
-        if has_cards && !has_a_seat_each {
-            placed.alarms.push(ambiguous(known, &seats, &behind));
+        let has_one_each = places.len() == networks || self.are_at_pair(known, &places);
+        let is_in_trunk = places.iter().any(|place| place.trunk);
+        let has_cards = self.all_placed && have_cards(&places);
+        if has_cards && !has_one_each {
+            placed.alarms.push(ambiguous(known, &places, &behind));
         }
-        let alone = (has_a_seat_each || has_cards) && !is_in_trunk && behind.is_empty();
-        match (seats.len(), alone) {
+        let alone = (has_one_each || has_cards) && !is_in_trunk && behind.is_empty();
+        match (places.len(), alone) {
             (0, _) => match confirmation::link_to_silent_switch(facts, host, &silent) {
                 Some(link) => links.push(link),
                 None if !behind.is_empty() => {
@@ -329,7 +329,7 @@ impl SeatSearch<'_, '_> {
                 None => placed.alarms.push(self.nowhere(&macs)),
             },
             (_, true) => {
-                let found = seats.into_iter().map(|seat| seat.found_link(facts, host));
+                let found = places.into_iter().map(|p| p.found_link(facts, host));
                 placed.at_ports = found.collect();
                 // An aggregate without a name is never the port of another host, too.
                 links.extend(
@@ -339,9 +339,9 @@ impl SeatSearch<'_, '_> {
                 );
             }
             _ => {
-                placed.alarms.push(ambiguous(known, &seats, &behind));
-                let seats = seats.into_iter();
-                links.extend(seats.map(|s| s.link(facts, host, LinkGrade::Ambiguous)));
+                placed.alarms.push(ambiguous(known, &places, &behind));
+                let places = places.into_iter();
+                links.extend(places.map(|s| s.link(facts, host, LinkGrade::Ambiguous)));
                 links.extend(behind.into_iter().map(|link| DraftLink {
                     grade: LinkGrade::Ambiguous,
                     ..link
@@ -351,16 +351,16 @@ impl SeatSearch<'_, '_> {
         placed
     }
 
-    /// True if a host has one card on each of two switches that act as one, heard or learned at each.
-    fn are_at_pair(&self, known: &Known<'_>, seats: &[HostSeat]) -> bool {
-        let [one, other] = seats else {
+    /// True if a host has one card on each of two switches that act as one, announced or learned at each.
+    fn are_at_pair(&self, known: &Known<'_>, places: &[Attachment]) -> bool {
+        let [one, other] = places else {
             return false;
         };
-        let [a, b] = [one, other].map(|seat| NodeIx::from(seat.device));
+        let [a, b] = [one, other].map(|place| NodeIx::from(place.device));
         // Behind an aggregate of which no member is known may be the other switch, with more than one host.
-        let is_seen = |seat: &HostSeat| {
-            let own = &self.facts[seat.device];
-            seat.port.index().is_some_and(|port| {
+        let is_seen = |place: &Attachment| {
+            let own = &self.facts[place.device];
+            place.port.index().is_some_and(|port| {
                 let is_one = own.ports[port].kind != InterfaceKind::Aggregate;
                 let mut ports = own.ports.iter();
                 is_one
@@ -368,10 +368,10 @@ impl SeatSearch<'_, '_> {
                     || own.learned.behind(own.ports.whole(port)).len() == 1
             }) && self.joined.contains(&pair(a, b))
         };
-        let are_learned = |seats: [&HostSeat; 2]| {
-            seats
+        let are_learned = |places: [&Attachment; 2]| {
+            places
                 .into_iter()
-                .all(|seat| seat.host_port.is_empty() && !seat.own && is_seen(seat))
+                .all(|place| place.host_port.is_empty() && !place.own && is_seen(place))
         };
         let are_cards = one.host_port != other.host_port || are_learned([one, other]);
         are_cards && !(one.old || other.old) && self.pairs(known).contains(&pair(a, b))
@@ -380,10 +380,11 @@ impl SeatSearch<'_, '_> {
     /// Switches that act as one.
     fn pairs(&self, known: &Known<'_>) -> &BTreeSet<SwitchPair> {
         self.pairs.get_or_init(|| {
-            let heard = known.hosts_heard.iter();
-            let heard = heard.flat_map(|(at, hosts)| hosts.iter().map(move |host| (*host, *at)));
+            let ports = known.announced_hosts.iter();
+            let announced =
+                ports.flat_map(|(at, hosts)| hosts.iter().map(move |host| (*host, *at)));
             let cables = known.cables.iter().map(|cable| &cable.ends);
-            EndStatements::known(known).switch_pairs(cables, heard.chain(alone(self.facts)))
+            EndStatements::known(known).switch_pairs(cables, announced.chain(alone(self.facts)))
         })
     }
 
@@ -417,27 +418,27 @@ fn alone(facts: &Facts<'_>) -> impl Iterator<Item = (NodeIx, DevicePortIx)> {
 }
 
 /// True if switches hear cards of their own at all these places: the host has a cable to each.
-fn have_cards(seats: &[HostSeat]) -> bool {
-    if seats.len() < 2 {
+fn have_cards(places: &[Attachment]) -> bool {
+    if places.len() < 2 {
         return false;
     }
-    let cards: BTreeSet<&str> = seats.iter().map(|seat| seat.host_port.as_str()).collect();
-    cards.len() == seats.len()
-        && seats.iter().all(|seat| {
-            seat.grade == LinkGrade::Certain && !seat.old && !seat.own && !seat.host_port.is_empty()
-        })
+    let cards: BTreeSet<&str> = places.iter().map(|p| p.host_port.as_str()).collect();
+    cards.len() == places.len()
+        && places
+            .iter()
+            .all(|p| p.grade == LinkGrade::Certain && !p.old && !p.own && !p.host_port.is_empty())
 }
 
 /// The device that hears each card of a host, in each network.
-fn heard_at(facts: &Facts<'_>, seats: &[HostSeat], parts: &BridgedParts) -> Vec<DeviceIx> {
-    if let [only] = seats {
+fn announced_at(facts: &Facts<'_>, places: &[Attachment], parts: &BridgedParts) -> Vec<DeviceIx> {
+    if let [only] = places {
         return (!only.trunk).then_some(only.device).into_iter().collect();
     }
     let mut devices = BTreeMap::new();
-    for seat in seats.iter().filter(|seat| !seat.trunk) {
-        let network = parts.at(facts, &seat.end());
-        let card = (network, seat.host_port.as_str());
-        devices.entry(card).or_insert(seat.device);
+    for place in places.iter().filter(|place| !place.trunk) {
+        let network = parts.at(facts, &place.end());
+        let card = (network, place.host_port.as_str());
+        devices.entry(card).or_insert(place.device);
     }
     devices.into_values().collect()
 }
@@ -452,16 +453,16 @@ fn bridged_parts(known: &Known<'_>, unplaced: &[NodeIx]) -> BridgedParts {
     BridgedParts::new(known.facts, &known.nodes, ends, unplaced)
 }
 
-/// Keeps the seats that fit, or all if none fits.
-fn prefer(seats: &mut Vec<HostSeat>, fits: impl Fn(&HostSeat) -> bool) {
-    if seats.iter().any(&fits) {
-        seats.retain(fits);
+/// Keeps the attachments that fit, or all if none fits.
+fn prefer(places: &mut Vec<Attachment>, fits: impl Fn(&Attachment) -> bool) {
+    if places.iter().any(&fits) {
+        places.retain(fits);
     }
 }
 
 /// The edge port rule: a station is cabled to the port at which the path of its frames began.
-fn at(facts: &Facts<'_>, macs: &[Mac], ends: &BTreeSet<IslandExit>) -> Vec<HostSeat> {
-    let seat = |exit: &IslandExit| {
+fn at(facts: &Facts<'_>, macs: &[Mac], ends: &BTreeSet<IslandExit>) -> Vec<Attachment> {
+    let place = |exit: &IslandExit| {
         let IslandExit::Port(device, port) = *exit else {
             return None;
         };
@@ -471,12 +472,12 @@ fn at(facts: &Facts<'_>, macs: &[Mac], ends: &BTreeSet<IslandExit>) -> Vec<HostS
             stale: facts[device].stale,
         }];
         let (port, card) = (EndPort::At(port), String::new());
-        Some(HostSeat {
+        Some(Attachment {
             old: facts[device].stale,
-            ..HostSeat::new(device, port, card, LinkGrade::Inferred, evidence)
+            ..Attachment::new(device, port, card, LinkGrade::Inferred, evidence)
         })
     };
-    ends.iter().filter_map(seat).collect()
+    ends.iter().filter_map(place).collect()
 }
 
 /// The alarm about a host that may be behind several devices that do not answer.
@@ -490,9 +491,9 @@ fn hidden(known: &Known<'_>, behind: &[DraftLink]) -> Option<AlarmKind> {
 }
 
 /// The alarm about a host that may be at several places.
-fn ambiguous(known: &Known<'_>, seats: &[HostSeat], behind: &[DraftLink]) -> AlarmKind {
+fn ambiguous(known: &Known<'_>, places: &[Attachment], behind: &[DraftLink]) -> AlarmKind {
     let facts = known.facts;
-    let at = seats.iter().map(|s| HostPlace::At(s.place(facts)));
+    let at = places.iter().map(|s| HostPlace::At(s.place(facts)));
     let mut places: Vec<HostPlace> = at.collect();
     places.extend(
         behind

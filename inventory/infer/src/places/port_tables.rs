@@ -1,6 +1,6 @@
 //! Tables of the ports that devices name for hosts: by LLDP, by learned addresses, and by known
 //! cables.
-use super::seat::HostSeat;
+use super::attachment::Attachment;
 use crate::acceptance::known::Known;
 use crate::claims::EndPort;
 use crate::facts::by_host::ByHost;
@@ -15,11 +15,11 @@ use inventory::topology::{LinkGrade, NodeKind};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// The ports at which switches hear each host by LLDP.
-pub(super) fn announced(facts: &Facts<'_>, trunks: &TrunkPorts) -> ByHost<Vec<HostSeat>> {
-    let mut all: ByHost<Vec<HostSeat>> = ByHost::new(facts);
+pub(super) fn announced(facts: &Facts<'_>, trunks: &TrunkPorts) -> ByHost<Vec<Attachment>> {
+    let mut all: ByHost<Vec<Attachment>> = ByHost::new(facts);
     for statement in facts.statements() {
         let (device, row, host) = (statement.device, statement.row, statement.names.node);
-        let Some(seats) = all.get_mut(host) else {
+        let Some(places) = all.get_mut(host) else {
             continue;
         };
         if row.protocol != DiscoveryProtocol::Lldp || row.down {
@@ -49,15 +49,15 @@ pub(super) fn announced(facts: &Facts<'_>, trunks: &TrunkPorts) -> ByHost<Vec<Ho
             Some(NeighbourId::Mac(mac)) => Some(mac),
             _ => None,
         };
-        let seat = HostSeat {
+        let place = Attachment {
             card,
             trunk: trunks.inner.contains(&(device, row.port)),
             old: facts[device].stale,
-            ..HostSeat::new(device, port, host_port, grade, evidence)
+            ..Attachment::new(device, port, host_port, grade, evidence)
         };
-        if !seats.iter().any(|s| s.is_at(&seat)) {
-            seats.reserve_exact(1);
-            seats.push(seat);
+        if !places.iter().any(|s| s.is_at(&place)) {
+            places.reserve_exact(1);
+            places.push(place);
         }
     }
     all
@@ -85,7 +85,7 @@ impl PortOccupants {
     pub(super) fn others(
         &self,
         facts: &Facts<'_>,
-        claim: &HostSeat,
+        claim: &Attachment,
         host: NodeIx,
     ) -> Option<HostElsewhere> {
         let at = (claim.device, claim.port.index()?);
@@ -106,10 +106,10 @@ pub(super) fn learned_ports<'f>(
         .filter_map(move |(device, own)| Some((device, own.learned.port_of(mac)?)))
 }
 
-/// True if an address is learned at the port of a seat.
-pub(super) fn is_learned_at(facts: &Facts<'_>, mac: Mac, seat: &HostSeat) -> bool {
-    let own = &facts[seat.device];
-    let port = seat.port.index().map(|port| own.ports.whole(port));
+/// True if an address is learned at the port of an attachment.
+pub(super) fn is_learned_at(facts: &Facts<'_>, mac: Mac, place: &Attachment) -> bool {
+    let own = &facts[place.device];
+    let port = place.port.index().map(|port| own.ports.whole(port));
     port.is_some() && own.learned.port_of(mac) == port
 }
 

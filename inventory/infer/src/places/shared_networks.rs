@@ -5,7 +5,7 @@
 //!
 //! A host is on the network that most hosts share, then on the one with the fastest cards, then on
 //! the lowest. The MAC or network address that the inventory states for a host decides before.
-use super::heard_switches::{HeardSeat, heard_seats};
+use super::announced_switches::{AnnouncedAttachment, announced_attachments};
 use super::shared_ports::on_unmanaged_bridge;
 use crate::acceptance::findings::Findings;
 use crate::acceptance::known::Known;
@@ -71,11 +71,11 @@ pub(super) fn place_hosts(known: &Known<'_>, found: &mut Findings<'_, '_>) -> Ve
         bridge.or_insert_with(|| found.unmanaged_bridge(&bridge_name(*network)));
     }
     let cards = placed.iter().map(|(host, (_, card))| (*host, *card));
-    let mut seats = heard_seats(facts, &cards.collect(), found);
+    let mut places = announced_attachments(facts, &cards.collect(), found);
     let mut links = Vec::new();
-    for group in bridged(known, &placed, &mut seats) {
+    for group in bridged(known, &placed, &mut places) {
         let bridge = bridges[&group.networks[0]];
-        links.extend(place_group(facts, found, &group, (bridge, &mut seats)));
+        links.extend(place_group(facts, found, &group, (bridge, &mut places)));
     }
     links
 }
@@ -85,15 +85,15 @@ pub(super) fn place_hosts(known: &Known<'_>, found: &mut Findings<'_, '_>) -> Ve
 fn bridged<'f>(
     known: &Known<'_>,
     placed: &BTreeMap<NodeIx, (NetworkPrefix, &'f Nic)>,
-    seats: &mut BTreeMap<NodeIx, HeardSeat>,
+    places: &mut BTreeMap<NodeIx, AnnouncedAttachment>,
 ) -> Vec<BridgedHosts<'f>> {
     let networks: BTreeSet<NetworkPrefix> = placed.values().map(|(network, _)| *network).collect();
     let networks: Vec<NetworkPrefix> = networks.into_iter().collect();
     let number = |host: &NodeIx| networks.binary_search(&placed[host].0).unwrap_or_default();
     let mut of_switch: BTreeMap<NodeIx, BTreeSet<usize>> = BTreeMap::new();
-    for (host, seat) in &*seats {
+    for (host, place) in &*places {
         of_switch
-            .entry(seat.end().node)
+            .entry(place.end().node)
             .or_default()
             .insert(number(host));
     }
@@ -105,7 +105,7 @@ fn bridged<'f>(
     let (foreign, own): (HashMap<_, _>, HashMap<_, _>) = of_switch
         .into_iter()
         .partition(|(_, of)| of.len() > 1 && of.iter().any(is_stated));
-    seats.retain(|_, seat| !foreign.contains_key(&seat.end().node));
+    places.retain(|_, place| !foreign.contains_key(&place.end().node));
     let mut joined = UnionFind::new(networks.len());
     for of in own.values() {
         for other in of {
@@ -175,18 +175,21 @@ fn place_group(
     facts: &Facts<'_>,
     found: &mut Findings<'_, '_>,
     group: &BridgedHosts<'_>,
-    (bridge, seats): (NodeIx, &mut BTreeMap<NodeIx, HeardSeat>),
+    (bridge, places): (NodeIx, &mut BTreeMap<NodeIx, AnnouncedAttachment>),
 ) -> Vec<DraftLink> {
     let mut flat = Vec::new();
     let mut ports: BTreeMap<ClaimEnd, Vec<DraftLink>> = BTreeMap::new();
     let mut switches: BTreeMap<NodeIx, HeardSwitch> = BTreeMap::new();
     for (host, card, network) in &group.hosts {
-        match seats.remove(host) {
-            Some(seat) => {
-                let switch = switches.entry(seat.end().node).or_default();
+        match places.remove(host) {
+            Some(place) => {
+                let switch = switches.entry(place.end().node).or_default();
                 switch.networks.insert(*network);
-                switch.fastest = switch.fastest.max(seat.rate);
-                ports.entry(seat.end().clone()).or_default().push(seat.link);
+                switch.fastest = switch.fastest.max(place.rate);
+                ports
+                    .entry(place.end().clone())
+                    .or_default()
+                    .push(place.link);
             }
             None => flat.push(on_bridge(bridge, *host, card, *network)),
         }

@@ -11,12 +11,12 @@ use inventory::topology::{LinkGrade, LinkState};
 use inventory::topology_file::plain_name;
 use std::collections::HashSet;
 
-/// Adds the links of hosts with one seat. If another host may have the port, too, they are
+/// Adds the links of hosts with one attachment. If another host may have the port, too, they are
 /// inferred. Several hosts on one port get a bridge between.
-pub(super) fn add_seated(
+pub(super) fn add_attached(
     facts: &Facts<'_>,
     found: &mut Findings<'_, '_>,
-    (mut seated, trunks): (Vec<DraftLink>, &TrunkPorts),
+    (mut attached, trunks): (Vec<DraftLink>, &TrunkPorts),
     mut links: Vec<DraftLink>,
 ) -> Vec<DraftLink> {
     let disputed: HashSet<ClaimEnd> = links
@@ -24,14 +24,14 @@ pub(super) fn add_seated(
         .filter(|l| l.grade == LinkGrade::Ambiguous)
         .map(|l| l.ends[0].clone())
         .collect();
-    seated.sort_by(|one, other| one.ends[0].cmp(&other.ends[0]));
+    attached.sort_by(|one, other| one.ends[0].cmp(&other.ends[0]));
     let mut made = Vec::new();
-    let mut seated = seated.into_iter().peekable();
-    while let Some(first) = seated.next() {
+    let mut attached = attached.into_iter().peekable();
+    while let Some(first) = attached.next() {
         let end = first.ends[0].clone();
         let mut here = vec![first];
         here.extend(std::iter::from_fn(|| {
-            seated.next_if(|link| link.ends[0] == end)
+            attached.next_if(|link| link.ends[0] == end)
         }));
         if disputed.contains(&end) {
             let at = DevicePort::new(found.name(end.node), end.port_name(facts));

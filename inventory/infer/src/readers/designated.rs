@@ -57,7 +57,7 @@ pub(crate) fn propose_silent(
     found: &mut Findings<'_, '_>,
 ) -> Vec<SegmentPair> {
     let facts = known.facts;
-    let all_told = facts
+    let all_known = facts
         .devices()
         .all(|(_, d)| !d.bridges || d.bridge_address.is_some());
     let named = foreign_designated(known);
@@ -86,7 +86,7 @@ pub(crate) fn propose_silent(
                 let name = known.name(*one).to_owned();
                 (*one, SilentBridge::OnlyMissing(name, address))
             }
-            (None, _) if all_told => {
+            (None, _) if all_known => {
                 let name = format!("bridge-{}", address.to_string().replace(':', "-"));
                 let node = found.add_node(&name, NodeKind::Unmanaged);
                 found.alarm(node, AlarmKind::BridgeUnknown { address });

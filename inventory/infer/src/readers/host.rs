@@ -1,4 +1,4 @@
-//! The places that hosts state. LLDP heard on a card is as certain as LLDP heard on a port, since
+//! The places that hosts state. LLDP received on a card is as certain as LLDP received on a port, since
 //! no bridge passes it on. CDP and the designated port of a BPDU (IEEE 802.1D-2004, 9.3.1) may come
 //! from behind a bridge that sends no frames of its own.
 //!
@@ -10,7 +10,7 @@ use crate::facts::identity::NeighbourIdentity;
 use crate::facts::ports::PortIx;
 use crate::facts::unlisted::stated_kind;
 use crate::facts::{DeviceIx, DevicePortIx, Facts, NodeIx};
-use crate::places::seat::HostSeat;
+use crate::places::attachment::Attachment;
 use inventory::evidence::{DevicePort, Evidence, NeighbourProtocol, RecognizedBy};
 use inventory::host_report::{DiscoveryProtocol, HeardContent, HeardFrame};
 use inventory::observation::{BridgeId, LldpNeighbour, NeighbourId};
@@ -30,9 +30,9 @@ pub(crate) struct SilentSwitchPort {
 #[derive(Default)]
 pub(crate) struct HostClaims {
     /// By LLDP.
-    pub(crate) certain: Vec<HostSeat>,
+    pub(crate) certain: Vec<Attachment>,
     /// By CDP or BPDU.
-    pub(crate) inferred: Vec<HostSeat>,
+    pub(crate) inferred: Vec<Attachment>,
     /// On switches that are not among the devices.
     pub(crate) silent: Vec<SilentSwitchPort>,
 }
@@ -46,20 +46,20 @@ pub(crate) fn propose(
 ) -> HostClaims {
     let mut claims = HostClaims::default();
     let name = |node: NodeIx| facts.nodes()[node.0 as usize].name.as_str();
-    for HeardFrame { nic, said, .. } in &statement.report.heard {
+    for HeardFrame { nic, content, .. } in &statement.report.frames {
         let Some(card) = statement.card(nic).filter(|c| c.up) else {
             continue;
         };
-        let Some((switch, by)) = sender(facts, host, said) else {
+        let Some((switch, by)) = sender(facts, host, content) else {
             continue;
         };
         let (from, at) = (name(switch), DevicePort::new(name(host), nic));
-        let evidence = hears(said, at, from, by, statement.old);
+        let evidence = hears(content, at, from, by, statement.old);
         let Some(device) = facts.device_of(switch) else {
-            if is_lldp(said) {
+            if is_lldp(content) {
                 claims.silent.push(SilentSwitchPort {
                     switch,
-                    port: port_said(said),
+                    port: announced_port(content),
                     card: nic.clone(),
                     rate: card.rate,
                     evidence,
@@ -67,24 +67,24 @@ pub(crate) fn propose(
             }
             continue;
         };
-        let Some(port) = port(facts, device, said) else {
+        let Some(port) = port(facts, device, content) else {
             continue;
         };
         let known = port.index();
         if known.is_some_and(|p| !facts[device].ports[p].up) {
             continue;
         }
-        let grade = if is_lldp(said) {
+        let grade = if is_lldp(content) {
             LinkGrade::Certain
         } else {
             LinkGrade::Inferred
         };
-        claims.add(HostSeat {
+        claims.add(Attachment {
             trunk: known.is_some_and(|p| is_trunk((device, p))),
             rate: card.rate,
             old: statement.old,
             own: true,
-            ..HostSeat::new(device, port, nic.clone(), grade, vec![evidence])
+            ..Attachment::new(device, port, nic.clone(), grade, vec![evidence])
         });
     }
     claims
@@ -93,7 +93,7 @@ pub(crate) fn propose(
 /// A bridge that nobody listed and that a host hears: where no switch is listed, the switch at the
 /// other end of its cable.
 pub(crate) struct HeardStranger<'a> {
-    said: &'a HeardContent,
+    content: &'a HeardContent,
     /// Its identifiers, in the form of a switch's table row.
     pub(crate) row: LldpNeighbour,
     pub(crate) protocol: NeighbourProtocol,
@@ -108,19 +108,19 @@ pub(crate) fn strangers<'a>(
     statement: &HostStatement<'a>,
     cards: &[&str],
 ) -> Vec<HeardStranger<'a>> {
-    let heard = statement.report.heard.iter();
-    heard
+    let frames = statement.report.frames.iter();
+    frames
         .filter(|frame| cards.contains(&frame.nic.as_str()))
         .filter_map(|frame| {
-            let said = &frame.said;
-            let row = row(said).or_else(|| bridge_row(said))?;
+            let content = &frame.content;
+            let row = row(content).or_else(|| bridge_row(content))?;
             let is_bridge = stated_kind(&row) != NodeKind::Host;
             let who = facts.identity.identify(&row, host);
             let is_stranger = is_bridge && matches!(who, NeighbourIdentity::Stranger);
             is_stranger.then_some(HeardStranger {
-                said,
+                content,
                 row,
-                protocol: protocol(said),
+                protocol: protocol(content),
                 card: &frame.nic,
             })
         })
@@ -130,7 +130,7 @@ pub(crate) fn strangers<'a>(
 impl HeardStranger<'_> {
     /// The port that sent the frame.
     pub(crate) fn port(&self) -> EndPort {
-        match port_said(self.said) {
+        match announced_port(self.content) {
             port if port.is_empty() => EndPort::Unknown,
             port => EndPort::Named(port),
         }
@@ -138,7 +138,7 @@ impl HeardStranger<'_> {
 
     /// The bridge that a BPDU names, and its port.
     pub(crate) fn designated(&self) -> Option<(Mac, u16)> {
-        match self.said {
+        match self.content {
             HeardContent::Bpdu { bridge, port, .. } => Some((bridge.address, *port)),
             HeardContent::Neighbour { .. } => None,
         }
@@ -151,13 +151,13 @@ impl HeardStranger<'_> {
             LldpNeighbour { chassis, .. } => chassis.clone().map(RecognizedBy::Chassis),
         };
         let at = DevicePort::new(host, self.card);
-        hears(self.said, at, switch, by, old)
+        hears(self.content, at, switch, by, old)
     }
 }
 
 /// The row of a bridge that sends BPDUs.
-fn bridge_row(said: &HeardContent) -> Option<LldpNeighbour> {
-    let HeardContent::Bpdu { bridge, .. } = said else {
+fn bridge_row(content: &HeardContent) -> Option<LldpNeighbour> {
+    let HeardContent::Bpdu { bridge, .. } = content else {
         return None;
     };
     Some(LldpNeighbour {
@@ -167,16 +167,16 @@ fn bridge_row(said: &HeardContent) -> Option<LldpNeighbour> {
 }
 
 fn hears(
-    said: &HeardContent,
+    content: &HeardContent,
     at: DevicePort,
     switch: &str,
     by: Option<RecognizedBy>,
     old: bool,
 ) -> Evidence {
     Evidence::Hears {
-        protocol: protocol(said),
+        protocol: protocol(content),
         at,
-        from: DevicePort::new(switch, port_said(said)),
+        from: DevicePort::new(switch, announced_port(content)),
         by,
         old,
     }
@@ -184,22 +184,22 @@ fn hears(
 
 impl HostClaims {
     /// Adds a place, or only its evidence if the place is known.
-    fn add(&mut self, claim: HostSeat) {
+    fn add(&mut self, claim: Attachment) {
         let list = if claim.grade == LinkGrade::Certain {
             &mut self.certain
         } else {
             &mut self.inferred
         };
         match list.iter_mut().find(|s| s.is_at(&claim)) {
-            Some(seat) => seat.evidence.extend(claim.evidence),
+            Some(attachment) => attachment.evidence.extend(claim.evidence),
             None => list.push(claim),
         }
     }
 }
 
-fn is_lldp(said: &HeardContent) -> bool {
+fn is_lldp(content: &HeardContent) -> bool {
     matches!(
-        said,
+        content,
         HeardContent::Neighbour {
             protocol: DiscoveryProtocol::Lldp,
             ..
@@ -211,10 +211,10 @@ fn is_lldp(said: &HeardContent) -> bool {
 fn sender(
     facts: &Facts<'_>,
     host: NodeIx,
-    said: &HeardContent,
+    content: &HeardContent,
 ) -> Option<(NodeIx, Option<RecognizedBy>)> {
-    let (node, by) = match said {
-        HeardContent::Neighbour { .. } => match facts.identity.identify(&row(said)?, host) {
+    let (node, by) = match content {
+        HeardContent::Neighbour { .. } => match facts.identity.identify(&row(content)?, host) {
             NeighbourIdentity::Known(known) => (known.node, Some(known.by)),
             _ => return None,
         },
@@ -224,7 +224,7 @@ fn sender(
 }
 
 /// A neighbour in the form of a switch's table row.
-fn row(said: &HeardContent) -> Option<LldpNeighbour> {
+fn row(content: &HeardContent) -> Option<LldpNeighbour> {
     let HeardContent::Neighbour {
         chassis,
         port,
@@ -232,7 +232,7 @@ fn row(said: &HeardContent) -> Option<LldpNeighbour> {
         name,
         capabilities,
         protocol,
-    } = said
+    } = content
     else {
         return None;
     };
@@ -253,15 +253,15 @@ fn row(said: &HeardContent) -> Option<LldpNeighbour> {
     })
 }
 
-fn protocol(said: &HeardContent) -> NeighbourProtocol {
-    match said {
+fn protocol(content: &HeardContent) -> NeighbourProtocol {
+    match content {
         HeardContent::Neighbour { protocol, .. } => (*protocol).into(),
         HeardContent::Bpdu { .. } => NeighbourProtocol::Stp,
     }
 }
 
-fn port_said(said: &HeardContent) -> String {
-    match said {
+fn announced_port(content: &HeardContent) -> String {
+    match content {
         HeardContent::Neighbour {
             port: NeighbourId::Mac(_),
             port_descr,
@@ -273,13 +273,13 @@ fn port_said(said: &HeardContent) -> String {
 }
 
 /// The port that sent a frame, by the switch's name for it.
-fn port(facts: &Facts<'_>, device: DeviceIx, said: &HeardContent) -> Option<EndPort> {
-    match said {
+fn port(facts: &Facts<'_>, device: DeviceIx, content: &HeardContent) -> Option<EndPort> {
+    match content {
         HeardContent::Neighbour {
             port, port_descr, ..
         } => {
             let listed = facts[device].remote_port(Some(port), port_descr);
-            Some(listed.map_or_else(|| EndPort::Named(port_said(said)), EndPort::At))
+            Some(listed.map_or_else(|| EndPort::Named(announced_port(content)), EndPort::At))
         }
         HeardContent::Bpdu { bridge, port, .. } => {
             designated(facts, device, *bridge, *port).map(EndPort::At)

@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 pub(crate) struct NeighbourClaims {
     pub(crate) claims: Vec<Claim>,
     pub(crate) refused: Vec<RefusedStatement>,
-    /// The hosts that are heard on each port.
+    /// The hosts that announce themselves on each port.
     pub(crate) hosts: BTreeMap<DevicePortIx, BTreeSet<NodeIx>>,
     /// Ports that are down and still name a neighbour.
     pub(crate) down: Vec<DevicePortIx>,
@@ -100,11 +100,11 @@ fn one_a_neighbour(facts: &Facts<'_>, claims: Vec<Claim>) -> Vec<Claim> {
     for claim in claims {
         let port = claim.ends[0].device_port(facts);
         let is_member = port.is_some_and(|(d, p)| facts[d].ports[p].aggregate.is_some());
-        let is_told = matches!(
+        let is_named = matches!(
             claim.grounds,
             ClaimGrounds::NamedByOne | ClaimGrounds::NamedAtGuessedPort | ClaimGrounds::NamedSilent
         );
-        match is_told && !is_member {
+        match is_named && !is_member {
             false => apart.push(claim),
             true => {
                 let key = (claim.ends[0].clone(), claim.ends[1].node);
@@ -140,7 +140,7 @@ fn named_end(facts: &Facts<'_>, to: DeviceIx, row: &LldpNeighbour) -> EndPort {
         Some(port) if own.ports[port].may_be_cabled() => EndPort::At(port),
         Some(_) => EndPort::Unknown,
         None if row.port.is_some() && row.port == row.chassis => EndPort::Unknown,
-        None => EndPort::as_said(row),
+        None => EndPort::as_announced(row),
     }
 }
 
@@ -170,7 +170,7 @@ fn about_unasked(facts: &Facts<'_>, statement: &NeighbourStatement<'_>) -> Claim
     };
     let ends = [
         ClaimEnd::at(*device, row.port),
-        ClaimEnd::new(names.node, EndPort::as_said(&row.row)),
+        ClaimEnd::new(names.node, EndPort::as_announced(&row.row)),
     ];
     let mut claim = Claim::new(facts, ends, grounds, evidence);
     if silent {
@@ -180,7 +180,7 @@ fn about_unasked(facts: &Facts<'_>, statement: &NeighbourStatement<'_>) -> Claim
     claim
 }
 
-/// True if a row has nothing by which the neighbour can be told from others. It may be any device,
+/// True if a row has nothing that distinguishes the neighbour from others. It may be any device,
 /// even one that was asked.
 fn is_nobody(row: &LldpNeighbour) -> bool {
     let has_id = row.chassis.as_ref().is_some_and(tells);
@@ -320,13 +320,13 @@ fn joined(facts: &Facts<'_>, half: &TrunkHalf<'_>, back: Option<&TrunkHalf<'_>>)
 }
 
 fn grounds(facts: &Facts<'_>, half: &TrunkHalf<'_>, back: Option<&TrunkHalf<'_>>) -> ClaimGrounds {
-    let said = || [Some(half), back].into_iter().flatten();
+    let halves = || [Some(half), back].into_iter().flatten();
     // One statement by LLDP is enough, whatever the other end states by CDP.
-    let by_lldp = said().any(|s| s.protocol == DiscoveryProtocol::Lldp);
+    let by_lldp = halves().any(|s| s.protocol == DiscoveryProtocol::Lldp);
     let other = &facts[half.to];
     match back {
-        _ if said().any(|s| s.down) => ClaimGrounds::NamedWhileDown,
-        Some(_) if said().any(|s| s.names.doubtful) => ClaimGrounds::NamedDespiteChassis,
+        _ if halves().any(|s| s.down) => ClaimGrounds::NamedWhileDown,
+        Some(_) if halves().any(|s| s.names.doubtful) => ClaimGrounds::NamedDespiteChassis,
         None if half.names.doubtful => ClaimGrounds::NamedByContestedName,
         _ if !by_lldp => ClaimGrounds::NamedByCdp,
         _ if half.is_guess(back) || back.is_some_and(|back| back.is_guess(Some(half))) => {

@@ -219,8 +219,8 @@ impl<'f> RoutedPorts<'f> {
             // One of each kind suffices, and a subnet is of both.
             let mut kinds = HashSet::new();
             for (_, proof) in &self.behind[&end] {
-                let is_told = matches!(proof, NextRouterProof::Subnet(..)) && at == 1;
-                if !is_told && kinds.insert(discriminant(proof)) {
+                let is_stated = matches!(proof, NextRouterProof::Subnet(..)) && at == 1;
+                if !is_stated && kinds.insert(discriminant(proof)) {
                     evidence.push(Evidence::NextRouter {
                         at: places[at].clone(),
                         to: places[to].clone(),

@@ -47,7 +47,7 @@ impl SegmentEnd {
     }
 
     /// Its name in evidence and alarms.
-    pub(crate) fn told(&self, known: &Known<'_>) -> String {
+    pub(crate) fn label(&self, known: &Known<'_>) -> String {
         match self {
             SegmentEnd::At(..) => known.place_of(&self.cable_end()),
             SegmentEnd::Dark(nodes) => {

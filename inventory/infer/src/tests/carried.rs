@@ -1,4 +1,4 @@
-//! Links whose states no end serves, told by the forwarding databases.
+//! Links whose states no end serves, found from the forwarding databases.
 use super::ways::{LEAVES, leaves_and_spines, states};
 use super::*;
 

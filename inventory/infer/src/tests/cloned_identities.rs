@@ -23,11 +23,11 @@ const CABLED: [(&str, &str); 8] = [
     ("s3", "n3"),
 ];
 
-/// `twin` announces the chassis of `of`, and its neighbours hear it so.
-fn one_chassis(net: &mut InferenceFixture, twin: &str, of: &str) {
+/// `clone` announces the chassis of `of`, and its neighbours hear it so.
+fn one_chassis(net: &mut InferenceFixture, clone: &str, of: &str) {
     let (id, own) = (
         Some(NeighbourId::Mac(mac(of, 0))),
-        Some(NeighbourId::Mac(mac(twin, 0))),
+        Some(NeighbourId::Mac(mac(clone, 0))),
     );
     for lldp in net.views.values_mut().filter_map(|v| v.lldp.as_mut()) {
         if lldp.chassis == own {

@@ -18,9 +18,9 @@ fn a_cable_to_a_port_that_is_down_is_reported() {
         .for_each(|i| i.up = false);
     for t in [net.infer(), crate::infer_recorded(&net.views)] {
         assert!(t.links.iter().all(|l| l.a != "a"), "{:?}", t.links);
-        let told = "a swp1: names b swp1 by LLDP, but that port is down; no link is shown there: \
+        let alarm = "a swp1: names b swp1 by LLDP, but that port is down; no link is shown there: \
                     check the cable; the row may be an old one";
-        assert!(alarms(&t).contains(told), "{}", alarms(&t));
+        assert!(alarms(&t).contains(alarm), "{}", alarms(&t));
     }
 }
 
@@ -42,10 +42,10 @@ fn a_neighbour_that_confirms_another_on_that_port_is_reported() {
             confirmed.evidence
         );
         assert_eq!(t.links.len(), 2, "{:?}", t.links);
-        let told = "a swp1: names b swp1, but b swp1 and c swp1 name each other; no link a-b is \
+        let alarm = "a swp1: names b swp1, but b swp1 and c swp1 name each other; no link a-b is \
                     shown: check the cable at a swp1; the row may be an old one, or something \
                     between passes LLDP on";
-        assert!(alarms(&t).contains(told), "{}", alarms(&t));
+        assert!(alarms(&t).contains(alarm), "{}", alarms(&t));
     }
 }
 

@@ -75,7 +75,7 @@ fn a_host_at_a_port_that_may_have_another_host_has_no_place() {
 /// s9 never answered. s0 hears a bridge that gives no name, and spanning tree names another one.
 #[test]
 fn a_silent_switch_is_not_found_by_elimination_where_a_neighbour_may_be_it() {
-    let [alone, beside_a_row] = [false, true].map(|is_heard| {
+    let [alone, beside_a_row] = [false, true].map(|is_announced| {
         let mut net = InferenceFixture::new(&["s0", "s9"], "[]");
         net.views.remove("s9");
         net.port("s0", 1, F);
@@ -85,7 +85,7 @@ fn a_silent_switch_is_not_found_by_elimination_where_a_neighbour_may_be_it() {
             priority: 4096,
             address: mac("other", 0),
         });
-        if is_heard {
+        if is_announced {
             let nameless = LldpNeighbour {
                 name: String::new(),
                 capabilities: Some(SystemCapabilities {

@@ -14,7 +14,7 @@ fn nic(name: &str, mac: Mac) -> Nic {
 }
 
 fn lldp(card: &str, switch: &str, port: u8) -> HeardFrame {
-    let said = HeardContent::Neighbour {
+    let content = HeardContent::Neighbour {
         protocol: DiscoveryProtocol::Lldp,
         chassis: NeighbourId::Mac(mac(switch, 0)),
         port: NeighbourId::Text(format!("swp{port}")),
@@ -25,13 +25,13 @@ fn lldp(card: &str, switch: &str, port: u8) -> HeardFrame {
     HeardFrame {
         nic: card.into(),
         at: Millis(1),
-        said,
+        content,
     }
 }
 
 fn cdp(card: &str, switch: &str, port: u8) -> HeardFrame {
     let HeardFrame {
-        said:
+        content:
             HeardContent::Neighbour {
                 port,
                 port_descr,
@@ -45,7 +45,7 @@ fn cdp(card: &str, switch: &str, port: u8) -> HeardFrame {
         unreachable!()
     };
     let chassis = NeighbourId::Text(format!("{switch}.example.org"));
-    let said = HeardContent::Neighbour {
+    let content = HeardContent::Neighbour {
         protocol: DiscoveryProtocol::Cdp,
         chassis,
         port,
@@ -56,7 +56,7 @@ fn cdp(card: &str, switch: &str, port: u8) -> HeardFrame {
     HeardFrame {
         nic: card.into(),
         at: Millis(1),
-        said,
+        content,
     }
 }
 
@@ -65,7 +65,7 @@ fn bpdu(card: &str, switch: &str, port: u16) -> HeardFrame {
         priority: 4096,
         address: mac(switch, 0),
     };
-    let said = HeardContent::Bpdu {
+    let content = HeardContent::Bpdu {
         root_bridge: id("s0"),
         root_path_cost: 4,
         bridge: id(switch),
@@ -74,22 +74,22 @@ fn bpdu(card: &str, switch: &str, port: u16) -> HeardFrame {
     HeardFrame {
         nic: card.into(),
         at: Millis(1),
-        said,
+        content,
     }
 }
 
 impl InferenceFixture {
     /// The host's agent reports one card, eth0, and the frames that it hears.
-    fn says(&mut self, host: &str, heard: Vec<HeardFrame>) {
-        self.reports(host, vec![nic("eth0", host_mac(host))], heard);
+    fn says(&mut self, host: &str, frames: Vec<HeardFrame>) {
+        self.reports(host, vec![nic("eth0", host_mac(host))], frames);
     }
 
-    fn reports(&mut self, host: &str, nics: Vec<Nic>, heard: Vec<HeardFrame>) {
+    fn reports(&mut self, host: &str, nics: Vec<Nic>, frames: Vec<HeardFrame>) {
         let report = HostReport {
             host: host.into(),
             slots: 1,
             nics,
-            heard,
+            frames,
             ..HostReport::default()
         };
         self.views.insert(
@@ -171,9 +171,9 @@ fn both_ends_word_is_two_lines_and_the_host_names_its_card_and_its_rate() {
 
 #[test]
 fn cdp_and_bpdus_are_inferred_attachments() {
-    for heard in [cdp("eth0", "s1", 6), bpdu("eth0", "s1", 0x8000 + 26)] {
+    for frame in [cdp("eth0", "s1", 6), bpdu("eth0", "s1", 0x8000 + 26)] {
         let mut net = pair();
-        net.says("n1", vec![heard]);
+        net.says("n1", vec![frame]);
         let t = net.infer();
         let l = link(&t, "s1", "n1");
         assert_eq!(
@@ -234,13 +234,13 @@ fn where_switches_and_host_differ_the_switches_word_stands_with_an_alarm() {
 
 #[test]
 fn who_claims_another_s_place_or_a_trunk_harms_nobody_else() {
-    for (heard, occupant) in [
+    for (frame, occupant) in [
         (lldp("eth0", "s0", 5), "hears host \"n0\" there"),
         (lldp("eth0", "s0", 1), "hears switch \"s1\" there"),
     ] {
         let mut net = pair();
         let before = link(&net.infer(), "s0", "n0").clone();
-        net.says("n1", vec![heard]);
+        net.says("n1", vec![frame]);
         let t = net.infer();
         assert_eq!(link(&t, "s0", "n0"), &before);
         assert!(
@@ -264,11 +264,11 @@ fn who_claims_another_s_address_is_reported_and_not_believed() {
     );
     let t = net.infer();
     assert_eq!(t.links, before.links);
-    let said = alarms(&t, "n0");
+    let text = alarms(&t, "n0");
     assert!(
-        said.contains("that of host \"n1\"; the claim is not believed")
-            && said.contains("that of switch \"s1\""),
-        "{said}"
+        text.contains("that of host \"n1\"; the claim is not believed")
+            && text.contains("that of switch \"s1\""),
+        "{text}"
     );
 }
 

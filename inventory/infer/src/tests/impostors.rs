@@ -26,12 +26,12 @@ fn who_calls_itself_otherwise_is_no_switch_and_reported() {
         for port in ["eth0", "swp9", "swp5"] {
             let t = with_impostor(name, port);
             assert_eq!(t.links, sound.links, "{name} {port}");
-            let told = format!(
+            let alarm = format!(
                 "s0 swp7: \"{name}\" there announces chassis {} by LLDP, which is switch \
                  \"s2\"'s, and that one does not name s0 back; no link",
                 mac("s2", 0)
             );
-            assert!(alarms(&t).contains(&told), "{name} {port}: {}", alarms(&t));
+            assert!(alarms(&t).contains(&alarm), "{name} {port}: {}", alarms(&t));
         }
     }
 }

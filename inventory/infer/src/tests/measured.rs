@@ -1,4 +1,4 @@
-//! Trunks behind a bridge that nobody asked, as flows between hosts told them.
+//! Trunks behind a bridge that nobody asked, as flows between hosts found them.
 use super::*;
 use crate::InferenceMemory;
 use inventory::Bytes;
@@ -89,11 +89,11 @@ fn a_measured_trunk_parts_a_flat_bridge() {
 #[test]
 fn what_was_measured_is_not_called_unknown() {
     let unknown = "its rates are not known: `heddle map --controller` measures them";
-    let told = alarms(&place().infer());
-    assert!(told.contains(unknown), "{told}");
+    let text = alarms(&place().infer());
+    assert!(text.contains(unknown), "{text}");
     for trunks in [vec![trunk(&["n4", "n5", "n6"])], Vec::new()] {
-        let told = alarms(&place().infer_with(measured(trunks)));
-        assert!(!told.contains("not known"), "{told}");
+        let text = alarms(&place().infer_with(measured(trunks)));
+        assert!(!text.contains("not known"), "{text}");
     }
 }
 
@@ -135,7 +135,7 @@ fn the_cable_of_the_place_and_trunks_elsewhere_are_nothing_new() {
 #[test]
 fn other_hosts_make_a_measurement_stale() {
     let mut net = place();
-    let told = measured(vec![trunk(&["n4", "n5", "n6"])]);
+    let places = measured(vec![trunk(&["n4", "n5", "n6"])]);
     net.views
         .get_mut("s0")
         .unwrap()
@@ -145,19 +145,20 @@ fn other_hosts_make_a_measurement_stale() {
         .neighbours
         .retain(|r| r.name != "n3");
     net.host("n3", "s0", 3);
-    assert_eq!(net.infer_with(told), net.infer());
+    assert_eq!(net.infer_with(places), net.infer());
 }
 
 #[test]
 fn a_link_that_was_lost_since_raises_an_alarm_and_the_tree_stays() {
     let mut net = place();
-    let mut told = measured(vec![trunk(&["n4", "n5", "n6"])]);
+    let mut places = measured(vec![trunk(&["n4", "n5", "n6"])]);
     for host in ["n4", "n5"] {
         let (card, times) = ("eth0".to_owned(), 3);
-        told.link_losses
+        places
+            .link_losses
             .insert(host.to_owned(), CardLosses { card, times });
     }
-    let before = net.infer_with(told.clone());
+    let before = net.infer_with(places.clone());
     assert_eq!(alarms(&before), "");
     for (times, part) in [
         (3, ""),
@@ -176,7 +177,7 @@ fn a_link_that_was_lost_since_raises_an_alarm_and_the_tree_stays() {
             ..DeviceView::default()
         };
         net.views.insert("n5".into(), view);
-        let t = net.infer_with(told.clone());
+        let t = net.infer_with(places.clone());
         assert!(alarms(&t).contains(part), "{}", alarms(&t));
         assert_eq!(part.is_empty(), t.alarms.is_empty());
         assert_eq!(t.attachments(), before.attachments());

@@ -305,9 +305,9 @@ fn a_host_that_bridges_two_networks_is_reported() {
     let topology = fixture.infer();
     assert_eq!(networks(&topology).len(), 2);
     let alarms: Vec<String> = topology.alarms.iter().map(ToString::to_string).collect();
-    let told = "host \"n1\": stations of one of networks d1 and m1 are learned behind its card in the other, \
+    let alarm = "host \"n1\": stations of one of networks d1 and m1 are learned behind its card in the other, \
                 so it bridges them; no tree has this way: look for a bridge between its cards";
-    assert!(alarms.contains(&told.to_owned()), "{alarms:?}");
+    assert!(alarms.contains(&alarm.to_owned()), "{alarms:?}");
     assert_eq!(topology.main_network().tree().unwrap().hosts(), 2);
 }
 
@@ -356,10 +356,10 @@ fn a_host_that_routes_between_two_networks_is_reported_and_parts_no_network() {
     let management = topology.in_network("m1").unwrap();
     assert_eq!(management.clusters.len(), 1, "{:?}", management.clusters);
     let alarms: Vec<String> = topology.alarms.iter().map(ToString::to_string).collect();
-    let told = "host \"n1\": packets from \"n7\" to \"n0\" pass it (10.2.0.2), so it routes between \
+    let alarm = "host \"n1\": packets from \"n7\" to \"n0\" pass it (10.2.0.2), so it routes between \
                 networks; no tree has this way, and the probe joins and parts nothing: jobs across it go the \
                 library's way";
-    assert_eq!(alarms, [told]);
+    assert_eq!(alarms, [alarm]);
 }
 
 /// d1 and d2 carry VLAN 10 for data and VLAN 20 for storage, and each host has a card on a port of each. Of

@@ -71,12 +71,12 @@ fn a_subnet_with_room_for_two_is_a_cable() {
     address(&mut net, ("s1", 2), ("10.0.0.1", 31));
     assert_eq!(routed(&net), [CABLE]);
     let topology = net.infer();
-    let told = topology.links.iter().flat_map(|link| &link.evidence);
-    let told: Vec<String> = told.map(ToString::to_string).collect();
+    let evidence = topology.links.iter().flat_map(|link| &link.evidence);
+    let evidence: Vec<String> = evidence.map(ToString::to_string).collect();
     assert!(
-        told.iter().any(|t| t
+        evidence.iter().any(|t| t
             == "IP: s0 swp1 and s1 swp2 have the addresses of 10.0.0.0/31, which has room for two"),
-        "{told:?}"
+        "{evidence:?}"
     );
     let carried = topology.links.iter().find(|link| link.b == "s1").unwrap();
     assert_eq!(carried.state, LinkState::Forwarding);

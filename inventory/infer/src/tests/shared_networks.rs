@@ -42,7 +42,7 @@ pub(super) fn hosts(stated: &str, cards: Vec<Vec<Nic>>) -> InferenceFixture {
     net
 }
 
-fn seats(net: &InferenceFixture) -> Vec<(String, String, String)> {
+fn attachments(net: &InferenceFixture) -> Vec<(String, String, String)> {
     let topology = infer(&net.inventory, &net.views);
     topology
         .links
@@ -51,7 +51,7 @@ fn seats(net: &InferenceFixture) -> Vec<(String, String, String)> {
         .collect()
 }
 
-fn seat(host: &str, bridge: &str, card: &str) -> (String, String, String) {
+fn attachment(host: &str, bridge: &str, card: &str) -> (String, String, String) {
     (host.into(), bridge.into(), card.into())
 }
 
@@ -105,8 +105,8 @@ fn the_network_of_most_hosts_counts_then_the_fastest_then_the_lowest() {
     );
     let fast = "net-10.1.0.0-24";
     assert_eq!(
-        seats(&net),
-        ["n0", "n1", "n2"].map(|host| seat(host, fast, "fast"))
+        attachments(&net),
+        ["n0", "n1", "n2"].map(|host| attachment(host, fast, "fast"))
     );
 }
 
@@ -122,8 +122,8 @@ fn a_stated_address_decides() {
     let net = hosts(stated, vec![host(1), host(2)]);
     let mgmt = "net-10.0.0.0-24";
     assert_eq!(
-        seats(&net),
-        ["n0", "n1"].map(|host| seat(host, mgmt, "mgmt"))
+        attachments(&net),
+        ["n0", "n1"].map(|host| attachment(host, mgmt, "mgmt"))
     );
 }
 
@@ -141,8 +141,8 @@ fn a_host_that_shares_no_network_has_no_place() {
     let net = hosts("[n0, n1, n2, n3, n4]", cards);
     let bridge = "net-10.0.0.0-24";
     assert_eq!(
-        seats(&net),
-        ["n0", "n1"].map(|host| seat(host, bridge, "eth0"))
+        attachments(&net),
+        ["n0", "n1"].map(|host| attachment(host, bridge, "eth0"))
     );
     let topology = infer(&net.inventory, &net.views);
     let missed = topology.alarms.iter().map(ToString::to_string);
@@ -191,11 +191,14 @@ fn flows_tell_rates_that_nobody_states() {
     let expected = ["n0", "n1", "n2", "n3"].into_iter().zip(hosts);
     assert_eq!(found, expected.chain([trunk]).collect());
     let last = topology.links.iter().find(|l| l.b == "n3").unwrap();
-    let said: Vec<String> = last.evidence.iter().map(ToString::to_string).collect();
-    assert_eq!(said[1], "measured: flows to and from the host reached 200M");
+    let texts: Vec<String> = last.evidence.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        texts[1],
+        "measured: flows to and from the host reached 200M"
+    );
     assert!(
-        said[2].contains("cross the trunk to net-10.0.0.0-24-1"),
-        "{said:?}"
+        texts[2].contains("cross the trunk to net-10.0.0.0-24-1"),
+        "{texts:?}"
     );
 }
 
@@ -268,7 +271,7 @@ fn an_address_of_two_cards_of_one_host_is_its_own_and_a_name_is_not_taken() {
     let net = hosts("[n0, n1, net-10.0.0.0-24]", cards);
     let bridge = "net-10.0.0.0-24+";
     assert_eq!(
-        seats(&net),
-        ["n0", "n1"].map(|host| seat(host, bridge, "eth0"))
+        attachments(&net),
+        ["n0", "n1"].map(|host| attachment(host, bridge, "eth0"))
     );
 }

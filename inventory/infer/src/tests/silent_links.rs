@@ -14,7 +14,7 @@ struct BridgeTruth {
     /// True if the bridge can be asked.
     managed: Vec<bool>,
     /// The bridge of each station.
-    seats: Vec<usize>,
+    attachments: Vec<usize>,
 }
 
 /// The node on a port.
@@ -25,7 +25,7 @@ enum PortOccupant {
 }
 
 impl BridgeTruth {
-    fn new(parents: &[usize], unmanaged: &[usize], seats: &[usize]) -> BridgeTruth {
+    fn new(parents: &[usize], unmanaged: &[usize], attachments: &[usize]) -> BridgeTruth {
         let bridges = parents.len() + 1;
         let above = parents
             .iter()
@@ -35,7 +35,7 @@ impl BridgeTruth {
         BridgeTruth {
             above,
             managed: (0..bridges).map(|b| !unmanaged.contains(&b)).collect(),
-            seats: seats.iter().map(|s| s % bridges).collect(),
+            attachments: attachments.iter().map(|s| s % bridges).collect(),
         }
     }
 
@@ -47,8 +47,8 @@ impl BridgeTruth {
         let down = (1..=self.above.len())
             .filter(|b| self.above[b - 1] == bridge)
             .map(PortOccupant::Bridge);
-        let stations = (0..self.seats.len())
-            .filter(|s| self.seats[*s] == bridge)
+        let stations = (0..self.attachments.len())
+            .filter(|s| self.attachments[*s] == bridge)
             .map(PortOccupant::Station);
         up.into_iter().chain(down).chain(stations).collect()
     }
@@ -76,7 +76,7 @@ impl BridgeTruth {
     /// The tables of a managed bridge with every station learned.
     fn view(&self, bridge: usize, learns_bridges: bool) -> DeviceView {
         let count = self.ports(bridge).len() as u32;
-        let stations = (0..self.seats.len()).map(|s| (station(s), PortOccupant::Station(s)));
+        let stations = (0..self.attachments.len()).map(|s| (station(s), PortOccupant::Station(s)));
         let bridges = (0..self.managed.len())
             .filter(|b| learns_bridges && *b != bridge)
             .map(|b| (address(b), PortOccupant::Bridge(b)));

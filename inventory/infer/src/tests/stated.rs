@@ -94,17 +94,17 @@ fn what_is_found_otherwise_gives_way_with_an_alarm() {
         (100_000_000, LinkState::Blocked)
     );
     assert_eq!(link(&t, "s2", "s3").state, LinkState::Forwarding);
-    let told = alarms(&t);
+    let found = alarms(&t);
     for text in [
         "s0-s1: stated in the inventory with 100M, but found with 1G",
         "s0-s1: stated in the inventory to be blocked, but found forwarding",
         "s2-s3: stated in the inventory to be forwarding, but found blocked",
     ] {
-        assert!(told.contains(text), "{told}");
+        assert!(found.contains(text), "{found}");
     }
     assert!(
-        !told.contains("loop") && t.tree().is_ok(),
-        "the loop is open where it is stated to be: {told}"
+        !found.contains("loop") && t.tree().is_ok(),
+        "the loop is open where it is stated to be: {found}"
     );
     let t = with(
         ring(),
@@ -119,17 +119,17 @@ fn what_is_found_otherwise_gives_way_with_an_alarm() {
         .map(|l| l.a.as_str())
         .collect();
     assert_eq!(at, ["s3"]);
-    let told = alarms(&t);
+    let found = alarms(&t);
     assert!(
-        told.contains(
+        found.contains(
             "link s0-s2: stated in the inventory, but found s0 (swp1) - s1 (swp1), \
                            LLDP: s0 swp1 names s1"
         ),
-        "{told}"
+        "{found}"
     );
     assert!(
-        told.contains("link s3-n0: stated in the inventory, but found s0 (swp5) - n0 (eth0)"),
-        "{told}"
+        found.contains("link s3-n0: stated in the inventory, but found s0 (swp5) - n0 (eth0)"),
+        "{found}"
     );
 }
 

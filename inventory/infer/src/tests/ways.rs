@@ -85,10 +85,10 @@ fn ways_through_routers_are_side_by_side() {
         (states(&t, LinkState::Multipath), alarms(&t).as_str()),
         (6, "")
     );
-    let said = link(&t, "s0", "t1").evidence.last().unwrap().to_string();
+    let text = link(&t, "s0", "t1").evidence.last().unwrap().to_string();
     assert!(
-        said.ends_with("flows spread over the ways through t[1-2]"),
-        "{said}"
+        text.ends_with("flows spread over the ways through t[1-2]"),
+        "{text}"
     );
     assert_eq!(t.clusters.len(), 1, "{:#?}", t.clusters);
     let tree = t.tree().unwrap();
@@ -134,7 +134,7 @@ fn ways_over_which_nobody_was_ever_learned_are_side_by_side() {
     let t = bridged.infer();
     assert_eq!(states(&t, LinkState::Multipath), 0);
     assert!(t.tree().is_err());
-    // Nor is it said where no database was read.
+    // Nor is it reported where no database was read.
     let mut unread = leaves_and_spines();
     for leaf in LEAVES {
         unread.view(leaf).fdb = None;
@@ -283,8 +283,11 @@ fn one_card_at_two_leaves_is_no_host_with_two_cards() {
     no_states(&mut net, "l2");
     let t = net.infer();
     let of_host = t.links.iter().filter(|link| link.b == "n0");
-    let seats: Vec<&str> = of_host.map(|link| link.a.as_str()).collect();
-    assert_eq!((states(&t, LinkState::Multipath), seats), (6, vec!["s0"]));
+    let attachments: Vec<&str> = of_host.map(|link| link.a.as_str()).collect();
+    assert_eq!(
+        (states(&t, LinkState::Multipath), attachments),
+        (6, vec!["s0"])
+    );
 }
 
 /// A fabric in which the leaves' hosts traced flows: at the address of each spine's port so many.
@@ -344,8 +347,8 @@ fn a_link_that_no_traced_flow_takes_carries_nothing() {
         4,
         "t1 joins the other two"
     );
-    let said = link(&t, "s0", "t1").evidence.last().unwrap().to_string();
-    assert_eq!(said, "traced: none of 20 flows from s0 to l2 takes it");
+    let text = link(&t, "s0", "t1").evidence.last().unwrap().to_string();
+    assert_eq!(text, "traced: none of 20 flows from s0 to l2 takes it");
     assert_eq!(
         alarms(&t),
         "link s0-t1: none of 20 flows from s0 to l2 takes it, and nothing is planned over it: check the routes \

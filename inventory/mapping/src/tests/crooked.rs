@@ -1,4 +1,4 @@
-//! Networks that are no tree are told, and those are mapped whose cables have two rates.
+//! Networks that are no tree are reported, and those are mapped whose cables have two rates.
 use super::{LAB, map};
 use crate::simulated::TrueNetwork;
 use crate::simulated::cables::{CableNetwork, SharingKind};

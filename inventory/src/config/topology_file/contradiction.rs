@@ -62,13 +62,13 @@ impl<'a> TopologyContradiction<'a> {
 }
 
 fn too_long(delay: Duration) -> Option<String> {
-    let (said, most) = (
+    let (stated, most) = (
         units::duration::show(delay),
         units::duration::show(LONGEST_DELAY),
     );
     (delay > LONGEST_DELAY).then(|| {
         format!(
-            "delay {said}: expected at most {most}; it is the time one way, 5ms for 1000 km of \
+            "delay {stated}: expected at most {most}; it is the time one way, 5ms for 1000 km of \
              fibre"
         )
     })

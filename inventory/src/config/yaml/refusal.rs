@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn mistakes_of_editors_and_copying_are_reported() {
-        for (text, line, said) in [
+        for (text, line, expected) in [
             ("", None, "is empty"),
             ("# nothing\n\n---\n", None, "is empty"),
             ("switches:\n\ts0: {}\n", Some(2), "a tab indents"),
@@ -73,7 +73,7 @@ mod tests {
         ] {
             let (place, problem) = of_text(text, line).unwrap();
             assert_eq!(place, line, "{text:?}");
-            assert!(problem.contains(said), "{problem}");
+            assert!(problem.contains(expected), "{problem}");
         }
         for text in [
             "hosts: [\"n[1-2]\", b\n",

@@ -270,11 +270,11 @@ pub fn and_more_links(links: usize) -> String {
 }
 
 /// The most moves that are named beside the best one.
-const MOST_TOLD: usize = 3;
+const MOST_LISTED: usize = 3;
 
 /// The moves that explain the rates of so many pairs of hosts, the best first.
 pub fn moved(moves: &[SuspectedMove], pairs: usize) -> String {
-    let named = &moves[..moves.len().min(1 + MOST_TOLD)];
+    let named = &moves[..moves.len().min(1 + MOST_LISTED)];
     let more = match moves.len() - named.len() {
         0 => String::new(),
         more => format!(", or one of {more} other cables moved"),
@@ -331,9 +331,9 @@ pub(super) fn on_bridges(switches: usize) -> String {
     match switches {
         0 => "so all its hosts are on one unmanaged bridge, and the rates behind it are not known"
             .to_owned(),
-        heard => format!(
+        switches => format!(
             "and hosts hear {}; how they are joined, and the rates between them, are not known",
-            counted(heard, "switch")
+            counted(switches, "switch")
         ),
     }
 }

@@ -15,12 +15,12 @@ fn link(a: String, a_port: usize, b: String, b_port: usize) -> Link {
 fn line() -> Topology {
     let nodes = (0..SWITCHES).map(|n| Node::new(switch(n), NodeKind::Switch));
     let trunks = (1..SWITCHES).map(|n| link(switch(n - 1), 90, switch(n), 91));
-    let seats = (0..HOSTS).map(|n| link(switch(n % SWITCHES), n, host(n), 0));
+    let attachments = (0..HOSTS).map(|n| link(switch(n % SWITCHES), n, host(n), 0));
     Topology {
         nodes: nodes
             .chain((0..HOSTS).map(|n| Node::new(host(n), NodeKind::Host)))
             .collect(),
-        links: trunks.chain(seats).collect(),
+        links: trunks.chain(attachments).collect(),
         clusters: vec![Cluster {
             name: "cluster".to_owned(),
             hosts: (0..HOSTS).map(host).collect(),
@@ -115,8 +115,8 @@ fn a_moved_host_is_all_that_is_left() {
     let (before, mut after) = (line(), line());
     after.links.reverse();
     assert_eq!(TopologyDifference::between(&before, &after), None);
-    let seat = after.links.iter_mut().find(|l| l.b == "n7").unwrap();
-    seat.a = "s3".to_owned();
+    let attachment = after.links.iter_mut().find(|l| l.b == "n7").unwrap();
+    attachment.a = "s3".to_owned();
     let difference = TopologyDifference::between(&before, &after).unwrap();
     assert_eq!(
         [&difference.before, &difference.after].map(|t| (t.nodes.len(), t.links.len())),

@@ -1,4 +1,4 @@
-//! Flows between hosts whose ways are known, because counters of cables have told them. Through aggregates
+//! Flows between hosts whose ways are known, because counters of cables have shown them. Through aggregates
 //! and pairs of switches no router answers; but a switch chooses a cable by addresses, protocol and ports,
 //! so each connection from a port to [`DOOR`] takes the same one.
 use serde::{Deserialize, Serialize};

@@ -158,8 +158,8 @@ fn lldp_neighbour(neighbour: &LldpNeighbour, number: u32, rows: &mut MibRows) {
         .as_ref()
         .map(|id| id_octets(id, PORT_SUBTYPES))
     {
-        let told = neighbour.port_kind.and_then(port_subtype);
-        cell(6, integer(told.unwrap_or(subtype)));
+        let kind = neighbour.port_kind.and_then(port_subtype);
+        cell(6, integer(kind.unwrap_or(subtype)));
         cell(7, octets);
     }
     cell(8, text(&neighbour.port_descr));

@@ -54,13 +54,13 @@ pub(super) fn generate(
     oddities::add_oddities(&mut fabric.wiring, options, rng);
     let span = fabric.span();
     let learned = fabric.learned(&span, options, rng);
-    let heard = neighbours::heard(&fabric.wiring, &span);
-    let voices = fabric.voices(&learned, &heard);
+    let received = neighbours::received(&fabric.wiring, &span);
+    let voices = fabric.voices(&learned, &received);
     let states = fabric.states(&span);
     let mut network = generated(
         &fabric.wiring,
         &span,
-        (&learned, heard),
+        (&learned, received),
         voices,
         options,
         rng,
@@ -172,17 +172,17 @@ impl FabricWiring {
         }
         for leaf in leaves {
             // A switch of an office below a leaf.
-            let mut seats = vec![leaf];
+            let mut edges = vec![leaf];
             if rng.f64() < 0.15 {
-                seats = self.switches('a', 1, options, rng);
-                self.wiring.nodes[seats[0]].name = format!("a{leaf}");
-                self.wiring.nodes[seats[0]].called = format!("a{leaf}");
-                self.wiring.nodes[seats[0]].address.0[5] = leaf as u8;
-                self.plug(leaf, seats[0], 1, TEN);
-                seats.push(leaf);
+                edges = self.switches('a', 1, options, rng);
+                self.wiring.nodes[edges[0]].name = format!("a{leaf}");
+                self.wiring.nodes[edges[0]].called = format!("a{leaf}");
+                self.wiring.nodes[edges[0]].address.0[5] = leaf as u8;
+                self.plug(leaf, edges[0], 1, TEN);
+                edges.push(leaf);
             }
             for n in 0..rng.usize(2..=6) {
-                self.host(&[seats[n % seats.len()]], TEN, rng);
+                self.host(&[edges[n % edges.len()]], TEN, rng);
             }
         }
     }
@@ -202,7 +202,13 @@ impl FabricWiring {
 
     fn say_that_they_route(&mut self, switches: &[usize], rng: &mut Rng) {
         use RoutingReport as R;
-        let report = [R::Told, R::Told, R::Told, R::Services, R::Nothing][rng.usize(..5)];
+        let report = [
+            R::Announced,
+            R::Announced,
+            R::Announced,
+            R::Services,
+            R::Nothing,
+        ][rng.usize(..5)];
         let lists_routed = rng.f64() < 0.2;
         let is_bridgeless = rng.f64() < 0.3;
         for node in switches {

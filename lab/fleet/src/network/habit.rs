@@ -46,7 +46,7 @@ pub(super) enum RoutingReport {
     /// It does not say so.
     Nothing,
     /// By sysServices, and by the capabilities in its LLDP frames.
-    Told,
+    Announced,
     /// By sysServices alone.
     Services,
 }

@@ -15,7 +15,7 @@ pub(super) struct HeardFrames {
     lldp: BTreeMap<usize, Vec<LldpNeighbour>>,
     cdp: BTreeMap<usize, Vec<CdpNeighbour>>,
     /// Cables of which a row tells the far end, and who that is.
-    pub(super) told: BTreeSet<usize>,
+    pub(super) announced: BTreeSet<usize>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -56,8 +56,8 @@ fn unique_names(wiring: &NetworkWiring) -> BTreeSet<&str> {
     once.map(|(name, _)| name).collect()
 }
 
-pub(super) fn heard(wiring: &NetworkWiring, span: &SpanningTreeState) -> HeardFrames {
-    let mut heard = HeardFrames::default();
+pub(super) fn received(wiring: &NetworkWiring, span: &SpanningTreeState) -> HeardFrames {
+    let mut received = HeardFrames::default();
     let unique = unique_names(wiring);
     for protocol in [FrameProtocol::Lldp, FrameProtocol::Cdp] {
         for (from, sender) in wiring.nodes.iter().enumerate() {
@@ -67,7 +67,7 @@ pub(super) fn heard(wiring: &NetworkWiring, span: &SpanningTreeState) -> HeardFr
             for socket in 0..sender.sockets.len() {
                 for to in hearers(wiring, span, (from, socket), protocol) {
                     if wiring.nodes[to.0].asked {
-                        heard.add(wiring, protocol, (from, socket), to, &unique);
+                        received.add(wiring, protocol, (from, socket), to, &unique);
                     }
                 }
             }
@@ -77,7 +77,7 @@ pub(super) fn heard(wiring: &NetworkWiring, span: &SpanningTreeState) -> HeardFr
         for &(port, (former, socket)) in &node.stale {
             let sender = &wiring.nodes[former];
             let row = neighbour_row(node, port, sender, sender.sockets[socket].ports[0]);
-            heard.lldp.entry(n).or_default().push(row);
+            received.lldp.entry(n).or_default().push(row);
         }
         for (tunnel, &far) in node.tunnels.iter().enumerate() {
             let row = cdp_row(
@@ -85,10 +85,10 @@ pub(super) fn heard(wiring: &NetworkWiring, span: &SpanningTreeState) -> HeardFr
                 tunnel_index(tunnel),
                 "Tunnel0".to_owned(),
             );
-            heard.cdp.entry(n).or_default().push(row);
+            received.cdp.entry(n).or_default().push(row);
         }
     }
-    heard
+    received
 }
 
 impl HeardFrames {
@@ -132,7 +132,7 @@ impl HeardFrames {
             (FrameProtocol::Cdp, _) => named || sender.called.is_empty(),
         };
         if known && wiring.far(from, socket) == (to, at) {
-            self.told.insert(sender.sockets[socket].cable);
+            self.announced.insert(sender.sockets[socket].cable);
         }
     }
 
@@ -193,7 +193,7 @@ fn local_number(node: &WiredNode, port: u32) -> u32 {
 fn capabilities(node: &WiredNode) -> SystemCapabilities {
     SystemCapabilities {
         bridge: node.bridges() && node.role != NodeRole::Phone,
-        router: node.role == NodeRole::Router || node.habit.routing == RoutingReport::Told,
+        router: node.role == NodeRole::Router || node.habit.routing == RoutingReport::Announced,
     }
 }
 

@@ -25,8 +25,8 @@ impl GeneratedNetwork {
             .flatten()
             .find(|i| i.name == link.a_port)?
             .index;
-        let heard = unplug(old, index, mac);
-        link.a_port = plug(self.views.get_mut(to)?, free, mac, heard, link);
+        let neighbours = unplug(old, index, mac);
+        link.a_port = plug(self.views.get_mut(to)?, free, mac, neighbours, link);
         let from = std::mem::replace(&mut link.a, to.to_owned());
         Some([from, to.to_owned()])
     }
@@ -65,7 +65,7 @@ fn plug(
     view: &mut DeviceView,
     index: u32,
     mac: Mac,
-    heard: Vec<LldpNeighbour>,
+    neighbours: Vec<LldpNeighbour>,
     link: &Link,
 ) -> String {
     set_state(view, index, true);
@@ -81,7 +81,7 @@ fn plug(
     }
     if let Some(lldp) = &mut view.lldp {
         lldp.neighbours
-            .extend(heard.into_iter().map(|n| LldpNeighbour {
+            .extend(neighbours.into_iter().map(|n| LldpNeighbour {
                 local_port: index,
                 ..n
             }));

@@ -143,7 +143,7 @@ pub(super) fn views(
     wiring: &NetworkWiring,
     span: &SpanningTreeState,
     learned: &LearnedRows,
-    heard: &mut HeardFrames,
+    received: &mut HeardFrames,
     rng: &mut Rng,
 ) -> (DeviceViews, BTreeMap<String, InterfaceLayers>) {
     let mut views = DeviceViews::new();
@@ -162,7 +162,7 @@ pub(super) fn views(
                 services: Some(services(node)),
             }),
             interfaces: Some(interfaces),
-            lldp: Some(heard.take(number, node)),
+            lldp: Some(received.take(number, node)),
             bridge: bridges.then(|| tables::bridge(wiring, span, number)),
             fdb: node.serves_rows().then_some(rows),
             arp: node
@@ -235,7 +235,7 @@ pub(super) fn voices(
     wiring: &NetworkWiring,
     span: &SpanningTreeState,
     learned: &LearnedRows,
-    heard: &HeardFrames,
+    received: &HeardFrames,
 ) -> Vec<LinkVoice> {
     let learned_at = |(node, socket): NodeSocket, station: Option<usize>| {
         wiring.nodes[node].serves_rows()
@@ -258,7 +258,7 @@ pub(super) fn voices(
             (false, false) => false,
         };
         match by_tables && span.carries(wiring, cable) {
-            _ if heard.told.contains(&cable) => LinkVoice::Spoken,
+            _ if received.announced.contains(&cable) => LinkVoice::Spoken,
             true => LinkVoice::Learned,
             false => LinkVoice::Hidden,
         }

@@ -20,13 +20,13 @@ pub(super) fn add_stations(wiring: &mut NetworkWiring, options: &NetworkOptions,
         } else {
             n % bridges
         };
-        let seat = match rng.f64() < options.odd.phones {
+        let edge = match rng.f64() < options.odd.phones {
             true => phone(wiring, bridge, n),
             false => bridge,
         };
         // A telephone need not have a host behind it.
-        if seat < bridges || rng.f64() < 0.7 {
-            host(wiring, seat, n, options, rng);
+        if edge < bridges || rng.f64() < 0.7 {
+            host(wiring, edge, n, options, rng);
         }
     }
     for n in 0..options.odd.routers {
@@ -42,7 +42,7 @@ pub(super) fn add_stations(wiring: &mut NetworkWiring, options: &NetworkOptions,
 
 fn host(
     wiring: &mut NetworkWiring,
-    seat: usize,
+    edge: usize,
     number: usize,
     options: &NetworkOptions,
     rng: &mut Rng,
@@ -53,7 +53,7 @@ fn host(
         ..node(format!("n{number}"), NodeRole::Host, b'h', number)
     });
     let host = wiring.nodes.len() - 1;
-    wiring.plug(seat, host, 1, BitsPerSec::GIGABIT);
+    wiring.plug(edge, host, 1, BitsPerSec::GIGABIT);
     if rng.f64() < options.odd.virtual_bridges {
         for guest in 0..rng.usize(1..=3) {
             let name = format!("n{number}-guest{guest}");
@@ -67,7 +67,7 @@ fn host(
 }
 
 /// A telephone on a bridge.
-fn phone(wiring: &mut NetworkWiring, seat: usize, number: usize) -> usize {
+fn phone(wiring: &mut NetworkWiring, edge: usize, number: usize) -> usize {
     let phone = WiredNode {
         cdp: true,
         ..node(format!("phone{number}"), NodeRole::Phone, b'p', number)
@@ -77,7 +77,7 @@ fn phone(wiring: &mut NetworkWiring, seat: usize, number: usize) -> usize {
         phone.address.to_string().replace(':', "").to_uppercase()
     );
     wiring.nodes.push(WiredNode { called, ..phone });
-    wiring.plug(seat, wiring.nodes.len() - 1, 1, BitsPerSec::GIGABIT);
+    wiring.plug(edge, wiring.nodes.len() - 1, 1, BitsPerSec::GIGABIT);
     wiring.nodes.len() - 1
 }
 

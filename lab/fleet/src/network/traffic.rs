@@ -74,7 +74,7 @@ pub(super) fn learned(
             }
         }
     }
-    // Nothing shows a host that was never heard, if it is on a bridge that passes LLDP on.
+    // Nothing shows a host that never sent, if it is on a bridge that passes LLDP on.
     let unseen = |&(node, _): &FrameStation| {
         wiring.nodes[node].role == NodeRole::Host && wiring.nodes[wiring.far(node, 0).0].transparent
     };

@@ -55,8 +55,8 @@ pub(crate) fn judge(
         }
         for end in [&link.a, &link.b] {
             if let Some(FoundNode::Named(host)) = nodes.get(end.as_str()) {
-                let seat = hosts.entry(host).or_insert((right, link.grade));
-                *seat = (seat.0 && right, seat.1.max(link.grade));
+                let attachment = hosts.entry(host).or_insert((right, link.grade));
+                *attachment = (attachment.0 && right, attachment.1.max(link.grade));
             }
         }
     }
@@ -108,7 +108,7 @@ fn judge_networks(
         .map(|n| truth.speaking_hosts(n, recorded))
         .collect();
     for number in (1..networks.len()).filter(|n| !hosts[*n].is_disjoint(&hosts[0])) {
-        verdict.told_networks += 1;
+        verdict.named_networks += 1;
         if alone.contains(&number) {
             verdict.found_networks += 1;
         } else {
@@ -140,7 +140,7 @@ fn count_made_up(
     }
 }
 
-/// The seats of the listed hosts.
+/// The attachments of the listed hosts.
 fn count_hosts(
     truth: &NetworkTruth<'_>,
     hosts: &BTreeMap<&str, (bool, LinkGrade)>,

@@ -281,8 +281,8 @@ pub(crate) fn hold(key: VerdictKey, verdict: &InferenceVerdict) -> bool {
         && figures.certain_wrong_state <= limits.certain_wrong_state;
     let part = usize::from(key.1);
     let mixed = verdict.count(VerdictError::MixedNetworks);
-    let told = share(verdict.found_networks, verdict.told_networks);
-    let shares = shares && told.is_none_or(|share| share >= FOUND_TODAY[part]);
+    let found = share(verdict.found_networks, verdict.named_networks);
+    let shares = shares && found.is_none_or(|share| share >= FOUND_TODAY[part]);
     let least = SPREAD_TODAY.iter().find(|(s, _)| *s == key.0);
     let shares = shares && least.is_none_or(|(_, least)| spread(verdict) >= least[part]);
     counts && mixed <= MIXED_TODAY[part] && (shares || cfg!(debug_assertions))

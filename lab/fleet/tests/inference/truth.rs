@@ -5,10 +5,10 @@
 //! |---|---|
 //! | a cable that an asked end lists, under an identity that is no other's | yes: recall counts it |
 //! | a cable that forwards, between two asked switches that learned stations there | yes, from databases |
-//! | the seat of a listed host that an asked switch learned at its port | yes, from databases |
+//! | the attachment of a listed host that an asked switch learned at its port | yes, from databases |
 //! | a bridge that speaks nothing and is not listed, between two visible neighbours | no: it may be a cable |
 //! | the wiring among bridges that are not asked, or have neither database nor neighbours nor tree | no: they are one part; a made-up bridge may stand for it |
-//! | the seat of a host behind several of them | that it is behind that part, no more |
+//! | the attachment of a host behind several of them | that it is behind that part, no more |
 //! | the port's name at a device that is not asked | no: any name is right |
 //! | a host behind a telephone, or behind a bridge where nobody else is visible | its port is, what is between is not |
 //!
@@ -41,7 +41,7 @@ pub(crate) struct NetworkTruth<'n> {
     /// By node and port: the far node and its port.
     behind: HashMap<NodePort<'n>, NodePort<'n>>,
     /// The port of a host's own cable.
-    seats: HashMap<&'n str, NodePort<'n>>,
+    attachments: HashMap<&'n str, NodePort<'n>>,
     /// By device and description of a port: its name.
     described: HashMap<NodePort<'n>, &'n str>,
     /// The addresses in any table of a device that is asked.
@@ -89,13 +89,13 @@ fn described(network: &GeneratedNetwork) -> HashMap<NodePort<'_>, &str> {
 fn addresses(view: &DeviceView) -> Vec<Mac> {
     let learned = view.fdb.iter().flatten().map(|e| e.mac);
     let neighbours = view.lldp.iter().flat_map(|l| &l.neighbours);
-    let heard = neighbours.filter_map(|n| match n.chassis {
+    let named = neighbours.filter_map(|n| match n.chassis {
         Some(NeighbourId::Mac(mac)) => Some(mac),
         _ => None,
     });
     let ports = view.bridge.iter().flat_map(|b| &b.ports);
     let designated = ports.filter_map(|p| Some(p.designated_bridge?.address));
-    learned.chain(heard).chain(designated).collect()
+    learned.chain(named).chain(designated).collect()
 }
 
 /// The names of the neighbours of a device.
@@ -120,7 +120,7 @@ impl<'n> NetworkTruth<'n> {
             unseen: HashMap::new(),
             visible: HashMap::new(),
             behind: HashMap::new(),
-            seats: HashMap::new(),
+            attachments: HashMap::new(),
             described: described(network),
             addresses: network.views.values().flat_map(addresses).collect(),
             names: network.views.values().flat_map(names).collect(),
@@ -156,8 +156,8 @@ impl<'n> NetworkTruth<'n> {
                 };
                 self.behind.insert((near, own), (far, other));
             }
-            if self.kinds[near] == NodeKind::Host && !self.seats.contains_key(near) {
-                self.seats.insert(near, (near, port));
+            if self.kinds[near] == NodeKind::Host && !self.attachments.contains_key(near) {
+                self.attachments.insert(near, (near, port));
             }
         }
     }
@@ -310,7 +310,7 @@ impl<'n> NetworkTruth<'n> {
     /// The node behind a port, or behind the only cable of a host.
     fn far(&self, node: &str, port: &str) -> Option<&'n str> {
         let behind = match self.kinds.get(node)? {
-            NodeKind::Host => self.behind.get(self.seats.get(node)?),
+            NodeKind::Host => self.behind.get(self.attachments.get(node)?),
             _ => self.behind.get(&(node, physical(port))),
         };
         behind.map(|(far, _)| *far)
@@ -337,13 +337,13 @@ impl<'n> NetworkTruth<'n> {
             let own = self.dark.get(other).copied();
             let far = self.far(node, port);
             let plugged = far.and_then(|far| self.dark.get(far)).copied();
-            let told = far.is_some_and(|far| self.is_told(node, far));
-            own.is_some() && !told && (plugged == own || self.dark.get(node).copied() == own)
+            let spoken = far.is_some_and(|far| self.is_spoken(node, far));
+            own.is_some() && !spoken && (plugged == own || self.dark.get(node).copied() == own)
         };
         part(a, b, a_port) || part(b, a, b_port)
     }
 
-    fn is_told(&self, a: &str, b: &str) -> bool {
+    fn is_spoken(&self, a: &str, b: &str) -> bool {
         let links = self.links.get(&pair(a, b));
         links.is_some_and(|all| {
             all.iter()
@@ -358,12 +358,12 @@ impl<'n> NetworkTruth<'n> {
         recorded: bool,
     ) -> BTreeSet<&'n str> {
         let links = self.network.truth.links.iter().zip(&self.network.voices);
-        let told = links.enumerate().filter(|(number, (link, voice))| {
+        let spoken = links.enumerate().filter(|(number, (link, voice))| {
             **voice == LinkVoice::Spoken
                 && bridges.contains(&link.a)
                 && self.counts(*number, recorded)
         });
-        let far = told.map(|(_, (link, _))| link.b.as_str());
+        let far = spoken.map(|(_, (link, _))| link.b.as_str());
         far.filter(|far| self.kind(far) == NodeKind::Host).collect()
     }
 

@@ -49,7 +49,7 @@ impl LinkTally {
     }
 }
 
-/// The numbers of listed hosts, by their seats.
+/// The numbers of listed hosts, by their attachments.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct HostTally {
     pub right: usize,
@@ -76,7 +76,7 @@ pub(crate) struct InferenceVerdict {
     /// The observable links over which flows spread in truth, and those found to carry frames.
     pub spread: [usize; 2],
     /// The networks beside the main one that hosts tell by LLDP, and those found as such.
-    pub told_networks: usize,
+    pub named_networks: usize,
     pub found_networks: usize,
     pub errors: Vec<(VerdictError, String)>,
 }
@@ -105,7 +105,7 @@ impl InferenceVerdict {
         self.made_up = [0, 1].map(|n| self.made_up[n] + other.made_up[n]);
         self.split_aggregates += other.split_aggregates;
         self.spread = [0, 1].map(|n| self.spread[n] + other.spread[n]);
-        self.told_networks += other.told_networks;
+        self.named_networks += other.named_networks;
         self.found_networks += other.found_networks;
         self.hosts.right += other.hosts.right;
         self.hosts.wrong += other.hosts.wrong;
@@ -176,9 +176,9 @@ impl fmt::Display for InferenceVerdict {
                 [0, _] => "-".to_owned(),
                 [all, found] => format!("{found} of {all}"),
             },
-            match self.told_networks {
+            match self.named_networks {
                 0 => "-".to_owned(),
-                told => format!("{} of {told}", self.found_networks),
+                all => format!("{} of {all}", self.found_networks),
             },
         )
     }

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 /// The space between the two networks.
 const BETWEEN: f64 = 48.0;
 
-/// A network at one of the two times, with what is said about it.
+/// A network at one of the two times, with the notes about it.
 #[derive(Debug)]
 pub struct NetworkMoment<'a> {
     pub topology: &'a Topology,

@@ -47,7 +47,7 @@ impl fmt::Display for TreeSuspicion {
     }
 }
 
-/// Moves within this of the best one are not told apart from it.
+/// Moves within this of the best one are not distinguished from it.
 const ALIKE: f64 = 6.0;
 
 /// Judges the rates of a process set whose rank `r` runs on `host_of[r]` of the tree between its

@@ -17,15 +17,15 @@ pub struct SuspicionRow {
 }
 
 impl SuspicionRow {
-    /// Takes what a window said.
-    pub fn add(&mut self, said: Option<TreeSuspicion>) {
-        match (said, &mut self.suspected) {
-            (Some(said), Some(before))
-                if said.best == before.best || said.others.contains(&before.best) =>
+    /// Takes what a window showed.
+    pub fn add(&mut self, suspicion: Option<TreeSuspicion>) {
+        match (suspicion, &mut self.suspected) {
+            (Some(suspicion), Some(before))
+                if suspicion.best == before.best || suspicion.others.contains(&before.best) =>
             {
                 if !self.stands {
                     // A suspicion that stands is not reworded by each window.
-                    keep_common(&mut before.others, &said);
+                    keep_common(&mut before.others, &suspicion);
                 }
                 self.surplus = (self.surplus + 1).min(MOST);
                 self.stands |= self.surplus >= ENOUGH;
@@ -48,15 +48,15 @@ impl SuspicionRow {
 }
 
 /// Only the moves that every window takes for possible.
-fn keep_common(others: &mut Vec<SuspectedMove>, said: &TreeSuspicion) {
-    others.retain(|other| said.best == *other || said.others.contains(other));
+fn keep_common(others: &mut Vec<SuspectedMove>, suspicion: &TreeSuspicion) {
+    others.retain(|other| suspicion.best == *other || suspicion.others.contains(other));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn said(to: &str) -> Option<TreeSuspicion> {
+    fn suspicion(to: &str) -> Option<TreeSuspicion> {
         let (host, to) = ("n0".to_owned(), to.to_owned());
         Some(TreeSuspicion {
             best: SuspectedMove::Host { host, to },
@@ -68,20 +68,15 @@ mod tests {
 
     fn after(windows: &[Option<TreeSuspicion>]) -> bool {
         let mut row = SuspicionRow::default();
-        windows.iter().for_each(|said| row.add(said.clone()));
+        windows.iter().for_each(|one| row.add(one.clone()));
         row.stands().is_some()
     }
 
     #[test]
     fn three_windows_in_a_row_or_more_with_a_gap() {
-        let (same, other) = (said("s1"), said("s2"));
+        let (same, other) = (suspicion("s1"), suspicion("s2"));
         let row = |windows: &[&Option<TreeSuspicion>]| {
-            after(
-                &windows
-                    .iter()
-                    .map(|said| (*said).clone())
-                    .collect::<Vec<_>>(),
-            )
+            after(&windows.iter().map(|one| (*one).clone()).collect::<Vec<_>>())
         };
         assert!(!row(&[&same, &same]));
         assert!(row(&[&same, &same, &same]));
@@ -98,7 +93,7 @@ mod tests {
         };
         let window = |others: &[&str]| {
             let others = others.iter().map(|other| to(other)).collect();
-            said("s1").map(|said| TreeSuspicion { others, ..said })
+            suspicion("s1").map(|one| TreeSuspicion { others, ..one })
         };
         let mut row = SuspicionRow::default();
         for others in [&["s2", "s3"][..], &["s3"], &["s3", "s2"], &[]] {
@@ -117,7 +112,7 @@ mod tests {
 
     #[test]
     fn it_is_over_when_windows_no_longer_say_so() {
-        let mut windows = vec![said("s1"); 9];
+        let mut windows = vec![suspicion("s1"); 9];
         windows.extend([None, None, None]);
         assert!(after(&windows));
         windows.push(None);

@@ -72,7 +72,7 @@ pub(super) fn first_crowded(
 
 /// The kind of check that an edge needs.
 enum EdgeWatch {
-    /// None: it cannot overflow, its users were told, or another thread watches it.
+    /// None: it cannot overflow, its users were notified, or another thread watches it.
     Nothing,
     /// Its users come one after the other, in one chain with this slot.
     Last(SlotNumber, Option<u32>),
@@ -201,8 +201,8 @@ impl<'a> OrderWalk<'a> {
         match own.filter(|&own| alone && self.rows.is_held_once(own)) {
             Some(own) => own,
             None => {
-                let told = awaited.iter().map(|&after| self.carried[after as usize]);
-                self.rows.join(own.into_iter().chain(told))
+                let notified = awaited.iter().map(|&after| self.carried[after as usize]);
+                self.rows.join(own.into_iter().chain(notified))
             }
         }
     }

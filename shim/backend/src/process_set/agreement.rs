@@ -149,9 +149,9 @@ impl ProcessSet {
             }
         }
         if header[8] == 1 {
-            let told = self.watch.gather(within, self.wires.mesh())?;
-            if let (Some(root), Some(told)) = (&self.root, &told) {
-                root.watched(told);
+            let arrivals = self.watch.gather(within, self.wires.mesh())?;
+            if let (Some(root), Some(arrivals)) = (&self.root, &arrivals) {
+                root.watched(arrivals);
             }
         }
         self.trace.compare_clocks(within, &self.hosts)

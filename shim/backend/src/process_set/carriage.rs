@@ -97,10 +97,10 @@ impl ProcessSet {
                     );
                     mesh_state::alltoall(call, within, mesh, parts)?
                 }
-                (_, None, PrivateCommState::Over(twin)) => {
+                (_, None, PrivateCommState::Over(shadow)) => {
                     let block = amount.block as usize;
-                    twin.quietly(|| {
-                        point_to_point::carry_out(call, within, (way, parts), twin, block)
+                    shadow.quietly(|| {
+                        point_to_point::carry_out(call, within, (way, parts), shadow, block)
                     })?
                 }
                 (_, None, _) => return Ok(false),

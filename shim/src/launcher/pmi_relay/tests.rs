@@ -34,21 +34,21 @@ fn passed(
     };
     let relay = std::thread::spawn(move || passing.run(3, "1:text"));
     let mut reader = BufReader::new(library.try_clone().unwrap());
-    let heard = lines.iter().map(|line| {
+    let received = lines.iter().map(|line| {
         // The launcher may be gone.
         let _ = (&library).write_all(line.as_bytes());
         let mut answer = String::new();
         reader.read_line(&mut answer).unwrap_or(0);
         answer
     });
-    let heard = heard.collect();
+    let received = received.collect();
     library.shutdown(Shutdown::Both).unwrap();
-    (launcher.join().unwrap(), heard, relay.join().unwrap())
+    (launcher.join().unwrap(), received, relay.join().unwrap())
 }
 
 #[test]
 fn it_publishes_between_the_librarys_lines() {
-    let (got, heard, version) = passed(
+    let (got, received, version) = passed(
         &[INIT, "cmd=get_maxes\n"],
         &[
             BEGUN,
@@ -59,7 +59,7 @@ fn it_publishes_between_the_librarys_lines() {
     );
     let put = "cmd=put kvsname=kvs_7 key=heddle-3 value=1:text\n";
     assert_eq!(got, [INIT, "cmd=get_my_kvsname\n", put, "cmd=get_maxes\n"]);
-    assert_eq!(heard, [BEGUN, "cmd=maxes\n"]);
+    assert_eq!(received, [BEGUN, "cmd=maxes\n"]);
     let space = "kvs_7".to_owned();
     assert_eq!(version, Some(PmiVersion::One { space }));
 }
@@ -70,26 +70,29 @@ fn another_protocol_passes_untouched() {
         "cmd=init pmi_version=3 pmi_subversion=0\n",
         "    40cmd=fullinit;pmirank=3;threaded=FALSE;\n",
     ] {
-        let (got, heard, space) = passed(&[init, "more\n"], &["yes\n", "no\n"]);
+        let (got, received, space) = passed(&[init, "more\n"], &["yes\n", "no\n"]);
         assert_eq!(got, [init, "more\n"]);
-        assert_eq!((heard, space), (vec!["yes\n".into(), "no\n".into()], None));
+        assert_eq!(
+            (received, space),
+            (vec!["yes\n".into(), "no\n".into()], None)
+        );
     }
 }
 
 #[test]
 fn a_launcher_that_refuses_is_left_to_the_library() {
     let refused: &[&str] = &["cmd=response_to_init rc=-1\n", "no\n"];
-    let (got, heard, space) = passed(&[INIT, "more\n"], refused);
+    let (got, received, space) = passed(&[INIT, "more\n"], refused);
     assert_eq!(got, [INIT, "more\n"]);
-    assert_eq!((heard[0].as_str(), space), (refused[0], None));
+    assert_eq!((received[0].as_str(), space), (refused[0], None));
     let no_put: &[&str] = &[
         BEGUN,
         "cmd=my_kvsname kvsname=kvs_7\n",
         "cmd=put_result rc=-1 msg=full\n",
         "no\n",
     ];
-    let (_, heard, space) = passed(&[INIT, "more\n"], no_put);
-    assert_eq!((heard, space), (vec![BEGUN.into(), "no\n".into()], None));
+    let (_, received, space) = passed(&[INIT, "more\n"], no_put);
+    assert_eq!((received, space), (vec![BEGUN.into(), "no\n".into()], None));
 }
 
 #[test]
@@ -101,8 +104,8 @@ fn a_launcher_that_goes_is_seen_by_the_library() {
         &[BEGUN, "cmd=my_kvsname kvsname=kvs_7\n"],
     ];
     for answers in gone {
-        let (_, heard, space) = passed(&[INIT, "more\n"], answers);
-        assert_eq!((heard[1].as_str(), space), ("", None), "{answers:?}");
+        let (_, received, space) = passed(&[INIT, "more\n"], answers);
+        assert_eq!((received[1].as_str(), space), ("", None), "{answers:?}");
     }
 }
 
@@ -139,9 +142,9 @@ fn in_pmi_2_it_publishes_after_the_first_message() {
     let output = [INIT.to_owned(), full.clone(), framed("cmd=kvs-fence;")];
     for (output, answer) in output.iter().zip([BEGUN, &fully, &other]) {
         (&library).write_all(output.as_bytes()).unwrap();
-        let mut heard = vec![0; answer.len()];
-        (&library).read_exact(&mut heard).unwrap();
-        assert_eq!(String::from_utf8(heard).unwrap(), answer);
+        let mut received = vec![0; answer.len()];
+        (&library).read_exact(&mut received).unwrap();
+        assert_eq!(String::from_utf8(received).unwrap(), answer);
     }
     library.shutdown(Shutdown::Both).unwrap();
     let put = "    38cmd=kvs-put;key=heddle-3;value=1:text;";

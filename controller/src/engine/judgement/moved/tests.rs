@@ -25,15 +25,15 @@ fn line() -> Topology {
     let switches = (0..SWITCHES).map(|n| node(&format!("s{n}"), NodeKind::Switch));
     let hosts = (0..HOSTS).map(|n| node(&format!("n{n}"), NodeKind::Host));
     let trunks = (1..SWITCHES).map(|n| link(&format!("s{}", n - 1), "up", &format!("s{n}"), f));
-    let seats = (0..HOSTS).map(|n| seat_of(n, n, n));
+    let attachments = (0..HOSTS).map(|n| attachment_of(n, n, n));
     Topology {
         nodes: switches.chain(hosts).collect(),
-        links: trunks.chain(seats).collect(),
+        links: trunks.chain(attachments).collect(),
         ..Topology::default()
     }
 }
 
-fn seat_of(host: usize, switch: usize, port: usize) -> Link {
+fn attachment_of(host: usize, switch: usize, port: usize) -> Link {
     let (switch, port) = (
         format!("s{}", switch % SWITCHES),
         format!("p{}", port % PORTS),
@@ -137,28 +137,28 @@ impl JudgedWorld {
         let host = x % HOSTS;
         let name = format!("n{host}");
         let mut links = topology.links.iter_mut();
-        let seat = links.find(|l| l.b == name);
-        let at = seat.is_some();
+        let attachment = links.find(|l| l.b == name);
+        let at = attachment.is_some();
         match kind {
             // A move, or the way back from nowhere.
             0..=5 => {
-                match seat {
-                    Some(link) => *link = seat_of(host, y, y),
-                    None => topology.links.push(seat_of(host, y, y)),
+                match attachment {
+                    Some(link) => *link = attachment_of(host, y, y),
+                    None => topology.links.push(attachment_of(host, y, y)),
                 }
                 topology
                     .links
                     .retain(|l| l.b != name || l.grade != LinkGrade::Ambiguous);
             }
             6..=8 if at => topology.links.retain(|l| l.b != name),
-            9 => seat
+            9 => attachment
                 .into_iter()
                 .for_each(|l| l.rate_bps = BitsPerSec(1_000 * (1 + y as u64 % 2))),
-            10 => seat.into_iter().for_each(|l| {
+            10 => attachment.into_iter().for_each(|l| {
                 l.state = [LinkState::Unknown, LinkState::Blocked][y % 2];
             }),
             11 => topology.links[x % (SWITCHES - 1)].rate_bps = BitsPerSec(5_000 + y as u64),
-            12 if y.is_multiple_of(3) => topology.links.push(seat_of(host, y, y)),
+            12 if y.is_multiple_of(3) => topology.links.push(attachment_of(host, y, y)),
             13 => topology.nodes[x % SWITCHES].stale ^= true,
             14 if y.is_multiple_of(4) => {
                 topology.links[x % (SWITCHES - 1)].state = LinkState::Unknown
@@ -172,7 +172,7 @@ impl JudgedWorld {
             19 => *topology = line(),
             // Half of a move: the host is seen at its old place and at a new one.
             20 => {
-                topology.links.extend(at.then(|| seat_of(host, y, y)));
+                topology.links.extend(at.then(|| attachment_of(host, y, y)));
                 let own = topology.links.iter_mut().filter(|l| l.b == name);
                 own.for_each(|l| l.grade = LinkGrade::Ambiguous);
             }

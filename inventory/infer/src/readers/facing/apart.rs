@@ -83,7 +83,7 @@ fn pair(
         }
     }
     let evidence = Evidence::Facing {
-        ends: ends.each_ref().map(|end| end.told(known)),
+        ends: ends.each_ref().map(|end| end.label(known)),
         proof: FacingProof::Both,
         sides,
         between,

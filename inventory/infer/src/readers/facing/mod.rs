@@ -93,7 +93,7 @@ fn end_at(islands: &DeviceIslands<'_>, exit: IslandExit) -> SegmentEnd {
 
 fn evidence(known: &Known<'_>, relation: &IslandRelation, ends: &[SegmentEnd; 2]) -> Evidence {
     Evidence::Facing {
-        ends: ends.each_ref().map(|end| end.told(known)),
+        ends: ends.each_ref().map(|end| end.label(known)),
         proof: relation.how,
         sides: relation.sides,
         between: relation.between,

@@ -95,7 +95,7 @@ impl FabricWiring {
             let mut reached = vec![false; nodes.len()];
             reached[station.0] = true;
             let mut next: VecDeque<usize> = VecDeque::new();
-            for (node, socket) in self.seats(station) {
+            for (node, socket) in self.attachments(station) {
                 if nodes[node].role == NodeRole::Switch
                     && !std::mem::replace(&mut reached[node], true)
                 {
@@ -152,7 +152,7 @@ impl FabricWiring {
     }
 
     /// The ends at switches of a station's cables.
-    fn seats(&self, (node, socket): FrameStation) -> Vec<NodeSocket> {
+    fn attachments(&self, (node, socket): FrameStation) -> Vec<NodeSocket> {
         match self.wiring.nodes[node].role {
             NodeRole::Host if self.is_bonded(node) => {
                 (0..2).map(|card| self.wiring.far(node, card)).collect()
@@ -163,7 +163,7 @@ impl FabricWiring {
     }
 
     /// By cable: what tells of it.
-    pub(super) fn voices(&self, learned: &LearnedRows, heard: &HeardFrames) -> Vec<LinkVoice> {
+    pub(super) fn voices(&self, learned: &LearnedRows, received: &HeardFrames) -> Vec<LinkVoice> {
         let nodes = &self.wiring.nodes;
         let ends = self.wiring.cables.iter().map(|cable| cable.ends);
         ends.enumerate()
@@ -173,7 +173,7 @@ impl FabricWiring {
                     nodes[b.0].role == NodeRole::Host && (b.1 == 0 || self.is_bonded(b.0));
                 let mut rows = learned[a.0].iter();
                 match () {
-                    () if heard.told.contains(&number) => LinkVoice::Spoken,
+                    () if received.announced.contains(&number) => LinkVoice::Spoken,
                     () if is_known
                         && nodes[a.0].serves_rows()
                         && rows

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 const NET: &str = "net-10.0.0.0-24";
 
-fn said(protocol: DiscoveryProtocol, switch: &str, port: &str) -> HeardContent {
+fn content(protocol: DiscoveryProtocol, switch: &str, port: &str) -> HeardContent {
     HeardContent::Neighbour {
         protocol,
         chassis: NeighbourId::Mac(mac(switch, 0)),
@@ -21,11 +21,11 @@ fn said(protocol: DiscoveryProtocol, switch: &str, port: &str) -> HeardContent {
 }
 
 pub(super) fn lldp(switch: &str, port: &str) -> HeardContent {
-    said(DiscoveryProtocol::Lldp, switch, port)
+    content(DiscoveryProtocol::Lldp, switch, port)
 }
 
 fn cdp(switch: &str, port: &str) -> HeardContent {
-    said(DiscoveryProtocol::Cdp, switch, port)
+    content(DiscoveryProtocol::Cdp, switch, port)
 }
 
 fn bpdu(switch: &str, port: u16) -> HeardContent {
@@ -55,16 +55,16 @@ impl InferenceFixture {
     }
 
     /// The host hears this on its first card.
-    pub(super) fn overhears(&mut self, host: &str, said: HeardContent) {
-        self.overhears_on(host, "eth0", said);
+    pub(super) fn overhears(&mut self, host: &str, content: HeardContent) {
+        self.overhears_on(host, "eth0", content);
     }
 
-    fn overhears_on(&mut self, host: &str, nic: &str, said: HeardContent) {
+    fn overhears_on(&mut self, host: &str, nic: &str, content: HeardContent) {
         let report = self.view(host).host.as_mut().unwrap();
-        report.heard.push(HeardFrame {
+        report.frames.push(HeardFrame {
             nic: nic.to_owned(),
             at: Millis(1),
-            said,
+            content,
         });
     }
 
@@ -80,10 +80,13 @@ impl InferenceFixture {
     }
 
     /// The node that each host is on.
-    fn seats(&self) -> Vec<String> {
+    fn attachments(&self) -> Vec<String> {
         let topology = self.infer();
-        let seats: BTreeMap<_, _> = topology.attachments().into_iter().collect();
-        seats.values().map(|seat| seat.0.to_owned()).collect()
+        let attachments: BTreeMap<_, _> = topology.attachments().into_iter().collect();
+        attachments
+            .values()
+            .map(|attachment| attachment.0.to_owned())
+            .collect()
     }
 
     fn switches(&self) -> Vec<String> {
@@ -93,7 +96,7 @@ impl InferenceFixture {
     }
 }
 
-fn told(topology: &Topology, a: &str, b: &str) -> Vec<String> {
+fn evidence(topology: &Topology, a: &str, b: &str) -> Vec<String> {
     let evidence = link(topology, a, b).evidence.iter();
     evidence.map(ToString::to_string).collect()
 }
@@ -103,7 +106,7 @@ fn hosts_are_on_the_switches_that_they_hear() {
     let mut net = InferenceFixture::of_hosts(5);
     net.on_switch("s0", &["n0", "n1"]);
     net.on_switch("s1", &["n2", "n3"]);
-    assert_eq!(net.seats(), ["s0", "s0", "s1", "s1", NET]);
+    assert_eq!(net.attachments(), ["s0", "s0", "s1", "s1", NET]);
     let topology = net.infer();
     let own = link(&topology, "s0", "n0");
     assert_eq!(
@@ -115,7 +118,7 @@ fn hosts_are_on_the_switches_that_they_hear() {
         ("swp-n0", "eth0")
     );
     assert_eq!(
-        told(&topology, "s0", "n0"),
+        evidence(&topology, "s0", "n0"),
         ["LLDP: n0 eth0 hears s0 swp-n0 by its own name"]
     );
     let up = link(&topology, NET, "s0");
@@ -124,7 +127,7 @@ fn hosts_are_on_the_switches_that_they_hear() {
         (LinkGrade::Inferred, LinkState::Forwarding)
     );
     assert_eq!(
-        told(&topology, NET, "s0"),
+        evidence(&topology, NET, "s0"),
         [
             "in network 10.0.0.0/24; no switch is listed",
             "rate: nothing says it; as fast as the fastest host on s0, it is assumed"
@@ -146,7 +149,7 @@ fn one_switch_that_all_hosts_hear_is_the_whole_tree() {
     let mut net = InferenceFixture::of_hosts(3);
     net.on_switch("s0", &["n0", "n1", "n2"]);
     let topology = net.infer();
-    assert_eq!(net.seats(), ["s0", "s0", "s0"]);
+    assert_eq!(net.attachments(), ["s0", "s0", "s0"]);
     assert_eq!((topology.nodes.len(), topology.alarms.len()), (4, 0));
 }
 
@@ -159,12 +162,12 @@ fn lldp_counts_before_cdp_and_cdp_before_bpdus() {
     net.overhears("n1", cdp("s1", "Gi2"));
     // The bridge is known by its address, as s0 is.
     net.overhears("n2", bpdu("s0", 0x8003));
-    assert_eq!(net.seats(), ["s0", "s1", "s0", NET]);
+    assert_eq!(net.attachments(), ["s0", "s1", "s0", NET]);
     let topology = net.infer();
     let grade = |switch, host| link(&topology, switch, host).grade;
     assert_eq!(grade("s1", "n1"), LinkGrade::Inferred);
     assert_eq!(grade("s0", "n2"), LinkGrade::Inferred);
-    assert!(told(&topology, "s0", "n2")[0].starts_with("STP: n2 eth0 hears s0 port 8003"));
+    assert!(evidence(&topology, "s0", "n2")[0].starts_with("STP: n2 eth0 hears s0 port 8003"));
 }
 
 #[test]
@@ -175,12 +178,12 @@ fn a_host_that_hears_lldp_and_bpdus_tells_whose_bridge_it_is() {
     net.overhears("n0", bpdu("b0", 0x8001));
     net.overhears("n1", bpdu("b0", 0x8002));
     net.overhears("n2", bpdu("b0", 0x8003));
-    assert_eq!(net.seats(), ["s0", "s0", "s0", NET]);
+    assert_eq!(net.attachments(), ["s0", "s0", "s0", NET]);
     // If both hear one port of it, s0 passes its BPDUs on.
-    net.view("n1").host.as_mut().unwrap().heard.pop();
+    net.view("n1").host.as_mut().unwrap().frames.pop();
     net.overhears("n1", bpdu("b0", 0x8001));
     let other = mac("b0", 0).to_string().replace(':', "-");
-    assert_eq!(net.seats(), ["s0", "s0", other.as_str(), NET]);
+    assert_eq!(net.attachments(), ["s0", "s0", other.as_str(), NET]);
     // A second switch that passes them on, too.
     let mut net = InferenceFixture::of_hosts(3);
     net.on_switch("s0", &["n0"]);
@@ -188,7 +191,7 @@ fn a_host_that_hears_lldp_and_bpdus_tells_whose_bridge_it_is() {
     for host in ["n0", "n1", "n2"] {
         net.overhears(host, bpdu("b0", 0x8001));
     }
-    assert_eq!(net.seats(), ["s0", "s1", other.as_str()]);
+    assert_eq!(net.attachments(), ["s0", "s1", other.as_str()]);
 }
 
 #[test]
@@ -198,7 +201,10 @@ fn a_port_that_several_hosts_hear_has_a_bridge_behind_it() {
     for host in ["n1", "n2", "n3"] {
         net.overhears(host, lldp("s0", "swp 7"));
     }
-    assert_eq!(net.seats(), ["s0", "s0-swp-7", "s0-swp-7", "s0-swp-7"]);
+    assert_eq!(
+        net.attachments(),
+        ["s0", "s0-swp-7", "s0-swp-7", "s0-swp-7"]
+    );
     let topology = net.infer();
     assert_eq!(topology.kinds()["s0-swp-7"], NodeKind::Unmanaged);
     for link in topology.links.iter().filter(|link| link.b != "n0") {
@@ -213,7 +219,7 @@ fn several_senders_on_one_card_tell_no_place() {
     net.on_switch("s0", &["n0", "n1"]);
     net.on_switch("s1", &["n1"]);
     net.overhears("n1", cdp("s0", "swp-n1"));
-    assert_eq!(net.seats(), ["s0", NET, NET]);
+    assert_eq!(net.attachments(), ["s0", NET, NET]);
 }
 
 #[test]
@@ -230,7 +236,7 @@ fn two_cables_of_a_bond_lead_to_one_switch() {
     net.overhears_on("n0", "eth1", lldp("s0", "swp2"));
     // Another network's card.
     net.overhears_on("n1", "eth7", lldp("s9", "swp1"));
-    assert_eq!(net.seats(), ["s0", NET]);
+    assert_eq!(net.attachments(), ["s0", NET]);
     let topology = net.infer();
     let own = link(&topology, "s0", "n0");
     assert_eq!((own.a_port.as_str(), own.b_port.as_str()), ("", "bond0"));
@@ -258,7 +264,7 @@ fn hosts_and_stations_are_no_switches() {
         capabilities: None,
     };
     net.overhears("n2", nobody);
-    assert_eq!(net.seats(), [NET; 4]);
+    assert_eq!(net.attachments(), [NET; 4]);
     assert_eq!(net.switches(), [""; 0]);
 }
 
@@ -267,12 +273,12 @@ fn a_silent_agent_gives_way_to_one_that_hears_the_port_now() {
     let mut net = InferenceFixture::of_hosts(3);
     net.on_switch("s0", &["n0", "n1"]);
     net.falls_silent("n0");
-    assert_eq!(net.seats(), ["s0", "s0", NET]);
+    assert_eq!(net.attachments(), ["s0", "s0", NET]);
     let topology = net.infer();
     assert_eq!(link(&topology, "s0", "n0").grade, LinkGrade::Inferred);
-    assert!(told(&topology, "s0", "n0")[0].contains("as last heard"));
+    assert!(evidence(&topology, "s0", "n0")[0].contains("as last heard"));
     net.overhears("n2", lldp("s0", "swp-n0"));
-    assert_eq!(net.seats(), [NET, "s0", "s0"]);
+    assert_eq!(net.attachments(), [NET, "s0", "s0"]);
 }
 
 #[test]
@@ -286,7 +292,7 @@ fn a_shared_name_is_no_name() {
         net.overhears(host, frame);
     }
     assert_eq!(
-        net.seats(),
+        net.attachments(),
         ["s0", "s1", "s1"].map(|switch| mac(switch, 0).to_string().replace(':', "-"))
     );
 }
@@ -315,8 +321,11 @@ fn hostile_names_harm_nobody() {
     };
     assert!(found.iter().all(is_fit), "{found:?}");
     // The one that is called so is so, and the bridge has its name.
-    let seats = net.seats();
-    assert_eq!((seats[1].as_str(), seats[7].as_str()), ("s-0", NET));
+    let attachments = net.attachments();
+    assert_eq!(
+        (attachments[1].as_str(), attachments[7].as_str()),
+        ("s-0", NET)
+    );
     let topology = net.infer();
     assert_eq!(topology.kinds()[NET], NodeKind::Unmanaged);
     assert_eq!(topology.to_file().tree().unwrap().hosts(), 8);
@@ -330,7 +339,7 @@ fn a_flood_of_senders_makes_no_switch() {
     }
     net.on_switch("s0", &["n1", "n2"]);
     assert_eq!(net.switches(), ["s0"]);
-    assert_eq!(net.seats(), [NET, "s0", "s0"]);
+    assert_eq!(net.attachments(), [NET, "s0", "s0"]);
 }
 
 #[test]
@@ -344,13 +353,13 @@ fn networks_with_a_common_switch_have_one_bridge() {
     );
     net.on_switch("s0", &["n0", "n2"]);
     net.on_switch("s1", &["n1", "n3"]);
-    assert_eq!(net.seats(), ["s0", "s1", "s0", "s1"]);
+    assert_eq!(net.attachments(), ["s0", "s1", "s0", "s1"]);
     let topology = net.infer();
     assert_eq!(topology.tree().unwrap().hosts(), 4);
-    let told = alarms(&topology);
+    let text = alarms(&topology);
     assert!(
-        told.contains("network 10.0.0.0/24 and 10.1.0.0/24: "),
-        "{told}"
+        text.contains("network 10.0.0.0/24 and 10.1.0.0/24: "),
+        "{text}"
     );
 }
 
@@ -370,6 +379,6 @@ fn a_stated_router_between_networks_stays() {
     net.on_switch("s0", &["n0", "n2"]);
     net.on_switch("s1", &["n1"]);
     let other = "net-10.1.0.0-24";
-    assert_eq!(net.seats(), [NET, "s1", other, other]);
+    assert_eq!(net.attachments(), [NET, "s1", other, other]);
     assert_eq!(net.infer().tree().unwrap().hosts(), 4);
 }

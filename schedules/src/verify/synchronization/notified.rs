@@ -1,7 +1,7 @@
-//! Edges of one message whose users are in order because each was told of the one before.
+//! Edges of one message whose users are in order because each was notified of the one before.
 //!
 //! This is the quick half of the check. A message comes after the former user of an edge if both
-//! have one sender, or if its sender was told, by a token of this message or an earlier one of its
+//! have one sender, or if its sender was notified, by a token of this message or an earlier one of its
 //! own, about the former user or about a later message that comes after it. The giver of a token
 //! sends its messages in order; it receives them in order if they all come over one cable of one
 //! message. That this cable keeps its own order is part of the whole check. So an edge that is
@@ -18,7 +18,7 @@ use inventory::tree::NodeNumber;
 /// Once more than one in so many edges is not found in order, all go to the rows of bits.
 const WORTH_IT: usize = 8;
 
-/// By edge: true if it carries one message at once and all its users were told in this way.
+/// By edge: true if it carries one message at once and all its users were notified in this way.
 pub(super) fn in_order(order: MessageOrders<'_>, capacities: &EdgeCapacities) -> Vec<bool> {
     let MessageOrders {
         tree,
@@ -33,7 +33,7 @@ pub(super) fn in_order(order: MessageOrders<'_>, capacities: &EdgeCapacities) ->
     let all = in_order.iter().filter(|&&asked| asked).count();
     let mut left = all;
     let mut last = vec![NOWHERE; tree.edges() as usize];
-    let mut told = ToldMessages::new(tree, schedule, tokens, capacities);
+    let mut notified = NotifiedMessages::new(tree, schedule, tokens, capacities);
     let mut meeting = meetings.iter().peekable();
     let mut met = 0;
     for (m, position) in schedule.ends().iter().copied().zip(0u32..) {
@@ -46,7 +46,7 @@ pub(super) fn in_order(order: MessageOrders<'_>, capacities: &EdgeCapacities) ->
         if all - left > all / WORTH_IT {
             return vec![false; in_order.len()];
         }
-        told.hear(m.src, position);
+        notified.hear(m.src, position);
         let mut known = NOWHERE;
         tree.path(m.src, m.dst, |edge| {
             if !in_order[edge as usize] {
@@ -56,7 +56,7 @@ pub(super) fn in_order(order: MessageOrders<'_>, capacities: &EdgeCapacities) ->
             if former == NOWHERE || former == known || former < met {
                 return;
             }
-            if told.is_over(m.src, former) {
+            if notified.is_over(m.src, former) {
                 known = former;
             } else {
                 in_order[edge as usize] = false;
@@ -67,8 +67,8 @@ pub(super) fn in_order(order: MessageOrders<'_>, capacities: &EdgeCapacities) ->
     in_order
 }
 
-/// The last message that each host told each other host about.
-struct ToldMessages<'a> {
+/// The last message about which each host notified each other host.
+struct NotifiedMessages<'a> {
     schedule: &'a TransferSchedule,
     tokens: &'a TokensByMessage,
     /// True if senders give the tokens, and not receivers.
@@ -79,13 +79,13 @@ struct ToldMessages<'a> {
     last: Vec<u32>,
 }
 
-impl<'a> ToldMessages<'a> {
+impl<'a> NotifiedMessages<'a> {
     fn new(
         tree: &Tree,
         schedule: &'a TransferSchedule,
         tokens: &'a TokensByMessage,
         capacities: &EdgeCapacities,
-    ) -> ToldMessages<'a> {
+    ) -> NotifiedMessages<'a> {
         let mut receives_in_order: Vec<bool> = (0..tree.hosts())
             .map(|host| tree.parent(host).is_some() && capacities.width(2 * host + 1) == 1)
             .collect();
@@ -94,7 +94,7 @@ impl<'a> ToldMessages<'a> {
                 *leaf = false;
             }
         }
-        ToldMessages {
+        NotifiedMessages {
             schedule,
             tokens,
             by_sender: tokens.by_sender,
@@ -123,17 +123,17 @@ impl<'a> ToldMessages<'a> {
         }
     }
 
-    /// True if `waiting` was told that `message` is over, or is its sender.
+    /// True if `waiting` was notified that `message` is over, or is its sender.
     fn is_over(&self, waiting: NodeNumber, message: u32) -> bool {
         if self.schedule.ends()[message as usize].src == waiting {
             return true;
         }
         let giver = self.giver(message);
-        let told = self.last[self.place(waiting, giver)];
+        let notified = self.last[self.place(waiting, giver)];
         let phase = |message: u32| self.schedule.phase_of()[message as usize];
-        told == message
-            || told != NOWHERE
+        notified == message
+            || notified != NOWHERE
                 && (self.by_sender || self.receives_in_order[giver as usize])
-                && phase(told) > phase(message)
+                && phase(notified) > phase(message)
     }
 }

@@ -10,7 +10,7 @@ use inventory::{BitsPerSec, Mac};
 
 /// A place to which a host may be cabled.
 #[derive(Debug, Clone)]
-pub(crate) struct HostSeat {
+pub(crate) struct Attachment {
     pub(crate) device: DeviceIx,
     pub(crate) port: EndPort,
     pub(crate) host_port: String,
@@ -29,15 +29,15 @@ pub(crate) struct HostSeat {
     pub(crate) members: Vec<AggregateMember>,
 }
 
-impl HostSeat {
+impl Attachment {
     pub(crate) fn new(
         device: DeviceIx,
         port: EndPort,
         host_port: String,
         grade: LinkGrade,
         evidence: Vec<Evidence>,
-    ) -> HostSeat {
-        HostSeat {
+    ) -> Attachment {
+        Attachment {
             device,
             port,
             host_port,
@@ -53,7 +53,7 @@ impl HostSeat {
     }
 
     /// True if both are at the same port.
-    pub(crate) fn is_at(&self, other: &HostSeat) -> bool {
+    pub(crate) fn is_at(&self, other: &Attachment) -> bool {
         self.device == other.device && self.port == other.port
     }
 
@@ -73,14 +73,14 @@ impl HostSeat {
 
     /// Adds the host's own statement about the same place. The host knows the name of its card
     /// best.
-    pub(crate) fn join(&mut self, statement: HostSeat) {
+    pub(crate) fn join(&mut self, statement: Attachment) {
         self.host_port = statement.host_port;
         self.rate = statement.rate.or(self.rate);
         self.evidence.extend(statement.evidence);
         self.old &= statement.old;
     }
 
-    /// The link of a host at this place, with the grade of the seat.
+    /// The link of a host at this place, with the grade of the attachment.
     pub(crate) fn found_link(self, facts: &Facts<'_>, host: NodeIx) -> DraftLink {
         let grade = self.grade;
         self.link(facts, host, grade)
@@ -107,34 +107,34 @@ impl HostSeat {
     }
 }
 
-/// Several cables of one bond, or of one aggregate, on one switch are one seat. Their rates add up
-/// only if the switch spreads frames over them, too, because a bond alone may use one cable at a
+/// Several cables of one bond, or of one aggregate, on one switch are one attachment. Their rates
+/// add up only if the switch spreads frames over them, too, because a bond alone may use one cable at a
 /// time.
 pub(super) fn merge_bonds(
     facts: &Facts<'_>,
-    seats: Vec<HostSeat>,
+    places: Vec<Attachment>,
     statement: Option<&HostStatement<'_>>,
-) -> Vec<HostSeat> {
-    let [first, rest @ ..] = &seats[..] else {
-        return seats;
+) -> Vec<Attachment> {
+    let [first, rest @ ..] = &places[..] else {
+        return places;
     };
     if rest.is_empty() || rest.iter().any(|s| s.device != first.device) {
-        return seats;
+        return places;
     }
-    let master = |s: &HostSeat| statement?.card(&s.host_port)?.master.clone();
+    let master = |s: &Attachment| statement?.card(&s.host_port)?.master.clone();
     let aggregate =
-        |s: &HostSeat| -> Option<PortIx> { facts[s.device].ports[s.port.index()?].aggregate };
+        |s: &Attachment| -> Option<PortIx> { facts[s.device].ports[s.port.index()?].aggregate };
     let (bond, lag) = (master(first), aggregate(first));
-    let same_bond = bond.is_some() && seats.iter().all(|s| master(s) == bond);
-    let same_lag = lag.is_some() && seats.iter().all(|s| aggregate(s) == lag);
+    let same_bond = bond.is_some() && places.iter().all(|s| master(s) == bond);
+    let same_lag = lag.is_some() && places.iter().all(|s| aggregate(s) == lag);
     if !same_bond && !same_lag {
-        return seats;
+        return places;
     }
-    let member = |s: &HostSeat| AggregateMember {
+    let member = |s: &Attachment| AggregateMember {
         a_port: s.end().port_name(facts).to_owned(),
         b_port: s.host_port.clone(),
     };
-    let rates: Option<Vec<BitsPerSec>> = seats.iter().map(|s| s.slower(facts)).collect();
+    let rates: Option<Vec<BitsPerSec>> = places.iter().map(|s| s.slower(facts)).collect();
     let rate = rates.and_then(|rates| {
         if same_lag {
             Some(BitsPerSec(
@@ -145,20 +145,20 @@ pub(super) fn merge_bonds(
         }
     });
     let mut evidence = vec![Evidence::HostBond {
-        cables: seats.len(),
+        cables: places.len(),
         bond: bond.clone(),
         aggregated: same_lag,
     }];
-    evidence.extend(seats.iter().flat_map(|s| s.evidence.iter().cloned()));
-    let grade = seats.iter().map(|s| s.grade).max();
+    evidence.extend(places.iter().flat_map(|s| s.evidence.iter().cloned()));
+    let grade = places.iter().map(|s| s.grade).max();
     let port = lag.filter(|_| same_lag);
-    vec![HostSeat {
+    vec![Attachment {
         rate,
-        trunk: seats.iter().any(|s| s.trunk),
-        old: seats.iter().all(|s| s.old),
-        own: seats.iter().all(|s| s.own),
-        members: seats.iter().map(member).collect(),
-        ..HostSeat::new(
+        trunk: places.iter().any(|s| s.trunk),
+        old: places.iter().all(|s| s.old),
+        own: places.iter().all(|s| s.own),
+        members: places.iter().map(member).collect(),
+        ..Attachment::new(
             first.device,
             port.map_or(EndPort::Unknown, EndPort::At),
             bond.unwrap_or_default(),

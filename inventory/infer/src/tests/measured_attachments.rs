@@ -1,8 +1,8 @@
-//! Hosts whose switch flows between hosts told.
+//! Hosts whose switch flows between hosts found.
 use super::*;
 use crate::InferenceMemory;
 use inventory::Bytes;
-use inventory::mapped_place::{MappedPlaces, MappedSeat};
+use inventory::mapped_place::{MappedAttachment, MappedPlaces};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -18,8 +18,8 @@ fn torn() -> InferenceFixture {
     net
 }
 
-fn seat(host: &str, on: &str, among: &[&str]) -> MappedSeat {
-    MappedSeat {
+fn attachment(host: &str, on: &str, among: &[&str]) -> MappedAttachment {
+    MappedAttachment {
         host: host.into(),
         on: on.into(),
         among: among.iter().map(|name| (*name).to_owned()).collect(),
@@ -33,10 +33,10 @@ fn seat(host: &str, on: &str, among: &[&str]) -> MappedSeat {
     }
 }
 
-fn infer_with(net: &InferenceFixture, seat: MappedSeat) -> Topology {
+fn infer_with(net: &InferenceFixture, attachment: MappedAttachment) -> Topology {
     let mut memory = InferenceMemory::default();
     memory.take_mapped(Arc::new(MappedPlaces {
-        seats: vec![seat],
+        attachments: vec![attachment],
         ..MappedPlaces::default()
     }));
     memory.infer_changed(&net.inventory, &net.views, &BTreeSet::new())
@@ -47,7 +47,7 @@ fn flows_decide_between_two_places() {
     let net = torn();
     assert!(alarms(&net.infer()).contains("its place is ambiguous"));
     for on in ["s0", "s1"] {
-        let t = infer_with(&net, seat("n2", on, &["s0", "s1"]));
+        let t = infer_with(&net, attachment("n2", on, &["s0", "s1"]));
         assert_eq!(t.attachments()["n2"].0, on);
         let l = link(&t, on, "n2");
         let looks = (l.a_port.as_str(), l.grade, l.state, l.rate_bps);
@@ -58,9 +58,9 @@ fn flows_decide_between_two_places() {
         );
         assert!(l.is_measured());
         assert_eq!((alarms(&t).as_str(), t.tree().unwrap().hosts()), ("", 3));
-        let said = l.evidence.last().unwrap().to_string();
+        let text = l.evidence.last().unwrap().to_string();
         assert_eq!(
-            said,
+            text,
             "measured: flows between 9 hosts tell that the host is here, among s0, s1; probability \
              0.997; 40 rounds, 7.0 MB, 2026-11-23 09:06 UTC"
         );
@@ -75,7 +75,7 @@ fn a_host_that_no_switch_has_seen_gets_a_place_without_a_port() {
         rows.retain(|row| row.name != "n2");
     }
     assert!(alarms(&net.infer()).contains("seen nowhere"));
-    let t = infer_with(&net, seat("n2", "s1", &[]));
+    let t = infer_with(&net, attachment("n2", "s1", &[]));
     let l = link(&t, "s1", "n2");
     assert_eq!(
         (l.a_port.as_str(), l.grade, l.rate_bps),
@@ -89,17 +89,17 @@ fn protocols_that_say_something_else_by_now_count_before_flows() {
     let net = torn();
     // The choice was another one.
     for among in [&["s0"][..], &["s0", "s1", "s2"], &[]] {
-        let t = infer_with(&net, seat("n2", "s1", among));
+        let t = infer_with(&net, attachment("n2", "s1", among));
         assert_eq!(t, net.infer(), "{among:?}");
     }
     // Nobody has such a switch, or such a host; a host is no switch.
     for (host, on) in [("n2", "s9"), ("n9", "s0"), ("n2", "n0"), ("s0", "s1")] {
-        let t = infer_with(&net, seat(host, on, &["s0", "s1"]));
+        let t = infer_with(&net, attachment(host, on, &["s0", "s1"]));
         assert_eq!(t, net.infer(), "{host} {on}");
     }
     // Protocols place it.
     for among in [&["s0"][..], &[]] {
-        let t = infer_with(&net, seat("n0", "s1", among));
+        let t = infer_with(&net, attachment("n0", "s1", among));
         assert_eq!(t, net.infer(), "{among:?}");
     }
 }

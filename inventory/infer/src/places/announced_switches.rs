@@ -37,7 +37,7 @@ struct HeardSender<'f> {
 }
 
 /// The place of a host on a switch that it hears.
-pub(super) struct HeardSeat {
+pub(super) struct AnnouncedAttachment {
     pub(super) link: DraftLink,
     /// The rate of the host's card, if it is known.
     pub(super) rate: Option<BitsPerSec>,
@@ -46,11 +46,11 @@ pub(super) struct HeardSeat {
 
 /// The places of all hosts that hear one switch, by host. `cards` are those by which hosts are on
 /// their networks.
-pub(super) fn heard_seats<'f>(
+pub(super) fn announced_attachments<'f>(
     facts: &'f Facts<'f>,
     cards: &BTreeMap<NodeIx, &'f Nic>,
     found: &mut Findings<'_, '_>,
-) -> BTreeMap<NodeIx, HeardSeat> {
+) -> BTreeMap<NodeIx, AnnouncedAttachment> {
     let mut frames: BTreeMap<NodeIx, Vec<HeardStranger<'f>>> = BTreeMap::new();
     for (host, card) in cards {
         frames.insert(*host, frames_on(facts, *host, card));
@@ -72,7 +72,7 @@ pub(super) fn heard_seats<'f>(
     // Names that are fit for a topology file stay as they are, so that no other takes them.
     let mut named: Vec<_> = named.into_iter().collect();
     named.sort_by_key(|(name, _)| as_name(name) != *name);
-    let mut seats = BTreeMap::new();
+    let mut places = BTreeMap::new();
     for (name, senders) in named {
         let mut rows = senders.iter().map(|sender| &sender.frames[0].row);
         let switch = found.add_apart(Node {
@@ -80,11 +80,11 @@ pub(super) fn heard_seats<'f>(
             ..Node::new(as_name(&name), NodeKind::Switch)
         });
         for sender in senders {
-            seats.insert(sender.host, sender.seat(found, switch));
+            places.insert(sender.host, sender.place(found, switch));
         }
     }
-    give_way(&mut seats);
-    seats
+    give_way(&mut places);
+    places
 }
 
 /// The frames of strangers on a card, or on the members of a bond or bridge.
@@ -109,12 +109,12 @@ fn known_bridges<'s>(
 ) -> HashMap<Mac, LldpNeighbour> {
     let mut found: HashMap<Mac, Vec<(&LldpNeighbour, EndPort, u16)>> = HashMap::new();
     for frames in cards {
-        let said: Vec<_> = frames
+        let lldp_frames: Vec<_> = frames
             .iter()
             .filter(|frame| frame.protocol == NeighbourProtocol::Lldp)
             .collect();
         let bridges: Vec<_> = frames.iter().filter_map(|f| f.designated()).collect();
-        if let ([lldp], [(address, port)]) = (&said[..], &bridges[..]) {
+        if let ([lldp], [(address, port)]) = (&lldp_frames[..], &bridges[..]) {
             let pair = (&lldp.row, lldp.port(), *port);
             found.entry(*address).or_default().push(pair);
         }
@@ -178,7 +178,7 @@ fn rank(protocol: NeighbourProtocol) -> u8 {
 }
 
 impl HeardSender<'_> {
-    fn seat(&self, found: &Findings<'_, '_>, switch: NodeIx) -> HeardSeat {
+    fn place(&self, found: &Findings<'_, '_>, switch: NodeIx) -> AnnouncedAttachment {
         let is_certain = !self.old && self.frames[0].protocol == NeighbourProtocol::Lldp;
         let port = match &self.frames[..] {
             [frame] => frame.port(),
@@ -192,7 +192,7 @@ impl HeardSender<'_> {
             .map(|frame| frame.evidence(host, name, self.old))
             .collect();
         let own = EndPort::Named(self.card.name.clone());
-        HeardSeat {
+        AnnouncedAttachment {
             rate: self.card.rate,
             old: self.old,
             link: DraftLink {
@@ -210,19 +210,19 @@ impl HeardSender<'_> {
     }
 }
 
-impl HeardSeat {
+impl AnnouncedAttachment {
     /// The end of the cable at the switch.
     pub(super) fn end(&self) -> &ClaimEnd {
         &self.link.ends[0]
     }
 }
 
-/// A port holds one cable. What a host heard there last does not count any more when another hears it
-/// now.
-fn give_way(seats: &mut BTreeMap<NodeIx, HeardSeat>) {
+/// A port holds one cable. What a host received there last does not count any more when
+/// another receives it now.
+fn give_way(places: &mut BTreeMap<NodeIx, AnnouncedAttachment>) {
     let mut fresh: HashMap<ClaimEnd, bool> = HashMap::new();
-    for seat in seats.values().filter(|seat| seat.end().port.means_one()) {
-        *fresh.entry(seat.end().clone()).or_default() |= !seat.old;
+    for place in places.values().filter(|place| place.end().port.means_one()) {
+        *fresh.entry(place.end().clone()).or_default() |= !place.old;
     }
-    seats.retain(|_, seat| !(seat.old && fresh.get(seat.end()).copied().unwrap_or(false)));
+    places.retain(|_, place| !(place.old && fresh.get(place.end()).copied().unwrap_or(false)));
 }

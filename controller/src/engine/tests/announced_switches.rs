@@ -10,7 +10,7 @@ const NET: &str = "net-10.77.0.0-24";
 
 /// The report of a host that hears this switch, and lost its link so many times.
 fn hearing(number: u8, switch: &str, losses: u32) -> HostReport {
-    let said = HeardContent::Neighbour {
+    let content = HeardContent::Neighbour {
         protocol: DiscoveryProtocol::Lldp,
         chassis: NeighbourId::Mac(mac(switch)),
         port: NeighbourId::Text(format!("swp{number}")),
@@ -18,16 +18,16 @@ fn hearing(number: u8, switch: &str, losses: u32) -> HostReport {
         name: switch.to_owned(),
         capabilities: None,
     };
-    let heard = HeardFrame {
+    let frames = HeardFrame {
         nic: "eth0".into(),
         at: Millis(1),
-        said,
+        content,
     };
     HostReport {
-        heard: if switch.is_empty() {
+        frames: if switch.is_empty() {
             vec![]
         } else {
-            vec![heard]
+            vec![frames]
         },
         link_losses: BTreeMap::from([("eth0".to_owned(), losses)]),
         ..report(number)
@@ -68,7 +68,7 @@ fn switches_that_hosts_hear_are_published_and_the_ways_between_are_measured() {
         (w.published.len(), places(&w)),
         (1, vec!["s0", "s0", "s1", "s1", NET])
     );
-    assert!(w.alarmed("hosts hear 2 switches"), "{:#?}", w.said);
+    assert!(w.alarmed("hosts hear 2 switches"), "{:#?}", w.logged);
     w.order(1);
     let order = w.mapping.last().expect("a measurement");
     assert_eq!((order.inside.len(), order.beside.len()), (5, 0));
@@ -84,7 +84,7 @@ fn switches_that_hosts_hear_are_published_and_the_ways_between_are_measured() {
 fn one_switch_that_all_hosts_hear_leaves_nothing_to_measure() {
     let mut w = on(&["s0"; 4], "{}");
     assert_eq!((w.published.len(), places(&w)), (1, vec!["s0"; 4]));
-    assert!(!w.alarmed("not known"), "{:#?}", w.said);
+    assert!(!w.alarmed("not known"), "{:#?}", w.logged);
     let status = w.order(1);
     assert!(w.mapping.is_empty() && status.failures == 0);
 }
@@ -102,20 +102,20 @@ fn a_cable_that_moves_is_one_epoch_and_trunks_stay_measured() {
     w.run(10_000);
     w.tells(hearing(3, "", 1));
     w.run(10_000);
-    assert_eq!(w.published.len(), before, "{:#?}", w.said);
+    assert_eq!(w.published.len(), before, "{:#?}", w.logged);
     assert!(
         w.alarmed("keeps it on \"s1\"; until it hears a switch, or for 30 s"),
         "{:#?}",
-        w.said
+        w.logged
     );
     w.tells(hearing(3, "s0", 1));
     let moved = w.now;
     w.run(3_000);
-    assert_eq!(w.published.len(), before + 1, "{:#?}", w.said);
+    assert_eq!(w.published.len(), before + 1, "{:#?}", w.logged);
     assert_eq!(places(&w), ["s0", "s0", "s0", "s0", "s1", "s1"]);
     assert_eq!(rate(&w, "s1"), 100);
     assert!(w.now.since(moved).as_secs() <= 3);
-    assert!(!w.alarmed("the link of n3 was lost"), "{:#?}", w.said);
+    assert!(!w.alarmed("the link of n3 was lost"), "{:#?}", w.logged);
 }
 
 #[test]
@@ -133,12 +133,12 @@ fn agents_that_start_anew_raise_no_alarm_about_the_bridge() {
     let mut w = on(&["s0", "s0", "s0"], "{}");
     (0..3).for_each(|host| w.tells(hearing(host, "", 0)));
     w.run(20_000);
-    assert!(w.alarmed("until it hears a switch"), "{:#?}", w.said);
+    assert!(w.alarmed("until it hears a switch"), "{:#?}", w.logged);
     (0..3).for_each(|host| w.tells(hearing(host, "s0", 0)));
     w.run(100_000);
     assert_eq!((w.published.len(), places(&w)), (1, vec!["s0"; 3]));
-    let told = w.said.iter().filter(|line| line.contains("not known"));
-    assert_eq!(told.count(), 0, "{:#?}", w.said);
+    let lines = w.logged.iter().filter(|line| line.contains("not known"));
+    assert_eq!(lines.count(), 0, "{:#?}", w.logged);
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn all_agents_that_start_anew_leave_the_measured_tree() {
     assert_eq!(w.published.last().unwrap().file.switches.len(), 6);
     (0..7).for_each(|host| w.tells(hearing(host, "", 0)));
     w.run(20_000);
-    assert!(!w.alarmed("no complete tree"), "{:#?}", w.said);
+    assert!(!w.alarmed("no complete tree"), "{:#?}", w.logged);
     for (host, switch) in ["s0", "s0", "s1", "s1", "s2", "s2", "s3"]
         .iter()
         .enumerate()
@@ -158,7 +158,7 @@ fn all_agents_that_start_anew_leave_the_measured_tree() {
         w.tells(hearing(host as u8, switch, 0));
     }
     w.run(100_000);
-    assert_eq!(w.published.len(), before, "{:#?}", w.said);
+    assert_eq!(w.published.len(), before, "{:#?}", w.logged);
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn a_host_that_hears_no_switch_any_more_goes_to_the_bridge() {
     let mut w = on(&["s0", "s0", "s1", "s1"], "{}");
     w.tells(hearing(2, "", 0));
     w.run(28_000);
-    assert_eq!(w.published.len(), 1, "{:#?}", w.said);
+    assert_eq!(w.published.len(), 1, "{:#?}", w.logged);
     w.run(5_000);
     assert_eq!(places(&w), ["s0", "s0", NET, "s1"]);
     w.run(100_000);
@@ -177,13 +177,23 @@ fn a_host_that_hears_no_switch_any_more_goes_to_the_bridge() {
 fn unasked_a_new_switch_is_measured_and_a_move_is_not() {
     let mut w = on(&["s0", "s0", "s0", "s1", "s1"], "{\"unasked\": true}");
     w.run(60_000);
-    assert_eq!(w.mapping.len(), 1, "{:#?}", w.said);
+    assert_eq!(w.mapping.len(), 1, "{:#?}", w.logged);
     w.measured(&["n3", "n4"]);
     w.tells(hearing(2, "s1", 1));
     w.run(600_000);
-    assert_eq!((w.mapping.len(), places(&w)[2]), (1, "s1"), "{:#?}", w.said);
+    assert_eq!(
+        (w.mapping.len(), places(&w)[2]),
+        (1, "s1"),
+        "{:#?}",
+        w.logged
+    );
     w.tells(hearing(2, "s2", 2));
     w.run(180_000);
-    assert_eq!((w.mapping.len(), places(&w)[2]), (2, "s2"), "{:#?}", w.said);
-    assert!(w.alarmed("are not known"), "{:#?}", w.said);
+    assert_eq!(
+        (w.mapping.len(), places(&w)[2]),
+        (2, "s2"),
+        "{:#?}",
+        w.logged
+    );
+    assert!(w.alarmed("are not known"), "{:#?}", w.logged);
 }

@@ -31,26 +31,26 @@ fn trunk(side: &[&str]) -> PlaceTrunk {
 fn measured(net: &InferenceFixture, trunks: Vec<PlaceTrunk>) -> MappedPlace {
     let topology = net.infer();
     let kinds = topology.kinds();
-    let seats: BTreeMap<&str, (&str, &str)> = topology.attachments().into_iter().collect();
-    let own = seats
+    let attachments: BTreeMap<&str, (&str, &str)> = topology.attachments().into_iter().collect();
+    let own = attachments
         .iter()
-        .filter(|(_, seat)| kinds[seat.0] == NodeKind::Switch);
+        .filter(|(_, attachment)| kinds[attachment.0] == NodeKind::Switch);
     let owned = |host: &&str| (*host).to_owned();
     MappedPlace {
         bridge: NET.into(),
-        hosts: seats.keys().map(owned).collect(),
+        hosts: attachments.keys().map(owned).collect(),
         beside: vec![],
         at: Millis(1),
         rounds: 40,
         moved: Bytes(1),
         trunks,
-        rates: seats
+        rates: attachments
             .keys()
             .map(|host| (owned(host), BitsPerSec::GIGABIT))
             .collect(),
         link_losses: BTreeMap::new(),
         switches: own
-            .map(|(host, seat)| (owned(host), seat.0.to_owned()))
+            .map(|(host, attachment)| (owned(host), attachment.0.to_owned()))
             .collect(),
     }
 }
@@ -59,15 +59,15 @@ impl InferenceFixture {
     /// The cable of the host moves to this switch.
     fn moves(&mut self, host: &str, switch: &str) {
         let report = self.view(host).host.as_mut().unwrap();
-        report.heard.clear();
+        report.frames.clear();
         report.link_losses.insert("eth0".to_owned(), 2);
         self.on_switch(switch, &[host]);
     }
 }
 
-fn seats<'t>(topology: &'t Topology, hosts: &[&str]) -> Vec<&'t str> {
-    let seats = topology.attachments();
-    hosts.iter().map(|host| seats[host].0).collect()
+fn attachments<'t>(topology: &'t Topology, hosts: &[&str]) -> Vec<&'t str> {
+    let attachments = topology.attachments();
+    hosts.iter().map(|host| attachments[host].0).collect()
 }
 
 fn mega(topology: &Topology, a: &str, b: &str) -> u64 {
@@ -87,13 +87,13 @@ fn a_trunk_beside_one_switch_is_its_cable() {
     assert!(cable.is_measured());
     // Two hosts send there, and flows never filled it.
     assert_eq!(mega(&topology, NET, "s0"), 2000);
-    let told = &link(&topology, NET, "s0").evidence[1];
+    let evidence = &link(&topology, NET, "s0").evidence[1];
     assert!(matches!(
-        told,
+        evidence,
         Evidence::Measured(FlowFinding::NotFilled { .. })
     ));
     assert_eq!(
-        told.to_string(),
+        evidence.to_string(),
         "measured: flows between 6 hosts are not known to have filled it; 40 rounds, 0.0 MB, \
          1970-01-01 00:00 UTC"
     );
@@ -123,12 +123,12 @@ fn a_trunk_that_parts_hosts_of_one_switch_raises_an_alarm() {
     let place = measured(&net, vec![trunk(&["n1", "n2", "n3"])]);
     let topology = net.infer_with(place);
     assert_eq!(topology.attachments(), net.infer().attachments());
-    let told = alarms(&topology);
+    let text = alarms(&topology);
     assert!(
-        told.contains("flows between hosts tell a trunk beside n1, n2, n3, but"),
-        "{told}"
+        text.contains("flows between hosts tell a trunk beside n1, n2, n3, but"),
+        "{text}"
     );
-    assert!(told.contains("are not known"), "{told}");
+    assert!(text.contains("are not known"), "{text}");
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn trunks_behind_a_port_and_before_it_are_distinguished() {
     let mut net = InferenceFixture::of_hosts(8);
     net.on_switch("s0", &["n0", "n1"]);
     for host in ["n2", "n3", "n4", "n5"] {
-        net.overhears(host, heard_switches::lldp("s0", "swp7"));
+        net.overhears(host, announced_switches::lldp("s0", "swp7"));
     }
     let behind = trunk(&["n4", "n5"]);
     let port = trunk(&["n2", "n3", "n4", "n5"]);
@@ -144,7 +144,7 @@ fn trunks_behind_a_port_and_before_it_are_distinguished() {
     let topology = net.infer_with(measured(&net, vec![behind, port, way]));
     let [near, far] = ["s0-swp7", "s0-swp7-1"];
     assert_eq!(
-        seats(&topology, &["n0", "n2", "n4", "n6"]),
+        attachments(&topology, &["n0", "n2", "n4", "n6"]),
         ["s0", near, far, NET]
     );
     for (a, b) in [(near, far), ("s0", near), (NET, "s0")] {
@@ -164,13 +164,13 @@ fn a_host_that_moved_is_where_it_hears_and_the_trunks_stay() {
     place.link_losses.insert("n2".into(), losses);
     net.moves("n2", "s0");
     let topology = net.infer_with(place.clone());
-    assert_eq!(seats(&topology, &["n2", "n3"]), ["s0", "s1"]);
+    assert_eq!(attachments(&topology, &["n2", "n3"]), ["s0", "s1"]);
     assert_eq!(mega(&topology, NET, "s1"), 100);
     assert_eq!(alarms(&topology), "");
     // Nobody measured the way to a new switch.
     net.moves("n2", "s9");
     let topology = net.infer_with(place);
-    assert_eq!(seats(&topology, &["n2"]), ["s9"]);
+    assert_eq!(attachments(&topology, &["n2"]), ["s9"]);
     assert!(!link(&topology, NET, "s9").is_measured());
     assert_eq!(mega(&topology, NET, "s1"), 100);
     assert!(
@@ -185,7 +185,7 @@ fn what_was_measured_before_switches_were_received_still_counts() {
     let flat = InferenceFixture::of_hosts(6);
     let place = measured(&flat, vec![trunk(&["n2", "n3"])]);
     assert_eq!(
-        seats(&flat.infer_with(place.clone()), &["n3"]),
+        attachments(&flat.infer_with(place.clone()), &["n3"]),
         [format!("{NET}-1")]
     );
     let topology = net(&["s0", "s1"]).infer_with(place);
@@ -203,7 +203,7 @@ fn a_new_host_on_a_known_switch_changes_nothing_else() {
     assert_eq!(mega(&topology, NET, "s1"), 100);
     assert_eq!(alarms(&topology), "");
     // One that hears no switch may be anywhere.
-    net.view("n1").host.as_mut().unwrap().heard.clear();
+    net.view("n1").host.as_mut().unwrap().frames.clear();
     let topology = net.infer_with(place);
     assert!(!link(&topology, NET, "s1").is_measured());
     assert!(alarms(&topology).contains("are not known"));
@@ -247,7 +247,7 @@ proptest::proptest! {
     ) {
         let mut net = net(&["s0", "s1"]);
         for host in ["n4", "n5"] {
-            net.overhears(host, heard_switches::lldp("s1", "swp7"));
+            net.overhears(host, announced_switches::lldp("s1", "swp7"));
         }
         let place = measured(&net, sides.iter().map(|bits| PlaceTrunk {
             side: (0..6).filter(|n| bits >> n & 1 == 1).map(|n| format!("n{n}")).collect(),

@@ -7,21 +7,21 @@ use crate::facts::NodeIx;
 use crate::ranking::ClaimGrounds;
 use inventory::alarm::{Alarm, AlarmKind};
 use inventory::evidence::{Evidence, FlowFinding};
-use inventory::mapped_place::MappedSeat;
+use inventory::mapped_place::MappedAttachment;
 use inventory::topology::{LinkGrade, LinkState, NodeKind};
 
 /// The network with all hosts whose switch was measured.
-pub(crate) fn with_seats(mut draft: DraftNetwork<'_>) -> DraftNetwork<'_> {
+pub(crate) fn with_attachments(mut draft: DraftNetwork<'_>) -> DraftNetwork<'_> {
     let facts = draft.facts;
-    for seat in &facts.scope.mapped.seats {
-        let host = facts.node_named(&seat.host);
+    for attachment in &facts.scope.mapped.attachments {
+        let host = facts.node_named(&attachment.host);
         let host = host.filter(|host| facts.is_host(*host));
-        let on = draft.bridge_named(&seat.on);
+        let on = draft.bridge_named(&attachment.on);
         if let (Some(host), Some(on)) = (host, on)
-            && draft.is_open(host, &seat.among)
+            && draft.is_open(host, &attachment.among)
         {
-            draft.seat(host, on, seat);
-            draft.alarm_lost(seat);
+            draft.attachment(host, on, attachment);
+            draft.alarm_lost(attachment);
         }
     }
     draft
@@ -51,18 +51,18 @@ impl DraftNetwork<'_> {
     }
 
     /// Tells that the host's link was lost since.
-    fn alarm_lost(&mut self, seat: &MappedSeat) {
-        let view = self.facts.views.get(&seat.host);
-        if seat.may_be_left(view.and_then(|view| view.host.as_ref())) {
+    fn alarm_lost(&mut self, attachment: &MappedAttachment) {
+        let view = self.facts.views.get(&attachment.host);
+        if attachment.may_be_left(view.and_then(|view| view.host.as_ref())) {
             let kind = AlarmKind::MeasuredBefore {
-                hosts: vec![seat.host.clone()],
+                hosts: vec![attachment.host.clone()],
             };
-            self.alarms.push(Alarm::node(&seat.on, kind));
+            self.alarms.push(Alarm::node(&attachment.on, kind));
         }
     }
 
     /// The host is on this bridge, and nowhere else.
-    fn seat(&mut self, host: NodeIx, on: NodeIx, seat: &MappedSeat) {
+    fn attachment(&mut self, host: NodeIx, on: NodeIx, attachment: &MappedAttachment) {
         let is_of = |link: &DraftLink, node: NodeIx| link.ends.iter().any(|end| end.node == node);
         let here = self.links.iter().filter(|l| is_of(l, host) && is_of(l, on));
         let mut link = match (here.clone().next(), here.count()) {
@@ -71,7 +71,7 @@ impl DraftNetwork<'_> {
             _ => DraftLink {
                 ends: [on, host].map(ClaimEnd::somewhere),
                 members: vec![],
-                rate: seat.rate,
+                rate: attachment.rate,
                 state: LinkState::Forwarding,
                 grade: LinkGrade::Ambiguous,
                 evidence: vec![],
@@ -82,14 +82,15 @@ impl DraftNetwork<'_> {
         if link.state == LinkState::Unknown {
             link.state = LinkState::Forwarding;
         }
-        link.evidence.push(Evidence::Measured(FlowFinding::Seat {
-            among: seat.among.clone(),
-            probability: seat.probability,
-            hosts: seat.hosts,
-            rounds: seat.rounds,
-            moved: seat.moved,
-            at: seat.at,
-        }));
+        link.evidence
+            .push(Evidence::Measured(FlowFinding::Attachment {
+                among: attachment.among.clone(),
+                probability: attachment.probability,
+                hosts: attachment.hosts,
+                rounds: attachment.rounds,
+                moved: attachment.moved,
+                at: attachment.at,
+            }));
         self.links.push(link);
         self.alarms.retain(|alarm| {
             let is_open = matches!(
@@ -98,7 +99,7 @@ impl DraftNetwork<'_> {
                     | AlarmKind::HostHidden { .. }
                     | AlarmKind::HostUnfound { .. }
             );
-            !(is_open && alarm.subject.is_node(&seat.host))
+            !(is_open && alarm.subject.is_node(&attachment.host))
         });
     }
 }
