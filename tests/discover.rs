@@ -140,11 +140,6 @@ fn the_demo_network_is_found_as_it_was_built() {
 /// SNMPv3 finds the same; a wrong community or key makes one switch stale. The message names the
 /// switch, and its neighbours still report it.
 fn versions_and_wrong_keys(up: &RunningLab, inventory: &str) {
-    let user = |name: &str, protocol: &str, key: &str| {
-        format!(
-            "{{version: 3, user: {name}, auth: {{protocol: {protocol}, key: {key}}}, priv: {{protocol: aes, key: privpass12}}}}"
-        )
-    };
     let v3 = |key| {
         inventory.replace(
             "{version: 2c, community: public}",
@@ -190,6 +185,12 @@ fn versions_and_wrong_keys(up: &RunningLab, inventory: &str) {
             .unwrap();
         assert_eq!(s3["stale"], true);
     }
+}
+
+fn user(name: &str, protocol: &str, key: &str) -> String {
+    format!(
+        "{{version: 3, user: {name}, auth: {{protocol: {protocol}, key: {key}}}, priv: {{protocol: aes, key: privpass12}}}}"
+    )
 }
 
 fn a_cable_moves(up: &RunningLab, inventory: &str) {

@@ -117,12 +117,6 @@ fn a_credential_that_cannot_be_read_is_named() {
 
 #[test]
 fn links_that_make_no_tree_come_with_their_line() {
-    let network = |link: &str| {
-        format!(
-            "switches: [s0, s1]\nhosts:\n  n0: {{switch: s0}}\nlinks:\n  - {{a: s0, b: s1}}\n  - \
-             {link}\n"
-        )
-    };
     for (link, problem) in [
         (
             "{a: s1, b: s0}",
@@ -144,6 +138,13 @@ fn links_that_make_no_tree_come_with_their_line() {
         PLAN,
         "f.yaml:2: topology has no host; nothing can be planned; nothing was done",
     );
+}
+
+fn network(link: &str) -> String {
+    format!(
+        "switches: [s0, s1]\nhosts:\n  n0: {{switch: s0}}\nlinks:\n  - {{a: s0, b: s1}}\n  - \
+             {link}\n"
+    )
 }
 
 #[test]

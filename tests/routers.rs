@@ -400,11 +400,6 @@ fn datagram(number: u32) -> Vec<u8> {
 /// A switch takes its port down. The port at the far end of the cable has no link until the first
 /// port is up again.
 fn link_is_lost_at_both_ends(up: &RunningLab) {
-    let carrier = || {
-        up.exec("s1", &["sh", "-c", "cat /sys/class/net/swp1/carrier"])
-            .trim()
-            == "1"
-    };
     for link in [false, true] {
         up.exec(
             "s0",
@@ -417,9 +412,15 @@ fn link_is_lost_at_both_ends(up: &RunningLab) {
             ],
         );
         until_so(&format!("the far end has link: {link}"), || {
-            carrier() == link
+            carrier(up) == link
         });
     }
     up.await_cable("s0", "s1", "forwarding");
     up.is_as_far("n0", "n1", 21 * MS);
+}
+
+fn carrier(up: &RunningLab) -> bool {
+    up.exec("s1", &["sh", "-c", "cat /sys/class/net/swp1/carrier"])
+        .trim()
+        == "1"
 }

@@ -532,10 +532,6 @@ mod tests {
 
     #[test]
     fn blocks_of_addresses() {
-        let holds = |block: &str, address: &str| {
-            let block: AddressBlock = block.parse().unwrap();
-            block.contains(address.parse().unwrap())
-        };
         assert!(holds("10.0.0.0/8", "10.255.0.1") && !holds("10.0.0.0/8", "11.0.0.1"));
         assert!(holds("0.0.0.0/0", "192.0.2.1") && !holds("0.0.0.0/0", "fd00::1"));
         assert!(holds("fd00::/8", "fd12::1") && holds("::/0", "fd12::1"));
@@ -543,5 +539,10 @@ mod tests {
         for wrong in ["10.0.0.0/33", "10.0.0/8", "fd00::/129", "a/8", "10.0.0.0/"] {
             assert!(wrong.parse::<AddressBlock>().is_err(), "{wrong}");
         }
+    }
+
+    fn holds(block: &str, address: &str) -> bool {
+        let block: AddressBlock = block.parse().unwrap();
+        block.contains(address.parse().unwrap())
     }
 }

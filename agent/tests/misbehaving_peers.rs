@@ -381,10 +381,6 @@ fn rows_with(evil: &str) -> SnmpRows {
 
 /// The texts of a fact, one by one. Debug output would escape control characters.
 fn texts(fact: &DeviceFact) -> Vec<String> {
-    let text = |id: Option<&NeighbourId>| match id {
-        Some(NeighbourId::Text(text)) => text.clone(),
-        _ => String::new(),
-    };
     match fact {
         DeviceFact::System(s) => vec![s.name.clone(), s.descr.clone()],
         DeviceFact::Interfaces(all) => all
@@ -405,6 +401,13 @@ fn texts(fact: &DeviceFact) -> Vec<String> {
             device.chain(ports).chain(neighbours).chain(cdp).collect()
         }
         _ => vec![],
+    }
+}
+
+fn text(id: Option<&NeighbourId>) -> String {
+    match id {
+        Some(NeighbourId::Text(text)) => text.clone(),
+        _ => String::new(),
     }
 }
 
@@ -440,16 +443,6 @@ async fn empty_and_ten_kilobyte_strings_and_hostile_names_come_in_short_and_plai
 #[tokio::test]
 async fn values_of_the_wrong_type_leave_rows_out_of_every_table() {
     let peer = MisbehavingPeer::liar(|asked| {
-        let wrong = |n: usize| {
-            [
-                Value::Null,
-                Value::Integer(-1),
-                octets([0xff; 3]),
-                Value::Counter64(u64::MAX),
-                Value::IpAddress([0; 4]),
-            ][n % 5]
-                .clone()
-        };
         // The first row of every column, then the end.
         asked
             .iter()
@@ -481,4 +474,15 @@ async fn values_of_the_wrong_type_leave_rows_out_of_every_table() {
             other => panic!("{other:?}"),
         }
     }
+}
+
+fn wrong(n: usize) -> Value {
+    [
+        Value::Null,
+        Value::Integer(-1),
+        octets([0xff; 3]),
+        Value::Counter64(u64::MAX),
+        Value::IpAddress([0; 4]),
+    ][n % 5]
+        .clone()
 }

@@ -312,11 +312,6 @@ fn a_round_is_done_again_when_a_host_comes_back_but_not_forever() {
 
 #[test]
 fn no_flow_runs_after_the_permitted_time_though_a_host_comes_back() {
-    let limits = |time| MeasurementLimits {
-        budget: Bytes(1 << 30),
-        time,
-        share: 1.0,
-    };
     // Gone in the first flow, or in the first round after the three of them.
     for (gone, rounds) in [(2, 0), (8, 0)] {
         let peers = vec![passing(&[], true), passing(&[gone, gone + 1], true)];
@@ -344,6 +339,14 @@ fn no_flow_runs_after_the_permitted_time_though_a_host_comes_back() {
     .expect_err("no time");
     assert!(matches!(stopped.error, MeasurementError::TimeShort(_)));
     assert_eq!(stopped.moved, Bytes(0));
+}
+
+fn limits(time: Duration) -> MeasurementLimits {
+    MeasurementLimits {
+        budget: Bytes(1 << 30),
+        time,
+        share: 1.0,
+    }
 }
 
 #[test]
@@ -382,12 +385,6 @@ fn old_announcements_are_left() {
     let open = || FlowPort::open(Ipv4Addr::LOCALHOST.into(), key.clone()).unwrap();
     let (sender, receiver) = (open(), open());
     let to = SocketAddr::from((Ipv4Addr::LOCALHOST, receiver.port()));
-    let order = |round, send_to, receives| RoundOrder {
-        round,
-        send_to,
-        receives,
-        window: Duration::from_millis(50),
-    };
     // The receiver never got round 1.
     let _old = sender.prepare(order(1, Some(to), false)).unwrap();
     let sends = sender.prepare(order(2, Some(to), false)).unwrap();
@@ -400,4 +397,13 @@ fn old_announcements_are_left() {
             .to_string()
             .contains("two agents answer for one host")
     );
+}
+
+fn order(round: u64, send_to: Option<SocketAddr>, receives: bool) -> RoundOrder {
+    RoundOrder {
+        round,
+        send_to,
+        receives,
+        window: Duration::from_millis(50),
+    }
 }

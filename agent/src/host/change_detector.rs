@@ -146,11 +146,6 @@ mod tests {
 
     #[test]
     fn another_way_is_news_another_time_is_not() {
-        let way = |us| RoundTrip {
-            min_us: us,
-            median_us: us,
-            samples: 1,
-        };
         let path = ProbedPath {
             to: "n1".into(),
             address: [10, 0, 0, 2].into(),
@@ -168,5 +163,13 @@ mod tests {
             hops: vec![None],
             ..path
         }]));
+    }
+
+    fn way(us: u32) -> RoundTrip {
+        RoundTrip {
+            min_us: us,
+            median_us: us,
+            samples: 1,
+        }
     }
 }

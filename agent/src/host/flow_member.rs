@@ -251,34 +251,36 @@ mod tests {
         };
         // Somebody listens there, so that only the member's own refusal keeps it from sending.
         let other = TcpListener::bind((OWN, 0)).unwrap();
-        let order = |window| {
-            PeerOrder::Prepare(RoundOrder {
-                round: 1,
-                send_to: Some(other.local_addr().unwrap()),
-                receives: false,
-                window: Duration::from_millis(window),
-            })
-        };
         assert!(
-            matches!(member.carry_out(order(5)), PeerAnswer::Failed(p) if p.contains("not a host"))
+            matches!(member.carry_out(order(5, &other)), PeerAnswer::Failed(p) if p.contains("not a host"))
         );
         assert!(
             matches!(member.carry_out(PeerOrder::Go), PeerAnswer::Failed(p) if p.contains("prepared"))
         );
-        let idle = |window| {
-            PeerOrder::Prepare(RoundOrder {
-                round: 1,
-                send_to: None,
-                receives: false,
-                window: Duration::from_millis(window),
-            })
-        };
         assert!(matches!(member.carry_out(idle(501)), PeerAnswer::Failed(_)));
         assert_eq!(member.carry_out(idle(5)), PeerAnswer::Ready);
         member.sent = 1 << 20;
         assert!(
             matches!(member.carry_out(PeerOrder::Go), PeerAnswer::Failed(p) if p.contains("bytes"))
         );
+    }
+
+    fn order(window: u64, other: &TcpListener) -> PeerOrder {
+        PeerOrder::Prepare(RoundOrder {
+            round: 1,
+            send_to: Some(other.local_addr().unwrap()),
+            receives: false,
+            window: Duration::from_millis(window),
+        })
+    }
+
+    fn idle(window: u64) -> PeerOrder {
+        PeerOrder::Prepare(RoundOrder {
+            round: 1,
+            send_to: None,
+            receives: false,
+            window: Duration::from_millis(window),
+        })
     }
 
     #[test]

@@ -59,12 +59,6 @@ fn both_formats_say_the_same_packed_or_not() {
         (views.keys().map(String::as_str).collect::<Vec<_>>(), notes),
         (vec!["a", "b", "c", "d.example.org", "e"], vec![])
     );
-    let output = |v: &DeviceView| {
-        (
-            v.system.as_ref().unwrap().name.clone(),
-            v.lldp.as_ref().unwrap().chassis.clone(),
-        )
-    };
     assert!(
         views.values().all(|v| output(v)
             == (
@@ -73,6 +67,13 @@ fn both_formats_say_the_same_packed_or_not() {
             )),
         "{views:#?}"
     );
+}
+
+fn output(v: &DeviceView) -> (String, Option<NeighbourId>) {
+    (
+        v.system.as_ref().unwrap().name.clone(),
+        v.lldp.as_ref().unwrap().chassis.clone(),
+    )
 }
 
 #[test]
@@ -96,12 +97,6 @@ fn a_context_belongs_to_its_device() {
 
 #[test]
 fn a_port_that_forwards_in_some_vlans_only_is_unknown_and_reported() {
-    let vlan = |state: u8| {
-        format!(
-            "1.3.6.1.2.1.17.2.5.0|4x|8000020000000001\n1.3.6.1.2.1.17.1.4.1.2.3|2|103\n\
-             1.3.6.1.2.1.17.2.15.1.3.3|2|{state}\n"
-        )
-    };
     let plain = format!("1.3.6.1.2.1.2.2.1.2.103|4|swp3\n{}", vlan(5));
     for (other, state, reported) in [
         (
@@ -124,6 +119,13 @@ fn a_port_that_forwards_in_some_vlans_only_is_unknown_and_reported() {
             (state, reported.iter().map(|t| (*t).to_owned()).collect())
         );
     }
+}
+
+fn vlan(state: u8) -> String {
+    format!(
+        "1.3.6.1.2.1.17.2.5.0|4x|8000020000000001\n1.3.6.1.2.1.17.1.4.1.2.3|2|103\n\
+             1.3.6.1.2.1.17.2.15.1.3.3|2|{state}\n"
+    )
 }
 
 #[test]

@@ -188,12 +188,6 @@ mod tests {
 
     #[test]
     fn cables_below_the_units_of_an_aggregate_are_members_too() {
-        let over = |higher: u32, lower: u32| {
-            (
-                format!("1.3.6.1.2.1.31.1.2.1.3.{higher}.{lower}"),
-                Value::Integer(1),
-            )
-        };
         let kind =
             |index: u32, kind: i32| (format!("1.3.6.1.2.1.2.2.1.3.{index}"), Value::Integer(kind));
         let name =
@@ -221,6 +215,13 @@ mod tests {
             aggregates(&answers(&cells)),
             HashMap::from([(537, 541), (538, 541), (505, 128), (506, 128)])
         );
+    }
+
+    fn over(higher: u32, lower: u32) -> (String, Value) {
+        (
+            format!("1.3.6.1.2.1.31.1.2.1.3.{higher}.{lower}"),
+            Value::Integer(1),
+        )
     }
 
     #[test]

@@ -188,10 +188,6 @@ fn who_speaks_of_itself_is_no_neighbour() {
 #[test]
 fn strangers_are_distinguished_by_what_distinguishes_them() {
     let mut views = network(2);
-    let nameless = |n| LldpNeighbour {
-        name: String::new(),
-        ..named(n, 1)
-    };
     hears(&mut views, "d1", 1, nameless(20));
     hears(
         &mut views,
@@ -232,14 +228,16 @@ fn strangers_are_distinguished_by_what_distinguishes_them() {
     assert_eq!(t.links.iter().filter(|l| l.a == "core/1").count(), 3);
 }
 
+fn nameless(n: u8) -> LldpNeighbour {
+    LldpNeighbour {
+        name: String::new(),
+        ..named(n, 1)
+    }
+}
+
 #[test]
 fn a_name_with_many_chassis_is_one_core_or_many_of_one_factory() {
     let mut views = network(1);
-    let bogus = |n, port: &str| LldpNeighbour {
-        name: "core".into(),
-        port: text(port),
-        ..named(n, 1)
-    };
     hears(&mut views, "d1", 1, bogus(30, "1"));
     hears(&mut views, "d1", 2, bogus(31, "2"));
     let t = infer_recorded(&views);
@@ -252,11 +250,6 @@ fn a_name_with_many_chassis_is_one_core_or_many_of_one_factory() {
         "one port cannot be two: they only share a name"
     );
 
-    let card = |n| LldpNeighbour {
-        name: "10Gb NIC".into(),
-        port: Some(mac(n)),
-        ..named(n, 1)
-    };
     let mut views = network(1);
     hears(&mut views, "d1", 1, card(40));
     hears(&mut views, "d1", 2, card(41));
@@ -265,6 +258,22 @@ fn a_name_with_many_chassis_is_one_core_or_many_of_one_factory() {
         t.names(NodeKind::Host).collect::<Vec<_>>(),
         ["02:00:00:00:28:00", "02:00:00:00:29:00"]
     );
+}
+
+fn bogus(n: u8, port: &str) -> LldpNeighbour {
+    LldpNeighbour {
+        name: "core".into(),
+        port: text(port),
+        ..named(n, 1)
+    }
+}
+
+fn card(n: u8) -> LldpNeighbour {
+    LldpNeighbour {
+        name: "10Gb NIC".into(),
+        port: Some(mac(n)),
+        ..named(n, 1)
+    }
 }
 
 #[test]
@@ -526,18 +535,6 @@ fn a_port_that_blocks_in_one_tree_of_several_is_unknown() {
     hears(&mut views, "d2", 2, named(1, 1));
     hears(&mut views, "d1", 3, named(2, 4));
     hears(&mut views, "d2", 4, named(1, 3));
-    let port = |n: u32| BridgePort {
-        number: n,
-        if_index: 100 + n,
-        state: Some(StpState::Forwarding),
-        designated_bridge: None,
-        designated_port: None,
-    };
-    let tree = |vlan, state| SpanningInstance {
-        id: SpanningInstanceId::Vlan(vlan),
-        root_bridge: None,
-        states: [(101, state)].into(),
-    };
     let bridge = |instances| BridgeTable {
         root_bridge: Some(BridgeId {
             priority: 0,
@@ -555,5 +552,23 @@ fn a_port_that_blocks_in_one_tree_of_several_is_unknown() {
         views.get_mut("d1").unwrap().bridge =
             Some(bridge(vec![tree(1, StpState::Forwarding), tree(20, state)]));
         assert_eq!(infer_recorded(&views).links[0].state, expected);
+    }
+}
+
+fn port(n: u32) -> BridgePort {
+    BridgePort {
+        number: n,
+        if_index: 100 + n,
+        state: Some(StpState::Forwarding),
+        designated_bridge: None,
+        designated_port: None,
+    }
+}
+
+fn tree(vlan: u16, state: StpState) -> SpanningInstance {
+    SpanningInstance {
+        id: SpanningInstanceId::Vlan(vlan),
+        root_bridge: None,
+        states: [(101, state)].into(),
     }
 }

@@ -355,11 +355,6 @@ mod tests {
     use super::*;
 
     fn panel(y: AxisScale, points: &[(f64, f64)]) -> ChartPanel {
-        let line = |name: &str| ChartLine {
-            name: name.to_owned(),
-            points: points.iter().copied().map(ChartPoint::from).collect(),
-            is_joined: true,
-        };
         ChartPanel {
             title: "all-to-all".into(),
             x: AxisLabel {
@@ -368,7 +363,15 @@ mod tests {
                 unit: AxisUnit::Octets,
             },
             y: AxisLabel::plain("time", y),
-            lines: vec![line("own <b>"), line("aapc")],
+            lines: vec![line("own <b>", points), line("aapc", points)],
+        }
+    }
+
+    fn line(name: &str, points: &[(f64, f64)]) -> ChartLine {
+        ChartLine {
+            name: name.to_owned(),
+            points: points.iter().copied().map(ChartPoint::from).collect(),
+            is_joined: true,
         }
     }
 

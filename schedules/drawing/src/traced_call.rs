@@ -244,12 +244,6 @@ mod tests {
 
     /// A call in which rank 0 sends to rank 1.
     fn job(knows_network: bool) -> TracedJob {
-        let piece = |peer| TracedPiece {
-            peer,
-            phase: 0,
-            block: 0,
-            blocks: 1,
-        };
         let began = RankStep::CallBegan { call: 1, kind: 0 };
         let ended = RankStep::CallEnded { call: 1 };
         let first = [
@@ -268,6 +262,15 @@ mod tests {
             trace(1, knows_network, &second),
         ])
         .unwrap()
+    }
+
+    fn piece(peer: u32) -> TracedPiece {
+        TracedPiece {
+            peer,
+            phase: 0,
+            block: 0,
+            blocks: 1,
+        }
     }
 
     #[test]

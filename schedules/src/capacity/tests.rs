@@ -180,11 +180,6 @@ fn deeper_trees_come_within_a_hundredth() {
 
 #[test]
 fn faster_trunks_save_nine_phases_of_ten() {
-    let leaf = |above| WidthSwitch {
-        above,
-        width: 10,
-        hosts: vec![1; 24],
-    };
     let tree = tree(&[
         WidthSwitch {
             above: 0,
@@ -198,6 +193,14 @@ fn faster_trunks_save_nine_phases_of_ten() {
     ]);
     assert_eq!(bound(&tree, &EdgeCapacities::unit(&tree)).phases, 1728);
     assert_eq!(checked(&tree, &EdgeCapacities::from_tree(&tree)), 173);
+}
+
+fn leaf(above: usize) -> WidthSwitch {
+    WidthSwitch {
+        above,
+        width: 10,
+        hosts: vec![1; 24],
+    }
 }
 
 #[test]

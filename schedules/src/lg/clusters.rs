@@ -256,12 +256,6 @@ clusters: {west: [x, w], east: [y, z]}";
 
     #[test]
     fn hosts_are_grouped_as_declared_also_the_ranks_of_a_subset() {
-        let hosts = |c: &ClusterPartition| {
-            c.list()
-                .iter()
-                .map(|c| (c.name.clone(), c.hosts.clone()))
-                .collect::<Vec<_>>()
-        };
         assert_eq!(
             hosts(&declared(TWO, &[]).unwrap()),
             [("west".into(), vec![0, 1]), ("east".into(), vec![2, 3])]
@@ -275,6 +269,13 @@ clusters: {west: [x, w], east: [y, z]}";
             hosts(&declared(TWO, &["y"]).unwrap()),
             [("east".into(), vec![0])]
         );
+    }
+
+    fn hosts(c: &ClusterPartition) -> Vec<(String, Vec<u32>)> {
+        c.list()
+            .iter()
+            .map(|c| (c.name.clone(), c.hosts.clone()))
+            .collect::<Vec<_>>()
     }
 
     #[test]
@@ -295,11 +296,6 @@ clusters: {west: [x, w], east: [y, z]}";
 
     #[test]
     fn groups_that_are_no_clusters_are_refused_by_name() {
-        let err = |clusters: &str| {
-            declared(&TWO.replace("{west: [x, w], east: [y, z]}", clusters), &[])
-                .unwrap_err()
-                .to_string()
-        };
         assert!(err("{west: [x, w], east: [y]}").starts_with("host z is in no cluster;"));
         assert!(err("{west: [x]}").starts_with("hosts w, y, z are in no cluster;"));
         let crossed = err("{odd: [w, y], even: [x, z]}");
@@ -308,10 +304,6 @@ clusters: {west: [x, w], east: [y, z]}";
             "{crossed}"
         );
         let tree = topology(TWO);
-        let group = |name: &str, hosts: &[u32]| HostCluster {
-            name: name.to_owned(),
-            hosts: hosts.to_vec(),
-        };
         let twice = ClusterPartition::new(&tree, vec![group("a", &[0, 1, 2]), group("b", &[2, 3])])
             .unwrap_err();
         assert!(
@@ -324,6 +316,19 @@ clusters: {west: [x, w], east: [y, z]}";
             .unwrap_err()
             .to_string();
         assert!(many.contains("n7, n8 and 3 more"), "{many}");
+    }
+
+    fn err(clusters: &str) -> String {
+        declared(&TWO.replace("{west: [x, w], east: [y, z]}", clusters), &[])
+            .unwrap_err()
+            .to_string()
+    }
+
+    fn group(name: &str, hosts: &[u32]) -> HostCluster {
+        HostCluster {
+            name: name.to_owned(),
+            hosts: hosts.to_vec(),
+        }
     }
 
     #[test]

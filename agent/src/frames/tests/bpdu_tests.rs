@@ -23,10 +23,6 @@ fn reads_the_bridge_of_mstp_where_mstp_has_it() {
         Ok(Bpdu::Configuration(output)) => output,
         other => panic!("{other:?}"),
     };
-    let id = |priority, octet| BridgeId {
-        priority,
-        address: Mac([octet; 6]),
-    };
     let output = mst(&region);
     assert_eq!(
         (
@@ -56,6 +52,13 @@ fn reads_the_bridge_of_mstp_where_mstp_has_it() {
             (StpVersion::Rstp, id(0x3000, 0xbb)),
             "{as_rstp}"
         );
+    }
+}
+
+fn id(priority: u16, octet: u8) -> BridgeId {
+    BridgeId {
+        priority,
+        address: Mac([octet; 6]),
     }
 }
 

@@ -248,11 +248,6 @@ mod tests {
             1,
             &error(11, 0, &v4(5, 17, &[0xc0, 0, 0x82, 0x9a, 0, 8, 0, 0])),
         );
-        let about = |probe| QuotedDatagram {
-            from: "10.0.0.1".parse().unwrap(),
-            to: "10.0.1.2".parse().unwrap(),
-            probe,
-        };
         let quoted = read_v4(&expired).unwrap().1;
         assert_eq!(
             quoted,
@@ -286,6 +281,14 @@ mod tests {
             read_v6(&[129, 0, 0, 0, 0x12, 0x34, 0, 7]),
             Some(IcmpMessage::Reply(ECHO))
         );
+    }
+
+    fn about(probe: QuotedProbe) -> QuotedDatagram {
+        QuotedDatagram {
+            from: "10.0.0.1".parse().unwrap(),
+            to: "10.0.1.2".parse().unwrap(),
+            probe,
+        }
     }
 
     /// The packet with another octet at `place`.

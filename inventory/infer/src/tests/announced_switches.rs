@@ -29,15 +29,18 @@ fn cdp(switch: &str, port: &str) -> HeardContent {
 }
 
 fn bpdu(switch: &str, port: u16) -> HeardContent {
-    let id = |name| BridgeId {
-        priority: 0x8000,
-        address: mac(name, 0),
-    };
     HeardContent::Bpdu {
         root_bridge: id("s0"),
         root_path_cost: 4,
         bridge: id(switch),
         port,
+    }
+}
+
+fn id(name: &str) -> BridgeId {
+    BridgeId {
+        priority: 0x8000,
+        address: mac(name, 0),
     }
 }
 
@@ -225,10 +228,6 @@ fn several_senders_on_one_card_tell_no_place() {
 #[test]
 fn two_cables_of_a_bond_lead_to_one_switch() {
     let bond = card("bond0", 2000, &["10.0.0.1/24"]);
-    let member = |name: &str| Nic {
-        master: Some("bond0".into()),
-        ..card(name, 1000, &[])
-    };
     let first = vec![bond, member("eth0"), member("eth1")];
     let second = vec![card("eth0", 1000, &["10.0.0.2/24"])];
     let mut net = hosts("[n0, n1]", vec![first, second]);
@@ -244,6 +243,13 @@ fn two_cables_of_a_bond_lead_to_one_switch() {
         (own.rate_bps, own.evidence.len()),
         (BitsPerSec::mega(2000), 2)
     );
+}
+
+fn member(name: &str) -> Nic {
+    Nic {
+        master: Some("bond0".into()),
+        ..card(name, 1000, &[])
+    }
 }
 
 #[test]

@@ -61,10 +61,6 @@ fn neighbours() -> LldpTable {
 }
 
 fn bridge() -> BridgeTable {
-    let id = |n| BridgeId {
-        priority: 0,
-        address: address(n),
-    };
     BridgeTable {
         address: Some(address(0)),
         root_bridge: Some(id(0)),
@@ -78,6 +74,13 @@ fn bridge() -> BridgeTable {
             })
             .collect(),
         ..BridgeTable::default()
+    }
+}
+
+fn id(n: u32) -> BridgeId {
+    BridgeId {
+        priority: 0,
+        address: address(n),
     }
 }
 

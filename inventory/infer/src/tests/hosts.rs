@@ -61,10 +61,6 @@ fn cdp(card: &str, switch: &str, port: u8) -> HeardFrame {
 }
 
 fn bpdu(card: &str, switch: &str, port: u16) -> HeardFrame {
-    let id = |switch| BridgeId {
-        priority: 4096,
-        address: mac(switch, 0),
-    };
     let content = HeardContent::Bpdu {
         root_bridge: id("s0"),
         root_path_cost: 4,
@@ -75,6 +71,13 @@ fn bpdu(card: &str, switch: &str, port: u16) -> HeardFrame {
         nic: card.into(),
         at: Millis(1),
         content,
+    }
+}
+
+fn id(switch: &str) -> BridgeId {
+    BridgeId {
+        priority: 4096,
+        address: mac(switch, 0),
     }
 }
 
@@ -341,10 +344,6 @@ fn an_old_word_stays_while_nothing_speaks_against_it() {
 /// n1 with a bond of two cards on s1.
 fn bond(second: HeardFrame) -> InferenceFixture {
     let mut net = pair();
-    let member = |name, n| Nic {
-        master: Some("bond0".into()),
-        ..nic(name, host_mac(n))
-    };
     net.reports(
         "n1",
         vec![
@@ -355,6 +354,13 @@ fn bond(second: HeardFrame) -> InferenceFixture {
         vec![lldp("eth0", "s1", 6), second],
     );
     net
+}
+
+fn member(name: &str, n: &str) -> Nic {
+    Nic {
+        master: Some("bond0".into()),
+        ..nic(name, host_mac(n))
+    }
 }
 
 #[test]

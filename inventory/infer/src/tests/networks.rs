@@ -318,19 +318,6 @@ fn a_host_that_routes_between_two_networks_is_reported_and_parts_no_network() {
     let n7 = inventory::inventory_file::InventoryHost::default();
     fixture.inventory.hosts.insert("n7".to_owned(), n7);
     fixture.host("n7", "m1", 4);
-    let nic = |name: &str, address: &str| Nic {
-        name: name.into(),
-        addresses: vec![(address.parse().unwrap(), 16)],
-        up: true,
-        ..Nic::default()
-    };
-    let report = |host: &str, nics: Vec<Nic>, paths: Vec<ProbedPath>| HostReport {
-        host: host.into(),
-        slots: 1,
-        nics,
-        paths,
-        ..HostReport::default()
-    };
     let through = ProbedPath {
         to: "n0".into(),
         address: "10.1.0.1".parse().unwrap(),
@@ -360,6 +347,25 @@ fn a_host_that_routes_between_two_networks_is_reported_and_parts_no_network() {
                 networks; no tree has this way, and the probe joins and parts nothing: jobs across it go the \
                 library's way";
     assert_eq!(alarms, [alarm]);
+}
+
+fn nic(name: &str, address: &str) -> Nic {
+    Nic {
+        name: name.into(),
+        addresses: vec![(address.parse().unwrap(), 16)],
+        up: true,
+        ..Nic::default()
+    }
+}
+
+fn report(host: &str, nics: Vec<Nic>, paths: Vec<ProbedPath>) -> HostReport {
+    HostReport {
+        host: host.into(),
+        slots: 1,
+        nics,
+        paths,
+        ..HostReport::default()
+    }
 }
 
 /// d1 and d2 carry VLAN 10 for data and VLAN 20 for storage, and each host has a card on a port of each. Of
@@ -416,14 +422,15 @@ fn vlans_on_the_same_cables_are_networks_with_states_of_their_own() {
         assert_eq!(open.a_port, cable);
     }
     let alarms: Vec<String> = topology.alarms.iter().map(ToString::to_string).collect();
-    let shares = |a: &str, b: &str| {
-        format!(
-            "network \"d1-vlan{a}\": shares switches and cables with d1-vlan{b}; what all carry \
-             adds up there, and the schedules of each are planned as if it were alone"
-        )
-    };
     assert_eq!(alarms, [shares("10", "20"), shares("20", "10")]);
     assert_eq!(topology.main_network().own_network().unwrap().vlans, [10]);
+}
+
+fn shares(a: &str, b: &str) -> String {
+    format!(
+        "network \"d1-vlan{a}\": shares switches and cables with d1-vlan{b}; what all carry \
+             adds up there, and the schedules of each are planned as if it were alone"
+    )
 }
 
 #[test]
@@ -440,16 +447,9 @@ fn networks_whose_addresses_are_on_the_same_cards_are_named_by_an_operator() {
     for (number, host) in (1..).zip(["n0", "n1", "n2"]) {
         fixture.host(host, "s0", number);
         fixture.learns("s0", number, host_mac(host));
-        let card = |name: &str, address: &str| Nic {
-            name: name.to_owned(),
-            mac: Some(host_mac(host)),
-            addresses: vec![(address.parse().unwrap(), 16)],
-            up: true,
-            ..Nic::default()
-        };
-        let mut nics = vec![card("eth0", &format!("10.1.0.{number}"))];
+        let mut nics = vec![card("eth0", &format!("10.1.0.{number}"), host)];
         if host != "n2" {
-            nics.push(card("eth0.20", &format!("10.2.0.{number}")));
+            nics.push(card("eth0.20", &format!("10.2.0.{number}"), host));
         }
         let report = HostReport {
             host: host.to_owned(),
@@ -486,4 +486,14 @@ fn networks_whose_addresses_are_on_the_same_cards_are_named_by_an_operator() {
         "{codes:?}"
     );
     assert_eq!(codes.len(), 2);
+}
+
+fn card(name: &str, address: &str, host: &str) -> Nic {
+    Nic {
+        name: name.to_owned(),
+        mac: Some(host_mac(host)),
+        addresses: vec![(address.parse().unwrap(), 16)],
+        up: true,
+        ..Nic::default()
+    }
 }

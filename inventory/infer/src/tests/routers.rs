@@ -121,13 +121,6 @@ fn a_router_that_only_packets_tell_of_joins_what_they_pass_between() {
         net.infer().tree().is_err(),
         "nothing tells that packets pass"
     );
-    let path = |to: &str, reached| ProbedPath {
-        to: to.to_owned(),
-        address: [10, 0, 9, 1].into(),
-        hops: vec![Some([10, 0, 1, 1].into())],
-        reached,
-        round_trip: None,
-    };
     let report = HostReport {
         host: "n0".into(),
         paths: vec![path("n1", true), path("n2", false)],
@@ -165,4 +158,14 @@ fn a_router_that_only_packets_tell_of_joins_what_they_pass_between() {
         "to n2 no packet came through"
     );
     assert_eq!(t.clusters.len(), 3);
+}
+
+fn path(to: &str, reached: bool) -> ProbedPath {
+    ProbedPath {
+        to: to.to_owned(),
+        address: [10, 0, 9, 1].into(),
+        hops: vec![Some([10, 0, 1, 1].into())],
+        reached,
+        round_trip: None,
+    }
 }

@@ -52,15 +52,18 @@ fn trees_that_fit_are_in_no_doubt() {
 
 #[test]
 fn a_slow_receiver_takes_nothing_from_the_trunk() {
-    let own = |receives| HostRates {
-        sends: CABLE,
-        receives,
-    };
     let hosts = [own(CABLE), own(CABLE), own(CABLE), own(CABLE / 10.0)];
     let flows = [(0, 2), (1, 3)].map(|(from, to)| HostFlow { from, to });
     let rates = crate::likelihood::expected(SharingRule::ByArrival, &hosts, &flows, &trunks());
     // Its sender fills half of the trunk nevertheless.
     assert_eq!([rates[0].0, rates[1].0], [CABLE / 2.0, CABLE / 10.0]);
+}
+
+fn own(receives: f64) -> HostRates {
+    HostRates {
+        sends: CABLE,
+        receives,
+    }
 }
 
 /// Two flows fill a trunk of twice their rate exactly.

@@ -148,10 +148,6 @@ mod tests {
 
     #[test]
     fn spines_are_one_node_with_one_link_to_each_leaf() {
-        let link = |a: &str, a_port: &str, b: &str, b_port: &str, state| Link {
-            state,
-            ..Link::new(a, a_port, b, b_port)
-        };
         let way = LinkState::Multipath;
         let plain = LinkState::Forwarding;
         let mut network = Topology {
@@ -196,5 +192,12 @@ mod tests {
             link.state = plain;
         }
         assert_eq!(network.folded(), None);
+    }
+
+    fn link(a: &str, a_port: &str, b: &str, b_port: &str, state: LinkState) -> Link {
+        Link {
+            state,
+            ..Link::new(a, a_port, b, b_port)
+        }
     }
 }

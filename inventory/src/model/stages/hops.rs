@@ -97,15 +97,6 @@ mod tests {
     #[test]
     fn each_cable_between_two_routers_has_answers_of_its_own() {
         let nodes = [("leaf 1", NodeKind::Switch), ("spine1", NodeKind::Router)];
-        let link = |a_port: &str, b_port: &str, state| Link {
-            state,
-            ..Link::new("leaf 1", a_port, "spine1", b_port)
-        };
-        let address = |node: &str, port: &str, last: u8| WayAddress {
-            node: node.into(),
-            port: port.into(),
-            address: [10, 0, 0, last].into(),
-        };
         let topology = Topology {
             nodes: nodes.map(|(name, kind)| Node::new(name, kind)).into(),
             links: vec![
@@ -135,5 +126,20 @@ mod tests {
         let file = topology.to_file().to_yaml();
         let read = TopologyFile::parse("t", &file).unwrap();
         assert_eq!(read.hops(), topology.hops());
+    }
+
+    fn link(a_port: &str, b_port: &str, state: LinkState) -> Link {
+        Link {
+            state,
+            ..Link::new("leaf 1", a_port, "spine1", b_port)
+        }
+    }
+
+    fn address(node: &str, port: &str, last: u8) -> WayAddress {
+        WayAddress {
+            node: node.into(),
+            port: port.into(),
+            address: [10, 0, 0, last].into(),
+        }
     }
 }
