@@ -26,7 +26,7 @@ pub(crate) struct Args {
     /// The MPI library
     #[arg(long, default_value = "both", value_parser = flags::mpi_or_both())]
     mpi: &'static [Mpi],
-    /// The collective
+    /// What is measured
     #[arg(long, value_enum, default_value = "both")]
     collective: CollectiveChoice,
     /// Block sizes in bytes, or with a unit as in 64k and 1M: what a rank sends to each other rank,

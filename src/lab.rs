@@ -196,7 +196,7 @@ enum LabCommand {
     Exec {
         #[command(flatten)]
         name: LabNameArgs,
-        /// The node
+        /// Where it runs: a name of the lab, or ctl
         node: String,
         /// Program and arguments
         #[arg(last = true, required = true)]
@@ -206,9 +206,9 @@ enum LabCommand {
     Move {
         #[command(flatten)]
         name: LabNameArgs,
-        /// The host
+        /// Whose cable moves
         host: String,
-        /// The switch
+        /// Where the cable goes
         switch: String,
     },
     /// Cut the cables between two nodes
@@ -232,7 +232,7 @@ enum LabCommand {
     Mpirun(LabMpirunArgs),
     /// Serve the BRIDGE-MIB of a kernel bridge to snmpd (pass_persist)
     BridgeMib {
-        /// The bridge
+        /// Name of its network device
         bridge: String,
     },
     /// Carry the cables that have a delay

@@ -32,7 +32,7 @@ pub(crate) struct Args {
     /// or contributes to the allgather
     #[arg(long, value_name = "N,...", value_delimiter = ',', required = true)]
     size: Vec<Bytes>,
-    /// The collective
+    /// What is predicted
     #[arg(long, value_enum, default_value_t = CollectiveChoice::Both)]
     collective: CollectiveChoice,
     /// The hosts that take part, each with all of its ranks, in this order: n0,n1 or node[01-40]

@@ -51,7 +51,6 @@ struct PlannedWays {
 /// A call, as far as all ranks know it.
 #[derive(Debug, Clone, Copy)]
 pub struct PolicyCall {
-    /// The collective.
     pub collective: Collective,
     /// Octets of a block; the mean where they differ.
     pub block: u64,
@@ -64,7 +63,6 @@ pub struct PolicyCall {
 /// The decision about a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallDecision {
-    /// The way.
     pub way: Way,
     /// The way in its place where it needs connections that cannot be had. None of a way that is learned:
     /// it is refused then ([`CallPolicy::refuse`]), and another decision is asked for.

@@ -21,7 +21,6 @@ use std::fmt;
 pub struct DecisionEntry {
     /// Bytes a rank sends to each other rank (alltoall) or contributes (allgather).
     pub from: Bytes,
-    /// The way.
     pub way: Way,
     /// The only MPI library that the entry holds under; `None`: it holds under each.
     #[serde(default)]

@@ -21,7 +21,6 @@ pub const TOO_FAST: f64 = 1.25;
 /// A call that ended sooner than the published rates allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct FastCall<C = Collective> {
-    /// The collective.
     pub collective: C,
     /// The size of its blocks.
     pub block: Bytes,
@@ -63,7 +62,6 @@ impl fmt::Display for FastCall {
 /// A link that is faster than published.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FasterLink {
-    /// Its ends.
     pub ends: (String, String),
     /// Its published rate.
     pub published: BitsPerSec,

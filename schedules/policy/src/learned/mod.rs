@@ -29,11 +29,9 @@ use serde::{Deserialize, Serialize};
 /// The times of calls of a collective that went one way, in one size class, as a job learned them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct LearnedTiming<C = Collective, W = Way> {
-    /// The collective.
     pub collective: C,
     /// The class: blocks from this size, a power of two, up to twice it ([`size_class`]).
     pub from: Bytes,
-    /// The way.
     pub way: W,
     /// The number of timed calls.
     pub samples: u32,

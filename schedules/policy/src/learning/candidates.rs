@@ -13,7 +13,6 @@ use schedules::synchronization::scheme::SyncScheme;
 /// A way that calls may go.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CandidateWay {
-    /// The way.
     pub way: Way,
     /// The time of a call, as a multiple of that of the way which calls go at first.
     pub expected: f64,

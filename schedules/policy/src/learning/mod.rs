@@ -36,7 +36,6 @@ const MOST_QUESTIONS: usize = 128;
 /// Calls of a collective with blocks from a power of two on, below the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CallClass {
-    /// The collective.
     pub collective: Collective,
     /// The smallest block.
     pub from: Bytes,

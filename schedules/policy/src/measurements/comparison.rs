@@ -18,7 +18,6 @@ pub const MARGIN: f64 = 1.02;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TunedComparison {
-    /// The collective.
     pub collective: Collective,
     /// The library's own routine.
     pub own: CallTiming,

@@ -84,9 +84,7 @@ pub struct CallTiming {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WayTiming {
-    /// The collective.
     pub collective: Collective,
-    /// The way.
     pub way: Way,
     /// The time.
     pub timing: CallTiming,
@@ -96,7 +94,6 @@ pub struct WayTiming {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LibraryTiming {
-    /// The collective.
     pub collective: Collective,
     /// The algorithm, by the library's name for it.
     pub name: String,

@@ -11,7 +11,6 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 /// A process set for one of whose ranks ways are planned.
 #[derive(Debug)]
 pub struct PlanningSet<'a> {
-    /// The rank.
     pub rank: u32,
     /// The tree of the hosts alone.
     pub hosts: &'a Tree,
