@@ -139,9 +139,9 @@ fn alike(suite: &str, programs: &[SuiteProgram]) {
             for test in compared.filter(|test| bare.get(*test) != with.get(*test)) {
                 let difference = format!(
                     "{name}: {test}: without: {}; with {}: {}",
-                    outcome_of(&bare, &test),
+                    outcome_of(&bare, test),
                     forced.1,
-                    outcome_of(&with, &test)
+                    outcome_of(&with, test)
                 );
                 println!("{difference}");
                 differences.push(difference);

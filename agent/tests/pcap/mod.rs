@@ -28,7 +28,7 @@ fn frames(file: &str) -> Vec<Result<NeighbourFrame, FrameError>> {
 }
 
 /// The different contents of the frames, each once.
-fn output(file: &str) -> Vec<String> {
+fn messages(file: &str) -> Vec<String> {
     let output = |frame: Result<NeighbourFrame, FrameError>| match frame.map(|frame| frame.message)
     {
         Ok(NeighbourPdu::Lldp(u)) => {
