@@ -142,9 +142,9 @@ fn the_credit_is_what_lies_between_and_a_share_of_the_queue() {
         let capacities = EdgeCapacities::from_tree(&tree);
         LaneCredit::on_tree(&tree, &capacities)
     };
-    // 42,304 octets on the way, and 30 kB.
-    assert_eq!(credit("10G"), of(73_024, true));
-    assert_eq!(credit("40G"), of(73_024, true));
+    // 42,304 octets on the way, and 32 kB.
+    assert_eq!(credit("10G"), of(75_072, true));
+    assert_eq!(credit("40G"), of(75_072, true));
     assert_eq!(
         [1 << 20, 65_536, 32_768, 8_192, 1_024]
             .map(|block| credit("40G").scheme(Bytes(block)).to_string()),
@@ -153,7 +153,7 @@ fn the_credit_is_what_lies_between_and_a_share_of_the_queue() {
             "credit(4x4)",
             "credit(4x2)",
             "credit(8)",
-            "credit(48)"
+            "credit(64)"
         ]
     );
 }
