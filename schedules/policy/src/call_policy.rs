@@ -1,7 +1,7 @@
 //! The one place that decides which way a call goes.
 //!
 //! Input: a decision table for the process set, what somebody forces, what earlier jobs learned, and the
-//! times of this job's calls. Guarantee: ranks that are told the same decide the same, so the ways of a call
+//! times of this job's calls. Guarantee: ranks that receive the same decide the same, so the ways of a call
 //! need no agreement. A way is planned when a call first is to go it: until then a decision says which way that is
 //! likely to be.
 #[cfg(test)]

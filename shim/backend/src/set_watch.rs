@@ -43,7 +43,7 @@ impl SetWatch {
         };
         let arrivals = BlockArrivals::gathered(ranks, all).filter(|all| !all.is_empty());
         let now = Instant::now();
-        watch.told(now, now - began, arrivals.clone());
+        watch.reported(now, now - began, arrivals.clone());
         Ok(arrivals)
     }
 

@@ -38,8 +38,8 @@ impl ArrivalWatch {
         now >= self.next && metered_calls >= LEAST_CALLS
     }
 
-    /// It has been told of, which took so long: the next one begins. It may have held nothing.
-    pub fn told(&mut self, now: Instant, took: Duration, arrivals: Option<BlockArrivals>) {
+    /// It has been reported, which took so long: the next one begins. It may have held nothing.
+    pub fn reported(&mut self, now: Instant, took: Duration, arrivals: Option<BlockArrivals>) {
         self.next = now + WINDOW.max(took * COST);
         self.last.extend(arrivals);
         if self.last.len() > KEPT {
@@ -75,7 +75,7 @@ mod tests {
         assert!(!pace.is_over(start + WINDOW, LEAST_CALLS - 1));
         assert!(pace.is_over(start + WINDOW, LEAST_CALLS));
         // Blocks may come so fast that no rate is known; telling so costs as much.
-        pace.told(start + WINDOW, WINDOW, None);
+        pace.reported(start + WINDOW, WINDOW, None);
         assert!(!pace.is_over(start + WINDOW * COST, LEAST_CALLS));
         assert!(pace.is_over(start + WINDOW * (COST + 1), LEAST_CALLS));
     }

@@ -185,7 +185,7 @@ impl CallForecast {
     pub fn hear<W: PartialEq>(&mut self, words: &[u8], way: impl Fn(u64) -> W) -> CallSize {
         let length = WORD + 2 * self.own.len().saturating_sub(1);
         let words: Vec<&[u8]> = words.chunks_exact(length).collect();
-        let blocks = self.heard_blocks(&words);
+        let blocks = self.stated_blocks(&words);
         let was_right = self.period > 0
             && blocks
                 .iter()
@@ -221,12 +221,12 @@ impl CallForecast {
 
     /// The mean blocks of the calls since the last agreement. Each but the last is known by its
     /// class only; one of the forecast's class was as forecast.
-    fn heard_blocks(&self, words: &[&[u8]]) -> Vec<u64> {
+    fn stated_blocks(&self, words: &[&[u8]]) -> Vec<u64> {
         let before = (0..self.own.len().saturating_sub(1)).map(|at| {
-            let heard = mean(words.iter().map(|word| size_of_class(word[WORD + 2 * at])));
+            let stated = mean(words.iter().map(|word| size_of_class(word[WORD + 2 * at])));
             let forecast = self.forecast(at).block;
-            let is_near = size_class(heard).abs_diff(size_class(forecast)) <= 1;
-            if is_near { forecast } else { heard }
+            let is_near = size_class(stated).abs_diff(size_class(forecast)) <= 1;
+            if is_near { forecast } else { stated }
         });
         let now = mean(words.iter().map(|word| number(word)));
         before.chain([now]).collect()

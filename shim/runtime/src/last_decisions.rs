@@ -3,7 +3,7 @@
 use policy::decision_table::{Collective, Way};
 use std::collections::BTreeMap;
 
-/// A program that calls with ever new sizes is told of these many of them.
+/// A program that calls with ever new sizes is shown these many of them.
 const MOST: usize = 256;
 
 /// The last decisions.

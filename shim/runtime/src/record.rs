@@ -46,7 +46,7 @@ pub struct JobRecorder {
     /// When the last timed call ended, and calls of any kind begun since.
     timed_at: Instant,
     calls_since: u32,
-    /// Windows told of.
+    /// Windows that were reported.
     windows: u64,
 }
 
@@ -489,7 +489,7 @@ mod tests {
         assert!(untimed > 1, "{untimed}");
         let mut clock = came.timed_at;
         let timed = call(came, &mut clock, untimed, Duration::from_micros(10));
-        // Nothing is told of calls that never came.
+        // Nothing is reported of calls that never came.
         assert_eq!(passed.untimed(Collective::Alltoall, Way::Native, 65_536), 0);
         passed.passed(Collective::Alltoall, Way::Native, 65_536, 0);
         passed.passed(Collective::Alltoall, Way::Native, 8, untimed);

@@ -10,15 +10,17 @@ pub fn write_line(text: &str) {
     let _ = std::io::stderr().write_all(format!("heddle: {text}\n").as_bytes());
 }
 
-/// A line, unless this process has said the same before: a program may make a thousand
+/// A line, unless this process has written the same before: a program may make a thousand
 /// communicators, and a problem may last.
 pub fn write_line_once(text: &str) {
-    static SAID: Mutex<Option<HashSet<String>>> = Mutex::new(None);
-    let mut guard = SAID.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let said = guard.get_or_insert_default();
+    static WRITTEN: Mutex<Option<HashSet<String>>> = Mutex::new(None);
+    let mut guard = WRITTEN
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    let written = guard.get_or_insert_default();
     // A program that runs for weeks beside a flapping directory must not fill its memory or its
     // log.
-    if said.len() < 64 && said.insert(text.to_owned()) {
+    if written.len() < 64 && written.insert(text.to_owned()) {
         write_line(text);
     }
 }

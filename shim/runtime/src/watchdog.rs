@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 struct ThreadWait {
     since: Instant,
     what: String,
-    said: bool,
+    reported: bool,
 }
 
 #[derive(Debug)]
@@ -41,10 +41,10 @@ impl HangWatchdog {
         let mut waiting = self.waiting();
         let late = waiting
             .values_mut()
-            .filter(|w| !w.said && now.saturating_duration_since(w.since) >= self.after);
+            .filter(|w| !w.reported && now.saturating_duration_since(w.since) >= self.after);
         let mut lines: Vec<String> = late
             .map(|w| {
-                w.said = true;
+                w.reported = true;
                 format!(
                     "watchdog: {} s without progress: {}",
                     self.after.as_secs_f64(),
@@ -93,7 +93,7 @@ pub fn begin_wait(what: impl FnOnce() -> String) {
         let waiting = ThreadWait {
             since: Instant::now(),
             what: what(),
-            said: false,
+            reported: false,
         };
         watch.waiting().insert(thread::current().id(), waiting);
     }
@@ -117,7 +117,7 @@ mod tests {
         let waiting = ThreadWait {
             since: began,
             what: "rank 3: the block of rank 1".into(),
-            said: false,
+            reported: false,
         };
         watch.waiting().insert(thread::current().id(), waiting);
         assert_eq!(

@@ -15,7 +15,7 @@ use std::fmt;
 pub const MIN_SIZES: usize = 4;
 
 /// The largest message must be at least this many times the smallest. Otherwise start-up and
-/// bandwidth cannot be told apart.
+/// bandwidth cannot be distinguished.
 pub const MIN_SPREAD: u64 = 4;
 
 /// Fewer hosts do not contend.

@@ -134,7 +134,7 @@ mod tests {
             .collect()
     }
 
-    fn said(list: &[(u64, &str, DecisionGrounds)]) -> Vec<(u64, String, DecisionGrounds)> {
+    fn decisions(list: &[(u64, &str, DecisionGrounds)]) -> Vec<(u64, String, DecisionGrounds)> {
         list.iter()
             .map(|&(from, way, grounds)| (from, way.to_owned(), grounds))
             .collect()
@@ -157,15 +157,15 @@ mod tests {
         let native = (10, "native", Measured);
         assert_eq!(
             left(&tuned, &trials([0.9; 4])),
-            said(&[native, (20, "aapc", Confirmed)])
+            decisions(&[native, (20, "aapc", Confirmed)])
         );
         assert_eq!(
             left(&tuned, &trials([1.07, 0.9, 0.9, 0.9])),
-            said(&[native, (20, "native", Unconfirmed), (30, "aapc", Confirmed)])
+            decisions(&[native, (20, "native", Unconfirmed), (30, "aapc", Confirmed)])
         );
         assert_eq!(
             left(&tuned, &trials([0.9, 0.9, 1.01, 0.9])),
-            said(&[
+            decisions(&[
                 native,
                 (20, "aapc", Confirmed),
                 (31, "native", Unconfirmed),
@@ -174,7 +174,7 @@ mod tests {
         );
         assert_eq!(
             left(&tuned, &trials([1.0; 4])),
-            said(&[native, (20, "native", Unconfirmed)]),
+            decisions(&[native, (20, "native", Unconfirmed)]),
             "as fast is not faster"
         );
     }
@@ -191,35 +191,35 @@ mod tests {
         assert!(comparison.ratio() < 1.0 && !noisy.confirms());
         assert_eq!(
             left(&[(10, "aapc", Measured)], &[noisy]),
-            said(&[(10, "native", Unconfirmed)])
+            decisions(&[(10, "native", Unconfirmed)])
         );
     }
 
     #[test]
     fn a_trial_speaks_of_its_own_way_and_collective_and_a_model_for_other_cables_stays_one() {
         let tuned = [(10, "aapc", Measured)];
-        assert_eq!(left(&tuned, &[]), said(&tuned));
+        assert_eq!(left(&tuned, &[]), decisions(&tuned));
         assert_eq!(
             left(&tuned, &[trial(10, "aapc tcp", 0.5)]),
-            said(&tuned),
+            decisions(&tuned),
             "confirmed was another way"
         );
         assert_eq!(
             left(&tuned, &[trial(10, "aapc tcp", 1.5)]),
-            said(&[(10, "native", Unconfirmed)])
+            decisions(&[(10, "native", Unconfirmed)])
         );
         let mut other = trial(10, "ring", 1.5);
         other.comparison.collective = Collective::Allgather;
-        assert_eq!(left(&tuned, &[other]), said(&tuned));
+        assert_eq!(left(&tuned, &[other]), decisions(&tuned));
         let stale = [(5, "aapc", Stale)];
-        assert_eq!(left(&stale, &[trial(10, "aapc", 0.5)]), said(&stale));
+        assert_eq!(left(&stale, &[trial(10, "aapc", 0.5)]), decisions(&stale));
         assert_eq!(
             left(&stale, &[trial(10, "aapc", 1.5)]),
-            said(&[(5, "aapc", Stale), (6, "native", Unconfirmed)])
+            decisions(&[(5, "aapc", Stale), (6, "native", Unconfirmed)])
         );
         assert_eq!(
             left(&[(10, "native", Elsewhere)], &[trial(10, "aapc", 0.5)]),
-            said(&[(10, "native", Elsewhere)])
+            decisions(&[(10, "native", Elsewhere)])
         );
     }
 

@@ -290,7 +290,7 @@ mod tests {
         let layout = RankLayout::from_hosts(&[0, 1, 2]);
         let hosts = ["n0", "n1", "n2"];
         let (place, _) = LearnedPlace::find(&star(&[2, 2]), &hosts, &layout, Mpi::Mpich).unwrap();
-        let told = |own: u32| {
+        let shown = |own: u32| {
             let mut figures = LearnedFigures::default();
             for (job, user) in (1..).zip(["ann", "ben", "cid"]) {
                 let few = LearnedTiming {
@@ -314,8 +314,8 @@ mod tests {
             let timings = figures.ways().for_place(&place);
             lines(&base.with_learned(Mpi::Mpich, &timings), Mpi::Mpich)[1].clone()
         };
-        assert_eq!(told(2), "1024 aapc tcp, learned by jobs");
-        assert_eq!(told(9), "1024 aapc tcp, learned by jobs", "a minority's");
+        assert_eq!(shown(2), "1024 aapc tcp, learned by jobs");
+        assert_eq!(shown(9), "1024 aapc tcp, learned by jobs", "a minority's");
     }
 
     #[test]
@@ -330,9 +330,9 @@ mod tests {
             .into_iter()
             .flat_map(|from| [timing(from, "native", 1000), timing(from, "aapc tcp", 500)])
             .collect();
-        let told = |grounds| lines(&of(grounds).with_learned(Mpi::Mpich, &timings), Mpi::Mpich);
+        let shown = |grounds| lines(&of(grounds).with_learned(Mpi::Mpich, &timings), Mpi::Mpich);
         assert_eq!(
-            told(DecisionGrounds::Confirmed),
+            shown(DecisionGrounds::Confirmed),
             [
                 "0 native, not measured here",
                 "512 aapc tcp, learned by jobs",
@@ -340,7 +340,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            told(DecisionGrounds::Stale),
+            shown(DecisionGrounds::Stale),
             [
                 "0 native, not measured here",
                 "512 aapc tcp, learned by jobs",

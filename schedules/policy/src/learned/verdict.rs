@@ -100,16 +100,16 @@ pub(super) fn of(ballots: Vec<JobBallot<'_>>) -> Vec<LearnedTiming> {
 fn beside(
     ballots: &[WeighedBallot],
     won: &LearnedTiming,
-    told: impl Fn(&WeighedBallot) -> Option<&LearnedTiming>,
+    reported: impl Fn(&WeighedBallot) -> Option<&LearnedTiming>,
 ) -> Option<LearnedTiming> {
     let weight = |ballot: &WeighedBallot| ballot.weight;
     let all: u64 = ballots.iter().map(weight).sum();
-    let telling = ballots.iter().filter(|ballot| told(ballot).is_some());
+    let telling = ballots.iter().filter(|ballot| reported(ballot).is_some());
     if 2 * telling.map(weight).sum::<u64>() < all {
         return None;
     }
     let timing = median(ballots, |ballot| {
-        scaled(told(ballot)?, ballot.timing(won.way), won)
+        scaled(reported(ballot)?, ballot.timing(won.way), won)
     })?;
     let mean_ns = timing.mean_ns.max(won.mean_ns);
     Some(LearnedTiming { mean_ns, ..timing })
@@ -199,17 +199,17 @@ fn median(
     ballots: &[WeighedBallot],
     timing: impl Fn(&WeighedBallot) -> Option<LearnedTiming>,
 ) -> Option<LearnedTiming> {
-    let mut told: Vec<(LearnedTiming, u64)> = ballots
+    let mut timings: Vec<(LearnedTiming, u64)> = ballots
         .iter()
         .filter_map(|ballot| Some((timing(ballot)?, ballot.weight)))
         .collect();
-    told.sort_by_key(|(timing, _)| (timing.mean_ns, timing.error_ns));
-    let all: u64 = told.iter().map(|(_, weight)| weight).sum();
-    let samples = told
+    timings.sort_by_key(|(timing, _)| (timing.mean_ns, timing.error_ns));
+    let all: u64 = timings.iter().map(|(_, weight)| weight).sum();
+    let samples = timings
         .iter()
         .fold(0u32, |sum, (timing, _)| sum.saturating_add(timing.samples));
     let mut below = 0;
-    let middle = told.iter().find(|(_, weight)| {
+    let middle = timings.iter().find(|(_, weight)| {
         below += weight;
         2 * below > all
     })?;

@@ -7,7 +7,7 @@
 //! all ranks. Guarantee: trying other ways, and agreeing on times, takes at most one part in a
 //! hundred of the time of all calls, as far as what is expected of a way before its first row holds.
 //! Another way is taken if its rows are faster than those of the present one by more than the noise.
-//! Every rank that is told the same times goes the same ways. Cost: a barrier and a small exchange a
+//! Every rank that receives the same times goes the same ways. Cost: a barrier and a small exchange a
 //! row. Deviations: STAR-MPI has no bound on what a search costs, and times a call on each rank by
 //! itself; here a call takes from when the last rank comes to when the last one leaves, so that a rank
 //! that comes late does not count, and one that leaves late does.
@@ -162,7 +162,7 @@ impl CallLearner {
     }
 
     /// The row of a class has ended, and its timed calls took so long together. The agreement on these
-    /// times took about as long as is said. All ranks say the same.
+    /// times took about as long as is stated. All ranks say the same.
     pub fn end_row(&mut self, class: CallClass, times: RowTimes, agreement: Duration) {
         self.budget.add_agreement(agreement);
         if let Some(question) = self.questions.get_mut(&class) {

@@ -367,7 +367,7 @@ fn far_below_the_sizes_of_tcp_no_schedule_is_tried() {
     assert_eq!((tried(8192), tried(1 << 18)), (1, 3));
 }
 
-/// Takes the time of each job, as a multiple of that by the fastest way, with its story. A test of noisy
+/// Takes the time of each job, as a multiple of that by the fastest way, with its course. A test of noisy
 /// figures is wrong at times, so two jobs may take longer than `usual`, and none as long as `worst`.
 fn assert_little_is_lost(mut jobs: Vec<(f64, String)>, usual: f64, worst: f64) {
     jobs.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -395,8 +395,8 @@ fn regret_is_bounded() {
             job.run(60.0, [1.0, expected(0), expected(1)]);
             let spent = job.learner.budget();
             assert!(spent.spent() * 25 < spent.calls(), "{spent:?}");
-            let told = format!("{:?} of {:?}, doubt {doubt:?}", job.calls, job.seconds);
-            (job.elapsed / job.least(), told)
+            let text = format!("{:?} of {:?}, doubt {doubt:?}", job.calls, job.seconds);
+            (job.elapsed / job.least(), text)
         })
         .collect();
     assert_little_is_lost(lost, 1.05, 1.15);
@@ -418,8 +418,8 @@ fn spent_by_short_jobs(own: [f64; 2], ratio: [f64; 2]) -> Vec<(f64, String)> {
             job.run(12.0, [1.0, 1.15, 1.25]);
             let budget = job.learner.budget();
             let share = budget.spent().as_secs_f64() / job.elapsed;
-            let told = format!("{:?} of {:?}, {budget:?}", job.calls, job.seconds);
-            (share, told)
+            let text = format!("{:?} of {:?}, {budget:?}", job.calls, job.seconds);
+            (share, text)
         })
         .collect();
     spent.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -442,17 +442,17 @@ fn even_great_surprises_cost_short_calls_little() {
     assert!(spent[0].0 < 0.025, "{:?}", &spent[0]);
 }
 
-/// A row may last as long as the job before it. The time of learning is told as a share of all calls.
+/// A row may last as long as the job before it. The time of learning is reported as a share of all calls.
 #[test]
 fn calls_of_a_row_under_way_are_calls() {
     let mut job = SimulatedJob::new([47e-3, 60e-3, 80e-3], 7);
     job.agreement = 20e-3;
     job.run(12.0, [1.0, 1.2, 1.3]);
-    let (told, ended) = (job.learner.calls(), job.learner.budget().calls());
+    let (took, ended) = (job.learner.calls(), job.learner.budget().calls());
     assert!(ended.as_secs_f64() < 0.8 * job.elapsed, "{ended:?}");
     assert!(
-        (told.as_secs_f64() / job.elapsed - 1.0).abs() < 0.05,
-        "{told:?}"
+        (took.as_secs_f64() / job.elapsed - 1.0).abs() < 0.05,
+        "{took:?}"
     );
 }
 

@@ -64,7 +64,7 @@ impl FromStr for Way {
             None => (words, None),
         };
         let mut way = Way::named(name, over).ok_or_else(unknown)?;
-        // "tcp" is said of what can go over something else, or is as often as not.
+        // "tcp" is added to what can go over something else, or is as often as not.
         if over == DataCarrier::Tcp && (way.carrier() != Some(over) || !way.row().names_carrier()) {
             return Err(unknown());
         }

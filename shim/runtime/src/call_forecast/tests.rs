@@ -37,10 +37,13 @@ impl ForecastingRanks {
         }
         self.agreements += 1;
         let words: Vec<u8> = self.ranks.iter().flat_map(CallForecast::word).collect();
-        let heard = self.ranks.iter_mut().map(|f| f.hear(&words, is_large));
-        let heard: Vec<_> = heard.collect();
-        assert!(heard.windows(2).all(|pair| pair[0] == pair[1]), "{heard:?}");
-        heard[0]
+        let agreed = self.ranks.iter_mut().map(|f| f.hear(&words, is_large));
+        let agreed: Vec<_> = agreed.collect();
+        assert!(
+            agreed.windows(2).all(|pair| pair[0] == pair[1]),
+            "{agreed:?}"
+        );
+        agreed[0]
     }
 }
 

@@ -54,7 +54,7 @@ pub struct SharedDirectory {
     incoming: IncomingOctets,
     asked: Option<Instant>,
     opened: Instant,
-    /// When the helper said that it runs.
+    /// When the helper reported that it runs.
     began: Option<Instant>,
     /// Grows with each piece of news.
     version: u64,
@@ -62,7 +62,7 @@ pub struct SharedDirectory {
     sent: u64,
     written: u64,
     stalled: bool,
-    /// It was told that nothing comes.
+    /// It was notified that nothing comes.
     silence_told: bool,
     complaints: Vec<DirectoryProblem>,
 }
@@ -214,14 +214,14 @@ impl SharedDirectory {
     fn take_in(&mut self) {
         loop {
             match self.incoming.next() {
-                Ok(Some(report)) => self.heard(report),
+                Ok(Some(report)) => self.take_report(report),
                 Ok(None) => return,
                 Err(e) => return self.lost(&e.to_string()),
             }
         }
     }
 
-    fn heard(&mut self, report: HelperReport) {
+    fn take_report(&mut self, report: HelperReport) {
         match report {
             HelperReport::Epoch(lean) => self.is_news(EpochNews::Epoch(lean.into())),
             HelperReport::Unusable(problem) => self.is_news(EpochNews::Unusable(problem)),
@@ -325,7 +325,7 @@ pub(super) fn start(
     )?;
     let name = helper.display().to_string();
     let run = move || {
-        // Before the socket is closed: then it is heard of.
+        // Before the socket is closed: then the end is noticed.
         if let Err(e) = orphan.start() {
             _ = failed.set(format!("{name}: {e}"));
         }
@@ -345,7 +345,7 @@ mod tests {
     use std::fs::{self, Permissions};
     use std::os::unix::fs::PermissionsExt;
 
-    /// The complaints about a directory whose helper is this script, which has said that it reads or has not.
+    /// The complaints about a directory whose helper is this script, which has reported that it reads or has not.
     fn complaints_with(script: &str, reads: bool) -> Vec<String> {
         let folder = tempfile::tempdir().unwrap();
         let helper = folder.path().join("helper");
@@ -353,13 +353,13 @@ mod tests {
         fs::set_permissions(&helper, Permissions::from_mode(0o755)).unwrap();
         let mut directory = SharedDirectory::open(folder.path(), &helper);
         if reads {
-            directory.heard(HelperReport::Begins);
+            directory.take_report(HelperReport::Begins);
         } else {
             directory.opened = directory.opened.checked_sub(STARTS).unwrap();
         }
         directory.insist_on_news(Duration::from_millis(50));
         directory.look(0);
-        directory.heard(HelperReport::Stalled);
+        directory.take_report(HelperReport::Stalled);
         let complaints = directory.complaints();
         complaints.into_iter().map(|problem| problem.text).collect()
     }
@@ -367,17 +367,17 @@ mod tests {
     #[test]
     fn silence_is_told_once_and_by_its_cause() {
         let silent = "#!/bin/sh\nexec /bin/cat >/dev/null\n";
-        let told = complaints_with(silent, true);
+        let complaints = complaints_with(silent, true);
         assert!(
-            told.len() == 1 && told[0].contains("does not answer"),
-            "{told:?}"
+            complaints.len() == 1 && complaints[0].contains("does not answer"),
+            "{complaints:?}"
         );
-        let told = complaints_with(silent, false);
+        let complaints = complaints_with(silent, false);
         assert!(
-            told.len() == 2
-                && told[0].contains("does not run")
-                && told[1].contains("does not answer"),
-            "{told:?}"
+            complaints.len() == 2
+                && complaints[0].contains("does not run")
+                && complaints[1].contains("does not answer"),
+            "{complaints:?}"
         );
     }
 }

@@ -217,7 +217,7 @@ fn write(shared: &HelperShared, dir: &Path) {
 /// Writes a job record; gives what went wrong.
 fn record(file: &Path, json: &[u8]) -> Option<String> {
     match replace(file, json) {
-        // Nobody has published here yet: that is told where epochs are looked for.
+        // Nobody has published here yet: that is reported where epochs are looked for.
         Err(e) if e.kind() == io::ErrorKind::NotFound => None,
         written => written.err().map(|e| {
             format!(

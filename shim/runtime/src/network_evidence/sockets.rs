@@ -116,7 +116,7 @@ pub(crate) fn ip(address: &SockaddrStorage) -> Option<IpAddr> {
 fn received(fd: RawFd) -> u64 {
     let mut info = [0u8; TCP_INFO];
     let mut length = TCP_INFO as libc::socklen_t;
-    // SAFETY: there is room for as many octets as are said; a descriptor that is closed meanwhile, or is
+    // SAFETY: there is room for as many octets as are stated; a descriptor that is closed meanwhile, or is
     // no such socket, gives an error.
     let code = unsafe {
         libc::getsockopt(

@@ -14,7 +14,7 @@ const SHARE: f64 = 0.002;
 /// The rates kept of each rank; later ones give way to none.
 const MOST_RATES: usize = 31;
 
-/// The rates at which blocks came since they were last told.
+/// The rates at which blocks came since they were last reported.
 #[derive(Debug, Default)]
 pub(super) struct ArrivalMeter {
     /// By rank.
@@ -22,7 +22,7 @@ pub(super) struct ArrivalMeter {
     is_on: bool,
     /// Calls until the next metered one.
     until: u32,
-    /// Metered calls since rates were told.
+    /// Metered calls since rates were reported.
     calls: u32,
 }
 
@@ -43,7 +43,7 @@ impl ArrivalMeter {
     }
 
     /// A call begins, with blocks of this length at this rate in octets a second, which is asked for
-    /// only where it counts. Without a rate nothing could be told of the blocks.
+    /// only where it counts. Without a rate nothing could be concluded about the blocks.
     pub(super) fn begin(&mut self, block: usize, rate: impl FnOnce() -> f64) {
         self.is_on = false;
         if block < LEAST_BLOCK {
@@ -96,7 +96,7 @@ impl ArrivalMeter {
         }
     }
 
-    /// The metered calls since rates were told.
+    /// The metered calls since rates were reported.
     pub(super) fn calls(&self) -> u32 {
         self.calls
     }
@@ -150,10 +150,10 @@ mod tests {
             std::thread::sleep(Duration::from_millis(1));
             meter.came(1, 100_000, 100_000);
         }
-        let told = meter.take();
+        let rates = meter.take();
         assert!(
-            told[0].is_none() && told[1].is_some_and(|rate| rate < 100e6),
-            "{told:?}"
+            rates[0].is_none() && rates[1].is_some_and(|rate| rate < 100e6),
+            "{rates:?}"
         );
         assert_eq!(meter.take(), [None, None]);
         meter.pause();

@@ -322,7 +322,7 @@ impl TransferCarrier for MeshCarrier<'_, '_, '_> {
     const PASSES_ON_PARTS: bool = true;
 
     fn receive(&mut self, piece: TransferPiece) -> Result<(), MeshError> {
-        // The kernel told of what came between two calls then.
+        // The kernel reported what came between two calls then.
         self.streams.receive(piece, &mut self.octets)
     }
 

@@ -1,4 +1,4 @@
-//! The socket at which other ranks call this one, and those who have called and not said who they
+//! The socket at which other ranks call this one, and those who have called and not stated who they
 //! are.
 use super::greeting::{self, LENGTH, MeshGreeting, MeshSecret};
 use super::socket;
@@ -19,11 +19,11 @@ const STRANGER: Duration = Duration::from_secs(60);
 /// twice the time. The kernel waits for a second (RFC 6298, 2.1), and a job with it.
 pub(super) const REDIAL: Duration = Duration::from_millis(100);
 
-/// Somebody who calls and has not said who it is.
+/// Somebody who calls and has not stated who it is.
 #[derive(Debug)]
 struct UnknownCaller {
     stream: TcpStream,
-    heard: [u8; LENGTH],
+    received: [u8; LENGTH],
     length: usize,
     since: Instant,
 }
@@ -58,12 +58,12 @@ impl MeshDoor {
         let _ = epoll.add(&self.listener, EpollEvent::new(flags, DOOR));
     }
 
-    /// True if somebody has called and not said who it is.
+    /// True if somebody has called and not stated who it is.
     pub(super) fn has_callers(&self) -> bool {
         !self.callers.is_empty()
     }
 
-    /// Lets callers in; those who have said by now that they are ranks of this job, and are no
+    /// Lets callers in; those who have stated by now that they are ranks of this job, and are no
     /// events of this epoll any more. Strangers are hung up on.
     pub(super) fn hear(
         &mut self,
@@ -77,12 +77,12 @@ impl MeshDoor {
                     epoll.add(&stream, EpollEvent::new(EpollFlags::EPOLLIN, DOOR))?;
                     self.callers.push(UnknownCaller {
                         stream,
-                        heard: [0; LENGTH],
+                        received: [0; LENGTH],
                         length: 0,
                         since: Instant::now(),
                     });
                 }
-                Ok(_) => {} // Hung up on: a rank would have been heard by now.
+                Ok(_) => {} // Hung up on: a rank would have stated its name by now.
                 Err(e) if e.kind() == ErrorKind::WouldBlock => break,
                 Err(e)
                     if matches!(
@@ -98,7 +98,7 @@ impl MeshDoor {
     fn listen(&mut self, epoll: &Epoll, secret: &MeshSecret) -> Vec<(TcpStream, MeshGreeting)> {
         let (mut at, mut known) = (0, Vec::new());
         while let Some(caller) = self.callers.get_mut(at) {
-            match caller.stream.read(&mut caller.heard[caller.length..]) {
+            match caller.stream.read(&mut caller.received[caller.length..]) {
                 Ok(n @ 1..) => caller.length += n,
                 Err(e) if is_not_yet(&e) && caller.since.elapsed() < STRANGER => {
                     at += 1;
@@ -112,7 +112,7 @@ impl MeshDoor {
             if caller.length == LENGTH {
                 let caller = self.callers.swap_remove(at);
                 let _ = epoll.delete(&caller.stream);
-                let greeting = greeting::read(&caller.heard, secret);
+                let greeting = greeting::read(&caller.received, secret);
                 known.extend(greeting.map(|greeting| (caller.stream, greeting)));
             }
         }

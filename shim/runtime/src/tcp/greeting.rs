@@ -1,6 +1,6 @@
 //! The first octets of a connection: the caller's rank, and the proof that it belongs to this job.
 //! A caller of another byte order is refused. Who makes a connection anew says how many octets have
-//! come to it, and is told the same, in eight octets.
+//! come to it, and receives the same, in eight octets.
 //!
 //! | octets | what |
 //! |---|---|

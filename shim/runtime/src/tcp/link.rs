@@ -68,7 +68,7 @@ const STANDS: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(20)];
 #[derive(Debug, PartialEq, Eq)]
 enum LibraryUse {
     None,
-    /// The other end has been told.
+    /// The other end has been notified.
     Asked,
     /// It does; so many octets of those that are to go to it wait.
     Carries(VecDeque<u8>),
@@ -301,12 +301,12 @@ impl MeshLink {
         matches!(self.library, LibraryUse::Carries(_))
     }
 
-    /// True if the other end has been told, or has agreed.
+    /// True if the other end has been notified, or has agreed.
     pub(super) fn asks_library(&self) -> bool {
         self.library != LibraryUse::None
     }
 
-    /// The other end has been told.
+    /// The other end has been notified.
     pub(super) fn ask_library(&mut self) {
         self.library = LibraryUse::Asked;
     }

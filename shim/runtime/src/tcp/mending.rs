@@ -27,7 +27,7 @@ const MEND: Duration = Duration::from_millis(20);
 /// A call that fails is made again after so long at most.
 const LONGEST_REDIAL: Duration = Duration::from_secs(2);
 
-/// A rank that does not call again in time is told to, each time after so long.
+/// A rank that does not call again in time is asked to, each time after so long.
 const INVITE: Duration = Duration::from_millis(500);
 const INVITED: Duration = Duration::from_secs(2);
 /// Where a connection that was made anew breaks at once again, perhaps only small packets get through:
@@ -62,9 +62,9 @@ struct RepeatedCall {
     /// `None`: the last try has failed.
     stream: Option<TcpStream>,
     greeting: [u8; LENGTH],
-    said: usize,
+    sent: usize,
     /// The answer: how many octets have come to the other end.
-    heard: [u8; 8],
+    received: [u8; 8],
     length: usize,
     dialled: Instant,
     /// It is made again after so long.
@@ -72,7 +72,7 @@ struct RepeatedCall {
     /// The machine is there, and nobody listens.
     is_refused: bool,
     segment: Option<usize>,
-    /// It is only told to call itself, and does not answer.
+    /// It is only asked to call itself, and does not answer.
     is_invited: bool,
 }
 
@@ -123,8 +123,8 @@ impl MeshMending {
             rank,
             stream: None,
             greeting: greeting::write(greeting, &self.secret),
-            said: 0,
-            heard: [0; 8],
+            sent: 0,
+            received: [0; 8],
             length: 0,
             dialled: Instant::now(),
             answer: Duration::ZERO,
@@ -151,7 +151,7 @@ impl MeshMending {
         calls.any(|call| call.rank == rank && call.is_refused)
     }
 
-    /// A rank need not be called any more, or be told to call.
+    /// A rank need not be called any more, or be asked to call.
     pub(super) fn stop_calling(&mut self, rank: u32, is_invited: bool) {
         self.calls
             .retain(|call| call.rank != rank || call.is_invited != is_invited);
@@ -162,7 +162,7 @@ impl MeshMending {
     fn answered(&mut self, epoll: &Epoll) -> Vec<(u32, TcpStream, u64)> {
         let (doors, mut answered) = (&self.doors, Vec::new());
         self.calls.retain_mut(|call| {
-            if call.is_invited && call.said == LENGTH {
+            if call.is_invited && call.sent == LENGTH {
                 call.stream = None;
                 return call.dialled.elapsed() < INVITED;
             }
@@ -173,8 +173,8 @@ impl MeshMending {
                 call.is_refused = problem.kind() == io::ErrorKind::ConnectionRefused;
                 call.give_up();
             }
-            let stream = call.stream.take_if(|_| call.length == call.heard.len());
-            let came = u64::from_ne_bytes(call.heard);
+            let stream = call.stream.take_if(|_| call.length == call.received.len());
+            let came = u64::from_ne_bytes(call.received);
             let is_waiting = stream.is_none();
             answered.extend(stream.map(|stream| (call.rank, stream, came)));
             is_waiting
@@ -201,21 +201,21 @@ impl RepeatedCall {
             }
             return Ok(());
         }
-        let (is_answered, is_late) = (self.said > 0, waited >= self.answer);
+        let (is_answered, is_late) = (self.sent > 0, waited >= self.answer);
         let Some(stream) = &mut self.stream else {
             return Ok(());
         };
         if !is_answered && is_late || is_answered && socket::is_silent(stream, UNANSWERED)? {
             return Err(io::ErrorKind::TimedOut.into());
         }
-        if self.said < LENGTH {
-            match stream.write(&self.greeting[self.said..]) {
-                Ok(n) => self.said += n,
+        if self.sent < LENGTH {
+            match stream.write(&self.greeting[self.sent..]) {
+                Ok(n) => self.sent += n,
                 Err(e) if is_not_yet(&e) => return Ok(()),
                 Err(e) => return Err(e),
             }
         }
-        match stream.read(&mut self.heard[self.length..]) {
+        match stream.read(&mut self.received[self.length..]) {
             Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(n) => {
                 self.length += n;
@@ -230,7 +230,7 @@ impl RepeatedCall {
         // Its own way may be what is broken.
         let is_first = self.answer.is_zero();
         let door = if is_first { *door } else { door.by_any_way() };
-        (self.said, self.length, self.dialled) = (0, 0, Instant::now());
+        (self.sent, self.length, self.dialled) = (0, 0, Instant::now());
         self.answer = (self.answer * 2).clamp(REDIAL, LONGEST_REDIAL);
         let stream = door.dial(self.segment)?;
         socket::ask_if_silent(&stream, Some(ASK_AFTER))?;
@@ -243,7 +243,7 @@ impl RepeatedCall {
 
 impl TcpMesh {
     /// Mends connections, if it is time to. Octets that came before they broke, and those that come on those
-    /// that were made anew, is told of.
+    /// that were made anew, is reported.
     pub(super) fn mend(
         &mut self,
         nothing_happens: bool,

@@ -197,7 +197,7 @@ impl TcpMesh {
         Ok(self.epoll.add(stream, event)?)
     }
 
-    /// Breaks and callers are told of here, too.
+    /// Breaks and callers are reported here, too.
     pub(super) fn watch_by(&mut self, epoll: &'static Epoll) {
         self.watched_by = Some(epoll);
         if let Some(door) = &self.mending.door {
@@ -214,7 +214,7 @@ impl TcpMesh {
 
     fn watch(&self, stream: &TcpStream) {
         let flags = EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLET;
-        // Errors are always told of. Where the kernel refuses, calls mend it.
+        // Errors are always reported. Where the kernel refuses, calls mend it.
         let _ = self
             .watched_by
             .map(|epoll| epoll.add(stream, EpollEvent::new(flags, 0)));

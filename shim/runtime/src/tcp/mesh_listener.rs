@@ -125,7 +125,7 @@ impl MeshListener {
 struct OutgoingConnection {
     stream: TcpStream,
     /// Octets of the greeting that have gone.
-    said: usize,
+    sent: usize,
     /// When the call was made, and how long it may take.
     dialled: Instant,
     answer: Duration,
@@ -181,8 +181,8 @@ impl MeshSetup {
     }
 
     fn is_complete(&self) -> bool {
-        let said = self.calling.iter().flatten().all(|c| c.said == LENGTH);
-        said && (0..)
+        let done = self.calling.iter().flatten().all(|c| c.sent == LENGTH);
+        done && (0..)
             .zip(&self.called)
             .all(|(rank, c)| rank == self.me || c.is_some())
     }
@@ -190,7 +190,7 @@ impl MeshSetup {
     /// True if none of several machines has answered, and nobody has called.
     fn is_alone(&self) -> bool {
         let others = self.calling.len().saturating_sub(1);
-        let silent = self.calling.iter().flatten().filter(|c| c.said == 0);
+        let silent = self.calling.iter().flatten().filter(|c| c.sent == 0);
         others >= SEVERAL && silent.count() == others && self.called.iter().all(Option::is_none)
     }
 
@@ -199,7 +199,7 @@ impl MeshSetup {
         let rank = self
             .calling
             .iter()
-            .position(|c| c.as_ref().is_some_and(|c| c.said == 0))?;
+            .position(|c| c.as_ref().is_some_and(|c| c.sent == 0))?;
         Some(format!("the machine of rank {rank} does not answer"))
     }
 
@@ -219,10 +219,10 @@ impl MeshSetup {
             .calling
             .iter_mut()
             .flatten()
-            .filter(|c| c.said < LENGTH)
+            .filter(|c| c.sent < LENGTH)
         {
-            match calling.stream.write(&self.greeting[calling.said..]) {
-                Ok(n) => calling.said += n,
+            match calling.stream.write(&self.greeting[calling.sent..]) {
+                Ok(n) => calling.sent += n,
                 Err(e) if is_not_yet(&e) => {}
                 Err(e) => return Err(e),
             }
@@ -236,7 +236,7 @@ impl MeshSetup {
             }
         }
         // A peer that hangs up before it has called will not call. A call that was refused has
-        // said so above, when it was to be greeted.
+        // stated so above, when it was to be greeted.
         let ended = EpollFlags::EPOLLRDHUP | EpollFlags::EPOLLHUP | EpollFlags::EPOLLERR;
         let mut hung_up = events
             .iter()
@@ -255,7 +255,7 @@ impl MeshSetup {
     fn redial(&mut self) -> io::Result<()> {
         for ((rank, door), calling) in (0..).zip(&self.doors).zip(&mut self.calling) {
             if let Some(call) = calling
-                && call.said == 0
+                && call.sent == 0
                 && call.dialled.elapsed() >= call.answer
             {
                 // Two at once cannot come from one port.
@@ -298,7 +298,7 @@ impl OutgoingConnection {
         epoll.add(&stream, EpollEvent::new(flags, rank))?;
         Ok(OutgoingConnection {
             stream,
-            said: 0,
+            sent: 0,
             dialled: Instant::now(),
             answer,
         })

@@ -137,7 +137,7 @@ impl MeshPeer {
 
     /// True if all but a few of the octets that were written have gone on the wire.
     pub(super) fn is_mostly_sent(&mut self) -> io::Result<bool> {
-        // Room is told of when half of it is free.
+        // Room is reported when half of it is free.
         let gone = self.links.pace.map_or(GONE, |pace| pace.few(GONE));
         self.room(2 * gone)?;
         let is_behind = self.out.sent.is_behind();
@@ -285,7 +285,7 @@ mod tests {
         drop(sends);
         assert!(
             is_ready(peer.back.stream().unwrap(), PollFlags::POLLIN, 20_000),
-            "the end of a connection is told of at once"
+            "the end of a connection is reported at once"
         );
     }
 

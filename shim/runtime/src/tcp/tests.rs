@@ -155,7 +155,7 @@ fn strangers_are_hung_up_on_and_disturb_nobody() {
         .unwrap();
     assert!(
         !matches!(strangers[0].read(&mut [0; 8]), Ok(1..)),
-        "nothing is said to strangers"
+        "nothing is sent to strangers"
     );
     assert!(mesh.peer(1).is_ok() && mesh.peer(0).is_err() && mesh.peer(2).is_err());
 }

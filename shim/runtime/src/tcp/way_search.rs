@@ -146,7 +146,7 @@ struct WaySearch<'a> {
     waiting: Vec<usize>,
     calls: Vec<ShortCall>,
     found: Vec<Option<u16>>,
-    /// The hop that told ways apart last.
+    /// The hop that distinguished ways last.
     first_hop: u8,
     /// Some router has answered by an address of a way.
     has_answers: bool,

@@ -141,7 +141,7 @@ impl<C: TransferCarrier> TracedCarrier<'_, C> {
     }
 }
 
-/// The file of this thread, and what it said last.
+/// The file of this thread, and what it wrote last.
 #[derive(Default)]
 struct RunQueueTime {
     file: Option<File>,

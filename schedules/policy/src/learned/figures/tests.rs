@@ -48,7 +48,7 @@ fn lesson(user: &str, job: u64, at: u64, timings: Vec<RecordedTiming>) -> JobLes
     }
 }
 
-/// The way to go and the mean that is told, with blocks of 1 kB.
+/// The way to go and the mean that is reported, with blocks of 1 kB.
 fn decision(figures: &LearnedFigures) -> Option<(Way, u64)> {
     let first = figures.ways().for_place(&here()).into_iter().next()?;
     Some((first.way, first.mean_ns / 1000))
@@ -94,18 +94,18 @@ fn other_hosts_with_the_same_cables_profit() {
     };
     teach(&mut figures, &["n0", "n1", "n4", "n5"], 1, 50);
     teach(&mut figures, &["n7", "n6", "n1", "n2"], 2, 60);
-    let told = |figures: &LearnedFigures, hosts: &[&str]| {
-        let told = figures.ways().for_place(&place(&tree, hosts));
-        told.first().map(|timing| timing.mean_ns / 1000)
+    let mean_of = |figures: &LearnedFigures, hosts: &[&str]| {
+        let ways = figures.ways().for_place(&place(&tree, hosts));
+        ways.first().map(|timing| timing.mean_ns / 1000)
     };
-    assert_eq!(told(&figures, &["n0", "n1", "n4", "n5"]), Some(50));
+    assert_eq!(mean_of(&figures, &["n0", "n1", "n4", "n5"]), Some(50));
     assert_eq!(
-        told(&figures, &["n2", "n3", "n6", "n5"]),
+        mean_of(&figures, &["n2", "n3", "n6", "n5"]),
         Some(60),
         "the slower of two"
     );
     assert_eq!(
-        told(&figures, &["n2", "n6", "n3", "n5"]),
+        mean_of(&figures, &["n2", "n6", "n3", "n5"]),
         None,
         "other cables"
     );
@@ -117,7 +117,7 @@ fn other_hosts_with_the_same_cables_profit() {
 }
 
 /// Times that jobs learned of a library's routines hold for its major version. A file of a time when
-/// versions were not told apart is for all of them.
+/// versions were not distinguished is for all of them.
 #[test]
 fn figures_are_of_a_library_and_its_major_version() {
     let of = |mpi: &str| LearnedPlace {
@@ -143,8 +143,8 @@ fn figures_are_of_a_library_and_its_major_version() {
         "openmpi-4",
     ];
     let answers = asked.map(|mpi| {
-        let told = read.ways().for_place(&of(mpi));
-        told.first().map(|timing| timing.mean_ns / 1000)
+        let ways = read.ways().for_place(&of(mpi));
+        ways.first().map(|timing| timing.mean_ns / 1000)
     });
     assert_eq!(answers, [Some(50), Some(40), Some(60), None, None]);
 }
@@ -254,11 +254,11 @@ proptest! {
         let count = if user == "eve" { lies.len() } else { 1 };
         let lies = (100u64..).zip(lies).map(|(n, ways)| lesson(user, n, n, ways));
         let both: Vec<JobLesson> = honest.iter().cloned().chain(lies.take(count)).collect();
-        let told = decision(&merged(&both)).unwrap();
-        prop_assert_eq!(told.0, way("aapc tcp"));
+        let decided = decision(&merged(&both)).unwrap();
+        prop_assert_eq!(decided.0, way("aapc tcp"));
         let found: Vec<u64> = honest.iter().map(|job| job.timings[1].mean_ns / 1000).collect();
         let (least, most) = (found.iter().min().unwrap(), found.iter().max().unwrap());
-        prop_assert!((least..=most).contains(&&told.1), "{told:?} {found:?}");
+        prop_assert!((least..=most).contains(&&decided.1), "{decided:?} {found:?}");
         let all = merged(&both).ways().for_place(&here());
         prop_assert!(all.iter().all(|timing| timing.mean_ns >= all[0].mean_ns));
     }

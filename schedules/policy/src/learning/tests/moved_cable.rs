@@ -30,11 +30,11 @@ fn a_job_leaves_a_way_that_a_moved_cable_slows() {
     for at in [3.0, 10.0, 20.0, 40.0] {
         for (before, after) in MOVES {
             let jobs: Vec<_> = (0..40).map(|seed| moved(at, before, after, seed)).collect();
-            let told = format!("at {at} s: {after:?}");
+            let text = format!("at {at} s: {after:?}");
             let stays = jobs.iter().filter(|(job, _)| job.fastest() != Way::Native);
-            assert!(stays.count() <= 2, "{told}");
+            assert!(stays.count() <= 2, "{text}");
             let lost = jobs.iter().map(|(_, lost)| *lost).fold(0.0, f64::max);
-            assert!(lost < 0.12, "{told}: {lost}");
+            assert!(lost < 0.12, "{text}: {lost}");
         }
     }
 }

@@ -50,11 +50,11 @@ fn job(
     let candidates = candidates(grounds, Collective::Alltoall, Bytes(BLOCK));
     let mut job = SimulatedJob::new(seconds, seed);
     job.run_with(lasts, &candidates);
-    let told = format!("{:?} {:?} {:?}", job.calls, job.learner.lines(), candidates);
-    (job.elapsed / job.least(), job.learner.timings(), told)
+    let text = format!("{:?} {:?} {:?}", job.calls, job.learner.lines(), candidates);
+    (job.elapsed / job.least(), job.learner.timings(), text)
 }
 
-fn told(timings: &[LearnedTiming]) -> Vec<LearnedTiming> {
+fn from_learned(timings: &[LearnedTiming]) -> Vec<LearnedTiming> {
     let mut figures = LearnedFigures::default();
     let lesson = JobLesson {
         user: "ann".to_owned(),
@@ -84,7 +84,7 @@ fn the_next_job_starts_from_what_the_first_one_found() {
             let seconds = any_seconds(&mut random);
             let table = table(if n % 2 == 0 { 2048 } else { 16_384 });
             let (_, learned, first) = job(seconds, &table, &[], 60.0, n);
-            let (ratio, _, next) = job(seconds, &table, &told(&learned), 15.0, n + 1000);
+            let (ratio, _, next) = job(seconds, &table, &from_learned(&learned), 15.0, n + 1000);
             (ratio, format!("{seconds:?}\n    {first}\n    {next}"))
         })
         .collect();
@@ -103,13 +103,13 @@ fn a_way_that_was_tried_once_is_not_tried_blindly_again() {
         error_ns: mean_ns / 100,
     };
     let [native, tcp, mpi] = ways();
-    let learned = told(&[
+    let learned = from_learned(&[
         timing(native, 90, 400_000_000),
         timing(tcp, 1, 150_000_000),
         timing(mpi, 1, 900_000_000),
     ]);
     let known: Vec<(Way, u64)> = learned.iter().map(|t| (t.way, t.mean_ns)).collect();
-    // A way that has no vote is never told to be the faster one.
+    // A way that has no vote is never reported to be the faster one.
     let expected = [
         (native, 400_000_000),
         (mpi, 900_000_000),
@@ -117,8 +117,8 @@ fn a_way_that_was_tried_once_is_not_tried_blindly_again() {
     ];
     assert_eq!(known, expected);
     // One of which nobody knows anything waits for fifty calls.
-    let (_, _, told) = job([0.4, 0.15, 0.9], &table(16_384), &learned, 15.0, 1);
-    assert!(told.starts_with("[11, "), "{told}");
+    let (_, _, text) = job([0.4, 0.15, 0.9], &table(16_384), &learned, 15.0, 1);
+    assert!(text.starts_with("[11, "), "{text}");
 }
 
 /// The largest part of a job so far that trying a way lost. It takes `ratio` times as long as the present
@@ -161,9 +161,9 @@ fn a_way_that_is_falsely_known_to_be_as_fast_costs_little() {
             (1.5, true, unknown),
         ] {
             let worst = worst_loss(call, ratio, expected, is_known);
-            let told = format!("{call} s, {ratio}, {expected} {is_known}: {worst:.4}");
-            println!("{told}");
-            assert!(worst < most, "{told}");
+            let text = format!("{call} s, {ratio}, {expected} {is_known}: {worst:.4}");
+            println!("{text}");
+            assert!(worst < most, "{text}");
         }
     }
 }

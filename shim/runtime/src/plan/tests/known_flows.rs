@@ -1,4 +1,4 @@
-//! Flows whose ways counters have told.
+//! Flows whose ways counters have shown.
 use super::{PAIR, lean_of, unplanned};
 use directory::epoch::LeanEpoch;
 use inventory::stages::flows::{KnownFlow, WayCable};
