@@ -239,7 +239,7 @@ fn few_calls_are_left_alone_and_many_are_looked_at() {
 fn a_large_first_call_is_looked_at() {
     for mpi in BOTH {
         let bench = lib().join(format!("bench-{mpi}"));
-        let flags = "--collective alltoall --size 131072 --iterations 1 --check";
+        let flags = "--collective alltoall --size 2097152 --iterations 1 --check";
         // A process keeps its age when it becomes another program.
         let late = format!("sleep 0.5; exec {} {flags}", bench.display());
         let dir = shared(TREE);

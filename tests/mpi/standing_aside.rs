@@ -80,8 +80,8 @@ fn a_rank_late_to_a_large_first_call_loses_only_that_call() {
             let program = compiled("late.c", mpi, flags);
             let bare = TestJob::bare(mpi, 4).run(&program, &[late, "0"]).out;
             let dir = shared(TREE);
-            // Calls are the library's until the look.
-            let job = patient(mpi, dir.path(), "2").env("HEDDLE_AFTER", "4096");
+            // Calls are the library's until the look. Each is less work than that, and on all ranks twice as much.
+            let job = patient(mpi, dir.path(), "2").env("HEDDLE_AFTER", "258");
             let output = job.run(&program, &[late, "3"]);
             assert_eq!(output.out, bare, "{flags:?} on {mpi}");
             assert!(

@@ -20,9 +20,12 @@ const ENOUGH: u64 = 4096;
 /// At these parts of that work the ranks meet and compare times. A meeting takes about as long as
 /// two small calls.
 const MEETINGS: [u64; 4] = [64, 32, 16, 4];
-/// A first call is met before if it is more work than this part of it: 128 KiB a rank. It takes longer
-/// than the meeting, which then mostly stands for that of a later call.
+/// A first call is met before if it is more work than this part of it for a rank, 128 KiB,
 const FIRST: u64 = 128;
+/// and so many times that work for all ranks together: 32 MiB. Half of the ranks send a quarter of that to the others,
+/// which takes a link of 100 Mbit/s 0.7 s, and longer where segments are lost. A shorter call saves less than the meeting
+/// takes where ranks share processors: 0.2 s of 64 ranks on two.
+const FIRST_OF_ALL: u64 = 2;
 /// A look takes some 3 ms.
 pub const WORTH_A_LOOK: Duration = Duration::from_millis(300);
 /// The work of a call whose size no rank knows alone: each rank has a message for each other one in
@@ -75,6 +78,8 @@ impl CommunicatorWork {
         let work = block.map_or(OF_UNKNOWN_SIZE, |block| {
             (block.saturating_mul(ranks) >> 12).saturating_add(1)
         });
+        let may_be_long = work > (enough / FIRST).max(1)
+            && work.saturating_mul(ranks) >= enough.saturating_mul(FIRST_OF_ALL);
         self.work = self.work.saturating_add(work);
         // At the first call no time has passed.
         let is_first = self.began.is_none();
@@ -84,7 +89,7 @@ impl CommunicatorWork {
         let passed = reached.count();
         if self.work >= enough {
             CallAction::Look
-        } else if is_first && work > (enough / FIRST).max(1) {
+        } else if is_first && may_be_long {
             CallAction::MeetFirst
         } else if passed > self.met && !is_first {
             self.met = passed;
@@ -154,10 +159,10 @@ mod tests {
     fn the_ranks_meet_before_a_large_first_call_and_after_a_small_one() {
         let steps = |block| {
             let mut worth = CommunicatorWork::default();
-            [(); 3].map(|()| worth.count_up_to(ENOUGH, 16, block))
+            [(); 3].map(|()| worth.count_up_to(ENOUGH, 64, block))
         };
         let (pass, meet) = (CallAction::Pass, CallAction::Meet);
-        assert_eq!(steps(Some(8000)), [pass, meet, pass]);
+        assert_eq!(steps(Some(1 << 12)), [pass, meet, pass]);
         assert_eq!(steps(Some(1 << 13)), [CallAction::MeetFirst, meet, pass]);
         assert_eq!(steps(None), [pass, meet, pass]);
     }
@@ -166,7 +171,7 @@ mod tests {
     fn a_call_that_is_work_for_several_meetings_has_one() {
         let mut worth = CommunicatorWork::default();
         let steps: Vec<CallAction> = (0..5)
-            .map(|_| worth.count_up_to(ENOUGH, 16, Some(1 << 16)))
+            .map(|_| worth.count_up_to(ENOUGH, 32, Some(1 << 15)))
             .collect();
         let (first, meet, pass) = (CallAction::MeetFirst, CallAction::Meet, CallAction::Pass);
         assert_eq!(steps, [first, meet, pass, meet, pass]);
