@@ -283,16 +283,55 @@ fn switched_off_or_without_a_backend_nothing_happens() {
     }
 }
 
-/// As on a host whose processors are all taken.
-#[test]
-fn a_helper_that_does_not_run_is_reported() {
-    let [alone, dir] = [TempDir::new().unwrap(), shared(TREE)];
+/// The libraries for Open MPI, and a script in the place of the helper.
+fn libraries_beside_helper(script: &str) -> TempDir {
+    let alone = TempDir::new().unwrap();
     for name in ["libheddle.so", "libheddle-openmpi.so"] {
         fs::copy(lib().join(name), alone.path().join(name)).unwrap();
     }
     let helper = alone.path().join("heddle-helper");
-    fs::write(&helper, "#!/bin/sh\nexec /bin/cat >/dev/null\n").unwrap();
+    fs::write(&helper, format!("#!/bin/sh\n{script}\n")).unwrap();
     fs::set_permissions(&helper, Permissions::from_mode(0o755)).unwrap();
+    alone
+}
+
+/// Nobody asked for heddle's ways, so the job's output has no line of it; the interface shows why.
+#[test]
+fn a_job_that_ends_before_its_epoch_is_read_has_the_reason_in_its_record() {
+    let late = format!(
+        "sleep 8; exec {} \"$@\"",
+        lib().join("heddle-helper").display()
+    );
+    let alone = libraries_beside_helper(&late);
+    let dir = shared(TREE);
+    let began = Instant::now();
+    let output = TestJob::new("openmpi", 3)
+        .preloaded([alone.path().join("libheddle.so")])
+        .dir(dir.path())
+        .env("HEDDLE_AFTER", "1")
+        .run(&lib().join("bench-openmpi"), &SMALL);
+    assert!(output.heddle.is_empty(), "{:?}", output.heddle);
+    // The helper goes on when the job has gone.
+    while !dir.path().join("jobs").exists() || records(dir.path()).is_empty() {
+        assert!(began.elapsed() < Duration::from_secs(60));
+        sleep(Duration::from_millis(100));
+    }
+    let reasons: Vec<Option<String>> = (records(dir.path()).into_iter())
+        .map(|record| record.aside.filter(|_| record.finished))
+        .collect();
+    assert_eq!(
+        reasons,
+        [Some(
+            "no epoch had been read when the communicator ended".to_owned()
+        )]
+    );
+}
+
+/// As on a host whose processors are all taken.
+#[test]
+fn a_helper_that_does_not_run_is_reported() {
+    let alone = libraries_beside_helper("exec /bin/cat >/dev/null");
+    let dir = shared(TREE);
     let output = TestJob::new("openmpi", 3)
         .preloaded([alone.path().join("libheddle.so")])
         .dir(dir.path())

@@ -38,6 +38,8 @@ const FIRST_LOOK_WAITS: Duration = Duration::from_millis(20);
 /// stalled directory is not waited for.
 const LAST_RECORD: Duration = Duration::from_millis(500);
 
+/// Why a job whose calls all went to the library followed nothing; its record says so.
+const UNREAD: &str = "no epoch had been read when the communicator ended";
 const NO_DIRECTORY: &str =
     "HEDDLE_DIR is not set: it names the directory the controller publishes to";
 
@@ -415,6 +417,14 @@ impl RootRank {
     }
 
     pub(crate) fn finish(&mut self, learner: &CallLearner, watch: Option<&ArrivalWatch>) {
+        let was_unread = self.seen == 0 && self.lean.is_empty() && self.directory.is_some();
+        if was_unread {
+            let mut recorder = self.recorder.lock();
+            // Another communicator of these members may follow one.
+            if recorder.record().epoch == 0 {
+                recorder.follows(0, Some(UNREAD.to_owned()), |_, _| 0.0);
+            }
+        }
         if self.settings.verbose > 0 {
             if let (Some(view), Some(watch)) = (&self.view, watch)
                 && let Some(suspicion) = watch.suspicion(view)
@@ -428,8 +438,8 @@ impl RootRank {
             for line in self.recorder.lock().lines().iter().chain(&learner.lines()) {
                 stderr::write_line(line);
             }
-            if self.seen == 0 && self.directory.is_some() {
-                stderr::write_line("no epoch had been read when the communicator ended");
+            if was_unread {
+                stderr::write_line(UNREAD);
             }
             stderr::write_line(&self.cost_of_agreeing());
             if self.passed > 0 {
