@@ -198,13 +198,16 @@ fn a_queue_holds_what_hosts_send_at_once() {
 
 #[test]
 fn parts_are_not_short_and_use_no_less_than_whole_blocks() {
-    let schemes = |octets, block| of(octets, true).scheme(Bytes(block)).to_string();
     // Parts of 4,915 would use more of it.
-    assert_eq!(schemes(65_536, 24_576), "credit(4x2)");
+    assert_eq!(scheme(65_536, 24_576), "credit(4x2)");
     // One block is the credit: four parts of a fifth, or six of an eighth, are less.
-    assert_eq!(schemes(65_536, 65_536), "credit");
-    assert_eq!(schemes(73_024, 262_144), "credit(4x15)");
-    assert_eq!(schemes(95_975, 65_536), "credit(4x3)");
+    assert_eq!(scheme(65_536, 65_536), "credit");
+    assert_eq!(scheme(73_024, 262_144), "credit(4x15)");
+    assert_eq!(scheme(95_975, 65_536), "credit(4x3)");
+}
+
+fn scheme(octets: u64, block: u64) -> String {
+    of(octets, true).scheme(Bytes(block)).to_string()
 }
 
 fn of(octets: u64, cuts_blocks: bool) -> LaneCredit {
