@@ -257,6 +257,8 @@ impl SnmpClient {
         objects: TableObjects,
     ) -> Result<WalkAnswers, TableReadFailure> {
         match self.try_walk(part, &objects).await {
+            // The failed session was dropped. A new one learns the engine's id and time again (RFC
+            // 3414, 4).
             Err(TableReadFailure::Session(_)) => self.try_walk(part, &objects).await,
             other => other,
         }

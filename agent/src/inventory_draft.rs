@@ -101,6 +101,7 @@ fn address(switch: &FoundSwitch) -> String {
 }
 
 fn write_missed(text: &mut String, missed: &[MissedNeighbour], listed: &ListedHosts) {
+    // A listed host that calls itself a bridge runs containers: no switch is missing.
     let hosts: HashSet<String> = without_domains(listed.keys()).into_values().collect();
     let missed: Vec<&MissedNeighbour> = missed
         .iter()

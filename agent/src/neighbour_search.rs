@@ -29,6 +29,7 @@ pub struct AddressBlock {
 impl AddressBlock {
     /// True if the address is one of them.
     pub fn contains(self, address: IpAddr) -> bool {
+        // A shift by all 128 bits is None: of a block of length 0 nothing is compared.
         let cut = |bits: u128, width: u32| bits.checked_shr(width - u32::from(self.length));
         match (self.first, address) {
             (IpAddr::V4(a), IpAddr::V4(b)) => {
@@ -273,6 +274,7 @@ impl NeighbourSearch {
             return;
         }
         self.chassis.extend(list.chassis.clone());
+        // The operator gave a name, whose address was not known when the search began.
         if let Some(at) = looked_up.filter(|_| !self.is_limited) {
             self.near.push(AddressBlock::around(at));
         }

@@ -156,6 +156,8 @@ impl PulseRound {
         let (failed, (id, _, found)) = (pdu.is_error(), pdu.into_raw_parts());
         let asked = self.asked.get(&id)?;
         let there = (from.ip(), from.port()) == (asked.address.ip(), asked.address.port());
+        // The request stays under way: the true answer may still come. If not, the switch is
+        // overdue.
         if !there || failed || found.len() != self.objects.len() {
             return None;
         }

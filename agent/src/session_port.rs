@@ -65,6 +65,8 @@ async fn open(any: SocketAddr) -> snmp::Result<UdpTransport> {
 fn keep(any: SocketAddr) -> io::Result<(UdpSocket, SocketAddr)> {
     let keeper = UdpSocket::bind(any)?;
     let own = keeper.local_addr()?;
+    // After bind: before it, the kernel could choose a port that others share. Without it, the
+    // library's own bind to the port would fail.
     setsockopt(&keeper, sockopt::ReuseAddr, &true)?;
     Ok((keeper, own))
 }

@@ -87,6 +87,8 @@ pub async fn read_all_switches(inventory: &Inventory) -> Result<Vec<Observation>
         .buffer_unordered(SWITCHES_AT_ONCE)
         .collect()
         .await;
+    // In the inventory's order, whatever the order of answers: the same network gives the same
+    // text.
     all.sort_unstable_by_key(|(at, _)| *at);
     Ok(all.into_iter().flat_map(|(_, seen)| seen).collect())
 }

@@ -228,6 +228,7 @@ impl FlowCoordinator {
     fn renew(&mut self) -> Result<(), FlowError> {
         self.renewals += 1;
         self.round += 1;
+        // A round without a part for anybody is ready at once: whoever answers is still there.
         let nothing = PeerOrder::Prepare(RoundOrder {
             round: self.round,
             send_to: None,
@@ -255,6 +256,7 @@ impl FlowCoordinator {
         for _ in 1..MOST_TRIES {
             let before = self.moved;
             let (round, disturbed) = self.try_round(flows, window)?;
+            // The next try costs as much as this one did.
             let next = self.moved + (self.moved - before);
             let is_usable = !disturbed || next > self.again_within;
             if is_usable && !is_dropped(&round) {
@@ -297,6 +299,8 @@ impl FlowCoordinator {
             (0..orders.len()).filter(|h| orders[*h].is_some()).collect()
         };
         let members = members(&orders);
+        // A receiver answers only when its sender's connection has come, so all get the order
+        // before any answer is awaited.
         for &host in &members {
             if let Some(order) = orders[host] {
                 self.peers[host].tell(&PeerOrder::Prepare(order))?;

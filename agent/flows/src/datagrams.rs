@@ -103,6 +103,8 @@ pub(crate) fn send(to: SocketAddr, mark: FlowMark, plan: SendingPlan) -> io::Res
         false => SLOW_BUFFER,
     };
     SockRef::from(&socket).set_send_buffer_size(buffer)?;
+    // A send that blocks returns by the end of the round. The standard library refuses a timeout of
+    // zero.
     socket.set_write_timeout(Some(window.max(Duration::from_millis(1))))?;
     let mut datagrams = [0; LARGEST * MOST_OF_A_CALL];
     for datagram in datagrams.chunks_mut(LARGEST) {
@@ -221,6 +223,7 @@ impl FlowReceiver {
     /// The next datagram, if it is of this flow: its length, and when the card had it, however busy
     /// this host is.
     fn next(&self, from: IpAddr, mark: FlowMark, bytes: &mut [u8]) -> Option<(usize, SystemTime)> {
+        // The i32 is the size of segments, which comes along with UDP_GRO (udp(7)).
         let mut space = nix::cmsg_space!(nix::sys::time::TimeSpec, i32);
         let (count, sender, time) = {
             let mut parts = [IoSliceMut::new(bytes)];
@@ -239,6 +242,7 @@ impl FlowReceiver {
         };
         let v4 = sender.as_sockaddr_in().map(|a| IpAddr::V4(a.ip()));
         let sender = v4.or_else(|| sender.as_sockaddr_in6().map(|a| IpAddr::V6(a.ip())))?;
+        // A socket of all addresses has IPv4 senders as IPv4-mapped ones (RFC 4291, 2.5.5.2).
         let is_of_flow = sender.to_canonical() == from.to_canonical()
             && bytes[..count].starts_with(&mark.to_be_bytes());
         is_of_flow.then(|| (count, time.unwrap_or_else(SystemTime::now)))

@@ -42,6 +42,7 @@ impl FlowPeer {
     /// # Errors
     /// If no port can be had.
     pub fn start(key: SessionKey) -> io::Result<FlowPeer> {
+        // A socket of all IPv6 addresses takes IPv4 as well, but a host may have no IPv6 at all.
         let (listener, receiver) = listen(Ipv6Addr::UNSPECIFIED.into())
             .or_else(|_| listen(Ipv4Addr::UNSPECIFIED.into()))?;
         let port = listener.local_addr()?.port();
@@ -166,6 +167,7 @@ fn first_line(stream: &mut TcpStream) -> io::Result<String> {
     let (began, mut line, mut byte) = (Instant::now(), Vec::new(), [0]);
     while byte[0] != b'\n' && (line.len() as u64) < LONGEST_LINE {
         let left = CONNECT_TIME.saturating_sub(began.elapsed());
+        // The standard library refuses a timeout of zero.
         stream.set_read_timeout(Some(left.max(Duration::from_millis(1))))?;
         stream.read_exact(&mut byte)?;
         line.push(byte[0]);

@@ -178,6 +178,7 @@ impl<'a> WaySurvey<'a> {
         let mut sizes_on: Vec<usize> = Vec::new();
         for &octets in carried {
             let octets = octets as f64;
+            // Sizes through one edge are different powers of two: the sum has a bit for each flow.
             let units = (octets / unit).round();
             let is_near = (octets - units * unit).abs() <= (OTHER + OFF * units) * unit;
             sizes_on
@@ -331,6 +332,7 @@ fn send(
             segments: unit << flow.size,
         });
     }
+    // All senders together must fit through the slowest cable, where their flows may meet.
     let pace = limits.slowest / by_sender.len() as u64;
     for (&sender, flows) in &by_sender {
         peers[sender].tell(&PeerOrder::Segments(PortFlows {

@@ -101,6 +101,7 @@ impl Bpdu {
             (kind::TOPOLOGY_CHANGE, _) => Ok(Bpdu::TopologyChange),
             (kind::CONFIGURATION, _) => {
                 let fields = ConfigurationBpdu::read(octets, StpVersion::Stp)?;
+                // 9.3.4 compares the ages of Configuration BPDUs only.
                 if fields.message_age >= fields.max_age {
                     Err(bad(27, "as old as it may become"))
                 } else {
@@ -134,6 +135,8 @@ impl Bpdu {
             } => {
                 let mut octets = fields.common(3, kind::RST, regional_root);
                 octets.push(0);
+                // The length for version 1 is 0; then the one for version 3, and the configuration
+                // identifier of 51 octets (802.1Q, 13.8).
                 octets.extend(MST_FIXED.to_be_bytes());
                 octets.extend([0; 51]);
                 octets.extend(internal_path_cost.to_be_bytes());
@@ -177,6 +180,7 @@ impl ConfigurationBpdu {
         if version_1_length != 0 || trees % MSTI != 0 || trees / MSTI > MOST_MSTI {
             return None;
         }
+        // Octets 38 to 88 are the configuration identifier: which VLANs belong to which tree.
         let version = StpVersion::Mstp {
             regional_root: self.bridge,
             internal_path_cost: u32::from_be_bytes(*octets[89..].first_chunk()?),

@@ -43,6 +43,7 @@ mod tlv {
 }
 
 /// The protocol field of an IPv4 address: an NLPID of one octet.
+// 0xcc is IP among the NLPIDs of ISO/IEC TR 9577.
 const IPV4: [u8; 3] = [1, 1, 0xcc];
 
 /// The protocol field of an IPv6 address: LLC and SNAP in eight octets.
@@ -226,6 +227,7 @@ fn written(id: &NeighbourId) -> Vec<u8> {
 /// The IP addresses of a list, as far as they are complete. The list is a count, then addresses
 /// with their protocols.
 fn addresses_of(value: &[u8]) -> Vec<IpAddr> {
+    // The count is not read: a wrong one does no harm, because each entry states its own length.
     let mut rest = value.get(4..).unwrap_or_default();
     std::iter::from_fn(|| {
         let (kind, address, next) = address_entry(rest)?;

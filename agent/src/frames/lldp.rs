@@ -271,6 +271,7 @@ fn bits(capabilities: SystemCapabilities) -> u16 {
 /// are not needed here.
 fn management_address(value: &[u8]) -> Option<IpAddr> {
     let (length, rest) = value.split_first()?;
+    // The length counts the octet of the family, too (8.5.9).
     match rest.get(..usize::from(*length))? {
         [1, octets @ ..] => <[u8; 4]>::try_from(octets).ok().map(IpAddr::from),
         [2, octets @ ..] => <[u8; 16]>::try_from(octets).ok().map(IpAddr::from),

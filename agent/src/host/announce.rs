@@ -77,6 +77,7 @@ impl LldpAnnouncer {
     /// longer among them. Never blocks. Call it about once a second.
     pub fn step(&mut self, cards: &[NetworkCard]) {
         let now = self.opened.elapsed();
+        // Another program may have begun on a card whose announcement is due now.
         self.overhear(now);
         if self.turns.update_cards(cards, now) || now >= self.next_watch {
             self.begin_watch(now);
@@ -112,6 +113,8 @@ impl LldpAnnouncer {
     }
 
     fn begin_watch(&mut self, now: Duration) {
+        // A card that comes up prolongs the watch. Other programs had to be silent since its
+        // beginning.
         let since = self.watch.map_or(now, |watch| watch.since);
         self.watch = Some(ListenWindow {
             since,

@@ -190,6 +190,8 @@ impl HostAgent {
                 if let Some(segments) = segments {
                     flow_member::follow(client, segments.into(), directions, newest).await;
                 }
+                // The agent goes on where it takes no part: `select!` below ends with the first of
+                // its futures.
                 std::future::pending::<()>().await;
             }
         };

@@ -79,6 +79,7 @@ fn check(invitation: &FlowInvitation, own: &[(IpAddr, u8)]) -> Result<(), String
     };
     match peers
         .iter()
+        // Any address is in a network whose prefix is 0.
         .find(|peer| *prefix == 0 || !shares_network(**peer, *address, *prefix))
     {
         Some(peer) => Err(format!(
@@ -133,6 +134,8 @@ impl FlowMember<'_> {
                 }
                 Err(problem) if failures == RETRIES => return Err(problem),
                 Err(_) => {
+                    // The same statement goes again: an order that was carried out is not carried
+                    // out twice.
                     failures += 1;
                     thread::sleep(PAUSE);
                     continue;

@@ -45,6 +45,7 @@ impl FrameMemory {
             return;
         };
         let key = (card, speaker);
+        // A farewell (IEEE 802.1AB-2016, 8.5.4).
         if holds_for.is_zero() {
             self.entries.remove(&key);
         } else if self.entries.contains_key(&key) || self.known(card, &key.1) < MOST {

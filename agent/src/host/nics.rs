@@ -264,6 +264,8 @@ impl<'a> KernelInterface<'a> {
                 _ => {}
             }
         }
+        // IFLA_LINK of a veth is its peer. With IFLA_LINK_NETNSID it is a number of another
+        // namespace.
         if elsewhere || interface.kind == Some(&InfoKind::Veth) {
             interface.below = None;
         }
@@ -315,6 +317,7 @@ impl<'a> KernelInterface<'a> {
             .link
             .header
             .flags
+            // IFF_LOWER_UP is the carrier (netdevice(7)).
             .contains(LinkFlags::Up | LinkFlags::LowerUp);
         let nic = Nic {
             name: self.name().to_owned(),
@@ -345,6 +348,7 @@ impl<'a> KernelInterface<'a> {
 fn address(message: &AddressMessage) -> Option<(u32, (IpAddr, u8))> {
     let header = &message.header;
     let reaches = matches!(header.scope, AddressScope::Universe | AddressScope::Site);
+    // A tentative address may turn out to be another host's (RFC 4862, 5.4).
     if !reaches || header.flags.intersects(AddressHeaderFlags::Tentative) {
         return None;
     }
@@ -357,6 +361,7 @@ fn address(message: &AddressMessage) -> Option<(u32, (IpAddr, u8))> {
             _ => {}
         }
     }
+    // An IPv6 address without a peer has no IFA_LOCAL.
     let address = (own.or(other)?, header.prefix_len);
     // The controller would refuse the whole report because of one address that no host can have.
     AddressFault::within(address)

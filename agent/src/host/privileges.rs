@@ -37,10 +37,12 @@ pub fn drop_all(user: &str) -> Result<(), PrivilegesError> {
             format!("{threads} threads run already, each with its own"),
         ));
     }
+    // CAP_SETPCAP goes when root becomes another user (capabilities(7)).
     empty_the_bounding_set();
     if geteuid().is_root() {
         become_user(user)?;
     }
+    // Effective capabilities must be permitted, so they go first (capset(2)).
     for set in [
         CapSet::Ambient,
         CapSet::Effective,

@@ -133,6 +133,7 @@ impl ControllerClient {
             return Err(ReporterError::Address(address.to_owned()));
         }
         if host.is_empty()
+            // The longest name in DNS: 255 octets with its lengths (RFC 1035, 2.3.4).
             || host.len() > 253
             || !host
                 .bytes()
@@ -226,6 +227,7 @@ impl ControllerClient {
         let mut reported = false;
         while reports.changed().await.is_ok() {
             loop {
+                // Taken anew for each attempt: by then there may be a newer report.
                 let report = reports.borrow_and_update().clone();
                 let controller = self.clone();
                 // The client blocks on the network, so it runs in a thread of its own.
@@ -321,6 +323,7 @@ fn with_jitter(pause: Duration) -> Duration {
     let random = std::collections::hash_map::RandomState::new()
         .build_hasher()
         .finish();
+    // An f64 holds 53 bits exactly.
     pause.mul_f64(0.75 + 0.5 * (random >> 11) as f64 / (1_u64 << 53) as f64)
 }
 

@@ -118,6 +118,7 @@ impl ContextMerge {
         if self.bridge.address.is_none() {
             self.bridge.address = bridge.address;
         }
+        // These belong together: they are of one tree.
         if self.bridge.root_bridge.is_none() {
             (
                 self.bridge.root_bridge,

@@ -81,6 +81,7 @@ pub fn read_folder(folder: &Path) -> Result<RecordingFolder, RecordingFolderErro
             _ => {}
         }
     }
+    // No context sorts before any: the device's own walk is read first.
     candidates
         .sort_by(|a, b| (&a.device, &a.context, &a.file).cmp(&(&b.device, &b.context, &b.file)));
 
@@ -218,6 +219,7 @@ fn content(path: &Path) -> Result<Vec<u8>, String> {
     let packed = path.extension() == Some(OsStr::new("xz"));
     let read = if packed {
         XzReader::new_mem_limit(file, true, XZ_MEMORY)
+            // One octet more shows that a file is longer.
             .take(FILE_LIMIT + 1)
             .read_to_end(&mut text)
     } else {

@@ -38,6 +38,7 @@ fn record(line: &[u8]) -> Option<(Vec<u32>, Option<Value>)> {
         None => (tag, value.to_vec()),
     };
     let value = match tag.parse().ok()? {
+        // noSuchObject, noSuchInstance, endOfMibView (RFC 3416, 3).
         128u8..=130 => None,
         tag => Some(typed(tag, octets)?),
     };

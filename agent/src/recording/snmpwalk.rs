@@ -45,6 +45,7 @@ fn finish(
     let Some(SnmpwalkRecord { line, oid, start }) = open else {
         return;
     };
+    // Without -On net-snmp writes the first number as a name.
     let oid = match oid.strip_prefix("iso") {
         Some(rest) => snmprec::arcs(&format!("1{rest}")),
         None => snmprec::arcs(oid),
@@ -84,6 +85,8 @@ fn value(text: &[u8]) -> Option<Option<Value>> {
     if text.starts_with(b"No Such") || text.starts_with(b"No more variables") {
         return Some(None);
     }
+    // net-snmp complains where the MIB has another type, and then writes the value as the agent
+    // sent it.
     let text = match text.strip_prefix(b"Wrong Type (should be ") {
         Some(rest) => &rest[rest.windows(3).position(|w| w == b"): ")? + 3..],
         None => text,

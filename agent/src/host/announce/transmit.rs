@@ -76,6 +76,8 @@ impl TransmitState {
                 .min_by_key(|card| card.index)
                 .map(|card| card.mac)
         });
+        // A card with another count of lost links has changed, too: it may have another neighbour
+        // now.
         let gone: Vec<u32> = self
             .ports
             .values()
@@ -229,6 +231,7 @@ impl TransmitState {
         let unit = Lldpdu {
             chassis: NeighbourId::Mac(chassis),
             port: NeighbourId::Text(port.card.name.clone()),
+            // A time to live of 0 would withdraw the announcement (IEEE 802.1AB-2016, 8.5.4).
             ttl: u16::try_from((HOLD * self.content.every).as_secs().max(1)).unwrap_or(u16::MAX),
             port_descr: String::new(),
             name: self.content.host.clone(),

@@ -104,6 +104,7 @@ struct FlowTrace {
 
 impl FlowTrace {
     async fn new(flows: u16, router: impl AsyncFn(u16) -> Option<IpAddr>) -> FlowTrace {
+        // Not among the ports of traces: a quoted port tells which probe an error is about.
         let first = FIRST_PORT + PORTS;
         let router = &router;
         let answers = stream::iter(first..first + flows.min(MOST_FLOWS))
@@ -133,6 +134,7 @@ impl FlowTrace {
     async fn has_changed(&self, router: impl AsyncFn(u16) -> Option<IpAddr>) -> bool {
         for port in self.watched() {
             let now = router(port).await;
+            // Silence is no other way: routers limit the rate of their errors (RFC 1812, 4.3.2.8).
             if now.is_some_and(|now| self.routers[&port] != now) {
                 return true;
             }

@@ -93,6 +93,7 @@ pub fn read_v4(packet: &[u8]) -> Option<(IpAddr, IcmpMessage)> {
     };
     let why = match (icmp::IcmpType(kind), code) {
         (icmp::IcmpTypes::EchoReply, 0) => return Some((from, IcmpMessage::Reply(echo(message)?))),
+        // Code 1 is about fragments that a host waited for in vain (RFC 792).
         (icmp::IcmpTypes::TimeExceeded, 0) => IcmpErrorKind::Expired,
         (icmp::IcmpTypes::DestinationUnreachable, 3) => IcmpErrorKind::NoPort,
         (icmp::IcmpTypes::DestinationUnreachable, _) => IcmpErrorKind::Unreachable,
@@ -128,6 +129,7 @@ pub fn read_v6(message: &[u8]) -> Option<IcmpMessage> {
     let why = match (icmpv6::Icmpv6Type(kind), code) {
         (icmpv6::Icmpv6Types::EchoReply, 0) => return Some(IcmpMessage::Reply(echo(message)?)),
         (icmpv6::Icmpv6Types::TimeExceeded, 0) => IcmpErrorKind::Expired,
+        // ICMPv6 numbers its codes anew: 4 is what 3 is in ICMP (RFC 4443, 3.1).
         (icmpv6::Icmpv6Types::DestinationUnreachable, 4) => IcmpErrorKind::NoPort,
         (icmpv6::Icmpv6Types::DestinationUnreachable, _) => IcmpErrorKind::Unreachable,
         _ => return None,

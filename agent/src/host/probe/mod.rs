@@ -294,6 +294,7 @@ fn lock(flying: &Mutex<ProbesInFlight>) -> MutexGuard<'_, ProbesInFlight> {
 fn port(kind: ProbeMethod, sequence: u16) -> u16 {
     match kind {
         ProbeMethod::Flow(port) => port,
+        // Far fewer probes are on their way at once than there are ports, so each has its own.
         ProbeMethod::Echo | ProbeMethod::Udp => FIRST_PORT + sequence % PORTS,
     }
 }
@@ -397,6 +398,7 @@ impl ProbesInFlight {
                 why: IcmpErrorKind::Unreachable,
                 ..
             } if from != waiting.to => ProbeAnswer::Stopped(from),
+            // A host that refuses the probe, by its firewall for instance, is reached.
             _ => ProbeAnswer::Host(time),
         };
         // The receiver may have given up just now.

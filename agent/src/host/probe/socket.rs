@@ -176,6 +176,7 @@ impl ProbeSockets {
             let (at, length, address) =
                 (stamp.unwrap_or_else(now), received.bytes, received.address);
             let packet = packet.get(..length).unwrap_or_default();
+            // A raw IPv4 socket gives the header along, a raw IPv6 socket does not (RFC 3542, 3).
             let read = if self.ipv6 {
                 address
                     .and_then(|a| a.as_sockaddr_in6().map(|a| a.ip()))
@@ -210,6 +211,7 @@ fn filter(socket: &OwnedFd, ipv6: bool) -> io::Result<()> {
     const ICMP_FILTER: libc::c_int = 1;
     /// Of linux/icmpv6.h (RFC 3542, 3.2).
     const ICMPV6_FILTER: libc::c_int = 1;
+    // Echo reply, destination unreachable, time exceeded.
     const PASSED_V4: [u32; 3] = [0, 3, 11];
     const PASSED_V6: [u32; 3] = [129, 1, 3];
     let mut blocked = [u32::MAX; 8];
