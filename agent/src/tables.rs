@@ -87,6 +87,8 @@ pub(crate) fn asked(oid: &[u32]) -> bool {
         asked.sort_unstable();
         asked
     });
+    // No asked object lies below another, so only the last one that is not behind it can be its
+    // beginning.
     let after = asked.partition_point(|object| *object <= oid);
     after > 0 && oid.starts_with(asked[after - 1])
 }

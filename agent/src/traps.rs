@@ -94,6 +94,8 @@ pub async fn traps(address: SocketAddr, users: &[SnmpAccess]) -> Result<TrapRece
                 Ok(r) => {
                     let (kind, proof) = (kind(&r.notification), proof(&r.notification));
                     let _ = send.try_send(Trap {
+                        // A socket of all addresses has IPv4 senders as IPv4-mapped ones (RFC 4291,
+                        // 2.5.5.2).
                         from: r.source.ip().to_canonical(),
                         kind,
                         proof,

@@ -200,14 +200,17 @@ impl TableWalk {
             .collect();
         let mut rest = varbinds.into_iter();
         for (asked, found) in scalars.iter().zip(rest.by_ref()) {
+            // GETBULK gives the next object: another one if the agent lacks the scalar.
             if !found.value.is_exception() && found.oid == asked.child(0) {
                 self.answers.push((found.oid.arcs().to_vec(), found.value));
             }
         }
         for (i, found) in single.into_iter().zip(rest.by_ref()) {
+            // Asked for rows from now on, unless this value shows that it has none.
             self.columns[i].expected = ROWS_AT_FIRST;
             self.columns[i].take(found, &mut self.answers)?;
         }
+        // A repetition has a value of each column, so values come row by row (RFC 3416, 4.2.3).
         for (&i, found) in repeated.iter().cycle().zip(rest) {
             self.columns[i].take(found, &mut self.answers)?;
         }
@@ -256,6 +259,7 @@ impl WalkColumn {
         if !self.open {
             return Ok(());
         }
+        // endOfMibView, the only exception in an answer to GETBULK (RFC 3416, 4.2.3).
         if found.value.is_exception() {
             self.open = false;
             return Ok(());

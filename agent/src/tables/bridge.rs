@@ -52,6 +52,7 @@ pub(crate) fn read(answers: &WalkAnswers) -> BridgeTable {
             })
         })
         .collect();
+    // Some devices leave dot1dBasePortIfIndex at 0 throughout.
     if ports.iter().all(|p| p.if_index == 0) {
         ports.iter_mut().for_each(|p| p.if_index = p.number);
     }
@@ -73,6 +74,8 @@ fn vlans(answers: &WalkAnswers, ports: &[BridgePort]) -> BTreeMap<u32, u16> {
     ports
         .iter()
         .filter_map(|port| {
+            // dot1qPortVlanTable augments dot1dBasePortTable, so its index is a base port (RFC
+            // 4363).
             let cell = number(answers.cell(PORT_VLAN, &[port.number]))?;
             let vlan = u16::try_from(cell).ok()?;
             let is_one = (1..=LARGEST_VLAN).contains(&vlan);

@@ -34,6 +34,8 @@ pub(crate) fn read(answers: &WalkAnswers) -> Vec<FdbEntry> {
             let mac = mac_of_index(index.get(before..)?)?;
             let learned =
                 number(answers.cell(status, index)).map_or(!own.contains(&mac), |s| s == LEARNED);
+            // Port 0: the bridge has a rule for the address, but has not learned its port (RFC
+            // 4188).
             let port = number(Some(value)).filter(|&p| p != 0 && learned)?;
             let database = match before {
                 0 => 0,

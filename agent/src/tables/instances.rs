@@ -26,6 +26,7 @@ pub(super) fn read(answers: &WalkAnswers, ports: &[BridgePort]) -> Vec<SpanningI
         .and_then(|(index, _)| index.first().copied());
     let mut instances: BTreeMap<u16, BTreeMap<u32, StpState>> = BTreeMap::new();
     for (index, value) in answers.column(PORT_STATE) {
+        // Instance 0 is the common tree, which BRIDGE-MIB has.
         let [component, instance @ 1..=LARGEST, port] = index else {
             continue;
         };

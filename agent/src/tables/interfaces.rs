@@ -98,6 +98,7 @@ pub(crate) fn read(answers: &WalkAnswers) -> Vec<InterfaceRow> {
             mac: mac(cell(PHYS_ADDRESS)),
             kind: layers::kind(answers, index),
             rate: rate(number(cell(SPEED)), number(cell(HIGH_SPEED))),
+            // Only a port that reports another state is down; one that reports none may work.
             up: cell(OPER_STATUS)
                 .is_none_or(|status| matches!(number(Some(status)), Some(UP | UNKNOWN))),
             aggregate: aggregates.get(&index).copied(),
@@ -157,6 +158,8 @@ fn own_subnets(answers: &WalkAnswers) -> BTreeMap<u32, BTreeSet<(IpAddr, u8)>> {
         .column(OWN_ADDRESS_OF_ANY_TYPE)
         .filter(|(index, _)| is_own(answers, index))
         .filter_map(|(index, value)| {
+            // A device without a row for the prefix answers zeroDotZero (RFC 4293,
+            // ipAddressPrefix).
             let row = answers.cell(OWN_PREFIX, index)?.as_oid()?.arcs();
             let length = row.strip_prefix(PREFIX_ENTRY)?.last()?;
             Some((value, (arp::typed_ip(index)?, u8::try_from(*length).ok()?)))
@@ -241,6 +244,7 @@ fn high_rate(speed: Option<u64>, high: u64) -> u64 {
     let full = u64::from(SPEED_FULL);
     let matching = possible.clone().find(|(unit, rate)| match speed {
         Some(s) if s == full => *rate >= full,
+        // ifHighSpeed is rounded (RFC 2863).
         Some(s) => rate.abs_diff(s) < *unit,
         None => false,
     });

@@ -25,6 +25,8 @@ pub(super) fn aggregates(answers: &WalkAnswers) -> HashMap<u32, u32> {
     let stated = [ATTACHED, PAGP_GROUP].into_iter().flat_map(|column| {
         answers.column(column).filter_map(|(index, value)| {
             let [member] = index else { return None };
+            // 0: the port is attached to no aggregator now (IEEE 802.3ad,
+            // dot3adAggPortAttachedAggID).
             let aggregate = number(Some(value)).filter(|a| *a != 0 && a != member)?;
             Some((*member, aggregate))
         })
@@ -76,6 +78,7 @@ fn layers(answers: &WalkAnswers) -> impl Iterator<Item = (u32, u32)> + '_ {
     answers
         .column(STACK_STATUS)
         .filter_map(|(index, _)| match index {
+            // 0 stands for the end of the stack, above and below (RFC 2863, ifStackTable).
             [higher, lower] if *higher != 0 && *lower != 0 && higher != lower => {
                 Some((*higher, *lower))
             }
@@ -111,6 +114,7 @@ pub(super) fn kind(answers: &WalkAnswers, index: u32) -> InterfaceKind {
         Some(kind) => match kind {
             // ethernetCsmacd, iso88023Csmacd, starLan, fastEther, fastEtherFX, gigabitEthernet.
             6 | 7 | 11 | 62 | 69 | 117 => InterfaceKind::Cable,
+            // l2vlan, l3ipvlan, l3ipxvlan.
             135..=137 => InterfaceKind::Vlan,
             209 => InterfaceKind::Bridge,
             // tunnel, mplsTunnel, mpls, sixToFour.

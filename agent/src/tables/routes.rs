@@ -46,10 +46,12 @@ pub(crate) fn read(answers: &WalkAnswers) -> NextRouters {
         let [_, _, _, _, mask @ .., _, _, _, _, _] = index else {
             return None;
         };
+        // A mask of zeros is the default route, which tells nothing: see `inet_next_hop`.
         let leads_somewhere = mask.iter().any(|part| *part != 0);
         let next_hop = index.get(9..).and_then(ip).filter(|_| leads_somewhere)?;
         Some((number(Some(value))?, next_hop))
     });
+    // The next hop of a network at the device's own interface is 0.0.0.0 or none (RFC 4292).
     let neighbours = newer.chain(older).filter(|(if_index, address)| {
         *if_index != 0 && !address.is_unspecified() && !address.is_loopback()
     });

@@ -49,6 +49,7 @@ pub(super) fn further(answers: &WalkAnswers) -> Option<TableObjects> {
         .into_iter()
         .find(|table| table.vendors.contains(&vendor))?;
     let standard = super::lldp::standard::standard(answers);
+    // RouterOS until 7.7 serves rows without a port.
     let is_complete = standard.neighbours.iter().any(|n| n.local_port != 0)
         || !standard.cdp.neighbours.is_empty();
     (!is_complete).then_some(table.objects)

@@ -55,6 +55,8 @@ fn compare_named(plan: &CablingPlan, topology: &Topology) -> CablingReport {
             .map(|(_, f)| f)
             .collect(),
     );
+    // The narrowest explanation first: an exchange would also be two moves, and a move a missing
+    // cable and an extra one.
     rest.swapped(&mut report);
     rest.moved(&mut report);
     rest.missing(&mut report);

@@ -17,6 +17,7 @@ pub(super) fn is_dot(text: &str) -> bool {
     words
         .next()
         .is_ok_and(|w| w.is_keyword("strict") || w.is_keyword("graph") || w.is_keyword("digraph"))
+        // A word before a colon is a key of YAML.
         && !words.next().is_ok_and(|w| w == DotToken::Sign(':'))
 }
 
@@ -210,6 +211,7 @@ impl DotReader<'_> {
             self.cables.push((self.line, cable, self.edges.clone()));
             from = to;
         }
+        // The attributes behind a chain are those of each of its edges.
         let own = self.attributes()?;
         self.cables[first..]
             .iter_mut()
@@ -236,6 +238,7 @@ impl DotReader<'_> {
     fn id(&mut self) -> Result<String, String> {
         match self.next()? {
             DotToken::Id { mut text, quoted } => {
+                // DOT joins quoted texts by "+", and no others.
                 while quoted && self.skip('+')? {
                     match self.next()? {
                         DotToken::Id {

@@ -38,6 +38,8 @@ pub(super) fn network(plan: &CablingPlan, topology: &Topology) -> CabledNetwork 
                 ports.contains(&(&*link.a, &*m.a_port)) || ports.contains(&(&*link.b, &*m.b_port))
             });
             let pair = sorted([&link.a, &link.b]);
+            // More cables are planned between two nodes than there are links: the plan lists
+            // members, whatever it calls their ports.
             let is_wanted_by_cable = !is_named_whole && wanted.get(&pair) > there.get(&pair);
             if !link.members.is_empty() && (is_named_by_cable || is_wanted_by_cable) {
                 members(link)

@@ -199,6 +199,7 @@ pub(in crate::tables) fn capabilities(value: Option<&Value>) -> Option<SystemCap
         [] => return None,
     };
     Some(SystemCapabilities {
+        // bridge(2), router(4).
         bridge: first & 0x20 != 0,
         router: first & 0x08 != 0,
     })

@@ -51,6 +51,7 @@ fn read(answers: &WalkAnswers, table: &mut LldpTable) {
     let key = |n: &CdpNeighbour| (n.if_index, n.device.clone(), n.port.clone(), n.name.clone());
     let each: BTreeMap<_, CdpNeighbour> = neighbours.map(|n| (key(&n), n)).collect();
     table.cdp.neighbours.extend(each.into_values());
+    // The standard table's rows without a port are among these now.
     table.neighbours.retain(|n| n.local_port != 0);
 }
 

@@ -70,6 +70,7 @@ pub(super) fn match_members(known: &Known<'_>, mut claims: Vec<Claim>) -> Vec<Cl
             dropped.extend(all.iter().filter(|i| !sure.contains(i)));
         } else if at_a.len() == at_b.len() && at_a.len() > 1 && all.len() == at_a.len() * at_b.len()
         {
+            // Each port names each one of the other end: nothing tells which cables there are.
             let kept: BTreeSet<(&str, &str)> = at_a.into_iter().zip(at_b).collect();
             let (right, wrong): (Vec<usize>, Vec<usize>) = all.iter().partition(|i| {
                 let pair = port(**i, a).zip(port(**i, b));
@@ -307,6 +308,7 @@ impl<'k, 'f> UnreportedAggregates<'k, 'f> {
             only && plain == 1 && is_plain(ports) || rate.is_some() && rate == self.total(ports)
         });
         let far = fitting.next().filter(|_| fitting.next().is_none());
+        // Of several aggregates with one rate, the rate distinguishes none.
         let alike = self.open.iter().filter(|p| self.rate(**p) == rate).count();
         far.filter(|_| alike == 1 || only)
             .map(|(far, _)| *far)

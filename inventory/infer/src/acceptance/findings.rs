@@ -113,6 +113,7 @@ impl<'k, 'f> Findings<'k, 'f> {
     ) {
         let facts = self.known.facts;
         let mut places: Vec<String> = ends.iter().map(|end| self.known.place_of(end)).collect();
+        // The bridge's name must not depend on the order in which its ends were found.
         places.sort_by_cached_key(|p| natural(p));
         let name = plain_name(&format!("segment-{}", places[0]));
         let bridge = self.add_node(&name, NodeKind::Unmanaged);

@@ -75,6 +75,7 @@ impl<'f> DeviceIslands<'f> {
                 };
                 let far = if clear { far } else { PortLead::Unclear };
                 // If another cable names another node, the port leads to one of several.
+                // LLDP names the members of an aggregate, and databases name the aggregate.
                 for port in BTreeSet::from([port, known.whole(port)]) {
                     let kept = leads.entry(port).or_insert(far);
                     if *kept != far {
@@ -158,6 +159,8 @@ impl<'f> DeviceIslands<'f> {
                     (next, port)
                 }
                 Some(PortLead::Dark(part)) => {
+                    // Nobody can read the rows inside the part. The path goes on where just one
+                    // device around it has the station away from the part.
                     let mut beyond = self.shores[part].iter().filter_map(|&shore| {
                         let port = self.learned_at(shore, mac).filter(|_| shore != at.0)?;
                         let away = self.lead((shore, port)) != Some(PortLead::Dark(part));

@@ -59,6 +59,7 @@ pub(crate) fn accept_cables<'f>(facts: &'f Facts<'f>) -> Known<'f> {
     let pairs = facing::propose(facts, &known);
     segments::accept(&known, pairs).add_to(&mut known);
     known.cables.extend(edge::propose(facts, &known));
+    // Last: by now weaker evidence may have found the device in between.
     shared_ports::explain(&known, suspects).add_to(&mut known);
     known
 }
@@ -242,6 +243,7 @@ fn aggregate(known: &Known<'_>, ends: &AggregateEnds, cables: Vec<Claim>) -> Dra
     }];
     let rates = cables.iter().map(|c| c.rate.0);
     let rate = BitsPerSec(rates.fold(0, u64::saturating_add));
+    // An aggregate is as sure as the least sure of its cables.
     let grade = cables.iter().map(|c| c.grade).max();
     evidence.extend(cables.into_iter().flat_map(|c| c.evidence));
     DraftLink {

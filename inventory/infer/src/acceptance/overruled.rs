@@ -56,6 +56,8 @@ pub(super) fn give_way(known: &Known<'_>, cables: Vec<Claim>) -> (Vec<Claim>, Ve
             kept.push(claim);
             continue;
         }
+        // A bridge that does not speak CDP has to forward it; a bridge that forwards LLDP is at
+        // fault.
         if claim.grounds != ClaimGrounds::NamedByCdp {
             let why = between[0].evidence(facts, known, &claim);
             alarms.push(doubted(known, &claim, why));
@@ -159,6 +161,8 @@ fn is_passed_by(known: &Known<'_>, bridge: DeviceIx, claim: &Claim) -> bool {
     }
     let passed = here
         .shared(there)
+        // Behind the port at one end and not at the other: frames of this station went from end to
+        // end.
         .filter(|(_, x, y)| (*x == p) != (*y == q));
     let mut count = 0;
     for (mac, _, _) in passed.filter(|(mac, _, _)| is_foreign(facts, [a, b], *mac)) {

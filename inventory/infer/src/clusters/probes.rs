@@ -78,6 +78,7 @@ impl ProbedPairs {
                         .pairs
                         .entry((from.min(to), from.max(to)))
                         .or_default();
+                    // Noise only adds to a round trip, so the shortest one counts.
                     pair.trip = pair
                         .trip
                         .into_iter()

@@ -28,6 +28,7 @@ pub(super) fn slow_links(
 ) -> Vec<ForestCut> {
     let mut cuts = Vec::new();
     loop {
+        // Each cut leaves fewer hosts on the sides of the other links, so these are judged again.
         let next = slowest(seen, forest, groups);
         if next.is_empty() {
             return cuts;

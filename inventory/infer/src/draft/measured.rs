@@ -47,6 +47,7 @@ pub(crate) fn with_trunks(mut draft: DraftNetwork<'_>) -> DraftNetwork<'_> {
                 Err(against) => draft.alarm_otherwise(part.bridges[0], trunk, against),
             }
         }
+        // A measurement that the network contradicts somewhere settles no rates.
         if draft.alarms.len() == alarms {
             bridges
                 .iter()

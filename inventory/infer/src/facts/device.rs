@@ -222,6 +222,8 @@ fn common_ids(ports: &PortTable, own: Option<Mac>) -> BTreeSet<Mac> {
         if let (Some(bridge), Some(port)) = (row.designated_bridge, row.designated_port) {
             let forwards = row.state == Some(StpState::Forwarding);
             let is_off = row.state.is_none_or(|state| state == StpState::Disabled);
+            // The low twelve bits of a port identifier are the port's number (IEEE 802.1D-2004,
+            // 9.2.7).
             if forwards || is_off && u32::from(port) & 0xfff == row.number {
                 let (any_forwards, ports) = named.entry(bridge.address).or_default();
                 *any_forwards |= forwards;
