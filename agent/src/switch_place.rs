@@ -93,6 +93,7 @@ impl SwitchPlace {
         let named = self.fixed().is_none();
         if named {
             let mut known = self.known();
+            // From now on the name's next address is asked.
             known.silent = known.silent.wrapping_add(1);
             known.doubted = true;
         }

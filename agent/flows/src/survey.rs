@@ -109,6 +109,8 @@ impl<'a> WaySurvey<'a> {
         let mut edge_of: Vec<usize> = (0..cables).collect();
         for pair in pairs {
             for way in &pair.ways {
+                // The n-th cables of a pair's ways are beside each other, on its n-th edge with a
+                // choice.
                 for (&cable, &first) in way.iter().zip(&pair.ways[0]) {
                     edge_of[cable] = edge_of[first];
                 }
@@ -273,6 +275,7 @@ pub fn count_ways(
         }
         let flowed = sending.elapsed();
         let ways = looked(limits, &mut counters, |now| {
+            // A counter that is less than before was reset or has wrapped: this look tells nothing.
             let differences = now
                 .iter()
                 .zip(&before)

@@ -33,6 +33,7 @@ impl ChangeDetector {
         let ways: Vec<ProbedPath> = paths
             .iter()
             .map(|p| ProbedPath {
+                // A round trip takes another time at each look.
                 round_trip: None,
                 ..p.clone()
             })

@@ -167,6 +167,7 @@ fn in_clusters(
             alarms.push(unseen.alarm);
         }
         sort(&mut nodes, &mut links);
+        // The routers join parts, and nodes have other numbers now.
         ends = link_nodes(&nodes, &links);
         networks = several_networks(facts, &nodes, (&mut links, &ends), &roots).0;
     }
@@ -206,6 +207,8 @@ fn several_networks(
     let links = &*links;
     let mut alarms = Vec::new();
     if let Some(inventory) = facts.scope.stated {
+        // Several networks may be on the same cards: tagged VLANs, or several addresses of one
+        // card.
         if networks.is_empty() && inventory.networks.len() > 1 {
             networks.push(whole(nodes, links, roots));
         }
@@ -215,6 +218,7 @@ fn several_networks(
         let ports = HostPorts::new(facts, links);
         let about_addresses = add_addresses(facts, &ports, &mut networks);
         network_names::add_hosts(&mut networks);
+        // `add_hosts` clears the list where one network is left.
         if !networks.is_empty() {
             alarms.extend(about_addresses);
         }

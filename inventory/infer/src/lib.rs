@@ -100,6 +100,7 @@ fn infer_in(
     devices: &[Arc<DeviceFacts>],
 ) -> Topology {
     let facts = Facts::new(scope, views, devices);
+    // What neighbours name is known only now. Devices whose numbers it settles are read once more.
     let settled = far_reading::settled(&facts);
     let facts = match &settled {
         Some(devices) => Facts::new(scope, views, devices),
@@ -113,6 +114,7 @@ fn infer_in(
     found.add_to(&mut known);
     let draft = operator::with_stated(DraftNetwork::new(known, hosts));
     let (draft, roots) = states::with_states(draft);
+    // Last: flows count least, and decide only what everything before leaves open.
     let draft = measured::with_trunks(measured_attachments::with_attachments(draft));
     draft.finish(roots)
 }

@@ -93,6 +93,7 @@ const RANKING: [GroundsRank; 19] = [
         LinkGrade::Ambiguous,
         true,
     ),
+    // Of recordings only: in a living network rows at ports that are down are left out.
     rank(ClaimGrounds::NamedWhileDown, LinkGrade::Ambiguous, true),
     rank(ClaimGrounds::BehindSilent, LinkGrade::Ambiguous, false),
 ];

@@ -37,6 +37,7 @@ pub(crate) fn settle_router_links(draft: &DraftNetwork<'_>, open: &[usize]) -> D
             (switch, natural(name), natural(port))
         });
         ends.sort();
+        // The first path counts, so faster links come first.
         (Reverse(link.rate), ends)
     });
     for i in routed {

@@ -23,6 +23,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 pub(crate) fn with_states(mut draft: DraftNetwork<'_>) -> (DraftNetwork<'_>, Vec<String>) {
     let (found, mut open) = spanning_tree_states(&draft);
     found.add_to(&mut draft);
+    // What the operator states goes before all that is concluded from here on.
     operator::stated_states(&draft).add_to(&mut draft);
     let pairs = switch_pairs(&draft);
     settle_ways(&mut draft, &pairs);
@@ -110,6 +111,7 @@ pub(crate) fn combined(ends: [Option<StpState>; 2], at_edge: bool) -> LinkState 
     match states.len() {
         _ if block_each_other(ends) => LinkState::Unknown,
         _ if blocked => LinkState::Blocked,
+        // The port has not decided yet, and nothing is planned meanwhile.
         _ if moving => LinkState::Unknown,
         2 => LinkState::Forwarding,
         _ if at_edge => LinkState::Forwarding,
@@ -190,6 +192,7 @@ fn loops(
     pairs: &BTreeSet<SwitchPair>,
 ) -> DraftFindings {
     let mut cards = SplitHosts::new(draft.facts, bridged, draft.nodes.len());
+    // Each further card of a host may have a number of its own.
     let mut parts = UnionFind::new(draft.nodes.len() + draft.links.len());
     let mut found = DraftFindings::default();
     for link in draft.links.iter().filter(|l| l.carries_frames()) {

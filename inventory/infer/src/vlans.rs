@@ -20,6 +20,7 @@ pub(crate) fn mark_links(facts: &Facts<'_>, networks: &[Network], links: &mut [L
     let vlans: BTreeSet<u16> = sharing.iter().flat_map(|n| &n.vlans).copied().collect();
     let switches: HashSet<&String> = sharing.iter().flat_map(|n| &n.switches).collect();
     for link in links.iter_mut().filter(|link| switches.contains(&link.a)) {
+        // This is done again where packets show a router between networks.
         link.evidence
             .retain(|e| !matches!(e, Evidence::InVlan(_) | Evidence::StateInVlan(..)));
         let marks = match switches.contains(&link.b) {

@@ -280,6 +280,7 @@ fn members(draft: &DraftNetwork<'_>) -> DraftFindings {
     }
     let mut found = DraftFindings::default();
     for links in beside.into_values().filter(|links| links.len() > 1) {
+        // The members of an aggregate have one rate (IEEE 802.3ad).
         let rate = draft.links[links[0]].rate;
         if links.iter().all(|at| draft.links[*at].rate == rate) {
             for at in &links {

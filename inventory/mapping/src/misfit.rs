@@ -76,7 +76,9 @@ pub(crate) fn misfit(measurements: &Measurements, excess: &[Vec<f64>]) -> Option
             let times: Vec<f64> = times_of(flow).collect();
             let parts = rounds.iter().map(|r| measurements.part_of_alone(*r, flow));
             let rate = parts.fold(1.0, f64::min);
+            // The excess is the logarithm of the expected rate over the measured one.
             let expected = measurements.part_of_alone(rounds[0], flow) * times[0].exp();
+            // Neither slow nor expected to be: it tells nothing about shared cables.
             if rate.min(expected) > SLOWED {
                 continue;
             }
@@ -87,8 +89,12 @@ pub(crate) fn misfit(measurements: &Measurements, excess: &[Vec<f64>]) -> Option
             let around: f64 = times.iter().map(|e| (e - mean).powi(2)).sum();
             let variance = around / (count - 1.0);
             flows += 1.0;
+            // The square of a mean of n figures exceeds that of the true mean by the variance over
+            // n.
             misfit += mean * mean - variance / count;
             change += variance;
+            // The slower a flow, the fewer its datagrams, and the more their number varies by
+            // chance.
             chance += OF_CHANCE / rate.max(SLOWEST);
         }
     }

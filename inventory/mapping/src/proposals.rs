@@ -63,6 +63,8 @@ pub(crate) fn sides_of_slow_flows(
         .iter()
         .map(|row| row.iter().map(|v| v.abs()).sum::<f64>())
         .fold(0.0, f64::max);
+    // Any start will do that is not orthogonal to the leading eigenvector. This one is the same
+    // each time.
     let mut vector: Vec<f64> = (0..hosts).map(|h| ((h * 7 + 1) as f64).sin()).collect();
     for _ in 0..200 {
         let next: Vec<f64> = (0..hosts)
@@ -73,6 +75,7 @@ pub(crate) fn sides_of_slow_flows(
     }
     let mut order: Vec<usize> = (0..hosts).collect();
     order.sort_by(|a, b| vector[*a].total_cmp(&vector[*b]));
+    // Each cut along the vector is proposed, not only the one between its signs.
     (2..hosts.saturating_sub(1))
         .filter_map(|count| trunk_side(hosts, order[..count].iter().copied().collect::<HostSet>()))
         .collect()

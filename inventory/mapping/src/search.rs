@@ -74,6 +74,7 @@ impl<'a> TreeSearch<'a> {
             others = others.into_iter().map(|tree| self.refined(tree)).collect();
             others.sort_by(|a, b| b.score.total_cmp(&a.score));
             match others.first() {
+                // Rounding alone must not keep the search going.
                 Some(better) if better.score > best.score + 1e-6 => best = better.clone(),
                 _ => return (best, others),
             }
@@ -110,6 +111,7 @@ impl<'a> TreeSearch<'a> {
 
     fn price(&self, side: HostSet) -> f64 {
         let count = side.len().min(self.hosts - side.len());
+        // The sum is the logarithm of the number of ways to choose so many hosts.
         let choices = (0..count).map(|i| ((self.hosts - i) as f64 / (i + 1) as f64).ln());
         PRICE_OF_A_TRUNK + choices.sum::<f64>()
     }
@@ -202,6 +204,7 @@ impl<'a> TreeSearch<'a> {
         };
         let switches = branches(self.hosts, sides);
         // One more trunk: two branches of a switch get a switch of their own; or a proposal.
+        // Two of three branches are the other side of the third: no further trunk.
         for switch in switches.iter().filter(|b| b.len() > 3) {
             for (i, a) in switch.iter().enumerate() {
                 for b in &switch[..i] {

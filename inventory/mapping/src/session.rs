@@ -243,6 +243,8 @@ impl MapSession {
             .iter()
             .map(|r| r.least())
             .fold(f64::INFINITY, f64::min);
+        // In blocks over a host's cable: each host sends one to every other, and n1 * n2 cross a
+        // trunk between n1 and n2 hosts (aapc-2007 section 3).
         let trunks = tree.trunks.iter().map(|(side, rates)| {
             (side.len() * (self.hosts - side.len())) as f64 * cable / rates.least()
         });
@@ -353,6 +355,7 @@ fn across(hosts: usize, side: HostSet, rng: &mut fastrand::Rng) -> Vec<HostFlow>
         .copied()
         .zip(outside.iter().copied())
         .collect();
+    // No two hosts send to each other, unless there is no other.
     outside.rotate_left(1);
     let back = outside.into_iter().zip(inside);
     there

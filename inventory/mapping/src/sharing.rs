@@ -117,6 +117,7 @@ fn max_min(ends: &[EndRates], links: &[SharedLink], out: &mut Vec<(f64, FlowLimi
     } else {
         (1 << ends.len()) - 1
     };
+    // 128 hosts have at most 125 trunks between them, each with two directions.
     let mut left = [0.0; 256];
     for (left, link) in left.iter_mut().zip(links) {
         *left = link.rate;

@@ -124,6 +124,7 @@ fn look(link: &Link, is_bottleneck: bool) -> String {
         (LinkGrade::Inferred, _) => (" inferred", "solid", DOUBT),
         (LinkGrade::Certain, _) => return format!("label=\"{rate}\", style=solid"),
     };
+    // A link without frames must not change the ranks of nodes (Graphviz, constraint).
     let constraint = if link.carries_frames() {
         ""
     } else {

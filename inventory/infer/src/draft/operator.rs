@@ -223,6 +223,7 @@ impl<'a> StatedCable<'a> {
             }
         }
         link.grade = LinkGrade::Certain;
+        // In the first place, where `stated_states` looks for it.
         link.evidence.insert(0, Evidence::Stated);
     }
 

@@ -72,6 +72,8 @@ impl LearnedStations {
             ports[port].up.then(|| ports.whole(port))
         };
         let mut of_one: BTreeMap<(u32, Mac), BTreeSet<PortIx>> = BTreeMap::new();
+        // Rows have the id of their database only where databases have the station behind different
+        // ports.
         for row in rows.iter().filter(|row| row.database != 0) {
             if let Some(port) = living(row.port) {
                 let ports = of_one.entry((row.database, row.mac)).or_default();

@@ -87,6 +87,7 @@ impl PortNumbering {
                 continue;
             };
             let facts = &ports[port];
+            // Two rows are never of one port, and no neighbour is seen on a port that is down.
             let stands = met.insert(port) && (facts.up || !row.hears);
             fit.named += sign(stands);
             if let Some(known) = row.known {

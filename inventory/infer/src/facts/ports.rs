@@ -152,6 +152,7 @@ impl PortTable {
     fn join_units(&mut self, interfaces: &[InterfaceRow]) {
         let names: HashMap<&str, PortIx> = interfaces
             .iter()
+            // Of interfaces with one name the first counts, which is the last one collected.
             .rev()
             .map(|row| (row.name.as_str(), self.by_index[&row.index]))
             .collect();

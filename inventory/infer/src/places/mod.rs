@@ -308,6 +308,7 @@ impl PlaceSearch<'_, '_> {
             ..HostPlacement::default()
         };
         let links = &mut placed.links;
+        // The operator's statement decides later, and is then compared with what was found.
         if crate::draft::operator::states_place_of(facts, host) {
             links.extend(places.into_iter().map(|p| p.found_link(facts, host)));
             return placed;

@@ -56,6 +56,7 @@ pub(super) fn announced(facts: &Facts<'_>, trunks: &TrunkPorts) -> ByHost<Vec<At
             ..Attachment::new(device, port, host_port, grade, evidence)
         };
         if !places.iter().any(|s| s.is_at(&place)) {
+            // A Vec makes room for four at first. Hosts are many, and nearly each has one place.
             places.reserve_exact(1);
             places.push(place);
         }

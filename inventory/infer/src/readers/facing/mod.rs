@@ -30,6 +30,7 @@ const RICH: usize = 10;
 /// Pairs of open ports that face each other.
 pub(crate) fn propose(facts: &Facts<'_>, known: &Known<'_>) -> Vec<SegmentPair> {
     let open = OpenPorts::new(known);
+    // Cables of single VLANs: a station behind several ports of a bridge is behind one in each database.
     let mut pairs = apart::propose(facts, known, &open);
     let islands = DeviceIslands::new(known);
     let lands = lands(facts, &islands);
