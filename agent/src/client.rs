@@ -183,6 +183,8 @@ impl SnmpClient {
         let mut read = self
             .walk(AskedPart::Table(table), tables::objects(table))
             .await;
+        // Here and not in a function of its own, so that the future stays shallow: the compiler
+        // bounds their nesting.
         if let Ok(answers) = &mut read
             && let Some(objects) = tables::further(table, answers)
         {

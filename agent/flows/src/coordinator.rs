@@ -258,6 +258,7 @@ impl FlowCoordinator {
             let (round, disturbed) = self.try_round(flows, window)?;
             // The next try costs as much as this one did.
             let next = self.moved + (self.moved - before);
+            // A disturbed round counts where one more try would take what the least rounds need.
             let is_usable = !disturbed || next > self.again_within;
             if is_usable && !is_dropped(&round) {
                 return Ok(round);

@@ -132,6 +132,7 @@ fn accept(
             if let Ok((wants, stream)) = greeted(stream, &key) {
                 match (wants, stream.peer_addr()) {
                     (PeerService::Flow { mark, round }, Ok(from)) => {
+                        // Announcements that nobody waits for must not pile up.
                         let _ = flows.try_send(ArrivingFlow {
                             from: from.ip(),
                             mark,

@@ -219,6 +219,7 @@ impl HostAgent {
             ended = probing => ended,
             () = controller.run(newest, sender) => Ok(()),
             () = measuring => Ok(()),
+            // The announcer's farewells are sent when it is dropped at the end of this function.
             () = stop => {
                 service_manager::tell_stopping();
                 Ok(())
@@ -334,6 +335,8 @@ fn report(
         frames,
         paths: found.paths,
         traces: found.traces,
+        // Only such an agent is asked for traces: an older one refuses directions with traces as a
+        // whole.
         traces_flows: true,
         measures: settings.measure,
         link_losses: all

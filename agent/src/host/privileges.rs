@@ -103,6 +103,7 @@ fn check() -> Result<(), PrivilegesError> {
             ));
         }
     }
+    // A saved user id could bring root back (setresuid(2)).
     if geteuid().is_root()
         || setresuid(Uid::from_raw(0), Uid::from_raw(0), Uid::from_raw(0)).is_ok()
     {

@@ -155,6 +155,7 @@ impl ControllerClient {
             .timeout_global(Some(PATIENCE))
             .max_redirects(0)
             .max_redirects_will_error(false)
+            // As an error, a refusal would come without its text.
             .http_status_as_error(false)
             .build();
         let url = format!("{address}/v1/hosts/{host}");

@@ -102,11 +102,10 @@ fn segment(from: IpAddr, flow: &PortFlow) -> io::Result<Vec<u8>> {
     let checksum = match (from, flow.to) {
         (IpAddr::V4(from), IpAddr::V4(to)) => {
             let mut ip = MutableIpv4Packet::new(ip).expect(whole);
+            // The kernel fills in the identification and the header's checksum (raw(7), IP_HDRINCL).
             ip.set_version(4);
             ip.set_header_length((IPV4_HEADER / 4) as u8);
             ip.set_total_length(all as u16);
-            // The kernel fills in the identification and the header's checksum (raw(7),
-            // IP_HDRINCL).
             ip.set_flags(Ipv4Flags::DontFragment);
             ip.set_ttl(HOPS);
             ip.set_next_level_protocol(IpNextHeaderProtocols::Tcp);

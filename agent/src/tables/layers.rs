@@ -94,6 +94,8 @@ pub(super) fn below(answers: &WalkAnswers) -> HashMap<u32, u32> {
     for (higher, lower) in layers(answers) {
         below
             .entry(higher)
+            // A VLAN lies over all ports of a switch: with thousands of VLANs, a list for each
+            // would be larger than all other facts.
             .and_modify(|only| *only = None)
             .or_insert(Some(lower));
     }

@@ -46,6 +46,8 @@ pub fn tree(topology: &Topology) -> String {
         drawn: HashSet::new(),
         used: HashSet::new(),
     };
+    // From the middle of a fabric: from a leaf, the drawing would turn over when a spine is
+    // drained.
     for name in topology.roots() {
         let node = drawing.node(name);
         if drawing.drawn.insert(node) {

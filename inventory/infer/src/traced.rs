@@ -74,6 +74,7 @@ pub(crate) fn untraversed(
     draft: &DraftNetwork<'_>,
     looped: &[usize],
 ) -> BTreeMap<usize, FlowsElsewhere> {
+    // Routing tables do not decide: Linux' snmpd shows one next hop of several.
     let fabric = RoutedFabric::new(draft, looped);
     let uplinks = fabric.uplinks();
     let mut found = BTreeMap::new();

@@ -498,6 +498,7 @@ fn residuals_of_round(
 }
 
 fn log_ratio(f: usize, round: &MeasuredRound, expected: &[(f64, FlowLimit)]) -> f64 {
+    // A flow of which nothing came must have a logarithm, too.
     (round.flows[f].rate.max(1.0) / expected[f].0.max(1.0)).ln()
 }
 

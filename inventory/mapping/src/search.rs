@@ -189,6 +189,7 @@ impl<'a> TreeSearch<'a> {
 
     /// Every tree that one change makes of this one.
     fn changed(&self, sides: &[HostSet]) -> BTreeSet<Vec<HostSet>> {
+        // In an order of its own, so that the search is repeatable.
         let mut found = BTreeSet::new();
         let mut propose = |mut new: Vec<HostSet>| {
             new.sort();

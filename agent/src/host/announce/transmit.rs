@@ -92,6 +92,8 @@ impl TransmitState {
             .iter()
             .filter(|card| card.up && !self.ports.contains_key(&card.index))
             .collect();
+        // An lldpd may announce this host under the same chassis and port: a farewell of ours would
+        // then delete its row.
         let due = if self.alone {
             now
         } else {

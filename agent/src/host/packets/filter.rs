@@ -38,6 +38,7 @@ pub(crate) fn leaving(ethertype: u16) -> Vec<BpfInstruction> {
     any_of(
         [all_of(&[
             FilterTest::Octet(DIRECTION, libc::PACKET_OUTGOING),
+            // Behind the two addresses.
             FilterTest::Word(12, ethertype),
         ])]
         .into_iter(),

@@ -188,6 +188,7 @@ impl ProbedPeers {
     }
 
     fn learn(&mut self, peer: &ProbeTarget, path: ProbedPath, now: Instant) {
+        // The controller may have asked for others while this one was traced.
         if let Some(state) = self.peers.get_mut(peer) {
             *state = PeerProbeState {
                 due: Some(now + AGAIN),
@@ -275,6 +276,7 @@ impl ProbeTransport {
             // There is no route, or this host's own firewall refused the probe.
             Err(_) => None,
         };
+        // Also without an answer: numbers come again after 65,536 probes.
         lock(&self.flying).land(echo.sequence);
         answer
     }

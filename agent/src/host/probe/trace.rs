@@ -56,6 +56,8 @@ const TRIES: [ProbeMethod; 3] = [ProbeMethod::Echo, ProbeMethod::Udp, ProbeMetho
 pub(crate) async fn trace(
     mut ask: impl AsyncFnMut(ProbeMethod, u8) -> Option<ProbeAnswer>,
 ) -> TraceResult {
+    // First whether the host answers: if it does, silent routers on the way do not end the search
+    // for hops.
     let mut kind = None;
     for try_kind in TRIES {
         if let Some(ProbeAnswer::Host(_)) = ask(try_kind, FAR).await {

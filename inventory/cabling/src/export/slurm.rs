@@ -115,6 +115,7 @@ fn switches(topology: &Topology, tree: &Tree) -> Vec<SlurmSwitch> {
         switches: Vec::new(),
     };
     let stages = topology.stages();
+    // From the middle of a fabric: from a leaf, this one would stand a level above the others.
     let root = topology.roots().into_iter().find_map(|name| {
         let node = stages.get(name).map_or(name, String::as_str);
         (0..tree.nodes()).find(|number| tree.name(*number) == node)

@@ -66,6 +66,8 @@ impl<'f> DeviceIslands<'f> {
         for cable in &known.cables {
             let clear = known.is_clear(cable);
             let ends = cable.ends.each_ref().map(|end| lead(end.node));
+            // Nothing is forwarded through a port by which a device is managed: databases on its
+            // two sides are not compared.
             if clear && !ends_at_own_port(facts, &cable.ends) {
                 islands.union(place(ends[0]), place(ends[1]));
             }

@@ -147,6 +147,7 @@ fn described(
         .iter()
         .map(|group| {
             let mut own: Vec<String> = hosts[group].iter().map(|n| name(*n).to_owned()).collect();
+            // Nodes may come in any order, on which clusters must not depend.
             own.sort_by_cached_key(|h| natural(h));
             Cluster {
                 name: names[group].clone(),

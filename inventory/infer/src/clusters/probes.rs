@@ -68,6 +68,7 @@ impl ProbedPairs {
                     .get(p.to.as_str())
                     .is_none_or(|known| known.contains(&p.address))
             };
+            // A host that routes between two networks parts neither of them.
             let is_within = |path: &&ProbedPath| {
                 let mut hops = path.hops.iter().flatten();
                 !hops.any(|hop| seen.routing.contains_key(hop))

@@ -177,6 +177,7 @@ impl DraftNetwork<'_> {
             }) else {
                 continue;
             };
+            // The rate that a card states stays: flows over slow trunks tell too little of it.
             if !link.rate_is_known() {
                 link.take_measured(rate, FlowFinding::Reached(rate));
             }

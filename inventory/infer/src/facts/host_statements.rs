@@ -116,6 +116,7 @@ fn claimed<T: Ord>(
     hosts.sort_by_key(|host| &facts.nodes()[host.0 as usize].name);
     let mut claimed: BTreeMap<T, Vec<NodeIx>> = BTreeMap::new();
     for host in hosts {
+        // A host that has an address on two cards is one claimant.
         for what in of(&facts.host_statements[&host]) {
             claimed.entry(what).or_default().push(host);
         }

@@ -150,6 +150,7 @@ pub(super) fn merge_bonds(
         aggregated: same_lag,
     }];
     evidence.extend(places.iter().flat_map(|s| s.evidence.iter().cloned()));
+    // As sure as the least sure of the cables.
     let grade = places.iter().map(|s| s.grade).max();
     let port = lag.filter(|_| same_lag);
     vec![Attachment {

@@ -203,6 +203,7 @@ impl IslandRows {
             .keys()
             .filter(|mac| self.learned[b].contains_key(*mac) && is_station(mac));
         let known = shared.clone().filter(|mac| knows(mac)).count();
+        // Of two that share nobody, any third one has learned all: that shows nothing.
         (joined(a, x) || joined(b, y)) && known >= LEAST && known == shared.count()
     }
 
@@ -234,6 +235,7 @@ impl IslandRows {
         if !(strange(a) && strange(b)) {
             return self.place_by_stations([(a, x), (b, y)], c);
         }
+        // A bridge that learned next to nothing may be anywhere.
         let rich =
             self.learned[c].len() >= RICH && self.learned[a].len() + self.learned[b].len() >= RICH;
         if rich || !self.bridges[c] {
