@@ -359,6 +359,7 @@ impl SnmpClient {
         let error = error.exchange_source();
         let (address, words) = (self.place.to_string(), &self.access.words);
         let silent = matches!(error, Error::Timeout { .. } | Error::Network { .. });
+        // A session stays with the address that it was made for; a name may have another one.
         let elsewhere = silent && self.place.doubt();
         if elsewhere
             || matches!(self.access.auth, Auth::Usm(_)) && !matches!(error, Error::Snmp { .. })

@@ -138,6 +138,7 @@ impl HostAgent {
             peers,
             ..ProbeDirections::default()
         };
+        // The prober ends when this sender is dropped.
         let (_sender, directions) = watch::channel(directions);
         let (found, mut findings) = watch::channel(ProbeFindings::default());
         let tracing = async {
@@ -219,7 +220,7 @@ impl HostAgent {
             ended = probing => ended,
             () = controller.run(newest, sender) => Ok(()),
             () = measuring => Ok(()),
-            // The announcer's farewells are sent when it is dropped at the end of this function.
+            // The announcer sends its farewells when it is dropped, with the observer's future.
             () = stop => {
                 service_manager::tell_stopping();
                 Ok(())

@@ -155,6 +155,7 @@ impl DotReader<'_> {
                     let more = self.attributes()?;
                     self.edges.extend(more);
                 }
+                // How nodes look tells nothing of cables.
                 word if word.is_keyword("node") => drop(self.attributes()?),
                 DotToken::Id { text, .. } => self.statement(text)?,
                 other => {

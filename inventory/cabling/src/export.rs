@@ -153,6 +153,7 @@ impl<'a> TreeDrawing<'a> {
             .max()
             .unwrap_or_default();
         for (n, branch) in down.iter().enumerate() {
+            // Where links close a loop, a branch above has led here already.
             if !self.drawn.insert(branch.node) {
                 continue;
             }

@@ -30,6 +30,7 @@ impl DraftNetwork<'_> {
         }
         for link in &mut self.links {
             let [a, b] = link.nodes();
+            // So the host of a link is always its second end.
             if rank[b] < rank[a] {
                 link.swap_ends();
             }

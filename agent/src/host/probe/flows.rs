@@ -58,6 +58,7 @@ pub(super) async fn follow(
                 }
             };
             known.insert(target, trace);
+            // Probes keep their distance, so the traces of further hosts may take long.
             tell(&known, found);
         }
         tell(&known, found);

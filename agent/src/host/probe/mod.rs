@@ -120,6 +120,7 @@ async fn probe_paths(
                 )
             });
         }
+        // At the limit a host that is due waits for the end of a trace.
         let due = match known.next_due().filter(|_| tracing.len() < AT_ONCE) {
             Some(at) => Either::Left(tokio::time::sleep_until(at)),
             None => Either::Right(std::future::pending()),

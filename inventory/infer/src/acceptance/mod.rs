@@ -107,6 +107,7 @@ fn about_rows(facts: &Facts<'_>) -> Vec<Alarm> {
             let mut rows = own.neighbours.iter();
             let kind = match own.ports[row.port].kind {
                 InterfaceKind::Tunnel => AlarmKind::OverTunnel { at, neighbour },
+                // It is seen at a cable's end, too, where it counts.
                 _ if rows.any(|r| (&r.row.chassis, r.row.name.as_str()) == who) => continue,
                 _ => AlarmKind::HeardInside { at, neighbour },
             };

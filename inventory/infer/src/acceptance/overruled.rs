@@ -218,6 +218,7 @@ fn at_bridge(
         let (device, _) = end.device_port(facts)?;
         let macs: Vec<Mac> = own.learned.behind(port).collect();
         let alone = !macs.is_empty() && macs.iter().all(|mac| facts[device].macs.contains(mac));
+        // Of an aggregate nothing tells which member leads there.
         let is_one = own.ports[port].kind != InterfaceKind::Aggregate;
         (alone && is_one).then(|| {
             let learned = Evidence::LearnedAtEdge {

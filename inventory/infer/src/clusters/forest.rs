@@ -245,6 +245,7 @@ impl GrowingForest {
             let Some(&node) = number.get(name) else {
                 continue;
             };
+            // Spanning tree ends at routers.
             if seen.nodes[node].kind == NodeKind::Router {
                 continue;
             }

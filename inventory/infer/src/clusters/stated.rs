@@ -24,6 +24,7 @@ pub(super) fn applied(
         .iter()
         .flat_map(|(c, hosts)| hosts.iter().map(move |h| (h.as_str(), c.as_str())))
         .collect();
+    // Also the names of stated clusters whose hosts have no place now: they may come back.
     let mut taken: BTreeSet<String> = seen.stated.keys().cloned().collect();
     let mut clusters = Vec::new();
     for (name, hosts) in seen.stated {

@@ -35,6 +35,7 @@ pub(crate) fn unseen_routers(seen: &ClusterInput<'_>, roots: &[String]) -> Vec<U
     let mut joined = UnionFind::new(seen.nodes.len());
     let mut ways: Vec<(usize, Evidence)> = Vec::new();
     for ([a, b], hops) in probes.arrived() {
+        // The first packets between two parts are evidence enough.
         if parts.find(a) != parts.find(b) && joined.union(parts.find(a), parts.find(b)) {
             let [from, to] = [a, b].map(|n| seen.nodes[n].name.clone());
             ways.push((

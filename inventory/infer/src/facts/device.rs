@@ -128,6 +128,7 @@ impl DeviceFacts {
         let (neighbours, inside): (Vec<_>, Vec<_>) = rows
             .into_iter()
             .partition(|row| ports[row.port].may_be_cabled());
+        // Only now: rows of neighbours may add ports that no other table lists.
         ports.put_in_order();
         let learned =
             LearnedStations::new(view.fdb.as_deref().unwrap_or_default(), &ports, &lldp_ports);

@@ -262,6 +262,7 @@ impl NodeDirectory {
                 };
                 let far = facts[to].remote_port(there.row.port.as_ref(), &there.row.port_descr);
                 let mut back = facts[to].neighbours.iter().filter(|r| Some(r.port) == far);
+                // Of several neighbours at that port nothing tells which is this device.
                 let (Some(row), None) = (back.next(), back.next()) else {
                     continue;
                 };

@@ -158,6 +158,8 @@ impl<'a> Facts<'a> {
 
     /// Adds the nodes that are known before anybody is read.
     fn add_listed_nodes(&mut self) {
+        // In this order: the numbers of nodes tell devices, listed switches, stated nodes and hosts
+        // apart.
         for device in self.devices {
             let view = &self.views[&device.name];
             let stale = view.stale.is_some() || view.seen.is_none();

@@ -103,6 +103,7 @@ fn on_switches(
     let search = PlaceSearch {
         facts,
         trunks,
+        // Only what hosts state themselves is compared with these.
         occupants: match facts.host_statements.is_empty() {
             true => PortOccupants::default(),
             false => PortOccupants::new(facts),

@@ -86,6 +86,7 @@ pub(crate) fn propose_silent(
                 let name = known.name(*one).to_owned();
                 (*one, SilentBridge::OnlyMissing(name, address))
             }
+            // Otherwise it may be an asked bridge that does not state its own address.
             (None, _) if all_known => {
                 let name = format!("bridge-{}", address.to_string().replace(':', "-"));
                 let node = found.add_node(&name, NodeKind::Unmanaged);

@@ -71,6 +71,7 @@ pub(crate) fn propose(
             continue;
         };
         let known = port.index();
+        // The frame came before the switch's port went down: LLDP holds for minutes.
         if known.is_some_and(|p| !facts[device].ports[p].up) {
             continue;
         }
