@@ -256,8 +256,7 @@ impl MapSession {
         let weights: Vec<f64> = self
             .trees
             .iter()
-            // Relative to the best one: the exponentials of the scores themselves are too small for
-            // an f64.
+            // Relative to the best one: exponentials of the scores themselves leave the range of an f64.
             .map(|t| ((t.score - best) / self.temper).exp())
             .collect();
         let sum: f64 = weights.iter().sum();

@@ -37,9 +37,8 @@ pub(super) fn add_attached(
             let at = DevicePort::new(found.name(end.node), end.port_name(facts));
             for link in &mut here {
                 link.grade = match link.grade {
-                    // In generated networks 23 of 51 such places that only databases told were
-                    // wrong.
                     LinkGrade::Certain => LinkGrade::Inferred,
+                    // In generated networks 23 of 51 such places were wrong.
                     _ => LinkGrade::Ambiguous,
                 };
                 link.evidence.push(Evidence::OthersPossible(at.clone()));

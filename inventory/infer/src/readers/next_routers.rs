@@ -366,7 +366,7 @@ fn cable_port(facts: &Facts<'_>, device: DeviceIx, if_index: u32) -> Option<Devi
 /// True for a subnet with room for two.
 fn is_narrow((address, length): &(IpAddr, u8)) -> bool {
     match address {
-        // 31 by RFC 3021, 127 by RFC 6164.
+        // A /31 by RFC 3021, a /127 by RFC 6164.
         IpAddr::V4(_) => matches!(length, 30 | 31),
         IpAddr::V6(_) => matches!(length, 126 | 127),
     }
