@@ -261,6 +261,7 @@ impl CollectiveCall<'_> {
         if matches!(self.role, CallRole::Broadcast { root } if is_no_rank(root)) {
             return None;
         }
+        // In place MPI ignores the send side's counts and datatypes; of two sides that are alike one is looked at.
         if !self.in_place() && !self.send.has_blocks_of(&self.receive) {
             // SAFETY: passed on to the caller.
             unsafe { self.send.each_length(ranks, self.comm, |_| ()) }?;

@@ -249,6 +249,7 @@ unsafe extern "C" fn share(
 
 /// The communicator is freed.
 unsafe extern "C" fn forget(comm: MPI_Comm, _: c_int, value: *mut c_void, _: *mut c_void) -> c_int {
+    // First of all: threads remember states by handle, and none may find this one from now on.
     GENERATION.fetch_add(1, Ordering::AcqRel);
     if passing::forget(comm) {
         registry::count_passed();

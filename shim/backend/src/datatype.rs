@@ -41,6 +41,7 @@ fn asked_once(datatype: MPI_Datatype, is_there: impl FnOnce() -> bool) -> bool {
     use std::sync::atomic::{AtomicBool, Ordering};
     const NUMBERS: usize = 1 << 9;
     static THERE: [AtomicBool; NUMBERS] = [const { AtomicBool::new(false) }; NUMBERS];
+    // Numbers from 512 to 1,023 (`is_predefined_datatype`): each has a place of its own.
     let there = &THERE[datatype.0 as usize % NUMBERS];
     if !there.load(Ordering::Relaxed) && is_there() {
         there.store(true, Ordering::Relaxed);

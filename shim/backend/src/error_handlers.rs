@@ -130,6 +130,7 @@ impl Drop for QuietGuard {
             // once.
             unsafe {
                 (mpi.call.Comm_set_errhandler)(comm, handler);
+                // A handler that was asked for is a reference to be freed (MPI-3.1, 8.3).
                 (mpi.call.Errhandler_free)(&mut handler);
             }
         }
@@ -144,6 +145,7 @@ pub(crate) fn guarded(what: &str, run: impl FnOnce() -> c_int) -> c_int {
             "bug in {what} (see above); the job cannot go on. HEDDLE=off runs it without heddle"
         ));
         // SAFETY: ends every process of the job.
+        // 70 is EX_SOFTWARE of sysexits.h: an internal error.
         unsafe { (mpi().call.Abort)(mpi().handle.comm_self, 70) };
         std::process::abort()
     })

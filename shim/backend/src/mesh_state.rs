@@ -153,6 +153,7 @@ fn report(
     problem: Option<ConnectProblem>,
 ) -> MpiResult<()> {
     let own = problem.as_ref().map_or(MOST_NUMBER, |problem| {
+        // Ranks that only lost others come behind all that have a cause of their own.
         u64::from(problem.is_of_another) << 32 | u64::from(within.rank as u32)
     });
     let without_first = u64::from(!is_first_of_the_job());
@@ -203,6 +204,7 @@ fn connect(
     {
         own = [0; DOOR]; // Without a secret no door is opened.
     }
+    // A rank without a door takes part, too: the others would wait for it.
     let all = within.gather_all(&own)?;
     within.broadcast(&mut secret)?;
     let Some(number) = number else {

@@ -201,6 +201,7 @@ impl MpiHandles {
             // SAFETY: a C string.
             Some(unsafe { find(name.as_ptr()) }).filter(|p| !p.is_null())
         };
+        // Open MPI's mpi.h defines MPI_BYTE and the others as the addresses of these symbols.
         let op = |name| Some(MPI_Op(address(name)?.cast()));
         Some(MpiHandles {
             ops: [

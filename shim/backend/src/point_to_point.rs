@@ -28,6 +28,7 @@ const RING: ExchangeWindow = ExchangeWindow {
     receives: 16,
     sends: 2,
 };
+// Blocks need no number: messages of one tag between two ranks do not overtake each other (MPI-4.1, 3.5).
 const DATA: c_int = 1;
 const FIRST_TOKEN: c_int = 2;
 
@@ -391,6 +392,7 @@ impl<P: PiecePlaces> TransferCarrier for MessageCarrier<'_, P> {
         for done in self.done.drain(..) {
             match done {
                 TransferCompletion::Received(piece) => {
+                    // MPI does not show how much of a message has come, so its tokens are due with the whole of it.
                     self.places.arrived(piece);
                     let tokens = &self.part.receives[piece.transfer].give;
                     events.extend(tokens.iter().map(|&token| CarrierEvent::Due(piece, token)));

@@ -282,6 +282,7 @@ impl RootRank {
         let lean = LeanEpoch::from_bytes(&self.lean).ok();
         let found = lean.and_then(|lean| self.network.see(&lean, address).map(str::to_owned));
         if found.is_some() {
+            // The epoch that is followed is news again, for its other tree.
             (self.seen, self.looked) = (0, None);
         }
         found.is_some()

@@ -38,6 +38,7 @@ fn process_age() -> Duration {
 /// brackets, and may have brackets itself.
 fn began(stat: &str) -> Option<Duration> {
     let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace();
+    // `starttime` is field 22; after the name comes field 3, the state. It counts from boot, suspension included.
     let ticks: u64 = fields.nth(22 - 3)?.parse().ok()?;
     Some(Duration::from_millis(ticks.checked_mul(1000 / TICKS)?))
 }

@@ -69,6 +69,7 @@ fn ask(address: &SocketAddr) -> io::Result<Vec<u8>> {
     stream.read_exact(&mut length)?;
     let mut octets = Vec::new();
     stream.read_to_end(&mut octets)?;
+    // The one that reads may end while it hands out.
     if octets.len() as u64 == u64::from_le_bytes(length) {
         Ok(octets)
     } else {

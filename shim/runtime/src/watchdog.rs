@@ -70,6 +70,7 @@ fn watch() -> Option<&'static HangWatchdog> {
                 .name("heddle-watchdog".into())
                 .spawn(move || {
                     loop {
+                        // A wait is reported late by a quarter of its limit at most.
                         thread::sleep(watch.after / 4);
                         watch
                             .overdue(Instant::now())

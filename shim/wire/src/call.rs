@@ -87,6 +87,7 @@ impl<'p> WireCall<'p> {
         }
         self.streams.send_on(shell)?;
         loop {
+            // A receive that finds its octets there already is an event of its own.
             self.events.append(self.streams.events());
             self.exchange
                 .handle(self.events.drain(..), &mut self.effects);

@@ -113,6 +113,7 @@ impl SendLane {
         let (mut lanes, lane_of) = SendLane::by_rank(part);
         for lane in &mut lanes {
             lane.at = lane.transfers.partition_point(|&number| number < self.at);
+            // One lane sends in its order, so the last transfers that were begun are those under way.
             let going = self.at - self.going..self.at;
             lane.going = lane.transfers.iter().filter(|n| going.contains(n)).count();
         }
@@ -231,6 +232,7 @@ impl<'a> PartExchange<'a> {
         match event {
             CarrierEvent::Due(piece, token) => {
                 let receive = &part.receives[piece.transfer];
+                // A transfer that streams comes as one piece a block: its tokens are due with the last one.
                 if self.after(piece, receive.blocks.len()).block == 0 {
                     effects.push(ExchangeEffect::Give(token));
                 }

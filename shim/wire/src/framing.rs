@@ -85,6 +85,7 @@ impl FrameReader {
             return Ok(None);
         };
         let length = length.first_chunk().copied().map(u64::from_ne_bytes);
+        // An empty block is not sent: a header with no length is out of step, too.
         let length = length.filter(|&length| length > 0 && u32::from_ne_bytes(*number) == call);
         match length.map(usize::try_from) {
             Some(Ok(length)) => Ok(Some(length)),

@@ -46,6 +46,7 @@ impl SendWindow {
         };
         self.is_full = false;
         if !self.fits(wanted, limit) {
+            // Sums only grow until the kernel is asked, a system call a rank: so only when they do not fit.
             for (rank, octets) in &mut self.sent {
                 *octets = shell.under_way(*rank)?;
             }

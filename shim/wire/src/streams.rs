@@ -343,6 +343,7 @@ impl<'p> CallStreams<'p> {
             let wants_first = shell.measure(rank, now, whole);
             let given = due
                 .iter()
+                // Each token once, with the octet at which it is due; a piece without octets has none to come.
                 .filter(|&&(_, at)| before < at && now >= at || whole == 0);
             self.events
                 .extend(given.map(|&(token, _)| CarrierEvent::Due(piece, token)));

@@ -291,6 +291,7 @@ impl SharedDirectory {
     /// There is no helper any more: what is followed stays.
     fn lost(&mut self, how: &str) {
         self.helper = None;
+        // A helper that could not start ends its socket, too: why it could not says more than the end.
         let how = self.failed.get().map_or(how, String::as_str);
         let problem = format!(
             "{}: the process that reads it for this job is lost ({how})",

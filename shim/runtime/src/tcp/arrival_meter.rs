@@ -55,6 +55,7 @@ impl ArrivalMeter {
         }
         let rate = rate();
         if rate <= 0.0 {
+            // When a rate becomes known there is a new meter (`TcpMesh::pace`).
             self.until = u32::MAX;
             return;
         }

@@ -369,6 +369,7 @@ impl TransferCarrier for MeshCarrier<'_, '_, '_> {
             }
             let MeshOctets { mesh, memory } = &mut self.octets;
             mesh.send_again(memory)?;
+            // After the tokens are taken: a rank may end as soon as it has given its last one.
             for token in self.streams.expected() {
                 if mesh.peer(token.peer)?.ended {
                     return Err(MeshError::ended(token.peer));

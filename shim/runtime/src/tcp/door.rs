@@ -87,6 +87,7 @@ impl MeshDoor {
                 Err(e)
                     if matches!(
                         e.kind(),
+                        // The caller hung up before it was let in (ECONNABORTED, accept(2)).
                         ErrorKind::ConnectionAborted | ErrorKind::Interrupted
                     ) => {}
                 Err(e) => return Err(e),

@@ -145,6 +145,7 @@ impl MeshLink {
             };
             match stream.read(into) {
                 Ok(0) if into.is_empty() => return Ok(0),
+                // A FIN (RFC 9293, 3.6): ranks shut down in order, and what breaks ends with a reset or a timeout.
                 Ok(0) => return Err(LinkEnded),
                 Ok(n) => {
                     self.came += n as u64;
@@ -153,6 +154,7 @@ impl MeshLink {
                 }
                 Err(e) if e.kind() == ErrorKind::WouldBlock => return Ok(0),
                 Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                // The next round finds no stream; `has_put_aside` has what came before the break read later.
                 Err(cause) => self.breaks(cause),
             }
         }
@@ -182,6 +184,7 @@ impl MeshLink {
         after: usize,
     ) -> Result<usize, LinkEnded> {
         let (mut at, end) = (after, pieces.map(<[u8]>::len).iter().sum());
+        // Octets to be sent again go first: both ends count octets, and the other one waits for their number.
         while at < end && !self.sent.is_behind() {
             let written = match &mut self.library {
                 LibraryUse::Carries(waiting) => Ok(wait(waiting, pieces, at..end)),
@@ -255,6 +258,7 @@ impl MeshLink {
         let Some(mut stream) = self.stream.take() else {
             return;
         };
+        // What this kernel acknowledged the other end may have forgotten (`look_what_came`): it counts as come.
         let mut octets = [0; 4096];
         loop {
             match stream.read(&mut octets) {

@@ -162,6 +162,8 @@ impl MeshMending {
     fn answered(&mut self, epoll: &Epoll) -> Vec<(u32, TcpStream, u64)> {
         let (doors, mut answered) = (&self.doors, Vec::new());
         self.calls.retain_mut(|call| {
+            // An invitation has no answer but the other rank's own call. It stays a while, so that no second one follows.
+            // Only the other rank's own call answers an invitation. It stays for a while, so that no second one goes.
             if call.is_invited && call.sent == LENGTH {
                 call.stream = None;
                 return call.dialled.elapsed() < INVITED;
@@ -201,6 +203,7 @@ impl RepeatedCall {
             }
             return Ok(());
         }
+        // Once the other kernel has accepted, its rank may be late, and only a silent kernel is taken for lost.
         let (is_answered, is_late) = (self.sent > 0, waited >= self.answer);
         let Some(stream) = &mut self.stream else {
             return Ok(());
@@ -305,6 +308,7 @@ impl TcpMesh {
             let out = &peer.out;
             if let Some(broken) = out.broken().filter(|_| !out.asks_library()) {
                 let again = broken.is_again();
+                // No event reports the tokens that were put aside when it broke.
                 self.take_tokens(rank, tokens)?;
                 let came = self.peer(rank)?.out.came();
                 self.mending.call(rank, MeshWish::GoOn(came), again);

@@ -40,6 +40,7 @@ pub(super) fn wait<'e>(
     let timeout = EpollTimeout::try_from(nap).unwrap_or(EpollTimeout::ZERO);
     match epoll.wait(events, timeout) {
         Ok(n) => Ok(&events[..n]),
+        // A signal of the application's, for which its handler has run.
         Err(nix::Error::EINTR) => Ok(&events[..0]),
         Err(e) => Err(e.into()),
     }
@@ -403,6 +404,7 @@ impl TcpMesh {
         tokens: &mut Vec<MeshToken>,
         progress: &mut dyn FnMut() -> bool,
     ) -> Result<bool, MeshError> {
+        // Epoll reports neither what the MPI library brings nor that it is time to call again.
         let is_troubled = self.over_library > 0 || self.mending.is_troubled;
         let nap = if is_troubled { NAP } else { self.nap };
         let mut happened = self.happens(nap, ready, tokens)?;
@@ -470,6 +472,7 @@ impl TcpMesh {
                     | EpollFlags::EPOLLHUP
                     | EpollFlags::EPOLLERR,
             );
+            // What comes on the way out are tokens, or the end; what goes on the way back are tokens.
             match (is_back, over, flags.contains(EpollFlags::EPOLLOUT)) {
                 (true, readable, writable) => {
                     if readable {
@@ -505,6 +508,7 @@ impl TcpMesh {
         let mut early = Vec::new();
         let mut octets = [0; 512];
         loop {
+            // Until nothing is left: a change is reported once (EPOLLET, epoll(7)).
             match peer.out.read(&mut octets) {
                 Err(LinkEnded) => {
                     peer.ended = true;
@@ -528,6 +532,7 @@ impl TcpMesh {
                 0 => tokens.push(token),
                 // A rank to which nothing comes may be several calls ahead.
                 1..=MOST_AHEAD => early.push(token),
+                // The call is over here: its giver found the links crowded late, or this rank waited for none any more.
                 _ if token.ends_turns() || is_unawaited(token.call) => {}
                 _ => {
                     return Err(MeshError::Nonsense {

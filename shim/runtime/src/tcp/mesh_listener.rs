@@ -269,6 +269,7 @@ impl MeshSetup {
     }
 
     fn finish(self, patience: Duration) -> io::Result<TcpMesh> {
+        // The epoll of the calls has other flags, and its numbers name a rank without a direction.
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         let mut peers = Vec::with_capacity(self.called.len());
         let mut takes_ways = true;

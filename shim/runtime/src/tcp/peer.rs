@@ -184,6 +184,7 @@ impl MeshPeer {
     /// Receives what has come, at most what fits; gives how much.
     pub(super) fn receive(&mut self, rank: u32, octets: &mut [u8]) -> Result<usize, MeshError> {
         let mut received = 0;
+        // To the end of what has come: a change is reported once (EPOLLET, epoll(7)).
         while received < octets.len() {
             match self.back.read(&mut octets[received..]) {
                 Ok(0) => break,

@@ -169,6 +169,7 @@ impl<'a, 'm> RelayRun<'a, 'm> {
         let begin = range.start + self.coming.octets;
         let chunk = begin..range.end.min(begin + self.chunk);
         let combines = incoming.treatment == PartTreatment::Combine;
+        // This rank's own part lies in `work` then, where the one that comes would overwrite it.
         let aside = combines && self.memory.own.is_none();
         let place = if aside {
             &mut self.memory.aside[..chunk.len()]

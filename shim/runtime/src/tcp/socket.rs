@@ -150,6 +150,7 @@ pub(super) fn is_silent(stream: &TcpStream, probes: u8) -> io::Result<bool> {
 pub(super) fn ask_if_silent(stream: &TcpStream, after: Option<Duration>) -> io::Result<()> {
     let on = c_int::from(after.is_some());
     if let Some(after) = after {
+        // TCP_KEEPCNT stays the kernel's: `is_silent` counts unanswered questions itself, and breaks earlier.
         let seconds = after.as_secs().max(1) as c_int;
         set(stream, libc::IPPROTO_TCP, libc::TCP_KEEPIDLE, seconds)?;
         set(stream, libc::IPPROTO_TCP, libc::TCP_KEEPINTVL, seconds)?;
@@ -189,6 +190,7 @@ pub(super) fn sends_tokens(stream: &TcpStream) -> io::Result<()> {
 /// that trusts it lets them overtake data. The kernel takes a priority from it, hence the second
 /// option.
 pub(super) fn mark(stream: &TcpStream, class: u8) -> io::Result<()> {
+    // The class is the upper six bits of the octet (RFC 2474, 3); the lower two are ECN's (RFC 3168, 5).
     let class = c_int::from(class) << 2;
     if stream.local_addr()?.is_ipv4() {
         set(stream, libc::IPPROTO_IP, libc::IP_TOS, class)?;

@@ -181,6 +181,7 @@ impl WaySearch<'_> {
             CallOutcome::Waits => return Ok(true),
             CallOutcome::Silent if call.tries < TRIES => {}
             CallOutcome::Silent => call.next_hop(),
+            // With more hops it would arrive again: the trace of this port is over.
             CallOutcome::Arrived => call.hops = MOST_HOPS + 1,
             CallOutcome::Answered(address) => {
                 call.answered.push(address);
@@ -317,6 +318,7 @@ impl ShortCall {
             return Ok(CallOutcome::Answered(address));
         }
         match stream.take_error()? {
+            // The host is there and nobody listens: no other port would change that.
             Some(e) if e.kind() == ErrorKind::ConnectionRefused => Err(e),
             Some(_) => Ok(CallOutcome::Silent),
             None if stream.peer_addr().is_ok() => Ok(CallOutcome::Arrived),
@@ -340,6 +342,8 @@ fn answer(stream: &TcpStream) -> io::Result<Option<IpAddr>> {
         Err(nix::Error::EAGAIN | nix::Error::EINTR) => return Ok(None),
         Err(e) => return Err(e.into()),
     };
+    // Time exceeded is type 11 of ICMP (RFC 792) and 3 of ICMPv6 (RFC 4443, 3.3); with IP_RECVERR the kernel
+    // queues it with the address of who sent it, the router (SO_EE_OFFENDER, ip(7)).
     Ok(message.cmsgs()?.find_map(|about| match about {
         ControlMessageOwned::Ipv4RecvErr(error, Some(from)) if error.ee_type == TOO_FAR[0] => {
             Some(Ipv4Addr::from(u32::from_be(from.sin_addr.s_addr)).into())
