@@ -32,6 +32,7 @@ pub const WIRE_PER_PAYLOAD: f64 = 1538.0 / 1448.0;
 /// With one host nothing is sent, and the edge is the host itself.
 pub fn bound(tree: &Tree, capacities: &EdgeCapacities) -> PhaseBound {
     let loads = loads(tree);
+    // An all-to-all loads both directions of a cable alike: the one to the parent stands for both.
     let needs = |v: &NodeNumber| loads[2 * *v as usize].div_ceil(capacities.width(2 * v).max(1));
     let edges = tree
         .top_down()
@@ -39,6 +40,7 @@ pub fn bound(tree: &Tree, capacities: &EdgeCapacities) -> PhaseBound {
         .copied()
         .filter(|&v| loads[2 * v as usize] > 0);
     let name = |v: NodeNumber| tree.name(v).to_owned();
+    // Of equal edges the first from the root down: `max_by_key` gives the last one.
     match edges
         .rev()
         .max_by_key(needs)

@@ -100,11 +100,13 @@ impl AapcSteps {
 
     /// Step 1.b, the rotate pattern: the sender in T0 at phase `q` of T0 -> Tj.
     fn rotated(&self, q: usize, j: usize) -> usize {
+        // After lcm(m0, mj) phases sender and receiver are where they began: without the step their pairs came again.
         (q + q / self.rotation[j]) % self.m(0)
     }
 
     /// The host of T0 that sends a global message in `phase`; T0 sends in every phase.
     fn t0_sender(&self, phase: usize) -> usize {
+        // T0 -> Tj lasts m0 phases for each host of Tj, so this many hosts behind T0 have had their turn.
         let behind_t0 = self.m(0) + phase / self.m(0);
         let j = self.before.partition_point(|&hosts| hosts <= behind_t0) - 1;
         self.rotated(phase - self.start(0, j), j)
@@ -147,6 +149,7 @@ impl AapcSteps {
 
     /// Step 3: within T0, from the host that receives a global message to the host that sends one.
     fn local_in_t0(&self, put: &mut impl FnMut(usize, NodeNumber, NodeNumber)) {
+        // In these rounds Table 3 has the receiver 1 to m0 - 1 hosts after the sender: each pair comes once.
         for phase in 0..self.m(0) * (self.m(0) - 1) {
             put(
                 phase,
@@ -170,6 +173,7 @@ impl AapcSteps {
             let m = self.m(i);
             for b in 0..m {
                 let b_sends = self.start(i, i - 1) + b * self.m(i - 1);
+                // b sends for m(i-1) phases, at least m(i) as subtrees go by size: each a is the receiver in them.
                 for a in (0..m).filter(|&a| a != b) {
                     let wait = (a + m - self.designated_receiver(b_sends, i)) % m;
                     put(b_sends + wait, self.hosts[i][a], self.hosts[i][b]);

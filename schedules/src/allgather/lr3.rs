@@ -76,6 +76,7 @@ fn shortest_crossing(branches: &RingBranches) -> CableCount {
         let &[least, second, ..] = all.as_slice() else {
             continue;
         };
+        // The farthest of all has a neighbour, too: the nearest at best.
         bound = bound.max(least + all[all.len() - 1]);
         for &branch in &branches.at(junction).branches {
             let elsewhere = if nearest[branch as usize] + 1 == least {

@@ -117,6 +117,7 @@ impl<'a> VisitOrder<'a> {
             }
         }
         let mut visited = vec![0; self.kinds.len()];
+        // One more branch makes a state's number greater, so each state is final when its turn comes.
         for state in 1..self.states {
             count_up(&mut visited, &self.kinds);
             if least[state] == NEVER {

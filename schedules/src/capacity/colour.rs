@@ -44,6 +44,7 @@ impl EdgeColouring {
         let (l, r) = (left, self.left + right);
         let colour = self.in_common(l, r).unwrap_or_else(|| {
             let (at_l, at_r) = (self.missed_by(l), self.missed_by(r));
+            // The path enters vertices on the left by colour `at_l`, which l misses: it never comes to l.
             self.swap_along(r, at_l, at_r);
             at_l
         });

@@ -147,6 +147,7 @@ impl LaminarFamily {
         let mut receivers = Vec::new();
         let (mut spot, mut nearer) = (groups.spot[group], 1);
         loop {
+            // Hosts below this spot to which the path turns round here: not those nearer, and not the sender itself.
             receivers.push(below[spot] - nearer);
             nearer = below[spot];
             if spot == 0 {

@@ -288,6 +288,7 @@ fn spread(near: &[Vec<(usize, u64)>], start: usize) -> Vec<TraversalStep> {
 
 /// The middle of a longest path.
 fn centre(near: &[Vec<(usize, u64)>], start: usize) -> usize {
+    // The farthest place from anywhere in a tree is an end of a longest path.
     let one_end = spread(near, start).last().map_or(start, |step| step.place);
     let order = spread(near, one_end);
     let mut path = vec![order.len() - 1];

@@ -51,6 +51,7 @@ impl FlowHalves {
         random: &mut SplitMix64,
     ) -> [Vec<GroupFlow>; 2] {
         self.partner.clear();
+        // Arc 0 is no arc: `arc` writes there for ends without a partner, and nobody reads it.
         self.partner.extend([NO_END; 2]);
         let odd = flows.iter().filter(|flow| flow.count % 2 == 1);
         odd.for_each(|flow| self.arc(sets(flow)));
@@ -128,6 +129,7 @@ impl FlowHalves {
         let (mut to_these, mut to_those, mut arc) = (0, 0, 0);
         for flow in flows {
             let odd = flow.count % 2;
+            // Arcs of flows come first, in the order of the flows; those of sets are only for the circles.
             arc += odd as usize;
             let up = odd & u32::from(self.is_first[arc] == Some(true));
             let count = flow.count / 2 + up;

@@ -84,6 +84,7 @@ fn by_sending_group(groups: &HostGroups, phases: Vec<Vec<GroupFlow>>) -> Vec<Sen
     let count = phases.len() as u32;
     let mut flows = vec![1; groups.len()];
     for flow in phases.iter().flatten() {
+        // They begin at 1: the imagined phase is a flow of each group, too.
         flows[flow.from as usize] += 1;
     }
     let mut sent: Vec<SentByGroup> = flows
@@ -128,6 +129,7 @@ fn name_senders(groups: &HostGroups, count: usize, sent: Vec<SentByGroup>) -> Re
         let mut taken = vec![0; groups.len()];
         for (phase, to, messages) in sent {
             for _ in 0..messages {
+                // Each host receives one message from every sender of the group, the imagined phase included.
                 let receiver = first_of[to as usize] + taken[to as usize] / senders.len();
                 taken[to as usize] += 1;
                 colouring.add(parts.next(phase), receiver);

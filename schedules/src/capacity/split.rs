@@ -98,6 +98,7 @@ impl<'a> PhaseSplitter<'a> {
             return out.push(flows);
         }
         let share = 1 << (phases - 1).ilog2();
+        // Halves weigh no limits: only a safe family keeps these by itself.
         let [these, those] = if phases == 2 * share && self.balance.is_none() {
             let (ends, groups) = (&self.ends, self.groups);
             self.halves.divide(
@@ -121,6 +122,7 @@ impl<'a> PhaseSplitter<'a> {
         share: u64,
         whole: u64,
     ) -> (Vec<GroupFlow>, Vec<GroupFlow>) {
+        // Each fraction is 1 part of 2 then, and a circle becomes whole at once.
         let (share, whole) = if whole == 2 * share {
             (1, 2)
         } else {

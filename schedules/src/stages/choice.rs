@@ -47,6 +47,7 @@ pub fn choose(
         phases.insert(number + 1, rest);
         divided.push(number);
         if phases.len() > most || phases[number].is_empty() {
+            // The last division is undone first: it counted the phases of those before.
             for number in divided.into_iter().rev() {
                 let rest = phases.remove(number + 1);
                 phases[number].extend(rest);
@@ -357,6 +358,7 @@ impl<'a> StageChooser<'a> {
         parts: &[StagePart],
         paths: &mut [EdgesOfPath],
     ) -> Option<()> {
+        // Each rank plans for itself, so that chance must be the same on all of them.
         let mut random = SplitMix64::new(phase as u64);
         let mut users: HashMap<usize, Vec<StagePart>> = HashMap::new();
         let mut waiting: Vec<StagePart> = parts.to_vec();

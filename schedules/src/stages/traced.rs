@@ -142,6 +142,7 @@ impl TracedPath {
             })
             .collect();
         // Between two boxes that the packet certainly passes it has one cable, perhaps.
+        // Certainty goes from an edge to the next in each round.
         for _ in 0..certain.len() {
             for at in 0..certain.len() {
                 let is_end = |next: usize| certain.get(next).is_none_or(|certain| *certain);

@@ -122,6 +122,7 @@ fn on_narrow_edges(
                 found.push(std::mem::replace(&mut last[edge as usize], number));
             }
         });
+        // Messages of one phase go at once. NOBODY, the greatest number, goes with them.
         found.retain(|&earlier| earlier < start);
         order.push(&mut found);
         if order.len() == BATCH {
@@ -157,6 +158,7 @@ fn on_lanes(
             }
             choices.push(choice);
         }
+        // Lanes are taken once all edges have been asked: a user followed on one may show that another's is over.
         for (at, choice) in request.wide.iter().zip(choices.drain(..)) {
             let edge = &mut wide[*at as usize];
             let lane = edge.lane(choice, found.len() > certain, known, row, &found);

@@ -91,6 +91,7 @@ pub(super) fn transitive_reduction(
         for (i, &after) in earlier.iter().enumerate() {
             let (its_slot, its_step) = place[after as usize];
             let implied = || {
+                // The latest come first, and only a later one can know this one to be over.
                 earlier[..i]
                     .iter()
                     .any(|&later| clocks.clock(later)[its_slot as usize] >= its_step)

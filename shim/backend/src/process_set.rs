@@ -392,6 +392,8 @@ impl ProcessSet {
             .map_or(0, ChosenWays::digest_of_plans);
         let (own, room) = (self.policy.digest() ^ by_ways, PrivateComm::may_be_made());
         let halves = [own >> 32, own & HALF];
+        // One reduction compares all digests: the least half, and the greatest as HALF less the least of `high`, are
+        // the same if all are. By halves, since MPICH 4.0 finds the least number of 64 bits with a sign.
         let [low, high] = [halves, halves.map(|half| HALF - half)];
         let least = within.least_numbers(&[low[0], low[1], high[0], high[1], room.into()])?;
         let same = least[0] + least[2] == HALF && least[1] + least[3] == HALF;

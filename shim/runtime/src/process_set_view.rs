@@ -20,6 +20,7 @@ use std::time::Duration;
 pub const MOST_RANKS: usize = 1 << 14;
 
 /// A full Ethernet frame with its preamble and gap, in bits.
+// Preamble and start delimiter 8, header 14, data 1,500, FCS 4, gap 12 octets (IEEE 802.3, 3.1.1 and 4.4.2).
 const FRAME_BITS: f64 = 1538.0 * 8.0;
 
 /// A way that reaches this part of the bound is held by its pace.
@@ -457,6 +458,7 @@ fn delay(hosts: &Tree, topology: &TopologyFile) -> Duration {
         .links
         .iter()
         .filter(|link| names.contains(link.a.as_str()) && names.contains(link.b.as_str()));
+    // On each way are the cables of two hosts, and no trunk twice.
     links.map(|link| link.delay).sum::<Duration>() + 2 * own.unwrap_or_default()
 }
 

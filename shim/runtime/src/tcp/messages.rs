@@ -195,6 +195,7 @@ impl TcpMesh {
         let peer = self.peer(rank)?;
         match kind {
             MessageKind::AskToGiveUp => {
+                // Both ends may give up at once, and their messages cross: one is enough.
                 if !peer.out.is_over_library() {
                     peer.out.breaks(io::ErrorKind::ConnectionAborted.into());
                     self.give_up(rank, false, messages)?;
@@ -202,6 +203,7 @@ impl TcpMesh {
                 return Ok(());
             }
             MessageKind::GivenUp => {
+                // What lies in the socket counts before the answer says how much has come.
                 peer.back.breaks(io::ErrorKind::ConnectionAborted.into());
                 let answer = message(me, MessageKind::Agreed, peer.back.came(), &[]);
                 tell(messages, rank, &answer)?;
