@@ -69,6 +69,7 @@ pub fn plan(tree: &Tree, lengths: &[u64]) -> Option<LengthSchedule> {
         .collect();
     let jobs = jobs?;
     let whole: u128 = jobs.iter().map(|job| u128::from(job.time)).sum();
+    // All messages one after the other still fit: no time on the way can overflow.
     u64::try_from(whole).ok()?;
     let by_length = OpenShop::run(tree, by_urgency(tree, jobs.clone(), MessageTurn::Longest));
     let by_host = OpenShop::run(tree, by_urgency(tree, jobs, MessageTurn::SameHost));

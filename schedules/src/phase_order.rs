@@ -107,6 +107,7 @@ impl NarrowPaths {
             .map(|&phase| users.cost(&self.phases[phase]))
             .enumerate()
             .take(window)
+            // Of equal ones `min_by` gives the first, which has waited longest.
             .min_by(|a, b| a.1.cmp(&b.1))
         {
             let Some(phase) = left.remove(place) else {

@@ -78,6 +78,7 @@ fn walk_to_root(tree: &Tree) -> NodeNumber {
             .map(|&(w, _)| w)
             .filter(|&w| w != from && hosts_behind(at, w) > 0);
         match (branches.next(), branches.next()) {
+            // The same hosts are on either side of the next link: it has the same load, and is a bottleneck, too.
             (Some(only), None) if !tree.is_host(at) => (at, from) = (only, at),
             _ => return at,
         }

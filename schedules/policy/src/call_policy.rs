@@ -383,6 +383,7 @@ impl CallPolicy {
 }
 
 fn digest_of(planned: impl Hash) -> u64 {
+    // `new` has the same keys in each process, and ranks of another build are found before (`presence`).
     let mut digest = DefaultHasher::new();
     planned.hash(&mut digest);
     // 0 stands for no plan.

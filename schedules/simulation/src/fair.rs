@@ -66,6 +66,7 @@ struct EdgeUse {
 
 impl EdgeUse {
     fn share(&self) -> u64 {
+        // Numbers that are not negative sort as their bits do (IEEE 754), and bits have a total order.
         (self.spare.max(0.0) / f64::from(self.flows)).to_bits()
     }
 }

@@ -201,6 +201,7 @@ impl<'a> SimulationRun<'a> {
             + match self.traffic.steps[step as usize] {
                 TrafficStep::Send { .. } => self.model.latency,
                 TrafficStep::Barrier => {
+                    // A dissemination barrier has ceil(log2 n) rounds (Hensgen, Finkel, Manber 1988).
                     self.model.token
                         * f64::from(self.tree.hosts().next_power_of_two().trailing_zeros())
                 }
@@ -215,6 +216,7 @@ impl<'a> SimulationRun<'a> {
     /// Puts the due messages on the wire.
     fn fire(&mut self) {
         while let Some(&Reverse((at, step))) = self.timers.peek()
+            // The time is a sum of steps, so that it may miss a timer by its last bit.
             && at.get() <= self.now * (1.0 + f64::EPSILON)
         {
             self.timers.pop();

@@ -62,6 +62,7 @@ pub fn choose(
 /// of those before. Where nothing lies side by side, all stay in their order.
 pub fn in_turn(tree: &Tree, mut phases: Vec<Vec<Message>>) -> Vec<Vec<Message>> {
     if tree.has_members() {
+        // A message that follows one former user into a stage and out of it waits for one token, not for two.
         phases.sort_by_cached_key(|phase| {
             let mut ends: Vec<_> = phase
                 .iter()
@@ -377,6 +378,7 @@ impl<'a> StageChooser<'a> {
                         0,
                         links
                             .map(|link| {
+                                // In integers: ranks choose for themselves, and must choose alike.
                                 (u64::from(self.carried[link]) << 16) / u64::from(self.widths[link])
                             })
                             .max()

@@ -166,6 +166,7 @@ fn receives_in_turn(tree: &Tree, capacities: &EdgeCapacities) -> Vec<bool> {
         .filter_map(|node| tree.parent(node))
         .filter(|&parent| tree.is_host(parent))
     {
+        // A host that others are cabled to receives over more cables than its own.
         in_turn[parent as usize] = false;
     }
     in_turn

@@ -200,6 +200,7 @@ impl EdgeUsers {
         // give up.
         let nobody = vec![usize::MAX; self.users.len()];
         let (mut reached_by, mut gives_up) = (nobody.clone(), nobody);
+        // Breadth first, so that paths are the shortest and few are needed (Edmonds and Karp 1972).
         let mut queue = VecDeque::from([user]);
         while let Some(taker) = queue.pop_front() {
             for from in 0..taker {

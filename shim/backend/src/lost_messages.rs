@@ -88,6 +88,7 @@ impl LostMessages {
         let (mut message, mut request) = (vec![0; LONGEST], mpi.handle.request_null);
         // SAFETY: there is room for the longest message, and it is waited for.
         check(unsafe {
+            // It may be of another rank than the one that was seen: each says whose it is.
             (mpi.call.Irecv)(
                 message.as_mut_ptr().cast(),
                 message.len() as c_int,

@@ -279,6 +279,7 @@ fn relay(
         let code = unsafe {
             (mpi().call.Reduce_local)(from, into, count as i32, call.receive.datatype(), op)
         };
+        // What fails here ends nothing: the next rank waits for these octets.
         outcome = outcome.and(check(code));
     };
     let name = format!("rank {} in {} over tcp", within.rank, call.collective);

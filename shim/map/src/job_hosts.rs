@@ -67,6 +67,7 @@ fn addresses() -> anyhow::Result<Vec<NetworkAddress>> {
         let address = interface.address.as_ref().and_then(ip);
         let mask = interface.netmask.as_ref().and_then(ip);
         if let (Some(address), Some(mask)) = (address, mask) {
+            // Each link has the prefix of link-local addresses (RFC 4291, 2.5.6): they name no network.
             let local = matches!(address, IpAddr::V6(a) if a.is_unicast_link_local());
             if !address.is_loopback() && !local {
                 let prefix = bits(mask).count_ones() as u8;
@@ -79,6 +80,7 @@ fn addresses() -> anyhow::Result<Vec<NetworkAddress>> {
 
 fn bits(address: IpAddr) -> u128 {
     match address {
+        // In the upper bits, where a prefix of either family has its length from.
         IpAddr::V4(address) => u128::from(address.to_bits()) << 96,
         IpAddr::V6(address) => address.to_bits(),
     }

@@ -249,6 +249,7 @@ impl CallForecast {
             let pairs = ways.iter().zip(&ways[*period..]);
             pairs.filter(|(before, after)| before != after).count()
         };
+        // A longer period shows only once it has come twice.
         let possible = (1..=LONGEST).filter(|&period| period == 1 || 2 * period <= ways.len());
         let likely = possible.min_by_key(unlike).filter(|_| !ways.is_empty());
         likely
@@ -266,6 +267,7 @@ fn most_calls(ranks: u64, block: u64) -> u64 {
 /// The turn of all ranks whose own turns these are.
 fn common_turn(own: impl Iterator<Item = usize>) -> usize {
     let common = |turn: usize, own: usize| {
+        // The least common multiple: then the lengths of both are the same again.
         (1..=LONGEST).find(|n| own > 0 && turn > 0 && n % own == 0 && n % turn == 0)
     };
     own.fold(1, |turn, own| common(turn, own).unwrap_or(0))

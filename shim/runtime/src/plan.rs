@@ -77,6 +77,7 @@ impl FollowedEpoch {
             lean.learned.for_place(&view.place(mpi))
         };
         let family = mpi.family();
+        // Figures of MPICH's routines say nothing of a library with its interface and other routines (Intel MPI).
         let measured = if mpi.measured().is_some() {
             lean.table
         } else {

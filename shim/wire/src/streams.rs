@@ -399,6 +399,7 @@ impl<'p> CallStreams<'p> {
             match self.take_framed_block(rank, piece, block, room, shell)? {
                 Ok(whole) => {
                     if whole > room {
+                        // MPI_ERR_TRUNCATE for the application; the rest was taken, so that the stream stays in step.
                         self.arrived = ArrivedBlocks::Truncated;
                     }
                     self.end_piece(rank, piece, shell);

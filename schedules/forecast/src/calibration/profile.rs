@@ -261,6 +261,7 @@ fn allgather_steps(library: LibraryRoutine, ranks: u32) -> Option<Vec<ExchangeSt
         ),
         LibraryRoutine::Bruck | LibraryRoutine::Doubling => Some(
             doubling(ranks)
+                // Bruck's allgather sends k places back, and in the last step only what is missing.
                 .map(|k| step(RankDistance::After(ranks - k), k.min(ranks - k)))
                 .collect(),
         ),

@@ -188,6 +188,8 @@ impl AlltoallTime {
             host_phases: host_phases.filter(|_| hosts.hosts() as usize <= MOST_RANKS_BY_PAIRS),
             ranks: all,
             library: library.and_then(MpiRoutines::measured),
+            // Blocks are collected from the ranks of the host and spread among them; a rank leads its share of the
+            // messages to and from other hosts.
             bundles: 2 * (most - 1) + 2 * u64::div_ceil(other_hosts, most),
             of_host: most * (all - most.min(all)),
             of_rank: all - most.min(all),
@@ -306,6 +308,7 @@ fn rounds(hosts: &Tree, host_of: &[NodeNumber]) -> Vec<RelayedRound> {
                     [(a.0, b.1), (b.0, a.1)].map(|(m, rate)| u128::from(m) * u128::from(rate.0));
                 a.cmp(&b)
             })?;
+        // A block for the rank so far away goes the powers of two of which that number is the sum (Bruck et al. 1997).
         let blocks = (1..n).filter(|way| way & distance != 0).count() as u64;
         Some(RelayedRound {
             blocks,

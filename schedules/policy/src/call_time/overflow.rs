@@ -155,6 +155,7 @@ fn fullest_cable(hosts: &Tree, node: NodeNumber, blocks: f64) -> (f64, BitsPerSe
         return (1.0, hosts.rate(node));
     };
     let mean = 1.0 / cables.len() as f64;
+    // Blocks choose by chance: the share of a cable has the standard deviation of a binomial distribution.
     let deviation = (mean * (1.0 - mean) / blocks.max(1.0)).sqrt();
     ((mean + DEVIATIONS * deviation).min(1.0), rate)
 }

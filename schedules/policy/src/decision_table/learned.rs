@@ -100,6 +100,7 @@ fn overlaid(
             && classes.keys().any(|class| within(*class, entry));
         match entry.mpi {
             _ if !is_replaced => overlaid.push(*entry),
+            // Under the other library it holds as before.
             None => overlaid.push(DecisionEntry {
                 mpi: Some(other(mpi)),
                 ..*entry

@@ -215,6 +215,7 @@ impl LearnedFigures {
         let mut all = 0;
         let mut dropped = Vec::new();
         for (at, lesson) in newest {
+            // A place counts once for each user, with the first of the lessons there.
             let has_paid = paid.contains(&(at, &lesson.user));
             let place = if has_paid { 0 } else { self.places[at].cost() };
             let cost = lesson.cost() + place;

@@ -142,6 +142,7 @@ fn center(values: &[f64]) -> (f64, f64) {
     let mut deviations: Vec<f64> = values.iter().map(|value| (value - center).abs()).collect();
     (
         center,
+        // The square root of pi / 2, and 1 over the third quartile of the standard normal distribution.
         1.2533 * 1.4826 * median(&mut deviations) / (values.len() as f64).sqrt(),
     )
 }

@@ -109,6 +109,7 @@ impl HashedCables {
     /// The longest message of which so many may be under way a lane.
     fn longest(self, messages: NonZeroU32) -> Bytes {
         let mean = self.flows * f64::from(messages.get());
+        // Balls in bins: n p with the variance n p (1 - p).
         let meet = mean + DEVIATIONS * (mean * (1.0 - 1.0 / self.cables)).sqrt();
         if meet <= self.lanes {
             return Bytes(u64::MAX);

@@ -7,6 +7,7 @@ use inventory::tree::{NodeNumber, Tree};
 const SPREAD: f64 = 0.12;
 /// The part of the pairs that is slow for reasons of its own, by anything up to a factor of 20.
 const ODD: f64 = 0.1;
+// The logarithm of that factor is 3.
 const ODD_DENSITY: f64 = ODD / 3.0;
 /// Two expectations of each pair: its rate may be anything between them.
 pub(super) struct ExpectedPairs([HostPairs; 2]);
@@ -51,6 +52,7 @@ impl ExpectedPairs {
         let density = |from: usize, to: usize| {
             let (rest, (least, most)) = (left[from][to]?, self.range(from, to)?);
             let far = rest / SPREAD;
+            // Even between the two rates and normal beyond them; by this width all probabilities sum to 1.
             let width = most - least + SPREAD * std::f64::consts::TAU.sqrt();
             let usual = (-far * far / 2.0).exp() / width;
             Some(((1.0 - ODD) * usual + ODD_DENSITY).ln())

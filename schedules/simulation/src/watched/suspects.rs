@@ -22,6 +22,7 @@ pub(super) fn moves(tree: &Tree, hosts: &[NodeNumber]) -> Vec<SuspectedMove> {
     let of_trunks = trunks.flat_map(|(below, above)| {
         switches().filter_map(move |to| {
             let is_below = is_within(tree, below, to);
+            // The end on the side of `to` moves: with the other one the tree would fall in two.
             let (fixed, from) = if is_below {
                 (above, below)
             } else {

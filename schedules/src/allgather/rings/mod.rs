@@ -79,6 +79,7 @@ pub fn plan(tree: &Tree) -> Option<IslandRings> {
         (phases[hop], ends, hops[hop].owner)
     });
     let mut waits: Vec<TransferWait> = (played.turns.iter())
+        // Blocks between the same two hosts keep their order without a token.
         .filter(|&&(first, second)| hops[first].ends() != hops[second].ends())
         .map(|&(first, second)| TransferWait {
             after: number[first],

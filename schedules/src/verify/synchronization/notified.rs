@@ -91,6 +91,7 @@ impl<'a> NotifiedMessages<'a> {
             .collect();
         for parent in (0..tree.nodes()).filter_map(|node| tree.parent(node)) {
             if let Some(leaf) = receives_in_order.get_mut(parent as usize) {
+                // A host that others are cabled to receives over more cables than its own.
                 *leaf = false;
             }
         }
@@ -134,6 +135,7 @@ impl<'a> NotifiedMessages<'a> {
         notified == message
             || notified != NOWHERE
                 && (self.by_sender || self.receives_in_order[giver as usize])
+                // Messages of one phase go at once, so that one of them says nothing of the others.
                 && phase(notified) > phase(message)
     }
 }

@@ -167,6 +167,7 @@ impl EdgeCrowd {
             let over = history.over_before(user.position, &asked);
             open.clear();
             for chain in chains {
+                // Users before one that is over are over, too: each follows the one before it on its chain.
                 let passing = chain.iter().copied().take_while(|&at| {
                     asked
                         .binary_search(&position(at))
@@ -178,6 +179,7 @@ impl EdgeCrowd {
                     open.extend(under_way.last().and_then(former));
                 }
             }
+            // Each question is a walk through many messages: few of them have to reach the end of a chain.
             at_a_time *= 2;
         }
         found.sort_unstable();

@@ -242,6 +242,7 @@ impl TcpMesh {
     /// # Errors
     /// The system's refusal.
     pub fn pace(&mut self, rate: impl Fn(u32) -> Option<StreamPace>) -> io::Result<()> {
+        // Arrivals count as shares of these rates, and those so far came at others.
         self.meter = ArrivalMeter::new(self.peers.len());
         for (rank, peer) in (0..).zip(&mut self.peers) {
             let Some(peer) = peer else { continue };

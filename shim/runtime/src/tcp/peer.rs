@@ -65,6 +65,7 @@ impl MeshPeer {
         if let Some(rate) = self.links.pace.and_then(StreamPace::of_timers) {
             let _ = socket::pace(&out, rate);
         }
+        // The new socket has the kernel's own limit, until the next block is sent.
         self.room = usize::MAX;
         self.out.goes_on(out, number)
     }
@@ -75,6 +76,7 @@ impl MeshPeer {
         if self.class > 0 {
             let _ = socket::mark(&back, self.class);
         }
+        // As the kernel begins: SO_RCVLOWAT is 1 (socket(7)).
         self.awaited = 1;
         self.back.goes_on(back, number)
     }

@@ -49,6 +49,7 @@ pub fn compare<H: PartialEq, E>(
 ) -> Result<Option<ClockBounds>, E> {
     let mut rounds = Vec::new();
     let mut left_last = 0;
+    // Each meeting also brings when ranks left the one before, so that one more closes the last bounds.
     for _ in 0..=meetings {
         let came = now().as_nanos() as u64;
         let all = gather(&MeetingTimes { came, left_last }.to_octets())?;
