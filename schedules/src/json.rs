@@ -180,6 +180,7 @@ fn line_within(value: &impl Serialize, most: u64) -> Result<String, JsonError> {
     };
     let written = serde_json::to_writer(&mut line, value)
         .and_then(|()| line.write_all(b"\n").map_err(serde_json::Error::io));
+    // Only the limit can fail: names and numbers always serialize (`line`).
     written.map_err(|_| JsonError(format!("longer than {most} octets")))?;
     String::from_utf8(line.text).map_err(|e| JsonError(e.to_string()))
 }
@@ -314,6 +315,7 @@ pub fn read_allgather(text: &[u8]) -> Result<AllgatherSchedule, JsonError> {
         .algorithm
         .parse()
         .map_err(|e: allgather::UnknownAllgatherAlgorithm| JsonError(e.to_string()))?;
+    // Only for its checks: hosts are numbered along the ring.
     HostNumbers::new(&json.ring, MAX_RING)?;
     let ring = (0..json.ring.len() as u32).collect();
     Ok(AllgatherSchedule {

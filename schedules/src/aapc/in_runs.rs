@@ -48,6 +48,7 @@ pub fn phases(tree: &Tree) -> Option<Vec<Vec<Message>>> {
 fn sides(tree: &Tree) -> Option<[Vec<NodeNumber>; 2]> {
     let (n, below) = (tree.hosts(), tree.hosts_below());
     let cables = (0..tree.nodes()).filter(|&v| tree.parent(v).is_some());
+    // Each host on one side of a cable sends to each on the other: that product is its load.
     let cut = cables.max_by_key(|&v| (below[v as usize] * (n - below[v as usize]), Reverse(v)))?;
     let mut way_down: Vec<Vec<NodeNumber>> = vec![Vec::new(); tree.nodes() as usize];
     for &v in tree.top_down() {

@@ -112,6 +112,7 @@ impl<'a> PhaseRepair<'a> {
         let start = self.random.below_wide(words as u64) as usize;
         (start..words).chain(0..start).find_map(|word| {
             let last = self.phases.len() - word * 64;
+            // The last word may have more bits than there are phases.
             let exist = if last >= 64 {
                 u64::MAX
             } else {
@@ -198,6 +199,7 @@ impl<'a> PhaseRepair<'a> {
                 .count();
             if exceeded > 0 {
                 let key = (
+                    // `true` is the greater one: the newcomer is the last to go.
                     newcomer != Some((flow.from, flow.to)),
                     exceeded,
                     self.random.next(),

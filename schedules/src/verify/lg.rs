@@ -148,6 +148,7 @@ impl<'a> ClusterSites<'a> {
             let Some(&first) = c.hosts.first() else {
                 return Err(LgViolation::Clusters(format!("{} has no host", c.name)));
             };
+            // In a tree the paths from one host to all others cover each edge between any two of them.
             for &host in &c.hosts {
                 take_host(tree, c, number, host, &mut cluster)?;
                 take_edges(&names, plan, number, [first, host], &mut inside)?;

@@ -86,6 +86,7 @@ fn most_common(ranks: &[Published]) -> Option<&str> {
         Published::Text(text) => Some(common_part(text)),
         Published::Nothing(_) => None,
     });
+    // The map has a random order, and all ranks that compare must find the same.
     let mut in_order = Vec::new();
     for part in common_parts {
         let count = counts.entry(part).or_default();
@@ -109,6 +110,7 @@ fn most_common(ranks: &[Published]) -> Option<&str> {
 fn what_differs(there: Presence, model: Option<Presence>) -> What {
     match (there.ability, model) {
         (Ability::Off, _) => What::Off,
+        // A rank that serves does not come here without a model: its own text would be one.
         (Ability::NoBackend, _) | (Ability::Serves, None) => What::NoBackend,
         (Ability::Serves, Some(model)) if there.build != model.build => {
             What::Build(there.build, model.build)

@@ -159,6 +159,7 @@ impl WayTrials {
     pub(super) fn error(&self) -> f64 {
         let (n, mean) = (self.rows.len() as f64, self.mean().unwrap_or(0.0));
         let squares: f64 = self.rows.iter().map(|row| (row - mean).powi(2)).sum();
+        // By n - 1, as the mean comes from the same rows (Bessel); one row has no deviation.
         let deviation = (squares / (n - 1.0).max(1.0)).sqrt();
         deviation.max(LEAST_NOISE * mean) / n.max(1.0).sqrt()
     }

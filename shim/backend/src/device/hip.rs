@@ -141,6 +141,7 @@ impl DeviceDriver for HipDriver {
                     unsafe { (self.memcpy_async)(to, from, copy.octets, BY_ADDRESS, stream) };
                 DriverError::check("hipMemcpyAsync", code)
             });
+            // Copies begun before one failed must not be under way when this returns.
             // SAFETY: the stream that each thread has.
             let code = unsafe { (self.stream_synchronize)(STREAM_OF_THREAD) };
             begun.and(DriverError::check("hipStreamSynchronize", code))

@@ -117,6 +117,7 @@ impl StagedSide {
     /// The argument of a call on the copies. It must not outlive the arrays.
     pub(crate) fn buffer(&self, arrays: &mut SideArrays) -> CallBuffer {
         let whole = self.blocks.buffer();
+        // One distance moves all blocks: the call's own counts and places hold.
         if let [stretch] = &self.stretches[..] {
             let at = stretch.copied(whole.at as usize) as *mut _;
             return CallBuffer { at, ..whole };

@@ -100,6 +100,7 @@ impl StagedSides {
             ..*call
         };
         let carried = carry(&on_copies)?;
+        // Only now: the other ranks need this one's part, whatever its copies hold.
         copied?;
         if carried && let Some(receive) = &self.receive {
             // SAFETY: passed on to the caller.
@@ -139,6 +140,7 @@ fn uses(call: &CollectiveCall, within: &CallComm) -> [BufferUse; 2] {
     }
     let own = within.rank as u32..within.rank as u32 + 1;
     let is_gather = call.collective.traffic() == CollectiveTraffic::Gather;
+    // In place an allgather takes its block from where it will lie in the receive buffer (MPI-4.1, 6.7).
     let reads = if is_gather { &own } else { sent };
     [used(&none, &none), used(reads, received)]
 }

@@ -61,6 +61,7 @@ impl ProcessSet {
     /// The ranks agree, and wait for rank 0. Collective.
     fn agree(&mut self, within: &CallComm) -> MpiResult<()> {
         watchdog::begin_wait(|| format!("{}: the word of rank 0 on {}", self.me(), self.hosts[0]));
+        // All ranks count their agreements alike, so that the broadcast has the same length on each.
         let room = match self.agreement.agreed {
             0 => WITH_FIRST_HEADER,
             _ => 0,

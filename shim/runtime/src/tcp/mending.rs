@@ -162,7 +162,6 @@ impl MeshMending {
     fn answered(&mut self, epoll: &Epoll) -> Vec<(u32, TcpStream, u64)> {
         let (doors, mut answered) = (&self.doors, Vec::new());
         self.calls.retain_mut(|call| {
-            // An invitation has no answer but the other rank's own call. It stays a while, so that no second one follows.
             // Only the other rank's own call answers an invitation. It stays for a while, so that no second one goes.
             if call.is_invited && call.sent == LENGTH {
                 call.stream = None;
