@@ -144,8 +144,8 @@ pub(crate) fn guarded(what: &str, run: impl FnOnce() -> c_int) -> c_int {
         stderr::write_line(&format!(
             "bug in {what} (see above); the job cannot go on. HEDDLE=off runs it without heddle"
         ));
-        // SAFETY: ends every process of the job.
         // 70 is EX_SOFTWARE of sysexits.h: an internal error.
+        // SAFETY: ends every process of the job.
         unsafe { (mpi().call.Abort)(mpi().handle.comm_self, 70) };
         std::process::abort()
     })
