@@ -235,6 +235,7 @@ fn asked(
         topology,
         chosen,
         file,
+        // An inventory without switches comes here only with reports, and those are the answers.
         answered: answered || inventory.switches.is_empty(),
     })
 }
@@ -287,6 +288,7 @@ fn reported(folder: &Path) -> anyhow::Result<Vec<Observation>> {
             files.push(path);
         }
     }
+    // A folder has no order: the same reports must give the same network each time.
     files.sort();
     files
         .iter()

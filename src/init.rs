@@ -134,6 +134,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     };
     let runtime = tokio::runtime::Runtime::new().context("no threads to ask from")?;
     let found = runtime.block_on(search(&inventory, args.switches.clone(), &limits, show))?;
+    // This does not wait for the look-up of a name that hangs.
     runtime.shutdown_background();
     for missed in &found.missed {
         let name = if missed.name.is_empty() {
@@ -155,6 +156,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let command = format!("heddle {}", words.join(" "));
     let draft = draft(&command, &credential, &found, &listed);
+    // Names in it are those that devices have: the file is written only if heddle reads it again.
     Inventory::parse("the new inventory", &draft.text)?;
     if to_screen {
         return print(&draft.text);

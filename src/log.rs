@@ -25,6 +25,7 @@ pub(crate) fn start(quiet: Option<&str>, level: &str) -> anyhow::Result<()> {
         .parse()
         .with_context(|| format!("--log {level}: expected error, warn, info, debug or trace"))?;
     let lines = tracing_subscriber::fmt()
+        // INFO would be the most otherwise. The targets are what limits the level.
         .with_max_level(LevelFilter::TRACE)
         .with_writer(io::stderr)
         // Otherwise a log without a reader would end the daemon.

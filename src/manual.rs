@@ -72,6 +72,7 @@ pub(crate) fn write(cli: clap::Command, folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     fs::create_dir_all(&files)?;
     let mut cli = cli.disable_help_subcommand(true);
+    // This gives each command its whole name, such as heddle-lab-up, after which its file is named.
     cli.build();
     of_command(&cli, folder)?;
     for document in pages::DOCUMENTS {

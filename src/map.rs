@@ -92,6 +92,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     }
     if let Some(address) = &args.controller {
         return map_order::run(&ConnectionArgs {
+            // Without a value the address is that of the environment, or the usual one.
             connect: Some(address.clone()).filter(|address| !address.is_empty()),
             ca: args.ca.clone(),
             token_file: args.token_file.clone(),
@@ -120,6 +121,7 @@ fn become_ranks(args: &Args, program: &Path, mut ranks: Command) -> anyhow::Resu
     ranks.args(args.any_tree.then_some("--any-tree"));
     ranks.args(args.keep_rounds.then_some("--keep-rounds"));
     ranks.args(args.force.then_some("--force"));
+    // A program that starts takes the place of this one: exec returns only if it fails.
     Err(ranks.exec()).with_context(|| format!("map: {} does not start", program.display()))
 }
 

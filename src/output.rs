@@ -51,6 +51,7 @@ pub(crate) fn remark(text: std::fmt::Arguments<'_>) {
 /// Replaces the last line of a terminal on standard error.
 pub(crate) fn remark_in_place(text: &str) {
     let mut terminal = io::stderr().lock();
+    // ESC [ K erases from the cursor to the end of the line (ECMA-48, EL).
     let _ = write!(terminal, "\r\x1b[K{text}").and_then(|()| terminal.flush());
 }
 

@@ -149,6 +149,7 @@ fn read(dir: &Path, wanted: Option<&str>) -> anyhow::Result<TracedJob> {
 fn read_one(file: &Path) -> anyhow::Result<RankTrace> {
     let place = file.display();
     let mut octets = Vec::new();
+    // One octet more shows that the file is too large.
     let read = File::open(file).and_then(|open| open.take(LARGEST + 1).read_to_end(&mut octets));
     read.map_err(|cause| UnreadableFile::new(file, cause))?;
     if octets.len() as u64 > LARGEST {

@@ -118,6 +118,7 @@ fn is_set_to(variable: &str, value: &str) -> bool {
 /// signals.
 fn go_there(lab: &Lab) -> anyhow::Result<CommandOutcome> {
     let program = std::env::current_exe().context("the path of this program")?;
+    // It returns only if it fails.
     let error = lab
         .exec(
             CONTROL,

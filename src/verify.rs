@@ -58,11 +58,13 @@ fn is_foreign(bytes: &[u8]) -> bool {
         _collective: serde::de::IgnoredAny,
     }
     let read = serde_json::from_slice::<AnySchedule>(bytes);
+    // A schedule that was cut off ends in the middle of its JSON: that is a violation.
     read.is_err_and(|e| bytes.is_empty() || !e.is_eof())
 }
 
 fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
     let mut bytes = Vec::new();
+    // One octet more lets the reader refuse a file that is too long.
     let read = File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes));
     read.map_err(|cause| anyhow!("{}; nothing was verified", UnreadableFile::new(path, cause)))?;
     Ok(bytes)

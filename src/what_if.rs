@@ -316,6 +316,7 @@ fn gain(now: f64, then: f64) -> String {
     } else {
         0.0
     };
+    // It would be printed as 0 %.
     if percent.abs() < 0.5 {
         String::new()
     } else {

@@ -122,9 +122,12 @@ pub fn make(
     limit(&mut params, now, days);
     params.not_after = params.not_after.min(signing.until.to_datetime());
     let until = params.not_after.unix_timestamp();
+    // rustls, and so heddle's own clients, refuse an authority's certificate as a server's.
     params.is_ca = IsCa::ExplicitNoCa;
+    // TLS 1.3 demands this usage where any is stated (RFC 8446, 4.4.2.2).
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    // Required of what an authority signs for others (RFC 5280, 4.2.1.1).
     params.use_authority_key_identifier_extension = true;
     let cert = params
         .signed_by(&own, &signing.issuer)

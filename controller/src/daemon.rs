@@ -308,6 +308,7 @@ impl ControllerDaemon {
                     self.step(ControllerEvent::Tick);
                     next_tick = pace.next_tick(began, Instant::now());
                 }
+                // A burst of answers is taken whole before the next tick judges it.
                 n = queue.recv_many(&mut batch, QUEUE) => {
                     debug_assert!(n > 0, "the daemon holds a sender itself");
                     batch.drain(..).for_each(|event| self.step(event));
@@ -384,11 +385,13 @@ impl ControllerDaemon {
     /// Gives the engine an event, and carries out its effects.
     fn step(&mut self, event: ControllerEvent) {
         let now = self.clock.now();
+        // Before the engine takes it: a new file of the journal begins with the state before this event.
         if let Some(Err(e)) = self
             .journal
             .as_mut()
             .map(|j| j.record(now, &event, &self.engine))
         {
+            // First, or the alarm about it would be recorded, and fail in the same way.
             self.journal = None;
             let problem = format!(
                 "journal {}: {e}; no further events are recorded",

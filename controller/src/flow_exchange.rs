@@ -84,6 +84,7 @@ impl FlowExchange {
 
     /// Takes what a host says, and waits for its next order.
     pub(crate) async fn step(&self, host: &str, statement: &FlowStatement) -> FlowReply {
+        // Before the answer is taken: an order that follows from it at once must not be missed.
         let mut news = self.0.ordered.subscribe();
         self.hear(host, statement);
         let deadline = tokio::time::Instant::now() + WAIT;
@@ -112,6 +113,7 @@ impl FlowExchange {
         };
         match &statement.step {
             FlowStep::Joined { port } => {
+                // An agent keeps its port as long as it takes part. Another port is that of an agent that started anew.
                 if member.port.is_some_and(|before| before != *port) {
                     (member.is_new, member.order, member.answer) = (true, None, None);
                 }
@@ -156,6 +158,7 @@ impl FlowExchange {
     ) -> Result<OpenExchange, ExchangeError> {
         let mut random = [0; 24];
         getrandom::fill(&mut random).map_err(|e| ExchangeError::Random(e.to_string()))?;
+        // The number keeps what agents say of a former measurement out of this one. The key has 128 bits.
         let (number, key) = random.split_at(8);
         let number = number.iter().fold(0, |n, byte| n << 8 | u64::from(*byte));
         let key: String = key.iter().map(|byte| format!("{byte:02x}")).collect();

@@ -119,6 +119,7 @@ impl InterfaceCounters {
             outward: before.outward + u128::from(outward),
         };
         self.moved.push_back(total);
+        // A rate needs two moves, however old the first one is.
         while self.moved.len() > 2 && now.at.since(self.moved[0].at) > WINDOW {
             self.moved.pop_front();
         }
@@ -180,6 +181,7 @@ impl LoadMeter {
         rate: impl Fn(u32) -> Option<BitsPerSec>,
     ) {
         let known = self.switches.entry(switch.to_owned()).or_default();
+        // sysUpTime also begins anew every 497 days (RFC 3418: 32 bits of 10 ms), which costs no more than one window.
         if pulse.uptime < known.uptime || pulse.narrow != known.narrow {
             known.interfaces.clear();
         }

@@ -23,6 +23,7 @@ pub enum TrapTopic {
 pub fn after_trap(kind: TrapTopic) -> Vec<DeviceTable> {
     match kind {
         TrapTopic::Link => vec![DeviceTable::Interfaces, DeviceTable::Bridge],
+        // Bridges forget where stations are when the topology changes (IEEE 802.1D-2004, 17.11).
         TrapTopic::Stp => vec![DeviceTable::Bridge, DeviceTable::Fdb],
         TrapTopic::Lldp => vec![DeviceTable::Lldp],
         TrapTopic::Other => Vec::new(),
@@ -34,6 +35,7 @@ pub fn after_pulse(before: Option<&DevicePulse>, now: &DevicePulse) -> Vec<Devic
     let Some(before) = before else {
         return DeviceTable::ALL.to_vec();
     };
+    // A device that restarted may number its interfaces and ports anew (RFC 2863, 3.1.5).
     if now.uptime < before.uptime {
         return DeviceTable::ALL.to_vec();
     }

@@ -30,8 +30,10 @@ fn symbols(file: &[u8]) -> Option<BTreeSet<&[u8]>> {
     let table = (0..count)
         .filter_map(header)
         .find(|&at| number(file, at + 4, 4) == Some(DYNAMIC_SYMBOLS))?;
+    // sh_link of a table of symbols is the section with their names.
     let names = file.get(contents(file, header(place(file, table + 40, 4)?)?)?)?;
     let entries = file.get(contents(file, table)?)?.chunks_exact(SYMBOL_SIZE);
+    // st_shndx is SHN_UNDEF for a name that the library needs from others.
     let exported = entries.filter(|entry| number(entry, 6, 2) != Some(0));
     Some(
         exported
@@ -47,6 +49,7 @@ fn symbols(file: &[u8]) -> Option<BTreeSet<&[u8]>> {
 
 /// Where the contents of the section with the header there lie in the file.
 fn contents(file: &[u8], header: usize) -> Option<Range<usize>> {
+    // sh_offset, and after it sh_size.
     let begin = place(file, header.checked_add(24)?, 8)?;
     Some(begin..begin.checked_add(place(file, header + 32, 8)?)?)
 }

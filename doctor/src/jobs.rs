@@ -196,6 +196,7 @@ fn launchers(findings: &mut JobFindings) {
     for name in LAUNCHERS {
         let Some(path) = program(name)
             .and_then(|path| path.canonicalize().ok())
+            // Several of the names may lead to one launcher.
             .filter(|path| !seen.contains(path))
         else {
             continue;

@@ -32,6 +32,7 @@ impl NeedProbe {
         match self {
             Rights => may_make_namespaces(),
             Runtime => runtime_folder().is_some(),
+            // CAP_NET_RAW of linux/capability.h.
             RawSockets => granted(1 << 13),
             Program(name) => program(name).is_some(),
             Library(name) => library(name),

@@ -125,6 +125,7 @@ fn frame(mac: Mac, address: Ipv4Addr) -> [u8; 42] {
     f[..6].fill(0xff);
     f[6..12].copy_from_slice(&mac.0);
     f[12..14].copy_from_slice(&[0x08, 0x06]);
+    // Ethernet(1), IPv4 with its EtherType, lengths of 6 and 4, REQUEST(1). The target's MAC address stays zero.
     f[14..22].copy_from_slice(&[0, 1, 0x08, 0, 6, 4, 0, 1]);
     f[22..28].copy_from_slice(&mac.0);
     f[28..32].copy_from_slice(&address.octets());

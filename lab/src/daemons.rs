@@ -55,6 +55,7 @@ pub(crate) fn start(node: &LabNode, plan: &LabPlan, logs: &Path) -> LabResult<()
                 daemon("snmpd")
                     .args(arguments)
                     .env("SNMP_PERSISTENT_DIR", "/var/lib/snmp")
+                    // Debian's snmpd comes without the IETF's MIB files, and needs none: all names here are numbers.
                     .env("MIBS", ""),
             )?;
             await_answer(node, "snmpd", SYSTEM)?;
@@ -247,6 +248,7 @@ fn lldpd_conf(node: &LabNode, plan: &LabPlan) -> String {
         // It speaks at each member instead.
         ports += &format!(",!{port},{}*", aggregate::prefix(port));
     }
+    // By default lldpd sends every 30 s, and a neighbour stays for four times that: two minutes after its cable moved.
     format!(
         "configure system hostname {}
 configure system interface pattern {ports}

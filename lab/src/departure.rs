@@ -58,11 +58,13 @@ const TC_ACT_SHOT: i32 = 2;
 /// A frame of IP that is still its sender's comes in once more as a copy that is nobody's, and goes no
 /// further itself. LLDP and spanning trees go on as they come.
 const PROGRAM: [Instruction; 14] = [
+    // Register 6 keeps the frame: a call uses registers 1 to 5 up.
     (COPY, 0x16, 0, 0),
     (LOAD_WORD, 0x62, PROTOCOL, 0),
     (IF_EQUAL, 0x02, 1, ipv4()),
     (IF_DIFFERENT, 0x02, 8, ipv6()),
     (LOAD_LONG, 0x62, SK, 0),
+    // The copy comes by here, too. It has no socket, and goes on.
     (IF_EQUAL, 0x02, 6, 0),
     (LOAD_WORD, 0x62, IFINDEX, 0),
     (COPY, 0x61, 0, 0),

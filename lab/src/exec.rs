@@ -101,6 +101,7 @@ pub fn session(program: &[OsString]) -> LabResult<i32> {
         ForkResult::Child => {
             let run = || -> LabResult<i32> {
                 set_pdeathsig(Signal::SIGKILL).during(|| "session".into())?;
+                // The new /proc has the processes of this namespace. It must not appear in the node's mounts.
                 mount(
                     None::<&str>,
                     "/proc",

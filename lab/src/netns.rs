@@ -65,6 +65,7 @@ pub(crate) fn forward(path: &Path) -> LabResult<()> {
         // Of several ways a flow takes one, by addresses, protocol and ports. The policy of that name (1)
         // would take the number that the sender's kernel drew for its socket, as no cable carries it away.
         ("ipv4/fib_multipath_hash_policy", "3"),
+        // 0x37: source and destination address, protocol, both ports (ip-sysctl of the kernel).
         ("ipv4/fib_multipath_hash_fields", "55"),
     ];
     within(path, || set(&settings))
@@ -141,6 +142,8 @@ fn settings() -> io::Result<()> {
         ("ipv6/conf/default/disable_ipv6", "1"),
         ("ipv4/conf/all/arp_accept", "1"),
         ("ipv4/conf/default/arp_accept", "1"),
+        // TCP keeps measures of a closed connection for the next one to that host, so that a job would begin where the
+        // one before it ended.
         ("ipv4/tcp_no_metrics_save", "1"),
         ("bridge/bridge-nf-call-iptables", "0"),
         ("bridge/bridge-nf-call-ip6tables", "0"),

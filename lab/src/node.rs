@@ -56,6 +56,7 @@ fn begin(state: &LabState, node: &LabNode) -> LabResult<()> {
         | CloneFlags::CLONE_NEWUTS
         | CloneFlags::CLONE_NEWIPC
         | CloneFlags::CLONE_NEWPID;
+    // The process namespace holds from the next child on, which becomes its process 1 (pid_namespaces(7)).
     unshare(own).during(|| format!("{name}: making its namespaces"))?;
     // SAFETY: this process has one thread, so the child may do anything.
     match unsafe { fork() }.during(|| format!("{name}: starting its init"))? {
@@ -179,7 +180,9 @@ fn run(program: &Path, arguments: &[&str], node: &str, logs: &Path) -> LabResult
 /// there), and its own `/etc/hosts`.
 fn own_files(directory: &Path, hosts: &str) -> std::io::Result<()> {
     let none = None::<&str>;
+    // What is mounted from here on must not appear outside.
     mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none)?;
+    // It is opened now, because the new /run covers its path.
     let lab = OpenOptions::new()
         .read(true)
         .custom_flags(libc::O_PATH)

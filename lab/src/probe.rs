@@ -42,6 +42,7 @@ fn message(community: &[u8], pdu: u8, name: &[u8], value: &[u8]) -> Vec<u8> {
         pdu,
         &[tlv(0x02, &[1]), zero(), zero(), tlv(0x30, &binding)].concat(),
     );
+    // version(1) is SNMPv2c (RFC 1901, 3).
     tlv(0x30, &[tlv(0x02, &[1]), tlv(0x04, community), pdu].concat())
 }
 

@@ -61,6 +61,7 @@ fn plain(line: &str) -> String {
 
 /// A backslash and a leading dot or apostrophe mean something to groff.
 fn escaped(line: &str) -> String {
+    // A plain - is a hyphen to groff, and may come out as another character than that of flags (groff_char(7)).
     let line = line.replace('\\', "\\e").replace('-', "\\-");
     match line.starts_with(['.', '\'']) {
         true => format!("\\&{line}"),

@@ -14,6 +14,7 @@ use std::path::Path;
 
 pub(super) fn run(args: &Args, tree: &Tree) -> anyhow::Result<CommandOutcome> {
     let calibration = calibration(args.dir.as_deref())?;
+    // Each with the choice that leaves it out.
     let collectives = [
         (Collective::Alltoall, CollectiveChoice::Allgather),
         (Collective::Allgather, CollectiveChoice::Alltoall),

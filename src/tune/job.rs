@@ -275,6 +275,7 @@ impl<'a> JobLauncher<'a> {
         let sizes: Vec<String> = sizes.iter().map(|size| size.0.to_string()).collect();
         let mut program: Vec<String> = vec!["env".to_owned()];
         program.extend_from_slice(environment);
+        // In a lab, mpirun loads the runtime.
         if runtime && self.lab.is_none() {
             let library = self.bench.with_file_name("libheddle.so");
             program
@@ -374,6 +375,7 @@ fn find_record(dir: &Path, introduction: &BenchIntroduction) -> Option<JobRecord
     let records = reading::beginning_with(dir, &begins).ok()?;
     records
         .filter(|record| record.finished)
+        // A host gives a process number again after a while.
         .max_by_key(|record| record.started)
 }
 

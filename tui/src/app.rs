@@ -295,6 +295,7 @@ impl App {
             }
             AppMessage::Lab(action, answer) => {
                 match (action, &answer) {
+                    // A cut that failed, or whose links are joined, is none to take back.
                     (LabAction::Cut(links), Err(_)) | (LabAction::Join(links), Ok(_)) => {
                         self.cuts.retain(|cut| *cut != links);
                     }

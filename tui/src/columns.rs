@@ -97,6 +97,7 @@ pub(crate) fn place(
     for step in steps {
         let mut widths = least(columns, wants, step);
         let gone = shrink(columns, &mut widths, room);
+        // Where a narrower step takes no fewer cells, it gains nothing.
         let last = step == 1 || wants.lead[0] == wants.lead[usize::from(step) - 1];
         if gone >= OPTIONAL || last {
             grow(columns, &mut widths, room);

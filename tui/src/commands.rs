@@ -169,6 +169,7 @@ pub(crate) fn complete(text: &str, panel: &dyn Panel) -> String {
         return text.to_owned();
     };
     let common = fitting.fold(first, |common, word| {
+        // All these words are ASCII, so the text can be cut after any octet.
         let same = common.bytes().zip(word.bytes()).take_while(|(a, b)| a == b);
         &common[..same.count()]
     });

@@ -208,6 +208,7 @@ pub fn text(buffer: &ratatui::buffer::Buffer) -> String {
         for cell in row {
             if tail == 0 {
                 line.push_str(cell.symbol());
+                // A wide character has the cells behind it, too, which hold blanks.
                 tail = ratatui::text::Span::raw(cell.symbol())
                     .width()
                     .saturating_sub(1);

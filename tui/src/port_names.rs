@@ -50,6 +50,7 @@ pub(crate) fn short(port: &str) -> String {
 fn slot(port: &str) -> Option<String> {
     let mut words = port.strip_prefix("Slot:")?.split_whitespace();
     let slot = words.next()?;
+    // Between them stands "Port:".
     let number = words.nth(1)?;
     Some(format!("{slot}/{number}"))
 }

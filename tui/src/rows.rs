@@ -74,6 +74,7 @@ pub(crate) struct RowIndent {
 pub(crate) fn filter(rows: &mut Vec<TableRow>, matches: impl Fn(&TableRow) -> bool) {
     let mut wanted = 0;
     let mut kept: Vec<bool> = vec![false; rows.len()];
+    // From the end on: a row stands above those after it that are deeper, up to the next one that is not.
     for (row, keep) in rows.iter_mut().zip(&mut kept).rev() {
         row.found = matches(row);
         *keep = row.found || row.hang.depth < wanted;

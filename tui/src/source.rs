@@ -161,6 +161,7 @@ fn listen(
         response
             .into_body()
             .into_with_config()
+            // The stream goes on for ever. Its lines and events have a limit instead.
             .limit(u64::MAX)
             .reader(),
     );

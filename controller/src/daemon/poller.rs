@@ -120,10 +120,12 @@ impl SwitchPoller {
     async fn poll(&self, rhythm: PulseTiming) {
         let mut every = tokio::time::interval_at(Instant::now() + rhythm.offset, rhythm.every);
         let mut count = 0;
+        // A switch that was slow to answer is not asked several times in a row afterwards.
         every.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             tokio::select! {
                 _ = every.tick() => count += 1,
+                // A pulse that the engine asks for is whole.
                 () = self.wanted.poll.notified() => count = 1,
                 () = self.wanted.brief.notified() => {
                     self.tell(self.client.brief_pulse().await).await;
@@ -131,6 +133,7 @@ impl SwitchPoller {
                     continue;
                 }
             }
+            // Where each pulse is whole, both sides are 0.
             let brief = count % rhythm.whole != 1 % rhythm.whole;
             self.tell(if brief {
                 self.client.brief_pulse().await
@@ -152,6 +155,7 @@ impl SwitchPoller {
             };
             // The semaphores are never closed. The turn ends after the tables are read.
             let _turn = turns.acquire().await;
+            // Not before the turn has come, so that what was asked for meanwhile is read, too.
             let mut tables = self.wanted.take();
             // Every SNMP agent has a system group. If it does not answer that, the other tables
             // need no wait.

@@ -99,6 +99,7 @@ fn key(file: &TopologyFile) -> TopologyFile {
         if link.a > link.b {
             std::mem::swap(&mut link.a, &mut link.b);
         }
+        // A topology file may leave the state of such a link out.
         link.state = link.state.filter(|s| *s != LinkState::Forwarding);
     }
     key.links

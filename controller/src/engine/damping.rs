@@ -41,6 +41,7 @@ enum DampedPart {
     /// The link between two switches.
     Trunk(String, String),
     /// The link of a switch to a host.
+    // Journals of earlier releases have this name, and are replayed.
     #[serde(rename = "Seat")]
     Attachment(String, String),
     /// A switch's answers.

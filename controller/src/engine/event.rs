@@ -82,6 +82,7 @@ pub enum ControllerEvent {
         /// The epoch that it followed.
         epoch: u64,
         /// The job's evidence against the published tree, if there is any.
+        // Journals of earlier releases have this name, and are replayed.
         #[serde(rename = "said")]
         suspicion: Option<TreeSuspicion>,
     },

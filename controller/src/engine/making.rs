@@ -67,6 +67,7 @@ impl EpochInMaking {
             .held()
             .map(|h| &h.candidate.key)
             .or(remeasured.map(|settled| &settled.key));
+        // A publication is not called back: its pointer may be in place already.
         let outdated = self.task.as_ref().is_some_and(|t| {
             t.phase != EpochTaskPhase::Publishing && Some(&t.candidate.key) != wanted
         });
@@ -166,6 +167,7 @@ impl EpochInMaking {
         let Some(task) = self.task.as_mut().filter(|t| t.ticket == ticket) else {
             return false;
         };
+        // Six doublings of the first pause are beyond the longest one.
         let pause = (RETRY.0 * (1 << task.failures.min(6))).min(RETRY.1);
         task.phase = EpochTaskPhase::Failed(now.after(pause));
         task.failures += 1;

@@ -253,6 +253,7 @@ impl FlowMeasuring {
             inside: members.inside,
             beside: members.beside,
             budget,
+            // It ends within the times of day that the inventory allows.
             longest: settings.longest.min(settings.allowed_for(now)),
             share: settings.share.fraction(),
         })
@@ -283,6 +284,7 @@ impl FlowMeasuring {
             return;
         };
         let target = running.target;
+        // What a failed measurement moved counts in the budget of the day, too.
         Arc::make_mut(&mut self.mapped).spend(now, outcome.moved);
         self.figures.sent.0 += outcome.moved.0;
         self.figures.ended = Some(now);

@@ -129,12 +129,14 @@ impl ObservedNetwork {
             .and_then(|v| v.pulse.as_ref());
         let first_look =
             view.is_none_or(|v| v.pulse.is_none()) && self.reads.is_first_read_pending(switch);
+        // All tables are asked for already: the first pulse has nothing to add.
         let tables = if first_look {
             Vec::new()
         } else {
             triggers::after_pulse(before, pulse)
         };
         let interfaces = view.and_then(|v| v.interfaces.as_ref());
+        // A brief pulse has no counters of ports.
         if !pulse.brief {
             self.meter.record(observation.at, switch, pulse, |index| {
                 interfaces?.iter().find(|i| i.index == index)?.rate
@@ -294,6 +296,7 @@ impl ObservedNetwork {
             let counted = view
                 .pulse
                 .as_ref()
+                // lldpStatsRemTablesLastChangeTime: a device that serves it has its LLDP table read at each change.
                 .is_some_and(|p| p.lldp_last_change.is_some());
             let tables = if counted {
                 vec![DeviceTable::Fdb]

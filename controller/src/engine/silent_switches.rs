@@ -29,6 +29,7 @@ impl<'a> UnansweringSwitches<'a> {
                 .switches(inventory)
                 .filter_map(|(name, view)| Some((name.as_str(), view.stale.as_ref()?.0)))
                 .collect(),
+            // The next pulse, and the time in which its session gives up.
             again: pause + timing.timeout * (timing.retries + 1),
         }
     }

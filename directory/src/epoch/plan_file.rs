@@ -304,6 +304,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<AlltoallSchedule, String> {
 
 fn read_header(numbers: &mut NumberStream<'_>) -> Result<PlanHeader, String> {
     let length = numbers.below(MAX_HEAD, || "length of the head".to_owned())?;
+    // One by one, so that a length that nothing follows takes no memory.
     let octets = (0..length)
         .map(|_| numbers.octet())
         .collect::<Result<Vec<u8>, String>>()?;

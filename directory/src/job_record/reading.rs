@@ -109,6 +109,7 @@ pub fn beginning_with(dir: &Path, begin: &str) -> io::Result<impl Iterator<Item 
 /// The reason why it is not a job record.
 pub fn parse(bytes: &[u8], id: &str) -> Result<JobRecord, String> {
     let record: JobRecord = serde_json::from_slice(bytes).map_err(|e| e.to_string())?;
+    // Readers keep jobs by id: a file with the id of another one would take the place of that job.
     if record.id != id {
         return Err("its id is not its name".to_owned());
     }

@@ -38,6 +38,7 @@ pub(super) fn write_folder(folder: &Path, files: &[(String, Vec<u8>)]) -> Result
     for (name, bytes) in files {
         write_file(&folder.join(name), bytes)?;
     }
+    // An entry is on disk only once its folder is, whatever became of the file (fsync(2)).
     folders.iter().try_for_each(|folder| sync_dir(folder))
 }
 

@@ -111,6 +111,7 @@ pub(super) fn take(dir: &Path) -> Result<Flock<File>, PublishError> {
     let path = dir.join(LOCK);
     let open = OpenOptions::new()
         .read(true)
+        // Over NFS the kernel locks a range of octets instead, for which the file must be open for writing (flock(2)).
         .write(true)
         .create(true)
         .truncate(false)

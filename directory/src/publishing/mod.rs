@@ -148,6 +148,7 @@ impl EpochStore {
             .last()
             .copied()
             .unwrap_or(0);
+        // The number to which `current` points stays in use where somebody removed its folder.
         Ok(folders.max(
             current(&self.dir)
                 .ok()

@@ -88,6 +88,7 @@ fn numbered(name: &str) -> Option<(String, u64)> {
     let digits = name.len() - name.chars().rev().take_while(char::is_ascii_digit).count();
     let (stem, number) = name.split_at(digits);
     let n: u64 = number.parse().ok()?;
+    // A name whose number begins with zeros stays as it is: runs are written without any.
     (n.to_string() == number).then(|| (stem.to_owned(), n))
 }
 
@@ -272,6 +273,7 @@ fn shown(text: &str) -> String {
 }
 
 fn number(digits: &str) -> Option<u64> {
+    // So many digits always fit into 64 bits.
     let plain = (1..=MOST_DIGITS).contains(&digits.len());
     (plain && digits.bytes().all(|b| b.is_ascii_digit()))
         .then(|| digits.parse().ok())

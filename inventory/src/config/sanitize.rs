@@ -90,6 +90,7 @@ pub fn decoded(octets: &[u8]) -> Cow<'_, str> {
 
 /// FNV-1a (Fowler, Noll and Vo): the same for the same text, at any time and on any machine.
 fn figure(text: &str) -> u32 {
+    // The offset basis and the prime of FNV with 32 bits.
     text.bytes().fold(0x811c_9dc5, |figure, octet| {
         (figure ^ u32::from(octet)).wrapping_mul(0x0100_0193)
     })

@@ -27,6 +27,7 @@ pub fn network_of(address: IpAddr, prefix: u8) -> IpAddr {
     let prefix = u32::from(prefix);
     match address {
         IpAddr::V4(ip) => {
+            // A shift by the whole width, as for a prefix of 0, has no value: the mask has no bit then.
             let mask = u32::MAX.checked_shl(32_u32.saturating_sub(prefix));
             IpAddr::V4(Ipv4Addr::from_bits(ip.to_bits() & mask.unwrap_or(0)))
         }

@@ -47,11 +47,15 @@ impl Mac {
     pub fn is_shared(self) -> bool {
         matches!(
             self.0,
+            // VRRP for IPv4 and for IPv6.
             [0, 0, 0x5e, 0, 1 | 2, _]
+                // HSRP, version 1 (RFC 2281), version 2, and version 2 for IPv6.
                 | [0, 0, 0x0c, 0x07, 0xac, _]
                 | [0, 0, 0x0c, 0x9f, 0xf0..=0xff, _]
                 | [0, 0x05, 0x73, 0xa0, 0..=0x0f, _]
+                // GLBP.
                 | [0, 0x07, 0xb4, ..]
+                // The range that Cumulus keeps for pairs.
                 | [0x44, 0x38, 0x39, 0xff, ..]
         )
     }

@@ -102,6 +102,7 @@ pub struct MappedPlaces {
     /// The places. No two are about the same hosts.
     pub places: Vec<MappedPlace>,
     /// The switches of hosts. No two are about the same host.
+    // Files keep the name that this field had first.
     #[serde(rename = "seats", default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<MappedAttachment>,
     /// The ways of flows between hosts.

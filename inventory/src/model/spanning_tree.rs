@@ -81,6 +81,7 @@ fn forwarding_links(file: &TopologyFile, root: usize, ends: &[Option<[usize; 2]>
                 .filter(|(_, other)| !reached[*other])
             {
                 let cost = cost + path_cost(file.links[link].rate);
+                // No bridge has a lower identifier than the root.
                 let bridge = if switch == root { 0 } else { switch + 1 };
                 offers.push(Reverse((cost, bridge, link, other, Some(link))));
             }

@@ -51,6 +51,7 @@ impl TopologyChanges {
             .states
             .iter()
             .filter(|(number, before)| {
+                // A port that only learned counts, too, as `br_make_blocking` of net/bridge has it.
                 let carried = matches!(**before, LEARNING | FORWARDING);
                 carried && !matches!(states.get(number), Some(&LEARNING | &FORWARDING))
             })

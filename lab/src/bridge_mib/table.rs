@@ -84,6 +84,7 @@ fn base(table: &mut ObjectTableBuilder, bridge: &KernelBridge) {
         let columns = [
             PassValue::Integer(u32::from(port.number)),
             PassValue::Integer(port.if_index),
+            // dot1dBasePortCircuit is 0.0 where no other port has the same interface (RFC 4188).
             PassValue::Nothing,
             PassValue::Counter(0),
             PassValue::Counter(0),
@@ -111,6 +112,7 @@ fn stp(
     let timers = [
         bridge.max_age,
         bridge.hello,
+        // dot1dStpHoldTime is 1 s, as IEEE 802.1D-1998 fixes it.
         100,
         bridge.forward_delay,
         bridge.max_age,
@@ -148,6 +150,7 @@ fn stp_port(table: &mut ObjectTableBuilder, port: &KernelBridgePort, forward_tra
         PassValue::Integer(port.priority << 2),
         PassValue::Integer(state),
         PassValue::Integer(enabled),
+        // dot1dStpPortPathCost ends there; dot1dStpPortPathCost32, below, has the whole cost (RFC 4188).
         PassValue::Integer(port.path_cost.min(65_535)),
         id(port.designated_root),
         PassValue::Integer(port.designated_cost),

@@ -56,6 +56,7 @@ pub(super) fn in_file(file: &TopologyFile) -> LabResult<Vec<LabNetwork<'_>>> {
         networks.push(LabNetwork {
             name: Some(name),
             file,
+            // 10.78 itself is for management.
             subnet: Ipv4Addr::new(10, 78 + number, 0, 0),
             card: format!("eth{number}"),
         });

@@ -7,6 +7,7 @@ use ratatui::layout::Position;
 impl App {
     pub(super) fn mouse(&mut self, event: MouseEvent) -> Option<AppEffect> {
         let at = Position::new(event.column, event.row);
+        // What was drawn last lies on top.
         let hits = self.hits.iter().rev();
         let target = hits
             .clone()

@@ -37,6 +37,7 @@ impl App {
     pub(super) fn move_next(&mut self) -> Option<AppEffect> {
         let topology = self.topology();
         let spines = spines(&topology);
+        // Several links at once are those of a drained spine.
         if self.cuts.last().is_some_and(|links| links.len() > 1) {
             return self.join();
         }
@@ -86,6 +87,7 @@ impl App {
     }
 
     pub(super) fn join(&mut self) -> Option<AppEffect> {
+        // It stays in the list until the lab has joined it: after a failure it can be joined again.
         let Some(links) = self.cuts.last().cloned() else {
             self.say("no link was cut from here", true);
             return None;

@@ -63,6 +63,7 @@ impl FlowMeasuring {
         let measured = self.course.measured.iter();
         let times =
             measured.filter(|(hosts, _)| hosts.iter().any(|host| place.hosts.contains(host)));
+        // Five doublings of REST are beyond AGAIN.
         let doublings = (times.clone().count().saturating_sub(1)).min(5) as u32;
         let rest = (REST * 2_u32.pow(doublings)).min(AGAIN);
         times

@@ -58,6 +58,7 @@ impl<'a> NumberStream<'a> {
         let taken = self.stream.total_in() - before;
         self.compressed = &self.compressed[taken as usize..];
         self.ended = status == Status::StreamEnd;
+        // Nothing goes in and nothing comes out: another try would be the same.
         if !self.ended && taken == 0 && self.plain.is_empty() {
             Err("it is cut off".to_owned())
         } else {
@@ -67,6 +68,7 @@ impl<'a> NumberStream<'a> {
 
     /// Checks that nothing follows and that the checksum is right.
     pub(super) fn end(mut self) -> Result<(), String> {
+        // The checksum stands behind the data (RFC 1950, 2.2) and is compared at the end of the stream only.
         while !self.ended && self.at == self.plain.len() {
             self.decompress()?;
         }

@@ -118,6 +118,7 @@ fn minute(text: &str) -> Option<u16> {
     let (hour, minute) = text.trim().split_once(':')?;
     let (hour, minute): (u16, u16) = (hour.parse().ok()?, minute.parse().ok()?);
     let at = (minute < 60).then(|| hour.checked_mul(60)?.checked_add(minute))??;
+    // 24:00 is the end of a day.
     (at <= 1_440).then_some(at)
 }
 

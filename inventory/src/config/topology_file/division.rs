@@ -43,6 +43,7 @@ impl WrittenTopology {
             })
             .collect();
         self.check_reach(&parts)?;
+        // Of networks that are equally fast the first is the main one.
         let main = (0..parts.len()).max_by_key(|&n| (parts[n].capacity(), Reverse(n)));
         let mut whole = parts.remove(main.unwrap_or_default());
         self.add_unreached(&mut whole, &parts);

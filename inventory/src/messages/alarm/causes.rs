@@ -55,6 +55,7 @@ pub fn causes_first(alarms: &[&Alarm]) -> Vec<AlarmLine> {
         };
         let silent = alarm.subject.node_name();
         cause_of.extend(silent.map(|switch| (switch, cause.clone())));
+        // A switch that answered once is known with what is behind it.
         if !matches!(cause, AlarmCause::StaleSwitch(_)) {
             unheard.extend(silent);
         }

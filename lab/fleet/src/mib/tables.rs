@@ -71,6 +71,7 @@ fn interface(i: &InterfaceRow, rows: &mut MibRows) {
         rows,
         IF_ENTRY,
         &[5, i.index],
+        // Of a faster interface ifSpeed is the greatest number (RFC 2863).
         Value::Gauge32(u32::try_from(rate).unwrap_or(u32::MAX)),
     );
     put(
@@ -193,6 +194,7 @@ fn cdp(cdp: &CdpTable, rows: &mut MibRows) {
         if let Some(c) = neighbour.capabilities {
             cell(
                 9,
+                // The capabilities of CDP: 0x01 is a router, 0x08 a switch.
                 octet_string(vec![0, 0, 0, u8::from(c.router) | u8::from(c.bridge) << 3]),
             );
         }

@@ -271,6 +271,7 @@ struct ReportedTree {
 impl ReportedTree {
     /// The bridge itself, and one of its ports.
     fn own_port(self, number: u32) -> (BridgeId, u16) {
+        // The upper four bits are the port's priority (IEEE 802.1D-2004, 9.2.7): 128, the usual one.
         (self.own, 0x8000 | (number & 0xfff) as u16)
     }
 
