@@ -308,13 +308,13 @@ fn compare(
     Ok((heading, pairs.compared()))
 }
 
-/// Makes an epoch of the measurements, or leaves that to a running controller. Gives a line that
-/// says which.
 /// Measurements alone.
 fn measured(tuning: TuningRuns) -> WayEvidence {
     WayEvidence::new(tuning, LearnedFigures::default(), tuning::table)
 }
 
+/// Makes an epoch of the measurements, or leaves that to a running controller. Gives a line that
+/// says which.
 fn next_epoch(dir: &Path, tuning: TuningRuns) -> anyhow::Result<String> {
     let store = match EpochStore::open(dir, KEEP) {
         Err(PublishError::Locked { holder, .. }) => {

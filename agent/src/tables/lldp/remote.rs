@@ -192,9 +192,11 @@ pub(in crate::tables) fn id(value: Option<&Value>, kind: Option<IdSubtype>) -> O
 /// Recordings by a program that had the MIB have a text instead (`28 2 4`).
 pub(in crate::tables) fn capabilities(value: Option<&Value>) -> Option<SystemCapabilities> {
     let bits = value?.as_bytes()?;
-    let digit = |octet: &u8| char::from(*octet).to_digit(16).map(|d| d as u8);
+    // BITS may begin like a digit of a text, but the second octet of theirs is no digit.
     let first = match bits {
-        [high, low, ..] if digit(high).is_some() => digit(high)? << 4 | digit(low)?,
+        [high, low, ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => {
+            u8::from_str_radix(str::from_utf8(&bits[..2]).ok()?, 16).ok()?
+        }
         [first, ..] => *first,
         [] => return None,
     };
@@ -220,6 +222,11 @@ mod tests {
             read(&[0x30]),
             Some((true, false)),
             "a bridge with radio, not a text"
+        );
+        assert_eq!(
+            read(&[0x30, 0]),
+            Some((true, false)),
+            "the same in two octets"
         );
         assert_eq!(read(b"28 2 4"), Some((true, true)));
         assert_eq!(read(b"08"), Some((false, true)));
