@@ -129,7 +129,7 @@ fn weighed(mut ballots: Vec<JobBallot<'_>>) -> Vec<WeighedBallot> {
         timings
     };
     let mut ballots: Vec<_> = ballots.into_iter().map(|b| (sound(&b), b)).collect();
-    // A job that knows one way has compared nothing.
+    // A job with one way has compared nothing.
     ballots.retain(|(sound, _)| sound.len() > 1);
     let mut jobs: HashMap<&str, u64> = HashMap::new();
     for (_, ballot) in &ballots {
