@@ -246,7 +246,7 @@ impl ControllerEngine {
             .chain(self.measuring.deadline())
             .chain(unanswering.asked_again())
             .chain(rollback);
-        // What was due at the last tick was looked at then. Due again, it would make ticks without a pause.
+        // The last tick did what was due then. Counted again, it would cause ticks without a pause.
         all.filter(|at| *at > self.ticked).min()
     }
 

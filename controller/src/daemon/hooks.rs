@@ -186,7 +186,7 @@ async fn run(
     let mut child = Command::new(program)
         .args(arguments)
         .stdin(Stdio::piped())
-        // What the program starts is of its group, and is killed with it.
+        // Processes that the program starts join its group, so they are killed with it.
         .process_group(0)
         .kill_on_drop(true)
         .spawn()

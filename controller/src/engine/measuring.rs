@@ -284,7 +284,7 @@ impl FlowMeasuring {
             return;
         };
         let target = running.target;
-        // What a failed measurement moved counts in the budget of the day, too.
+        // A failed measurement has loaded the network, too, so its octets count in the day's budget.
         Arc::make_mut(&mut self.mapped).spend(now, outcome.moved);
         self.figures.sent.0 += outcome.moved.0;
         self.figures.ended = Some(now);

@@ -70,7 +70,7 @@ impl SnapshotFeed {
 
     /// The snapshot as of now; the last one if the controller makes none.
     pub(super) async fn fresh(&mut self) -> ServedSnapshot {
-        // What was shown before the request is not as of now.
+        // A snapshot from before the request may be out of date, so only a later one counts.
         self.shown.mark_unchanged();
         let _asked = self.share(|demand| &demand.asked);
         // A source that is gone, or too slow, leaves the last one.

@@ -100,7 +100,7 @@ fn infer_in(
     devices: &[Arc<DeviceFacts>],
 ) -> Topology {
     let facts = Facts::new(scope, views, devices);
-    // What neighbours name is known only now. Devices whose numbers it settles are read once more.
+    // All neighbours' statements are read now. They settle how some devices number ports, and these are read again.
     let settled = far_reading::settled(&facts);
     let facts = match &settled {
         Some(devices) => Facts::new(scope, views, devices),

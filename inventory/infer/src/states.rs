@@ -23,7 +23,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 pub(crate) fn with_states(mut draft: DraftNetwork<'_>) -> (DraftNetwork<'_>, Vec<String>) {
     let (found, mut open) = spanning_tree_states(&draft);
     found.add_to(&mut draft);
-    // What the operator states goes before all that is concluded from here on.
+    // The operator's statements take precedence over everything that is concluded from here on.
     operator::stated_states(&draft).add_to(&mut draft);
     let pairs = switch_pairs(&draft);
     settle_ways(&mut draft, &pairs);

@@ -356,7 +356,7 @@ fn across(hosts: usize, side: HostSet, rng: &mut fastrand::Rng) -> Vec<HostFlow>
         .copied()
         .zip(outside.iter().copied())
         .collect();
-    // No two hosts send to each other, unless there is no other.
+    // Turned by one, so that a host sends to another than it receives from, where there is one.
     outside.rotate_left(1);
     let back = outside.into_iter().zip(inside);
     there

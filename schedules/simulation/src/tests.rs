@@ -209,17 +209,17 @@ proptest! {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(debug_assertions) { 1 } else { 100 }))]
-    /// In the mean: of 6,000 trees five differed by more than 0.05, and one by 0.26.
+    /// Of nearly all trees: with 5 of 6,000 the times differed by more, once by 0.26.
     #[test]
-    fn coarser_time_differs_by_little(trees in prop::collection::vec(any_tree(2..=16), 24)) {
+    fn coarser_time_is_longer_by_little(trees in prop::collection::vec(any_tree(2..=16), 24)) {
         let differences = trees.iter().map(|tree| {
             let traffic = rotation(tree.hosts());
             let fine = seconds(tree, &traffic, &exact());
             let coarse = seconds(tree, &traffic, &SimulationModel::default());
             (coarse / fine - 1.0).abs()
         });
-        let mean = differences.sum::<f64>() / trees.len() as f64;
-        prop_assert!(mean < 0.03, "{mean}");
+        let differ: Vec<f64> = differences.filter(|difference| *difference >= 0.05).collect();
+        prop_assert!(differ.len() <= 2, "{differ:?}");
     }
 }
 

@@ -134,9 +134,10 @@ impl LaneCredit {
         let all = (2..=SyncScheme::MOST_ROUNDS).filter_map(NonZeroU32::new);
         let possible: Vec<(NonZeroU32, u64)> = all
             .take_while(|&rounds| part_of(block, rounds) >= LEAST_PART)
-            .map(|rounds| (rounds, self.used(block, rounds)))
-            .filter(|(_, (held, _))| *held >= PARTS_HELD)
-            .map(|(rounds, (_, used))| (rounds, used))
+            .filter_map(|rounds| {
+                let (held, used) = self.used(block, rounds);
+                (held >= PARTS_HELD).then_some((rounds, used))
+            })
             .collect();
         let most = possible.iter().map(|(_, used)| *used).max().unwrap_or(0);
         let least = most.max(by_whole.min(self.octets.0));
@@ -154,11 +155,11 @@ impl LaneCredit {
             .in_rounds(rounds)
     }
 
-    /// The parts of a block under way on a lane if it goes in so many rounds, and their octets.
+    /// The parts of a block under way on a lane if it goes in so many rounds, and their octets with headers.
     fn used(self, block: Bytes, rounds: NonZeroU32) -> (u64, u64) {
         let part = part_of(block, rounds);
         let held = u64::from(self.scheme_of_parts(part).block());
-        (held, held * part.0)
+        (held, held * part.0.saturating_add(HEADERS))
     }
 
     fn scheme_of_parts(self, part: Bytes) -> SyncScheme {
@@ -189,8 +190,8 @@ fn octets_in(time: Duration, rate: BitsPerSec) -> f64 {
 }
 
 /// The octets that each lane of a port may have under way, so that its queue holds those of a burst. Of octets that
-/// come from hosts `f` times as fast as the link `1 - 1/f` wait. Not all come at once: of each lane half, and so much more
-/// as independent lanes deviate from that, `1/sqrt(lanes)` of it. In ns-3 queues were 0.5 to 1.0 of what this expects, with
+/// come from hosts `f` times as fast as a trunk `1 - 1/f` wait. Not all come at once: of each lane half, and so much more
+/// as independent lanes deviate from that, `1/sqrt(lanes)` of it. In ns-3 queues were 0.6 to 1.0 of what this expects, with
 /// 1 to 4 lanes, hosts of 10 to 40 Gbit/s 2 to 8 times as fast as their trunk (docs/figures.md).
 fn most_of_bursts(
     tree: &Tree,
@@ -198,14 +199,12 @@ fn most_of_bursts(
     hosts: &FeederRates,
     edge: EdgeNumber,
 ) -> f64 {
-    let is_trunk = tree.ends(edge).is_some_and(|(_, to)| !is_host(tree, to));
+    if tree.ends(edge).is_none_or(|(_, to)| is_host(tree, to)) {
+        return f64::INFINITY;
+    }
     let lanes = lanes(tree, capacities, edge);
     let at_once = 0.5 + 0.5 / lanes.sqrt();
-    if is_trunk {
-        tree.queue().0 as f64 / (lanes * hosts.excess(tree, edge) * at_once)
-    } else {
-        f64::INFINITY
-    }
+    tree.queue().0 as f64 / (lanes * hosts.excess(tree, edge) * at_once)
 }
 
 /// The ports of switches: a host queues in its own memory.

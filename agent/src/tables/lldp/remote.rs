@@ -192,7 +192,7 @@ pub(in crate::tables) fn id(value: Option<&Value>, kind: Option<IdSubtype>) -> O
 /// Recordings by a program that had the MIB have a text instead (`28 2 4`).
 pub(in crate::tables) fn capabilities(value: Option<&Value>) -> Option<SystemCapabilities> {
     let bits = value?.as_bytes()?;
-    // BITS may begin like a digit of a text, but the second octet of theirs is no digit.
+    // The first octet of BITS may equal a digit, but the second one does not.
     let first = match bits {
         [high, low, ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => {
             u8::from_str_radix(str::from_utf8(&bits[..2]).ok()?, 16).ok()?

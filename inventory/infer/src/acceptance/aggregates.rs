@@ -286,7 +286,7 @@ impl<'k, 'f> UnreportedAggregates<'k, 'f> {
             return None;
         };
         let own = &self.known.facts[self.device];
-        // A port by which the device is managed is no member.
+        // A management port does not belong to an aggregate.
         let is_plain = |port: &PortIx| !self.apart.contains(port);
         let plain = self
             .hidden

@@ -229,7 +229,7 @@ impl LocalReading {
             descr: "",
         };
         let written = |row: &LldpPort| match &row.id {
-            // A text that is the name of a port is no number, whatever its digits.
+            // A port's name is not read as a number, whatever its digits.
             NeighbourId::Text(text) if own_id(row) && ports.by_exact_name(text).is_none() => {
                 written_number(text)
             }

@@ -348,15 +348,16 @@ fn a_flood_of_senders_makes_no_switch() {
     assert_eq!(net.attachments(), [NET, "s0", "s0"]);
 }
 
+/// Two hosts on each of two networks.
+fn two_networks() -> InferenceFixture {
+    let addresses = ["10.0.0.1/24", "10.0.0.2/24", "10.1.0.1/24", "10.1.0.2/24"];
+    let cards = addresses.map(|address| vec![card("eth0", 1000, &[address])]);
+    hosts("[n0, n1, n2, n3]", cards.to_vec())
+}
+
 #[test]
 fn networks_with_a_common_switch_have_one_bridge() {
-    let addresses = ["10.0.0.1/24", "10.0.0.2/24", "10.1.0.1/24", "10.1.0.2/24"];
-    let mut net = hosts(
-        "[n0, n1, n2, n3]",
-        addresses
-            .map(|address| vec![card("eth0", 1000, &[address])])
-            .to_vec(),
-    );
+    let mut net = two_networks();
     net.on_switch("s0", &["n0", "n2"]);
     net.on_switch("s1", &["n1", "n3"]);
     assert_eq!(net.attachments(), ["s0", "s1", "s0", "s1"]);
@@ -371,13 +372,7 @@ fn networks_with_a_common_switch_have_one_bridge() {
 
 #[test]
 fn a_stated_router_between_networks_stays() {
-    let addresses = ["10.0.0.1/24", "10.0.0.2/24", "10.1.0.1/24", "10.1.0.2/24"];
-    let mut net = hosts(
-        "[n0, n1, n2, n3]",
-        addresses
-            .map(|address| vec![card("eth0", 1000, &[address])])
-            .to_vec(),
-    );
+    let mut net = two_networks();
     let text = "switches: {}\nhosts: [n0, n1, n2, n3]\nrouters: [r0]\n\
                 unmanaged: [net-10.0.0.0-24, net-10.1.0.0-24]\n\
                 links: [{a: r0, b: net-10.0.0.0-24}, {a: r0, b: net-10.1.0.0-24}]\n";

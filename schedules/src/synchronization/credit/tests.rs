@@ -197,7 +197,7 @@ fn a_queue_holds_what_hosts_send_at_once() {
 }
 
 #[test]
-fn parts_are_not_short_and_use_no_less_than_whole_blocks() {
+fn parts_are_not_short_and_use_about_as_much_as_whole_blocks() {
     // Parts of 4,915 would use more of it.
     assert_eq!(scheme(65_536, 24_576), "credit(4x2)");
     // One block is the credit: four parts of a fifth, or six of an eighth, are less.

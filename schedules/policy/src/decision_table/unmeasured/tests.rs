@@ -231,7 +231,7 @@ fn short_blocks_that_overflow_a_queue_go_by_credit() {
         alltoall(&chain(2, 2, 10_000), &[130_900, 131_000, 423_000, 424_000]),
         [
             "native",
-            "aapc credit(6x11) tcp",
+            "aapc credit(4x8) tcp",
             "aapc credit tcp",
             "aapc tcp"
         ]
@@ -411,7 +411,7 @@ fn times_choose_mostly_as_the_sizes_do_that_were_measured() {
             .count()
     };
     let alike: usize = trees.iter().map(alike).sum();
-    assert!(alike >= 133, "{alike} of {}", 13 * trees.len());
+    assert!(alike >= 134, "{alike} of {}", 13 * trees.len());
 }
 
 #[test]
