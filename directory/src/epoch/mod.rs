@@ -426,12 +426,24 @@ impl LeanEpoch {
             .unwrap_or_else(|e| unreachable!("plain data always serializes: {e}"));
         let learned = postcard::to_stdvec(&self.learned)
             .unwrap_or_else(|e| unreachable!("plain data always serializes: {e}"));
-        [&(epoch.len() as u64).to_le_bytes()[..], &epoch, &learned].concat()
+        LeanEpoch::joined(&epoch, &learned)
+    }
+
+    /// The epoch in bytes of [`LeanEpoch::to_bytes`], and what jobs learned; `None` if the bytes are cut.
+    pub fn parts(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+        let (length, rest) = bytes.split_first_chunk()?;
+        rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)
+    }
+
+    /// The bytes of these parts.
+    pub fn joined(epoch: &[u8], learned: &[u8]) -> Vec<u8> {
+        [&(epoch.len() as u64).to_le_bytes()[..], epoch, learned].concat()
     }
 
     /// True if these are bytes of the same epoch, whatever jobs learned. It parses nothing.
     pub fn are_of_one_epoch(a: &[u8], b: &[u8]) -> bool {
-        epoch_part(a).is_some() && epoch_part(a) == epoch_part(b)
+        let [a, b] = [a, b].map(|bytes| LeanEpoch::parts(bytes).map(|(epoch, _)| epoch));
+        a.is_some() && a == b
     }
 
     /// Reads the bytes of [`LeanEpoch::to_bytes`].
@@ -450,7 +462,7 @@ impl LeanEpoch {
             )));
         }
         let (epoch, learned) =
-            split_broadcast(bytes).ok_or_else(|| broadcast_error("it is cut".to_owned()))?;
+            LeanEpoch::parts(bytes).ok_or_else(|| broadcast_error("it is cut".to_owned()))?;
         let BroadcastEpoch(number, topology, (hops, flows), table, further) =
             read_postcard(epoch).map_err(broadcast_error)?;
         let learned: LearnedWays = read_postcard(learned).map_err(broadcast_error)?;
@@ -474,10 +486,6 @@ impl LeanEpoch {
             learned,
         })
     }
-}
-
-fn epoch_part(bytes: &[u8]) -> Option<&[u8]> {
-    split_broadcast(bytes).map(|(epoch, _)| epoch)
 }
 
 fn broadcast_table(json: &str) -> Result<DecisionTable, EpochError> {
@@ -529,12 +537,6 @@ impl From<&Epoch> for LeanEpoch {
             learned: LearnedWays::default(),
         }
     }
-}
-
-/// The epoch in the bytes of a broadcast, and the figures that jobs learned.
-fn split_broadcast(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let (length, rest) = bytes.split_first_chunk()?;
-    rest.split_at_checked(usize::try_from(u64::from_le_bytes(*length)).ok()?)
 }
 
 /// All of `bytes` as one value.

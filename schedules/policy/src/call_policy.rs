@@ -11,13 +11,14 @@ use crate::call_time::AlltoallTime;
 use crate::decision_table::{Collective, CollectiveTraffic, DecisionTable};
 use crate::forced::{ForcedWays, ReductionOrder};
 use crate::learned::{LearnedPlace, LearnedTiming};
-use crate::learning::{self, CallClass, CallLearner, CandidateGrounds, CandidateWay, WayQuestion};
+use crate::learning::{
+    self, CallClass, CallLearner, CandidateGrounds, CandidateWay, LearningBudget, WayQuestion,
+};
 use crate::ways::{DataCarrier, HostTraits, PlannedPart, PlanningSet, WAYS, Way};
 use inventory::{Bytes, counted};
 use schedules::transfers::part::RankPart;
 use schedules::verify::ScheduleViolation;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::time::Duration;
 
 /// The knowledge of the ways of a process set before a job tries any; by default nothing, and calls go the
 /// library's way.
@@ -86,12 +87,16 @@ pub struct CallPolicy {
 
 impl CallPolicy {
     /// Decides on these grounds from now on, at a place. True if that is another place: what calls taught at
-    /// the same one holds; at another, the ranks first need so long to plan and to connect, before they can
-    /// try anything.
-    pub fn follow(&mut self, grounds: PolicyGrounds, place: LearnedPlace, setup: Duration) -> bool {
+    /// the same one holds; at another, learning begins anew with this budget.
+    pub fn follow(
+        &mut self,
+        grounds: PolicyGrounds,
+        place: LearnedPlace,
+        budget: LearningBudget,
+    ) -> bool {
         let has_moved = self.place.as_ref() != Some(&place);
         if has_moved {
-            self.learner = CallLearner::new(setup);
+            self.learner = CallLearner::new(budget);
             self.place = Some(place);
         }
         self.possible = grounds.possible_ways();

@@ -130,7 +130,7 @@ impl CommState {
                 }
                 return Ok(None);
             }
-            CallAction::Meet => worth.lived() >= WORTH_A_LOOK,
+            CallAction::Meet => worth.lived() >= WORTH_A_LOOK && look_allowance::affords_another(),
             CallAction::MeetFirst => {
                 let affords = look_allowance::affords_another();
                 if affords && self.rank == 0 {

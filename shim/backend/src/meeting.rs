@@ -7,13 +7,14 @@ use crate::presences;
 use crate::process_set::ProcessSet;
 use crate::world_ranks::{self, WorldRanks};
 use crate::{registry, root_rank};
+use runtime::held_epoch::HeldEpoch;
 use runtime::rank_host::RankHost;
 use runtime::settings::RuntimeSettings;
-use runtime::watchdog;
+use runtime::{look_allowance, watchdog};
 use std::ffi::c_char;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// No MPI has longer processor names.
 const NAME: usize = 256;
@@ -45,16 +46,17 @@ pub(crate) fn meet(
         return Ok(MeetingOutcome::Apart);
     }
     let patience = patience();
-    let size = within.size;
-    watchdog::begin_wait(|| format!("all {size} ranks of a communicator to come to a collective"));
+    watchdog::begin_wait(|| format!("all {} ranks of a communicator to meet", within.size));
     // Threads that call at once have no common order, in which a process set could agree on
     // anything.
     let shared = members.as_ref().filter(|_| !threads_call_at_once());
     let living = shared.and_then(registry::find);
     let hosts = members.as_ref().and_then(registry::hosts);
     let here = own_host()?.to_bytes();
+    let held = HeldEpoch::newest();
     let known = MemberFacts {
         set: living.as_ref().map_or(0, |(number, _)| *number),
+        epoch: held.as_ref().map_or(0, HeldEpoch::digest),
         hosts: hosts.is_some(),
         host_octets: here.len() as u64,
         unused: members
@@ -79,21 +81,37 @@ pub(crate) fn meet(
     if !common.is_worth_a_look {
         return Ok(MeetingOutcome::TooEarly);
     }
+    let began = Instant::now();
     let hosts = match hosts {
         Some(hosts) if common.hosts => hosts,
         _ => ask_hosts(within, members.as_ref(), here, common.host_octets as usize)?,
     };
-    if hosts.iter().all(|host| *host == hosts[0]) {
-        root_rank::tell_one_host(hosts.len());
+    let held = held.filter(|_| common.epoch != 0);
+    let Some(set) = join(within, hosts, members.as_ref(), held)? else {
         return Ok(MeetingOutcome::Apart);
-    }
-    let mut set = ProcessSet::new(within, hosts, members.as_ref());
-    set.agree_first(within)?;
-    let set = Arc::new(Mutex::new(set));
+    };
+    look_allowance::count_look(began.elapsed());
     if let Some(members) = shared {
         registry::keep(members.clone(), common.unused, &set);
     }
     Ok(MeetingOutcome::Joined(set))
+}
+
+/// A new process set of ranks on these hosts, which agree for the first time; `None` where all are on one host.
+/// Collective.
+fn join(
+    within: &CallComm,
+    hosts: Vec<RankHost>,
+    members: Option<&WorldRanks>,
+    held: Option<HeldEpoch>,
+) -> MpiResult<Option<Arc<Mutex<ProcessSet>>>> {
+    if hosts.iter().all(|host| *host == hosts[0]) {
+        root_rank::tell_one_host(hosts.len());
+        return Ok(None);
+    }
+    let mut set = ProcessSet::new(within, hosts, members);
+    set.agree_first(within, held)?;
+    Ok(Some(Arc::new(Mutex::new(set))))
 }
 
 /// The time for which members wait for each other.

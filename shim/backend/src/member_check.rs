@@ -28,6 +28,8 @@ const LONGEST_PAUSE: Duration = Duration::from_micros(200);
 pub(crate) struct MemberFacts {
     /// The number of its process set of these very members; 0 for none.
     pub(crate) set: u64,
+    /// The digest of the epoch that it follows already; 0 for none.
+    pub(crate) epoch: u64,
     /// True if it knows the hosts of all members.
     pub(crate) hosts: bool,
     /// The octets that say where it runs; the most of any rank.
@@ -39,7 +41,7 @@ pub(crate) struct MemberFacts {
 }
 
 /// Numbers of a vote, of each of which the least counts.
-const VOTE: usize = 7;
+const VOTE: usize = 9;
 
 impl MemberFacts {
     fn vote(self, came: bool, rank: c_int) -> [u64; VOTE] {
@@ -50,6 +52,8 @@ impl MemberFacts {
             self.set,
             // The greatest of all sets, whether a library compares with a sign or without.
             !self.set,
+            self.epoch,
+            MOST_NUMBER - self.epoch,
             if rank == 0 { self.unused } else { MOST_NUMBER },
             MOST_NUMBER - self.host_octets,
         ]
@@ -64,11 +68,18 @@ impl MemberFacts {
             is_worth_a_look,
             set,
             beyond,
+            epoch,
+            beyond_epoch,
             unused,
             host_octets,
         ] = least;
         (came == 1).then_some(MemberFacts {
             set: if set == !beyond { set } else { 0 },
+            epoch: if epoch == MOST_NUMBER - beyond_epoch {
+                epoch
+            } else {
+                0
+            },
             hosts: hosts == 1,
             host_octets: MOST_NUMBER - host_octets,
             unused,
@@ -162,6 +173,7 @@ mod tests {
                 .map(|(at, &(set, hosts, came))| {
                     let known = MemberFacts {
                         set,
+                        epoch: 50 + set,
                         hosts,
                         host_octets: 30 + set,
                         unused: 40 - at as u64,
@@ -175,6 +187,7 @@ mod tests {
         let facts = |set, hosts, host_octets| {
             Some(MemberFacts {
                 set,
+                epoch: if set == 0 { 0 } else { 50 + set },
                 hosts,
                 host_octets,
                 unused: 40,

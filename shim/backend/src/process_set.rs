@@ -34,7 +34,7 @@ use runtime::agreement_pace::AgreementPace;
 use runtime::call_forecast::{CallPlace, NOT_SERVED};
 use runtime::plan::{ChosenWays, FollowedEpoch};
 use runtime::rank_host::RankHost;
-use runtime::{look_allowance, watchdog};
+use runtime::watchdog;
 use schedules::transfers::part::RankPart;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -49,6 +49,8 @@ pub(crate) struct ProcessSet {
     rank: u32,
     /// The host of each rank.
     hosts: Vec<RankHost>,
+    /// So many sets of this size the ranks of the job make: they may call at once.
+    sets_of_the_job: u32,
     pace: AgreementPace,
     forecasts: LengthForecasts,
     plans: LengthPlans,
@@ -88,11 +90,11 @@ impl ProcessSet {
         hosts: Vec<RankHost>,
         members: Option<&WorldRanks>,
     ) -> ProcessSet {
-        look_allowance::count_look();
         let root = (within.rank == 0).then(|| Box::new(RootRank::new(&hosts, members)));
         ProcessSet {
             rank: within.rank as u32,
             hosts,
+            sets_of_the_job: members.map_or(1, WorldRanks::sets_of_the_world),
             pace: AgreementPace::new(1),
             forecasts: LengthForecasts::default(),
             plans: LengthPlans::default(),

@@ -54,6 +54,15 @@ impl WorldRanks {
     pub(crate) fn ranks(&self) -> &[c_int] {
         &self.0
     }
+
+    /// The ranks of MPI_COMM_WORLD make so many sets as large as this one, the last perhaps smaller.
+    pub(crate) fn sets_of_the_world(&self) -> u32 {
+        let mut size = 0;
+        // SAFETY: MPI_COMM_WORLD and a place for the result.
+        let code = unsafe { (mpi().call.Comm_size)(mpi().handle.comm_world, &mut size) };
+        let world = if code == SUCCESS { size as usize } else { 0 };
+        (world.div_ceil(self.0.len().max(1)) as u32).max(1)
+    }
 }
 
 /// True on rank 0 of MPI_COMM_WORLD.

@@ -26,7 +26,7 @@ const FIRST: u64 = 128;
 /// which takes a link of 100 Mbit/s 0.7 s, and longer where segments are lost. A shorter call saves less than the meeting
 /// takes where ranks share processors: 0.2 s of 64 ranks on two.
 const FIRST_OF_ALL: u64 = 2;
-/// A look takes some 3 ms.
+/// A look takes some 3 ms on an idle network.
 pub const WORTH_A_LOOK: Duration = Duration::from_millis(300);
 /// The work of a call whose size no rank knows alone: each rank has a message for each other one in
 /// it, and so few hundred of them are worth a look.
@@ -49,9 +49,9 @@ pub enum CallAction {
     Pass,
     /// Pass it on; rank 0 makes ready for the look. Said once, half-way.
     Prepare,
-    /// Meet, and look if the first call was long ago on every rank: [`WORTH_A_LOOK`].
+    /// Meet, and look if the first call was long ago on every rank ([`WORTH_A_LOOK`]), and every rank can afford to.
     Meet,
-    /// The same before the first call, and look if every rank can afford to.
+    /// Meet before the first call, and look if every rank can afford to.
     MeetFirst,
     Look,
 }

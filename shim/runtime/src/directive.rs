@@ -1,4 +1,5 @@
 //! Rank 0's message to the others. By it, every rank acts on the same view of the shared directory.
+use crate::held_epoch::HeldEpoch;
 use crate::tracing::recorder::TraceOrder;
 use policy::forced::ForcedWays;
 use serde::{Deserialize, Serialize};
@@ -12,7 +13,7 @@ pub enum RootDirective {
     Aside(String),
     /// Follow this epoch.
     Follow {
-        /// [`directory::epoch::LeanEpoch`] as bytes.
+        /// [`directory::epoch::LeanEpoch`] as bytes, without the epoch where all ranks hold it.
         lean: Vec<u8>,
         /// One way at every size.
         force: ForcedWays,
@@ -26,6 +27,15 @@ pub enum RootDirective {
 }
 
 impl RootDirective {
+    /// The same word for ranks that hold this epoch.
+    #[must_use]
+    pub fn to_holders(mut self, held: &HeldEpoch) -> RootDirective {
+        if let RootDirective::Follow { lean, .. } = &mut self {
+            *lean = held.shorten(std::mem::take(lean));
+        }
+        self
+    }
+
     /// As bytes; none for [`RootDirective::Keep`], the usual word.
     pub fn to_bytes(&self) -> Vec<u8> {
         match self {

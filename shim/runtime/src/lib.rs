@@ -13,8 +13,9 @@
 //! | [`settings`] | the environment, as rank 0 sees it |
 //! | [`helper`] | the shared directory, by way of a process that may wait for it |
 //! | [`directive`] | what rank 0 tells the others |
+//! | [`held_epoch`] | the epoch that need not be sent again |
 //! | [`communicator_work`] | when a communicator has done enough for heddle to look at it |
-//! | [`look_allowance`] | whether it can afford to look at a first call already |
+//! | [`look_allowance`] | whether a process can afford one more look |
 //! | [`call_forecast`] | how large the next calls are whose size no rank knows alone |
 //! | [`rank_host`] | what a rank's host is called, and where it is reached |
 //! | [`read_once`] | what one rank of a host reads for the others |
@@ -40,6 +41,7 @@ pub mod communicator_work;
 pub mod directive;
 pub mod exchange;
 pub mod followed_network;
+pub mod held_epoch;
 pub mod helper;
 pub mod host_leaders;
 pub mod last_decisions;

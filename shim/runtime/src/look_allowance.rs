@@ -1,30 +1,38 @@
-//! Whether this process can afford a look at a communicator before anything is known of its calls.
+//! Whether this process can afford to look at one more communicator.
 //!
 //! A first call may be the longest of a job, and nobody knows before what it takes. So a process has one
-//! look in any case, and all others together may take one part in fifty of the time since it began.
-use crate::communicator_work::WORTH_A_LOOK;
+//! look in any case, and all others together may take one part in fifty of the time since it began. Beside the calls of
+//! other communicators, and with more ranks than processors, a look takes many times as long as on an idle network.
 use nix::time::{ClockId, clock_gettime};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Clock ticks in a second, as the kernel shows them to every program (USER_HZ, time(7)).
 const TICKS: u64 = 100;
 
-/// Looks of this process so far.
-static LOOKS: AtomicU32 = AtomicU32::new(0);
+/// A look on an idle network.
+const LEAST: Duration = Duration::from_millis(3);
+/// Looks take at most one part in this many of the time since the process began.
+const SHARE: u32 = 50;
 
-/// This process looks at a communicator.
-pub fn count_look() {
-    LOOKS.fetch_add(1, Ordering::Relaxed);
+/// Microseconds that the looks of this process took so far, each at least as long as on an idle network.
+static TOOK: AtomicU64 = AtomicU64::new(0);
+
+/// This process has looked at a communicator, which took so long once all ranks were there.
+pub fn count_look(took: Duration) {
+    TOOK.fetch_add(took.max(LEAST).as_micros() as u64, Ordering::Relaxed);
 }
 
 /// True if the process is old enough for one more.
 pub fn affords_another() -> bool {
-    affords(process_age(), LOOKS.load(Ordering::Relaxed))
+    affords(
+        process_age(),
+        Duration::from_micros(TOOK.load(Ordering::Relaxed)),
+    )
 }
 
-fn affords(age: Duration, looks: u32) -> bool {
-    age >= (WORTH_A_LOOK / 2).saturating_mul(looks)
+fn affords(age: Duration, took: Duration) -> bool {
+    age >= took.saturating_mul(SHARE)
 }
 
 /// The time since the process began; zero where the kernel does not tell.
@@ -49,12 +57,13 @@ mod tests {
 
     #[test]
     fn looks_but_the_first_take_one_part_in_fifty_of_the_time_since_the_process_began() {
-        assert!(affords(Duration::ZERO, 0));
-        assert!(!affords(WORTH_A_LOOK / 3, 1));
-        assert!(affords(WORTH_A_LOOK / 2, 1));
-        assert!(!affords(WORTH_A_LOOK, 3));
-        assert!(affords(WORTH_A_LOOK * 2, 4));
-        assert!(!affords(Duration::ZERO, u32::MAX));
+        let second = Duration::from_secs(1);
+        assert!(affords(Duration::ZERO, Duration::ZERO));
+        assert!(!affords(second / 10, LEAST));
+        assert!(affords(second / 5, LEAST));
+        assert!(!affords(second, second / 40));
+        assert!(affords(second, second / 60));
+        assert!(!affords(second, Duration::MAX));
     }
 
     #[test]

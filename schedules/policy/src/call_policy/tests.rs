@@ -1,7 +1,9 @@
 use super::*;
 use crate::decision_table::{DecisionEntry, DecisionGrounds, Mpi};
+use crate::learning::LearningBudget;
 use crate::ways::planned_ring;
 use inventory::TopologyFile;
+use std::time::Duration;
 
 const PAIR: &str = "switches: [a, b]\nhosts: {w: {switch: a}, x: {switch: a}, \
                     y: {switch: b}, z: {switch: b}}\nlinks: [{a: a, b: b, rate: 20M}]";
@@ -31,7 +33,7 @@ fn following(grounds: PolicyGrounds) -> CallPolicy {
     let tree = TopologyFile::parse("t", PAIR).unwrap().tree().unwrap();
     let place = LearnedPlace::new(&tree, &[0, 1, 2, 3], Mpi::Mpich);
     let mut policy = CallPolicy::default();
-    assert!(policy.follow(grounds, place, Duration::ZERO));
+    assert!(policy.follow(grounds, place, LearningBudget::default()));
     policy
 }
 
@@ -153,10 +155,10 @@ fn what_is_learned_comes_before_the_table_and_stays_at_its_place() {
     policy.refuse(first);
     assert_ne!(policy.decide(&alltoall(LARGE)).way, first);
     let (place, setup) = (policy.place.clone().unwrap(), Duration::ZERO);
-    assert!(!policy.follow(learning(), place, setup));
+    assert!(!policy.follow(learning(), place, LearningBudget::new(setup, 1)));
     assert_ne!(policy.decide(&alltoall(LARGE)).way, first);
     let tree = TopologyFile::parse("t", PAIR).unwrap().tree().unwrap();
     let other = LearnedPlace::new(&tree, &[0, 0, 1, 2], Mpi::Mpich);
-    assert!(policy.follow(learning(), other, setup));
+    assert!(policy.follow(learning(), other, LearningBudget::new(setup, 1)));
     assert_eq!(policy.decide(&alltoall(LARGE)).way, first);
 }

@@ -1,4 +1,5 @@
-//! The budget of learning: one part in a hundred of the time that calls take.
+//! The budget of learning: one part in a hundred of the time that calls take, or of the time of a job in which other
+//! process sets learn at once.
 use std::time::Duration;
 
 /// Trying ways and agreeing on their times takes at most one part in this many.
@@ -7,6 +8,8 @@ const COST: u32 = 100;
 /// sets, and whom one of them keeps waiting is late to the others: with 4 ranks a host, of which each was
 /// in three, agreements that took one part in 200 of each set's time cost LAMMPS 2 %.
 const AGREEING: u32 = 1000;
+/// A row has at most so many times the calls of the longest one before: the first calls may be short by chance.
+const GROWTH: u32 = 4;
 /// A change is looked into at once as long as learning took at most one part in this many.
 const SURPRISES: u32 = 50;
 
@@ -19,12 +22,18 @@ pub struct LearningBudget {
     agreement: Duration,
     /// The cost of the first way besides the library's own, without its calls.
     setup: Duration,
+    /// Process sets that learn at once and share the parts above: a trial of one delays the calls of all that cross the
+    /// same cables, and whoever waits for its agreements is late to the others'. Zero stands for one.
+    sets: u32,
 }
 
 impl LearningBudget {
-    pub(super) fn new(setup: Duration) -> LearningBudget {
+    /// Before the first way but the library's own can be gone, the ranks need about `setup` to plan and to connect.
+    /// The ranks of the job make so many `sets` of this size, which may call at once: the rows and columns of a grid.
+    pub fn new(setup: Duration, sets: u32) -> LearningBudget {
         LearningBudget {
             setup,
+            sets,
             ..LearningBudget::default()
         }
     }
@@ -36,7 +45,8 @@ impl LearningBudget {
 
     /// The time of calls that has to pass before something of this cost may be tried.
     pub(super) fn wait_for(&self, cost: Duration) -> Duration {
-        ((self.spent + self.setup + cost) * COST).saturating_sub(self.calls)
+        let cost = (self.spent + self.setup + cost) * COST;
+        self.of_all_sets(cost).saturating_sub(self.calls)
     }
 
     /// A row of calls took so long, of which a faster way would have saved a part.
@@ -52,14 +62,30 @@ impl LearningBudget {
         self.spent += took;
     }
 
-    /// True if learning took so little that a change may be looked into at once.
+    /// True if learning took so little that a change may be looked into at once. Calls of several sets at once wait for
+    /// each other, now longer, now shorter: that is no change.
     pub(super) fn allows_a_surprise(&self) -> bool {
-        self.spent * SURPRISES <= self.calls
+        self.sets() == 1 && self.spent * SURPRISES <= self.calls
     }
 
     /// Beside a row of this length an agreement costs little.
     pub(super) fn least_row(&self) -> Duration {
-        self.agreement * AGREEING
+        self.of_all_sets(self.agreement * AGREEING)
+    }
+
+    /// A row has at most so many times the calls of the longest one before. All sets together agree as rarely as one.
+    pub(super) fn growth(&self) -> u32 {
+        GROWTH.saturating_mul(self.sets())
+    }
+
+    /// Process sets that learn at once.
+    pub(super) fn sets(&self) -> u32 {
+        self.sets.max(1)
+    }
+
+    /// The cost to all sets, if each has this one.
+    fn of_all_sets(&self, cost: Duration) -> Duration {
+        cost.saturating_mul(self.sets())
     }
 
     /// The expected time of the next agreement.

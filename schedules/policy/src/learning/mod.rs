@@ -78,12 +78,11 @@ pub struct CallLearner {
 }
 
 impl CallLearner {
-    /// Nothing learned yet. Before the first way but the library's own can be gone, the ranks need
-    /// about so long to plan and to connect.
-    pub fn new(setup: Duration) -> CallLearner {
+    /// Nothing learned yet.
+    pub fn new(budget: LearningBudget) -> CallLearner {
         CallLearner {
             questions: BTreeMap::new(),
-            budget: LearningBudget::new(setup),
+            budget,
         }
     }
 
@@ -100,7 +99,7 @@ impl CallLearner {
         let question = self
             .questions
             .entry(class)
-            .or_insert_with(|| WayQuestion::new(&candidates()));
+            .or_insert_with(|| WayQuestion::new(&candidates(), self.budget.sets()));
         let way = question.has_choice().then(|| question.way())?;
         if way != Way::Native {
             self.budget.set_up();

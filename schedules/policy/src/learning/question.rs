@@ -23,8 +23,6 @@ const COMPARED: Duration = Duration::from_millis(120);
 /// the time of its calls: no longer does a change go unnoticed.
 const UNDISTURBED: Duration = Duration::from_secs(4);
 const UNNOTICED: u32 = 50;
-/// A row has at most so many times the calls of the longest one before.
-const GROWTH: u32 = 4;
 const MOST_CALLS: u32 = 1 << 16;
 /// The first call that goes another way finds connections that have paused. Where calls take less
 /// than this, there is one more, which is not timed.
@@ -84,13 +82,19 @@ pub struct WayQuestion {
 }
 
 impl WayQuestion {
-    /// A question that calls go the first of `candidates` until there is an answer.
-    pub(super) fn new(candidates: &[CandidateWay]) -> WayQuestion {
-        let ways = candidates.iter().copied().map(WayTrials::new).collect();
+    /// A question that calls go the first of `candidates` until there is an answer. Where so many sets learn at once,
+    /// their first agreements come as rarely as those of one, unless another way than the library's is to begin.
+    pub(super) fn new(candidates: &[CandidateWay], sets: u32) -> WayQuestion {
+        let ways: Vec<WayTrials> = candidates.iter().copied().map(WayTrials::new).collect();
+        let begins_native = ways.first().is_some_and(|first| first.way == Way::Native);
+        let row = TimedRow {
+            calls: if begins_native { sets } else { 1 },
+            ..TimedRow::first(0)
+        };
         let mut question = WayQuestion {
             ways,
             fastest: 0,
-            row: TimedRow::first(0),
+            row,
             longest: 1,
             block: 0,
             drift: None,
@@ -345,12 +349,12 @@ impl WayQuestion {
         let open = (0..self.ways.len()).filter(|&way| self.is_open(way) && !self.is_steady);
         let next = open.min_by(|&a, &b| self.octet(a).total_cmp(&self.octet(b)));
         let Some(next) = next else {
-            return self.row_of(self.fastest, last, undisturbed(budget));
+            return self.row_of((self.fastest, last), undisturbed(budget), budget);
         };
         if last == self.fastest && self.ways[last].mean().is_some() {
             return self.trial(next, budget);
         }
-        self.row_of(self.fastest, last, COMPARED)
+        self.row_of((self.fastest, last), COMPARED, budget)
     }
 
     /// The longest row of the way `next` that may be tried now; where none may, one of the fastest way.
@@ -358,7 +362,7 @@ impl WayQuestion {
         let terms = self.terms(next);
         let rows = || {
             let rows = terms.rows.iter();
-            rows.map(|about| self.row_of(next, self.fastest, *about))
+            rows.map(|about| self.row_of((next, self.fastest), *about, budget))
         };
         let ends = budget.agreement();
         let wait = |row: &TimedRow| budget.wait_for(self.cost(row, terms) + ends);
@@ -370,15 +374,20 @@ impl WayQuestion {
             // The row of the fastest way has an end, too.
             let wait = budget.wait_for(shortest + 2 * ends);
             let about = wait.clamp(COMPARED, undisturbed(budget).max(COMPARED));
-            self.row_of(self.fastest, self.fastest, about)
+            self.row_of((self.fastest, self.fastest), about, budget)
         })
     }
 
     /// A row that takes about so long.
-    fn row_of(&self, way: usize, last: usize, about: Duration) -> TimedRow {
+    fn row_of(
+        &self,
+        (way, last): (usize, usize),
+        about: Duration,
+        budget: &LearningBudget,
+    ) -> TimedRow {
         let call = self.call(way);
         let calls = about.as_secs_f64() / call.as_secs_f64().max(1e-9);
-        let most = self.longest.saturating_mul(GROWTH).min(MOST_CALLS);
+        let most = self.longest.saturating_mul(budget.growth()).min(MOST_CALLS);
         let calls = (calls as u32).clamp(1, most);
         TimedRow {
             way,

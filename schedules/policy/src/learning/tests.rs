@@ -151,6 +151,20 @@ fn a_faster_way_is_found_and_kept() {
     }
 }
 
+/// The rows or the columns of a grid call at once: what one of them spends delays the others.
+#[test]
+fn sets_that_learn_at_once_share_a_budget() {
+    let mut job = SimulatedJob::new([20e-3, 14e-3, 30e-3], 7);
+    job.learner = CallLearner::new(LearningBudget::new(Duration::ZERO, 8));
+    job.agreement = 2e-3;
+    for seconds in [4.0, 16.0, 80.0, 800.0] {
+        job.run(seconds, [1.0, 1.15, 1.3]);
+        let spent = 8.0 * job.learner.budget().spent().as_secs_f64();
+        assert!(spent < 0.012 * job.elapsed, "{spent} of {}", job.elapsed);
+    }
+    assert_eq!(job.fastest(), ways()[1]);
+}
+
 #[test]
 fn the_librarys_own_routine_comes_back_where_it_is_faster() {
     let mut job = SimulatedJob::new([10e-3, 12e-3, 30e-3], 3);

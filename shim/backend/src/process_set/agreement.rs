@@ -13,8 +13,10 @@ use crate::pending_collective::PendingCollective;
 use crate::set_learning::SetLearning;
 use directory::epoch::LeanEpoch;
 use policy::forced::ForcedWays;
+use policy::learning::LearningBudget;
 use runtime::agreement_pace::AgreementPace;
 use runtime::directive::RootDirective;
+use runtime::held_epoch::HeldEpoch;
 use runtime::plan::FollowedEpoch;
 use runtime::tracing::recorder::TraceOrder;
 use runtime::watchdog;
@@ -25,6 +27,8 @@ const HEADER: usize = 9;
 /// Octets of the first word that go with its header, in one message: the epochs of clusters of some dozens of
 /// hosts.
 const WITH_FIRST_HEADER: usize = 4096;
+/// The same where all hold the epoch: what jobs learned at the place, and settings.
+const WITH_HELD_EPOCH: usize = 256;
 /// A process set that has agreed so often will do so many times more.
 const ACQUAINTED: u32 = 3;
 
@@ -34,6 +38,8 @@ pub(super) struct DirectiveUnderWay {
     header: Option<PendingCollective>,
     body: Vec<u8>,
     agreed: u32,
+    /// The epoch that all ranks held when the process set was made.
+    held: Option<HeldEpoch>,
     /// The call under way made the process set, which has agreed for it.
     is_of_this_call: bool,
 }
@@ -47,9 +53,15 @@ impl DirectiveUnderWay {
 }
 
 impl ProcessSet {
-    /// The ranks of a new process set agree, at a call that it will serve. Collective.
-    pub(crate) fn agree_first(&mut self, within: &CallComm) -> MpiResult<()> {
+    /// The ranks of a new process set agree, at a call that it will serve; all of them hold an epoch, or some do not.
+    /// Collective.
+    pub(crate) fn agree_first(
+        &mut self,
+        within: &CallComm,
+        held: Option<HeldEpoch>,
+    ) -> MpiResult<()> {
         self.agreement.is_of_this_call = true;
+        self.agreement.held = held;
         self.agree(within)
     }
 
@@ -63,6 +75,7 @@ impl ProcessSet {
         watchdog::begin_wait(|| format!("{}: the word of rank 0 on {}", self.me(), self.hosts[0]));
         // All ranks count their agreements alike, so that the broadcast has the same length on each.
         let room = match self.agreement.agreed {
+            0 if self.agreement.held.is_some() => WITH_HELD_EPOCH,
             0 => WITH_FIRST_HEADER,
             _ => 0,
         };
@@ -109,7 +122,11 @@ impl ProcessSet {
         let mut header = [0u8; HEADER];
         if let Some(root) = &mut self.root {
             let (word, next) = root.next_directive(self.pace.done());
-            let body = word.to_bytes();
+            let body = match &self.agreement.held {
+                Some(held) => word.to_holders(held),
+                None => word,
+            }
+            .to_bytes();
             header[..4].copy_from_slice(&(body.len() as u32).to_le_bytes());
             header[4..8].copy_from_slice(&next.to_le_bytes());
             let mesh = self.wires.mesh();
@@ -146,6 +163,10 @@ impl ProcessSet {
                 trace,
             } => {
                 self.network = NetworkKnowledge::before(looks);
+                let lean = match self.agreement.held.take() {
+                    Some(held) => held.complete(lean),
+                    None => lean,
+                };
                 self.take_up(&lean, force, learns, trace);
             }
         }
@@ -169,13 +190,14 @@ impl ProcessSet {
             });
         match followed {
             Ok((followed, grounds)) => {
+                HeldEpoch::hold(lean);
                 let view = &followed.view;
                 let hosts = view.hosts_of_ranks();
                 self.trace.obey(trace, self.rank, &hosts);
                 self.trace.follows(view.epoch, followed.topology());
                 let place = view.place(mpi().routines);
-                let setup = followed.setup(&grounds);
-                if self.policy.follow(grounds, place, setup) {
+                let budget = LearningBudget::new(followed.setup(&grounds), self.sets_of_the_job);
+                if self.policy.follow(grounds, place, budget) {
                     self.learning = SetLearning::default();
                 }
                 self.followed = Some(Box::new(followed));

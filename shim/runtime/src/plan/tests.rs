@@ -8,7 +8,7 @@ use inventory::{BitsPerSec, Bytes};
 use policy::call_policy::PolicyCall;
 use policy::decision_table::Collective;
 use policy::learned::LearnedWays;
-use policy::learning::RowTimes;
+use policy::learning::{LearningBudget, RowTimes};
 use policy::ways::{DataCarrier, Way};
 use schedules::stages::traced::TracedPath;
 use schedules::synchronization::SyncKind;
@@ -74,8 +74,8 @@ fn unplanned(
     let mpi = MpiRoutines::from(inventory::Mpi::Mpich);
     let (follow, grounds) = FollowedEpoch::new(lean, &hosts, mpi, force, false)?;
     let mut policy = CallPolicy::default();
-    let setup = follow.setup(&grounds);
-    policy.follow(grounds, follow.view.place(mpi), setup);
+    let budget = LearningBudget::new(follow.setup(&grounds), 1);
+    policy.follow(grounds, follow.view.place(mpi), budget);
     let summary = String::new();
     Ok(DecidedEpoch {
         follow,
