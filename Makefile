@@ -215,7 +215,7 @@ fuzz:
 	$(CARGO) run --locked -q -p agent --example frames -- fuzz/corpus
 	$(CARGO) run --locked -q -p agent --example inputs -- fuzz/corpus
 	for target in $$(cargo fuzz list); do \
-		cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=512 -max_len=65536 -timeout=10 -print_funcs=0 || exit 1; \
+		cargo +nightly fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=1024 -max_len=65536 -timeout=10 -print_funcs=0 || exit 1; \
 	done
 
 clean:

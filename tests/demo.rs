@@ -42,12 +42,12 @@ fn output_of_demo(name: &str, mpi: &str, flags: &[&str]) -> String {
 fn demo(mpi: &str) {
     let output = output_of_demo(&format!("demo-{mpi}"), mpi, &[]);
     for line in [
-        "beside it 1 further network",
+        "1 further network beside it",
         "network m0, on which the switches answer: 12 hosts on 1 switch",
         "n11 moved from s3",
         "alltoall by aapc",
         "nothing forced",
-        "all-to-all without heddle",
+        "all-to-all: without heddle",
         "times as fast",
         "taken up +",
         "every step checked",

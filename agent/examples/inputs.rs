@@ -57,6 +57,22 @@ const REPORT: &str = concat!(
     r#""port":32770}}}],"paths":[{"to":"n2","address":"10.0.1.2","hops":["10.0.1.254","#,
     r#"null],"reached":true,"round_trip":{"min_us":9000,"median_us":9100,"samples":6}}]}"#,
 );
+/// Names of hosts, as a file of Slurm's, of an Ansible inventory and of mpirun has them.
+const HOSTS: [&str; 3] = [
+    "NodeName=n[0-1] CPUs=2\nNodeName=gpu01\n",
+    "all:\n  children:\n    nodes:\n      hosts:\n        n[0:1]:\n        gpu01:\n",
+    "n[0-1] slots=2  # a comment\n[nodes]\ngpu01 ansible_host=10.0.0.1\n",
+];
+/// Measured places of five hosts behind an unmanaged bridge.
+const MAPPED: &str = concat!(
+    r#"{"places":[{"bridge":"s0-swp3","hosts":["n2","n3","n4","n5","n6"],"beside":["n0","n1"],"#,
+    r#""at":1,"rounds":40,"moved":7000000,"trunks":[{"side":["n4","n5","n6"],"rate":100000000,"#,
+    r#""probability":998,"filled":12}],"rates":{"n2":20000000},"link_losses":{"n2":"#,
+    r#"{"card":"eth0","times":1}},"switches":{"n2":"s0"}}],"#,
+    r#""ways":{"cables":[{"cable":{"from":"s0","at":"s0-swp3","cable":0},"#,
+    r#""switch":"s0","port":"swp3","is_sent":true}],"flows":[{"from":"n0","to":"n2","port":61000,"#,
+    r#""cables":[{"from":"s0","at":"s0-swp3","cable":0}]}],"is_complete":false},"spent":[[1,7]]}"#,
+);
 /// A linkDown of SNMPv2c, and the start of one of SNMPv3.
 const TRAPS: [&[u8]; 2] = [
     b"\x30\x3b\x02\x01\x01\x04\x01c\xa7\x33\x02\x01\x01\x02\x01\x00\x02\x01\x00\x30\x28\
@@ -76,10 +92,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ("inventory", INVENTORY),
         ("plan", PLAN),
         ("plan", DOT),
+        ("mapped", MAPPED),
+        ("ranges", "n[00-03,7]-ib,gpu[1-2][a,b]"),
     ];
     let seeds = texts
         .map(|(target, text)| (target, text.as_bytes().to_vec()))
         .into_iter()
+        .chain(HOSTS.map(|hosts| ("hosts", hosts.as_bytes().to_vec())))
         .chain(TRAPS.map(|trap| ("traps", trap.to_vec())))
         .chain(answers().into_iter().map(|answer| ("answers", answer)))
         .chain(vendors_answers().map(|answer| ("answers", answer)))

@@ -415,8 +415,6 @@ impl NetlinkNamespace {
     /// bridge and its queue.
     pub(crate) async fn move_interface(&self, port: &str, to: &VethEnd<'_>) -> LabResult<()> {
         let index = self.index(port).await?;
-        // A name that no interface has, because the target may have a port of the same name.
-        let passing = format!("hdm{}", std::process::id());
         let change = |message| self.handle.link().change(message).execute();
         change(
             LinkUnspec::new_with_index(index)
@@ -426,31 +424,15 @@ impl NetlinkNamespace {
         )
         .await
         .during(|| self.place(port, "unplugging it"))?;
-        change(
-            LinkUnspec::new_with_index(index)
-                .name(passing.clone())
-                .build(),
-        )
-        .await
-        .during(|| self.place(port, "renaming it"))?;
-        let away = LinkUnspec::new_with_index(index)
+        // In one request: an agent of the target would keep a name that the port has on the way.
+        let plugged = LinkUnspec::new_with_index(index)
             .setns_by_fd(to.wire.namespace.as_raw_fd())
-            .build();
-        change(away)
-            .await
-            .during(|| self.place(port, "moving it"))?;
-        let index = to.wire.index(&passing).await?;
-        let named = LinkUnspec::new_with_index(index)
             .name(to.port.to_owned())
             .address(to.mac.0.to_vec())
             .build();
-        to.wire
-            .handle
-            .link()
-            .change(named)
-            .execute()
+        change(plugged)
             .await
-            .during(|| to.wire.place(to.port, "naming it"))
+            .during(|| to.wire.place(to.port, "moving it"))
     }
 
     /// The state of an interface: set up or down, with or without carrier.

@@ -32,10 +32,11 @@ struct ChartBin {
     changed: bool,
 }
 
-/// Draws `history` into `area`: a title line, the columns, a line for time and epochs.
+/// Draws `history` into `area`: a title line, the columns, a line for time and epochs, with the
+/// name of the time at its end.
 pub(crate) fn draw(
     view: &PanelView<'_>,
-    name: &str,
+    (name, end): (&str, &str),
     history: &[JobPoint],
     buffer: &mut Buffer,
     area: Rect,
@@ -77,7 +78,7 @@ pub(crate) fn draw(
         column(view, bin, top, buffer, Rect { x, width, ..plot });
     }
     let (y, height) = (plot.bottom(), 1);
-    time(view, &bins, step, buffer, Rect { y, height, ..plot });
+    time(view, (&bins, step, end), buffer, Rect { y, height, ..plot });
 }
 
 /// The shares of a link as columns, a cell each. A share that nobody measured is a blank, and none at
@@ -240,7 +241,12 @@ fn column(view: &PanelView<'_>, bin: &ChartBin, top: f64, buffer: &mut Buffer, a
 }
 
 /// The time that the chart covers, and the begin of each epoch in it.
-fn time(view: &PanelView<'_>, bins: &[ChartBin], step: u64, buffer: &mut Buffer, area: Rect) {
+fn time(
+    view: &PanelView<'_>,
+    (bins, step, name): (&[ChartBin], u64, &str),
+    buffer: &mut Buffer,
+    area: Rect,
+) {
     let dim: Style = view.palette.dim;
     let back = format!(
         "-{}",
@@ -258,7 +264,7 @@ fn time(view: &PanelView<'_>, bins: &[ChartBin], step: u64, buffer: &mut Buffer,
     }
     let end = area.x + bins.len() as u16;
     if end >= free + 3 {
-        buffer.set_string(end - 3, area.y, "now", dim);
+        buffer.set_string(end - 3, area.y, name, dim);
     }
 }
 

@@ -18,7 +18,8 @@ const ENOUGH: usize = 5;
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct CollectiveSeries {
     pub(crate) collective: RecordedName<Collective>,
-    /// The oldest first.
+    /// The oldest first. Shares of the bound are over 1 where rank 0, whose time counts, was ahead of
+    /// the others: the chart finds the bound by them.
     pub(crate) points: Vec<JobPoint>,
 }
 
@@ -115,7 +116,46 @@ fn point(
     Some(JobPoint {
         at: record.updated,
         bytes_per_sec,
-        share: bounded.into_iter().sum::<BoundShare>().share(),
+        share: bounded.into_iter().sum::<BoundShare>().ratio(),
         epoch: record.epoch,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use policy::decision_table::Way;
+
+    /// All-to-alls of so many seconds, and seconds at the bound.
+    fn total(calls: u64, seconds: f64, bound_seconds: f64) -> CallTotal {
+        CallTotal {
+            collective: Collective::Alltoall.into(),
+            way: "native".parse::<Way>().unwrap().into(),
+            block: 1_000,
+            calls,
+            seconds,
+            bound_seconds,
+            bounded_seconds: None,
+        }
+    }
+
+    fn record(total: &CallTotal) -> JobRecord {
+        serde_json::from_value(serde_json::json!({
+            "id": "n0-1-1-1", "program": "a.out", "user": "ann", "started": 1, "updated": 2,
+            "hosts": ["n0", "n1", "n2"], "ranks": 3, "mpi": "mpich", "epoch": 1,
+            "epoch_since": 1, "calls": [total],
+        }))
+        .unwrap()
+    }
+
+    /// After a cable was moved, rank 0 took 4 s for a call, and a quarter of the bound for the next.
+    #[test]
+    fn a_reading_above_the_bound_does_not_raise_the_bound() {
+        let totals = [total(1, 1.0, 1.0), total(2, 5.0, 2.0), total(3, 5.25, 3.0)];
+        let bounds = totals.windows(2).map(|pair| {
+            let point = point(&pair[0].collective, &pair[..1], &record(&pair[1])).unwrap();
+            point.bytes_per_sec / point.share.unwrap()
+        });
+        assert_eq!(bounds.collect::<Vec<_>>(), [6_000.0, 6_000.0]);
+    }
 }

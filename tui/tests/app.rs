@@ -493,6 +493,9 @@ fn the_list_of_columns_shows_whole_texts() {
 fn a_job_that_ended_ran() {
     let mut app = app(false);
     keys(&mut app, "3j");
+    let shown = screen(&mut app);
+    assert!(shown.contains(" end\n"), "{shown}");
+    assert!(!shown.contains(" now\n"), "{shown}");
     press(&mut app, KeyCode::Enter);
     let shown = screen(&mut app);
     assert!(shown.contains("\n  ran        "), "{shown}");

@@ -175,6 +175,10 @@ impl HoldDown {
         // Another candidate starts the hold-down anew, but not without end: a network that never holds still is
         // published as it is then.
         let since = self.held.as_ref().map_or(now, |held| held.since);
+        if self.held.is_none() && self.calm {
+            // It began while the network was as published: the change before it is over.
+            self.burst = self.burst.filter(|(_, last)| now.since(*last) <= ECHO);
+        }
         let latest = since.after(hold.saturating_mul(MOST_HOLDS));
         let due = still.after(hold).min(latest);
         let difference =
@@ -319,6 +323,19 @@ mod tests {
         assert_eq!(b.first_sign(Millis(13_000)), Millis(12_001));
         b.change(Millis(15_000));
         assert_eq!(b.first_sign(Millis(15_000)), Millis(15_000));
+    }
+
+    /// Agents that start offer ranks, which no cable shows.
+    #[test]
+    fn a_change_of_ranks_begins_when_it_is_seen() {
+        let mut b = HoldDown::default();
+        b.change(Millis(1000));
+        b.consider(at(1000), Some(candidate("s0")), None, HOLD);
+        let settled = PublishedNetwork::new(1, candidate("s0"));
+        b.consider(at(1600), Some(candidate("s0")), Some(&settled), HOLD);
+        b.set_calm(true);
+        b.consider(at(5500), Some(candidate("s1")), Some(&settled), HOLD);
+        assert_eq!(b.first_sign(Millis(5500)), Millis(5500));
     }
 
     #[test]

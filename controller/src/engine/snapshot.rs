@@ -28,11 +28,7 @@ impl ControllerEngine {
             switches: self.switch_status(),
             agents: self.agent_status(),
             epochs: self.public.epochs.clone(),
-            pending: self.making.hold_down.held().map(|h| PendingChange {
-                since: h.since,
-                due: h.due,
-                changes: h.changes.clone(),
-            }),
+            pending: self.pending(),
             jobs,
             jobs_more,
             events: self.public.lines.iter().cloned().collect(),
@@ -41,6 +37,18 @@ impl ControllerEngine {
         };
         add_up_shared(&mut snapshot);
         snapshot
+    }
+
+    /// The change in its hold-down, unless an epoch has it since.
+    fn pending(&self) -> Option<PendingChange> {
+        let held = self.making.hold_down.held()?;
+        let settled = self.public.settled.as_ref();
+        let is_published = settled.is_some_and(|settled| settled.key == held.candidate.key);
+        (!is_published).then(|| PendingChange {
+            since: held.since,
+            due: held.due,
+            changes: held.changes.clone(),
+        })
     }
 
     /// The state in one line, for the service manager.

@@ -118,8 +118,13 @@ pub struct BoundShare {
 impl BoundShare {
     /// The share, from 0 to 1; `None` where the seconds give no number.
     pub fn share(self) -> Option<f64> {
-        let share = (self.bound / self.spent).clamp(0.0, 1.0);
-        Some(share).filter(|share| share.is_finite())
+        self.ratio().map(|ratio| ratio.clamp(0.0, 1.0))
+    }
+
+    /// The same, over 1 where rank 0 was ahead of the others.
+    pub fn ratio(self) -> Option<f64> {
+        let ratio = self.bound / self.spent;
+        Some(ratio).filter(|ratio| ratio.is_finite())
     }
 }
 

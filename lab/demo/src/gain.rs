@@ -50,7 +50,7 @@ impl CallPace {
     fn against(&self, own: &CallPace, name: &str) -> String {
         let faster = own.each.as_secs_f64() / self.each.as_secs_f64();
         format!(
-            "{name:<10} without heddle {}   with heddle {}   {faster:.2} times as fast",
+            "{name}: without heddle {}, with heddle {}: {faster:.2} times as fast",
             shown(own),
             shown(self)
         )
@@ -74,7 +74,7 @@ mod tests {
         let lines = job_pace(1000).against(&job_pace(1500));
         assert_eq!(
             lines[0],
-            "all-to-all without heddle 1.500 s a call (8 calls)   with heddle 1.000 s a call (8 calls)   1.50 times as fast"
+            "all-to-all: without heddle 1.500 s a call (8 calls), with heddle 1.000 s a call (8 calls): 1.50 times as fast"
         );
     }
 

@@ -274,7 +274,7 @@ pub(crate) fn begin(
 ) -> anyhow::Result<DemoCluster> {
     let beside = match file.networks.len() {
         0 => String::new(),
-        further => format!("; beside it {}", counted(further, "further network")),
+        further => format!("; {} beside it", counted(further, "further network")),
     };
     let routers = match file.routers.len() {
         0 => String::new(),

@@ -6,23 +6,27 @@ use crate::framing::BlockFraming;
 use crate::links::PeerLinks;
 use crate::shell::{IncomingPlace, OutgoingOctets, WireShell};
 use crate::streams::WireSetting;
-use inventory::TopologyFile;
+use inventory::{Bytes, TopologyFile};
 use schedules::alltoall;
 use schedules::message::Message;
 use schedules::synchronization::scheme::SyncScheme;
 use schedules::transfers::TransferSchedule;
 use schedules::transfers::part::{self, RankPart, SyncToken};
 use std::collections::HashMap;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 const RANKS: u32 = 4;
 const CALL: u32 = 7;
-const LENGTH: usize = 5_000;
+/// Octets of blocks, of which each peer has its own: rounds cut them in uneven parts, or none.
+const LENGTHS: [usize; 4] = [5_000, 0, 3, 70_001];
 
 /// These numbers decide their acts; they send at most so many octets for each event.
 struct HostilePeers<C> {
     choices: C,
     left: usize,
+    /// Octets of the blocks that this rank has room for, by sender.
+    room: Vec<usize>,
     /// By block: octets that were put into it.
     filled: HashMap<Message, usize>,
 }
@@ -36,6 +40,12 @@ impl<C: Iterator<Item = u64>> HostilePeers<C> {
         let some = self.chance(1 + most.min(self.left) as u64) as usize;
         self.left -= some;
         some
+    }
+
+    fn lengths(&mut self) -> Vec<usize> {
+        (0..RANKS)
+            .map(|_| LENGTHS[self.chance(LENGTHS.len() as u64) as usize])
+            .collect()
     }
 
     fn event(&mut self) -> WireEvent {
@@ -55,11 +65,12 @@ impl<C: Iterator<Item = u64>> HostilePeers<C> {
 impl<C: Iterator<Item = u64>> WireShell for HostilePeers<C> {
     type Failure = &'static str;
 
-    fn read(&mut self, _: u32, place: IncomingPlace<'_>) -> Result<usize, Self::Failure> {
+    fn read(&mut self, rank: u32, place: IncomingPlace<'_>) -> Result<usize, Self::Failure> {
         Ok(match place {
             IncomingPlace::Nowhere(octets) => self.some_of(octets),
             IncomingPlace::Block { block, from, to } => {
-                assert!(from <= to && to <= LENGTH, "{block:?} from {from} to {to}");
+                let room = self.room[block.src as usize];
+                assert!(from <= to && to <= room, "{block:?} from {from} to {to}");
                 let some = self.some_of(to - from);
                 *self.filled.entry(block).or_default() += some;
                 some
@@ -67,7 +78,9 @@ impl<C: Iterator<Item = u64>> WireShell for HostilePeers<C> {
             IncomingPlace::Header(octets) => {
                 let some = self.some_of(octets.len());
                 // Mostly a good number of the call, and any length.
-                let length = [0, 1, 4_999, 5_000, 5_001, u64::MAX][self.chance(6) as usize];
+                let room = self.room[rank as usize] as u64;
+                let lengths = [0, 1, room.saturating_sub(1), room, room + 1, u64::MAX];
+                let length = lengths[self.chance(6) as usize];
                 let call = if self.chance(20) == 0 { 8 } else { CALL };
                 let header = [&call.to_ne_bytes()[..], &length.to_ne_bytes()].concat();
                 let missing = octets.len();
@@ -116,6 +129,10 @@ fn part_of(sync: &str) -> RankPart {
     )
 }
 
+/// Planned once, so that a fuzzer makes more calls.
+static PARTS: LazyLock<HashMap<&str, RankPart>> =
+    LazyLock::new(|| SYNCS.map(|sync| (sync, part_of(sync))).into());
+
 /// Synchronizations of the calls.
 pub const SYNCS: [&str; 6] = [
     "none",
@@ -136,21 +153,27 @@ pub fn call_with_hostile_peers(
     events: usize,
     choices: impl Iterator<Item = u64>,
 ) {
-    let part = part_of(sync);
+    let mut peers = HostilePeers {
+        choices,
+        left: 0,
+        room: Vec::new(),
+        filled: HashMap::new(),
+    };
+    let [incoming, outgoing] = [(); 2].map(|()| peers.lengths());
+    peers.room.clone_from(&incoming);
+    let mut part = PARTS[sync].clone();
+    if sync.starts_with("credit") {
+        part.lead = Some(Bytes(peers.chance(2) * 20_000));
+    }
     let setting = WireSetting {
         call: CALL,
         framing,
         links: vec![PeerLinks::default(); RANKS as usize],
         patience: 1.0,
-        outgoing: vec![LENGTH; RANKS as usize],
-        incoming: vec![LENGTH; RANKS as usize],
+        outgoing,
+        incoming,
     };
     let mut call = WireCall::new(&part, setting);
-    let mut peers = HostilePeers {
-        choices,
-        left: 0,
-        filled: HashMap::new(),
-    };
     let mut event = WireEvent::Begun;
     for number in 0..events {
         peers.left = 20_000;
@@ -161,7 +184,8 @@ pub fn call_with_hostile_peers(
         event = peers.event();
     }
     for (block, octets) in &peers.filled {
-        assert!(*octets <= LENGTH, "{block:?} has {octets}");
+        let room = peers.room[block.src as usize];
+        assert!(*octets <= room, "{block:?} has {octets} of {room}");
     }
 }
 

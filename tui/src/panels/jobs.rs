@@ -249,14 +249,16 @@ impl Panel for JobsPanel {
             .find(|j| key == Some(&RowKey::Job(j.record.id.clone())));
         let series = job.map_or(&[][..], |j| view.jobs.series(j));
         let charts = usize::from(area.height / chart::LEAST).min(series.len());
+        let has_ended = job.is_some_and(|job| !job.running);
+        let end = if has_ended { "end" } else { "now" };
         if charts == 0 {
             let history = job.map_or(&[][..], |j| &j.history);
-            return chart::draw(view, "throughput", history, buffer, area);
+            return chart::draw(view, ("throughput", end), history, buffer, area);
         }
         let areas = Layout::vertical(vec![Constraint::Fill(1); charts]).split(area);
         for (series, area) in series.iter().zip(areas.iter()) {
             let name = series.collective.to_string();
-            chart::draw(view, &name, &series.points, buffer, *area);
+            chart::draw(view, (&name, end), &series.points, buffer, *area);
         }
     }
 }

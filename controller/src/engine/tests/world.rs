@@ -377,6 +377,10 @@ impl SimulatedCluster {
         }
         self.published.push(order);
         self.event(ControllerEvent::Published { ticket });
+        let shown = self.engine.snapshot(self.now);
+        let published = shown.epochs.last().map(|epoch| &epoch.changes);
+        let waits = shown.pending.as_ref().map(|pending| &pending.changes);
+        assert!(waits.is_none() || waits != published, "{waits:?}");
     }
 
     fn observe(&mut self, switch: &str, fact: DeviceFact) {
