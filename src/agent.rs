@@ -1,17 +1,14 @@
 //! `heddle agent`
-use crate::CommandOutcome;
-use crate::connection;
-use crate::flags::whole;
-use crate::log;
+use crate::flags::{duration, whole};
 use crate::output::{self, TextFormat};
-use agent::host::privileges;
+use crate::{CommandOutcome, connection, log};
 use agent::host::reporter::{AgentToken, ControllerClient};
-use agent::host::{AgentSettings, HostAgent};
+use agent::host::{AgentSettings, HostAgent, privileges};
 use agent::secrets;
 use anyhow::anyhow;
+use inventory::counted;
 use inventory::host_report::{DiscoveryProtocol, HeardContent, HostReport, ProbeTarget};
 use inventory::observation::NeighbourId;
-use inventory::{counted, units};
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -140,10 +137,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
 fn host_name() -> String {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     name.trim().split('.').next().unwrap_or_default().to_owned()
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    units::duration::parse(text).ok_or_else(|| "expected a time such as 500ms, 5s or 1m".to_owned())
 }
 
 fn peer(text: &str) -> Result<ProbeTarget, String> {

@@ -1,8 +1,9 @@
 //! `heddle bench`
-use crate::flags::CollectiveChoice;
-use crate::flags::whole;
+use crate::flags::{CollectiveChoice, whole};
 use crate::{CommandOutcome, flags};
 use anyhow::{Context, bail};
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
 use inventory::{Bytes, Mpi};
 use lab::Lab;
 use lab::mpi::MpiJob;
@@ -73,15 +74,7 @@ struct BenchMeasurement {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
-    let name = args
-        .lab
-        .clone()
-        .or_else(|| {
-            std::env::var("HEDDLE_LAB")
-                .ok()
-                .filter(|name| !name.is_empty())
-        })
-        .unwrap_or_else(|| "lab".into());
+    let name = crate::lab::named(args.lab.as_ref());
     let lab = Lab::open(&name)?;
     say!(
         "{:8} {:10} {:>9} {:>6} {:>12} {:>12} {:>7} {:>7}",
@@ -134,13 +127,11 @@ fn measure(lab: &Lab, mpi: Mpi, args: &Args) -> anyhow::Result<Vec<BenchMeasurem
 }
 
 fn job(lab: &Lab, mpi: Mpi, shim: bool, args: &Args) -> anyhow::Result<Vec<BenchLine>> {
-    let (collective, kinds) = match args.collective {
-        CollectiveChoice::Alltoall => ("alltoall", 1),
-        CollectiveChoice::Allgather => ("allgather", 1),
-        CollectiveChoice::Both => ("both", 2),
-        CollectiveChoice::Allreduce => ("allreduce", 1),
-        CollectiveChoice::ReduceScatterBlock => ("reduce-scatter-block", 1),
-        CollectiveChoice::Bcast => ("bcast", 1),
+    let collective = args.collective.to_possible_value();
+    let kinds = if args.collective == CollectiveChoice::Both {
+        2
+    } else {
+        1
     };
     let sizes: Vec<String> = args.size.iter().map(|size| size.0.to_string()).collect();
     let timeout = Some(Duration::from_secs_f64(
@@ -157,7 +148,7 @@ fn job(lab: &Lab, mpi: Mpi, shim: bool, args: &Args) -> anyhow::Result<Vec<Bench
     let flags = [
         "--json",
         "--collective",
-        collective,
+        collective.as_ref().map_or("both", PossibleValue::get_name),
         "--size",
         &sizes.join(","),
         "--seconds",

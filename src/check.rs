@@ -35,9 +35,5 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         TextFormat::Text => report.to_string(),
         TextFormat::Json => serde_json::to_string_pretty(&report)? + "\n",
     })?;
-    Ok(if report.is_as_planned() {
-        CommandOutcome::Done
-    } else {
-        CommandOutcome::CheckFailed
-    })
+    Ok(CommandOutcome::check(report.is_as_planned()))
 }

@@ -4,7 +4,7 @@ use agent::secrets;
 use anyhow::anyhow;
 use inventory::unreadable::UnreadableFile;
 use std::path::{Path, PathBuf};
-use tui::{ConnectionSettings, SnapshotSource};
+use tui::{ConnectionSettings, ControllerAccess};
 
 const CONNECT: &str = "HEDDLE_CONNECT";
 const CA: &str = "HEDDLE_CA";
@@ -30,7 +30,7 @@ pub(crate) struct ConnectionArgs {
 impl ConnectionArgs {
     /// The controller, with everything that is needed to ask it. `file` has what the configuration
     /// file says.
-    pub(crate) fn source(&self, file: &ConnectionSettings) -> anyhow::Result<SnapshotSource> {
+    pub(crate) fn controller(&self, file: &ConnectionSettings) -> anyhow::Result<ControllerAccess> {
         let (place, address) = self.address(file);
         secrets::refuse_user_info(&address).map_err(|problem| anyhow!("{place}: {problem}"))?;
         let token_file = self
@@ -57,7 +57,7 @@ impl ConnectionArgs {
         } else {
             format!("http://{address}")
         };
-        Ok(SnapshotSource::Http {
+        Ok(ControllerAccess {
             url,
             token,
             authorities: authorities.unwrap_or_default(),
@@ -92,6 +92,6 @@ fn token(file: &Path) -> anyhow::Result<String> {
 }
 
 /// A variable that is set and not empty.
-fn variable(name: &str) -> Option<String> {
+pub(crate) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }

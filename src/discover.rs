@@ -151,11 +151,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         }
     };
     print(&text)?;
-    Ok(if found.answered {
-        CommandOutcome::Done
-    } else {
-        CommandOutcome::CheckFailed
-    })
+    Ok(CommandOutcome::check(found.answered))
 }
 
 /// The network of this name, or the main one.

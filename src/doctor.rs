@@ -1,11 +1,11 @@
 //! `heddle doctor`: a list of what this machine lacks, each with the command that installs it.
 use crate::CommandOutcome;
+use crate::flags::one_of;
 use crate::tune::report::decided;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, TypedValueParser};
 use doctor::jobs::{self, JobFinding, JobFindings};
-use doctor::mpi_library;
 use doctor::needs::{self, MachineNeed, NeedSource, NodePurpose, packages};
-use doctor::probe;
+use doctor::{mpi_library, probe};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -45,10 +45,8 @@ pub(crate) struct Args {
 
 /// Reads the name of a purpose.
 fn purpose() -> impl TypedValueParser<Value = NodePurpose> {
-    let names = NodePurpose::ALL.map(|p| PossibleValue::new(p.name()).help(p.title()));
-    PossibleValuesParser::new(names).try_map(|name| {
-        let named = NodePurpose::ALL.into_iter().find(|p| p.name() == name);
-        named.ok_or("no such purpose")
+    one_of(NodePurpose::ALL, |p| {
+        PossibleValue::new(p.name()).help(p.title())
     })
 }
 
@@ -63,12 +61,16 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     };
     if let Some(findings) = findings {
         crate::output::print(&text(&findings, "jobs with this MPI library"))?;
-        return Ok(outcome(findings.missing_subjects().is_empty()));
+        return Ok(CommandOutcome::check(
+            findings.missing_subjects().is_empty(),
+        ));
     }
     if args.mpi {
         let findings = jobs::look(args.dir.as_deref());
         crate::output::print(&text(&findings, "jobs that start here"))?;
-        return Ok(outcome(findings.missing_subjects().is_empty()));
+        return Ok(CommandOutcome::check(
+            findings.missing_subjects().is_empty(),
+        ));
     }
     let found = needs::look(&args.purposes);
     let mut out = Vec::new();
@@ -79,15 +81,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         others(&args.purposes, &mut out)?;
     }
     crate::output::print(&String::from_utf8_lossy(&out))?;
-    Ok(outcome(found.iter().all(|(_, there)| *there)))
-}
-
-fn outcome(good: bool) -> CommandOutcome {
-    if good {
-        CommandOutcome::Done
-    } else {
-        CommandOutcome::CheckFailed
-    }
+    Ok(CommandOutcome::check(found.iter().all(|(_, there)| *there)))
 }
 
 /// The purposes that nobody asked about.

@@ -1,10 +1,10 @@
 //! Values of flags that several commands take.
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use inventory::Mpi;
-use inventory::name_ranges;
+use inventory::{Mpi, name_ranges, units};
 use policy::decision_table::Collective;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
+use std::time::Duration;
 
 /// The collectives of a command that measures or predicts.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -37,20 +37,40 @@ impl CollectiveChoice {
     }
 }
 
+/// Reads the name of one of several values.
+pub(crate) fn one_of<T: Copy + Send + Sync + 'static, const N: usize>(
+    all: [T; N],
+    named: fn(T) -> PossibleValue,
+) -> impl TypedValueParser<Value = T> {
+    PossibleValuesParser::new(all.map(named)).try_map(move |name| {
+        let one = all.into_iter().find(|&one| named(one).get_name() == name);
+        one.ok_or("no such value")
+    })
+}
+
+fn named_mpi(mpi: Mpi) -> PossibleValue {
+    PossibleValue::new(mpi.name()).help(mpi.title())
+}
+
 /// Reads the name of an MPI library.
 pub(crate) fn mpi() -> impl TypedValueParser<Value = Mpi> {
-    let names = Mpi::ALL.map(|mpi| PossibleValue::new(mpi.name()).help(mpi.title()));
-    PossibleValuesParser::new(names).try_map(|name| name.parse::<Mpi>())
+    one_of(Mpi::ALL, named_mpi)
 }
 
 /// Reads the name of an MPI library, or `both`.
 pub(crate) fn mpi_or_both() -> impl TypedValueParser<Value = &'static [Mpi]> {
-    let names = Mpi::ALL.map(|mpi| PossibleValue::new(mpi.name()).help(mpi.title()));
-    let both = PossibleValue::new("both").help("One after the other");
-    PossibleValuesParser::new(names.into_iter().chain([both])).map(|name| {
-        let one = Mpi::ALL.iter().position(|mpi| mpi.name() == name);
-        one.map_or(&Mpi::ALL[..], |at| &Mpi::ALL[at..=at])
-    })
+    one_of(
+        [&Mpi::ALL[..1], &Mpi::ALL[1..], &Mpi::ALL],
+        |libraries| match libraries {
+            [mpi] => named_mpi(*mpi),
+            _ => PossibleValue::new("both").help("One after the other"),
+        },
+    )
+}
+
+/// Reads a time with its unit.
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
+    units::duration::parse(text).ok_or_else(|| "expected a time such as 500ms, 5s or 1m".to_owned())
 }
 
 /// Reads a whole number in this range.

@@ -1,8 +1,7 @@
 //! `heddle history`
-use crate::CommandOutcome;
 use crate::flags::whole;
-use crate::input_file;
 use crate::output::{self, print};
+use crate::{CommandOutcome, input_file};
 use anyhow::{Context, anyhow, bail};
 use controller::history::{self, HistoryEntry};
 use controller::publish::{KEEP, learned_so_far, measurements_for_next};
@@ -12,9 +11,8 @@ use directory::publishing::{EpochStore, PublishError};
 use directory::reading::{current, current_epoch, reader};
 use directory::rollback::RollbackOrder;
 use drawing::network::{NetworkMoment, compared};
-use inventory::sanitize;
 use inventory::unreadable::UnreadableFile;
-use inventory::{TopologyFile, counted};
+use inventory::{TopologyFile, counted, sanitize};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 

@@ -1,8 +1,7 @@
 //! `heddle init`
-use crate::CommandOutcome;
-use crate::flags::whole;
-use crate::input_file;
+use crate::flags::{duration, whole};
 use crate::output::print;
+use crate::{CommandOutcome, input_file};
 use agent::inventory_draft::{InventoryDraft, draft};
 use agent::neighbour_search::{AddressBlock, FoundSwitch, SearchLimits, search};
 use anyhow::{Context, anyhow, bail};
@@ -341,10 +340,6 @@ fn slurm() -> anyhow::Result<ListedHosts> {
          with --hosts FILE",
         problems.join("; ")
     )
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    units::duration::parse(text).ok_or_else(|| "expected a time such as 500ms, 5s or 1m".to_owned())
 }
 
 #[cfg(test)]

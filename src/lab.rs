@@ -1,10 +1,11 @@
 //! `heddle lab`
-use crate::flags::NameList;
-use crate::flags::whole;
+use crate::connection::variable;
+use crate::flags::{NameList, one_of, whole};
 use crate::output::TextFormat;
 use crate::{CommandOutcome, flags, input_file};
 use anyhow::Context;
 use clap::Subcommand;
+use clap::builder::{PossibleValue, TypedValueParser};
 use inventory::units::duration;
 use inventory::{BitsPerSec, Mpi, counted};
 use lab::conditions::{JobConditions, LibraryNetwork, Percent, TrafficBeside};
@@ -33,11 +34,14 @@ struct LabNameArgs {
 
 impl LabNameArgs {
     fn get(&self) -> String {
-        self.name
-            .clone()
-            .or_else(|| std::env::var("HEDDLE_LAB").ok().filter(|n| !n.is_empty()))
-            .unwrap_or_else(|| "lab".into())
+        named(self.name.as_ref())
     }
+}
+
+/// The lab that a flag names, or else the environment.
+pub(crate) fn named(flag: Option<&String>) -> String {
+    let name = flag.cloned().or_else(|| variable("HEDDLE_LAB"));
+    name.unwrap_or_else(|| "lab".into())
 }
 
 #[derive(clap::Args)]
@@ -51,8 +55,8 @@ struct LabUpArgs {
     port_buffer: Option<u32>,
     /// Whether hosts send segments of several frames, as over cards that divide them: on cables of
     /// 500 Mbit/s and more, on all, or on none
-    #[arg(long, value_enum, default_value = "by-rate")]
-    segments: SegmentFlag,
+    #[arg(long, value_parser = segments(), default_value = "by-rate")]
+    segments: SegmentChoice,
     /// The STP forward delay, in seconds; a port forwards after twice this time
     #[arg(
         long,
@@ -82,22 +86,13 @@ struct LabUpArgs {
     ageing: u64,
 }
 
-/// [`SegmentChoice`] on the command line.
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum SegmentFlag {
-    ByRate,
-    Always,
-    Never,
-}
-
-impl From<SegmentFlag> for SegmentChoice {
-    fn from(flag: SegmentFlag) -> SegmentChoice {
-        match flag {
-            SegmentFlag::ByRate => SegmentChoice::ByRate,
-            SegmentFlag::Always => SegmentChoice::Always,
-            SegmentFlag::Never => SegmentChoice::Never,
-        }
-    }
+fn segments() -> impl TypedValueParser<Value = SegmentChoice> {
+    use SegmentChoice::{Always, ByRate, Never};
+    one_of([ByRate, Always, Never], |choice| match choice {
+        ByRate => "by-rate".into(),
+        Always => "always".into(),
+        Never => "never".into(),
+    })
 }
 
 #[derive(clap::Args)]
@@ -123,8 +118,8 @@ struct LabMpirunArgs {
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<Duration>,
     /// The network that the MPI library uses
-    #[arg(long, value_enum, default_value = "data")]
-    network: NetworkFlag,
+    #[arg(long, value_parser = library_network(), default_value = "data")]
+    network: LibraryNetwork,
     #[command(flatten)]
     kept: LabConditionArgs,
     /// Program and arguments
@@ -132,23 +127,17 @@ struct LabMpirunArgs {
     program: Vec<OsString>,
 }
 
-/// [`LibraryNetwork`] on the command line.
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum NetworkFlag {
-    /// That of the topology file's switches
-    Data,
-    /// The one beside it, without switches and limits unless the topology file has a network of
-    /// this name
-    Management,
-}
-
-impl From<NetworkFlag> for LibraryNetwork {
-    fn from(flag: NetworkFlag) -> LibraryNetwork {
-        match flag {
-            NetworkFlag::Data => LibraryNetwork::Data,
-            NetworkFlag::Management => LibraryNetwork::Management,
-        }
-    }
+fn library_network() -> impl TypedValueParser<Value = LibraryNetwork> {
+    use LibraryNetwork::{Data, Management};
+    one_of([Data, Management], |network| {
+        PossibleValue::new(network.name()).help(match network {
+            Data => "That of the topology file's switches",
+            Management => {
+                "The one beside it, without switches and limits unless the topology file has a \
+                 network of this name"
+            }
+        })
+    })
 }
 
 /// The conditions that last as long as the job.
@@ -291,7 +280,7 @@ impl LabUpArgs {
     fn options(&self) -> LabOptions {
         LabOptions {
             port_buffer: self.port_buffer,
-            segments: self.segments.into(),
+            segments: self.segments,
             forward_delay: Duration::from_secs(self.forward_delay),
             hello: Duration::from_secs(self.hello),
             max_age: Duration::from_secs(self.max_age),
@@ -309,7 +298,7 @@ impl LabMpirunArgs {
             hosts: NameList::all(&self.hosts),
             shim: !self.no_shim,
             timeout: self.timeout,
-            conditions: self.kept.on(self.network.into()),
+            conditions: self.kept.on(self.network),
         }
     }
 }

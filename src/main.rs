@@ -95,6 +95,16 @@ enum CommandOutcome {
     Monitored(api::status::ServiceState),
 }
 
+impl CommandOutcome {
+    fn check(passed: bool) -> CommandOutcome {
+        if passed {
+            CommandOutcome::Done
+        } else {
+            CommandOutcome::CheckFailed
+        }
+    }
+}
+
 fn tell_misspelt_variables() {
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     for misspelt in inventory::environment::misspelt(names) {

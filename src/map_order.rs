@@ -7,7 +7,7 @@ use api::mapping::MappingProgress;
 use std::io::{IsTerminal, stderr};
 use std::thread;
 use std::time::{Duration, Instant};
-use tui::{ConnectionSettings, SnapshotSource};
+use tui::ConnectionSettings;
 
 /// The time between two looks.
 const LOOK: Duration = Duration::from_millis(500);
@@ -20,20 +20,11 @@ const EPOCH: Duration = Duration::from_secs(10);
 
 /// Orders the controller to measure, and waits for the end.
 pub(crate) fn run(connection: &ConnectionArgs) -> anyhow::Result<CommandOutcome> {
-    let source = connection.source(&ConnectionSettings::default())?;
-    let SnapshotSource::Http {
-        url,
-        token,
-        authorities,
-    } = &source
-    else {
-        unreachable!("the flags name a controller")
-    };
-    let token = token.as_deref();
-    let look = || tui::once(url, token, authorities).map_err(failed);
+    let controller = connection.controller(&ConnectionSettings::default())?;
+    let look = || controller.snapshot().map_err(failed);
     let before = number(&look()?);
-    let request = tui::order_mapping(url, token, authorities).map_err(failed)?;
-    let done = wait_for_end(url, request, look)?;
+    let request = controller.order_mapping().map_err(failed)?;
+    let done = wait_for_end(&controller.url, request, look)?;
     for line in &done.mapping.results {
         say!("{line}");
     }

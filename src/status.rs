@@ -3,7 +3,7 @@ use crate::CommandOutcome;
 use crate::connection::ConnectionArgs;
 use crate::output::{TextFormat, print};
 use api::status::{ControllerStatus, ServiceState};
-use tui::{ConnectionSettings, SnapshotSource};
+use tui::ConnectionSettings;
 
 /// Check a running controller
 ///
@@ -20,19 +20,11 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
-    let source = match args.connection.source(&ConnectionSettings::default()) {
-        Ok(source) => source,
+    let controller = match args.connection.controller(&ConnectionSettings::default()) {
+        Ok(controller) => controller,
         Err(e) => return unanswered(args.format, ServiceState::Unknown, &format!("{e:#}")),
     };
-    let SnapshotSource::Http {
-        url,
-        token,
-        authorities,
-    } = &source
-    else {
-        unreachable!("the flags name a controller")
-    };
-    match tui::once(url, token.as_deref(), authorities) {
+    match controller.snapshot() {
         Ok(snapshot) => {
             let status = ControllerStatus::new(&snapshot);
             print(&match args.format {

@@ -3,11 +3,12 @@ use crate::connection::ConnectionArgs;
 use crate::{CommandOutcome, output};
 use anyhow::{Context, bail};
 use inventory::unreadable::UnreadableFile;
-use lab::Lab;
 use lab::plan::CONTROL;
+use lab::{Lab, LabResult};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use tui::LabAction;
 
 /// Show the topology, its load, jobs and epochs in the terminal
 #[derive(clap::Args)]
@@ -47,7 +48,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         if args.snapshot.is_none() && !on_head_node(name) {
             return go_there(&lab);
         }
-        options.lab = Some(Box::new(LabCables(lab)));
+        options.lab = Some(Box::new(move |action| {
+            carry_out(&lab, action).map_err(|e| e.to_string())
+        }));
     }
     if let Some(size) = args.print {
         return output::print(&tui::print(&source(args, &file)?, size, &options)?);
@@ -100,7 +103,9 @@ fn settings(flag: Option<&Path>) -> anyhow::Result<tui::TuiSettings> {
 fn source(args: &Args, file: &tui::TuiSettings) -> anyhow::Result<tui::SnapshotSource> {
     match &args.snapshot {
         Some(file) => Ok(tui::SnapshotSource::File(file.clone())),
-        None => args.connection.source(&file.connection),
+        None => Ok(tui::SnapshotSource::Http(
+            args.connection.controller(&file.connection)?,
+        )),
     }
 }
 
@@ -128,31 +133,29 @@ fn go_there(lab: &Lab) -> anyhow::Result<CommandOutcome> {
     Err(anyhow::Error::new(error).context(format!("lab {}: entering its head node", lab.name())))
 }
 
-/// The lab whose cables the keys move.
-struct LabCables(Lab);
-
-impl tui::LabControl for LabCables {
-    fn move_host(&mut self, host: &str, switch: &str) -> Result<String, String> {
-        let (from, to) = self.0.move_host(host, switch).map_err(|e| e.to_string())?;
-        Ok(format!(
-            "cable of {host} moved from {} {} to {} {}",
-            from.node, from.port, to.node, to.port
-        ))
-    }
-
-    fn cut(&mut self, links: &[tui::CutLink]) -> Result<String, String> {
-        for (a, b) in links {
-            self.0.cut(a, b).map_err(|e| e.to_string())?;
+/// Acts on the lab's cables.
+fn carry_out(lab: &Lab, action: &LabAction) -> LabResult<String> {
+    Ok(match action {
+        LabAction::Move { host, switch } => {
+            let (from, to) = lab.move_host(host, switch)?;
+            format!(
+                "cable of {host} moved from {} {} to {} {}",
+                from.node, from.port, to.node, to.port
+            )
         }
-        Ok(format!("{} cut; J joins again", tui::link_names(links)))
-    }
-
-    fn join(&mut self, links: &[tui::CutLink]) -> Result<String, String> {
-        for (a, b) in links {
-            self.0.join(a, b, None).map_err(|e| e.to_string())?;
+        LabAction::Cut(links) => {
+            for (a, b) in links {
+                lab.cut(a, b)?;
+            }
+            format!("{} cut; J joins again", tui::link_names(links))
         }
-        Ok(format!("{} joined again", tui::link_names(links)))
-    }
+        LabAction::Join(links) => {
+            for (a, b) in links {
+                lab.join(a, b, None)?;
+            }
+            format!("{} joined again", tui::link_names(links))
+        }
+    })
 }
 
 /// `80x24` as columns and lines.

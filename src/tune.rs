@@ -264,7 +264,7 @@ fn force(
             args.launches,
             algorithms.names()
         );
-        for series in launcher.forced(algorithms)?.series {
+        for series in launcher.forced(algorithms)? {
             if let Some(collective) = job::collective(&series.collective) {
                 session.add_forced(algorithms, collective, series.block, &series.seconds);
             }

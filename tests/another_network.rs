@@ -1,7 +1,7 @@
 //! The MPI library uses another network than the published tree's, or its rates are not the published
 //! ones. Needs root and the programs of tests/mpi and tests/lab.
 use crate::common::HEDDLE;
-use crate::common::epochs::{AT_ONCE, publish, records, ways};
+use crate::common::epochs::{AT_ONCE, published, records, ways};
 use crate::common::job::{BOTH, TestJobOutput};
 use crate::common::lab::RunningLab;
 use crate::common::machine_share::MachinePart;
@@ -12,7 +12,6 @@ use inventory::{Mpi, TopologyFile};
 use lab::conditions::{JobConditions, LibraryNetwork};
 use policy::decision_table::Collective;
 use policy::shown_rates::faster_links;
-use std::fs;
 use std::process::Command;
 use std::time::Duration;
 
@@ -27,9 +26,7 @@ fn job(
     topology: &str,
     launched_by: &[&str],
 ) -> (TestJobOutput, JobRecord) {
-    let dir = up.lab.dir().join("shared");
-    let _ = fs::remove_dir_all(&dir);
-    publish(&dir, topology);
+    let dir = published(&up.lab.dir(), topology);
     let bench = bench_path(mpi);
     let program = [&bench, "--size", "65536", "--iterations", "8", "--check"];
     let words = launched_by.iter().copied().chain(program);
@@ -48,10 +45,6 @@ fn job(
     (text, records(&dir).remove(0))
 }
 
-fn topology(up: &RunningLab) -> String {
-    fs::read_to_string(up.lab.dir().join("topology.yaml")).expect("the lab's topology")
-}
-
 fn both() -> impl Iterator<Item = (&'static str, Mpi)> {
     BOTH.into_iter().zip([Mpi::OpenMpi, Mpi::Mpich])
 }
@@ -64,7 +57,7 @@ fn where_the_library_uses_another_network_heddle_stands_aside_and_names_it() {
             &up,
             library,
             LibraryNetwork::Management,
-            &topology(&up),
+            &up.topology(),
             &[],
         );
         let line = "the library sends over mgmt0, 10.78.";
@@ -91,7 +84,7 @@ fn where_the_library_uses_another_network_heddle_stands_aside_and_names_it() {
 
 /// The lab's topology with its management network, which no switch of it carries, as one more switch.
 fn with_management(up: &RunningLab) -> String {
-    let mut data: TopologyFile = TopologyFile::parse("data", &topology(up)).expect("a topology");
+    let mut data: TopologyFile = TopologyFile::parse("data", &up.topology()).expect("a topology");
     let mut management = TopologyFile {
         name: Some("management".to_owned()),
         switches: vec!["m0".to_owned()],
@@ -146,8 +139,8 @@ fn where_the_epoch_has_the_librarys_network_its_tree_is_followed() {
 #[test]
 fn where_published_rates_are_too_low_calls_show_it() {
     let up = RunningLab::with(MachinePart::Half, "rates", TWO);
-    let slow = topology(&up).replace("20000000", "2000000");
-    assert_ne!(slow, topology(&up));
+    let slow = up.topology().replace("20000000", "2000000");
+    assert_ne!(slow, up.topology());
     let (_, tree) = TopologyFile::parse_tree("topology.yaml", &slow).expect("a tree");
     for library in both() {
         let (output, record) = job(&up, library, LibraryNetwork::Data, &slow, &[]);
@@ -180,7 +173,7 @@ fn a_host_that_calls_itself_otherwise_is_known_by_its_addresses() {
     ];
     let up = RunningLab::with(MachinePart::Half, "renamed", TWO);
     for library in both() {
-        let (output, record) = job(&up, library, LibraryNetwork::Data, &topology(&up), &RENAMED);
+        let (output, record) = job(&up, library, LibraryNetwork::Data, &up.topology(), &RENAMED);
         assert!(
             record.aside.is_none() && record.epoch > 0,
             "{:?}",
@@ -203,9 +196,7 @@ fn a_host_that_calls_itself_otherwise_is_known_by_its_addresses() {
 #[test]
 fn each_network_is_tuned_by_itself() {
     let up = RunningLab::with(MachinePart::Whole, "tuned-nets", TWO);
-    let dir = up.lab.dir().join("shared");
-    let _ = fs::remove_dir_all(&dir);
-    publish(&dir, &with_management(&up));
+    let dir = published(&up.lab.dir(), &with_management(&up));
     let tune = |network: &str, sends_over: &str| {
         let include = format!("OMPI_MCA_btl_tcp_if_include={sends_over}");
         let measuring = "tune --mpi openmpi --size 64k --ways ring --rounds 3 --seconds 0.1";

@@ -1,12 +1,11 @@
 //! `heddle check` from the outside, against the recorded answers of the lab's `demo.yaml`.
 use crate::common::HEDDLE;
-use crate::common::golden::{check, folder, transcript};
+use crate::common::golden::{check_commands, folder};
 use std::fs;
 use std::process::Command;
 
 #[test]
 fn transcripts() {
-    let folder = folder("check");
     for (golden, plan) in [
         ("lab", "../../../lab/topologies/demo.yaml"),
         ("drawing", "as-found.dot"),
@@ -19,24 +18,17 @@ fn transcripts() {
         ("no-plan", "nowhere.yaml"),
     ] {
         let command = format!("check --walks ../walks/demo --plan {plan}");
-        check(
-            &folder.join(format!("{golden}.golden")),
-            &transcript(&folder, &command.split(' ').collect::<Vec<_>>()),
-        );
+        check_commands("check", "golden", [(golden, &*command)]);
     }
-    for (golden, command) in [
+    let commands = [
         ("no-walks", "check --walks ../walks/empty --plan trunks.dot"),
         ("usage", "check --plan trunks.dot"),
         (
             "bad-inventory",
             "check --inventory misspelt.yaml --plan trunks.dot",
         ),
-    ] {
-        check(
-            &folder.join(format!("{golden}.golden")),
-            &transcript(&folder, &command.split(' ').collect::<Vec<_>>()),
-        );
-    }
+    ];
+    check_commands("check", "golden", commands);
 }
 
 #[test]

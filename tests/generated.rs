@@ -110,14 +110,7 @@ impl GeneratedRoutines {
         let program = self.folder.path().join(format!("check-{mpi}"));
         let compiler = || {
             let mut command = Command::new(format!("mpicc.{mpi}"));
-            command.args([
-                "-std=c11",
-                "-O1",
-                "-Wall",
-                "-Wextra",
-                "-Wpedantic",
-                "-Werror",
-            ]);
+            command.args("-std=c11 -O1 -Wall -Wextra -Wpedantic -Werror".split(' '));
             command
         };
         let what = format!("mpicc.{mpi}, of the packages named at the top of tests/generated.rs");

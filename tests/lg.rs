@@ -2,13 +2,12 @@
 //! clusters, and in a lab with a long delay between its clusters. Needs root and the programs of
 //! tests/mpi and tests/lab.
 use crate::common::HEDDLE;
-use crate::common::epochs::{publish, shared, ways};
+use crate::common::epochs::{published, shared, ways};
 use crate::common::job::{BOTH, TestJob, TestJobOutput, compiled};
 use crate::common::lab::RunningLab;
 use crate::common::machine_share::MachinePart;
 use crate::common::runtime::lib;
 use inventory::Mpi;
-use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -125,14 +124,8 @@ fn unequal_blocks_and_one_cluster_stay_the_librarys_and_the_job_says_so() {
 #[test]
 fn clusters_a_long_way_apart() {
     let up = RunningLab::with(MachinePart::Half, "lg", TWO);
-    let folder = up.lab.dir();
     for (mpi, library) in BOTH.into_iter().zip([Mpi::OpenMpi, Mpi::Mpich]) {
-        let dir = folder.join("shared");
-        let _ = fs::remove_dir_all(&dir);
-        publish(
-            &dir,
-            &fs::read_to_string(folder.join("topology.yaml")).expect("the lab's topology"),
-        );
+        let dir = published(&up.lab.dir(), &up.topology());
         let run = |shim: bool, program: &Path, arguments: &[&str]| {
             let job = lab::mpi::MpiJob {
                 shim,

@@ -1,12 +1,11 @@
 //! A job that loads heddle and configures nothing, in a lab under both MPI libraries.
 //! Needs root and the programs of tests/mpi and tests/lab.
-use crate::common::epochs::{AT_ONCE, publish, records};
+use crate::common::epochs::{AT_ONCE, published, records};
 use crate::common::job::{BOTH, TestJobOutput};
 use crate::common::lab::RunningLab;
 use crate::common::machine_share::MachinePart;
 use crate::common::runtime::{bench_path, lib};
 use inventory::Mpi;
-use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
@@ -17,14 +16,8 @@ const TWO: &str = include_str!("../lab/topologies/two.yaml");
 #[test]
 fn large_blocks_go_over_tcp_and_small_ones_the_librarys_way() {
     let up = RunningLab::with(MachinePart::Half, "loaded", TWO);
-    let folder = up.lab.dir();
     for (mpi, library) in BOTH.into_iter().zip([Mpi::OpenMpi, Mpi::Mpich]) {
-        let dir = folder.join("shared");
-        let _ = fs::remove_dir_all(&dir);
-        publish(
-            &dir,
-            &fs::read_to_string(folder.join("topology.yaml")).expect("the lab's topology"),
-        );
+        let dir = published(&up.lab.dir(), &up.topology());
         for (collective, way) in [
             ("alltoall", "aapc tcp"),
             ("allgather", "ring tcp"),
@@ -77,15 +70,9 @@ fn ways_gone(dir: &Path, collective: &str) -> Vec<(u64, String)> {
 #[test]
 fn a_long_call_of_many_ranks_a_host_leaves_the_library_at_once() {
     let up = RunningLab::with(MachinePart::Half, "loaded-long", TWO);
-    let folder = up.lab.dir();
     for (mpi, library) in BOTH.into_iter().zip([Mpi::OpenMpi, Mpi::Mpich]) {
         for learn in ["on", "off"] {
-            let dir = folder.join("shared");
-            let _ = fs::remove_dir_all(&dir);
-            publish(
-                &dir,
-                &fs::read_to_string(folder.join("topology.yaml")).expect("the lab's topology"),
-            );
+            let dir = published(&up.lab.dir(), &up.topology());
             let bench = bench_path(mpi);
             let words = [&bench, "--size", "65536", "--iterations", "1", "--check"];
             let job = lab::mpi::MpiJob {

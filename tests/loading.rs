@@ -66,12 +66,7 @@ fn set(command: &mut Command, mpi: &str) {
         // Else what MPICH 5 tells its ranks of its addresses is longer than Slurm takes, on some days.
         command.envs([("UCX_NET_DEVICES", "net0"), ("UCX_UNIFIED_MODE", "y")]);
     }
-    for setting in [
-        "btl=tcp,self",
-        "pml=ob1",
-        "btl_tcp_if_include=lo",
-        "oob_tcp_if_include=lo",
-    ] {
+    for setting in "btl=tcp,self pml=ob1 btl_tcp_if_include=lo oob_tcp_if_include=lo".split(' ') {
         let (name, value) = setting.split_once('=').expect("a name and a value");
         command.env(format!("OMPI_MCA_{name}"), value);
     }
@@ -96,12 +91,7 @@ impl SlurmSite {
             shared: shared(TREE),
         };
         let prefix = site.prefix();
-        for folder in [
-            "lib",
-            "bin",
-            "share/heddle/modulefiles",
-            "share/heddle/slurm",
-        ] {
+        for folder in "lib bin share/heddle/modulefiles share/heddle/slurm".split(' ') {
             fs::create_dir_all(prefix.join(folder)).expect("a folder");
         }
         symlink(lib(), prefix.join("lib/heddle")).expect("a link");

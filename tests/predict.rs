@@ -1,5 +1,5 @@
 //! `heddle predict` from the outside.
-use crate::common::golden::{check, folder, transcript};
+use crate::common::golden::check_commands;
 
 #[test]
 fn ways_of_calls() {
@@ -43,12 +43,5 @@ fn refusals() {
 }
 
 fn check_all(commands: &[(&str, &str)]) {
-    let folder = folder("predict");
-    for (golden, command) in commands {
-        let args: Vec<&str> = command.split(' ').collect();
-        check(
-            &folder.join(golden).with_extension("txt"),
-            &transcript(&folder, &args),
-        );
-    }
+    check_commands("predict", "txt", commands.iter().copied());
 }

@@ -1,6 +1,6 @@
 //! `heddle schedule` and `heddle verify` from the outside.
 use crate::common::HEDDLE;
-use crate::common::golden::{check, folder, transcript};
+use crate::common::golden::{check_commands, folder};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -197,14 +197,8 @@ const REFUSED: &[(&str, &str)] = &[
 
 #[test]
 fn transcripts() {
-    let folder = folder("schedule");
-    for (golden, command) in [ALLTOALL, ALLGATHER, VERIFY, REFUSED].concat() {
-        let args: Vec<&str> = command.split(' ').collect();
-        check(
-            &folder.join(golden).with_extension("txt"),
-            &transcript(&folder, &args),
-        );
-    }
+    let commands = [ALLTOALL, ALLGATHER, VERIFY, REFUSED].concat();
+    check_commands("schedule", "txt", commands);
 }
 
 fn schedule(args: &[&str]) -> Vec<u8> {
@@ -266,15 +260,10 @@ fn whatever_is_scheduled_verifies() {
     };
     let schemes = "none; dummy; sender; receiver; barrier; sender --block 2; receiver --block 3; \
                    barrier --block 2; barrier+sender --block 2; barrier+receiver --block 4";
-    for topology in [
-        "figure-1.yaml",
-        "one-switch.yaml",
-        "lone.yaml",
-        "fast-trunks.yaml",
-        "ranks.yaml",
-        "sites.yaml",
-        "routed.yaml",
-    ] {
+    for topology in
+        "figure-1.yaml one-switch.yaml lone.yaml fast-trunks.yaml ranks.yaml sites.yaml routed.yaml"
+            .split(' ')
+    {
         for scheme in schemes.split("; ") {
             let flags: Vec<&str> = ["--sync"].into_iter().chain(scheme.split(' ')).collect();
             verifies(topology, "alltoall", &flags);

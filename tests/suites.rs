@@ -315,6 +315,21 @@ fn mpi4py_3() {
     alike("mpi4py 3", &mpi4py_tests("mpi4py-3.1.6"));
 }
 
+/// The first and the last word of each line that begins with a size.
+fn by_size(output: &Output) -> SuiteOutcomes {
+    let text = String::from_utf8_lossy(&output.stdout);
+    let mut outcomes: SuiteOutcomes = text
+        .lines()
+        .filter(|line| line.trim_start().starts_with(|c: char| c.is_ascii_digit()))
+        .filter_map(|line| {
+            let mut words = line.split_whitespace();
+            Some((format!("{} B", words.next()?), words.last()?.to_owned()))
+        })
+        .collect();
+    outcomes.extend(as_a_whole(output, !outcomes.is_empty()));
+    outcomes
+}
+
 /// Intel's benchmarks, compiled to check the received data: a line for each size, whose last column
 /// counts the errors.
 #[test]
@@ -330,30 +345,13 @@ fn intel_mpi_benchmarks() {
                 let flags =
                     format!("{name} -npmin {ranks} -msglog 0:18 -iter 5 -iter_policy off -time 5");
                 let arguments = flags.split(' ').map(str::to_owned).collect();
-                let outcomes = |output: &Output| {
-                    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-                    let sizes = text
-                        .lines()
-                        .filter(|line| line.trim_start().starts_with(|c: char| c.is_ascii_digit()));
-                    let words = sizes.map(|line| line.split_whitespace().collect::<Vec<_>>());
-                    let mut outcomes: SuiteOutcomes = words
-                        .filter_map(|words| {
-                            Some((
-                                format!("{} B", words.first()?),
-                                format!("{} wrong", words.last()?),
-                            ))
-                        })
-                        .collect();
-                    outcomes.extend(as_a_whole(output, !outcomes.is_empty()));
-                    outcomes
-                };
                 programs.push(SuiteProgram {
                     name: format!("{program} {name}"),
                     mpi,
                     ranks,
                     path: built(mpi, "imb").join(program),
                     arguments,
-                    outcomes,
+                    outcomes: by_size,
                 });
             }
         }
@@ -366,15 +364,9 @@ fn intel_mpi_benchmarks() {
 fn osu_micro_benchmarks() {
     let mut programs = Vec::new();
     for mpi in BOTH {
-        for name in [
-            "alltoall",
-            "alltoallv",
-            "alltoallw",
-            "allgather",
-            "allgatherv",
-            "ialltoall",
-            "iallgather",
-        ] {
+        for name in
+            "alltoall alltoallv alltoallw allgather allgatherv ialltoall iallgather".split(' ')
+        {
             let folder = if name.starts_with('i') {
                 "non_blocking"
             } else {
@@ -386,27 +378,13 @@ fn osu_micro_benchmarks() {
                     .split(' ')
                     .map(str::to_owned)
                     .collect();
-                let outcomes = |output: &Output| {
-                    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-                    let sizes = text
-                        .lines()
-                        .filter(|line| line.starts_with(|c: char| c.is_ascii_digit()));
-                    let words = sizes.map(|line| line.split_whitespace().collect::<Vec<_>>());
-                    let mut outcomes: SuiteOutcomes = words
-                        .filter_map(|words| {
-                            Some((format!("{} B", words.first()?), (*words.last()?).to_owned()))
-                        })
-                        .collect();
-                    outcomes.extend(as_a_whole(output, !outcomes.is_empty()));
-                    outcomes
-                };
                 programs.push(SuiteProgram {
                     name: format!("osu_{name}"),
                     mpi,
                     ranks,
                     path,
                     arguments,
-                    outcomes,
+                    outcomes: by_size,
                 });
             }
         }

@@ -63,13 +63,15 @@ fn inventory(dir: &Path) -> PathBuf {
 fn view(url: &str, ca: Option<&Path>) -> AppMessage {
     let (tell, seen) = mpsc::channel();
     let stop = Arc::new(AtomicBool::new(false));
-    let (url, flag) = (url.to_owned(), Arc::clone(&stop));
-    let authorities = ca
-        .map(|ca| tls::authorities::read(ca).unwrap())
-        .unwrap_or_default();
-    std::thread::spawn(move || {
-        tui::source::follow(&url, None, &authorities, &flag, |m| tell.send(m).is_ok())
-    });
+    let flag = Arc::clone(&stop);
+    let controller = tui::ControllerAccess {
+        url: url.to_owned(),
+        token: None,
+        authorities: ca
+            .map(|ca| tls::authorities::read(ca).unwrap())
+            .unwrap_or_default(),
+    };
+    std::thread::spawn(move || controller.follow(&flag, |m| tell.send(m).is_ok()));
     let end = Instant::now() + Duration::from_secs(60);
     let first = loop {
         match seen

@@ -1,6 +1,6 @@
 //! `HEDDLE_TRACE` and `heddle trace`: traces of real jobs, a recorded one, and those of strangers.
 use crate::common::epochs::{OVER_TCP, TREE, shared};
-use crate::common::golden::{check, folder, transcript};
+use crate::common::golden::check_commands;
 use crate::common::job::{BOTH, TestJob};
 use crate::common::runtime::lib;
 use crate::common::{HEDDLE, text};
@@ -111,8 +111,7 @@ fn a_folder_that_cannot_be_made_costs_the_trace_alone() {
 
 #[test]
 fn transcripts() {
-    let folder = folder("trace");
-    for (golden, command) in [
+    let commands = [
         ("recorded", "trace recorded"),
         ("recorded-call", "trace recorded --call 2"),
         ("recorded-svg", "trace recorded --call 2 --format svg"),
@@ -120,13 +119,8 @@ fn transcripts() {
         ("no-traces", "trace ."),
         ("hostile", "trace hostile"),
         ("no-job", "trace recorded --job 0123"),
-    ] {
-        let args: Vec<&str> = command.split(' ').collect();
-        check(
-            &folder.join(golden).with_extension("txt"),
-            &transcript(&folder, &args),
-        );
-    }
+    ];
+    check_commands("trace", "txt", commands);
 }
 
 /// Traces that anybody may have written end a command in words.

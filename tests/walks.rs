@@ -1,6 +1,6 @@
 //! `heddle discover --walks` from the outside. `tests/golden/walks/demo` holds the recorded answers
 //! of the lab's `demo.yaml`.
-use crate::common::golden::{check, folder, transcript};
+use crate::common::golden::{check_commands, folder};
 use crate::common::{HEDDLE, word};
 use serde_json::Value;
 use std::fs;
@@ -9,8 +9,7 @@ use std::process::Command;
 
 #[test]
 fn transcripts() {
-    let folder = folder("walks");
-    for (golden, command) in [
+    let commands = [
         ("text", "discover --walks demo"),
         ("json", "discover --walks demo --format json"),
         ("topology", "discover --walks demo --format topology"),
@@ -20,29 +19,20 @@ fn transcripts() {
         ("none", "discover --walks nowhere"),
         ("both", "discover --walks demo --inventory inventory.yaml"),
         ("neither", "discover"),
-    ] {
-        check(
-            &folder.join(format!("{golden}.golden")),
-            &transcript(&folder, &command.split(' ').collect::<Vec<_>>()),
-        );
-    }
+    ];
+    check_commands("walks", "golden", commands);
 }
 
 /// Two data switches and a management switch, on which the data switches' own management ports are, too.
 #[test]
 fn several_networks() {
-    let folder = folder("networks");
-    for (golden, command) in [
+    let commands = [
         ("text", "discover --walks walks"),
         ("management", "discover --walks walks --network m1"),
         ("topology", "discover --walks walks --format topology"),
         ("unknown", "discover --walks walks --network storage"),
-    ] {
-        check(
-            &folder.join(format!("{golden}.golden")),
-            &transcript(&folder, &command.split(' ').collect::<Vec<_>>()),
-        );
-    }
+    ];
+    check_commands("networks", "golden", commands);
 }
 
 /// The switch cables found in the demo's walks after some subtrees were cut out: ends, state and

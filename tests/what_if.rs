@@ -1,10 +1,9 @@
 //! `heddle what-if` from the outside.
-use crate::common::golden::{check, folder, transcript};
+use crate::common::golden::check_commands;
 
 #[test]
 fn transcripts() {
-    let folder = folder("what-if");
-    for (golden, command) in [
+    let commands = [
         ("move", "what-if --topology row.yaml --move n0=s3"),
         (
             "link",
@@ -49,11 +48,6 @@ fn transcripts() {
         ),
         ("usage-move", "what-if --topology row.yaml --move n0"),
         ("usage-link", "what-if --topology row.yaml --link s0"),
-    ] {
-        let args: Vec<&str> = command.split(' ').collect();
-        check(
-            &folder.join(golden).with_extension("txt"),
-            &transcript(&folder, &args),
-        );
-    }
+    ];
+    check_commands("what-if", "txt", commands);
 }

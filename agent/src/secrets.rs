@@ -127,23 +127,18 @@ mod tests {
 
     #[test]
     fn addresses_hold_no_password() {
-        for address in [
-            "https://user:Secret@head:7171",
-            "http://user@head/",
-            "user:Secret@head:7171",
-        ] {
+        for address in
+            "https://user:Secret@head:7171 http://user@head/ user:Secret@head:7171".split(' ')
+        {
             let refused = refuse_user_info(address).unwrap_err();
             assert!(
                 !refused.contains("Secret") && !refused.contains("head"),
                 "{refused}"
             );
         }
-        for address in [
-            "https://head:7171",
-            "head:7171",
-            "http://[::1]:7171/a@b",
-            "http://head?a@b",
-        ] {
+        for address in
+            "https://head:7171 head:7171 http://[::1]:7171/a@b http://head?a@b".split(' ')
+        {
             assert_eq!(refuse_user_info(address), Ok(()), "{address}");
         }
     }

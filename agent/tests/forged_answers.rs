@@ -7,62 +7,10 @@ use inventory::observation::{DeviceFact, DeviceTable};
 use snmp::message::CommunityMessage;
 use snmp::pdu::ResponsePdu;
 use snmp::{DecodeConfig, Oid, Value, VarBind, Version};
-use snmpd_process::{SnmpdProcess, failure, impatient, inventory, is_whole};
+use snmpd_process::{DatagramResponder, SnmpdProcess, failure, impatient, inventory, is_whole};
 use std::net::{SocketAddr, UdpSocket};
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
 use std::time::Duration;
-
-/// A thread that receives the datagrams to an address and handles each of them, until dropped.
-struct DatagramResponder {
-    address: SocketAddr,
-    stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl DatagramResponder {
-    fn new(
-        mut take: impl FnMut(&UdpSocket, &[u8], SocketAddr) + Send + 'static,
-    ) -> DatagramResponder {
-        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-        socket
-            .set_read_timeout(Some(Duration::from_millis(20)))
-            .unwrap();
-        let (address, stop) = (
-            socket.local_addr().unwrap(),
-            Arc::new(AtomicBool::new(false)),
-        );
-        let stopped = stop.clone();
-        let thread = std::thread::spawn(move || {
-            let mut buffer = [0; 65536];
-            while !stopped.load(Relaxed) {
-                let Ok((n, from)) = socket.recv_from(&mut buffer) else {
-                    continue;
-                };
-                take(&socket, &buffer[..n], from);
-            }
-        });
-        DatagramResponder {
-            address,
-            stop,
-            thread: Some(thread),
-        }
-    }
-}
-
-impl Drop for DatagramResponder {
-    fn drop(&mut self) {
-        self.stop.store(true, Relaxed);
-        if let Some(thread) = self.thread.take() {
-            let ended = thread.join();
-            assert!(
-                ended.is_ok() || std::thread::panicking(),
-                "what answers has panicked"
-            );
-        }
-    }
-}
 
 fn request_id(request: &[u8]) -> i32 {
     let (_, _, pdu) = message(request).into_parts();

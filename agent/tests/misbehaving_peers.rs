@@ -8,64 +8,24 @@ use inventory::{Mac, sanitize};
 use snmp::message::CommunityMessage;
 use snmp::pdu::{PduBody, ResponsePdu};
 use snmp::{DecodeConfig, Oid, Value, VarBind, Version};
-use snmpd_process::{SnmpdProcess, failure, inventory, is_whole};
+use snmpd_process::{DatagramResponder, SnmpdProcess, failure, inventory, is_whole};
 use std::collections::BTreeMap;
 use std::net::{SocketAddr, UdpSocket};
 use std::ops::Bound;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// A peer that answers every datagram with a function, until dropped.
-struct MisbehavingPeer {
-    address: SocketAddr,
-    stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
+fn peer(answer: impl Fn(&[u8]) -> Option<Vec<u8>> + Send + 'static) -> DatagramResponder {
+    DatagramResponder::new(move |socket, request, from| {
+        if let Some(bytes) = answer(request) {
+            socket.send_to(&bytes, from).unwrap();
+        }
+    })
 }
 
-impl MisbehavingPeer {
-    fn new(answer: impl Fn(&[u8]) -> Option<Vec<u8>> + Send + 'static) -> MisbehavingPeer {
-        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
-        socket
-            .set_read_timeout(Some(Duration::from_millis(20)))
-            .unwrap();
-        let (address, stop) = (
-            socket.local_addr().unwrap(),
-            Arc::new(AtomicBool::new(false)),
-        );
-        let stopped = stop.clone();
-        let thread = std::thread::spawn(move || {
-            let mut buffer = [0; 65536];
-            while !stopped.load(Relaxed) {
-                let Ok((n, from)) = socket.recv_from(&mut buffer) else {
-                    continue;
-                };
-                if let Some(bytes) = answer(&buffer[..n]) {
-                    socket.send_to(&bytes, from).unwrap();
-                }
-            }
-        });
-        MisbehavingPeer {
-            address,
-            stop,
-            thread: Some(thread),
-        }
-    }
-
-    /// A peer that speaks correct SNMP but lies in its values.
-    fn liar(values: impl Fn(&[VarBind]) -> Vec<VarBind> + Send + 'static) -> MisbehavingPeer {
-        MisbehavingPeer::new(move |request| Some(reply(request, &values)))
-    }
-}
-
-impl Drop for MisbehavingPeer {
-    fn drop(&mut self) {
-        self.stop.store(true, Relaxed);
-        if let Some(thread) = self.thread.take() {
-            thread.join().unwrap();
-        }
-    }
+/// A peer that speaks correct SNMP but lies in its values.
+fn liar(values: impl Fn(&[VarBind]) -> Vec<VarBind> + Send + 'static) -> DatagramResponder {
+    peer(move |request| Some(reply(request, &values)))
 }
 
 fn reply(request: &[u8], values: &dyn Fn(&[VarBind]) -> Vec<VarBind>) -> Vec<u8> {
@@ -98,11 +58,10 @@ fn polite(asked: &[VarBind]) -> Option<Vec<VarBind>> {
 #[tokio::test]
 async fn peers_that_do_not_talk_sense_are_mute_and_delay_nobody() {
     let snmpd = SnmpdProcess::start();
-    let never = MisbehavingPeer::new(|_| None);
-    let garbage =
-        MisbehavingPeer::new(|_| Some(vec![0x30, 0x82, 0xff, 0xff, 0x02, 0x01, 0x01, 0x04, 0xff]));
-    let echo = MisbehavingPeer::new(|request| Some(request.to_vec()));
-    let truncated = MisbehavingPeer::new(|request| {
+    let never = peer(|_| None);
+    let garbage = peer(|_| Some(vec![0x30, 0x82, 0xff, 0xff, 0x02, 0x01, 0x01, 0x04, 0xff]));
+    let echo = peer(|request| Some(request.to_vec()));
+    let truncated = peer(|request| {
         let whole = reply(request, &|asked| asked.to_vec());
         Some(whole[..whole.len() / 2].to_vec())
     });
@@ -144,7 +103,7 @@ async fn peers_that_do_not_talk_sense_are_mute_and_delay_nobody() {
 
 #[tokio::test]
 async fn repeated_object_identifiers_end_the_table_not_the_look() {
-    let peer = MisbehavingPeer::liar(|asked| {
+    let peer = liar(|asked| {
         polite(asked).unwrap_or_else(|| {
             asked
                 .iter()
@@ -181,7 +140,7 @@ async fn a_table_without_end_is_given_up() {
         }
         Some((arcs, Value::Integer(1)))
     };
-    let peer = MisbehavingPeer::new(move |request| Some(by_the_book(request, &next)));
+    let peer = peer(move |request| Some(by_the_book(request, &next)));
     let mut inventory = inventory(&[("s0", peer.address, "good")]);
     inventory.timing.timeout = Duration::from_secs(2);
     inventory.timing.retries = 0;
@@ -195,7 +154,7 @@ async fn a_table_without_end_is_given_up() {
 
 #[tokio::test]
 async fn values_of_the_wrong_type_leave_fields_empty() {
-    let peer = MisbehavingPeer::liar(|asked| {
+    let peer = liar(|asked| {
         asked
             .iter()
             .map(|v| {
@@ -307,7 +266,7 @@ fn lldp(facts: &[DeviceFact]) -> &LldpTable {
 async fn a_table_that_changes_while_it_is_read_gives_no_row_that_never_was() {
     // lldpRemTable is indexed by the time of the last change. Here every message gets another one.
     let messages = std::cell::Cell::new(0_u32);
-    let peer = MisbehavingPeer::new(move |request| {
+    let peer = peer(move |request| {
         messages.set(messages.get() + 1);
         let row = |column: u32, value| {
             (
@@ -423,9 +382,7 @@ async fn empty_and_ten_kilobyte_strings_and_hostile_names_come_in_short_and_plai
         long.as_str(),
     ] {
         let rows = rows_with(evil);
-        let peer = MisbehavingPeer::new(move |request| {
-            Some(by_the_book(request, &|oid| after(&rows, oid)))
-        });
+        let peer = peer(move |request| Some(by_the_book(request, &|oid| after(&rows, oid))));
         let facts = tables(peer.address).await;
         assert_eq!(facts.len(), DeviceTable::ALL.len());
         assert!(
@@ -442,7 +399,7 @@ async fn empty_and_ten_kilobyte_strings_and_hostile_names_come_in_short_and_plai
 
 #[tokio::test]
 async fn values_of_the_wrong_type_leave_rows_out_of_every_table() {
-    let peer = MisbehavingPeer::liar(|asked| {
+    let peer = liar(|asked| {
         // The first row of every column, then the end.
         asked
             .iter()

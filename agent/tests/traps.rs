@@ -82,8 +82,9 @@ const LINK_DOWN: &str = "1.3.6.1.6.3.1.1.5.3";
 
 /// Runs net-snmp's sender. Returns true if it succeeded; for an inform this means that it was
 /// acknowledged.
-fn say(program: &str, arguments: &[&str], to: &str) -> bool {
-    run_sender(program, &[arguments, &[to, "", LINK_DOWN]].concat())
+fn say(program: &str, options: &str, to: &str) -> bool {
+    let options: Vec<&str> = options.split(' ').collect();
+    run_sender(program, &[&options[..], &[to, "", LINK_DOWN]].concat())
         .status
         .success()
 }
@@ -98,41 +99,14 @@ async fn next_trap(traps: &mut TrapReceiver) -> Option<(TrapKind, TrapProof)> {
 
 /// A user of [`snmpd_process::inventory`] as options of net-snmp's senders, all but the last pass
 /// phrase.
-const MONSHA: [&str; 12] = [
-    "-v3",
-    "-u",
-    "monsha",
-    "-l",
-    "authPriv",
-    "-a",
-    "SHA",
-    "-A",
-    "authpass12",
-    "-x",
-    "AES",
-    "-X",
-];
+const MONSHA: &str = "-v3 -u monsha -l authPriv -a SHA -A authpass12 -x AES -X";
 
 /// Options for an inform that is sent once and has time. By default the sender repeats an inform
 /// after a second, which would count as another trap.
-const ONCE: [&str; 4] = ["-r", "0", "-t", "30"];
+const ONCE: &str = "-r 0 -t 30";
 
 /// A user that the inventory does not name, as options of net-snmp's senders.
-const STRANGER: [&str; 13] = [
-    "-v3",
-    "-u",
-    "stranger",
-    "-l",
-    "authNoPriv",
-    "-a",
-    "SHA",
-    "-A",
-    "authpass12",
-    "-r",
-    "0",
-    "-t",
-    "0.3",
-];
+const STRANGER: &str = "-v3 -u stranger -l authNoPriv -a SHA -A authpass12 -r 0 -t 0.3";
 
 /// A receiver of traps for the users of [`snmpd_process::inventory`], and its address.
 async fn receiver() -> (TrapReceiver, String) {
@@ -148,9 +122,9 @@ async fn receiver() -> (TrapReceiver, String) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_inventorys_users_are_received_signed_and_encrypted() {
     let (mut traps, to) = receiver().await;
-    let good = [&MONSHA[..], &["privpass12"]].concat();
+    let good = format!("{MONSHA} privpass12");
     for engine in ["0x8000000001020304", "0x80000000aabbccddee"] {
-        assert!(say("snmptrap", &[&["-e", engine][..], &good].concat(), &to));
+        assert!(say("snmptrap", &format!("-e {engine} {good}"), &to));
         let signed = Some((TrapKind::LinkDown, TrapProof::Signature));
         assert_eq!(
             next_trap(&mut traps).await,
@@ -159,7 +133,7 @@ async fn the_inventorys_users_are_received_signed_and_encrypted() {
         );
     }
     assert!(
-        say("snmpinform", &[&ONCE[..], &good].concat(), &to),
+        say("snmpinform", &format!("{ONCE} {good}"), &to),
         "not acknowledged"
     );
     assert_eq!(
@@ -171,26 +145,14 @@ async fn the_inventorys_users_are_received_signed_and_encrypted() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn unsigned_traps_are_received_and_forged_ones_are_not() {
     let (mut traps, to) = receiver().await;
-    let unsigned = [
-        "-e",
-        "0x8000000001020304",
-        "-v3",
-        "-u",
-        "monsha",
-        "-l",
-        "noAuthNoPriv",
-    ];
-    assert!(say("snmptrap", &unsigned, &to));
+    let unsigned = "-e 0x8000000001020304 -v3 -u monsha -l noAuthNoPriv";
+    assert!(say("snmptrap", unsigned, &to));
     assert_eq!(
         next_trap(&mut traps).await,
         Some((TrapKind::LinkDown, TrapProof::Name))
     );
     assert!(
-        say(
-            "snmpinform",
-            &[&ONCE[..], &["-v2c", "-c", "any"]].concat(),
-            &to
-        ),
+        say("snmpinform", &format!("{ONCE} -v2c -c any"), &to),
         "not acknowledged"
     );
     assert_eq!(
@@ -198,9 +160,9 @@ async fn unsigned_traps_are_received_and_forged_ones_are_not() {
         Some((TrapKind::LinkDown, TrapProof::Nothing))
     );
     // Notifications with a wrong key or from a stranger are neither accepted nor acknowledged.
-    let wrong = [&MONSHA[..], &["wr0ngpass", "-r", "0", "-t", "0.3"]].concat();
+    let wrong = format!("{MONSHA} wr0ngpass -r 0 -t 0.3");
     assert!(!say("snmpinform", &wrong, &to));
-    assert!(!say("snmpinform", &STRANGER, &to));
+    assert!(!say("snmpinform", STRANGER, &to));
     assert!(
         tokio::time::timeout(Duration::from_millis(200), traps.next())
             .await
@@ -213,7 +175,7 @@ async fn traps_come_over_ipv6_alone() {
     let mut traps = traps("[::1]:0".parse().unwrap(), &[]).await.unwrap();
     assert!(say(
         "snmptrap",
-        &["-v2c", "-c", "any"],
+        "-v2c -c any",
         &format!("udp6:[::1]:{}", traps.address.port())
     ));
     let trap = tokio::time::timeout(LIMIT, traps.next())

@@ -97,9 +97,6 @@ pub enum CertificateError {
 
 /// Makes the controller's certificate for these names and addresses, and an authority if the folder
 /// has none.
-///
-/// # Errors
-/// [`CertificateError`].
 pub fn make(
     folder: &Path,
     names: &[String],

@@ -19,6 +19,7 @@ mod rollbacks;
 mod rounds;
 mod stall;
 mod traps;
+mod trouble;
 mod wanted_reads;
 
 use crate::clock::SteadyClock;
@@ -222,11 +223,9 @@ fn started(dir: &Path, store: &EpochStore) -> Result<Vec<ControllerEvent>, Contr
         .collect();
     let (learned, unlearned) = learned_so_far(dir);
     let mapped = reading::mapped(dir);
-    let unmapped = mapped.as_ref().err().map(|e| ControllerEvent::Trouble {
-        about: TroubleArea::Mapped,
-        problem: Some(format!(
-            "{e}; unmanaged places count as not measured, and a measurement replaces that file"
-        )),
+    let unmapped = mapped.as_ref().err().map(|e| {
+        let what = "unmanaged places count as not measured, and a measurement replaces that file";
+        ControllerEvent::trouble(TroubleArea::Mapped, Some(format!("{e}; {what}")))
     });
     let started = ControllerEvent::Started {
         current,
@@ -236,11 +235,9 @@ fn started(dir: &Path, store: &EpochStore) -> Result<Vec<ControllerEvent>, Contr
         learned,
         mapped: mapped.unwrap_or_default(),
     };
-    let unlearned = unlearned.map(|problem| ControllerEvent::Trouble {
-        about: TroubleArea::Learned,
-        problem: Some(format!(
-            "{problem}; jobs' figures are collected anew, and replace that file"
-        )),
+    let unlearned = unlearned.map(|problem| {
+        let what = "jobs' figures are collected anew, and replace that file";
+        ControllerEvent::trouble(TroubleArea::Learned, Some(format!("{problem}; {what}")))
     });
     Ok(std::iter::once(started)
         .chain(unlearned)
@@ -369,11 +366,8 @@ impl ControllerDaemon {
         let mut watching = JoinSet::new();
         let (dir, events) = (self.config.dir.clone(), self.events.clone());
         watching.spawn(async move { job_records::watch(&dir, events).await });
-        watching.spawn(rollbacks::watch(
-            self.config.dir.clone(),
-            self.events.clone(),
-        ));
         let (dir, events) = (self.config.dir.clone(), self.events.clone());
+        watching.spawn(rollbacks::watch(dir.clone(), events.clone()));
         watching.spawn(async move {
             if let Ok(measurements) = spawn_blocking(move || MeasurementWatcher::new(&dir)).await {
                 measurements.watch(events).await;
@@ -397,10 +391,7 @@ impl ControllerDaemon {
                 "journal {}: {e}; no further events are recorded",
                 path(&self.config.journal)
             );
-            self.step(ControllerEvent::Trouble {
-                about: TroubleArea::Journal,
-                problem: Some(problem),
-            });
+            self.note_trouble(TroubleArea::Journal, Some(problem));
         }
         self.counters.note(&event);
         if let ControllerEvent::LookedUp { switch, address } = &event {
@@ -529,10 +520,7 @@ impl ControllerDaemon {
                 .reload()
                 .err()
                 .map(|e| format!("{e}; the certificate read before stays in use"));
-            self.step(ControllerEvent::Trouble {
-                about: TroubleArea::Tls,
-                problem,
-            });
+            self.note_trouble(TroubleArea::Tls, problem);
         }
         match load(&self.config) {
             Ok((inventory, clients)) => {
@@ -541,13 +529,14 @@ impl ControllerDaemon {
             }
             Err(e) => {
                 let problem = Some(format!("{e}; the inventory read before stays in force"));
-                self.step(ControllerEvent::Trouble {
-                    about: TroubleArea::Inventory,
-                    problem,
-                });
+                self.note_trouble(TroubleArea::Inventory, problem);
             }
         }
         service_manager::tell_ready(&self.engine.status_line());
+    }
+
+    fn note_trouble(&mut self, about: TroubleArea, problem: Option<String>) {
+        self.step(ControllerEvent::trouble(about, problem));
     }
 
     fn watch_network(&mut self, inventory: &Inventory, clients: Vec<(String, agent::SnmpClient)>) {

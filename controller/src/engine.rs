@@ -61,6 +61,7 @@ use crate::triggers::{self, TrapTopic};
 use api::{EpochInfo, EventLevel};
 use candidate::{EpochCandidate, PublishedNetwork};
 use directory::job_record::JobRecord;
+use event::EffectList;
 use infer::InferenceMemory;
 use inventory::inventory_file::Inventory;
 use inventory::observation::{DeviceFact, DeviceTable, Observation, ObservationSource};
@@ -139,7 +140,7 @@ impl ControllerEngine {
         effects
     }
 
-    fn take(&mut self, now: Millis, event: ControllerEvent, fx: &mut Vec<ControllerEffect>) {
+    fn take(&mut self, now: Millis, event: ControllerEvent, fx: &mut EffectList) {
         match event {
             ControllerEvent::Started {
                 current,
@@ -257,7 +258,7 @@ impl ControllerEngine {
         highest: u64,
         epochs: Vec<EpochInfo>,
         problem: Option<String>,
-        fx: &mut Vec<ControllerEffect>,
+        fx: &mut EffectList,
     ) {
         (self.started, self.public.epochs) = (now, epochs);
         self.take_over(current, highest);
@@ -300,12 +301,7 @@ impl ControllerEngine {
         }
     }
 
-    fn take_observed(
-        &mut self,
-        now: Millis,
-        observation: &Observation,
-        fx: &mut Vec<ControllerEffect>,
-    ) {
+    fn take_observed(&mut self, now: Millis, observation: &Observation, fx: &mut EffectList) {
         match observation.source {
             ObservationSource::Agent => self.take_report(now, observation, fx),
             _ => self.take_answer(now, observation, fx),
@@ -313,12 +309,7 @@ impl ControllerEngine {
     }
 
     /// Takes a switch's answer, or its silence.
-    fn take_answer(
-        &mut self,
-        now: Millis,
-        observation: &Observation,
-        fx: &mut Vec<ControllerEffect>,
-    ) {
+    fn take_answer(&mut self, now: Millis, observation: &Observation, fx: &mut EffectList) {
         let switch = observation.reporter.as_str();
         if !self.inventory.switches.contains_key(switch) {
             return; // The switch left the inventory while its answer was under way.
@@ -339,12 +330,7 @@ impl ControllerEngine {
     }
 
     /// Takes a host agent's report, or its silence.
-    fn take_report(
-        &mut self,
-        now: Millis,
-        observation: &Observation,
-        fx: &mut Vec<ControllerEffect>,
-    ) {
+    fn take_report(&mut self, now: Millis, observation: &Observation, fx: &mut EffectList) {
         let host = observation.reporter.as_str();
         if !self.inventory.hosts.contains_key(host) {
             return; // The host left the inventory while its report was under way.
@@ -369,13 +355,7 @@ impl ControllerEngine {
     }
 
     /// Tells of a report that was refused.
-    fn report_refused(
-        &mut self,
-        now: Millis,
-        from: IpAddr,
-        problem: &str,
-        fx: &mut Vec<ControllerEffect>,
-    ) {
+    fn report_refused(&mut self, now: Millis, from: IpAddr, problem: &str, fx: &mut EffectList) {
         if self.observed.agents.report_refused(problem) {
             self.public.log(
                 now,
@@ -386,13 +366,7 @@ impl ControllerEngine {
         }
     }
 
-    fn take_trap(
-        &mut self,
-        now: Millis,
-        source: IpAddr,
-        kind: TrapTopic,
-        fx: &mut Vec<ControllerEffect>,
-    ) {
+    fn take_trap(&mut self, now: Millis, source: IpAddr, kind: TrapTopic, fx: &mut EffectList) {
         let Some(switch) = self
             .inventory
             .switches
@@ -418,29 +392,18 @@ impl ControllerEngine {
     }
 
     /// Reads tables again, after a switch hinted at a change.
-    fn reread(
-        &mut self,
-        now: Millis,
-        switch: &str,
-        tables: Vec<DeviceTable>,
-        fx: &mut Vec<ControllerEffect>,
-    ) {
+    fn reread(&mut self, now: Millis, switch: &str, tables: Vec<DeviceTable>, fx: &mut EffectList) {
         self.making.hold_down.hint(now);
         self.observed.read(now, &self.inventory, switch, tables, fx);
     }
 
-    fn take_job_record(
-        &mut self,
-        now: Millis,
-        mut record: JobRecord,
-        fx: &mut Vec<ControllerEffect>,
-    ) {
+    fn take_job_record(&mut self, now: Millis, mut record: JobRecord, fx: &mut EffectList) {
         self.take_watched(now, &mut record, fx);
         self.public.take_up(now, &record);
         self.observed.jobs.record(now, record);
     }
 
-    fn tick(&mut self, now: Millis, fx: &mut Vec<ControllerEffect>) {
+    fn tick(&mut self, now: Millis, fx: &mut EffectList) {
         (self.ticked, self.wake, self.public.is_changed) = (now, false, false);
         self.observed.read_due(now, &self.inventory, fx);
         let looking = self.is_looking(now);
@@ -523,7 +486,7 @@ impl ControllerEngine {
     }
 
     /// Sends out new directions for the hosts' agents, if they changed.
-    fn send_directions(&mut self, now: Millis, fx: &mut Vec<ControllerEffect>) {
+    fn send_directions(&mut self, now: Millis, fx: &mut EffectList) {
         fx.extend(
             self.observed
                 .directions(now, &self.inventory, &self.judged.topology)
@@ -570,12 +533,7 @@ impl ControllerEngine {
         self.wake = true;
     }
 
-    fn change_inventory(
-        &mut self,
-        now: Millis,
-        inventory: Inventory,
-        fx: &mut Vec<ControllerEffect>,
-    ) {
+    fn change_inventory(&mut self, now: Millis, inventory: Inventory, fx: &mut EffectList) {
         let old = std::mem::replace(&mut self.inventory, inventory);
         self.observed.forget(&old, &self.inventory);
         self.judged.forget();

@@ -208,9 +208,6 @@ pub struct ApiState {
 }
 
 /// Binds the address, after a check that strangers cannot view.
-///
-/// # Errors
-/// [`HttpError`].
 pub async fn bind(address: SocketAddr, keys: &ApiTokens) -> Result<TcpListener, HttpError> {
     if !address.ip().is_loopback() && keys.all_may_view() {
         return Err(HttpError::NoToken(address));

@@ -46,9 +46,6 @@ pub struct Journal {
 impl Journal {
     /// Begins a journal. A file of that name from an earlier run becomes `FILE.1`. `limit` is in
     /// bytes.
-    ///
-    /// # Errors
-    /// The system's refusal.
     pub fn begin(path: &Path, limit: u64, header: &JournalHeader) -> io::Result<Journal> {
         let file = fresh(path)?;
         let mut journal = Journal {

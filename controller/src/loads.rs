@@ -1,7 +1,6 @@
 //! Measured load: bit/s of each interface, from the octet counters of successive pulses.
-use inventory::BitsPerSec;
-use inventory::Millis;
 use inventory::observation::DevicePulse;
+use inventory::{BitsPerSec, Millis};
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::time::Duration;

@@ -9,9 +9,8 @@ use inventory::unreadable;
 use policy::learned::LearnedFigures;
 use policy::measurements::TuningRuns;
 use std::error::Error;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 /// Reads a file of the shared directory, if it is there. An error has the file's path, in words with a way out.
 pub(crate) fn file_if_any<T, E: Into<Box<dyn Error + Send + Sync>>>(

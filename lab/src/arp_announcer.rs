@@ -4,14 +4,12 @@
     unsafe_code,
     reason = "packet and netlink sockets have no safe wrapper for these addresses"
 )]
+use crate::netlink::LinkChanges;
 use inventory::Mac;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::socket::{
-    AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, bind, recv, socket,
-};
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, socket};
 use std::io;
 use std::net::Ipv4Addr;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 /// Announces a node at each of its ports. It does so more often after a change of its cables: the
@@ -21,7 +19,7 @@ pub(crate) struct ArpAnnouncer {
     frames: Vec<(libc::c_int, [u8; 42])>,
     packets: OwnedFd,
     /// Reports every interface that appears, changes or disappears.
-    links: OwnedFd,
+    links: LinkChanges,
     busy_until: Instant,
 }
 
@@ -51,21 +49,10 @@ impl ArpAnnouncer {
             SockFlag::SOCK_CLOEXEC,
             None,
         )?;
-        let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
-        let links = socket(
-            AddressFamily::Netlink,
-            SockType::Raw,
-            flags,
-            SockProtocol::NetlinkRoute,
-        )?;
-        bind(
-            links.as_raw_fd(),
-            &NetlinkAddr::new(0, libc::RTMGRP_LINK as u32),
-        )?;
         Ok(ArpAnnouncer {
             frames,
             packets,
-            links,
+            links: LinkChanges::open()?,
             busy_until: Instant::now() + BUSY_FOR,
         })
     }
@@ -81,14 +68,7 @@ impl ArpAnnouncer {
         } else {
             CALM
         };
-        let timeout = PollTimeout::try_from(wait).unwrap_or(PollTimeout::MAX);
-        let ready = poll(
-            &mut [PollFd::new(self.links.as_fd(), PollFlags::POLLIN)],
-            timeout,
-        );
-        if ready.is_ok_and(|n| n > 0) {
-            let mut message = [0; 8192];
-            while recv(self.links.as_raw_fd(), &mut message, MsgFlags::empty()).is_ok() {}
+        if self.links.wait(wait) {
             self.busy_until = Instant::now() + BUSY_FOR;
             std::thread::sleep(BUSY);
         }

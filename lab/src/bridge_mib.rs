@@ -8,14 +8,10 @@ mod protocol;
 mod table;
 
 use crate::error::{KernelErrorContext, LabError, LabResult};
+use crate::netlink::LinkChanges;
 use changes::TopologyChanges;
 use kernel::KernelBridge;
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::socket::{
-    AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, bind, recv, socket,
-};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use table::ObjectTable;
@@ -48,7 +44,7 @@ pub fn serve(name: &str) -> LabResult<()> {
         name: name.to_owned(),
         began,
         changes: changes.clone(),
-        links: links().during(place)?,
+        links: LinkChanges::open().during(place)?,
     };
     std::thread::spawn(move || watcher.run());
     let mut cache: Option<(Instant, ObjectTable)> = None;
@@ -73,42 +69,19 @@ struct BridgeWatcher {
     name: String,
     began: Instant,
     changes: Arc<Mutex<TopologyChanges>>,
-    links: OwnedFd,
+    links: LinkChanges,
 }
 
 impl BridgeWatcher {
     fn run(&self) {
-        let timeout = PollTimeout::try_from(WATCH).unwrap_or(PollTimeout::MAX);
         loop {
-            let ready = poll(
-                &mut [PollFd::new(self.links.as_fd(), PollFlags::POLLIN)],
-                timeout,
-            );
-            if ready.is_ok_and(|n| n > 0) {
-                let mut message = [0; 8192];
-                while recv(self.links.as_raw_fd(), &mut message, MsgFlags::empty()).is_ok() {}
-            }
+            self.links.wait(WATCH);
             // A port may disappear while it is read; the next reading is then complete.
             if let Ok(bridge) = KernelBridge::read_states(&self.name) {
                 lock(&self.changes).see(&bridge, self.began.elapsed());
             }
         }
     }
-}
-
-fn links() -> io::Result<OwnedFd> {
-    let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
-    let links = socket(
-        AddressFamily::Netlink,
-        SockType::Raw,
-        flags,
-        SockProtocol::NetlinkRoute,
-    )?;
-    bind(
-        links.as_raw_fd(),
-        &NetlinkAddr::new(0, nix::libc::RTMGRP_LINK as u32),
-    )?;
-    Ok(links)
 }
 
 fn lock(changes: &Mutex<TopologyChanges>) -> MutexGuard<'_, TopologyChanges> {

@@ -1,5 +1,4 @@
 //! Recabling a lab that is up.
-use crate::address;
 use crate::error::{LabError, LabResult};
 use crate::name::LabName;
 use crate::netlink::{NetlinkNamespace, VethEnd};
@@ -7,7 +6,7 @@ use crate::plan::{LabCable, LabNodeKind, LabPlan, PortEnd, RELAY};
 use crate::state::{LabLock, LabState};
 use crate::status::namespace;
 use crate::up::{connect, plug_in};
-use crate::{aggregate, pair, relay};
+use crate::{address, aggregate, pair, relay};
 use inventory::BitsPerSec;
 use std::time::Duration;
 

@@ -270,12 +270,7 @@ mod tests {
 
     #[test]
     fn what_is_read_is_written_alike() {
-        for kind in [
-            "flows:16:n1-n9",
-            "udp:30:n-1-n9",
-            "udp:0.5:a-b",
-            "mpi:n1,n3",
-        ] {
+        for kind in "flows:16:n1-n9 udp:30:n-1-n9 udp:0.5:a-b mpi:n1,n3".split(' ') {
             assert_eq!(kind.parse::<TrafficBeside>().unwrap().to_string(), kind);
         }
         let range = "mpi:n[0-2]".parse::<TrafficBeside>().unwrap();

@@ -1,9 +1,7 @@
 //! The daemons of a node: their configuration and their start.
-use crate::aggregate;
 use crate::error::{KernelErrorContext, LabError, LabResult};
 use crate::plan::{LabNode, LabNodeKind, LabPlan, PortEnd};
-use crate::probe;
-use crate::requirements;
+use crate::{aggregate, probe, requirements};
 use inventory::BitsPerSec;
 use std::fs::{self, File};
 use std::path::Path;

@@ -6,10 +6,9 @@ use crate::state::{self, LabLock};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::collections::HashSet;
-use std::fs;
-use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
+use std::{fs, io};
 
 /// Ends every process of a lab and removes its namespaces and files. Returns false if there was
 /// nothing of such a lab.

@@ -102,22 +102,10 @@ pub fn session(program: &[OsString]) -> LabResult<i32> {
             let run = || -> LabResult<i32> {
                 set_pdeathsig(Signal::SIGKILL).during(|| "session".into())?;
                 // The new /proc has the processes of this namespace. It must not appear in the node's mounts.
-                mount(
-                    None::<&str>,
-                    "/proc",
-                    None::<&str>,
-                    MsFlags::MS_PRIVATE,
-                    None::<&str>,
-                )
-                .during(|| "session: /proc".into())?;
-                mount(
-                    Some("proc"),
-                    "/proc",
-                    Some("proc"),
-                    MsFlags::empty(),
-                    None::<&str>,
-                )
-                .during(|| "session: /proc".into())?;
+                let (none, proc) = (None::<&str>, Some("proc"));
+                mount(none, "/proc", none, MsFlags::MS_PRIVATE, none)
+                    .and_then(|()| mount(proc, "/proc", proc, MsFlags::empty(), none))
+                    .during(|| "session: /proc".into())?;
                 let [name, rest @ ..] = program else {
                     return Err(LabError::Refused("session: expected a command".into()));
                 };

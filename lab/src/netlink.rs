@@ -11,6 +11,10 @@ use crate::port_shape::PortShape;
 use crate::{departure, netns, tbf};
 use futures_util::{StreamExt, TryStreamExt};
 use inventory::Mac;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sys::socket::{
+    AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, bind, recv, socket,
+};
 use rtnetlink::packet_core::{NetlinkMessage, NetlinkPayload};
 use rtnetlink::packet_route::RouteNetlinkMessage;
 use rtnetlink::packet_route::address::{AddressAttribute, AddressFlags};
@@ -27,8 +31,9 @@ use rtnetlink::{
 use std::fs::File;
 use std::io;
 use std::net::{Ipv4Addr, UdpSocket};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::Path;
+use std::time::Duration;
 
 /// One of the relay's interfaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,22 +107,28 @@ impl NetlinkNamespace {
     /// Sets an interface up or down.
     pub(crate) async fn set_up(&self, port: &str, up: bool) -> LabResult<()> {
         let link = LinkUnspec::new_with_index(self.index(port).await?);
-        let message = if up { link.up() } else { link.down() }.build();
-        self.handle
-            .link()
-            .change(message)
-            .execute()
+        let (link, doing) = match up {
+            true => (link.up(), "setting it up"),
+            false => (link.down(), "setting it down"),
+        };
+        self.change(port, link.build(), doing).await
+    }
+
+    async fn change(&self, port: &str, link: LinkMessage, doing: &str) -> LabResult<()> {
+        let request = self.handle.link().change(link).execute();
+        request.await.during(|| self.place(port, doing))
+    }
+
+    async fn change_port(&self, port: &str, link: LinkMessage, doing: &str) -> LabResult<()> {
+        let request = self.handle.link().set_port(link).execute();
+        request.await.during(|| self.place(port, doing))
+    }
+
+    async fn add_bridge(&self, name: &str, bridge: LinkMessage) -> LabResult<()> {
+        let request = self.handle.link().add(bridge).execute();
+        request
             .await
-            .during(|| {
-                self.place(
-                    port,
-                    if up {
-                        "setting it up"
-                    } else {
-                        "setting it down"
-                    },
-                )
-            })
+            .during(|| self.place(name, "making the bridge"))
     }
 
     /// Gives an interface an address and the route to its subnet.
@@ -128,15 +139,9 @@ impl NetlinkNamespace {
         prefix: u8,
     ) -> LabResult<()> {
         let index = self.index(port).await?;
-        let request = self
-            .handle
-            .address()
-            .add(index, address.into(), prefix)
-            .replace();
-        request
-            .execute()
-            .await
-            .during(|| self.place(port, "adding its address"))
+        let request = self.handle.address().add(index, address.into(), prefix);
+        let added = request.replace().execute().await;
+        added.during(|| self.place(port, "adding its address"))
     }
 
     /// Like [`NetlinkNamespace::add_address`], with a route that names TCP's congestion control. A
@@ -148,19 +153,12 @@ impl NetlinkNamespace {
         subnet: (Ipv4Addr, u8),
     ) -> LabResult<()> {
         let index = self.index(port).await?;
-        let mut request = self
-            .handle
-            .address()
-            .add(index, address.into(), subnet.1)
-            .replace();
-        request
-            .message_mut()
-            .attributes
-            .push(AddressAttribute::Flags(AddressFlags::Noprefixroute));
-        request
-            .execute()
-            .await
-            .during(|| self.place(port, "adding its address"))?;
+        let addresses = self.handle.address();
+        let mut request = addresses.add(index, address.into(), subnet.1).replace();
+        let flags = AddressAttribute::Flags(AddressFlags::Noprefixroute);
+        request.message_mut().attributes.push(flags);
+        let added = request.execute().await;
+        added.during(|| self.place(port, "adding its address"))?;
         let route = RouteMessageBuilder::<Ipv4Addr>::new()
             .scope(rtnetlink::packet_route::route::RouteScope::Link);
         self.route(
@@ -206,11 +204,8 @@ impl NetlinkNamespace {
             .push(RouteAttribute::Metrics(vec![RouteMetric::CcAlgo(
                 "cubic".into(),
             )]));
-        let request = self.handle.route().add(route).replace();
-        request
-            .execute()
-            .await
-            .during(|| self.place(port, "adding its route (TCP congestion control cubic)"))
+        let added = self.handle.route().add(route).replace().execute().await;
+        added.during(|| self.place(port, "adding its route (TCP congestion control cubic)"))
     }
 
     /// Pins the MAC address of a neighbour, so that no schedule waits for ARP.
@@ -220,14 +215,9 @@ impl NetlinkNamespace {
         address: Ipv4Addr,
         mac: Mac,
     ) -> LabResult<()> {
-        let request = self
-            .handle
-            .neighbours()
-            .add(port_index, address.into())
-            .link_layer_address(&mac.0)
-            .replace();
-        request
-            .execute()
+        let request = self.handle.neighbours().add(port_index, address.into());
+        let added = request.link_layer_address(&mac.0).replace().execute();
+        added
             .await
             .during(|| self.place("eth0", "adding a neighbour"))
     }
@@ -235,36 +225,24 @@ impl NetlinkNamespace {
     /// Has a bridge learn nobody behind a port.
     pub(crate) async fn end_learning(&self, port: &str) -> LabResult<()> {
         let message = LinkBridgePort::new(self.index(port).await?).learning(false);
-        let change = self.handle.link().set_port(message.build()).execute();
-        change
+        self.change_port(port, message.build(), "ending its learning")
             .await
-            .during(|| self.place(port, "ending its learning"))
     }
 
     /// Places a station at a port of a bridge, and nowhere else.
     pub(crate) async fn place_station(&self, port: &str, mac: Mac) -> LabResult<()> {
         let index = self.index(port).await?;
-        let entry = self
-            .handle
-            .neighbours()
-            .add_bridge(index, &mac.0)
-            .state(NeighbourState::Noarp)
-            .replace();
-        entry
-            .flags(NeighbourFlags::Controller)
-            .execute()
+        let entry = self.handle.neighbours().add_bridge(index, &mac.0);
+        let static_entry = entry.state(NeighbourState::Noarp).replace();
+        let placed = static_entry.flags(NeighbourFlags::Controller).execute();
+        placed
             .await
             .during(|| self.place(port, "placing a station"))
     }
 
     /// Makes a learning bridge without STP, for the management network.
     pub(crate) async fn add_plain_bridge(&self, name: &str) -> LabResult<()> {
-        self.handle
-            .link()
-            .add(LinkBridge::new(name).build())
-            .execute()
-            .await
-            .during(|| self.place(name, "making the bridge"))
+        self.add_bridge(name, LinkBridge::new(name).build()).await
     }
 
     /// Makes the bridge of a switch.
@@ -285,12 +263,7 @@ impl NetlinkNamespace {
             .priority(priority)
             .mcast_snooping(false)
             .build();
-        self.handle
-            .link()
-            .add(message)
-            .execute()
-            .await
-            .during(|| self.place(name, "making the bridge"))
+        self.add_bridge(name, message).await
     }
 
     /// Makes an interface a port of a bridge; `cost` is its STP path cost.
@@ -305,20 +278,11 @@ impl NetlinkNamespace {
             .controller(bridge_index)
             .up()
             .build();
-        self.handle
-            .link()
-            .change(master)
-            .execute()
-            .await
-            .during(|| self.place(port, "adding it to the bridge"))?;
+        self.change(port, master, "adding it to the bridge").await?;
         if let Some(cost) = cost {
             let message = LinkBridgePort::new(port_index).cost(cost).build();
-            self.handle
-                .link()
-                .set_port(message)
-                .execute()
-                .await
-                .during(|| self.place(port, "setting its path cost"))?;
+            self.change_port(port, message, "setting its path cost")
+                .await?;
         }
         Ok(())
     }
@@ -342,10 +306,7 @@ impl NetlinkNamespace {
         if let Some(longest) = shape.segment {
             let mut message = LinkUnspec::new_with_index(index).build();
             message.attributes.push(LinkAttribute::GsoMaxSize(longest));
-            let change = self.handle.link().change(message).execute();
-            change
-                .await
-                .during(|| self.place(port, "limiting its segments"))?;
+            self.change(port, message, "limiting its segments").await?;
         }
         self.queue(
             port,
@@ -415,24 +376,15 @@ impl NetlinkNamespace {
     /// bridge and its queue.
     pub(crate) async fn move_interface(&self, port: &str, to: &VethEnd<'_>) -> LabResult<()> {
         let index = self.index(port).await?;
-        let change = |message| self.handle.link().change(message).execute();
-        change(
-            LinkUnspec::new_with_index(index)
-                .nocontroller()
-                .down()
-                .build(),
-        )
-        .await
-        .during(|| self.place(port, "unplugging it"))?;
+        let unplugged = LinkUnspec::new_with_index(index).nocontroller().down();
+        self.change(port, unplugged.build(), "unplugging it")
+            .await?;
         // In one request: an agent of the target would keep a name that the port has on the way.
         let plugged = LinkUnspec::new_with_index(index)
             .setns_by_fd(to.wire.namespace.as_raw_fd())
             .name(to.port.to_owned())
-            .address(to.mac.0.to_vec())
-            .build();
-        change(plugged)
-            .await
-            .during(|| to.wire.place(to.port, "moving it"))
+            .address(to.mac.0.to_vec());
+        self.change(port, plugged.build(), "moving it").await
     }
 
     /// The state of an interface: set up or down, with or without carrier.
@@ -497,34 +449,31 @@ pub(crate) async fn cable(a: &VethEnd<'_>, b: &VethEnd<'_>) -> LabResult<()> {
 }
 
 fn port_state(link: &LinkMessage) -> Option<StpPortState> {
-    let mut name = None;
-    let mut found = None;
-    for attribute in &link.attributes {
-        match attribute {
-            LinkAttribute::IfName(n) => name = Some(n.clone()),
-            LinkAttribute::LinkInfo(infos) => {
-                found = infos.iter().find_map(|i| match i {
-                    LinkInfo::PortData(InfoPortData::BridgePort(p)) => Some(p),
-                    _ => None,
-                });
-            }
-            _ => {}
-        }
-    }
-    let port = found?;
-    let state = port.iter().find_map(|i| {
-        if let InfoBridgePort::State(s) = i {
-            Some(u8::from(*s))
-        } else {
-            None
-        }
+    let name = link
+        .attributes
+        .iter()
+        .find_map(|attribute| match attribute {
+            LinkAttribute::IfName(name) => Some(name.clone()),
+            _ => None,
+        });
+    let infos = link
+        .attributes
+        .iter()
+        .filter_map(|attribute| match attribute {
+            LinkAttribute::LinkInfo(infos) => Some(infos),
+            _ => None,
+        });
+    let port = infos.flatten().find_map(|info| match info {
+        LinkInfo::PortData(InfoPortData::BridgePort(port)) => Some(port),
+        _ => None,
     })?;
-    let root = port.iter().find_map(|i| {
-        if let InfoBridgePort::RootId(r) = i {
-            Some((r.priority, Mac(r.address)))
-        } else {
-            None
-        }
+    let state = port.iter().find_map(|info| match info {
+        InfoBridgePort::State(state) => Some(u8::from(*state)),
+        _ => None,
+    })?;
+    let root = port.iter().find_map(|info| match info {
+        InfoBridgePort::RootId(root) => Some((root.priority, Mac(root.address))),
+        _ => None,
     })?;
     let carrier = link
         .header
@@ -539,8 +488,34 @@ fn port_state(link: &LinkMessage) -> Option<StpPortState> {
 }
 
 /// Bridge timers are in hundredths of a second (USER_HZ).
-fn centiseconds(duration: std::time::Duration) -> u32 {
+fn centiseconds(duration: Duration) -> u32 {
     u32::try_from(duration.as_millis() / 10).unwrap_or(u32::MAX)
+}
+
+/// What the kernel tells of every change of an interface.
+pub(crate) struct LinkChanges(OwnedFd);
+
+impl LinkChanges {
+    pub(crate) fn open() -> io::Result<LinkChanges> {
+        let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
+        let route = SockProtocol::NetlinkRoute;
+        let links = socket(AddressFamily::Netlink, SockType::Raw, flags, route)?;
+        let groups = NetlinkAddr::new(0, libc::RTMGRP_LINK as u32);
+        bind(links.as_raw_fd(), &groups)?;
+        Ok(LinkChanges(links))
+    }
+
+    /// Waits for a change, at most so long; true if there was one.
+    pub(crate) fn wait(&self, at_most: Duration) -> bool {
+        let timeout = PollTimeout::try_from(at_most).unwrap_or(PollTimeout::MAX);
+        let mut watched = [PollFd::new(self.0.as_fd(), PollFlags::POLLIN)];
+        let has_changed = poll(&mut watched, timeout).is_ok_and(|n| n > 0);
+        if has_changed {
+            let mut message = [0; 8192];
+            while recv(self.0.as_raw_fd(), &mut message, MsgFlags::empty()).is_ok() {}
+        }
+        has_changed
+    }
 }
 
 /// Commands of linux/ethtool.h.

@@ -3,12 +3,13 @@ use crate::error::{KernelErrorContext, LabResult};
 use crate::name::LabName;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, setns, unshare};
-use std::fs;
-use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 const DIRECTORY: &str = "/run/netns";
+
+const NONE: Option<&str> = None;
 
 /// The mount point of a node's namespace.
 pub(crate) fn path(lab: &LabName, node: &str) -> PathBuf {
@@ -35,13 +36,8 @@ pub(crate) fn create(path: &Path) -> LabResult<()> {
         s.spawn(|| {
             fs::File::create_new(path)?;
             unshare(CloneFlags::CLONE_NEWNET)?;
-            mount(
-                Some("/proc/thread-self/ns/net"),
-                path,
-                None::<&str>,
-                MsFlags::MS_BIND,
-                None::<&str>,
-            )?;
+            let own = Some("/proc/thread-self/ns/net");
+            mount(own, path, NONE, MsFlags::MS_BIND, NONE)?;
             settings()
         })
         .join()
@@ -114,26 +110,16 @@ pub(crate) fn within<T: Send>(
 fn shared_directory() -> io::Result<()> {
     fs::create_dir_all(DIRECTORY)?;
     if share_directory().is_err() {
-        mount(
-            Some(DIRECTORY),
-            DIRECTORY,
-            None::<&str>,
-            MsFlags::MS_BIND | MsFlags::MS_REC,
-            None::<&str>,
-        )?;
+        let whole = MsFlags::MS_BIND | MsFlags::MS_REC;
+        mount(Some(DIRECTORY), DIRECTORY, NONE, whole, NONE)?;
         share_directory()?;
     }
     Ok(())
 }
 
 fn share_directory() -> nix::Result<()> {
-    mount(
-        None::<&str>,
-        DIRECTORY,
-        None::<&str>,
-        MsFlags::MS_SHARED | MsFlags::MS_REC,
-        None::<&str>,
-    )
+    let shared = MsFlags::MS_SHARED | MsFlags::MS_REC;
+    mount(NONE, DIRECTORY, NONE, shared, NONE)
 }
 
 fn settings() -> io::Result<()> {

@@ -4,13 +4,12 @@
 //! namespaces. Killing its root ends everything, and the head node can enter every other node.
 #![allow(unsafe_code, reason = "fork")]
 use crate::arp_announcer::ArpAnnouncer;
-use crate::daemons;
 use crate::error::{KernelErrorContext, LabError, LabResult};
 use crate::exec::{AGENT, AGENT_SCRIPT};
 use crate::name::LabName;
-use crate::netns;
 use crate::plan::{CONTROL, LabNode, LabNodeKind, RELAY};
 use crate::state::{self, InitIdentity, LabState};
+use crate::{daemons, netns};
 use nix::errno::Errno;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, setns, unshare};

@@ -9,9 +9,6 @@ use tokio::signal::unix::{SignalKind, signal};
 
 /// From now on these signals take a lab down, complete or not. The exit status is then that of
 /// `heddle lab down`. `command` is the subcommand that is stopped.
-///
-/// # Errors
-/// The system's refusal.
 pub fn down_on_signal(name: &str, command: &'static str) -> LabResult<()> {
     let refused = || "signals".to_owned();
     let program = std::env::current_exe().during(refused)?;

@@ -1,5 +1,4 @@
 //! Bringing a lab up: namespaces, cables, inits, and the wait until the spanning tree has settled.
-use crate::aggregate;
 use crate::error::{KernelErrorContext, LabError, LabResult};
 use crate::name::LabName;
 use crate::netlink::{self, NetlinkNamespace, StpPortState, VethEnd};
@@ -8,7 +7,7 @@ use crate::plan::{
 };
 use crate::port_shape::PortShape;
 use crate::state::{self, LabLock, LabState};
-use crate::{address, down, netns, node, pair, relay};
+use crate::{address, aggregate, down, netns, node, pair, relay};
 use futures_util::future::try_join_all;
 use inventory::{Mac, TopologyFile};
 use std::collections::HashMap;

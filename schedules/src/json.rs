@@ -242,9 +242,6 @@ fn parse<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, JsonError> {
 }
 
 /// Reads an all-to-all; hosts are numbered in the order of its `hosts`.
-///
-/// # Errors
-/// As [`read`].
 pub fn read_alltoall(text: &[u8]) -> Result<AlltoallSchedule, JsonError> {
     let json: AlltoallJson<String> = parse(text)?;
     known("collective", &json.collective, "alltoall")?;
@@ -305,9 +302,6 @@ fn scheme_of(syncs: &[Synchronization]) -> SyncScheme {
 }
 
 /// Reads an allgather; hosts are numbered along its ring.
-///
-/// # Errors
-/// As [`read`].
 pub fn read_allgather(text: &[u8]) -> Result<AllgatherSchedule, JsonError> {
     let json: AllgatherJson<String> = parse(text)?;
     known("collective", &json.collective, "allgather")?;

@@ -1,9 +1,8 @@
 //! The ways of a call, predicted from measured calls.
 use super::Args;
-use crate::CommandOutcome;
 use crate::flags::CollectiveChoice;
-use crate::input_file;
 use crate::output::{TextFormat, print, time};
+use crate::{CommandOutcome, input_file};
 use directory::reading;
 use forecast::calibration::{CallCalibration, WayComparison, WayPrediction};
 use inventory::{Tree, counted};

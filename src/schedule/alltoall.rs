@@ -1,11 +1,10 @@
 //! `heddle schedule alltoall`
 use super::{MOST_RANKS, ScheduleArgs, ScheduleFormat, drawn, size, tree_of};
 use crate::CommandOutcome;
-use crate::flags::NameList;
-use crate::flags::whole;
+use crate::flags::{NameList, one_of, whole};
 use crate::output::print;
 use anyhow::{Context, bail};
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::TypedValueParser;
 use inventory::{TopologyFile, Tree, counted};
 use schedules::alltoall::{
     AlltoallAlgorithm, AlltoallSchedule, MINIMAL_HOSTS, plan_as, plan_reduced,
@@ -58,8 +57,7 @@ enum AlltoallChoice {
 
 /// Reads the name of a mechanism.
 fn mechanism() -> impl TypedValueParser<Value = SyncMechanism> {
-    PossibleValuesParser::new(SyncMechanism::ALL.map(SyncMechanism::name))
-        .try_map(|name| name.parse::<SyncMechanism>())
+    one_of(SyncMechanism::ALL, |mechanism| mechanism.name().into())
 }
 
 pub(super) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {

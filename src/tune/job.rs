@@ -239,13 +239,13 @@ impl<'a> JobLauncher<'a> {
     }
 
     /// Runs a job without the runtime, in which the library is forced to these algorithms.
-    pub(super) fn forced(&self, algorithms: &ForcedAlgorithms) -> anyhow::Result<JobOutput> {
+    pub(super) fn forced(&self, algorithms: &ForcedAlgorithms) -> anyhow::Result<Vec<BenchSeries>> {
         let environment: Vec<String> = algorithms
             .environment()
             .chain(["HEDDLE=off".to_owned()])
             .collect();
         let calls = format!("--at-least={}", self.args.rounds + 1);
-        let (introduction, series) = self.launch(
+        let (_, series) = self.launch(
             false,
             &environment,
             &self.args.size,
@@ -255,13 +255,7 @@ impl<'a> JobLauncher<'a> {
                 &format!("--seconds={}", self.args.seconds),
             ],
         )?;
-        Ok(JobOutput {
-            library: introduction.library,
-            hosts: introduction.hosts,
-            epoch: 0,
-            gone: Vec::new(),
-            series,
-        })
+        Ok(series)
     }
 
     fn launch(

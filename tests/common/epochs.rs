@@ -4,7 +4,7 @@ use directory::job_record::JobRecord;
 use directory::job_record::reading::{self, JobFileStat};
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
 
@@ -42,6 +42,14 @@ pub(crate) fn slow_trunks() -> String {
 pub(crate) fn shared(topology: &str) -> TempDir {
     let dir = TempDir::new().expect("a temporary directory");
     publish(dir.path(), topology);
+    dir
+}
+
+/// The shared directory in a lab's folder, made anew with this topology only.
+pub(crate) fn published(folder: &Path, topology: &str) -> PathBuf {
+    let dir = folder.join("shared");
+    let _ = fs::remove_dir_all(&dir);
+    publish(&dir, topology);
     dir
 }
 

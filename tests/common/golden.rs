@@ -12,8 +12,22 @@ pub(crate) fn folder(name: &str) -> PathBuf {
         .join(name)
 }
 
+/// Compares the transcripts of these commands of `heddle`, run in the folder with this name, with the golden files there.
+pub(crate) fn check_commands<'a>(
+    name: &str,
+    ending: &str,
+    commands: impl IntoIterator<Item = (&'a str, &'a str)>,
+) {
+    let folder = folder(name);
+    for (golden, command) in commands {
+        let args: Vec<&str> = command.split(' ').collect();
+        let path = folder.join(golden).with_extension(ending);
+        check(&path, &transcript(&folder, &args));
+    }
+}
+
 /// Runs `heddle` in `folder` and returns the text that a person at a terminal sees.
-pub(crate) fn transcript(folder: &Path, args: &[&str]) -> String {
+fn transcript(folder: &Path, args: &[&str]) -> String {
     let output = Command::new(HEDDLE)
         .args(args)
         .current_dir(folder)

@@ -135,14 +135,9 @@ impl<'a> TestJob<'a> {
             .arg("shim/tests/host.sh")
             .arg(program)
             .args(arguments);
-        for name in [
-            "HEDDLE",
-            "HEDDLE_DIR",
-            "HEDDLE_FORCE",
-            "HEDDLE_VERBOSE",
-            "HEDDLE_AFTER",
-            "LD_PRELOAD",
-        ] {
+        for name in
+            "HEDDLE HEDDLE_DIR HEDDLE_FORCE HEDDLE_VERBOSE HEDDLE_AFTER LD_PRELOAD".split(' ')
+        {
             command.env_remove(name);
         }
         let preload: Vec<String> = self

@@ -266,6 +266,11 @@ impl RunningLab {
         self.lab.plan().unwrap().node(node).unwrap().data.unwrap()
     }
 
+    /// Its topology file as the lab keeps it.
+    pub(crate) fn topology(&self) -> String {
+        fs::read_to_string(self.lab.dir().join("topology.yaml")).expect("the lab's topology")
+    }
+
     /// The state of the cable between two nodes.
     fn cable(&self, a: &str, b: &str) -> String {
         let status = self.lab.status().unwrap();

@@ -96,11 +96,7 @@ impl StallableFolder {
     fn serve(&mut self, served: &Path) {
         let mut server = Command::new("bindfs");
         server
-            .args([
-                "-f",
-                "-o",
-                "direct_io,attr_timeout=0,entry_timeout=0,negative_timeout=0",
-            ])
+            .args("-f -o direct_io,attr_timeout=0,entry_timeout=0,negative_timeout=0".split(' '))
             .arg(served)
             .arg(&self.mount);
         self.server = Some(

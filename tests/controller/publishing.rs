@@ -65,13 +65,7 @@ fn a_mount_whose_server_is_gone_is_named() {
             "{text}"
         );
         let mut check = heddle();
-        check.args([
-            "controller",
-            "--check",
-            "--listen",
-            "127.0.0.1:0",
-            "--inventory",
-        ]);
+        check.args("controller --check --listen 127.0.0.1:0 --inventory".split(' '));
         let output = check
             .arg(&inventory)
             .arg("--dir")

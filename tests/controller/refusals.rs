@@ -2,7 +2,7 @@
 use super::commands::{heddle, publish, stderr, topology};
 use super::published_view::PublishedView;
 use crate::common::daemon::ControllerProcess;
-use crate::common::golden::{check, folder, transcript};
+use crate::common::golden::{check_commands, folder};
 use std::fs::{self};
 
 #[test]
@@ -38,11 +38,7 @@ fn transcripts() {
         ),
         ("bad-history", "history --dir nowhere"),
     ] {
-        let args: Vec<&str> = command.split(' ').collect();
-        check(
-            &folder.join(golden).with_extension("txt"),
-            &transcript(&folder, &args),
-        );
+        check_commands("controller", "txt", [(golden, command)]);
         assert!(
             !folder.join("nowhere").exists(),
             "{golden}: made a directory all the same"
@@ -188,13 +184,7 @@ fn a_token_guards_the_api() {
         &dir.path().join("shared"),
         &["--token-file", token.to_str().unwrap()],
     );
-    for path in [
-        "/v1/snapshot",
-        "/v1/events",
-        "/v1/topology",
-        "/v1/epochs",
-        "/metrics",
-    ] {
+    for path in "/v1/snapshot /v1/events /v1/topology /v1/epochs /metrics".split(' ') {
         assert!(daemon.get(path, "").starts_with("HTTP/1.1 401"), "{path}");
         assert!(
             daemon

@@ -132,11 +132,7 @@ fn the_standards_numbers_are_those_of_its_headers() {
 fn numbers_of(header: &[&str]) -> String {
     let done = Command::new("gcc")
         .args(["-S", "-o", "-", "-DWANT_STANDARD", "-DHANDLE_SIZE=8"])
-        .args([
-            "-DSTATUS_SIZE=32",
-            "-DSTATUS_ALIGNMENT=4",
-            "-DSTATUS_ERROR_OFFSET=8",
-        ])
+        .args("-DSTATUS_SIZE=32 -DSTATUS_ALIGNMENT=4 -DSTATUS_ERROR_OFFSET=8".split(' '))
         .args(["-DSTATUS_SOURCE_OFFSET=0", "-DSTATUS_TAG_OFFSET=4"])
         .args(header)
         .arg("shim/backend/src/constants.c")

@@ -1,7 +1,6 @@
 //! Files that a hostile user of a host leaves among the job records.
 use directory::job_record::JobRecord;
-use inventory::Millis;
-use inventory::{Mpi, MpiRoutines};
+use inventory::{Millis, Mpi, MpiRoutines};
 use policy::learned::RankLayout;
 use std::fs;
 use std::io::Write;

@@ -352,7 +352,7 @@ impl App {
     /// The input of panel `index` on lines of `width` cells.
     pub(crate) fn view(&self, index: usize, width: u16) -> PanelView<'_> {
         let picture = self.shown().unwrap_or(&self.blank);
-        let is_folded = PANELS[index].folds_stages();
+        let is_folded = PANELS[index].folds_stages;
         PanelView {
             snapshot: if is_folded {
                 picture.folded()
@@ -503,7 +503,7 @@ impl App {
     }
 
     /// The focused panel.
-    pub(crate) fn panel(&self) -> &'static dyn Panel {
+    pub(crate) fn panel(&self) -> &'static Panel {
         PANELS[self.focus]
     }
 }

@@ -64,7 +64,7 @@ pub(crate) const COMMANDS: [(&str, &str, &str); 7] = [
 const SHORT: [(&str, &str); 2] = [("q", "quit"), ("h", "help")];
 
 /// Reads a line for a panel; `None` for an empty one.
-pub(crate) fn parse(line: &str, panel: &dyn Panel) -> Result<Option<TypedCommand>, CommandProblem> {
+pub(crate) fn parse(line: &str, panel: &Panel) -> Result<Option<TypedCommand>, CommandProblem> {
     let line = line.trim();
     let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let rest = rest.trim();
@@ -107,12 +107,12 @@ fn switch(command: &'static str, word: &str) -> Result<bool, CommandProblem> {
     }
 }
 
-fn sort(rest: &str, panel: &dyn Panel) -> Result<TypedCommand, CommandProblem> {
+fn sort(rest: &str, panel: &Panel) -> Result<TypedCommand, CommandProblem> {
     let (name, reverse) = match rest.split_once(char::is_whitespace) {
         Some((name, word)) if word.trim() == "reverse" => (name, true),
         _ => (rest, false),
     };
-    let sorts = panel.sorts();
+    let sorts = panel.sorts;
     let at = sorts.iter().position(|s| s.name == name);
     Ok(TypedCommand::Sort(
         at.ok_or_else(|| CommandProblem::Word {
@@ -125,8 +125,8 @@ fn sort(rest: &str, panel: &dyn Panel) -> Result<TypedCommand, CommandProblem> {
 }
 
 /// The places of columns that are named with commas between them.
-pub(crate) fn columns(names: &str, panel: &dyn Panel) -> Result<Vec<usize>, CommandProblem> {
-    let all = panel.columns();
+pub(crate) fn columns(names: &str, panel: &Panel) -> Result<Vec<usize>, CommandProblem> {
+    let all = panel.columns;
     let names = names.split([',', ' ']).filter(|n| !n.is_empty());
     names
         .map(|name| {
@@ -141,7 +141,7 @@ pub(crate) fn columns(names: &str, panel: &dyn Panel) -> Result<Vec<usize>, Comm
 }
 
 /// `text` with as much added as all possible ends have in common.
-pub(crate) fn complete(text: &str, panel: &dyn Panel) -> String {
+pub(crate) fn complete(text: &str, panel: &Panel) -> String {
     let (done, begun) = match text.rfind([' ', ',']) {
         Some(at) => text.split_at(at + 1),
         None => ("", text),
@@ -154,12 +154,12 @@ pub(crate) fn complete(text: &str, panel: &dyn Panel) -> String {
             .chain(TABLE.iter().map(|b| b.name).filter(|n| !n.is_empty()))
             .collect(),
         Some("sort") => panel
-            .sorts()
+            .sorts
             .iter()
             .map(|s| s.name)
             .chain(["reverse"])
             .collect(),
-        Some("columns") => panel.columns().iter().map(|c| c.name).collect(),
+        Some("columns") => panel.columns.iter().map(|c| c.name).collect(),
         Some("theme") => Theme::NAMES.iter().map(|(name, _)| *name).collect(),
         Some("mouse" | "ascii") => vec!["on", "off"],
         Some(_) => vec![],

@@ -1,6 +1,5 @@
 //! Puts the application on a frame: the regions at this size, and the content of each.
-use crate::app::shown_network;
-use crate::app::{App, ClickTarget, InputMode, columns};
+use crate::app::{App, ClickTarget, InputMode, columns, shown_network};
 use crate::keys::{self, KeyAction};
 use crate::panels::PANELS;
 use crate::table::{DrawnTable, put};
@@ -203,7 +202,7 @@ impl App {
         rule(buffer, area, "─", p.dim);
         let mut x = area.x + 1;
         for (i, panel) in PANELS.iter().enumerate() {
-            let label = format!(" {} {} ", i + 1, panel.title());
+            let label = format!(" {} {} ", i + 1, panel.title);
             let width = label.len() as u16 + 2;
             if x + width > area.right() {
                 break;
@@ -265,7 +264,7 @@ impl App {
             spans.push(Span::styled(text, p.warn));
         }
         if sort {
-            let name = PANELS[panel].sorts()[place.sort].name;
+            let name = PANELS[panel].sorts[place.sort].name;
             spans.push(Span::styled(format!(" by {name} "), p.dim));
         }
         if place.rows > place.page {
@@ -280,13 +279,13 @@ impl App {
         self.hits.push((area, ClickTarget::Panel(panel)));
         let mut inner = area;
         if titled {
-            let title = format!(" {} {} ", panel + 1, PANELS[panel].title());
+            let title = format!(" {} {} ", panel + 1, PANELS[panel].title);
             let focused = panel == self.focus && !self.in_detail;
             self.title(buffer, area, &title, focused);
             inner.y += 1;
             inner.height = area.height.saturating_sub(1);
         }
-        let reserve = PANELS[panel].reserve(inner.height).min(inner.height);
+        let reserve = (PANELS[panel].reserve)(inner.height).min(inner.height);
         let [rows, below] =
             Layout::vertical([Constraint::Fill(1), Constraint::Length(reserve)]).areas(inner);
         self.draw_rows(buffer, panel, rows);
@@ -298,7 +297,7 @@ impl App {
             };
             self.corner(buffer, corner, panel);
         }
-        PANELS[panel].below(
+        (PANELS[panel].below)(
             &self.view(panel, below.width),
             self.panels[panel].selected.as_ref(),
             buffer,
@@ -316,14 +315,14 @@ impl App {
         let columns = columns(panel, &place.columns);
         let room = area.width.saturating_sub(2);
         let (placed, step) = crate::columns::place(&columns, &lines.wants, room);
-        let sort = &PANELS[panel].sorts()[place.sort];
+        let sort = &PANELS[panel].sorts[place.sort];
         let table = DrawnTable {
             columns: &columns,
             placed: &placed,
             step,
             rows: &lines.rows,
             empty: if place.filter.is_empty() {
-                PANELS[panel].empty()
+                PANELS[panel].empty
             } else {
                 "no line matches the filter; esc clears it"
             },
@@ -335,7 +334,7 @@ impl App {
         let selected = (panel == self.focus).then_some(place.index);
         let view = self.view(panel, area.width);
         table.draw(&view, buffer, area, offset, selected);
-        let all = PANELS[panel].columns();
+        let all = PANELS[panel].columns;
         let titles = placed.iter().map(|p| {
             let at = all.iter().position(|c| c.name == columns[p.column].name);
             let title = Rect {
@@ -379,7 +378,7 @@ impl App {
         let view = self.view(self.focus, area.width.saturating_sub(4));
         let key = self.panels[self.focus].selected.clone();
         let detail = key
-            .map(|key| self.panel().detail(&view, &key))
+            .map(|key| (self.panel().detail)(&view, &key))
             .unwrap_or_default();
         let inner = Rect {
             x: area.x + 2,

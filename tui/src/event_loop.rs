@@ -1,10 +1,10 @@
 //! The loop around the state machine: threads bring messages, effects go out, and a frame is drawn
 //! at most ten times a second.
-use crate::app::{App, AppEffect, AppMessage, AppSettings, ChosenColumns, CutLink, LabAction};
+use crate::app::{App, AppEffect, AppMessage, AppSettings, ChosenColumns, LabAction};
 use crate::keys::KeyTable;
 use crate::sanitize;
 use crate::screen::TerminalScreen;
-use crate::source::{self, SnapshotSource};
+use crate::source::SnapshotSource;
 use crate::theme::{ColourDepth, Theme};
 use api::Snapshot;
 use crossterm::event::{self, Event};
@@ -32,25 +32,9 @@ const KEY_POLL: Duration = Duration::from_millis(100);
 
 const SIGNALS: [i32; 3] = [SIGTERM, SIGHUP, SIGINT];
 
-/// A lab with cables that can be moved. The calls may take seconds; they run on a thread of their
-/// own.
-pub trait LabControl: Send {
-    /// Plugs the host's cable into another switch.
-    ///
-    /// # Errors
-    /// A line for the operator.
-    fn move_host(&mut self, host: &str, switch: &str) -> Result<String, String>;
-    /// Cuts links, up to the first that cannot be cut.
-    ///
-    /// # Errors
-    /// A line for the operator.
-    fn cut(&mut self, links: &[CutLink]) -> Result<String, String>;
-    /// Joins links that were cut, up to the first that cannot be joined.
-    ///
-    /// # Errors
-    /// A line for the operator.
-    fn join(&mut self, links: &[CutLink]) -> Result<String, String>;
-}
+/// Acts on the cables of a lab; the answer is a line for the operator. A call may take seconds: it
+/// runs on a thread of its own.
+pub type LabControl = Box<dyn FnMut(&LabAction) -> Result<String, String> + Send>;
 
 /// The appearance and the abilities of the interface.
 #[derive(Default)]
@@ -67,7 +51,7 @@ pub struct TuiOptions {
     /// The columns of each panel.
     pub columns: ChosenColumns,
     /// The lab, if there is one.
-    pub lab: Option<Box<dyn LabControl>>,
+    pub lab: Option<LabControl>,
 }
 
 /// The reason why the interface cannot start.
@@ -106,10 +90,10 @@ pub fn run(source: SnapshotSource, options: TuiOptions) -> Result<(), TuiError> 
         return Err(TuiError::NoTerminal);
     }
     let address = address(&source);
-    let live = matches!(source, SnapshotSource::Http { .. });
+    let live = matches!(source, SnapshotSource::Http(_));
     let first = match &source {
         SnapshotSource::File(file) => Some(load(file)?),
-        SnapshotSource::Http { .. } => None,
+        SnapshotSource::Http(_) => None,
     };
     let look = AppSettings {
         address,
@@ -172,11 +156,7 @@ pub fn print(
 ) -> Result<String, TuiError> {
     let snapshot = match source {
         SnapshotSource::File(file) => load(file)?,
-        SnapshotSource::Http {
-            url,
-            token,
-            authorities,
-        } => source::once(url, token.as_deref(), authorities).map_err(TuiError::Controller)?,
+        SnapshotSource::Http(controller) => controller.snapshot().map_err(TuiError::Controller)?,
     };
     let address = address(source);
     let look = AppSettings {
@@ -246,7 +226,7 @@ fn unusable_snapshot(problem: String, file: &std::path::Path) -> TuiError {
 fn address(source: &SnapshotSource) -> String {
     let raw = match source {
         // Only `https://` stays in the address.
-        SnapshotSource::Http { url, .. } => url.trim_start_matches("http://").to_owned(),
+        SnapshotSource::Http(controller) => controller.url.trim_start_matches("http://").to_owned(),
         SnapshotSource::File(file) => file
             .file_name()
             .unwrap_or_default()
@@ -336,17 +316,10 @@ fn key_thread(sender: Sender<AppMessage>, stop: Arc<AtomicBool>) -> thread::Join
 }
 
 fn source_thread(source: SnapshotSource, sender: Sender<AppMessage>, stop: Arc<AtomicBool>) {
-    if let SnapshotSource::Http {
-        url,
-        token,
-        authorities,
-    } = source
-    {
+    if let SnapshotSource::Http(controller) = source {
         thread::spawn(move || {
             let followed = catch_unwind(AssertUnwindSafe(|| {
-                source::follow(&url, token.as_deref(), &authorities, &stop, |message| {
-                    sender.send(message).is_ok()
-                })
+                controller.follow(&stop, |message| sender.send(message).is_ok())
             }));
             if followed.is_err() {
                 let _ = sender.send(AppMessage::Lost(
@@ -357,16 +330,11 @@ fn source_thread(source: SnapshotSource, sender: Sender<AppMessage>, stop: Arc<A
     }
 }
 
-fn lab_thread(mut lab: Box<dyn LabControl>, sender: Sender<AppMessage>) -> Sender<LabAction> {
+fn lab_thread(mut lab: LabControl, sender: Sender<AppMessage>) -> Sender<LabAction> {
     let (orders, actions) = mpsc::channel();
     thread::spawn(move || {
         for action in actions {
-            let done = catch_unwind(AssertUnwindSafe(|| match &action {
-                LabAction::Move { host, switch } => lab.move_host(host, switch),
-                LabAction::Cut(links) => lab.cut(links),
-                LabAction::Join(links) => lab.join(links),
-            }))
-            .unwrap_or_else(|_| {
+            let done = catch_unwind(AssertUnwindSafe(|| lab(&action))).unwrap_or_else(|_| {
                 Err(format!(
                     "lab: {action:?} failed inside heddle; please report it"
                 ))

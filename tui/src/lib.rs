@@ -47,6 +47,6 @@ pub use app::{App, AppEffect, AppMessage, CutLink, LabAction, link_names};
 pub use event_loop::{LabControl, TuiError, TuiOptions, print, run, text};
 pub use keys::KeyTable;
 pub use settings::{ConnectionSettings, SettingsError, TuiSettings};
-pub use source::{SnapshotSource, once, order_mapping};
+pub use source::{ControllerAccess, SnapshotSource};
 pub use terminal::TerminalTraits;
 pub use theme::{ColourDepth, Theme};

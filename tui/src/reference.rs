@@ -38,8 +38,8 @@ fn commands() -> String {
 fn columns() -> String {
     let mut text = "| Panel | Column | Title | What it shows |\n|---|---|---|---|\n".to_owned();
     for panel in PANELS {
-        let title = panel.title().to_lowercase();
-        for column in panel.columns() {
+        let title = panel.title.to_lowercase();
+        for column in panel.columns {
             let (name, head, help) = (column.name, column.title, column.help);
             let _ = writeln!(text, "| {title} | {name} | {head} | {help} |");
         }

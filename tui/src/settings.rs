@@ -223,8 +223,8 @@ fn read_keys(wanted: NamedLists) -> Result<KeyTable, SettingsMistake> {
 fn read_columns(wanted: NamedLists) -> Result<ChosenColumns, SettingsMistake> {
     let mut columns = ChosenColumns::default();
     for (panel, names) in wanted {
-        let Some(at) = PANELS.iter().position(|p| title(*p) == *panel.get_ref()) else {
-            let lowered: Vec<String> = PANELS.iter().map(|p| title(*p)).collect();
+        let Some(at) = PANELS.iter().position(|p| title(p) == *panel.get_ref()) else {
+            let lowered: Vec<String> = PANELS.iter().map(|p| title(p)).collect();
             let titles: Vec<&str> = lowered.iter().map(String::as_str).collect();
             return Err(unknown(&panel, "panel", &titles));
         };
@@ -232,7 +232,7 @@ fn read_columns(wanted: NamedLists) -> Result<ChosenColumns, SettingsMistake> {
             .iter()
             .map(|name| {
                 let found = commands::columns(name.get_ref(), PANELS[at]).ok();
-                let known = PANELS[at].columns().iter().map(|c| c.name);
+                let known = PANELS[at].columns.iter().map(|c| c.name);
                 found.ok_or_else(|| unknown(name, "column", &known.collect::<Vec<_>>()))
             })
             .collect::<Result<Vec<_>, _>>()?;
@@ -241,8 +241,8 @@ fn read_columns(wanted: NamedLists) -> Result<ChosenColumns, SettingsMistake> {
     Ok(columns)
 }
 
-fn title(p: &dyn crate::panels::Panel) -> String {
-    p.title().to_lowercase()
+fn title(p: &crate::panels::Panel) -> String {
+    p.title.to_lowercase()
 }
 
 #[cfg(test)]

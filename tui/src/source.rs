@@ -3,9 +3,9 @@ use crate::app::AppMessage;
 use crate::sanitize;
 use api::Snapshot;
 use api::mapping::MappingTicket;
+use std::fmt::Display;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use ureq::http::Response;
@@ -17,16 +17,20 @@ use ureq::{Body, RequestBuilder};
 pub enum SnapshotSource {
     /// `GET url/v1/events`: server-sent events, one `snapshot` for each change and at least one a
     /// second.
-    Http {
-        /// Like `http://127.0.0.1:7171`.
-        url: String,
-        /// The token, sent as `Authorization: Bearer`.
-        token: Option<String>,
-        /// The authorities that certify an `https://` controller; empty for the public ones.
-        authorities: Vec<Certificate<'static>>,
-    },
+    Http(ControllerAccess),
     /// One recorded snapshot, which stands still.
     File(PathBuf),
+}
+
+/// A controller, with everything that is needed to ask it.
+#[derive(Debug, Clone)]
+pub struct ControllerAccess {
+    /// Like `http://127.0.0.1:7171`.
+    pub url: String,
+    /// The token, sent as `Authorization: Bearer`.
+    pub token: Option<String>,
+    /// The authorities that certify an `https://` controller; empty for the public ones.
+    pub authorities: Vec<Certificate<'static>>,
 }
 
 /// The limit of the time to connect, and of the silence before a connection counts as dead.
@@ -38,174 +42,140 @@ const LAST_WAIT: Duration = Duration::from_secs(4);
 /// The limit of an event, in bytes. A snapshot of thousands of hosts stays far below it.
 const LONGEST: usize = 64 << 20;
 
-/// A way to the controller.
-fn client(authorities: &[Certificate<'static>]) -> ureq::Agent {
-    let config = ureq::Agent::config_builder()
-        .tls_config(tls::authorities::trusting(authorities))
-        .timeout_connect(Some(PATIENCE))
-        .timeout_recv_response(Some(PATIENCE))
-        .timeout_per_read(Some(SILENCE))
-        .max_redirects(0) // It would take the token with it.
-        .http_status_as_error(false)
-        .build();
-    ureq::Agent::new_with_config(config)
-}
-
-/// The reason why no answer came, with a remedy if one is known.
-fn explained(url: &str, error: &ureq::Error) -> String {
-    match tls::fault::explained(error) {
-        Some(reason) => format!("{url}: {reason}"),
-        None => format!("{url}: {error}"),
+impl ControllerAccess {
+    fn client(&self) -> ureq::Agent {
+        let config = ureq::Agent::config_builder()
+            .tls_config(tls::authorities::trusting(&self.authorities))
+            .timeout_connect(Some(PATIENCE))
+            .timeout_recv_response(Some(PATIENCE))
+            .timeout_per_read(Some(SILENCE))
+            .max_redirects(0) // It would take the token with it.
+            .http_status_as_error(false)
+            .build();
+        ureq::Agent::new_with_config(config)
     }
-}
 
-/// Follows the event stream until `stop` is set or `send` refuses a message. It sends a picture for
-/// each snapshot, and [`AppMessage::Lost`] when the connection is lost.
-pub fn follow(
-    url: &str,
-    token: Option<&str>,
-    authorities: &[Certificate<'static>],
-    stop: &Arc<AtomicBool>,
-    send: impl Fn(AppMessage) -> bool,
-) {
-    let client = client(authorities);
-    let mut wait = FIRST_WAIT;
-    while !stop.load(Ordering::Relaxed) {
-        let mut seen = false;
-        let ended = listen(&client, url, token, |message| {
-            seen = true;
-            !stop.load(Ordering::Relaxed) && send(message)
-        });
-        let Err(why) = ended else { return };
-        if !send(AppMessage::Lost(why)) {
-            return;
+    /// Follows the event stream until `stop` is set or `send` refuses a message. It sends a picture
+    /// for each snapshot, and [`AppMessage::Lost`] when the connection is lost.
+    pub fn follow(&self, stop: &AtomicBool, send: impl Fn(AppMessage) -> bool) {
+        let client = self.client();
+        let mut wait = FIRST_WAIT;
+        while !stop.load(Ordering::Relaxed) {
+            let mut seen = false;
+            let ended = self.listen(&client, |message| {
+                seen = true;
+                !stop.load(Ordering::Relaxed) && send(message)
+            });
+            let Err(why) = ended else { return };
+            if !send(AppMessage::Lost(why)) {
+                return;
+            }
+            wait = if seen {
+                FIRST_WAIT
+            } else {
+                (wait * 2).min(LAST_WAIT)
+            };
+            std::thread::park_timeout(wait);
         }
-        wait = if seen {
-            FIRST_WAIT
-        } else {
-            (wait * 2).min(LAST_WAIT)
+    }
+
+    /// Asks for one snapshot.
+    ///
+    /// # Errors
+    /// The reason why none came.
+    pub fn snapshot(&self) -> Result<Snapshot, String> {
+        let mut response = self.ask(&self.client(), "/v1/snapshot")?;
+        let body = response.body_mut().with_config().limit(LONGEST as u64);
+        let json = body.read_to_string().map_err(|e| self.failed(e))?;
+        sanitize::snapshot(&json).map_err(|e| self.not_understood(&e))
+    }
+
+    /// Orders the controller to measure unmanaged places. Returns the number of the order.
+    ///
+    /// # Errors
+    /// The reason why it is not taken.
+    pub fn order_mapping(&self) -> Result<u64, String> {
+        let order = self.client().post(format!("{}/v1/map", self.url));
+        let order = self.with_token(order).content_type("application/json");
+        let answer = order.send("{}").map_err(|e| self.explained(&e))?;
+        let mut response = match answer.status().as_u16() {
+            404 | 405 => return Err(self.failed("measures nothing; is it an older controller?")),
+            429 => return Err(self.failed("orders come too often; try again in some seconds")),
+            _ => self.accepted(answer)?,
         };
-        std::thread::park_timeout(wait);
+        let body = response.body_mut().read_to_string();
+        let json = body.map_err(|e| self.failed(e))?;
+        let ticket: MappingTicket =
+            serde_json::from_str(&json).map_err(|e| self.not_understood(&e))?;
+        Ok(ticket.request)
     }
-}
 
-/// Asks for one snapshot.
-///
-/// # Errors
-/// The reason why none came.
-pub fn once(
-    url: &str,
-    token: Option<&str>,
-    authorities: &[Certificate<'static>],
-) -> Result<Snapshot, String> {
-    let mut response = ask(&client(authorities), url, "/v1/snapshot", token)?;
-    let body = response.body_mut().with_config().limit(LONGEST as u64);
-    let json = body.read_to_string().map_err(|e| format!("{url}: {e}"))?;
-    sanitize::snapshot(&json).map_err(|e| not_understood(url, &e))
-}
-
-/// Orders the controller to measure unmanaged places. Returns the number of the order.
-///
-/// # Errors
-/// The reason why it is not taken.
-pub fn order_mapping(
-    url: &str,
-    token: Option<&str>,
-    authorities: &[Certificate<'static>],
-) -> Result<u64, String> {
-    let order = client(authorities).post(format!("{url}/v1/map"));
-    let order = with_token(order, token).content_type("application/json");
-    let answer = order.send("{}").map_err(|e| explained(url, &e))?;
-    let mut response = match answer.status().as_u16() {
-        404 | 405 => {
-            return Err(format!(
-                "{url}: measures nothing; is it an older controller?"
-            ));
+    /// Reads one connection to its end. Gives `Ok` when `send` refuses a message, and the reason of
+    /// the end otherwise.
+    fn listen(
+        &self,
+        client: &ureq::Agent,
+        mut send: impl FnMut(AppMessage) -> bool,
+    ) -> Result<(), String> {
+        let body = self.ask(client, "/v1/events")?.into_body();
+        // The stream goes on for ever. Its lines and events have a limit instead.
+        let endless = body.into_with_config().limit(u64::MAX);
+        let mut lines = BufReader::new(endless.reader());
+        let mut event = ServerSentEvent::default();
+        while let Some(line) = line(&mut lines)? {
+            let Some(data) = event.line(&line)? else {
+                continue;
+            };
+            let snapshot = sanitize::snapshot(&data).map_err(|e| self.not_understood(&e))?;
+            if !send(AppMessage::Picture(Box::new(snapshot))) {
+                return Ok(());
+            }
         }
-        429 => {
-            return Err(format!(
-                "{url}: orders come too often; try again in some seconds"
-            ));
-        }
-        _ => accepted(url, answer)?,
-    };
-    let json = response
-        .body_mut()
-        .read_to_string()
-        .map_err(|e| format!("{url}: {e}"))?;
-    let ticket: MappingTicket = serde_json::from_str(&json).map_err(|e| not_understood(url, &e))?;
-    Ok(ticket.request)
-}
-
-fn with_token<B>(request: RequestBuilder<B>, token: Option<&str>) -> RequestBuilder<B> {
-    match token {
-        Some(token) => request.header("Authorization", format!("Bearer {token}")),
-        None => request,
+        Err(self.failed("the controller closed the connection"))
     }
-}
 
-fn not_understood(url: &str, error: &serde_json::Error) -> String {
-    format!("{url}: snapshot not understood: {error}; controller and viewer of different versions?")
-}
+    /// A successful answer to `GET url/path`.
+    fn ask(&self, client: &ureq::Agent, path: &str) -> Result<Response<Body>, String> {
+        let request = self.with_token(client.get(format!("{}{path}", self.url)));
+        self.accepted(request.call().map_err(|e| self.explained(&e))?)
+    }
 
-/// Reads one connection to its end. Gives `Ok` when `send` refuses a message, and the reason of the
-/// end otherwise.
-fn listen(
-    client: &ureq::Agent,
-    url: &str,
-    token: Option<&str>,
-    mut send: impl FnMut(AppMessage) -> bool,
-) -> Result<(), String> {
-    let response = ask(client, url, "/v1/events", token)?;
-    let mut lines = BufReader::new(
-        response
-            .into_body()
-            .into_with_config()
-            // The stream goes on for ever. Its lines and events have a limit instead.
-            .limit(u64::MAX)
-            .reader(),
-    );
-    let mut event = ServerSentEvent::default();
-    while let Some(line) = line(&mut lines)? {
-        let Some(data) = event.line(&line)? else {
-            continue;
+    fn with_token<B>(&self, request: RequestBuilder<B>) -> RequestBuilder<B> {
+        match &self.token {
+            Some(token) => request.header("Authorization", format!("Bearer {token}")),
+            None => request,
+        }
+    }
+
+    /// The answer, if it is a good one.
+    fn accepted(&self, response: Response<Body>) -> Result<Response<Body>, String> {
+        let problem = match response.status().as_u16() {
+            200 => return Ok(response),
+            400 if !self.url.starts_with("https:") => {
+                "answers with status 400; a controller with a certificate wants https:// and --ca FILE"
+            }
+            401 | 403 => {
+                "token refused; give the controller's token with --token-file or HEDDLE_TOKEN_FILE"
+            }
+            503 => "too many viewers of this address follow it; close some",
+            status => &format!("answers with status {status}; is this a heddle controller?"),
         };
-        let snapshot = sanitize::snapshot(&data).map_err(|e| not_understood(url, &e))?;
-        if !send(AppMessage::Picture(Box::new(snapshot))) {
-            return Ok(());
-        }
+        Err(self.failed(problem))
     }
-    Err(format!("{url}: the controller closed the connection"))
-}
 
-/// A successful answer to `GET url/path`.
-fn ask(
-    client: &ureq::Agent,
-    url: &str,
-    path: &str,
-    token: Option<&str>,
-) -> Result<Response<Body>, String> {
-    let request = with_token(client.get(format!("{url}{path}")), token);
-    accepted(url, request.call().map_err(|e| explained(url, &e))?)
-}
+    /// The reason why no answer came, with a remedy if one is known.
+    fn explained(&self, error: &ureq::Error) -> String {
+        self.failed(tls::fault::explained(error).unwrap_or_else(|| error.to_string()))
+    }
 
-/// The answer, if it is a good one.
-fn accepted(url: &str, response: Response<Body>) -> Result<Response<Body>, String> {
-    match response.status().as_u16() {
-        200 => Ok(response),
-        400 if !url.starts_with("https:") => Err(format!(
-            "{url}: answers with status 400; a controller with a certificate wants https:// \
-                 and --ca FILE"
-        )),
-        401 | 403 => Err(format!(
-            "{url}: token refused; give the controller's token with --token-file or HEDDLE_TOKEN_FILE"
-        )),
-        503 => Err(format!(
-            "{url}: too many viewers of this address follow it; close some"
-        )),
-        status => Err(format!(
-            "{url}: answers with status {status}; is this a heddle controller?"
-        )),
+    fn not_understood(&self, error: &serde_json::Error) -> String {
+        self.failed(format!(
+            "snapshot not understood: {error}; controller and viewer of different versions?"
+        ))
+    }
+
+    fn failed(&self, problem: impl Display) -> String {
+        format!("{}: {problem}", self.url)
     }
 }
 

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
-use tui::{AppMessage, source};
+use tui::{AppMessage, ControllerAccess};
 
 /// A server that gives each connection one of `answers` and keeps the requests.
 fn serve(answers: Vec<String>) -> (String, mpsc::Receiver<String>) {
@@ -36,20 +36,20 @@ fn request(stream: &TcpStream) -> String {
         .join("\n")
 }
 
+fn access(url: &str, token: Option<&str>) -> ControllerAccess {
+    ControllerAccess {
+        url: url.to_owned(),
+        token: token.map(str::to_owned),
+        authorities: Vec::new(),
+    }
+}
+
 /// The first `count` messages of `url`, except those that report the wait for the server.
 fn follow(url: &str, token: Option<&str>, count: usize) -> Vec<AppMessage> {
     let (sender, messages) = mpsc::channel();
-    let (url, token, stop) = (
-        url.to_owned(),
-        token.map(str::to_owned),
-        Arc::new(AtomicBool::new(false)),
-    );
+    let (controller, stop) = (access(url, token), Arc::new(AtomicBool::new(false)));
     let flag = stop.clone();
-    let reader = thread::spawn(move || {
-        source::follow(&url, token.as_deref(), &[], &flag, |m| {
-            sender.send(m).is_ok()
-        })
-    });
+    let reader = thread::spawn(move || controller.follow(&flag, |m| sender.send(m).is_ok()));
     let end = Instant::now() + Duration::from_secs(60);
     let seen = std::iter::repeat_with(|| {
         messages
@@ -121,11 +121,11 @@ fn one_snapshot_can_be_asked_for() {
     );
     let refused = "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n".to_owned();
     let (url, requests) = serve(vec![whole, refused]);
-    let snapshot = source::once(&url, Some("s3cret"), &[]).unwrap();
+    let snapshot = access(&url, Some("s3cret")).snapshot().unwrap();
     assert_eq!(snapshot.topology.root_bridge.as_deref(), Some("s␛[2J0"));
     let asked = requests.recv().unwrap();
     assert!(asked.starts_with("GET /v1/snapshot HTTP/1.1"), "{asked}");
-    let problem = source::once(&url, None, &[]).unwrap_err();
+    let problem = access(&url, None).snapshot().unwrap_err();
     assert!(problem.contains("HEDDLE_TOKEN_FILE"), "{problem}");
 }
 

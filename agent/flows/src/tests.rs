@@ -8,8 +8,7 @@ use crate::{
 use inventory::Bytes;
 use mapping::HostFlow;
 use std::io::Write;
-use std::net::TcpListener;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::ops::ControlFlow;
 use std::thread;
 use std::time::Duration;

@@ -1,8 +1,7 @@
 //! Cisco Discovery Protocol, versions 1 and 2. Cisco published the format as "Cisco Discovery
 //! Protocol (CDP) packet format". That text does not describe the odd checksum; it is implemented
 //! here as Cisco's devices send it.
-use super::id;
-use super::{FrameError, cut, text};
+use super::{FrameError, cut, id, text};
 use inventory::Mac;
 use inventory::observation::{NeighbourId, SystemCapabilities};
 use std::net::IpAddr;

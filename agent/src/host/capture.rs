@@ -1,8 +1,7 @@
 //! Receives the frames of neighbours on the cards.
 use super::card::NetworkCard;
 use super::frame_memory::FrameMemory;
-use super::packets::filter;
-use super::packets::{self, FrameBuffer, PacketSocket, PacketSocketError};
+use super::packets::{self, FrameBuffer, PacketSocket, PacketSocketError, filter};
 use crate::frames::{NeighbourFrame, bpdu, cdp, lldp};
 use inventory::host_report::HeardFrame;
 use inventory::{Mac, Millis};

@@ -2,13 +2,12 @@
 //! report is due.
 use super::card::NetworkCard;
 use super::change_detector::ChangeDetector;
-use super::flow_member;
 use super::nics::{KernelNic, NicMonitor, NicsError, slots};
 use super::packets::PacketSocketError;
 use super::probe::{self, ProbeFindings, Prober};
 use super::reporter::ControllerClient;
 use super::segments::SegmentSender;
-use super::{FrameListener, LldpAnnouncement, LldpAnnouncer, SeedSender};
+use super::{FrameListener, LldpAnnouncement, LldpAnnouncer, SeedSender, flow_member};
 use crate::now;
 use crate::service_manager::{self, ServiceWatchdog};
 use inventory::host_report::{HeardFrame, HostReport, ProbeDirections, ProbeTarget};
@@ -124,9 +123,6 @@ impl HostAgent {
     }
 
     /// Listens for a while, traces `peers`, and returns one report. Sends only probes.
-    ///
-    /// # Errors
-    /// [`HostAgentError`].
     pub async fn once(
         mut self,
         listen: Duration,
@@ -171,9 +167,6 @@ impl HostAgent {
     }
 
     /// Reports to the controller until `stop`; then it sends a farewell to the neighbours.
-    ///
-    /// # Errors
-    /// [`HostAgentError`].
     pub async fn run(
         self,
         controller: ControllerClient,

@@ -12,11 +12,10 @@ use flows::{
 };
 use inventory::address::shares_network;
 use inventory::host_report::{FlowInvitation, HostReport, ProbeDirections};
-use std::io;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{io, thread};
 use tokio::sync::watch;
 
 /// The longest measurement.

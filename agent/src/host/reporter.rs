@@ -2,8 +2,7 @@
 //! directions.
 //!
 //! A report is a complete state, so only the newest one waits while the controller is away.
-use crate::secrets;
-use crate::service_manager;
+use crate::{secrets, service_manager};
 use flows::{FlowReply, FlowStatement};
 use inventory::host_report::{HostReport, ProbeDirections};
 use inventory::sanitize;
@@ -115,9 +114,6 @@ impl ControllerClient {
     /// Prepares the connection to the controller at `address`, `http://` or `https://`. `ca` is a
     /// PEM file with the authorities that certify the controller, if they are not the public ones.
     /// Sends nothing yet.
-    ///
-    /// # Errors
-    /// [`ReporterError`].
     pub fn new(
         address: &str,
         host: &str,

@@ -11,11 +11,10 @@ use pnet_packet::ip::IpNextHeaderProtocols;
 use pnet_packet::ipv4::{Ipv4Flags, MutableIpv4Packet};
 use pnet_packet::ipv6::MutableIpv6Packet;
 use pnet_packet::tcp::{self, MutableTcpPacket, TcpFlags};
-use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{io, thread};
 
 const IPV4_HEADER: usize = 20;
 const IPV6_HEADER: usize = 40;
@@ -49,9 +48,6 @@ impl SegmentSender {
     }
 
     /// Sends flows one after the other. Returns the octets that were sent.
-    ///
-    /// # Errors
-    /// The system's.
     pub(super) fn send(&self, from: IpAddr, order: &PortFlows) -> io::Result<u64> {
         let (began, mut sent) = (Instant::now(), 0);
         for flow in &order.flows {

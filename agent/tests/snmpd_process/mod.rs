@@ -5,6 +5,9 @@ use inventory::observation::{DeviceFact, DeviceTable, Observation};
 use std::net::{SocketAddr, UdpSocket};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// net-snmp's agent, killed when dropped.
@@ -215,4 +218,54 @@ pub(crate) fn is_whole(observations: &[Observation], switch: &str) -> bool {
         && !all
             .iter()
             .any(|o| matches!(o.fact, DeviceFact::Failed { .. }))
+}
+
+/// A thread that receives the datagrams to an address and handles each of them, until dropped.
+pub(crate) struct DatagramResponder {
+    pub(crate) address: SocketAddr,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl DatagramResponder {
+    pub(crate) fn new(
+        mut take: impl FnMut(&UdpSocket, &[u8], SocketAddr) + Send + 'static,
+    ) -> DatagramResponder {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        socket
+            .set_read_timeout(Some(Duration::from_millis(20)))
+            .unwrap();
+        let (address, stop) = (
+            socket.local_addr().unwrap(),
+            Arc::new(AtomicBool::new(false)),
+        );
+        let stopped = stop.clone();
+        let thread = std::thread::spawn(move || {
+            let mut buffer = [0; 65536];
+            while !stopped.load(Relaxed) {
+                let Ok((n, from)) = socket.recv_from(&mut buffer) else {
+                    continue;
+                };
+                take(&socket, &buffer[..n], from);
+            }
+        });
+        DatagramResponder {
+            address,
+            stop,
+            thread: Some(thread),
+        }
+    }
+}
+
+impl Drop for DatagramResponder {
+    fn drop(&mut self) {
+        self.stop.store(true, Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let ended = thread.join();
+            assert!(
+                ended.is_ok() || std::thread::panicking(),
+                "what answers has panicked"
+            );
+        }
+    }
 }

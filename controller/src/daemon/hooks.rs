@@ -4,6 +4,7 @@
 //! While it runs, what comes is merged: it runs once more with the newest state. A failure is an
 //! alarm until the next success. Deviations: the program is named by its path and gets fixed
 //! arguments; no shell reads them.
+use super::trouble::send_trouble;
 use crate::engine::{ControllerEngine, ControllerEvent, TroubleArea};
 use api::{AlarmCode, AlarmLine, EpochInfo};
 use inventory::alarm::causes::ended;
@@ -112,14 +113,8 @@ async fn after_epochs(
         };
         let arguments = [epoch.number.to_string(), dir.display().to_string()];
         let ran = run(program, &arguments, &epoch, LIMIT).await;
-        tell(
-            events,
-            TroubleArea::EpochProgram,
-            "--on-epoch",
-            program,
-            ran,
-        )
-        .await;
+        let problem = ran.err().map(|e| failed("--on-epoch", program, &e));
+        send_trouble(events, TroubleArea::EpochProgram, problem).await;
     }
 }
 
@@ -139,37 +134,19 @@ async fn after_alarms(
         // While the program ran, an alarm may have come and gone.
         if !(input.new.is_empty() && input.over.is_empty()) {
             let ran = run(program, &[alarms.len().to_string()], &input, LIMIT).await;
-            tell(
-                events,
-                TroubleArea::AlarmProgram,
-                "--on-alarm",
-                program,
-                ran,
-            )
-            .await;
+            let problem = ran.err().map(|e| failed("--on-alarm", program, &e));
+            send_trouble(events, TroubleArea::AlarmProgram, problem).await;
         }
         before = alarms;
     }
 }
 
-async fn tell(
-    events: &mpsc::Sender<ControllerEvent>,
-    about: TroubleArea,
-    flag: &str,
-    program: &Path,
-    ran: Result<(), String>,
-) {
-    let problem = ran.err().map(|problem| {
-        format!(
-            "{flag} {}: {problem}; the controller goes on, and runs it again after the next \
-             change; what it wrote is in the controller's log",
-            program.display()
-        )
-    });
-    // The daemon stops first, and this task with it.
-    let _ = events
-        .send(ControllerEvent::Trouble { about, problem })
-        .await;
+fn failed(flag: &str, program: &Path, problem: &str) -> String {
+    format!(
+        "{flag} {}: {problem}; the controller goes on, and runs it again after the next change; \
+         what it wrote is in the controller's log",
+        program.display()
+    )
 }
 
 /// Runs a program with a JSON text on its standard input. Its output goes to the daemon's.

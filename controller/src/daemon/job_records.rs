@@ -55,10 +55,7 @@ impl JobNotices {
                          one of them: {example}; remove them"
                 )
             });
-            events.push(ControllerEvent::Trouble {
-                about: TroubleArea::Jobs,
-                problem,
-            });
+            events.push(ControllerEvent::trouble(TroubleArea::Jobs, problem));
         }
         events
     }

@@ -68,15 +68,9 @@ impl MeasurementWatcher {
             .as_ref()
             .err()
             .map(|e| format!("{e}; the decision table stays as it is"));
-        let mut events = vec![ControllerEvent::Trouble {
-            about: TroubleArea::Measurements,
-            problem,
-        }];
-        events.extend(
-            now.as_ref()
-                .ok()
-                .map(|tuning| ControllerEvent::Measured { what: what(tuning) }),
-        );
+        let mut events = vec![ControllerEvent::trouble(TroubleArea::Measurements, problem)];
+        let measured = now.as_ref().ok();
+        events.extend(measured.map(|tuning| ControllerEvent::Measured { what: what(tuning) }));
         self.last = now;
         events
     }

@@ -2,25 +2,26 @@
 use super::ControllerDaemon;
 use super::counting::{self, CableCounters};
 use super::finished_work::outcome;
+use super::trouble::send_trouble;
 use crate::clock::SteadyClock;
 use crate::engine::{ControllerEvent, FlowQuestion, MappingOrder, MappingOutcome, TroubleArea};
-use crate::flow_exchange::{FlowExchange, GATHER};
+use crate::flow_exchange::{ExchangeError, FlowExchange, GATHER, OpenExchange};
 use api::mapping::MappingStatus;
 use directory::publishing::{EpochStore, PublishError};
 use flows::{
-    BELIEVED, FlowCoordinator, FlowMeasurement, MeasurementLimits, line_rate, measure_tree,
+    BELIEVED, FlowCoordinator, FlowMeasurement, MeasurementLimits, PeerChannel, line_rate,
+    measure_tree,
 };
 use inventory::mapped_place::{MappedPlace, MappedPlaces, PlaceTrunk};
 use inventory::{BitsPerSec, Bytes, Millis};
 use mapping::FoundTrunk;
 use std::collections::BTreeMap;
-use std::io;
 use std::net::IpAddr;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
+use std::{io, thread};
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 
@@ -121,11 +122,7 @@ impl ControllerDaemon {
             };
             let problem =
                 failure.map(|e| format!("{e}; a restart forgets what was measured since"));
-            let about = TroubleArea::Mapped;
-            // The send fails only while the daemon stops.
-            let _ = events
-                .send(ControllerEvent::Trouble { about, problem })
-                .await;
+            send_trouble(&events, TroubleArea::Mapped, problem).await;
         });
     }
 }
@@ -198,13 +195,7 @@ fn count_ways(
     question: &FlowQuestion,
     means: &MeasuringMeans,
 ) -> Result<MappingOutcome, String> {
-    let (began, hosts) = (Instant::now(), members(order));
-    let open = means
-        .exchange
-        .begin(&hosts, order.budget.0, order.longest + GATHER)
-        .map_err(|e| e.to_string())?;
-    let mut peers = open.gather(GATHER).map_err(|e| e.to_string())?;
-    let time = order.longest.saturating_sub(began.elapsed());
+    let (_open, mut peers, time) = gathered(order, &means.exchange).map_err(|e| e.to_string())?;
     Ok(counting::count(
         order,
         question,
@@ -213,6 +204,16 @@ fn count_ways(
         time,
         |rounds, moved| means.progress.note(rounds, Bytes(moved)),
     ))
+}
+
+/// The exchange with a measurement's hosts, which ends when it is dropped, and the time that is left.
+type GatheredPeers = (OpenExchange, Vec<Box<dyn PeerChannel + Send>>, Duration);
+
+fn gathered(order: &MappingOrder, exchange: &FlowExchange) -> Result<GatheredPeers, ExchangeError> {
+    let began = Instant::now();
+    let open = exchange.begin(&members(order), order.budget.0, order.longest + GATHER)?;
+    let peers = open.gather(GATHER)?;
+    Ok((open, peers, order.longest.saturating_sub(began.elapsed())))
 }
 
 /// The hosts in their order: those elsewhere first, since no side of a trunk holds the first host.
@@ -225,15 +226,11 @@ fn measure(
     exchange: &FlowExchange,
     progress: &MeasuringProgress,
 ) -> Result<FlowMeasurement, String> {
-    let (began, hosts) = (Instant::now(), members(order));
-    let open = exchange
-        .begin(&hosts, order.budget.0, order.longest + GATHER)
-        .map_err(|e| e.to_string())?;
-    let peers = open.gather(GATHER).map_err(|e| e.to_string())?;
+    let (_open, peers, time) = gathered(order, exchange).map_err(|e| e.to_string())?;
     let mut coordinator = FlowCoordinator::over(peers);
     let limits = MeasurementLimits {
         budget: order.budget,
-        time: order.longest.saturating_sub(began.elapsed()),
+        time,
         share: order.share,
     };
     measure_tree(&mut coordinator, limits, |rounds, moved| {

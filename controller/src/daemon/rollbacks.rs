@@ -44,13 +44,11 @@ fn event(dir: &Path, order: Result<Option<RollbackOrder>, String>) -> Controller
     let ordered = order.and_then(|order| order.map(|order| ordered(dir, order)).transpose());
     match ordered {
         Ok(ordered) => ControllerEvent::Rollback(ordered.map(Box::new)),
-        Err(problem) => ControllerEvent::Trouble {
-            about: TroubleArea::Rollback,
-            problem: Some(format!(
-                "{problem}; the order is not carried out: give another one with heddle history \
-                 --rollback, or take it back with --release"
-            )),
-        },
+        Err(problem) => {
+            let hint = "the order is not carried out: give another one with heddle history \
+                        --rollback, or take it back with --release";
+            ControllerEvent::trouble(TroubleArea::Rollback, Some(format!("{problem}; {hint}")))
+        }
     }
 }
 

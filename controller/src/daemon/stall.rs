@@ -1,5 +1,6 @@
 //! Work on the shared directory may hang: its file system is frozen, or its server is away. Such
 //! work runs on a thread of its own, and the task that waits for it sends one message.
+use super::trouble::send_trouble;
 use crate::engine::{ControllerEvent, StalledWork, TroubleArea};
 use std::time::Duration;
 use tokio::sync::mpsc::Sender;
@@ -57,20 +58,10 @@ impl StallNotice {
         if let Ok(done) = timeout(self.patience, &mut work).await {
             return done;
         }
-        // The receiver is gone once the daemon stops.
-        let _ = events
-            .send(ControllerEvent::Trouble {
-                about: TroubleArea::Stalled(self.work),
-                problem: Some(self.problem),
-            })
-            .await;
+        let about = TroubleArea::Stalled(self.work);
+        send_trouble(events, about.clone(), Some(self.problem)).await;
         let done = work.await;
-        let _ = events
-            .send(ControllerEvent::Trouble {
-                about: TroubleArea::Stalled(self.work),
-                problem: None,
-            })
-            .await;
+        send_trouble(events, about, None).await;
         done
     }
 }

@@ -3,6 +3,7 @@
 mod limit;
 mod senders;
 
+use super::trouble::send_trouble;
 use crate::engine::{ControllerEvent, TroubleArea};
 use crate::poll_timing;
 use crate::triggers::TrapTopic;
@@ -56,13 +57,8 @@ impl TrapListener {
             match (listen, users) {
                 (Some(listen), Ok(users)) => hear(listen, &users, &senders, pause, &events).await,
                 (Some(listen), Err(e)) => {
-                    tell(
-                        &events,
-                        Some(format!(
-                            "traps: {listen}: {e}; no traps are received there, polls go on"
-                        )),
-                    )
-                    .await
+                    let what = "no traps are received there, polls go on";
+                    tell(&events, Some(format!("traps: {listen}: {e}; {what}"))).await
                 }
                 (None, _) => tell(&events, None).await,
             }
@@ -159,13 +155,7 @@ async fn hint(events: &mpsc::Sender<ControllerEvent>, source: IpAddr, kind: Trap
 }
 
 async fn tell(events: &mpsc::Sender<ControllerEvent>, problem: Option<String>) {
-    // The daemon stops first, and this task with it.
-    let _ = events
-        .send(ControllerEvent::Trouble {
-            about: TroubleArea::Traps,
-            problem,
-        })
-        .await;
+    send_trouble(events, TroubleArea::Traps, problem).await;
 }
 
 fn kind(kind: agent::TrapKind) -> TrapTopic {

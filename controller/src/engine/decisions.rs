@@ -1,5 +1,6 @@
 //! From a judgement to an epoch: hold-down, plan, publication, and what becomes of each.
 use super::candidate::EpochCandidate;
+use super::event::EffectList;
 use super::judgement::NetworkJudgement;
 use super::making::{EpochInMaking, NumbersExhausted};
 use super::public_record::PublicRecord;
@@ -24,7 +25,7 @@ impl EpochInMaking {
         reads: &PendingReads,
         directory: &str,
         public: &mut PublicRecord,
-        fx: &mut Vec<ControllerEffect>,
+        fx: &mut EffectList,
     ) {
         if self.drop_outdated(public.settled.as_ref()) {
             public.note_trouble(TroubleArea::Publish, None);
@@ -116,7 +117,7 @@ impl ControllerEngine {
         (now, still): (Millis, Millis),
         judgement: &NetworkJudgement,
         found: Option<EpochCandidate>,
-        fx: &mut Vec<ControllerEffect>,
+        fx: &mut EffectList,
     ) -> bool {
         let hold_down = self.inventory.timing.hold_down;
         let public = &mut self.public;
@@ -134,7 +135,7 @@ impl ControllerEngine {
     }
 
     /// Takes the success of a publication.
-    pub(super) fn published(&mut self, now: Millis, ticket: u64, fx: &mut Vec<ControllerEffect>) {
+    pub(super) fn published(&mut self, now: Millis, ticket: u64, fx: &mut EffectList) {
         let Some((epoch, settled)) = self.making.published(now, ticket) else {
             return;
         };

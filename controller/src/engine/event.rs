@@ -189,6 +189,9 @@ pub struct PlanSummary {
     pub hosts: u32,
 }
 
+/// Outputs, in the order in which they are carried out.
+pub(crate) type EffectList = Vec<ControllerEffect>;
+
 /// An output of the engine, to be carried out. An effect that has an outcome is answered by an
 /// event.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -244,6 +247,12 @@ pub struct EpochOrder {
     pub network: Arc<Topology>,
     /// Flows whose ways are known in it.
     pub flows: Vec<KnownFlow>,
+}
+
+impl ControllerEvent {
+    pub(crate) fn trouble(about: TroubleArea, problem: Option<String>) -> ControllerEvent {
+        ControllerEvent::Trouble { about, problem }
+    }
 }
 
 impl fmt::Display for ControllerEvent {

@@ -31,7 +31,7 @@ pub(crate) use course::MappingCourse;
 pub use order::{MappingOrder, MappingOutcome};
 
 use super::figures::MeasuringFigures;
-use super::{ControllerEffect, ControllerEngine};
+use super::{ControllerEffect, ControllerEngine, EffectList};
 use api::EventLevel;
 use api::mapping::{MappingProgress, MappingStatus};
 use course::RunningMapping;
@@ -391,12 +391,7 @@ impl ControllerEngine {
     }
 
     /// Hands an event on to the measurements of flows, and carries out their effects.
-    pub(super) fn measure(
-        &mut self,
-        now: Millis,
-        event: MeasuringEvent,
-        fx: &mut Vec<ControllerEffect>,
-    ) {
+    pub(super) fn measure(&mut self, now: Millis, event: MeasuringEvent, fx: &mut EffectList) {
         let network = MeasuredNetwork {
             inventory: &self.inventory,
             observed: &self.observed,

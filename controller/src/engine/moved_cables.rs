@@ -2,7 +2,7 @@
 //!
 //! Any user can write a job record. So a suspicion says whose jobs it rests on, it changes no tree,
 //! and each user has so many watched jobs, judged at a rate.
-use super::{ControllerEffect, ControllerEngine};
+use super::{ControllerEffect, ControllerEngine, EffectList};
 use directory::job_record::JobRecord;
 use inventory::alarm::{Alarm, AlarmKind};
 use inventory::topology_file::TopologyFile;
@@ -207,7 +207,7 @@ impl ControllerEngine {
         &mut self,
         now: Millis,
         record: &mut JobRecord,
-        fx: &mut Vec<ControllerEffect>,
+        fx: &mut EffectList,
     ) {
         let network = self.learned.network_of(record);
         let order = network.and_then(|network| self.watch.take(now, record, &network.file));

@@ -1,8 +1,8 @@
 //! The statements of switches, host agents and jobs, and the questions to them.
-use super::ControllerEffect;
 use super::agents::HostAgents;
 use super::claims::AgentClaims;
 use super::directions::{self, DirectedHost, DirectionsByHost};
+use super::event::{ControllerEffect, EffectList};
 use super::reads::PendingReads;
 use super::traces::assign_traces;
 use crate::jobs::JobTracker;
@@ -69,7 +69,7 @@ impl ObservedNetwork {
         inventory: &Inventory,
         switch: &str,
         tables: Vec<DeviceTable>,
-        fx: &mut Vec<ControllerEffect>,
+        fx: &mut EffectList,
     ) {
         let switches = &inventory.switches;
         let full = poll_timing::full(
@@ -85,24 +85,14 @@ impl ObservedNetwork {
     }
 
     /// Asks every switch for every table.
-    pub(super) fn read_all(
-        &mut self,
-        now: Millis,
-        inventory: &Inventory,
-        fx: &mut Vec<ControllerEffect>,
-    ) {
+    pub(super) fn read_all(&mut self, now: Millis, inventory: &Inventory, fx: &mut EffectList) {
         for switch in inventory.switches.keys() {
             self.read(now, inventory, switch, DeviceTable::ALL.to_vec(), fx);
         }
     }
 
     /// Reads the tables that are due by the clock alone.
-    pub(super) fn read_due(
-        &mut self,
-        now: Millis,
-        inventory: &Inventory,
-        fx: &mut Vec<ControllerEffect>,
-    ) {
+    pub(super) fn read_due(&mut self, now: Millis, inventory: &Inventory, fx: &mut EffectList) {
         for switch in self.reads.due(now) {
             self.read(now, inventory, &switch, DeviceTable::ALL.to_vec(), fx);
         }
@@ -291,7 +281,7 @@ impl ObservedNetwork {
 
     /// Reads forwarding databases again, in search of hosts that do not speak LLDP: no cheap
     /// counter announces a change of them.
-    pub(super) fn search(&self, inventory: &Inventory, fx: &mut Vec<ControllerEffect>) {
+    pub(super) fn search(&self, inventory: &Inventory, fx: &mut EffectList) {
         for (switch, view) in self.switches(inventory).filter(|(_, v)| v.stale.is_none()) {
             let counted = view
                 .pulse

@@ -1,6 +1,6 @@
 //! The public record: epochs, event lines and alarms, as operators, viewers and jobs got them.
 use super::candidate::PublishedNetwork;
-use super::event::ControllerEffect;
+use super::event::{ControllerEffect, EffectList};
 use super::trouble::TroubleArea;
 use api::{AlarmEvent, AlarmLine, EpochInfo, EventLevel, EventLine};
 use directory::job_record::JobRecord;
@@ -47,13 +47,7 @@ impl PublicRecord {
         stays(self.current())
     }
 
-    pub(super) fn log(
-        &mut self,
-        at: Millis,
-        level: EventLevel,
-        text: String,
-        fx: &mut Vec<ControllerEffect>,
-    ) {
+    pub(super) fn log(&mut self, at: Millis, level: EventLevel, text: String, fx: &mut EffectList) {
         let alarm = None;
         self.say(
             EventLine {
@@ -66,7 +60,7 @@ impl PublicRecord {
         );
     }
 
-    fn say(&mut self, line: EventLine, fx: &mut Vec<ControllerEffect>) {
+    fn say(&mut self, line: EventLine, fx: &mut EffectList) {
         *self.counts.entry(line.level).or_default() += 1;
         self.lines.push_back(line.clone());
         let surplus = self.lines.len().saturating_sub(LINES);
@@ -82,7 +76,7 @@ impl PublicRecord {
         now: Millis,
         alarms: Vec<AlarmLine>,
         is_changing: bool,
-        fx: &mut Vec<ControllerEffect>,
+        fx: &mut EffectList,
     ) {
         let before = std::mem::take(&mut self.alarms);
         let over: Vec<&AlarmLine> = ended(&before, &alarms).collect();
@@ -125,7 +119,7 @@ impl PublicRecord {
         &mut self,
         epoch: EpochInfo,
         settled: PublishedNetwork,
-        fx: &mut Vec<ControllerEffect>,
+        fx: &mut EffectList,
     ) {
         let text = format!(
             "epoch {} published: {}, {}{}, {} ms after the first sign; {}",

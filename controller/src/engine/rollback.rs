@@ -5,7 +5,7 @@
 //! same hold-down, planner, verifier and publication as any other. The network as it was seen right
 //! after that is remembered: as long as nothing else is seen, nothing else is published.
 use super::candidate::EpochCandidate;
-use super::event::OrderedRollback;
+use super::event::{EffectList, OrderedRollback};
 use super::public_record::PublicRecord;
 use super::trouble::TroubleArea;
 use super::{ControllerEffect, ControllerEngine};
@@ -46,7 +46,7 @@ impl OrderedNetwork {
         ordered: Option<OrderedRollback>,
         directory: &str,
         public: &mut PublicRecord,
-        fx: &mut Vec<ControllerEffect>,
+        fx: &mut EffectList,
     ) {
         let Some(OrderedRollback { order, epoch }) = ordered else {
             // Also the alarm of an order that could not be read is over.
@@ -92,7 +92,7 @@ impl OrderedNetwork {
         });
     }
 
-    fn end(&mut self, public: &mut PublicRecord, fx: &mut Vec<ControllerEffect>) {
+    fn end(&mut self, public: &mut PublicRecord, fx: &mut EffectList) {
         self.hold = None;
         public.note_trouble(TroubleArea::Rollback, None);
         fx.push(ControllerEffect::EndRollback);
@@ -105,7 +105,7 @@ impl OrderedNetwork {
         found: Option<EpochCandidate>,
         hold_down: Duration,
         public: &mut PublicRecord,
-        fx: &mut Vec<ControllerEffect>,
+        fx: &mut EffectList,
     ) -> Option<EpochCandidate> {
         let Some(hold) = &mut self.hold else {
             return found;
@@ -143,7 +143,7 @@ impl ControllerEngine {
         &mut self,
         now: Millis,
         ordered: Option<OrderedRollback>,
-        fx: &mut Vec<ControllerEffect>,
+        fx: &mut EffectList,
     ) {
         self.wake = true;
         let directory = &self.options.directory;

@@ -10,8 +10,7 @@ use inventory::alarm::causes::causes_first;
 use inventory::alarm::{Alarm, AlarmKind};
 use inventory::topology::{Link, LinkState};
 use inventory::{BitsPerSec, Millis, Topology, Tree};
-use schedules::bound;
-use schedules::capacities;
+use schedules::{bound, capacities};
 use std::collections::HashMap;
 
 impl ControllerEngine {

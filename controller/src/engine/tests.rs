@@ -43,7 +43,7 @@ fn the_first_look_is_published_once_and_then_nothing() {
     assert_eq!(w.place("n2"), "s1");
     w.run(300_000);
     assert_eq!(w.published.len(), 1);
-    assert_eq!(w.engine.snapshot(w.now).alarms, []);
+    assert_eq!(w.alarms(), []);
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn a_move_is_one_epoch_once_the_new_port_forwards() {
     assert!(
         w.alarmed("on its way, epoch 1 keeps it on \"s1\""),
         "{:?}",
-        w.engine.snapshot(w.now).alarms
+        w.alarms()
     );
     let forwards = w.now;
     w.stp("s0", 2, StpState::Forwarding);
@@ -105,7 +105,7 @@ fn a_move_is_one_epoch_once_the_new_port_forwards() {
         s.published,
     ];
     assert!(order.is_sorted() && !order.contains(&None), "{s:?}");
-    assert_eq!(w.engine.snapshot(w.now).alarms, []);
+    assert_eq!(w.alarms(), []);
 }
 
 #[test]
@@ -133,11 +133,7 @@ fn of_two_networks_the_faster_one_is_published_and_stays_so() {
     w.unplug("s1", 2);
     w.run(3_000);
     assert_eq!(w.published.len(), 1);
-    assert!(
-        w.alarmed("host \"n2\""),
-        "{:?}",
-        w.engine.snapshot(w.now).alarms
-    );
+    assert!(w.alarmed("host \"n2\""), "{:?}", w.alarms());
     w.host("n2", "s0", 2);
     w.run(3_000);
     assert_eq!((w.published.len(), w.place("n2")), (2, "s0"));
@@ -170,7 +166,7 @@ fn an_epoch_has_the_tree_of_each_network() {
     w.run(10_000);
     assert_eq!(w.published.len(), 2);
     let line = "network m1: there is no complete tree to plan on: ";
-    let alarms = w.engine.snapshot(w.now).alarms;
+    let alarms = w.alarms();
     let alarm = alarms.iter().find(|alarm| alarm.text.starts_with(line));
     assert!(
         alarm.is_some_and(|alarm| alarm.text.ends_with("; its tree of epoch 2 stays")),
@@ -181,7 +177,7 @@ fn an_epoch_has_the_tree_of_each_network() {
     w.unplug("s1", 2);
     w.run(3_000);
     assert_eq!((w.published.len(), w.place("n2")), (3, "s0"));
-    assert_eq!(w.engine.snapshot(w.now).alarms, []);
+    assert_eq!(w.alarms(), []);
 }
 
 fn management_switch(w: &SimulatedCluster, host: &str) -> String {
@@ -293,17 +289,11 @@ fn clocks_that_jump_fire_nothing() {
     // A device's uptime goes back: its SNMP agent restarted, or the counter wrapped.
     w.set_uptime_back("s1", 400_000);
     w.run(5_000);
-    assert_eq!(
-        (w.published.len(), w.engine.snapshot(w.now).alarms),
-        (1, vec![])
-    );
+    assert_eq!((w.published.len(), w.alarms()), (1, vec![]));
     // The machine slept for five hours: no switch was polled meanwhile, and none is stale.
     w.now.0 += 5 * 3_600_000;
     w.run(5_000);
-    assert_eq!(
-        (w.published.len(), w.engine.snapshot(w.now).alarms),
-        (1, vec![])
-    );
+    assert_eq!((w.published.len(), w.alarms()), (1, vec![]));
     // A job's clock is hours ahead, or behind: it runs, and its burst ends within the epoch's.
     for (n, hours) in [5 * 3_600_000_i64, -5 * 3_600_000].into_iter().enumerate() {
         let mut job = crate::jobs::tests::record(&format!("j{n}"), 1, 1, 1.0);
@@ -331,17 +321,10 @@ fn a_switch_that_stops_answering_loses_nothing_and_is_named() {
     w.mute("s1");
     w.run(200_000);
     assert_eq!(w.published.len(), 1);
-    assert!(
-        w.alarmed("switch \"s1\" is stale"),
-        "{:?}",
-        w.engine.snapshot(w.now).alarms
-    );
+    assert!(w.alarmed("switch \"s1\" is stale"), "{:?}", w.alarms());
     w.unmute("s1");
     w.run(5_000);
-    assert_eq!(
-        (w.published.len(), w.engine.snapshot(w.now).alarms),
-        (1, vec![])
-    );
+    assert_eq!((w.published.len(), w.alarms()), (1, vec![]));
 }
 
 #[test]
@@ -395,7 +378,7 @@ fn a_slow_a_lying_and_a_dead_switch_delay_nobody() {
             (w.published.len(), w.place("n2")),
             (2 + n as usize, to),
             "move {n}: {:?}",
-            w.engine.snapshot(w.now).alarms
+            w.alarms()
         );
         let published = w.engine.snapshot(w.now).epochs.last().unwrap().at;
         assert!(
@@ -416,12 +399,7 @@ fn a_switch_that_never_answered_is_waited_for_and_then_left_out() {
     w.run(9_000);
     assert_eq!(w.published.len(), 0);
     w.run(5_000);
-    assert_eq!(
-        w.published.len(),
-        1,
-        "{:?}",
-        w.engine.snapshot(w.now).alarms
-    );
+    assert_eq!(w.published.len(), 1, "{:?}", w.alarms());
     assert!(w.alarmed("switch \"s2\" never answered"));
 }
 
@@ -438,7 +416,7 @@ fn a_trunk_on_its_way_keeps_the_epoch_and_raises_an_alarm() {
     w.stp("s0", 9, StpState::Forwarding);
     w.run(5_000);
     assert_eq!(
-        (w.published.len(), w.engine.snapshot(w.now).alarms),
+        (w.published.len(), w.alarms()),
         (1, vec![]),
         "the same tree again does not make an epoch"
     );
@@ -451,11 +429,7 @@ fn a_failed_table_keeps_the_epoch() {
     w.touch_lldp("s1");
     w.run(100_000);
     assert_eq!(w.published.len(), 1);
-    assert!(
-        w.alarmed("table lldp"),
-        "{:?}",
-        w.engine.snapshot(w.now).alarms
-    );
+    assert!(w.alarmed("table lldp"), "{:?}", w.alarms());
 }
 
 #[test]
@@ -483,11 +457,7 @@ fn a_host_in_two_places_keeps_its_place_and_raises_an_alarm() {
     w.host("n2", "s0", 2); // It is still on s1, too.
     w.run(60_000);
     assert_eq!((w.published.len(), w.place("n2")), (1, "s1"));
-    assert!(
-        w.alarmed("ambiguous"),
-        "{:?}",
-        w.engine.snapshot(w.now).alarms
-    );
+    assert!(w.alarmed("ambiguous"), "{:?}", w.alarms());
 }
 
 #[test]
@@ -506,7 +476,7 @@ fn traps_of_a_stranger_make_a_message_now_and_then_and_no_alarm() {
             .iter()
             .filter(|text| text.contains("is not a switch of the inventory"))
             .count();
-        assert_eq!((lines, w.engine.snapshot(w.now).alarms), (minute, vec![]));
+        assert_eq!((lines, w.alarms()), (minute, vec![]));
     }
 }
 

@@ -238,45 +238,36 @@ enum ReportRefusal {
 
 impl IntoResponse for ReportRefusal {
     fn into_response(self) -> Response {
-        match self {
-            ReportRefusal::Forbidden(problem) => {
-                (StatusCode::FORBIDDEN, format!("{problem}\n")).into_response()
-            }
+        let (status, text) = match self {
+            ReportRefusal::Forbidden(problem) => (StatusCode::FORBIDDEN, problem),
             ReportRefusal::TooOften(wait) => {
                 let after = [(header::RETRY_AFTER, wait.as_secs().max(1).to_string())];
-                (
-                    StatusCode::TOO_MANY_REQUESTS,
-                    after,
-                    "reports come too often; each answer has the time until the next report\n",
-                )
-                    .into_response()
+                let text =
+                    "reports come too often; each answer has the time until the next report\n";
+                return (StatusCode::TOO_MANY_REQUESTS, after, text).into_response();
             }
             ReportRefusal::NotJson => (
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                "expected Content-Type: application/json\n",
-            )
-                .into_response(),
-            ReportRefusal::TooSlow => (
-                StatusCode::REQUEST_TIMEOUT,
-                "the report did not come in time\n",
-            )
-                .into_response(),
-            ReportRefusal::TooLarge => (
-                StatusCode::PAYLOAD_TOO_LARGE,
-                format!("expected a report of at most {LONGEST} octets\n"),
-            )
-                .into_response(),
-            ReportRefusal::Truncated => (
-                StatusCode::BAD_REQUEST,
-                "the report ended before its Content-Length\n",
-            )
-                .into_response(),
+                "expected Content-Type: application/json".to_owned(),
+            ),
+            ReportRefusal::TooSlow => {
+                let text = "the report did not come in time".to_owned();
+                (StatusCode::REQUEST_TIMEOUT, text)
+            }
+            ReportRefusal::TooLarge => {
+                let text = format!("expected a report of at most {LONGEST} octets");
+                (StatusCode::PAYLOAD_TOO_LARGE, text)
+            }
+            ReportRefusal::Truncated => {
+                let text = "the report ended before its Content-Length".to_owned();
+                (StatusCode::BAD_REQUEST, text)
+            }
             ReportRefusal::Unfit(problem) => (
                 StatusCode::UNPROCESSABLE_ENTITY,
-                format!("report: {problem}; do agent and controller have different versions?\n"),
-            )
-                .into_response(),
-        }
+                format!("report: {problem}; do agent and controller have different versions?"),
+            ),
+        };
+        (status, text + "\n").into_response()
     }
 }
 

@@ -53,9 +53,6 @@ impl TlsCertificate {
 
     /// Reads the files again. New connections get the new certificate. If the files cannot be used,
     /// the former certificate stays.
-    ///
-    /// # Errors
-    /// As [`TlsCertificate::read`].
     pub fn reload(&self) -> Result<(), HttpError> {
         let new = config(&self.cert, &self.key)?;
         *self.config.write().unwrap_or_else(PoisonError::into_inner) = new;

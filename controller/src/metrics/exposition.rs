@@ -50,6 +50,19 @@ impl PrometheusText {
         }
     }
 
+    /// Adds a family with a sample for each of these whose value is known.
+    pub(super) fn each<T, V: Display>(
+        &mut self,
+        family: &'static MetricFamily,
+        (things, name): (&[T], fn(&T) -> &str),
+        value: impl Fn(&T) -> Option<V>,
+    ) {
+        self.family(family);
+        for thing in things {
+            self.known([name(thing)], value(thing));
+        }
+    }
+
     /// Adds a histogram: the upper limits of its buckets, the count in each, with one more for all
     /// that is above, and the sum of all values.
     pub(super) fn histogram(&mut self, limits: &[f64], counts: &[u64], sum: f64) {

@@ -1,7 +1,7 @@
 //! Jobs by their records.
 use super::exposition::PrometheusText;
 use super::families as f;
-use api::{JobStatus, Snapshot};
+use api::{JobPoint, JobStatus, Snapshot};
 use std::collections::BTreeMap;
 
 /// Calls and seconds by collective and way.
@@ -17,41 +17,26 @@ pub(super) fn jobs(out: &mut PrometheusText, s: &Snapshot) {
     for JobStatus { record: r, .. } in &s.jobs {
         info.sample([&r.id, &r.program, &r.user, &r.mpi.to_string()], 1);
     }
-    let running = out.family(&f::JOB_RUNNING);
-    for j in &s.jobs {
-        running.sample([&j.record.id], u8::from(j.running));
-    }
-    let ranks = out.family(&f::JOB_RANKS);
-    for j in &s.jobs {
-        ranks.sample([&j.record.id], j.record.ranks);
-    }
-    let epoch = out.family(&f::JOB_EPOCH);
-    for j in &s.jobs {
-        epoch.sample([&j.record.id], j.record.epoch);
-    }
-    let aside = out.family(&f::JOB_ASIDE);
-    for j in &s.jobs {
-        aside.sample([&j.record.id], u8::from(j.record.aside.is_some()));
-    }
+    let all = (&s.jobs[..], (|j| &j.record.id) as fn(&JobStatus) -> &str);
+    out.each(&f::JOB_RUNNING, all, |j| Some(u8::from(j.running)));
+    out.each(&f::JOB_RANKS, all, |j| Some(j.record.ranks));
+    out.each(&f::JOB_EPOCH, all, |j| Some(j.record.epoch));
+    out.each(&f::JOB_ASIDE, all, |j| {
+        Some(u8::from(j.record.aside.is_some()))
+    });
     calls(out, &s.jobs);
-    let throughput = out.family(&f::JOB_THROUGHPUT);
-    for j in s.jobs.iter().filter(|j| j.running) {
-        let last = j.history.last().map(|point| point.bytes_per_sec);
-        throughput.known([&j.record.id], last);
-    }
-    let bound = out.family(&f::JOB_BOUND);
-    for j in s.jobs.iter().filter(|j| j.running) {
-        let last = j.history.last().and_then(|point| point.share);
-        bound.known([&j.record.id], last);
-    }
-    let cost = out.family(&f::JOB_LEARNING_COST);
-    for j in &s.jobs {
-        cost.known([&j.record.id], j.record.learning_cost_seconds);
-    }
-    let saved = out.family(&f::JOB_LEARNING_SAVED);
-    for j in &s.jobs {
-        saved.known([&j.record.id], j.record.learning_saved_seconds);
-    }
+    out.each(&f::JOB_THROUGHPUT, all, |j| Some(latest(j)?.bytes_per_sec));
+    out.each(&f::JOB_BOUND, all, |j| latest(j)?.share);
+    out.each(&f::JOB_LEARNING_COST, all, |j| {
+        j.record.learning_cost_seconds
+    });
+    out.each(&f::JOB_LEARNING_SAVED, all, |j| {
+        j.record.learning_saved_seconds
+    });
+}
+
+fn latest(job: &JobStatus) -> Option<&JobPoint> {
+    job.history.last().filter(|_| job.running)
 }
 
 /// The calls of each job, summed over the sizes of blocks.

@@ -12,18 +12,12 @@ fn bytes(rate: BitsPerSec) -> f64 {
 }
 
 pub(super) fn switches(out: &mut PrometheusText, switches: &[SwitchStatus]) {
-    let up = out.family(&f::SWITCH_UP);
-    for s in switches {
-        up.sample([&s.name], u8::from(s.problem.is_none() && s.seen.is_some()));
-    }
-    let seen = out.family(&f::SWITCH_SEEN);
-    for s in switches {
-        seen.known([&s.name], s.seen.map(|at| at.0 as f64 / 1000.0));
-    }
-    let changes = out.family(&f::SWITCH_CHANGES);
-    for s in switches {
-        changes.known([&s.name], s.top_changes);
-    }
+    let all = (switches, (|s| &s.name) as fn(&SwitchStatus) -> &str);
+    out.each(&f::SWITCH_UP, all, |s| {
+        Some(u8::from(s.problem.is_none() && s.seen.is_some()))
+    });
+    out.each(&f::SWITCH_SEEN, all, |s| Some(s.seen?.0 as f64 / 1000.0));
+    out.each(&f::SWITCH_CHANGES, all, |s| s.top_changes);
 }
 
 type PortCount = fn(&PortFigures) -> Option<u128>;
@@ -90,18 +84,10 @@ pub(super) fn links(out: &mut PrometheusText, s: &Snapshot) {
 }
 
 pub(super) fn agents(out: &mut PrometheusText, agents: &[AgentStatus]) {
-    let up = out.family(&f::AGENT_UP);
-    for a in agents {
-        up.sample([&a.host], u8::from(a.problem.is_none()));
-    }
-    let inward = out.family(&f::HOST_IN);
-    for a in agents {
-        inward.known([&a.host], a.inward.map(bytes));
-    }
-    let outward = out.family(&f::HOST_OUT);
-    for a in agents {
-        outward.known([&a.host], a.outward.map(bytes));
-    }
+    let all = (agents, (|a| &a.host) as fn(&AgentStatus) -> &str);
+    out.each(&f::AGENT_UP, all, |a| Some(u8::from(a.problem.is_none())));
+    out.each(&f::HOST_IN, all, |a| a.inward.map(bytes));
+    out.each(&f::HOST_OUT, all, |a| a.outward.map(bytes));
     let round_trip = out.family(&f::ROUND_TRIP);
     for a in agents {
         for path in &a.ways {

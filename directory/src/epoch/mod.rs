@@ -145,9 +145,6 @@ impl Epoch {
     /// Plans and verifies both collectives on `topology`, the all-to-all up to [`MOST_PLANNED`]
     /// hosts. The all-to-all has the first synchronization in the decision table that follows from
     /// the evidence; if the table has none, receivers give tokens.
-    ///
-    /// # Errors
-    /// [`PlanError`].
     pub fn plan(
         number: u64,
         at: Millis,

@@ -1,8 +1,7 @@
 //! The hosts of a network, and the ranks on them.
 use crate::library::LibraryCall;
 use anyhow::Context;
-use inventory::tree::TreeError;
-use inventory::tree::{NodeNumber, Tree};
+use inventory::tree::{NodeNumber, Tree, TreeError};
 use schedules::message::Message;
 use schedules::synchronization::SyncKind;
 use schedules::transfers::TransferSchedule;

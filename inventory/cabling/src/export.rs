@@ -6,11 +6,10 @@ pub use graphviz::dot;
 pub use slurm::{slurm, slurm_yaml};
 
 use indexmap::IndexMap;
-use inventory::BitsPerSec;
 use inventory::name_ranges::fold;
 use inventory::natural_order::natural;
 use inventory::topology::{Link, LinkGrade, LinkState, Node, NodeKind, Topology};
-use inventory::{counted, end_name};
+use inventory::{BitsPerSec, counted, end_name};
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 

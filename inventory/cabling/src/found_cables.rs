@@ -1,9 +1,8 @@
 //! The cables of the network, in the form of a plan.
 use super::{Cable, CableEnd, CablingPlan};
-use inventory::BitsPerSec;
-use inventory::counted;
 use inventory::evidence::Evidence;
 use inventory::topology::{Link, LinkGrade, NodeKind, Topology};
+use inventory::{BitsPerSec, counted};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// A cable of the network.

@@ -1,13 +1,11 @@
 //! The end of the inference: nodes, ports and networks get their names, and hosts their clusters.
 use crate::claims::ClaimEnd;
 use crate::clusters::{ClusterInput, clusters, unseen_routers};
-use crate::crossing_hosts;
 use crate::draft::{DraftLink, DraftNetwork};
 use crate::facts::{Facts, NodeIx};
 use crate::host_addresses::{HostPorts, add_addresses};
-use crate::network_names;
 use crate::networks::{LinkNodes, link_nodes, networks, whole};
-use crate::vlans;
+use crate::{crossing_hosts, network_names, vlans};
 use indexmap::IndexMap;
 use inventory::alarm::Alarm;
 use inventory::natural_order::{NaturalKey, natural};

@@ -25,6 +25,7 @@ mod ways;
 
 use super::infer;
 use inventory::device_view::{DeviceView, DeviceViews};
+use inventory::host_report::HostReport;
 use inventory::inventory_file::Inventory;
 use inventory::observation::{
     ArpEntry, BridgeId, BridgePort, BridgeTable, FdbEntry, InterfaceRow, LldpNeighbour, LldpPort,
@@ -71,6 +72,15 @@ impl InferenceFixture {
             inventory: Inventory::parse("i.yaml", &text).unwrap(),
             views,
         }
+    }
+
+    fn tells(&mut self, report: HostReport) {
+        let view = DeviceView {
+            seen: Some(Millis(1)),
+            host: Some(report.clone()),
+            ..DeviceView::default()
+        };
+        self.views.insert(report.host, view);
     }
 
     fn view(&mut self, switch: &str) -> &mut DeviceView {

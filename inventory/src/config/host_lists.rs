@@ -79,9 +79,6 @@ impl HostCollector<'_> {
 
 /// A hostfile: a host, or a range of them, in each line, as Open MPI (`node01 slots=4`), MPICH
 /// (`node01:4`) and others have it. The rest of the word is not read.
-///
-/// # Errors
-/// [`HostListError`].
 pub fn hostfile(file: &str, text: &str) -> Result<ListedHosts, HostListError> {
     let mut list = HostCollector {
         file,
@@ -99,9 +96,6 @@ pub fn hostfile(file: &str, text: &str) -> Result<ListedHosts, HostListError> {
 
 /// The output of `scontrol show nodes --oneliner`, or of `sinfo -N -h -o %N`: node names, with
 /// their addresses where they have others.
-///
-/// # Errors
-/// [`HostListError`].
 pub fn slurm(file: &str, text: &str) -> Result<ListedHosts, HostListError> {
     let mut list = HostCollector {
         file,
@@ -126,9 +120,6 @@ fn field<'l>(key: &str, line: &'l str) -> Option<&'l str> {
 }
 
 /// An inventory of Ansible, in INI or in YAML; every host of every group.
-///
-/// # Errors
-/// [`HostListError`].
 pub fn ansible(file: &str, text: &str) -> Result<ListedHosts, HostListError> {
     let is_yaml = file.ends_with(".yaml")
         || file.ends_with(".yml")

@@ -42,11 +42,9 @@ pub use places::SwitchAddress;
 
 use crate::config::input_file_error::InputFileError;
 use crate::config::input_form::ExpectedForm;
-use crate::config::ranged_keys;
 use crate::config::secret::SecretLocation;
 use crate::config::topology_file::TopologyFile;
-use crate::config::unique_keys;
-use crate::config::yaml;
+use crate::config::{ranged_keys, unique_keys, yaml};
 use crate::model::device_view::DeviceViews;
 use crate::model::link_state::LinkState;
 use crate::model::networks::StatedNetwork;

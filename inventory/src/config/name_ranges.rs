@@ -54,9 +54,6 @@ pub fn is_range(text: &str) -> bool {
 }
 
 /// The names that a text stands for: one or several, with commas between them.
-///
-/// # Errors
-/// [`NameRangeError`].
 pub fn expand(text: &str) -> Result<Vec<String>, NameRangeError> {
     expand_within(text, MOST_NAMES)
 }

@@ -2,8 +2,10 @@
 //! are refused, and all ranges of a section together stand for a limited number of names. Plain names do
 //! not count: the length of the file bounds them.
 use crate::config::name_ranges::{MOST_NAMES, NameRangeError, expand_within, is_range};
+use crate::config::unique_keys::{self, TextSeed, declared_twice};
 use indexmap::IndexMap;
-use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use std::collections::HashSet;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -54,7 +56,9 @@ pub fn map<'de, V: RangedEntry, D: Deserializer<'de>>(
 
         fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Self::Value, A::Error> {
             let (mut map, mut left) = (IndexMap::new(), MOST_NAMES);
-            while let Some(names) = access.next_key_seed(NewNames::new(&map, &mut left))? {
+            while let Some(names) =
+                access.next_key_seed(TextSeed(|text: &str| new_names(&map, &mut left, text)))?
+            {
                 add(&mut map, names, access.next_value()?)?;
             }
             Ok(map)
@@ -62,7 +66,9 @@ pub fn map<'de, V: RangedEntry, D: Deserializer<'de>>(
 
         fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Self::Value, A::Error> {
             let (mut map, mut left) = (IndexMap::new(), MOST_NAMES);
-            while let Some(names) = access.next_element_seed(NewNames::new(&map, &mut left))? {
+            while let Some(names) =
+                access.next_element_seed(TextSeed(|text: &str| new_names(&map, &mut left, text)))?
+            {
                 add(&mut map, names, None)?;
             }
             Ok(map)
@@ -70,7 +76,7 @@ pub fn map<'de, V: RangedEntry, D: Deserializer<'de>>(
 
         fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
             let (mut map, mut left) = (IndexMap::new(), MOST_NAMES);
-            let names = NewNames::new(&map, &mut left).visit_str(text)?;
+            let names = new_names(&map, &mut left, text).map_err(E::custom)?;
             add(&mut map, names, None)?;
             Ok(map)
         }
@@ -121,7 +127,7 @@ pub fn list<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<String>, D::Error> {
 
 /// For `#[serde(deserialize_with = "ranged_keys::groups")]`: lists of names, by name.
 pub fn groups<'de, D: Deserializer<'de>>(d: D) -> Result<IndexMap<String, Vec<String>>, D::Error> {
-    let written: IndexMap<String, Vec<String>> = crate::config::unique_keys::map(d)?;
+    let written: IndexMap<String, Vec<String>> = unique_keys::map(d)?;
     let mut left = MOST_NAMES;
     let mut groups = IndexMap::new();
     for (group, texts) in written {
@@ -152,55 +158,21 @@ fn expand_from(range: &str, left: &mut usize) -> Result<Vec<String>, NameRangeEr
 
 /// Names that are not in the map yet. They are refused while they are read, so that the error names
 /// the line.
-struct NewNames<'a, V> {
-    known: &'a IndexMap<String, V>,
-    left: &'a mut usize,
-}
-
-impl<'a, V> NewNames<'a, V> {
-    fn new(known: &'a IndexMap<String, V>, left: &'a mut usize) -> Self {
-        NewNames { known, left }
+fn new_names<V>(
+    known: &IndexMap<String, V>,
+    left: &mut usize,
+    text: &str,
+) -> Result<Vec<String>, String> {
+    let names = match is_range(text) {
+        true => expand_from(text, left).map_err(|e| e.to_string())?,
+        false => vec![text.to_owned()],
+    };
+    let mut seen = HashSet::new();
+    let mut twice = names.iter();
+    match twice.find(|n| known.contains_key(*n) || !seen.insert(*n)) {
+        Some(name) => Err(declared_twice(name)),
+        None => Ok(names),
     }
-}
-
-impl<'de, V> DeserializeSeed<'de> for NewNames<'_, V> {
-    type Value = Vec<String>;
-
-    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<Vec<String>, D::Error> {
-        d.deserialize_str(self)
-    }
-}
-
-impl<V> Visitor<'_> for NewNames<'_, V> {
-    type Value = Vec<String>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a name")
-    }
-
-    fn visit_str<E: Error>(self, text: &str) -> Result<Vec<String>, E> {
-        if !is_range(text) {
-            return match self.known.contains_key(text) {
-                true => Err(declared_twice(text)),
-                false => Ok(vec![text.to_owned()]),
-            };
-        }
-        let names = expand_from(text, self.left).map_err(E::custom)?;
-        let mut seen = std::collections::HashSet::new();
-        match names
-            .iter()
-            .find(|n| self.known.contains_key(*n) || !seen.insert(*n))
-        {
-            Some(name) => Err(declared_twice(name)),
-            None => Ok(names),
-        }
-    }
-}
-
-fn declared_twice<E: Error>(name: &str) -> E {
-    E::custom(format!(
-        "\"{name}\" declared twice; every name may come once"
-    ))
 }
 
 #[cfg(test)]

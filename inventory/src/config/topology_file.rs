@@ -177,9 +177,6 @@ impl TopologyFile {
     }
 
     /// The network of this name alone.
-    ///
-    /// # Errors
-    /// [`UnknownNetwork`]
     pub fn in_network(mut self, name: &str) -> Result<TopologyFile, UnknownNetwork> {
         if self.name.as_deref() == Some(name) {
             self.networks.clear();

@@ -19,7 +19,9 @@ pub fn map<'de, V: Deserialize<'de>, D: Deserializer<'de>>(
 
         fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Self::Value, A::Error> {
             let mut map = IndexMap::new();
-            while let Some(key) = access.next_key_seed(NewKey(&map))? {
+            while let Some(key) =
+                access.next_key_seed(TextSeed(|name: &str| new_name(&map, name)))?
+            {
                 map.insert(key, access.next_value()?);
             }
             Ok(map)
@@ -30,29 +32,36 @@ pub fn map<'de, V: Deserialize<'de>, D: Deserializer<'de>>(
 
 /// A name that is not in the map yet. It is refused while it is read, so that the error names the
 /// line of the second one.
-struct NewKey<'a, V>(&'a IndexMap<String, V>);
+fn new_name<V>(known: &IndexMap<String, V>, name: &str) -> Result<String, String> {
+    match known.contains_key(name) {
+        true => Err(declared_twice(name)),
+        false => Ok(name.to_owned()),
+    }
+}
 
-impl<'de, V> DeserializeSeed<'de> for NewKey<'_, V> {
-    type Value = String;
+pub(crate) fn declared_twice(name: &str) -> String {
+    format!("\"{name}\" declared twice; every name may come once")
+}
 
-    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<String, D::Error> {
+/// A name, as a function takes it or refuses it.
+pub(crate) struct TextSeed<F>(pub(crate) F);
+
+impl<'de, T, F: FnOnce(&str) -> Result<T, String>> DeserializeSeed<'de> for TextSeed<F> {
+    type Value = T;
+
+    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<T, D::Error> {
         d.deserialize_str(self)
     }
 }
 
-impl<V> Visitor<'_> for NewKey<'_, V> {
-    type Value = String;
+impl<T, F: FnOnce(&str) -> Result<T, String>> Visitor<'_> for TextSeed<F> {
+    type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a name")
     }
 
-    fn visit_str<E: Error>(self, name: &str) -> Result<String, E> {
-        match self.0.contains_key(name) {
-            true => Err(E::custom(format!(
-                "\"{name}\" declared twice; every name may come once"
-            ))),
-            false => Ok(name.to_owned()),
-        }
+    fn visit_str<E: Error>(self, name: &str) -> Result<T, E> {
+        (self.0)(name).map_err(E::custom)
     }
 }

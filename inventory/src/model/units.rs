@@ -51,9 +51,6 @@ pub mod milliseconds {
     }
 
     /// For `serde(with)`.
-    ///
-    /// # Errors
-    /// Those of the serializer.
     pub fn serialize<S: Serializer>(span: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
         of(*span).serialize(serializer)
     }
@@ -71,9 +68,6 @@ pub mod milliseconds {
         use super::{Deserialize, Deserializer, Duration, Serialize, Serializer};
 
         /// For `serde(with)`.
-        ///
-        /// # Errors
-        /// Those of the serializer.
         pub fn serialize<S: Serializer>(
             span: &Option<Duration>,
             serializer: S,

@@ -86,9 +86,6 @@ pub fn write_lg(plan: &LgSchedule) -> String {
 }
 
 /// Reads an all-to-all by LG; hosts are numbered in the order of its `hosts`.
-///
-/// # Errors
-/// As [`super::read`].
 pub fn read_lg(text: &[u8]) -> Result<LgSchedule, JsonError> {
     let json: LgJson<String> = parse(text)?;
     known("collective", &json.collective, "alltoall")?;

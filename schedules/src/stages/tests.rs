@@ -1,9 +1,8 @@
 use super::MessagePaths;
 use crate::alltoall::{self, AlltoallSchedule};
-use crate::json;
 use crate::random::SplitMix64;
 use crate::synchronization::scheme::SyncScheme;
-use crate::verify;
+use crate::{json, verify};
 use inventory::Tree;
 use samples::trees::topology;
 use std::collections::BTreeMap;

@@ -189,9 +189,6 @@ impl TransferSchedule {
 
     /// The transfers of a plan on its tree, in all rounds: messages of a round also wait for those of the round
     /// before.
-    ///
-    /// # Errors
-    /// [`UnknownWait`].
     pub fn on_tree(tree: &Tree, plan: &AlltoallSchedule) -> Result<TransferSchedule, UnknownWait> {
         let rounds = plan.scheme.rounds();
         if rounds == 1 {

@@ -5,9 +5,6 @@ use crate::message::Message;
 use inventory::tree::Tree;
 
 /// Checks a ring against the tree of its hosts. The plan has the hosts in the order of the tree.
-///
-/// # Errors
-/// The first [`ScheduleViolation`].
 pub fn allgather(tree: &Tree, plan: &AllgatherSchedule) -> Result<(), ScheduleViolation> {
     let names = NodeNames(tree);
     names.same_hosts(&plan.hosts)?;

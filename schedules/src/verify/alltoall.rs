@@ -1,8 +1,7 @@
 //! All-to-alls: every message comes once, no edge exceeds its width, the certificate and the
 //! synchronizations are right.
 use super::delivery::NOWHERE;
-use super::synchronization;
-use super::{NamedEdge, NodeNames, ScheduleViolation};
+use super::{NamedEdge, NodeNames, ScheduleViolation, synchronization};
 use crate::alltoall::{AlltoallAlgorithm, AlltoallSchedule};
 use crate::bound::PhaseBound;
 use crate::capacities::EdgeCapacities;
@@ -13,9 +12,6 @@ use inventory::tree::{EdgeNumber, Tree};
 
 /// Checks an all-to-all against the tree of its hosts ([`Tree::restrict`]). The plan has the hosts
 /// in the order of the tree.
-///
-/// # Errors
-/// The first [`ScheduleViolation`].
 pub fn alltoall(tree: &Tree, plan: &AlltoallSchedule) -> Result<(), ScheduleViolation> {
     let names = NodeNames(tree);
     names.same_hosts(&plan.hosts)?;

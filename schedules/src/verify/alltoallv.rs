@@ -46,9 +46,6 @@ pub enum LengthViolation {
 }
 
 /// Checks a plan against the tree of its hosts and `lengths[src * hosts + dst]` octets.
-///
-/// # Errors
-/// The first [`LengthViolation`].
 pub fn alltoallv(
     tree: &Tree,
     lengths: &[u64],

@@ -11,9 +11,6 @@ pub struct RelayViolation(pub String);
 type PartOrigins = BTreeSet<u32>;
 
 /// Checks the shares of all ranks, in the order of the ring, by playing them.
-///
-/// # Errors
-/// The first [`RelayViolation`].
 pub fn relay(
     ring: &[u32],
     collective: RelayCollective,

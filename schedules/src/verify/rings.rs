@@ -42,9 +42,6 @@ pub enum RingsViolation {
 /// Checks an allgather along several rings. All that a transfer waits for has a lower number: the
 /// transfer that brings its block, those that give it tokens, and the one before it between the same
 /// hosts. So the transfer with the lowest number among those that wait can always go on.
-///
-/// # Errors
-/// The first [`ScheduleViolation`].
 pub fn rings(tree: &Tree, plan: &IslandRings) -> Result<(), ScheduleViolation> {
     let names = NodeNames(tree);
     names.same_hosts(&plan.hosts)?;

@@ -116,9 +116,6 @@ impl RankTrace {
     }
 
     /// Reads what [`RankTrace::write`] wrote.
-    ///
-    /// # Errors
-    /// [`TraceFileError`]
     pub fn read(octets: &[u8]) -> Result<RankTrace, TraceFileError> {
         let rest = octets.strip_prefix(MAGIC).ok_or(TraceFileError::NoTrace)?;
         let (length, rest) = rest.split_first_chunk().ok_or(TraceFileError::CutShort)?;

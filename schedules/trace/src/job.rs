@@ -111,9 +111,6 @@ pub enum JobTraceError {
 
 impl TracedJob {
     /// Puts the traces of a process set together.
-    ///
-    /// # Errors
-    /// [`JobTraceError`]
     pub fn new(mut traces: Vec<RankTrace>) -> Result<TracedJob, JobTraceError> {
         traces.sort_by_key(|trace| trace.header.rank);
         let first = traces.first().ok_or(JobTraceError::Nothing)?;

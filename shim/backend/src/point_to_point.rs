@@ -14,8 +14,7 @@ use crate::private_comm::PrivateComm;
 use crate::requests::PendingRequests;
 use policy::ways::{MessageForm, Way};
 use runtime::exchange::{self, CarrierEvent, ExchangeWindow, TransferCarrier, TransferPiece};
-use schedules::transfers::part::SyncToken;
-use schedules::transfers::part::{BlockOrigin, OutgoingTransfer, RankPart};
+use schedules::transfers::part::{BlockOrigin, OutgoingTransfer, RankPart, SyncToken};
 use std::ffi::c_int;
 
 /// Enough receives that a block never waits for its own; more would make each wait look at more.

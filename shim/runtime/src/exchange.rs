@@ -59,9 +59,6 @@ pub trait TransferCarrier {
 }
 
 /// Carries out a part; `call` is the name of the collective for the watchdog.
-///
-/// # Errors
-/// The carrier's.
 pub fn carry_out<C: TransferCarrier>(
     part: &RankPart,
     carrier: &mut C,

@@ -68,9 +68,6 @@ impl<'p> WireCall<'p> {
     }
 
     /// Takes what has happened by `now`, and lets the shell do what follows from it.
-    ///
-    /// # Errors
-    /// The shell's.
     pub fn handle<S: WireShell>(
         &mut self,
         now: Duration,

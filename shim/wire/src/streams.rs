@@ -191,9 +191,6 @@ impl<'p> CallStreams<'p> {
     }
 
     /// Begins to receive a piece. Octets that came before are taken now.
-    ///
-    /// # Errors
-    /// The shell's.
     pub fn receive<S: WireShell>(
         &mut self,
         piece: TransferPiece,
@@ -212,9 +209,6 @@ impl<'p> CallStreams<'p> {
     }
 
     /// Begins to send a piece.
-    ///
-    /// # Errors
-    /// The shell's.
     pub fn send<S: WireShell>(
         &mut self,
         now: Duration,
@@ -269,9 +263,6 @@ impl<'p> CallStreams<'p> {
     }
 
     /// Takes what has come from a rank.
-    ///
-    /// # Errors
-    /// The shell's.
     pub fn take<S: WireShell>(&mut self, rank: u32, shell: &mut S) -> Result<(), S::Failure> {
         match self.setting.framing {
             BlockFraming::Bare => self.take_bare(rank, shell),
@@ -457,9 +448,6 @@ impl<'p> CallStreams<'p> {
 
     /// The shell is woken for as many octets as are expected: where nothing happens, perhaps a block
     /// is shorter. The octets that came of it are an event then.
-    ///
-    /// # Errors
-    /// The shell's.
     pub fn look_for_short_blocks<S: WireShell>(&mut self, shell: &mut S) -> Result<(), S::Failure> {
         if self.setting.framing == BlockFraming::Bare {
             return Ok(());
@@ -498,9 +486,6 @@ impl<'p> CallStreams<'p> {
     }
 
     /// Sends on as far as connections allow: what is first, or what is first to each rank.
-    ///
-    /// # Errors
-    /// The shell's.
     pub fn send_on<S: WireShell>(&mut self, shell: &mut S) -> Result<(), S::Failure> {
         let part = self.part;
         let (mut number, mut waiting) = (0, Vec::new());

@@ -1,11 +1,10 @@
 //! Under a CUDA-aware Open MPI, nothing forced: `make test-device OPENMPI_CUDA=PREFIX`.
 use super::{CUDA, copies, on_device, text};
-use crate::common::epochs::{AT_ONCE, calls, publish};
+use crate::common::epochs::{AT_ONCE, calls, published};
 use crate::common::job::TestJobOutput;
 use crate::common::lab::{RunningLab, row};
 use crate::common::machine_share::MachinePart;
 use inventory::Mpi;
-use std::fs;
 use std::time::Duration;
 
 /// Octets of a block, of which calls go heddle's way, and calls of each kind.
@@ -15,16 +14,10 @@ const SHAPE: [&str; 2] = ["65536", "4"];
 fn jobs_with_buffers_on_a_device_of_all_ranks_and_of_some() {
     let prefix = std::env::var("OPENMPI_CUDA").expect("OPENMPI_CUDA names a CUDA-aware Open MPI");
     let up = RunningLab::with(MachinePart::Half, "device", &row(&[2, 2], "20M"));
-    let folder = up.lab.dir();
     let (driver, program) = (CUDA.library(), on_device("device_calls.c", "openmpi"));
     let driver_folder = driver.parent().expect("a driver is in a folder");
     for (device_ranks, expected) in [("all", 4), ("odd", 2), ("first", 1)] {
-        let dir = folder.join("shared");
-        let _ = fs::remove_dir_all(&dir);
-        publish(
-            &dir,
-            &fs::read_to_string(folder.join("topology.yaml")).expect("the lab's topology"),
-        );
+        let dir = published(&up.lab.dir(), &up.topology());
         let log = dir.join("copies");
         let own = [
             "env".to_owned(),

@@ -56,10 +56,10 @@ impl App {
     /// Sorts by a column; once more, the other way around.
     fn sort_by_column(&mut self, column: usize) {
         let panel = PANELS[self.focus];
-        let name = panel.columns().get(column).map(|c| c.name);
+        let name = panel.columns.get(column).map(|c| c.name);
         let place = &self.panels[self.focus];
         match panel
-            .sorts()
+            .sorts
             .iter()
             .position(|sort| sort.column.is_some() && sort.column == name)
         {

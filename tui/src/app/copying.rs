@@ -26,7 +26,7 @@ impl App {
 
     pub(super) fn copy_detail(&mut self) -> Option<AppEffect> {
         let key = self.panels[self.focus].selected.clone()?;
-        let lines = self.panel().detail(&self.view(self.focus, UNWRAPPED), &key);
+        let lines = (self.panel().detail)(&self.view(self.focus, UNWRAPPED), &key);
         let text: String = lines
             .iter()
             .map(|line| line.to_string().trim_end().to_owned() + "\n")

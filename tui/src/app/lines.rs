@@ -6,9 +6,9 @@ use crate::rows::{self, RowKey};
 use crate::text_filter::TextFilter;
 
 impl PanelPosition {
-    pub(super) fn new(panel: &dyn Panel, chosen: &Option<Vec<usize>>, live: bool) -> PanelPosition {
+    pub(super) fn new(panel: &Panel, chosen: &Option<Vec<usize>>, live: bool) -> PanelPosition {
         let all = panel
-            .columns()
+            .columns
             .iter()
             .enumerate()
             .filter(|(_, c)| live || !c.moving)
@@ -33,7 +33,7 @@ impl PanelPosition {
 
 /// The columns of a panel at these places, the first one of all always first.
 pub(crate) fn columns(panel: usize, chosen: &[usize]) -> Vec<&'static TableColumn> {
-    let all = PANELS[panel].columns();
+    let all = PANELS[panel].columns;
     let others = chosen.iter().filter(|&&i| i > 0);
     all.first()
         .into_iter()
@@ -61,12 +61,12 @@ impl App {
     fn make(&self, panel: usize) -> PanelLines {
         let view = self.view(panel, 0);
         let place = &self.panels[panel];
-        let mut rows = PANELS[panel].rows(&view);
+        let mut rows = (PANELS[panel].rows)(&view);
         if place.filter.is_empty() {
             self.folds.apply(&view, &mut rows);
         } else {
             rows::filter(&mut rows, |row| {
-                place.filter.passes(&PANELS[panel].words(&view, row))
+                place.filter.passes(&(PANELS[panel].words)(&view, row))
             });
         }
         let wants = TableWants::measured(&view, &columns(panel, &place.columns), &rows);
@@ -81,17 +81,17 @@ impl App {
         let view = self.view(panel, 0);
         if rows
             .get(place.index)
-            .is_some_and(|row| PANELS[panel].key(&view, row).as_ref() == Some(selected))
+            .is_some_and(|row| (PANELS[panel].key)(&view, row).as_ref() == Some(selected))
         {
             return Some(place.index);
         }
         rows.iter()
-            .position(|row| PANELS[panel].key(&view, row).as_ref() == Some(selected))
+            .position(|row| (PANELS[panel].key)(&view, row).as_ref() == Some(selected))
     }
 
     fn key_at(&self, panel: usize, index: usize) -> Option<RowKey> {
         let row = self.panels[panel].lines.as_ref()?.rows.get(index)?;
-        PANELS[panel].key(&self.view(panel, 0), row)
+        (PANELS[panel].key)(&self.view(panel, 0), row)
     }
 
     /// Follows the rows on a screen with room for `page` of them.
@@ -120,7 +120,7 @@ impl App {
                     .min(switches.len().saturating_sub(1))
             }
             InputMode::Columns { at } => {
-                let last = PANELS[self.focus].columns().len().saturating_sub(1);
+                let last = PANELS[self.focus].columns.len().saturating_sub(1);
                 *at = at.saturating_add_signed(by).min(last);
             }
             _ if self.in_detail => {
@@ -161,7 +161,7 @@ impl App {
     }
 
     pub(super) fn sort(&mut self) {
-        let orders = PANELS[self.focus].sorts().len();
+        let orders = PANELS[self.focus].sorts.len();
         self.sort_by((self.panels[self.focus].sort + 1) % orders, false);
     }
 

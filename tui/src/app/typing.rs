@@ -68,7 +68,7 @@ impl App {
             TypedCommand::Act(action) => return self.act(action),
             TypedCommand::Sort(sort, reverse) => self.sort_by(sort, reverse),
             TypedCommand::Columns(columns) => {
-                let all = (0..PANELS[self.focus].columns().len()).collect();
+                let all = (0..PANELS[self.focus].columns.len()).collect();
                 let place = &mut self.panels[self.focus];
                 (place.columns, place.lines) = (columns.unwrap_or(all), None);
             }

@@ -47,7 +47,7 @@ impl App {
             wrapped(self.key_help(), room),
             wrapped(self.panel_help(), room),
         );
-        let title = format!("help: {}", self.panel().title());
+        let title = format!("help: {}", self.panel().title);
         let (width, length) = if wide {
             (WIDE, keys.len().max(panel.len()))
         } else {
@@ -81,7 +81,7 @@ impl App {
     fn draw_columns(&self, buffer: &mut Buffer, area: Rect, at: usize) -> Vec<(Rect, ClickTarget)> {
         let chosen = &self.panels[self.focus].columns;
         let room = usize::from(NARROW.min(area.width).saturating_sub(6));
-        let columns = PANELS[self.focus].columns().iter().enumerate();
+        let columns = PANELS[self.focus].columns.iter().enumerate();
         let items = columns.map(|(i, column)| {
             let mark = if i == 0 || chosen.contains(&i) {
                 "[x]"
@@ -193,13 +193,13 @@ impl App {
     fn panel_help(&self) -> Vec<Line<'static>> {
         let accent = self.palette.accent;
         let mut lines = Vec::new();
-        let signs = self.panel().legend();
+        let signs = self.panel().legend;
         if !signs.is_empty() {
             lines.push(Line::styled("signs", accent));
             lines.extend(signs.iter().map(|(sign, help)| self.entry(sign, help)));
         }
         lines.push(Line::styled("columns", accent));
-        let columns = self.panel().columns().iter();
+        let columns = self.panel().columns.iter();
         lines.extend(columns.map(|c| self.entry(c.title, c.help)));
         lines.push(Line::styled("commands, after :", accent));
         for (name, words, help) in COMMANDS {

@@ -70,7 +70,7 @@ impl App {
             return (None, body);
         }
         let third = (body.height / 3)
-            .max(self.panel().detail_height())
+            .max(self.panel().detail_height)
             .min(body.height / 2);
         let [panel, detail] =
             Layout::vertical([Constraint::Fill(1), Constraint::Length(third)]).areas(body);

@@ -1,11 +1,10 @@
 //! The building blocks of the detail pane: labelled facts, and the parts that links and nodes
 //! share.
-use crate::chart;
-use crate::format;
 use crate::panel_view::PanelView;
 use crate::port_names::short;
 use crate::table::gauge;
 use crate::tree::{TreeBranch, ports};
+use crate::{chart, format};
 use api::AlarmLine;
 use inventory::BitsPerSec;
 use inventory::topology::{Link, LinkGrade, LinkState};

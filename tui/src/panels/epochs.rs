@@ -1,6 +1,5 @@
 //! The published epochs: the reasons for each, its plan, and the duration of every stage.
-use super::{Panel, detail};
-use super::{SortOrder, falling, left, right};
+use super::{Panel, detail, falling, left, right};
 use crate::columns::{ColumnWidth, TableColumn};
 use crate::format;
 use crate::panel_view::PanelView;
@@ -10,20 +9,14 @@ use api::{EpochInfo, StageTimes};
 use ratatui::text::{Line, Span};
 use std::time::Duration;
 
-pub(super) struct EpochsPanel;
-
 const COLUMNS: &[TableColumn] = &[
     right(
-        ("epoch", "EPOCH"),
-        ColumnWidth::Fixed(6),
-        0,
+        ("epoch", "EPOCH", ColumnWidth::Fixed(6), 0),
         |view, row, _| with_epoch(view, row, |e| number(view, e)),
         "its number",
     ),
     left(
-        ("time", "TIME"),
-        ColumnWidth::Fixed(8),
-        2,
+        ("time", "TIME", ColumnWidth::Fixed(8), 2),
         |view, row, _| {
             with_epoch(view, row, |e| {
                 Line::styled(format::clock(e.at, view.zone), view.palette.dim)
@@ -32,9 +25,7 @@ const COLUMNS: &[TableColumn] = &[
         "when jobs could first follow it",
     ),
     right(
-        ("phases", "PHASES"),
-        ColumnWidth::Fixed(7),
-        3,
+        ("phases", "PHASES", ColumnWidth::Fixed(7), 3),
         |view, row, _| {
             with_epoch(view, row, |e| {
                 Line::styled(e.phases.to_string(), view.palette.strong)
@@ -43,112 +34,98 @@ const COLUMNS: &[TableColumn] = &[
         "phases of an all-to-all of all hosts",
     ),
     left(
-        ("bottleneck", "BOTTLENECK"),
-        ColumnWidth::Content(10),
-        5,
+        ("bottleneck", "BOTTLENECK", ColumnWidth::Content(10), 5),
         |view, row, width| with_epoch(view, row, |e| Line::raw(middle(&edge(e), width))),
         "the link that makes so many phases necessary",
     ),
     right(
-        ("published", "PUBLISHED"),
-        ColumnWidth::Fixed(9),
-        6,
+        ("published", "PUBLISHED", ColumnWidth::Fixed(9), 6),
         |view, row, _| with_epoch(view, row, |e| took(e.stages.published)),
         "from the first sign of the change to the epoch",
     ),
     right(
-        ("taken-up", "TAKEN UP"),
-        ColumnWidth::Fixed(8),
-        7,
+        ("taken-up", "TAKEN UP", ColumnWidth::Fixed(8), 7),
         |view, row, _| with_epoch(view, row, |e| took(e.stages.taken_up)),
         "until the first running job followed it",
     ),
     left(
-        ("why", "WHY"),
-        ColumnWidth::Rest(20),
-        1,
+        ("why", "WHY", ColumnWidth::Rest(20), 1),
         |view, row, _| with_epoch(view, row, |e| Line::raw(why(e))),
         "what changed",
     ),
 ];
 
-impl Panel for EpochsPanel {
-    fn title(&self) -> &'static str {
-        "Epochs"
-    }
+pub(super) const PANEL: Panel = Panel {
+    title: "Epochs",
+    columns: COLUMNS,
+    sorts: &[falling("newest", "epoch"), falling("phases", "phases")],
+    empty: "nothing published yet",
+    legend: &[],
+    detail_height: 10,
+    folds_stages: false,
+    rows,
+    key,
+    words,
+    detail: about,
+    reserve: |_| 0,
+    below: |_, _, _, _| {},
+};
 
-    fn columns(&self) -> &'static [TableColumn] {
-        COLUMNS
+fn rows(view: &PanelView<'_>) -> Vec<TableRow> {
+    let epochs = &view.snapshot.epochs;
+    let mut order: Vec<usize> = (0..epochs.len()).collect();
+    match view.sort {
+        0 => order.reverse(),
+        _ => order.sort_by_key(|&i| std::cmp::Reverse(epochs[i].phases)),
     }
+    let rows = order.into_iter().map(|i| RowItem::Epoch(i).into());
+    view.directed(rows.collect())
+}
 
-    fn sorts(&self) -> &'static [SortOrder] {
-        const { &[falling("newest", "epoch"), falling("phases", "phases")] }
-    }
+fn key(view: &PanelView<'_>, row: &TableRow) -> Option<RowKey> {
+    epoch_of(view, row).map(|e| RowKey::Epoch(e.number))
+}
 
-    fn empty(&self) -> &'static str {
-        "nothing published yet"
-    }
+fn words(view: &PanelView<'_>, row: &TableRow) -> String {
+    epoch_of(view, row).map_or_else(String::new, |e| {
+        format!("{} {} {}", e.number, edge(e), e.changes.join(" "))
+    })
+}
 
-    fn rows(&self, view: &PanelView<'_>) -> Vec<TableRow> {
-        let epochs = &view.snapshot.epochs;
-        let mut order: Vec<usize> = (0..epochs.len()).collect();
-        match view.sort {
-            0 => order.reverse(),
-            _ => order.sort_by_key(|&i| std::cmp::Reverse(epochs[i].phases)),
-        }
-        let rows = order.into_iter().map(|i| RowItem::Epoch(i).into());
-        view.directed(rows.collect())
-    }
-
-    fn key(&self, view: &PanelView<'_>, row: &TableRow) -> Option<RowKey> {
-        epoch_of(view, row).map(|e| RowKey::Epoch(e.number))
-    }
-
-    fn words(&self, view: &PanelView<'_>, row: &TableRow) -> String {
-        epoch_of(view, row).map_or_else(String::new, |e| {
-            format!("{} {} {}", e.number, edge(e), e.changes.join(" "))
-        })
-    }
-
-    fn detail_height(&self) -> u16 {
-        10
-    }
-
-    fn detail(&self, view: &PanelView<'_>, key: &RowKey) -> Vec<Line<'static>> {
-        let Some(epoch) = view
-            .snapshot
-            .epochs
+fn about(view: &PanelView<'_>, key: &RowKey) -> Vec<Line<'static>> {
+    let Some(epoch) = view
+        .snapshot
+        .epochs
+        .iter()
+        .find(|e| *key == RowKey::Epoch(e.number))
+    else {
+        return Vec::new();
+    };
+    let mut lines = vec![detail::heading(
+        view,
+        &format!("epoch {}", epoch.number),
+        format!("published {}", format::instant(epoch.at, view.zone)),
+    )];
+    lines.push(detail::fact(
+        view,
+        "plan",
+        format!(
+            "{}{} for {}, bottleneck {}",
+            if epoch.bound_only { "at least " } else { "" },
+            inventory::counted(epoch.phases as usize, "phase"),
+            inventory::counted(epoch.hosts as usize, "host"),
+            edge(epoch)
+        ),
+    ));
+    lines.extend(stages(view, &epoch.stages));
+    lines.extend(
+        epoch
+            .changes
             .iter()
-            .find(|e| *key == RowKey::Epoch(e.number))
-        else {
-            return Vec::new();
-        };
-        let mut lines = vec![detail::heading(
-            view,
-            &format!("epoch {}", epoch.number),
-            format!("published {}", format::instant(epoch.at, view.zone)),
-        )];
-        lines.push(detail::fact(
-            view,
-            "plan",
-            format!(
-                "{}{} for {}, bottleneck {}",
-                if epoch.bound_only { "at least " } else { "" },
-                inventory::counted(epoch.phases as usize, "phase"),
-                inventory::counted(epoch.hosts as usize, "host"),
-                edge(epoch)
-            ),
-        ));
-        lines.extend(stages(view, &epoch.stages));
-        lines.extend(
-            epoch
-                .changes
-                .iter()
-                .enumerate()
-                .map(|(i, c)| detail::fact(view, if i == 0 { "why" } else { "" }, c)),
-        );
-        lines
-    }
+            .enumerate()
+            .map(|(i, c)| detail::fact(view, if i == 0 { "why" } else { "" }, c)),
+    );
+    lines
 }
 
 fn epoch_of<'a>(view: &PanelView<'a>, row: &TableRow) -> Option<&'a EpochInfo> {

@@ -1,6 +1,5 @@
 //! The alarms that still stand, and below them the events, newest first.
-use super::{Panel, detail};
-use super::{SortOrder, falling, left};
+use super::{Panel, detail, falling, left};
 use crate::columns::{ColumnWidth, TableColumn};
 use crate::format;
 use crate::panel_view::PanelView;
@@ -9,133 +8,123 @@ use api::EventLevel;
 use ratatui::style::Style;
 use ratatui::text::Line;
 
-pub(super) struct EventsPanel;
-
 const COLUMNS: &[TableColumn] = &[
     left(
-        ("time", "TIME"),
-        ColumnWidth::Fixed(8),
-        0,
+        ("time", "TIME", ColumnWidth::Fixed(8), 0),
         |view, row, _| cells(view, row, 0),
         "the time of day; \"now\" for what still stands",
     ),
     left(
-        ("level", "LEVEL"),
-        ColumnWidth::Fixed(9),
-        2,
+        ("level", "LEVEL", ColumnWidth::Fixed(9), 2),
         |view, row, _| cells(view, row, 1),
         "how urgent it is",
     ),
     left(
-        ("what", "WHAT"),
-        ColumnWidth::Rest(20),
-        1,
+        ("what", "WHAT", ColumnWidth::Rest(20), 1),
         |view, row, _| cells(view, row, 2),
         "what happened",
     ),
 ];
 
-impl Panel for EventsPanel {
-    fn title(&self) -> &'static str {
-        "Events"
-    }
+pub(super) const PANEL: Panel = Panel {
+    title: "Events",
+    columns: COLUMNS,
+    sorts: &[falling("newest", "time"), falling("level", "level")],
+    empty: "nothing happened yet",
+    legend: &[],
+    detail_height: 7,
+    folds_stages: false,
+    rows,
+    key,
+    words,
+    detail: about,
+    reserve: |_| 0,
+    below: |_, _, _, _| {},
+};
 
-    fn columns(&self) -> &'static [TableColumn] {
-        COLUMNS
+fn rows(view: &PanelView<'_>) -> Vec<TableRow> {
+    let s = view.snapshot;
+    let mut order: Vec<usize> = (0..s.events.len()).collect();
+    order.reverse();
+    if view.sort == 1 {
+        order.sort_by_key(|&i| std::cmp::Reverse(s.events[i].level));
     }
+    let events = order.into_iter().map(|i| RowItem::Event(i).into());
+    let events = view.directed(events.collect());
+    let pending = s
+        .pending
+        .iter()
+        .flat_map(|change| 0..change.changes.len())
+        .map(|i| RowItem::Pending(i).into());
+    let alarms = (0..s.alarms.len()).map(|i| RowItem::Alarm(i).into());
+    pending.chain(alarms).chain(events).collect()
+}
 
-    fn sorts(&self) -> &'static [SortOrder] {
-        const { &[falling("newest", "time"), falling("level", "level")] }
-    }
-
-    fn empty(&self) -> &'static str {
-        "nothing happened yet"
-    }
-
-    fn rows(&self, view: &PanelView<'_>) -> Vec<TableRow> {
-        let s = view.snapshot;
-        let mut order: Vec<usize> = (0..s.events.len()).collect();
-        order.reverse();
-        if view.sort == 1 {
-            order.sort_by_key(|&i| std::cmp::Reverse(s.events[i].level));
+fn key(view: &PanelView<'_>, row: &TableRow) -> Option<RowKey> {
+    let s = view.snapshot;
+    Some(match row.item {
+        RowItem::Pending(i) => RowKey::Pending(s.pending.as_ref()?.changes.get(i)?.clone()),
+        RowItem::Alarm(i) => {
+            let alarm = s.alarms.get(i)?;
+            RowKey::Alarm(alarm.subject.clone(), alarm.text.clone())
         }
-        let events = order.into_iter().map(|i| RowItem::Event(i).into());
-        let events = view.directed(events.collect());
-        let pending = s
-            .pending
-            .iter()
-            .flat_map(|change| 0..change.changes.len())
-            .map(|i| RowItem::Pending(i).into());
-        let alarms = (0..s.alarms.len()).map(|i| RowItem::Alarm(i).into());
-        pending.chain(alarms).chain(events).collect()
-    }
+        RowItem::Event(i) => {
+            let event = s.events.get(i)?;
+            RowKey::Event(event.at, event.text.clone())
+        }
+        _ => return None,
+    })
+}
 
-    fn key(&self, view: &PanelView<'_>, row: &TableRow) -> Option<RowKey> {
-        let s = view.snapshot;
-        Some(match row.item {
-            RowItem::Pending(i) => RowKey::Pending(s.pending.as_ref()?.changes.get(i)?.clone()),
-            RowItem::Alarm(i) => {
-                let alarm = s.alarms.get(i)?;
-                RowKey::Alarm(alarm.subject.clone(), alarm.text.clone())
-            }
-            RowItem::Event(i) => {
-                let event = s.events.get(i)?;
-                RowKey::Event(event.at, event.text.clone())
-            }
-            _ => return None,
-        })
-    }
+fn words(view: &PanelView<'_>, row: &TableRow) -> String {
+    let about = match row.item {
+        RowItem::Alarm(i) => view
+            .snapshot
+            .alarms
+            .get(i)
+            .map_or_else(String::new, |a| a.subject.to_string()),
+        _ => String::new(),
+    };
+    let [time, level, what] = [0, 1, 2].map(|at| cells(view, row, at));
+    format!("{time} {level} {about} {what}")
+}
 
-    fn words(&self, view: &PanelView<'_>, row: &TableRow) -> String {
-        let about = match row.item {
-            RowItem::Alarm(i) => view
-                .snapshot
-                .alarms
-                .get(i)
-                .map_or_else(String::new, |a| a.subject.to_string()),
-            _ => String::new(),
-        };
-        let [time, level, what] = [0, 1, 2].map(|at| cells(view, row, at));
-        format!("{time} {level} {about} {what}")
-    }
-
-    fn detail(&self, view: &PanelView<'_>, key: &RowKey) -> Vec<Line<'static>> {
-        match key {
-            RowKey::Alarm(about, text) => vec![
-                detail::heading(view, &about.to_string(), "alarm, still standing"),
+fn about(view: &PanelView<'_>, key: &RowKey) -> Vec<Line<'static>> {
+    match key {
+        RowKey::Alarm(about, text) => vec![
+            detail::heading(view, &about.to_string(), "alarm, still standing"),
+            Line::raw(text.clone()),
+        ],
+        RowKey::Pending(text) => {
+            let Some(change) = &view.snapshot.pending else {
+                return Vec::new();
+            };
+            let what = format!(
+                "seen {}, believed when it holds still until {}",
+                format::clock(change.since, view.zone),
+                format::clock(change.due, view.zone)
+            );
+            vec![
+                detail::heading(view, "◔ pending", what),
                 Line::raw(text.clone()),
-            ],
-            RowKey::Pending(text) => {
-                let Some(change) = &view.snapshot.pending else {
-                    return Vec::new();
-                };
-                let what = format!(
-                    "seen {}, believed when it holds still until {}",
-                    format::clock(change.since, view.zone),
-                    format::clock(change.due, view.zone)
-                );
-                vec![
-                    detail::heading(view, "◔ pending", what),
-                    Line::raw(text.clone()),
-                ]
-            }
-            RowKey::Event(at, text) => {
-                let event = view
-                    .snapshot
-                    .events
-                    .iter()
-                    .find(|e| e.at == *at && e.text == *text);
-                let Some(event) = event else {
-                    return Vec::new();
-                };
-                let (word, _) = level(view, event.level);
-                vec![
-                    detail::heading(view, word, format::instant(*at, view.zone)),
-                    Line::raw(text.clone()),
-                ]
-            }
-            _ => Vec::new(),
+            ]
         }
+        RowKey::Event(at, text) => {
+            let event = view
+                .snapshot
+                .events
+                .iter()
+                .find(|e| e.at == *at && e.text == *text);
+            let Some(event) = event else {
+                return Vec::new();
+            };
+            let (word, _) = level(view, event.level);
+            vec![
+                detail::heading(view, word, format::instant(*at, view.zone)),
+                Line::raw(text.clone()),
+            ]
+        }
+        _ => Vec::new(),
     }
 }
 

@@ -1,6 +1,5 @@
 //! The jobs, and the throughput of the selected job's collectives against the bound.
-use super::{Panel, detail, learned};
-use super::{SortOrder, falling, left, right, rising, unmarked};
+use super::{Panel, detail, falling, learned, left, right, rising, unmarked};
 use crate::columns::{ColumnWidth, TableColumn};
 use crate::panel_view::PanelView;
 use crate::port_names::middle;
@@ -13,41 +12,29 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::Line;
 use std::cmp::Ordering;
 
-pub(super) struct JobsPanel;
-
 const COLUMNS: &[TableColumn] = &[
     left(
-        ("job", "JOB"),
-        ColumnWidth::Content(8),
-        0,
+        ("job", "JOB", ColumnWidth::Content(8), 0),
         name,
         "the program",
     ),
     right(
-        ("ranks", "RANKS"),
-        ColumnWidth::Fixed(5),
-        4,
+        ("ranks", "RANKS", ColumnWidth::Fixed(5), 4),
         |view, row, _| with_job(view, row, |j| Line::raw(j.record.ranks.to_string())),
         "its ranks",
     ),
     right(
-        ("hosts", "HOSTS"),
-        ColumnWidth::Fixed(5),
-        5,
+        ("hosts", "HOSTS", ColumnWidth::Fixed(5), 5),
         |view, row, _| with_job(view, row, |j| Line::raw(j.record.hosts.len().to_string())),
         "the hosts they run on",
     ),
     left(
-        ("mpi", "MPI"),
-        ColumnWidth::Fixed(7),
-        6,
+        ("mpi", "MPI", ColumnWidth::Fixed(7), 6),
         |view, row, _| with_job(view, row, |j| Line::raw(j.record.mpi.to_string())),
         "the MPI library",
     ),
     right(
-        ("block", "BLOCK"),
-        ColumnWidth::Fixed(5),
-        5,
+        ("block", "BLOCK", ColumnWidth::Fixed(5), 5),
         |view, row, _| {
             with_job(view, row, |j| {
                 let block = main_call(&j.record).map(|c| format::size(c.block));
@@ -57,16 +44,12 @@ const COLUMNS: &[TableColumn] = &[
         "bytes for each other rank in the calls that take longest",
     ),
     left(
-        ("way", "WAY"),
-        ColumnWidth::Fixed(8),
-        3,
+        ("way", "WAY", ColumnWidth::Fixed(8), 3),
         |view, row, _| with_job(view, row, |j| way(view, j)),
         "the way that these calls go",
     ),
     right(
-        ("epoch", "EPOCH"),
-        ColumnWidth::Fixed(6),
-        3,
+        ("epoch", "EPOCH", ColumnWidth::Fixed(6), 3),
         |view, row, _| {
             with_job(view, row, |j| match j.record.epoch {
                 0 => Line::raw("–"),
@@ -76,9 +59,7 @@ const COLUMNS: &[TableColumn] = &[
         "the epoch that it follows",
     ),
     right(
-        ("speed", "SPEED"),
-        ColumnWidth::Fixed(10),
-        1,
+        ("speed", "SPEED", ColumnWidth::Fixed(10), 1),
         |view, row, _| {
             with_job(view, row, |j| {
                 let speed = latest(j).map(|l| format::throughput(l.bytes_per_sec));
@@ -88,9 +69,7 @@ const COLUMNS: &[TableColumn] = &[
         "bytes that all ranks receive a second, while in calls; dimmed: the last ones of a job that ended",
     ),
     right(
-        ("bound", "BOUND"),
-        ColumnWidth::Fixed(5),
-        2,
+        ("bound", "BOUND", ColumnWidth::Fixed(5), 2),
         |view, row, _| {
             with_job(view, row, |j| {
                 let share = latest(j).and_then(|l| l.share).map(format::percent);
@@ -100,166 +79,156 @@ const COLUMNS: &[TableColumn] = &[
         "the share of the speed that the cables allow",
     ),
     left(
-        ("user", "USER"),
-        ColumnWidth::Content(4),
-        8,
+        ("user", "USER", ColumnWidth::Content(4), 8),
         |view, row, width| with_job(view, row, |j| Line::raw(middle(&j.record.user, width))),
         "the owner",
     ),
 ];
 
-impl Panel for JobsPanel {
-    fn title(&self) -> &'static str {
-        "Jobs"
-    }
+pub(super) const PANEL: Panel = Panel {
+    title: "Jobs",
+    columns: COLUMNS,
+    sorts: &[
+        unmarked("running"),
+        falling("speed", "speed"),
+        rising("name", "job"),
+        falling("ranks", "ranks"),
+    ],
+    empty: "no job has loaded the runtime yet: LD_PRELOAD=libheddle.so mpirun …",
+    legend: &[
+        (
+            "aside",
+            "it uses its MPI library's own routines; the detail says why",
+        ),
+        ("▁▁", "in the chart: the speed that the cables allow"),
+        ("┊", "in the chart: here the job took up another epoch"),
+    ],
+    detail_height: 7,
+    folds_stages: false,
+    rows,
+    key,
+    words,
+    detail: about,
+    reserve,
+    below,
+};
 
-    fn columns(&self) -> &'static [TableColumn] {
-        COLUMNS
+fn rows(view: &PanelView<'_>) -> Vec<TableRow> {
+    let jobs = &view.snapshot.jobs;
+    let mut order: Vec<usize> = (0..jobs.len()).collect();
+    match view.sort {
+        0 => {}
+        1 => order.sort_by(|&a, &b| speed(&jobs[b]).total_cmp(&speed(&jobs[a]))),
+        2 => order.sort_by(|&a, &b| jobs[a].record.program.cmp(&jobs[b].record.program)),
+        _ => order.sort_by_key(|&i| std::cmp::Reverse(jobs[i].record.ranks)),
     }
-
-    fn sorts(&self) -> &'static [SortOrder] {
-        const {
-            &[
-                unmarked("running"),
-                falling("speed", "speed"),
-                rising("name", "job"),
-                falling("ranks", "ranks"),
-            ]
-        }
+    let jobs = order.into_iter().map(|i| RowItem::Job(i).into()).collect();
+    let mut rows = view.directed(jobs);
+    if view.snapshot.jobs_more > 0 {
+        rows.push(RowItem::MoreJobs.into());
     }
+    rows
+}
 
-    fn empty(&self) -> &'static str {
-        "no job has loaded the runtime yet: LD_PRELOAD=libheddle.so mpirun …"
-    }
+fn key(view: &PanelView<'_>, row: &TableRow) -> Option<RowKey> {
+    let id = job_of(view, row).map(|j| j.record.id.clone());
+    Some(RowKey::Job(id.unwrap_or_default()))
+}
 
-    fn rows(&self, view: &PanelView<'_>) -> Vec<TableRow> {
-        let jobs = &view.snapshot.jobs;
-        let mut order: Vec<usize> = (0..jobs.len()).collect();
-        match view.sort {
-            0 => {}
-            1 => order.sort_by(|&a, &b| speed(&jobs[b]).total_cmp(&speed(&jobs[a]))),
-            2 => order.sort_by(|&a, &b| jobs[a].record.program.cmp(&jobs[b].record.program)),
-            _ => order.sort_by_key(|&i| std::cmp::Reverse(jobs[i].record.ranks)),
-        }
-        let jobs = order.into_iter().map(|i| RowItem::Job(i).into()).collect();
-        let mut rows = view.directed(jobs);
-        if view.snapshot.jobs_more > 0 {
-            rows.push(RowItem::MoreJobs.into());
-        }
-        rows
-    }
-
-    fn key(&self, view: &PanelView<'_>, row: &TableRow) -> Option<RowKey> {
-        let id = job_of(view, row).map(|j| j.record.id.clone());
-        Some(RowKey::Job(id.unwrap_or_default()))
-    }
-
-    fn words(&self, view: &PanelView<'_>, row: &TableRow) -> String {
-        job_of(view, row).map_or_else(String::new, |job| {
-            let r = &job.record;
-            format!(
-                "{} {} {} {} {}",
-                r.program,
-                r.user,
-                r.mpi,
-                r.id,
-                r.hosts.join(" ")
-            )
-        })
-    }
-
-    fn legend(&self) -> &'static [(&'static str, &'static str)] {
-        &[
-            (
-                "aside",
-                "it uses its MPI library's own routines; the detail says why",
-            ),
-            ("▁▁", "in the chart: the speed that the cables allow"),
-            ("┊", "in the chart: here the job took up another epoch"),
-        ]
-    }
-
-    fn detail(&self, view: &PanelView<'_>, key: &RowKey) -> Vec<Line<'static>> {
-        let Some(job) = view
-            .snapshot
-            .jobs
-            .iter()
-            .find(|j| *key == RowKey::Job(j.record.id.clone()))
-        else {
-            return Vec::new();
-        };
+fn words(view: &PanelView<'_>, row: &TableRow) -> String {
+    job_of(view, row).map_or_else(String::new, |job| {
         let r = &job.record;
-        let state = if job.running {
-            "running".into()
-        } else {
-            format!("ended {} ago", format::age(view.clock.since(r.updated)))
-        };
-        let mut lines = vec![detail::heading(
-            view,
-            &r.program,
-            format!("{} of {}, {state}", r.mpi, r.user),
-        )];
-        if let Some(why) = &r.aside {
-            lines.push(detail::styled(view, "▲ aside", why, view.palette.warn));
-        }
-        let epoch = match r.epoch {
-            0 => "follows none".into(),
-            n => format!("{n}, since {}", format::clock(r.epoch_since, view.zone)),
-        };
-        lines.push(detail::fact(view, "epoch", epoch));
-        lines.push(detail::fact(
-            view,
-            "ranks",
-            format!(
-                "{} on {}",
-                r.ranks,
-                inventory::counted(r.hosts.len(), "host")
-            ),
-        ));
-        let ran = if job.running { "running" } else { "ran" };
-        lines.push(detail::fact(
-            view,
-            ran,
-            format!(
-                "{}, since {}",
-                format::span(r.updated.since(r.started)),
-                format::clock(r.started, view.zone)
-            ),
-        ));
-        lines.extend(calls(view, &r.calls));
-        lines.extend(learned::lines(view, r));
-        lines.push(detail::fact(view, "hosts", r.hosts.join(" ")));
-        lines.push(detail::fact(view, "id", &r.id));
-        lines
-    }
+        format!(
+            "{} {} {} {} {}",
+            r.program,
+            r.user,
+            r.mpi,
+            r.id,
+            r.hosts.join(" ")
+        )
+    })
+}
 
-    fn reserve(&self, height: u16) -> u16 {
-        if height >= 10 {
-            height - (height / 3).clamp(3, 8)
-        } else {
-            0
-        }
+fn about(view: &PanelView<'_>, key: &RowKey) -> Vec<Line<'static>> {
+    let Some(job) = view
+        .snapshot
+        .jobs
+        .iter()
+        .find(|j| *key == RowKey::Job(j.record.id.clone()))
+    else {
+        return Vec::new();
+    };
+    let r = &job.record;
+    let state = if job.running {
+        "running".into()
+    } else {
+        format!("ended {} ago", format::age(view.clock.since(r.updated)))
+    };
+    let mut lines = vec![detail::heading(
+        view,
+        &r.program,
+        format!("{} of {}, {state}", r.mpi, r.user),
+    )];
+    if let Some(why) = &r.aside {
+        lines.push(detail::styled(view, "▲ aside", why, view.palette.warn));
     }
+    let epoch = match r.epoch {
+        0 => "follows none".into(),
+        n => format!("{n}, since {}", format::clock(r.epoch_since, view.zone)),
+    };
+    lines.push(detail::fact(view, "epoch", epoch));
+    lines.push(detail::fact(
+        view,
+        "ranks",
+        format!(
+            "{} on {}",
+            r.ranks,
+            inventory::counted(r.hosts.len(), "host")
+        ),
+    ));
+    let ran = if job.running { "running" } else { "ran" };
+    lines.push(detail::fact(
+        view,
+        ran,
+        format!(
+            "{}, since {}",
+            format::span(r.updated.since(r.started)),
+            format::clock(r.started, view.zone)
+        ),
+    ));
+    lines.extend(calls(view, &r.calls));
+    lines.extend(learned::lines(view, r));
+    lines.push(detail::fact(view, "hosts", r.hosts.join(" ")));
+    lines.push(detail::fact(view, "id", &r.id));
+    lines
+}
 
-    fn below(&self, view: &PanelView<'_>, key: Option<&RowKey>, buffer: &mut Buffer, area: Rect) {
-        let job = view
-            .snapshot
-            .jobs
-            .iter()
-            .find(|j| key == Some(&RowKey::Job(j.record.id.clone())));
-        let series = job.map_or(&[][..], |j| view.jobs.series(j));
-        let charts = usize::from(area.height / chart::LEAST).min(series.len());
-        let has_ended = job.is_some_and(|job| !job.running);
-        let end = if has_ended { "end" } else { "now" };
-        if charts == 0 {
-            let history = job.map_or(&[][..], |j| &j.history);
-            return chart::draw(view, ("throughput", end), history, buffer, area);
-        }
-        let areas = Layout::vertical(vec![Constraint::Fill(1); charts]).split(area);
-        for (series, area) in series.iter().zip(areas.iter()) {
-            let name = series.collective.to_string();
-            chart::draw(view, (&name, end), &series.points, buffer, *area);
-        }
+fn reserve(height: u16) -> u16 {
+    if height >= 10 {
+        height - (height / 3).clamp(3, 8)
+    } else {
+        0
+    }
+}
+
+fn below(view: &PanelView<'_>, key: Option<&RowKey>, buffer: &mut Buffer, area: Rect) {
+    let job = view
+        .snapshot
+        .jobs
+        .iter()
+        .find(|j| key == Some(&RowKey::Job(j.record.id.clone())));
+    let series = job.map_or(&[][..], |j| view.jobs.series(j));
+    let charts = usize::from(area.height / chart::LEAST).min(series.len());
+    let has_ended = job.is_some_and(|job| !job.running);
+    let end = if has_ended { "end" } else { "now" };
+    if charts == 0 {
+        let history = job.map_or(&[][..], |j| &j.history);
+        return chart::draw(view, ("throughput", end), history, buffer, area);
+    }
+    let areas = Layout::vertical(vec![Constraint::Fill(1); charts]).split(area);
+    for (series, area) in series.iter().zip(areas.iter()) {
+        let name = series.collective.to_string();
+        chart::draw(view, (&name, end), &series.points, buffer, *area);
     }
 }
 

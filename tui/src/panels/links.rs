@@ -1,6 +1,6 @@
 //! The links, ordered by the phases that each alone forces: the first ones bound every all-to-all.
 use super::{Panel, detail, find_link, link_key};
-use super::{SortOrder, falling, left, moving, right, rising, topology};
+use super::{falling, left, moving, right, rising, topology};
 use crate::columns::{ColumnWidth, TableColumn};
 use crate::format;
 use crate::panel_view::PanelView;
@@ -11,140 +11,112 @@ use api::LinkLoad;
 use inventory::topology::{Link, LinkState};
 use ratatui::text::{Line, Span};
 
-pub(super) struct LinksPanel;
-
 const COLUMNS: &[TableColumn] = &[
     left(
-        ("link", "LINK"),
-        ColumnWidth::Content(12),
-        0,
+        ("link", "LINK", ColumnWidth::Content(12), 0),
         |view, row, width| with_link(view, row, |i, l| name(view, i, l, width)),
         "the nodes at both ends",
     ),
     left(
-        ("ports", "PORTS"),
-        ColumnWidth::Content(6),
-        5,
+        ("ports", "PORTS", ColumnWidth::Content(6), 5),
         |view, row, width| with_link(view, row, |_, l| ports(view, l, width)),
         "the ports at both ends",
     ),
     right(
-        ("phases", "PHASES"),
-        ColumnWidth::Fixed(7),
-        1,
+        ("phases", "PHASES", ColumnWidth::Fixed(7), 1),
         |view, row, _| planned(view, row, |l| l.phases, true),
         "phases of an all-to-all that this link alone makes necessary",
     ),
     right(
-        ("load", "LOAD"),
-        ColumnWidth::Fixed(4),
-        4,
+        ("load", "LOAD", ColumnWidth::Fixed(4), 4),
         |view, row, _| planned(view, row, |l| l.aapc_load, false),
         "messages of an all-to-all of all hosts over it, one direction",
     ),
     right(
-        ("cap", "CAP"),
-        ColumnWidth::Fixed(3),
-        7,
+        ("cap", "CAP", ColumnWidth::Fixed(3), 7),
         |view, row, _| planned(view, row, |l| l.capacity, false),
         "its rate in units of the slowest host's link",
     ),
     right(
-        ("rate", "RATE"),
-        ColumnWidth::Fixed(5),
-        6,
+        ("rate", "RATE", ColumnWidth::Fixed(5), 6),
         |view, row, _| with_link(view, row, |_, l| Line::raw(l.rate_bps.to_string())),
         "bits a second",
     ),
     left(
-        ("to", "→ USE"),
-        ColumnWidth::Bar(5, 14),
-        2,
+        ("to", "→ USE", ColumnWidth::Bar(5, 14), 2),
         |view, row, width| usage(view, row, |l| l.a_to_b, width),
         "the share of the rate in use, from the first end",
     ),
     left(
-        ("from", "← USE"),
-        ColumnWidth::Bar(5, 14),
-        2,
+        ("from", "← USE", ColumnWidth::Bar(5, 14), 2),
         |view, row, width| usage(view, row, |l| l.b_to_a, width),
         "the share of the rate in use, to the first end",
     ),
     moving(left(
-        ("trend", "TREND"),
-        ColumnWidth::Bar(8, 20),
-        8,
+        ("trend", "TREND", ColumnWidth::Bar(8, 20), 8),
         |view, row, width| with_link(view, row, |i, _| detail::trend(view, Some(i), None, width)),
         "the busier direction in the last seconds",
     )),
 ];
 
-impl Panel for LinksPanel {
-    fn title(&self) -> &'static str {
-        "Links"
-    }
+pub(super) const PANEL: Panel = Panel {
+    title: "Links",
+    columns: COLUMNS,
+    sorts: &[
+        falling("phases", "phases"),
+        falling("use", "to"),
+        rising("name", "link"),
+        falling("rate", "rate"),
+    ],
+    empty: "no link known yet",
+    legend: &[
+        ("◀", "a bottleneck: it bounds every all-to-all of all hosts"),
+        ("BLOCKED", "the spanning tree does not use the cable"),
+        ("unknown", "nobody reported the state of its ports"),
+    ],
+    detail_height: 7,
+    folds_stages: false,
+    rows,
+    key,
+    words,
+    detail: about,
+    reserve: |_| 0,
+    below: |_, _, _, _| {},
+};
 
-    fn columns(&self) -> &'static [TableColumn] {
-        COLUMNS
-    }
+fn rows(view: &PanelView<'_>) -> Vec<TableRow> {
+    let rows = order(view).into_iter().map(|i| RowItem::Link(i).into());
+    view.directed(rows.collect())
+}
 
-    fn sorts(&self) -> &'static [SortOrder] {
-        const {
-            &[
-                falling("phases", "phases"),
-                falling("use", "to"),
-                rising("name", "link"),
-                falling("rate", "rate"),
-            ]
-        }
-    }
+fn key(view: &PanelView<'_>, row: &TableRow) -> Option<RowKey> {
+    link_of(view, row).map(|(_, link)| link_key(link))
+}
 
-    fn empty(&self) -> &'static str {
-        "no link known yet"
-    }
+fn words(view: &PanelView<'_>, row: &TableRow) -> String {
+    let Some((i, link)) = link_of(view, row) else {
+        return String::new();
+    };
+    let shown = name(view, i, link, usize::MAX);
+    let short = ports(view, link, usize::MAX);
+    format!("{shown} {} {} {short}", link.a_port, link.b_port)
+}
 
-    fn rows(&self, view: &PanelView<'_>) -> Vec<TableRow> {
-        let rows = order(view).into_iter().map(|i| RowItem::Link(i).into());
-        view.directed(rows.collect())
-    }
-
-    fn key(&self, view: &PanelView<'_>, row: &TableRow) -> Option<RowKey> {
-        link_of(view, row).map(|(_, link)| link_key(link))
-    }
-
-    fn words(&self, view: &PanelView<'_>, row: &TableRow) -> String {
-        let Some((i, link)) = link_of(view, row) else {
-            return String::new();
-        };
-        let shown = name(view, i, link, usize::MAX);
-        let short = ports(view, link, usize::MAX);
-        format!("{shown} {} {} {short}", link.a_port, link.b_port)
-    }
-
-    fn legend(&self) -> &'static [(&'static str, &'static str)] {
-        &[
-            ("◀", "a bottleneck: it bounds every all-to-all of all hosts"),
-            ("BLOCKED", "the spanning tree does not use the cable"),
-            ("unknown", "nobody reported the state of its ports"),
-        ]
-    }
-
-    fn detail(&self, view: &PanelView<'_>, key: &RowKey) -> Vec<Line<'static>> {
-        let Some(index) = find_link(view, key) else {
-            return Vec::new();
-        };
-        let link = &view.snapshot.topology.links[index];
-        let mut lines = vec![detail::heading(
-            view,
-            &format!("{}-{}", link.a, link.b),
-            "link",
-        )];
-        lines.extend(detail::alarms(view, |alarm| {
-            alarm.concerns_link(&link.a, &link.b)
-        }));
-        lines.extend(detail::link(view, index));
-        lines
-    }
+fn about(view: &PanelView<'_>, key: &RowKey) -> Vec<Line<'static>> {
+    let Some(index) = find_link(view, key) else {
+        return Vec::new();
+    };
+    let link = &view.snapshot.topology.links[index];
+    let mut lines = vec![detail::heading(
+        view,
+        &format!("{}-{}", link.a, link.b),
+        "link",
+    )];
+    lines.extend(detail::alarms(view, |alarm| {
+        alarm.concerns_link(&link.a, &link.b)
+    }));
+    lines.extend(detail::link(view, index));
+    lines
 }
 
 fn order(view: &PanelView<'_>) -> Vec<usize> {

@@ -51,9 +51,7 @@ const fn unmarked(name: &'static str) -> SortOrder {
 
 /// A left-aligned column.
 const fn left(
-    (name, title): (&'static str, &'static str),
-    width: ColumnWidth,
-    rank: u8,
+    (name, title, width, rank): (&'static str, &'static str, ColumnWidth, u8),
     cell: fn(&PanelView<'_>, &TableRow, usize) -> Line<'static>,
     help: &'static str,
 ) -> TableColumn {
@@ -71,15 +69,13 @@ const fn left(
 
 /// A right-aligned column.
 const fn right(
-    names: (&'static str, &'static str),
-    width: ColumnWidth,
-    rank: u8,
+    place: (&'static str, &'static str, ColumnWidth, u8),
     cell: fn(&PanelView<'_>, &TableRow, usize) -> Line<'static>,
     help: &'static str,
 ) -> TableColumn {
     TableColumn {
         right: true,
-        ..left(names, width, rank, cell, help)
+        ..left(place, cell, help)
     }
 }
 
@@ -91,57 +87,42 @@ const fn moving(column: TableColumn) -> TableColumn {
     }
 }
 
-pub(crate) trait Panel: Sync {
+pub(crate) struct Panel {
     /// The name in tabs and titles.
-    fn title(&self) -> &'static str;
+    pub(crate) title: &'static str,
     /// The columns; the first one always stays.
-    fn columns(&self) -> &'static [TableColumn];
+    pub(crate) columns: &'static [TableColumn],
     /// The sort orders; the first is the default.
-    fn sorts(&self) -> &'static [SortOrder];
-    /// The rows in the chosen order.
-    fn rows(&self, view: &PanelView<'_>) -> Vec<TableRow>;
+    pub(crate) sorts: &'static [SortOrder],
     /// The text of a panel without rows.
-    fn empty(&self) -> &'static str;
-    /// The subject of a row.
-    fn key(&self, view: &PanelView<'_>, row: &TableRow) -> Option<RowKey>;
-    /// The text of a row that a filter searches.
-    fn words(&self, view: &PanelView<'_>, row: &TableRow) -> String;
-    /// All facts about the selected line.
-    fn detail(&self, view: &PanelView<'_>, key: &RowKey) -> Vec<Line<'static>>;
-    /// The height of the detail if it shares a small window with the table.
-    fn detail_height(&self) -> u16 {
-        7
-    }
-    /// True if it shows each stage as one node.
-    fn folds_stages(&self) -> bool {
-        false
-    }
+    pub(crate) empty: &'static str,
     /// The meaning of the panel's signs, for the help.
-    fn legend(&self) -> &'static [(&'static str, &'static str)] {
-        &[]
-    }
-    /// The number of lines, of `height`, that stay free below the table for [`Panel::below`].
-    fn reserve(&self, _height: u16) -> u16 {
-        0
-    }
+    pub(crate) legend: &'static [(&'static str, &'static str)],
+    /// The height of the detail if it shares a small window with the table.
+    pub(crate) detail_height: u16,
+    /// True if it shows each stage as one node.
+    pub(crate) folds_stages: bool,
+    /// The rows in the chosen order.
+    pub(crate) rows: fn(&PanelView<'_>) -> Vec<TableRow>,
+    /// The subject of a row.
+    pub(crate) key: fn(&PanelView<'_>, &TableRow) -> Option<RowKey>,
+    /// The text of a row that a filter searches.
+    pub(crate) words: fn(&PanelView<'_>, &TableRow) -> String,
+    /// All facts about the selected line.
+    pub(crate) detail: fn(&PanelView<'_>, &RowKey) -> Vec<Line<'static>>,
+    /// The number of lines, of a height, that stay free below the table for [`Panel::below`].
+    pub(crate) reserve: fn(u16) -> u16,
     /// Draws a picture about the selected line below the table.
-    fn below(
-        &self,
-        _view: &PanelView<'_>,
-        _key: Option<&RowKey>,
-        _buffer: &mut Buffer,
-        _area: Rect,
-    ) {
-    }
+    pub(crate) below: fn(&PanelView<'_>, Option<&RowKey>, &mut Buffer, Rect),
 }
 
 /// The panels in the order of their number keys.
-pub(crate) const PANELS: [&dyn Panel; 5] = [
-    &topology::TopologyPanel,
-    &links::LinksPanel,
-    &jobs::JobsPanel,
-    &epochs::EpochsPanel,
-    &events::EventsPanel,
+pub(crate) const PANELS: [&Panel; 5] = [
+    &topology::PANEL,
+    &links::PANEL,
+    &jobs::PANEL,
+    &epochs::PANEL,
+    &events::PANEL,
 ];
 
 /// The place of a link in the topology; its ends and ports name it.

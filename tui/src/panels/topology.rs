@@ -1,6 +1,5 @@
 //! The topology as a tree: the root bridge first, each line with the link to the node above it.
-use super::{Panel, detail, find_link, link_key};
-use super::{SortOrder, falling, left, moving, right, rising};
+use super::{Panel, detail, falling, find_link, left, link_key, moving, right, rising};
 use crate::columns::{ColumnWidth, TableColumn};
 use crate::format;
 use crate::panel_view::PanelView;
@@ -19,185 +18,157 @@ use std::fmt::Write;
 /// The number of a host's paths that the detail shows.
 const WAYS: usize = 4;
 
-pub(super) struct TopologyPanel;
-
 const COLUMNS: &[TableColumn] = &[
     left(
-        ("node", "NODE"),
-        ColumnWidth::Content(8),
-        0,
+        ("node", "NODE", ColumnWidth::Content(8), 0),
         |view, row, width| with_branch(row, |b| name(view, row, b, width)),
         "the node; below a switch everything that hangs on it",
     ),
     left(
-        ("ports", "PORTS"),
-        ColumnWidth::Content(8),
-        4,
+        ("ports", "PORTS", ColumnWidth::Content(8), 4),
         |view, row, width| with_link(view, row, |b, l| ports_cell(view, b, l, width)),
         "the ports of its cable: of the node above, and its own",
     ),
     right(
-        ("rate", "RATE"),
-        ColumnWidth::Fixed(5),
-        5,
+        ("rate", "RATE", ColumnWidth::Fixed(5), 5),
         |view, row, _| with_link(view, row, |_, l| Line::raw(l.rate_bps.to_string())),
         "bits a second of the cable",
     ),
     left(
-        ("stp", "STP"),
-        ColumnWidth::Fixed(8),
-        2,
+        ("stp", "STP", ColumnWidth::Fixed(8), 2),
         |view, row, _| with_branch(row, |b| state(view, b)),
         "what the spanning tree does with the cable",
     ),
     left(
-        ("down", "↓ LOAD"),
-        ColumnWidth::Bar(6, 12),
-        1,
+        ("down", "↓ LOAD", ColumnWidth::Bar(6, 12), 1),
         |view, row, width| load(view, row, true, width),
         "the share of the rate in use, towards the node",
     ),
     left(
-        ("up", "↑ LOAD"),
-        ColumnWidth::Bar(6, 12),
-        1,
+        ("up", "↑ LOAD", ColumnWidth::Bar(6, 12), 1),
         |view, row, width| load(view, row, false, width),
         "the share of the rate in use, from the node",
     ),
     moving(left(
-        ("trend", "TREND"),
-        ColumnWidth::Bar(8, 20),
-        7,
+        ("trend", "TREND", ColumnWidth::Bar(8, 20), 7),
         |view, row, width| with_branch(row, |b| detail::trend(view, b.link, None, width)),
         "the busier direction in the last seconds",
     )),
 ];
 
-impl Panel for TopologyPanel {
-    fn title(&self) -> &'static str {
-        "Topology"
-    }
+pub(super) const PANEL: Panel = Panel {
+    title: "Topology",
+    columns: COLUMNS,
+    sorts: &[
+        rising("name", "node"),
+        falling("load", "down"),
+        rising("port", "ports"),
+        falling("rate", "rate"),
+    ],
+    empty: "no topology yet",
+    legend: &[
+        ("◆", "the root bridge of the spanning tree"),
+        ("▪", "a switch"),
+        ("○", "a router, a bridge without management, or a name only"),
+        ("▲", "an alarm stands: the detail has it"),
+        ("× stale", "it has stopped answering; shown as last seen"),
+        ("+12", "so many lines are folded away; right opens them"),
+        (
+            "4 ways≠",
+            "flows spread over so many cables; ≠ unevenly: the detail has each",
+        ),
+        ("╌", "a cable outside the tree: blocked, or part of a loop"),
+        (
+            "forward~ ≈ ?",
+            "~ the cable is inferred, ≈ from flows, ? it is ambiguous",
+        ),
+    ],
+    detail_height: 7,
+    folds_stages: true,
+    rows,
+    key,
+    words,
+    detail: about,
+    reserve: |_| 0,
+    below: |_, _, _, _| {},
+};
 
-    fn columns(&self) -> &'static [TableColumn] {
-        COLUMNS
-    }
+fn rows(view: &PanelView<'_>) -> Vec<TableRow> {
+    let topology = &view.snapshot.topology;
+    let hosts: HashSet<&str> = topology
+        .nodes
+        .iter()
+        .filter(|n| n.kind == NodeKind::Host)
+        .map(|n| n.name.as_str())
+        .collect();
+    let to_host: Vec<bool> = topology
+        .links
+        .iter()
+        .map(|l| hosts.contains(l.b.as_str()))
+        .collect();
+    // Hosts come before switches, so that the hosts of a switch stay beside it.
+    let branches = walk(topology, &|a, b| {
+        to_host[b].cmp(&to_host[a]).then_with(|| order(view, a, b))
+    });
+    branches
+        .into_iter()
+        .map(|b| TableRow {
+            hang: RowIndent {
+                depth: b.depth,
+                dotted: b.outside,
+            },
+            ..RowItem::Branch(b).into()
+        })
+        .collect()
+}
 
-    fn folds_stages(&self) -> bool {
-        true
+fn key(view: &PanelView<'_>, row: &TableRow) -> Option<RowKey> {
+    let RowItem::Branch(branch) = row.item else {
+        return None;
+    };
+    let topology = &view.snapshot.topology;
+    match branch.link.filter(|_| branch.outside) {
+        Some(link) => topology.links.get(link).map(link_key),
+        None => Some(RowKey::Node(branch.place.name(topology).to_owned())),
     }
+}
 
-    fn sorts(&self) -> &'static [SortOrder] {
-        const {
-            &[
-                rising("name", "node"),
-                falling("load", "down"),
-                rising("port", "ports"),
-                falling("rate", "rate"),
-            ]
+fn words(view: &PanelView<'_>, row: &TableRow) -> String {
+    let RowItem::Branch(branch) = row.item else {
+        return String::new();
+    };
+    let topology = &view.snapshot.topology;
+    let mut words = branch.place.name(topology).to_owned();
+    if let Some(link) = link_of(view, &branch) {
+        let _ = write!(words, " {} {} {}", link.a_port, link.b_port, link.rate_bps);
+        let short = ports_cell(view, &branch, link, usize::MAX);
+        let _ = write!(words, " {short}");
+    }
+    let _ = write!(words, " {}", state(view, &branch));
+    if !branch.outside && view.picture.has_alarm(branch.place.name(topology)) {
+        words += " alarm ▲";
+    }
+    words
+}
+
+fn about(view: &PanelView<'_>, key: &RowKey) -> Vec<Line<'static>> {
+    match key {
+        RowKey::Node(name) => node(view, name),
+        RowKey::Link { a, b, .. } => {
+            let mut lines = vec![detail::heading(
+                view,
+                &format!("{a}-{b}"),
+                "link outside the tree",
+            )];
+            lines.extend(detail::alarms(view, |alarm| alarm.concerns_link(a, b)));
+            lines.extend(
+                find_link(view, key)
+                    .map(|i| detail::link(view, i))
+                    .unwrap_or_default(),
+            );
+            lines
         }
-    }
-
-    fn empty(&self) -> &'static str {
-        "no topology yet"
-    }
-
-    fn rows(&self, view: &PanelView<'_>) -> Vec<TableRow> {
-        let topology = &view.snapshot.topology;
-        let hosts: HashSet<&str> = topology
-            .nodes
-            .iter()
-            .filter(|n| n.kind == NodeKind::Host)
-            .map(|n| n.name.as_str())
-            .collect();
-        let to_host: Vec<bool> = topology
-            .links
-            .iter()
-            .map(|l| hosts.contains(l.b.as_str()))
-            .collect();
-        // Hosts come before switches, so that the hosts of a switch stay beside it.
-        let branches = walk(topology, &|a, b| {
-            to_host[b].cmp(&to_host[a]).then_with(|| order(view, a, b))
-        });
-        branches
-            .into_iter()
-            .map(|b| TableRow {
-                hang: RowIndent {
-                    depth: b.depth,
-                    dotted: b.outside,
-                },
-                ..RowItem::Branch(b).into()
-            })
-            .collect()
-    }
-
-    fn key(&self, view: &PanelView<'_>, row: &TableRow) -> Option<RowKey> {
-        let RowItem::Branch(branch) = row.item else {
-            return None;
-        };
-        let topology = &view.snapshot.topology;
-        match branch.link.filter(|_| branch.outside) {
-            Some(link) => topology.links.get(link).map(link_key),
-            None => Some(RowKey::Node(branch.place.name(topology).to_owned())),
-        }
-    }
-
-    fn words(&self, view: &PanelView<'_>, row: &TableRow) -> String {
-        let RowItem::Branch(branch) = row.item else {
-            return String::new();
-        };
-        let topology = &view.snapshot.topology;
-        let mut words = branch.place.name(topology).to_owned();
-        if let Some(link) = link_of(view, &branch) {
-            let _ = write!(words, " {} {} {}", link.a_port, link.b_port, link.rate_bps);
-            let short = ports_cell(view, &branch, link, usize::MAX);
-            let _ = write!(words, " {short}");
-        }
-        let _ = write!(words, " {}", state(view, &branch));
-        if !branch.outside && view.picture.has_alarm(branch.place.name(topology)) {
-            words += " alarm ▲";
-        }
-        words
-    }
-
-    fn legend(&self) -> &'static [(&'static str, &'static str)] {
-        &[
-            ("◆", "the root bridge of the spanning tree"),
-            ("▪", "a switch"),
-            ("○", "a router, a bridge without management, or a name only"),
-            ("▲", "an alarm stands: the detail has it"),
-            ("× stale", "it has stopped answering; shown as last seen"),
-            ("+12", "so many lines are folded away; right opens them"),
-            (
-                "4 ways≠",
-                "flows spread over so many cables; ≠ unevenly: the detail has each",
-            ),
-            ("╌", "a cable outside the tree: blocked, or part of a loop"),
-            (
-                "forward~ ≈ ?",
-                "~ the cable is inferred, ≈ from flows, ? it is ambiguous",
-            ),
-        ]
-    }
-
-    fn detail(&self, view: &PanelView<'_>, key: &RowKey) -> Vec<Line<'static>> {
-        match key {
-            RowKey::Node(name) => node(view, name),
-            RowKey::Link { a, b, .. } => {
-                let mut lines = vec![detail::heading(
-                    view,
-                    &format!("{a}-{b}"),
-                    "link outside the tree",
-                )];
-                lines.extend(detail::alarms(view, |alarm| alarm.concerns_link(a, b)));
-                lines.extend(
-                    find_link(view, key)
-                        .map(|i| detail::link(view, i))
-                        .unwrap_or_default(),
-                );
-                lines
-            }
-            _ => Vec::new(),
-        }
+        _ => Vec::new(),
     }
 }
 

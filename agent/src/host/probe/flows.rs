@@ -7,8 +7,7 @@
 //! host every [`WATCH`], among all others ([`super::SPACING`]).
 use super::trace::{ProbeAnswer, ProbeMethod};
 use super::{AGAIN, AT_ONCE, FIRST_PORT, PORTS, ProbeFindings, ProbeTransport};
-use futures_util::StreamExt;
-use futures_util::stream;
+use futures_util::{StreamExt, stream};
 use inventory::host_report::{MOST_FLOWS, ProbeDirections, TraceTarget, TracedFlows};
 use std::collections::BTreeMap;
 use std::net::IpAddr;

@@ -154,7 +154,7 @@ fn an_agent_that_changes_its_mind_for_ever_is_held_and_reported_and_others_are_n
     assert!(
         w.alarmed("host \"n1\": its agent changed the number of ranks or the address "),
         "{:?}",
-        w.engine.snapshot(w.now).alarms
+        w.alarms()
     );
     assert!(
         w.times_logged("changed the number of ranks") < 20,
@@ -180,7 +180,7 @@ fn an_agent_that_changes_its_mind_for_ever_is_held_and_reported_and_others_are_n
     );
     w.run(400_000);
     assert_eq!(w.published.last().unwrap().file.hosts["n1"].ranks, 9);
-    assert_eq!(w.engine.snapshot(w.now).alarms, []);
+    assert_eq!(w.alarms(), []);
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn a_silent_agent_is_reported_once_and_changes_nothing_else() {
     let mut w = running();
     w.hears("n1", DeviceFact::Host(report("n1", 11)));
     w.run(3_000);
-    let (epochs, alarms) = (w.published.len(), w.engine.snapshot(w.now).alarms);
+    let (epochs, alarms) = (w.published.len(), w.alarms());
     w.hears("n1", silence());
     w.hears("n1", silence());
     w.run(60_000);
@@ -199,7 +199,7 @@ fn a_silent_agent_is_reported_once_and_changes_nothing_else() {
         ),
         (1, epochs)
     );
-    assert_eq!(w.engine.snapshot(w.now).alarms, alarms);
+    assert_eq!(w.alarms(), alarms);
     assert!(
         w.assignment["n0"].peers.iter().all(|p| p.host == "n1"),
         "no other host on that switch reports, so it is still probed"

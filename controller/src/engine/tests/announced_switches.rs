@@ -47,11 +47,6 @@ fn on(switches: &[&str], settings: &str) -> SimulatedCluster {
     w
 }
 
-fn places(w: &SimulatedCluster) -> Vec<&str> {
-    let hosts = w.published.last().unwrap().file.hosts.values();
-    hosts.map(|host| host.switch.as_str()).collect()
-}
-
 /// The rate of the cable of a switch to the bridge, in Mbit/s.
 fn rate(w: &SimulatedCluster, switch: &str) -> u64 {
     let links = &w.published.last().unwrap().file.links;
@@ -65,7 +60,7 @@ fn rate(w: &SimulatedCluster, switch: &str) -> u64 {
 fn switches_that_hosts_hear_are_published_and_the_ways_between_are_measured() {
     let mut w = on(&["s0", "s0", "s1", "s1", ""], "{}");
     assert_eq!(
-        (w.published.len(), places(&w)),
+        (w.published.len(), w.places()),
         (1, vec!["s0", "s0", "s1", "s1", NET])
     );
     assert!(w.alarmed("hosts hear 2 switches"), "{:#?}", w.logged);
@@ -74,7 +69,7 @@ fn switches_that_hosts_hear_are_published_and_the_ways_between_are_measured() {
     assert_eq!((order.inside.len(), order.beside.len()), (5, 0));
     assert_eq!(order.place, NET);
     w.measured(&["n2", "n3"]);
-    assert_eq!(places(&w), ["s0", "s0", "s1", "s1", NET]);
+    assert_eq!(w.places(), ["s0", "s0", "s1", "s1", NET]);
     assert_eq!(rate(&w, "s1"), 100);
     assert_eq!(w.mapped.places[0].switches["n2"], "s1");
     assert_eq!(w.mapped.places[0].switches.len(), 4);
@@ -83,7 +78,7 @@ fn switches_that_hosts_hear_are_published_and_the_ways_between_are_measured() {
 #[test]
 fn one_switch_that_all_hosts_hear_leaves_nothing_to_measure() {
     let mut w = on(&["s0"; 4], "{}");
-    assert_eq!((w.published.len(), places(&w)), (1, vec!["s0"; 4]));
+    assert_eq!((w.published.len(), w.places()), (1, vec!["s0"; 4]));
     assert!(!w.alarmed("not known"), "{:#?}", w.logged);
     let status = w.order(1);
     assert!(w.mapping.is_empty() && status.failures == 0);
@@ -112,7 +107,7 @@ fn a_cable_that_moves_is_one_epoch_and_trunks_stay_measured() {
     let moved = w.now;
     w.run(3_000);
     assert_eq!(w.published.len(), before + 1, "{:#?}", w.logged);
-    assert_eq!(places(&w), ["s0", "s0", "s0", "s0", "s1", "s1"]);
+    assert_eq!(w.places(), ["s0", "s0", "s0", "s0", "s1", "s1"]);
     assert_eq!(rate(&w, "s1"), 100);
     assert!(w.now.since(moved).as_secs() <= 3);
     assert!(!w.alarmed("the link of n3 was lost"), "{:#?}", w.logged);
@@ -125,7 +120,7 @@ fn an_agent_that_starts_anew_makes_no_epoch() {
     w.run(25_000);
     w.tells(hearing(2, "s1", 0));
     w.run(100_000);
-    assert_eq!((w.published.len(), places(&w)), (1, vec!["s0", "s0", "s1"]));
+    assert_eq!((w.published.len(), w.places()), (1, vec!["s0", "s0", "s1"]));
 }
 
 #[test]
@@ -136,7 +131,7 @@ fn agents_that_start_anew_raise_no_alarm_about_the_bridge() {
     assert!(w.alarmed("until it hears a switch"), "{:#?}", w.logged);
     (0..3).for_each(|host| w.tells(hearing(host, "s0", 0)));
     w.run(100_000);
-    assert_eq!((w.published.len(), places(&w)), (1, vec!["s0"; 3]));
+    assert_eq!((w.published.len(), w.places()), (1, vec!["s0"; 3]));
     let lines = w.logged.iter().filter(|line| line.contains("not known"));
     assert_eq!(lines.count(), 0, "{:#?}", w.logged);
 }
@@ -168,9 +163,9 @@ fn a_host_that_hears_no_switch_any_more_goes_to_the_bridge() {
     w.run(28_000);
     assert_eq!(w.published.len(), 1, "{:#?}", w.logged);
     w.run(5_000);
-    assert_eq!(places(&w), ["s0", "s0", NET, "s1"]);
+    assert_eq!(w.places(), ["s0", "s0", NET, "s1"]);
     w.run(100_000);
-    assert_eq!((w.published.len(), places(&w)[2]), (2, NET));
+    assert_eq!((w.published.len(), w.places()[2]), (2, NET));
 }
 
 #[test]
@@ -182,7 +177,7 @@ fn unasked_a_new_switch_is_measured_and_a_move_is_not() {
     w.tells(hearing(2, "s1", 1));
     w.run(600_000);
     assert_eq!(
-        (w.mapping.len(), places(&w)[2]),
+        (w.mapping.len(), w.places()[2]),
         (1, "s1"),
         "{:#?}",
         w.logged
@@ -190,7 +185,7 @@ fn unasked_a_new_switch_is_measured_and_a_move_is_not() {
     w.tells(hearing(2, "s2", 2));
     w.run(180_000);
     assert_eq!(
-        (w.mapping.len(), places(&w)[2]),
+        (w.mapping.len(), w.places()[2]),
         (2, "s2"),
         "{:#?}",
         w.logged

@@ -14,7 +14,7 @@ fn no_epoch_follows_the_highest_number() {
     assert!(
         w.alarmed("has the highest number there can be"),
         "{:?}",
-        w.engine.snapshot(w.now).alarms
+        w.alarms()
     );
     assert_eq!(
         w.logged
@@ -77,11 +77,7 @@ fn publishing_that_fails_is_reported_and_tried_again() {
     w.disk_full = false;
     w.run(60_000);
     assert_eq!(
-        (
-            w.published.len(),
-            w.published[0].number,
-            w.engine.snapshot(w.now).alarms
-        ),
+        (w.published.len(), w.published[0].number, w.alarms()),
         (1, 1, vec![])
     );
 }

@@ -39,7 +39,7 @@ fn a_host_that_moves_for_ever_is_held_and_reported_and_others_are_not() {
     assert!(
         w.alarmed("(swp2) - n2: flaps, ") && w.alarmed("\"n2\" stays as in epoch"),
         "{:?}",
-        w.engine.snapshot(w.now).alarms
+        w.alarms()
     );
     let lines = w
         .logged
@@ -55,7 +55,7 @@ fn a_host_that_moves_for_ever_is_held_and_reported_and_others_are_not() {
     // After calm the host's last place counts, and no alarm is left.
     w.run(361_000);
     assert_eq!(
-        (w.published.len(), w.engine.snapshot(w.now).alarms),
+        (w.published.len(), w.alarms()),
         (
             epochs + 1 + usize::from(w.published[epochs].file.hosts["n2"].switch != w.place("n2")),
             vec![]
@@ -100,7 +100,7 @@ fn a_trunk_that_flaps_makes_no_epoch_each_time() {
     assert!(
         w.alarmed("link s0 (swp9) - s1 (swp9): flaps, "),
         "{:?}",
-        w.engine.snapshot(w.now).alarms
+        w.alarms()
     );
     w.unplug("s1", 1);
     w.host("n1", "s0", 3);
@@ -111,7 +111,7 @@ fn a_trunk_that_flaps_makes_no_epoch_each_time() {
         "a host's move is published all the same"
     );
     w.run(361_000);
-    assert_eq!(w.engine.snapshot(w.now).alarms, []);
+    assert_eq!(w.alarms(), []);
     let last = w.published.last().unwrap();
     assert!(
         last.file.links.iter().all(|l| l.a != "s1"
@@ -133,11 +133,7 @@ fn a_network_cut_by_a_flapping_trunk_is_reported_as_cut() {
         w.run(2_000);
     }
     assert_eq!(w.published.len(), 1);
-    assert!(
-        w.alarmed("flaps, 8 times"),
-        "{:?}",
-        w.engine.snapshot(w.now).alarms
-    );
+    assert!(w.alarmed("flaps, 8 times"), "{:?}", w.alarms());
 }
 
 /// The number of event lines during `turns` runs of `once`, and the calm after them.
@@ -168,7 +164,7 @@ fn a_host_port_that_flaps_is_reported_once_and_the_host_stays() {
         assert!(
             w.alarmed("link s1 (swp2) - n2: flaps, "),
             "silently {silently}: {:?}",
-            w.engine.snapshot(w.now).alarms
+            w.alarms()
         );
         assert!(
             lines.len() < 25,
@@ -177,10 +173,7 @@ fn a_host_port_that_flaps_is_reported_once_and_the_host_stays() {
         );
         assert_eq!((w.published.len(), w.place("n2")), (1, "s1"));
         w.run(361_000);
-        assert_eq!(
-            (w.published.len(), w.engine.snapshot(w.now).alarms),
-            (1, vec![])
-        );
+        assert_eq!((w.published.len(), w.alarms()), (1, vec![]));
     }
 }
 
@@ -192,7 +185,7 @@ fn a_lost_answer_raises_no_alarm_and_two_do() {
     for _ in 0..20 {
         w.mute("s1");
         w.run(500);
-        assert!(!w.alarmed("stale"), "{:?}", w.engine.snapshot(w.now).alarms);
+        assert!(!w.alarmed("stale"), "{:?}", w.alarms());
         w.unmute("s1");
         w.run(3_000);
     }
@@ -216,7 +209,7 @@ fn a_switch_that_answers_on_and_off_is_reported_once_and_then_until_it_was_calm(
     assert!(
         w.alarmed("switch \"s1\": flaps, fell silent "),
         "{:?}",
-        w.engine.snapshot(w.now).alarms
+        w.alarms()
     );
     assert!(
         lines.len() < 25,
@@ -225,15 +218,8 @@ fn a_switch_that_answers_on_and_off_is_reported_once_and_then_until_it_was_calm(
     );
     assert_eq!(w.published.len(), 1);
     w.run(361_000);
-    assert_eq!(
-        (w.published.len(), w.engine.snapshot(w.now).alarms),
-        (1, vec![])
-    );
+    assert_eq!((w.published.len(), w.alarms()), (1, vec![]));
     w.mute("s1");
     w.run(200_000);
-    assert!(
-        w.alarmed("switch \"s1\" is stale"),
-        "{:?}",
-        w.engine.snapshot(w.now).alarms
-    );
+    assert!(w.alarmed("switch \"s1\" is stale"), "{:?}", w.alarms());
 }

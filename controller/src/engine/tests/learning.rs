@@ -91,7 +91,7 @@ fn a_write_that_fails_is_reported_and_tried_again() {
     w.disk_full = false;
     w.run(60_000);
     assert_eq!(w.kept.len(), 2);
-    assert_eq!(w.engine.snapshot(w.now).alarms, []);
+    assert_eq!(w.alarms(), []);
 }
 
 #[test]

@@ -185,7 +185,7 @@ fn check(moved: &CableMove) {
     let host = &w.published[1].file.hosts["n2"];
     assert_eq!((host.switch.as_str(), host.rate), ("s0", RATE));
     w.event(ControllerEvent::Tick);
-    assert_eq!(w.engine.snapshot(w.now).alarms, []);
+    assert_eq!(w.alarms(), []);
 }
 
 /// Once the port was gone from the interface table, its rate was assumed, and published.

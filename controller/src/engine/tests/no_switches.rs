@@ -66,16 +66,11 @@ fn restarted(old: &SimulatedCluster) -> SimulatedCluster {
     w
 }
 
-fn places(w: &SimulatedCluster) -> Vec<&str> {
-    let hosts = w.published.last().unwrap().file.hosts.values();
-    hosts.map(|host| host.switch.as_str()).collect()
-}
-
 #[test]
 fn hosts_of_one_network_are_published_on_one_bridge_and_measured() {
     let mut w = hosts_alone(5);
     assert_eq!(
-        (w.published.len(), places(&w)),
+        (w.published.len(), w.places()),
         (1, vec!["net-10.77.0.0-24"; 5])
     );
     let addresses: Vec<_> = w.published[0]
@@ -95,7 +90,7 @@ fn hosts_of_one_network_are_published_on_one_bridge_and_measured() {
     assert_eq!((order.inside.len(), order.beside.len()), (5, 0));
     w.measured(&["n3", "n4"]);
     let [near, far] = ["net-10.77.0.0-24", "net-10.77.0.0-24-1"];
-    assert_eq!(places(&w), [near, near, near, far, far]);
+    assert_eq!(w.places(), [near, near, near, far, far]);
     assert!(
         !w.alarmed("the inventory lists no switch"),
         "{:#?}",
@@ -114,7 +109,7 @@ fn the_first_epoch_waits_for_agents_that_are_late() {
     assert!(w.published.is_empty(), "{:#?}", w.logged);
     w.reports(2, true);
     w.run(3_000);
-    assert_eq!(places(&w).len(), 3, "{:#?}", w.logged);
+    assert_eq!(w.places().len(), 3, "{:#?}", w.logged);
 }
 
 #[test]
@@ -160,7 +155,7 @@ fn a_published_tree_stays_where_no_agent_reports() {
     w.takes(&format!("switches: {{}}\n{hosts}"));
     w.run(200_000);
     assert!(w.published.is_empty(), "{:#?}", w.logged);
-    let alarms = w.engine.snapshot(w.now).alarms;
+    let alarms = w.alarms();
     assert!(alarms.is_empty(), "{alarms:#?}");
 }
 
@@ -169,10 +164,10 @@ fn without_agents_nothing_is_published_and_it_says_why() {
     let mut w = SimulatedCluster::new(&[], "[n0, n1, n2]");
     w.start(None);
     w.run(5_000);
-    assert!(w.engine.snapshot(w.now).alarms.is_empty());
+    assert!(w.alarms().is_empty());
     w.run(200_000);
     let alarm = "host \"n1\": seen nowhere: no agent reports";
-    assert!(w.alarmed(alarm), "{:#?}", w.engine.snapshot(w.now).alarms);
+    assert!(w.alarmed(alarm), "{:#?}", w.alarms());
     assert!(w.published.is_empty());
 }
 
@@ -189,7 +184,7 @@ fn with_a_host_down_the_tree_outlives_a_restart() {
         w.reports(down, true);
         w.run(20_000);
         assert!(w.published.is_empty(), "{down}: {:#?}", w.logged);
-        assert!(w.engine.snapshot(w.now).alarms.is_empty());
+        assert!(w.alarms().is_empty());
     }
 }
 

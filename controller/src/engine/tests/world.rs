@@ -1,10 +1,10 @@
 //! A network that answers the engine's effects, in virtual time.
 use crate::engine::*;
+use api::AlarmLine;
 use directory::epoch::{VerifiedEpoch, WayEvidence};
-use inventory::BitsPerSec;
-use inventory::Mac;
 use inventory::mapped_place::MappedPlaces;
 use inventory::observation::*;
+use inventory::{BitsPerSec, Mac};
 use policy::learned::LearnedFigures;
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 
@@ -116,6 +116,17 @@ impl SimulatedCluster {
             coming: VecDeque::new(),
             ordered: None,
         }
+    }
+
+    /// The alarms of now.
+    pub(super) fn alarms(&self) -> Vec<AlarmLine> {
+        self.engine.snapshot(self.now).alarms
+    }
+
+    /// The switch of each host, as last published.
+    pub(super) fn places(&self) -> Vec<&str> {
+        let hosts = self.published.last().unwrap().file.hosts.values();
+        hosts.map(|host| host.switch.as_str()).collect()
     }
 
     /// One more switch, before the start.

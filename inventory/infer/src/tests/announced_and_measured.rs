@@ -1,4 +1,5 @@
 //! Flows between hosts that hear switches, where the inventory lists none.
+use super::measured::trunk;
 use super::*;
 use inventory::Bytes;
 use inventory::evidence::{Evidence, FlowFinding};
@@ -18,15 +19,6 @@ fn net(switches: &[&str]) -> InferenceFixture {
     net
 }
 
-fn trunk(side: &[&str]) -> PlaceTrunk {
-    PlaceTrunk {
-        side: side.iter().map(|host| (*host).to_owned()).collect(),
-        rate: BitsPerSec::mega(100),
-        probability: 999,
-        filled: 9,
-    }
-}
-
 /// Measured as the network is, with these trunks.
 fn measured(net: &InferenceFixture, trunks: Vec<PlaceTrunk>) -> MappedPlace {
     let topology = net.infer();
@@ -41,17 +33,15 @@ fn measured(net: &InferenceFixture, trunks: Vec<PlaceTrunk>) -> MappedPlace {
         hosts: attachments.keys().map(owned).collect(),
         beside: vec![],
         at: Millis(1),
-        rounds: 40,
         moved: Bytes(1),
-        trunks,
         rates: attachments
             .keys()
             .map(|host| (owned(host), BitsPerSec::GIGABIT))
             .collect(),
-        link_losses: BTreeMap::new(),
         switches: own
             .map(|(host, attachment)| (owned(host), attachment.0.to_owned()))
             .collect(),
+        ..super::measured::measured(trunks)
     }
 }
 

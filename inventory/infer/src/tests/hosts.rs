@@ -88,21 +88,13 @@ impl InferenceFixture {
     }
 
     fn reports(&mut self, host: &str, nics: Vec<Nic>, frames: Vec<HeardFrame>) {
-        let report = HostReport {
+        self.tells(HostReport {
             host: host.into(),
             slots: 1,
             nics,
             frames,
             ..HostReport::default()
-        };
-        self.views.insert(
-            host.into(),
-            DeviceView {
-                seen: Some(Millis(1)),
-                host: Some(report),
-                ..DeviceView::default()
-            },
-        );
+        });
     }
 
     fn silence(&mut self, host: &str) {

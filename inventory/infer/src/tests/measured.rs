@@ -2,7 +2,6 @@
 use super::*;
 use crate::InferenceMemory;
 use inventory::Bytes;
-use inventory::host_report::HostReport;
 use inventory::mapped_place::{CardLosses, MappedPlace, MappedPlaces, PlaceTrunk};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -22,7 +21,7 @@ fn owned(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-fn trunk(side: &[&str]) -> PlaceTrunk {
+pub(super) fn trunk(side: &[&str]) -> PlaceTrunk {
     PlaceTrunk {
         side: owned(side),
         rate: BitsPerSec::mega(100),
@@ -31,7 +30,7 @@ fn trunk(side: &[&str]) -> PlaceTrunk {
     }
 }
 
-fn measured(trunks: Vec<PlaceTrunk>) -> MappedPlace {
+pub(super) fn measured(trunks: Vec<PlaceTrunk>) -> MappedPlace {
     MappedPlace {
         bridge: "s0-swp7".into(),
         hosts: owned(&["n2", "n3", "n4", "n5", "n6"]),
@@ -165,18 +164,12 @@ fn a_link_that_was_lost_since_raises_an_alarm_and_the_tree_stays() {
         (4, "the link of n5 was lost"),
         (1, "the link of n5"),
     ] {
-        let report = HostReport {
+        net.tells(HostReport {
             host: "n5".into(),
             slots: 1,
             link_losses: BTreeMap::from([("eth0".to_owned(), times)]),
             ..HostReport::default()
-        };
-        let view = DeviceView {
-            seen: Some(Millis(1)),
-            host: Some(report),
-            ..DeviceView::default()
-        };
-        net.views.insert("n5".into(), view);
+        });
         let t = net.infer_with(places.clone());
         assert!(alarms(&t).contains(part), "{}", alarms(&t));
         assert_eq!(part.is_empty(), t.alarms.is_empty());

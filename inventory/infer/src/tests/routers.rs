@@ -121,18 +121,11 @@ fn a_router_that_only_packets_tell_of_joins_what_they_pass_between() {
         net.infer().tree().is_err(),
         "nothing tells that packets pass"
     );
-    let report = HostReport {
+    net.tells(HostReport {
         host: "n0".into(),
         paths: vec![path("n1", true), path("n2", false)],
         ..HostReport::default()
-    };
-    net.views.insert(
-        "n0".into(),
-        DeviceView {
-            host: Some(report),
-            ..DeviceView::default()
-        },
-    );
+    });
     let t = net.infer();
     assert_eq!(t.kind("unseen-router"), Some(NodeKind::Router));
     let joining = ["s0", "s1"].map(|s| link(&t, s, "unseen-router"));

@@ -1,8 +1,8 @@
 //! An inventory that lists no switch: hosts are where their networks are.
+use super::measured::{measured, trunk};
 use super::*;
-use inventory::Bytes;
 use inventory::host_report::{HostReport, Nic};
-use inventory::mapped_place::{MappedPlace, PlaceTrunk};
+use inventory::mapped_place::MappedPlace;
 use std::collections::BTreeMap;
 
 /// A card that is up, with addresses and their prefix lengths.
@@ -26,18 +26,11 @@ pub(super) fn card(name: &str, rate: u64, addresses: &[&str]) -> Nic {
 pub(super) fn hosts(stated: &str, cards: Vec<Vec<Nic>>) -> InferenceFixture {
     let mut net = InferenceFixture::new(&[], stated);
     for (number, nics) in cards.into_iter().enumerate() {
-        let host = format!("n{number}");
-        let report = HostReport {
-            host: host.clone(),
+        net.tells(HostReport {
+            host: format!("n{number}"),
             nics,
             ..HostReport::default()
-        };
-        let view = DeviceView {
-            seen: Some(Millis(1)),
-            host: Some(report),
-            ..DeviceView::default()
-        };
-        net.views.insert(host, view);
+        });
     }
     net
 }
@@ -169,18 +162,8 @@ fn flows_tell_rates_that_nobody_states() {
         bridge: "net-10.0.0.0-24".into(),
         hosts: names.to_vec(),
         beside: vec![],
-        at: Millis(1),
-        rounds: 40,
-        moved: Bytes(1),
-        trunks: vec![PlaceTrunk {
-            side: names[2..].to_vec(),
-            rate: BitsPerSec::mega(100),
-            probability: 999,
-            filled: 9,
-        }],
         rates: names.into_iter().zip(reached).collect(),
-        link_losses: BTreeMap::new(),
-        switches: BTreeMap::new(),
+        ..measured(vec![trunk(&["n2", "n3"])])
     });
     let found: BTreeMap<&str, u64> = topology
         .links
@@ -205,27 +188,15 @@ fn flows_tell_rates_that_nobody_states() {
 #[test]
 fn a_measurement_holds_for_hosts_that_are_left() {
     let names: Vec<String> = (0..8).map(|n| format!("n{n}")).collect();
-    let trunk = |side: &[&str]| PlaceTrunk {
-        side: side.iter().map(|host| (*host).to_owned()).collect(),
-        rate: BitsPerSec::mega(100),
-        probability: 999,
-        filled: 9,
-    };
     let place = || MappedPlace {
         bridge: "net-10.0.0.0-24".into(),
         hosts: names.clone(),
         beside: vec![],
-        at: Millis(1),
-        rounds: 40,
-        moved: Bytes(1),
-        trunks: vec![
+        ..measured(vec![
             trunk(&["n2", "n3"]),
             trunk(&["n2", "n3", "n4", "n5", "n6", "n7"]),
             trunk(&["n6", "n7"]),
-        ],
-        rates: BTreeMap::new(),
-        link_losses: BTreeMap::new(),
-        switches: BTreeMap::new(),
+        ])
     };
     let links = |missing: &[usize]| {
         let stated = format!("[{}]", names.join(", "));

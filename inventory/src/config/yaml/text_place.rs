@@ -1,6 +1,7 @@
 //! The line of a value in a YAML file. The parser itself walks to the value and stops there, so the
 //! line is right whatever the form of the file.
 use crate::config::name_ranges::{expand, is_range};
+use crate::config::unique_keys::TextSeed;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 
@@ -27,6 +28,25 @@ pub fn line_of(text: &str, steps: &[PlaceStep<'_>]) -> Option<usize> {
 /// Stops with an error at the value to which the steps lead.
 struct PlaceSeed<'a>(&'a [PlaceStep<'a>]);
 
+impl PlaceSeed<'_> {
+    /// Whether a name is that of the first step; stops at it if it is the last one.
+    fn name(&self, is_last: bool) -> TextSeed<impl FnOnce(&str) -> Result<bool, String>> {
+        let step = self.0[0];
+        TextSeed(move |name: &str| {
+            let found = match step {
+                PlaceStep::Name(wanted) if is_range(name) => {
+                    expand(name).is_ok_and(|names| names.iter().any(|name| name == wanted))
+                }
+                wanted => wanted == PlaceStep::Name(name),
+            };
+            match found && is_last {
+                true => Err("this is the place".to_owned()),
+                false => Ok(found),
+            }
+        })
+    }
+}
+
 impl<'de> DeserializeSeed<'de> for PlaceSeed<'_> {
     type Value = ();
 
@@ -47,10 +67,8 @@ impl<'de> Visitor<'de> for PlaceSeed<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        while let Some(found) = map.next_key_seed(NameSeed {
-            wanted: self.0[0],
-            is_last: self.0.len() == 1,
-        })? {
+        let is_last = self.0.len() == 1;
+        while let Some(found) = map.next_key_seed(self.name(is_last))? {
             match found {
                 true => map.next_value_seed(PlaceSeed(&self.0[1..]))?,
                 false => map.next_value::<IgnoredAny>().map(drop)?,
@@ -68,11 +86,7 @@ impl<'de> Visitor<'de> for PlaceSeed<'_> {
             while list.next_element::<IgnoredAny>()?.is_some() {}
             return Ok(());
         }
-        let seed = || NameSeed {
-            wanted: self.0[0],
-            is_last: true,
-        };
-        while list.next_element_seed(seed())?.is_some() {}
+        while list.next_element_seed(self.name(true))?.is_some() {}
         Ok(())
     }
 
@@ -82,41 +96,6 @@ impl<'de> Visitor<'de> for PlaceSeed<'_> {
 
     fn visit_str<E: Error>(self, _: &str) -> Result<(), E> {
         Ok(())
-    }
-}
-
-/// Tells whether a name is the wanted one, and stops at it if it is the last step.
-struct NameSeed<'a> {
-    wanted: PlaceStep<'a>,
-    is_last: bool,
-}
-
-impl<'de> DeserializeSeed<'de> for NameSeed<'_> {
-    type Value = bool;
-
-    fn deserialize<D: Deserializer<'de>>(self, d: D) -> Result<bool, D::Error> {
-        d.deserialize_str(self)
-    }
-}
-
-impl Visitor<'_> for NameSeed<'_> {
-    type Value = bool;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a name")
-    }
-
-    fn visit_str<E: Error>(self, name: &str) -> Result<bool, E> {
-        let found = match self.wanted {
-            PlaceStep::Name(wanted) if is_range(name) => {
-                expand(name).is_ok_and(|names| names.iter().any(|name| name == wanted))
-            }
-            wanted => wanted == PlaceStep::Name(name),
-        };
-        if found && self.is_last {
-            return Err(E::custom("this is the place"));
-        }
-        Ok(found)
     }
 }
 

@@ -6,9 +6,6 @@ use std::collections::HashSet;
 
 impl Topology {
     /// The network of this name alone. The list of all networks stays.
-    ///
-    /// # Errors
-    /// [`UnknownNetwork`]
     pub fn in_network(&self, name: &str) -> Result<Topology, UnknownNetwork> {
         match self.networks.iter().find(|network| network.name == name) {
             Some(chosen) => {

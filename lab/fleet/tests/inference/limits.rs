@@ -4,8 +4,7 @@
 //! better inference tightens it. The order of the columns is that of [`VerdictLimits`].
 use crate::VerdictKey;
 use crate::verdict::{InferenceVerdict, VerdictError, share};
-use fleet::network::LinkVoice;
-use fleet::network::NetworkSituation as S;
+use fleet::network::{LinkVoice, NetworkSituation as S};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 

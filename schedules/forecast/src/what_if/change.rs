@@ -1,7 +1,6 @@
 //! One change to the cables, and the network after the change.
-use inventory::spanning_tree;
 use inventory::topology_file::{TopologyCable, is_name};
-use inventory::{BitsPerSec, TopologyFile};
+use inventory::{BitsPerSec, TopologyFile, spanning_tree};
 use std::fmt;
 
 /// A change that an operator may make.

@@ -32,10 +32,9 @@ pub(crate) use overflow::{DEVIATIONS, may_meet_on_a_cable, smallest_overflowing_
 use crate::ways::{MOST_RANKS_BY_PAIRS, WAYS, Way};
 use inventory::tree::{NodeNumber, Tree};
 use inventory::{BitsPerSec, Bytes, Mpi, MpiRoutines};
-use schedules::alltoall;
-use schedules::bound;
 use schedules::synchronization::credit::{LaneCredit, ROUND_TRIP};
 use schedules::window::OctetWindow;
+use schedules::{alltoall, bound};
 use std::time::Duration;
 
 const FRAME: u64 = 90;

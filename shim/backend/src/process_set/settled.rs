@@ -5,8 +5,7 @@ use crate::call::{CallAmount, CallRole, CollectiveCall};
 use crate::passing::PassingKind;
 use policy::decision_table::{Collective, Way};
 use policy::learning::CallClass;
-use runtime::agreement_pace;
-use runtime::watchdog;
+use runtime::{agreement_pace, watchdog};
 
 /// True if all calls with blocks of this size are as this one. One in place is served up to another
 /// size than others.

@@ -7,13 +7,12 @@ use super::{HelperReport, HelperRequest};
 use crate::signals;
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, recv};
-use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{io, thread};
 
 /// A helper that takes nothing for so long is given up: its main thread waits for nobody.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -325,17 +324,16 @@ pub(super) fn start(
         its,
     )?;
     let name = helper.display().to_string();
-    let run = move || {
-        // Before the socket is closed: then the end is noticed.
-        if let Err(e) = orphan.start() {
-            _ = failed.set(format!("{name}: {e}"));
-        }
-        drop(orphan);
-    };
     signals::with_signals_blocked(|| {
         thread::Builder::new()
             .name("heddle-start".into())
-            .spawn(run)
+            .spawn(move || {
+                // Before the socket is closed: then the end is noticed.
+                if let Err(e) = orphan.start() {
+                    _ = failed.set(format!("{name}: {e}"));
+                }
+                drop(orphan);
+            })
     })?;
     Ok(ours)
 }

@@ -15,10 +15,9 @@ use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, fcntl, open};
 use nix::sys::stat::Mode;
 use std::ffi::{CString, OsStr};
-use std::io;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::ptr;
+use std::{io, ptr};
 
 /// Of each process in between: enough for a few system calls and for the dynamic linker at the
 /// first of each.

@@ -6,13 +6,12 @@ use directory::following::{EpochFollower, ReaderOutcome};
 use directory::job_record::writing::replace;
 use directory::layout::JOBS;
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::{self, Read};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 /// The helper looks for epochs at this interval, while the rank wants it.
 const EVERY: Duration = Duration::from_millis(250);

@@ -3,12 +3,11 @@
 //!
 //! A peer that is silent for a while in a call is asked by its kernel; who does not answer, or
 //! answers where nothing gets through, has a broken connection, too.
-use super::MeshError;
 use super::door::{DOOR, MeshDoor, PeerDoor, REDIAL, is_not_yet};
 use super::greeting::{self, LENGTH, MeshGreeting, MeshSecret, MeshWish};
 use super::link::{LinkBreak, NoMemory};
 use super::mesh::{MeshToken, ReadyPeer, TcpMesh};
-use super::socket;
+use super::{MeshError, socket};
 use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags};
 use std::io::{self, Read, Write};
 use std::net::TcpStream;

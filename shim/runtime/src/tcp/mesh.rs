@@ -1,14 +1,13 @@
 //! Connections between all ranks of a communicator: for each ordered pair one, whose caller sends
 //! blocks and whose callee acknowledges them and sends tokens against the stream. So what is urgent
 //! never queues behind what is long.
-use super::MeshError;
 use super::arrival_meter::ArrivalMeter;
 use super::door::{DOOR, UNKNOWN};
 use super::link::{LinkEnded, MeshLink, SentMemory};
 use super::mending::MeshMending;
 use super::messages::MeshMessages;
 use super::peer::MeshPeer;
-use super::socket;
+use super::{MeshError, socket};
 use nix::sys::epoll::{Epoll, EpollEvent, EpollFlags, EpollTimeout};
 use schedules::transfers::part::SyncToken;
 use std::io::{self, ErrorKind};
@@ -238,9 +237,6 @@ impl TcpMesh {
     }
 
     /// Sends blocks to each rank as the links on the way allow; `None`: as fast as it goes.
-    ///
-    /// # Errors
-    /// The system's refusal.
     pub fn pace(&mut self, rate: impl Fn(u32) -> Option<StreamPace>) -> io::Result<()> {
         // Arrivals count as shares of these rates, and those so far came at others.
         self.meter = ArrivalMeter::new(self.peers.len());

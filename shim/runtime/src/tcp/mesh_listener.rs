@@ -36,9 +36,6 @@ impl MeshListener {
     }
 
     /// Listens where known flows lead, or on a free port if another job does.
-    ///
-    /// # Errors
-    /// As [`MeshListener::open`].
     pub fn open_known(address: IpAddr) -> io::Result<MeshListener> {
         match TcpListener::bind((address, DOOR)) {
             Ok(listener) => MeshListener::over(listener),

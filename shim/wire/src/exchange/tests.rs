@@ -1,10 +1,8 @@
 use super::*;
 use inventory::TopologyFile;
-use schedules::allgather;
-use schedules::alltoall;
-use schedules::bundled;
 use schedules::synchronization::SyncKind;
 use schedules::transfers::{TransferSchedule, part};
+use schedules::{allgather, alltoall, bundled};
 
 const WINDOW: ExchangeWindow = ExchangeWindow {
     receives: usize::MAX,

@@ -2,8 +2,7 @@
 use super::{WHOLE_SHARE, arrivals};
 use crate::watched::expected::WatchedPlan;
 use crate::watched::judge::{TreeSuspicion, judge};
-use crate::watched::suspects;
-use crate::watched::{BlockArrivals, SuspicionRow};
+use crate::watched::{BlockArrivals, SuspicionRow, suspects};
 use inventory::TopologyFile;
 use inventory::alarm::arguments::SuspectedMove;
 use inventory::tree::Tree;
