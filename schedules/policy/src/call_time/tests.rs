@@ -282,7 +282,7 @@ fn fast_links_and_long_cables_need_larger_blocks() {
 /// routines to 0.00 and 0.01 where they overflow a queue (docs/figures.md).
 #[test]
 fn several_ranks_of_a_host_send_short_blocks_by_credit_where_a_timer_is_long() {
-    for (rate, block, messages) in [("1G", 8192, 4), ("10G", 8192, 8), ("25G", 8192, 12)] {
+    for (rate, block, messages) in [("1G", 8192, 5), ("10G", 8192, 9), ("25G", 8192, 14)] {
         let credit = SyncScheme::credit(std::num::NonZeroU32::new(messages).unwrap());
         for library in Mpi::ALL {
             let time = time_of(&shape("star", rate), 8, Some(library));

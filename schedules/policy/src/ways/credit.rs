@@ -80,11 +80,12 @@ impl CallWay for CreditedPhases {
         Some(if self.is(longer) { longer } else { tokens })
     }
 
-    /// Twice as many messages.
+    /// Up to twice as many messages.
     fn bolder(&self, way: Way) -> Option<Way> {
         let sync = way.sync()?;
-        let mut all = MESSAGES.into_iter();
-        let messages = all.find(|messages| messages.get() == 2 * sync.block())?;
+        let more = sync.block() + 1..=2 * sync.block();
+        let mut all = MESSAGES.into_iter().rev();
+        let messages = all.find(|messages| more.contains(&messages.get()))?;
         let rounds = NonZeroU32::MIN.saturating_add(sync.rounds() - 1);
         Some(super::phases(
             SyncScheme::credit(messages).in_rounds(rounds),

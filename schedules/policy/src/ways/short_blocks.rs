@@ -15,7 +15,9 @@ use inventory::{Bytes, MpiRoutines, Tree};
 use schedules::alltoall::AlltoallAlgorithm;
 use schedules::bound::{self, BottleneckLoad};
 use schedules::synchronization::SyncKind;
-use schedules::synchronization::credit::{LaneCredit, MESSAGES, ROUND_TRIP, part_of, rounded_up};
+use schedules::synchronization::credit::{
+    LaneCredit, ROUND_TRIP, numbers_of_messages, part_of, rounded_up,
+};
 use schedules::synchronization::scheme::SyncScheme;
 use schedules::window::port_queue;
 use std::num::NonZeroU32;
@@ -36,9 +38,9 @@ const SENDERS: usize = WAITING as usize + 1;
 /// Larger process sets plan for half as many messages as before, and so on; others for numbers between, too.
 const MOST_PLANS: u64 = 256;
 
-/// The numbers of messages under way for which so many ranks have plans.
-fn numbers_of_messages(ranks: u64) -> impl Iterator<Item = NonZeroU32> {
-    let all = MESSAGES.into_iter();
+/// The numbers of messages under way for which so many ranks have plans of blocks in so many rounds.
+fn numbers_planned(ranks: u64, rounds: NonZeroU32) -> impl Iterator<Item = NonZeroU32> {
+    let all = numbers_of_messages(rounds);
     all.filter(move |messages| ranks <= MOST_PLANS || messages.is_power_of_two())
 }
 
@@ -51,7 +53,7 @@ pub(super) fn credited(
 ) -> Option<SyncScheme> {
     let rounds = credit.rounds(block);
     let part = part_of(block, rounds);
-    let messages = numbers_of_messages(ranks).filter(|&messages| part <= longest(messages));
+    let messages = numbers_planned(ranks, rounds).filter(|&messages| part <= longest(messages));
     messages
         .max()
         .map(|messages| SyncScheme::credit(messages).in_rounds(rounds))
@@ -164,7 +166,8 @@ impl ShortBlocks {
 
     /// The ways of these blocks, each with the smallest that goes it.
     fn ways(self, first: Bytes, last: Bytes) -> Vec<(Bytes, Way)> {
-        let held = numbers_of_messages(self.ranks).map(|messages| self.longest(messages));
+        let held =
+            numbers_planned(self.ranks, NonZeroU32::MIN).map(|messages| self.longest(messages));
         let cut = std::iter::successors(Some(rounded_up(first)), |size| {
             Some(rounded_up(Bytes(size.0 + 1)))
         });
