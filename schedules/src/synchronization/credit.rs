@@ -43,8 +43,8 @@ const SHARED_LINK: (u64, u64) = (2, 3);
 const PARTS_HELD: u64 = 4;
 /// Parts are not shorter: with 24 kB, 12 hosts a switch and trunks of 40G parts of 5 kB came to 0.79, whole blocks to 0.82.
 const LEAST_PART: Bytes = Bytes(8 << 10);
-/// Messages a lane for which there are schedules: what a coarser list leaves of the credit, links stand idle. With 8 kB,
-/// 12 hosts of 25 Gbit/s a switch and trunks of 100G 6 messages came to 0.44 of the bound, 7 to 0.51 (ns-3).
+/// Messages a lane for which there are schedules. A coarser list leaves credit unused: with 8 kB, 12 hosts of 25 Gbit/s a
+/// switch and trunks of 100G, 6 messages came to 0.44 of the bound, and 7 to 0.51 (ns-3).
 pub const MESSAGES: [NonZeroU32; 24] = {
     let messages = [
         1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 14, 16, 18, 20, 22, 24, 28, 32, 40, 48, 56, 64,
@@ -58,8 +58,9 @@ pub const MESSAGES: [NonZeroU32; 24] = {
     credits
 };
 
-/// The numbers of messages a lane for blocks in so many rounds. Of parts a finer choice gained less than it risked: on a
-/// chain of four switches, all at 25 Gbit/s, 64 kB in 5 parts of 22 kB lost packets, in 8 of 13 kB none.
+/// The numbers of messages a lane for blocks in so many rounds: all of them for whole blocks. Among all of them parts would
+/// be longer: on a chain of four switches, all at 25 Gbit/s, 64 kB lost packets with 5 parts of 22 kB under way, and none
+/// with 8 of 13 kB.
 pub fn numbers_of_messages(rounds: NonZeroU32) -> impl Iterator<Item = NonZeroU32> {
     let all = MESSAGES.into_iter();
     all.filter(move |messages| {

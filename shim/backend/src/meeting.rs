@@ -45,9 +45,9 @@ pub(crate) fn meet(
         return Ok(MeetingOutcome::Apart);
     }
     let patience = patience();
-    watchdog::begin_wait(|| format!("all {} ranks of a communicator to meet", within.size));
-    // Threads that call at once have no common order, in which a process set could agree on
-    // anything.
+    let size = within.size;
+    watchdog::begin_wait(|| format!("all {size} ranks of a communicator to come to a collective"));
+    // Threads that call at once have no common order, in which a process set could agree on anything.
     let shared = members.as_ref().filter(|_| !threads_call_at_once());
     let living = shared.and_then(registry::find);
     let hosts = members.as_ref().and_then(registry::hosts);

@@ -73,7 +73,8 @@ impl LearningBudget {
         self.of_all_sets(self.agreement * AGREEING)
     }
 
-    /// A row has at most so many times the calls of the longest one before. All sets together agree as rarely as one.
+    /// A row has at most so many times the calls of the longest one before. Where several sets learn at once, all of them
+    /// together agree as rarely as one alone.
     pub(super) fn growth(&self) -> u32 {
         GROWTH.saturating_mul(self.sets())
     }
