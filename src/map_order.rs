@@ -7,7 +7,7 @@ use api::mapping::MappingProgress;
 use std::io::{IsTerminal, stderr};
 use std::thread;
 use std::time::{Duration, Instant};
-use tui::ConnectionSettings;
+use tui::{ConnectionSettings, ControllerAccess};
 
 /// The time between two looks.
 const LOOK: Duration = Duration::from_millis(500);
@@ -21,10 +21,9 @@ const EPOCH: Duration = Duration::from_secs(10);
 /// Orders the controller to measure, and waits for the end.
 pub(crate) fn run(connection: &ConnectionArgs) -> anyhow::Result<CommandOutcome> {
     let controller = connection.controller(&ConnectionSettings::default())?;
-    let look = || controller.snapshot().map_err(failed);
-    let before = number(&look()?);
+    let before = number(&snapshot_of(&controller)?);
     let request = controller.order_mapping().map_err(failed)?;
-    let done = wait_for_end(&controller.url, request, look)?;
+    let done = wait_for_end(&controller, request)?;
     for line in &done.mapping.results {
         say!("{line}");
     }
@@ -33,7 +32,7 @@ pub(crate) fn run(connection: &ConnectionArgs) -> anyhow::Result<CommandOutcome>
     }
     let measured = Instant::now();
     loop {
-        let snapshot = look()?;
+        let snapshot = snapshot_of(&controller)?;
         let news = snapshot.epochs.last().filter(|epoch| epoch.number > before);
         if let Some(epoch) = news {
             say!("epoch {}: {}", epoch.number, epoch.changes.join("; "));
@@ -53,16 +52,17 @@ fn failed(problem: String) -> anyhow::Error {
     anyhow!("map: {problem}")
 }
 
+fn snapshot_of(controller: &ControllerAccess) -> anyhow::Result<Snapshot> {
+    controller.snapshot().map_err(failed)
+}
+
 /// Tells the progress of an order until it is carried out.
-fn wait_for_end(
-    url: &str,
-    request: u64,
-    look: impl Fn() -> anyhow::Result<Snapshot>,
-) -> anyhow::Result<Snapshot> {
+fn wait_for_end(controller: &ControllerAccess, request: u64) -> anyhow::Result<Snapshot> {
+    let url = &controller.url;
     let mut printed = ToldProgress::default();
     let (mut last_answer, mut was_taken_up) = (Instant::now(), false);
     loop {
-        let snapshot = match look() {
+        let snapshot = match snapshot_of(controller) {
             Ok(snapshot) => snapshot,
             // It may start anew.
             Err(_) if last_answer.elapsed() < TAKE_UP => {

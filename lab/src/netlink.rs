@@ -492,7 +492,7 @@ fn centiseconds(duration: Duration) -> u32 {
     u32::try_from(duration.as_millis() / 10).unwrap_or(u32::MAX)
 }
 
-/// What the kernel tells of every change of an interface.
+/// The messages in which the kernel reports each change of an interface.
 pub(crate) struct LinkChanges(OwnedFd);
 
 impl LinkChanges {

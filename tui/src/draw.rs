@@ -285,7 +285,10 @@ impl App {
             inner.y += 1;
             inner.height = area.height.saturating_sub(1);
         }
-        let reserve = (PANELS[panel].reserve)(inner.height).min(inner.height);
+        let picture = PANELS[panel].below.as_ref();
+        let reserve = picture.map_or(0, |picture| {
+            (picture.reserve)(inner.height).min(inner.height)
+        });
         let [rows, below] =
             Layout::vertical([Constraint::Fill(1), Constraint::Length(reserve)]).areas(inner);
         self.draw_rows(buffer, panel, rows);
@@ -297,12 +300,10 @@ impl App {
             };
             self.corner(buffer, corner, panel);
         }
-        (PANELS[panel].below)(
-            &self.view(panel, below.width),
-            self.panels[panel].selected.as_ref(),
-            buffer,
-            below,
-        );
+        if let Some(picture) = picture {
+            let selected = self.panels[panel].selected.as_ref();
+            (picture.draw)(&self.view(panel, below.width), selected, buffer, below);
+        }
     }
 
     /// Draws the lines of a panel, and remembers where its rows and titles are.

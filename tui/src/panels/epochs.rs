@@ -67,8 +67,7 @@ pub(super) const PANEL: Panel = Panel {
     key,
     words,
     detail: about,
-    reserve: |_| 0,
-    below: |_, _, _, _| {},
+    below: None,
 };
 
 fn rows(view: &PanelView<'_>) -> Vec<TableRow> {

@@ -1,5 +1,5 @@
 //! The jobs, and the throughput of the selected job's collectives against the bound.
-use super::{Panel, detail, falling, learned, left, right, rising, unmarked};
+use super::{Panel, PanelBelow, detail, falling, learned, left, right, rising, unmarked};
 use crate::columns::{ColumnWidth, TableColumn};
 use crate::panel_view::PanelView;
 use crate::port_names::middle;
@@ -109,8 +109,10 @@ pub(super) const PANEL: Panel = Panel {
     key,
     words,
     detail: about,
-    reserve,
-    below,
+    below: Some(PanelBelow {
+        reserve,
+        draw: charts,
+    }),
 };
 
 fn rows(view: &PanelView<'_>) -> Vec<TableRow> {
@@ -211,7 +213,7 @@ fn reserve(height: u16) -> u16 {
     }
 }
 
-fn below(view: &PanelView<'_>, key: Option<&RowKey>, buffer: &mut Buffer, area: Rect) {
+fn charts(view: &PanelView<'_>, key: Option<&RowKey>, buffer: &mut Buffer, area: Rect) {
     let job = view
         .snapshot
         .jobs

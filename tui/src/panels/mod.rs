@@ -110,10 +110,14 @@ pub(crate) struct Panel {
     pub(crate) words: fn(&PanelView<'_>, &TableRow) -> String,
     /// All facts about the selected line.
     pub(crate) detail: fn(&PanelView<'_>, &RowKey) -> Vec<Line<'static>>,
-    /// The number of lines, of a height, that stay free below the table for [`Panel::below`].
+    /// The picture about the selected line below the table, if the panel has one.
+    pub(crate) below: Option<PanelBelow>,
+}
+
+pub(crate) struct PanelBelow {
+    /// The number of lines, of a height, that stay free for it.
     pub(crate) reserve: fn(u16) -> u16,
-    /// Draws a picture about the selected line below the table.
-    pub(crate) below: fn(&PanelView<'_>, Option<&RowKey>, &mut Buffer, Rect),
+    pub(crate) draw: fn(&PanelView<'_>, Option<&RowKey>, &mut Buffer, Rect),
 }
 
 /// The panels in the order of their number keys.

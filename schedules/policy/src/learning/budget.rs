@@ -63,7 +63,7 @@ impl LearningBudget {
     }
 
     /// True if learning took so little that a change may be looked into at once. Calls of several sets at once wait for
-    /// each other, now longer, now shorter: that is no change.
+    /// each other for times that vary, though nothing has changed.
     pub(super) fn allows_a_surprise(&self) -> bool {
         self.sets() == 1 && self.spent * SURPRISES <= self.calls
     }
