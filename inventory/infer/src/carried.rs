@@ -70,7 +70,7 @@ fn carrying(draft: &DraftNetwork<'_>, links: &[usize]) -> Option<BTreeSet<usize>
     }
     for at in &silent {
         let [a, b] = draft.links[*at].ends.each_ref().map(|end| end.node);
-        // Of an aggregate that nobody names, one member may have what all learned.
+        // One member of an aggregate that nobody names may have the stations that all members learned.
         if !tree.equiv(a.0 as usize, b.0 as usize) || joined.contains(&pair(a, b)) {
             return None;
         }

@@ -2,7 +2,7 @@
 use crate::facts::ports::PortIx;
 use crate::facts::{DeviceIx, DevicePortIx, Facts, NodeIx};
 use crate::ranking::ClaimGrounds;
-use inventory::evidence::{AssumedRate, DevicePort, Evidence};
+use inventory::evidence::{AssumedRate, Evidence};
 use inventory::observation::LldpNeighbour;
 use inventory::topology::LinkGrade;
 use inventory::{BitsPerSec, Mac};
@@ -159,15 +159,14 @@ impl Claim {
         self.grade = self.grade.max(grade);
     }
 
-    /// Both ends in the words of evidence and alarms.
-    pub(crate) fn places(
-        &self,
-        facts: &Facts<'_>,
-        name: impl Fn(NodeIx) -> String,
-    ) -> [DevicePort; 2] {
-        self.ends
-            .each_ref()
-            .map(|end| DevicePort::new(name(end.node), end.port_name(facts)))
+    /// The name of its port at a node; empty if the port is unknown.
+    pub(crate) fn port_name<'s>(&'s self, facts: &'s Facts<'_>, node: NodeIx) -> &'s str {
+        self.end(node).map_or("", |end| end.port_name(facts))
+    }
+
+    /// True if both ends name each other.
+    pub(crate) fn is_confirmed(&self) -> bool {
+        self.grounds == ClaimGrounds::NamedByBoth
     }
 }
 

@@ -32,11 +32,11 @@ pub(crate) fn bridging(
     let mut joined: BTreeMap<&str, [&str; 2]> = BTreeMap::new();
     for (number, network) in networks.iter().enumerate() {
         for (host, link) in ports.in_network(network) {
-            let foreign = |mac: Mac| {
+            let foreign = stations(facts, link).find_map(|mac| {
                 let (owner, other) = owners.get(&mac)?;
                 (owner != host && *other != number).then_some(*other)
-            };
-            if let Some(other) = stations(facts, link).find_map(foreign) {
+            });
+            if let Some(other) = foreign {
                 let mut names = [network.name.as_str(), networks[other].name.as_str()];
                 names.sort_unstable();
                 joined.insert(&link.b, names);

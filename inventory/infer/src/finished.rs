@@ -37,11 +37,11 @@ impl DraftNetwork<'_> {
         self.sort_links(&rank);
         let way_addresses = self.way_addresses();
         let links = std::mem::take(&mut self.links);
-        let numbers = |link: &DraftLink| {
+        let numbers = links.iter().map(|link| {
             let ends = link.nodes().map(|node| rank[node]);
             (!ends.contains(&usize::MAX)).then_some(ends)
-        };
-        let ends: LinkNodes = links.iter().map(numbers).collect();
+        });
+        let ends: LinkNodes = numbers.collect();
         let links: Vec<Link> = links.into_iter().map(|l| self.named(l)).collect();
         let mut nodes: Vec<Option<Node>> = self.nodes.into_iter().map(Some).collect();
         let nodes: Vec<Node> = order.into_iter().filter_map(|n| nodes[n].take()).collect();
@@ -75,21 +75,18 @@ impl DraftNetwork<'_> {
         let ways = self.links.iter();
         let ways = ways.filter(|link| link.state == LinkState::Multipath);
         let ends = ways.flat_map(|link| &link.ends);
-        let of_end = |end: &ClaimEnd| {
+        let ports = ends.filter_map(|end| {
             let (device, port) = end.device_port(self.facts)?;
-            Some(
-                self.facts[device].ports[port]
-                    .addresses
-                    .iter()
-                    .map(|&address| WayAddress {
-                        node: self.name(end.node).to_owned(),
-                        port: self.port_name(end).to_owned(),
-                        address,
-                    })
-                    .collect::<Vec<_>>(),
-            )
-        };
-        ends.filter_map(of_end).flatten().collect()
+            Some((end, &self.facts[device].ports[port].addresses))
+        });
+        let addresses = ports.flat_map(|(end, own)| own.iter().map(move |address| (end, *address)));
+        addresses
+            .map(|(end, address)| WayAddress {
+                node: self.name(end.node).to_owned(),
+                port: self.port_name(end).to_owned(),
+                address,
+            })
+            .collect()
     }
 
     /// The nodes that the topology shows: an unlisted one only if it has a link.
@@ -233,10 +230,9 @@ fn sort(nodes: &mut [Node], links: &mut [Link]) {
         .filter(|n| n.kind == NodeKind::Host)
         .map(|n| n.name.clone())
         .collect();
-    let rank = |name: &str| (hosts.contains(name), natural(name));
     links.sort_by_cached_key(|l| {
-        let ports = (natural(&l.a_port), natural(&l.b_port));
-        (rank(&l.a), ports.0, rank(&l.b), ports.1)
+        [(&l.a, &l.a_port), (&l.b, &l.b_port)]
+            .map(|(node, port)| (hosts.contains(node), natural(node), natural(port)))
     });
     nodes.sort_by_cached_key(|n| (n.kind == NodeKind::Host, natural(&n.name)));
 }

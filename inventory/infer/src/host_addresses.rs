@@ -91,10 +91,10 @@ pub(crate) fn add_addresses(
 
 /// The addresses of each station, by the ARP tables of all devices, and by the agents of hosts.
 fn by_station(facts: &Facts<'_>) -> HashMap<Mac, BTreeSet<IpAddr>> {
-    let views = || facts.views.values();
-    let rows = views().flat_map(|view| view.arp.iter().flatten());
+    let views = facts.views.values();
+    let rows = views.clone().flat_map(|view| view.arp.iter().flatten());
     let resolved = rows.map(|row| (row.mac, (row.ip, u8::MAX)));
-    let cards = views().flat_map(|view| view.host.iter().flat_map(|report| &report.nics));
+    let cards = views.flat_map(|view| view.host.iter().flat_map(|report| &report.nics));
     let reported = cards.flat_map(|card| {
         let addresses = card.addresses.iter().copied();
         card.mac
@@ -129,8 +129,12 @@ pub(crate) fn station(facts: &Facts<'_>, host: NodeIx, link: &Link) -> Option<Ma
         return named;
     }
     let known: BTreeSet<Mac> = facts.identity.macs_of_host(host).collect();
-    let only = |mut macs: Vec<Mac>| macs.pop().filter(|_| macs.is_empty());
     let behind = stations(facts, link);
-    let own = only(behind.clone().filter(|mac| known.contains(mac)).collect());
-    own.or_else(|| only(behind.collect()))
+    let own = behind.clone().filter(|mac| known.contains(mac));
+    only(own).or_else(|| only(behind))
+}
+
+/// The one station, if there is no other.
+fn only(mut stations: impl Iterator<Item = Mac>) -> Option<Mac> {
+    stations.next().filter(|_| stations.next().is_none())
 }

@@ -9,12 +9,12 @@ use std::collections::HashMap;
 /// The least number of stations that show anything: one row may be old.
 pub(crate) const LEAST: usize = 2;
 
-/// Of the stations that two devices share, at most one in this many may be in an impossible place,
-/// because its row is old.
+/// At most one in this many of the stations that two devices share may be in an impossible place because its
+/// row is old.
 pub(crate) const STALE: usize = 20;
 
-/// Of the rows of two ports that face each other, at most one in this many may be of a station
-/// between them, because it moved while the tables were read.
+/// At most one in this many of the rows of two ports that face each other may be of a station between them,
+/// because it moved while the tables were read.
 const MOVED: usize = 50;
 
 /// True if so many of all stations are between two ports that rows of many moments do not explain
@@ -28,15 +28,24 @@ fn is_significant(between: usize, all: usize, mixes_moments: bool) -> bool {
 pub(crate) fn are_parted(known: &Known<'_>, a: DevicePortIx, b: DevicePortIx) -> bool {
     let facts = known.facts;
     let (a, b) = (known.whole(a), known.whole(b));
-    let behind = |at: DevicePortIx| facts[at.0].learned.behind(at.1);
-    let foreign = |mac: &Mac| is_foreign(facts, [a.0, b.0], *mac);
     let between = match (known.blocks(a), known.blocks(b)) {
-        (false, true) => behind(a).filter(foreign).count(),
-        (true, false) => behind(b).filter(foreign).count(),
+        (false, true) => foreign_behind(facts, a, b.0).count(),
+        (true, false) => foreign_behind(facts, b, a.0).count(),
         _ => stations_between(facts, a, b).len(),
     };
-    let all = behind(a).len() + behind(b).len();
+    let sides = [a, b].map(|(device, port)| facts[device].learned.behind(port).len());
+    let all = sides.iter().sum();
     is_significant(between, all, facts.scope.policy.mixes_moments)
+}
+
+/// The stations that a device learned at its port, without its own addresses and the other device's.
+pub(crate) fn foreign_behind(
+    facts: &Facts<'_>,
+    (device, port): DevicePortIx,
+    other: DeviceIx,
+) -> impl Iterator<Item = Mac> {
+    let behind = facts[device].learned.behind(port);
+    behind.filter(move |mac| is_foreign(facts, [device, other], *mac))
 }
 
 /// The stations that both of two ports learned, as if they were between them. The devices' own

@@ -4,7 +4,7 @@ use crate::facts::InferenceScope;
 use crate::facts::device::DeviceFacts;
 use crate::infer_in;
 use crate::policy::InferencePolicy;
-use inventory::device_view::{DeviceView, DeviceViews};
+use inventory::device_view::DeviceViews;
 use inventory::inventory_file::Inventory;
 use inventory::mapped_place::MappedPlaces;
 use inventory::topology::Topology;
@@ -46,16 +46,15 @@ impl InferenceMemory {
             policy: InferencePolicy::LIVE,
             mapped: &self.mapped,
         };
-        let mut known = |name: &str, view: &DeviceView| {
-            let facts = self.devices.entry(name.to_owned());
-            facts
-                .or_insert_with(|| Arc::new(DeviceFacts::new(name, view)))
-                .clone()
-        };
         let devices: Vec<Arc<DeviceFacts>> = scope
             .switches
             .iter()
-            .filter_map(|(name, _)| Some(known(name, views.get(*name)?)))
+            .filter_map(|(name, _)| {
+                let view = views.get(*name)?;
+                let known = self.devices.entry((*name).to_owned());
+                let facts = known.or_insert_with(|| Arc::new(DeviceFacts::new(name, view)));
+                Some(facts.clone())
+            })
             .collect();
         infer_in(&scope, views, &devices)
     }

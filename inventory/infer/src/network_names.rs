@@ -29,22 +29,25 @@ pub(crate) fn named(
     }
     let addresses = addresses(facts.views);
     let ports = HostPorts::new(facts, links);
-    let of_network = |network: &Network| match network.vlans.is_empty() {
-        true => stations(facts.views, network),
-        // Databases of shared switches have the stations of all their VLANs.
-        false => {
-            let links = ports.in_network(network);
-            let behind = links.flat_map(|(_, link)| host_addresses::stations(facts, link));
-            behind.collect()
-        }
-    };
-    let stations: Vec<HashSet<Mac>> = networks.iter().map(of_network).collect();
+    let by_network = networks
+        .iter()
+        .map(|network| match network.vlans.is_empty() {
+            true => stations(facts.views, network),
+            // Databases of shared switches have the stations of all their VLANs.
+            false => {
+                let links = ports.in_network(network);
+                let behind = links.flat_map(|(_, link)| host_addresses::stations(facts, link));
+                behind.collect()
+            }
+        });
+    let stations: Vec<HashSet<Mac>> = by_network.collect();
     let mut alarms = Vec::new();
     // The most addresses first: a wrong ARP row names no network.
     let mut matches = Vec::new();
     for (name, StatedNetwork { prefix }) in stated {
-        let of_it = |ip: &&IpAddr| prefix.contains(*ip);
-        if !addresses.keys().any(|ip| of_it(&ip)) {
+        let within = addresses.iter().filter(|(ip, _)| prefix.contains(*ip));
+        let own: Vec<&HashSet<Mac>> = within.map(|(_, macs)| macs).collect();
+        if own.is_empty() {
             alarms.push(Alarm {
                 subject: AlarmSubject::other(name),
                 kind: AlarmKind::NetworkUnseen { prefix: *prefix },
@@ -52,8 +55,8 @@ pub(crate) fn named(
             continue;
         }
         for (number, stations) in stations.iter().enumerate() {
-            let own = addresses.iter().filter(|(ip, _)| of_it(ip));
-            let count = own.filter(|(_, macs)| !macs.is_disjoint(stations)).count();
+            let own = own.iter().filter(|macs| !macs.is_disjoint(stations));
+            let count = own.count();
             matches.push((Reverse(count), number, name));
         }
     }

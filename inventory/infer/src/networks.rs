@@ -8,7 +8,7 @@
 //! Cost: one pass over the cables, nearly.
 use crate::claims::ClaimEnd;
 use crate::draft::DraftLink;
-use crate::facts::{DeviceIx, DevicePortIx, Facts, NodeIx};
+use crate::facts::{DevicePortIx, Facts, NodeIx};
 use inventory::evidence::Evidence;
 use inventory::networks::Network;
 use inventory::topology::{Link, Node, NodeKind};
@@ -82,10 +82,6 @@ impl BridgedParts {
                 }
             }
         }
-        let tells = |device: DeviceIx| {
-            let mut ports = facts[device].ports.iter();
-            ports.any(|(_, port)| port.vlan.is_some())
-        };
         let numbers = (0..).zip(nodes);
         let devices = numbers.filter_map(|(number, node)| match node.kind {
             NodeKind::Host => None,
@@ -93,7 +89,10 @@ impl BridgedParts {
                 .device_of(facts.node_named(&node.name)?)
                 .map(|device| (number, device)),
         });
-        let silent = devices.filter(|(_, device)| !tells(*device));
+        let silent = devices.filter(|(_, device)| {
+            let mut ports = facts[*device].ports.iter();
+            ports.all(|(_, port)| port.vlan.is_none())
+        });
         let untold = silent.map(|(number, _)| parts.find(number)).collect();
         BridgedParts { parts, untold }
     }
@@ -157,10 +156,9 @@ impl<'p> SplitHosts<'p> {
     /// The numbers of the ends of a link.
     pub(crate) fn ends(&mut self, nodes: &[Node], link: &DraftLink) -> [usize; 2] {
         let [a, b] = link.nodes();
-        let is_host = |node: usize| nodes[node].kind == NodeKind::Host;
-        match (is_host(a), is_host(b)) {
-            (true, false) => [self.card(a, &link.ends[1]), b],
-            (false, true) => [a, self.card(b, &link.ends[0])],
+        match [a, b].map(|node| nodes[node].kind == NodeKind::Host) {
+            [true, false] => [self.card(a, &link.ends[1]), b],
+            [false, true] => [a, self.card(b, &link.ends[0])],
             _ => [a, b],
         }
     }
@@ -184,10 +182,9 @@ pub(crate) type LinkNodes = Vec<Option<[usize; 2]>>;
 pub(crate) fn link_nodes(nodes: &[Node], links: &[Link]) -> LinkNodes {
     let names = nodes.iter().enumerate();
     let number: HashMap<&str, usize> = names.map(|(i, n)| (n.name.as_str(), i)).collect();
-    let end = |name: &String| number.get(name.as_str()).copied();
     links
         .iter()
-        .map(|link| Some([end(&link.a)?, end(&link.b)?]))
+        .map(|link| Some([*number.get(link.a.as_str())?, *number.get(link.b.as_str())?]))
         .collect()
 }
 
@@ -199,10 +196,10 @@ pub(crate) fn networks(
     (links, ends): (&[Link], &LinkNodes),
     roots: &[String],
 ) -> Vec<Network> {
-    let is_host = |node: usize| nodes[node].kind == NodeKind::Host;
     let of_hosts = links.iter().zip(ends).filter_map(|(link, ends)| {
         let [switch, host] = ends.filter(|_| link.carries_frames())?;
-        (is_host(host) && !is_host(switch)).then_some((link, switch, host))
+        let is_at_edge = [switch, host].map(|node| nodes[node].kind == NodeKind::Host);
+        (is_at_edge == [false, true]).then_some((link, switch, host))
     });
     // Most clusters have one: no host is at the far end of two links.
     let mut met = vec![false; nodes.len()];

@@ -93,7 +93,7 @@ const RANKING: [GroundsRank; 19] = [
         LinkGrade::Ambiguous,
         true,
     ),
-    // Of recordings only: in a living network rows at ports that are down are left out.
+    // Only recordings have such rows: those of a living network leave out ports that are down.
     rank(ClaimGrounds::NamedWhileDown, LinkGrade::Ambiguous, true),
     rank(ClaimGrounds::BehindSilent, LinkGrade::Ambiguous, false),
 ];

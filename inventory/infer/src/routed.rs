@@ -12,17 +12,16 @@ use std::cmp::Reverse;
 /// Settles the links at routers among `open`, unless an end says that it does not forward.
 pub(crate) fn settle_router_links(draft: &DraftNetwork<'_>, open: &[usize]) -> DraftFindings {
     let mut found = DraftFindings::default();
-    let routes = |node: usize| draft.nodes[node].kind == NodeKind::Router;
     let mut routed: Vec<usize> = open
         .iter()
         .copied()
-        .filter(|&i| draft.links[i].nodes().into_iter().any(routes))
+        .filter(|&i| draft.is_at_router(&draft.links[i]))
         .collect();
     if routed.is_empty() {
         return found;
     }
     let mut joined = UnionFind::new(draft.nodes.len());
-    for link in draft.links.iter().filter(|l| l.carries_frames()) {
+    for link in draft.carrying_links() {
         let [a, b] = link.nodes();
         joined.union(a, b);
     }
@@ -32,7 +31,7 @@ pub(crate) fn settle_router_links(draft: &DraftNetwork<'_>, open: &[usize]) -> D
     routed.sort_by_cached_key(|&i| {
         let link = &draft.links[i];
         let mut ends = link.ends.each_ref().map(|end| {
-            let switch = !routes(end.node.0 as usize);
+            let switch = draft.kind(end.node) != NodeKind::Router;
             let (name, port) = (draft.name(end.node), draft.port_name(end));
             (switch, natural(name), natural(port))
         });

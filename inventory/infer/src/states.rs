@@ -141,20 +141,18 @@ fn only_ways(draft: &DraftNetwork<'_>, open: &[usize], parts: &BridgedParts) -> 
         return found;
     }
     let mut cards = SplitHosts::new(draft.facts, parts, draft.nodes.len());
-    // No frame goes from another port of a bridge to one that takes no part in bridging.
-    let is_apart = |link: &DraftLink| link.ends.iter().any(|end| is_apart(draft, end));
     let links = draft.links.iter().enumerate();
     let joins: Vec<_> = links
-        .filter(|(_, l)| l.state != LinkState::Blocked && !is_apart(l))
+        .filter(|(_, link)| link.state != LinkState::Blocked)
+        // No frame goes from another port of a bridge to one that takes no part in bridging.
+        .filter(|(_, link)| !link.ends.iter().any(|end| is_apart(draft, end)))
         .map(|(i, link)| (cards.ends(&draft.nodes, link), i))
         .collect();
     let ways = only_joins(&joins);
     for &i in open.iter().filter(|i| ways.contains(i)) {
-        let mut nodes = draft.links[i].nodes().into_iter();
-        if nodes.any(|node| draft.nodes[node].kind == NodeKind::Router) {
-            continue;
+        if !draft.is_at_router(&draft.links[i]) {
+            found.state(i, LinkState::Forwarding, Evidence::OnlyWay);
         }
-        found.state(i, LinkState::Forwarding, Evidence::OnlyWay);
     }
     found
 }
@@ -167,13 +165,14 @@ fn is_apart(draft: &DraftNetwork<'_>, end: &ClaimEnd) -> bool {
     };
     let own = &draft.facts[device];
     let whole = draft.unreported.whole(draft.facts, (device, port)).1;
-    let bridges = |port: PortIx| own.ports[port].bridge.is_some();
-    let is_listed =
-        |at: PortIx| bridges(at) || bridges(draft.unreported.whole(draft.facts, (device, at)).1);
     let cables = own.ports.iter().filter(|(_, p)| p.up && p.is_cable());
-    let (listed, others): (Vec<PortIx>, Vec<PortIx>) = cables
-        .map(|(port, _)| port)
-        .partition(|port| is_listed(*port));
+    let (listed, others): (Vec<PortIx>, Vec<PortIx>) =
+        cables.map(|(port, _)| port).partition(|&at| {
+            let whole = draft.unreported.whole(draft.facts, (device, at)).1;
+            [at, whole]
+                .iter()
+                .any(|port| own.ports[*port].bridge.is_some())
+        });
     listed.len() >= LEAST_BRIDGE_PORTS && others == [port] && own.learned.behind(whole).len() == 0
 }
 
@@ -195,7 +194,7 @@ fn loops(
     // Each further card of a host may have a number of its own.
     let mut parts = UnionFind::new(draft.nodes.len() + draft.links.len());
     let mut found = DraftFindings::default();
-    for link in draft.links.iter().filter(|l| l.carries_frames()) {
+    for link in draft.carrying_links() {
         let [a, b] = cards.ends(&draft.nodes, link);
         let ends = link.ends.each_ref().map(|end| end.node);
         let is_within = pairs.contains(&pair(ends[0], ends[1]));
@@ -211,7 +210,7 @@ fn loops(
 /// answering switches name as the root's. A part whose switches disagree has no root bridge.
 fn root_bridges(draft: &DraftNetwork<'_>) -> (Vec<String>, DraftFindings) {
     let facts = draft.facts;
-    // Of devices with a common bridge identifier the first stands for all.
+    // The first of several devices with one bridge identifier stands for all of them.
     let mut owner_of: HashMap<Mac, &DeviceFacts> = facts
         .devices()
         .filter_map(|(_, d)| Some((d.bridge_address?, d)))
@@ -267,14 +266,13 @@ fn parts(draft: &DraftNetwork<'_>) -> Vec<Vec<DeviceIx>> {
 
 /// The root bridge that all fresh devices name, or that all devices name if none is fresh.
 fn root_bridge(facts: &Facts<'_>, part: &[DeviceIx]) -> Option<BridgeId> {
-    let seen = |fresh: bool| -> BTreeSet<BridgeId> {
-        part.iter()
-            .map(|d| &facts[*d])
-            .filter(|d| !(fresh && d.stale))
+    let mut named = [true, false].into_iter().map(|fresh| {
+        let devices = part.iter().map(|d| &facts[*d]);
+        let counted = devices.filter(|d| !(fresh && d.stale));
+        counted
             .filter_map(|d| d.root_bridge)
-            .collect()
-    };
-    let fresh = seen(true);
-    let roots = if fresh.is_empty() { seen(false) } else { fresh };
+            .collect::<BTreeSet<_>>()
+    });
+    let roots = named.find(|roots| !roots.is_empty())?;
     roots.first().copied().filter(|_| roots.len() == 1)
 }

@@ -4,8 +4,7 @@
 //! ports, the spanning trees of VLANs. Guarantee: a host's link names the VLAN of its port, and a trunk its
 //! state in each VLAN in which both ends state another one than in general. Cost: one pass over links, only
 //! where networks share switches.
-use crate::facts::ports::PortIx;
-use crate::facts::{DeviceIx, DevicePortIx, Facts};
+use crate::facts::{DevicePortIx, Facts};
 use crate::states::combined;
 use inventory::alarm::{Alarm, AlarmKind, AlarmSubject};
 use inventory::evidence::Evidence;
@@ -58,21 +57,15 @@ fn port_vlan(facts: &Facts<'_>, link: &Link) -> Option<u16> {
 
 /// The states of a trunk in VLANs in which it has another one.
 fn states(facts: &Facts<'_>, link: &Link, vlans: &BTreeSet<u16>) -> Vec<Evidence> {
-    let port = |switch: &str, port: &str| -> Option<DevicePortIx> {
-        let device: DeviceIx = facts.device_of(facts.node_named(switch)?)?;
-        let port: PortIx = facts[device].ports.by_exact_name(port)?;
+    let ends = [(&link.a, &link.a_port), (&link.b, &link.b_port)].map(|(switch, port)| {
+        let device = facts.device_of(facts.node_named(switch)?)?;
+        let port = facts[device].ports.by_exact_name(port)?;
         Some((device, facts[device].ports.whole(port)))
-    };
-    let ends = [port(&link.a, &link.a_port), port(&link.b, &link.b_port)];
-    let state = |vlan: u16| -> LinkState {
-        combined(
-            ends.each_ref().map(|end| {
-                end.and_then(|end| state_in(facts, end, SpanningInstanceId::Vlan(vlan)))
-            }),
-            false,
-        )
-    };
-    let states = vlans.iter().map(|vlan| (*vlan, state(*vlan)));
+    });
+    let states = vlans.iter().map(|&vlan| {
+        let states = ends.map(|end| state_in(facts, end?, SpanningInstanceId::Vlan(vlan)));
+        (vlan, combined(states, false))
+    });
     let other = states.filter(|(_, state)| *state != LinkState::Unknown && *state != link.state);
     other
         .map(|(vlan, state)| Evidence::StateInVlan(vlan, state))

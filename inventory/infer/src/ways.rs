@@ -9,8 +9,7 @@ use crate::acceptance::known::Known;
 use crate::acceptance::unreported_members::UnreportedMembers;
 use crate::claims::ClaimEnd;
 use crate::draft::{DraftFindings, DraftLink, DraftNetwork};
-use crate::facts::ports::PortIx;
-use crate::facts::{DeviceIx, DevicePortIx, Facts, NodeIx};
+use crate::facts::{DevicePortIx, Facts, NodeIx};
 use crate::traced;
 use inventory::evidence::{Evidence, SideBySide};
 use inventory::topology::{LinkState, Node, NodeKind};
@@ -108,10 +107,11 @@ impl<'a> EndStatements<'a> {
                 continue;
             };
             let mut macs = facts.identity.macs_of_host(host);
-            let is_at = |device: DeviceIx, port: PortIx, mac| {
-                facts[device].learned.port_of(mac) == Some(port)
-            };
-            if a != b && macs.any(|mac| is_at(a, p, mac) && is_at(b, q, mac)) {
+            let are_at_both = macs.any(|mac| {
+                let mut ports = [(a, p), (b, q)].into_iter();
+                ports.all(|(device, port)| facts[device].learned.port_of(mac) == Some(port))
+            });
+            if a != b && are_at_both {
                 let both = pair(NodeIx::from(a), NodeIx::from(b));
                 *times.entry(both).or_default() += 1;
             }
@@ -182,11 +182,11 @@ impl<'a> EndStatements<'a> {
     /// True if frames are routed over a cable between these ends. The port of a node that cannot be asked is
     /// not seen, so its word counts there only beside that of the other end.
     pub(crate) fn is_routed(self, ends: &[ClaimEnd; 2]) -> bool {
-        let by_word = |end: &&ClaimEnd| self.facts.announces_routing(end.node);
-        ends.iter().filter(by_word).count() < 2
-            && ends
-                .iter()
-                .all(|end| by_word(&end) || self.is_routed_end(end))
+        let by_word = ends
+            .each_ref()
+            .map(|end| self.facts.announces_routing(end.node));
+        let mut ends = ends.iter().zip(by_word);
+        by_word != [true, true] && ends.all(|(end, by_word)| by_word || self.is_routed_end(end))
     }
 
     /// True if frames are routed over a link, by its ends' word or because they hand packets to each other.
@@ -231,7 +231,7 @@ pub(crate) fn switch_pairs(draft: &DraftNetwork<'_>) -> BTreeSet<SwitchPair> {
     ends.switch_pairs(sure.map(|link| &link.ends), hosts)
 }
 
-pub(crate) fn pair(a: NodeIx, b: NodeIx) -> SwitchPair {
+pub(crate) fn pair<T: Ord + Copy>(a: T, b: T) -> (T, T) {
     (a.min(b), a.max(b))
 }
 
@@ -250,7 +250,7 @@ fn at_pair(draft: &DraftNetwork<'_>, (one, other): SwitchPair) -> DraftFindings 
     let names = [one, other].map(|node| draft.name(node).to_owned());
     let mut found = DraftFindings::default();
     for (far, links) in by_far {
-        let reaches = |end: NodeIx| links.iter().any(|(_, near)| *near == end);
+        let near: BTreeSet<NodeIx> = links.iter().map(|(_, near)| *near).collect();
         if far == other {
             for (at, _) in links {
                 if draft.links[at].state == LinkState::Unknown {
@@ -258,7 +258,7 @@ fn at_pair(draft: &DraftNetwork<'_>, (one, other): SwitchPair) -> DraftFindings 
                     found.state(at, LinkState::Forwarding, Evidence::SideBySide(evidence));
                 }
             }
-        } else if far != one && reaches(one) && reaches(other) {
+        } else if far != one && near.len() == 2 {
             for (at, _) in links {
                 found.spread(at, SideBySide::AtPair(names.clone()));
             }
@@ -351,9 +351,9 @@ fn routed(draft: &DraftNetwork<'_>) -> DraftFindings {
     found
 }
 
-/// Without the links between two switches that have hosts in common, or all their neighbours: such a link may
-/// join a pair that acts as one, and carry what has no other way.
-fn without_peers(draft: &DraftNetwork<'_>, open: Vec<usize>) -> Vec<usize> {
+/// Leaves out the links between two switches that have hosts in common, or the same neighbours: such a pair may
+/// act as one, and the link between them carries what has no other way.
+fn without_peers(draft: &DraftNetwork<'_>, mut open: Vec<usize>) -> Vec<usize> {
     let statements = EndStatements::drafted(draft);
     let mut hosts: HashMap<NodeIx, BTreeSet<NodeIx>> = HashMap::new();
     for link in draft.links.iter().filter(|link| link.is_sure()) {
@@ -368,20 +368,15 @@ fn without_peers(draft: &DraftNetwork<'_>, open: Vec<usize>) -> Vec<usize> {
         beside.entry(a).or_default().insert(b);
         beside.entry(b).or_default().insert(a);
     }
-    let may_be_peers = |at: &usize| {
+    open.retain(|at| {
         let [a, b] = draft.links[*at].ends.each_ref().map(|end| end.node);
-        let share = |hosts: [Option<&BTreeSet<NodeIx>>; 2]| match hosts {
-            [Some(one), Some(other)] => !one.is_disjoint(other),
-            _ => false,
-        };
-        let others = |own: &NodeIx, far: NodeIx| {
-            let all = beside[own].iter().copied();
-            all.filter(move |node| *node != far)
-        };
-        let are_twins = others(&a, b).next().is_some() && others(&a, b).eq(others(&b, a));
-        are_twins || share([hosts.get(&a), hosts.get(&b)])
-    };
-    open.into_iter().filter(|at| !may_be_peers(at)).collect()
+        let [by_a, by_b] = [(a, b), (b, a)]
+            .map(|(own, far)| beside[&own].iter().filter(move |node| **node != far));
+        let are_alike = by_a.clone().next().is_some() && by_a.eq(by_b);
+        let hosts = hosts.get(&a).zip(hosts.get(&b));
+        !are_alike && hosts.is_none_or(|(one, other)| one.is_disjoint(other))
+    });
+    open
 }
 
 fn nodes_with_hosts(draft: &DraftNetwork<'_>) -> HashSet<NodeIx> {
@@ -415,18 +410,17 @@ fn on_loops(draft: &DraftNetwork<'_>, links: &[usize]) -> Vec<usize> {
 pub(crate) fn only_joins(links: &[([usize; 2], usize)]) -> BTreeSet<usize> {
     let mut graph = UnGraph::<(), usize>::new_undirected();
     // The algorithm sees edges between distinct pairs, and two cables in parallel are two connections.
-    let mut times: HashMap<(usize, usize), usize> = HashMap::new();
-    let pair = |[a, b]: [NodeIndex; 2]| (a.min(b).index(), a.max(b).index());
+    let mut times: HashMap<(NodeIndex, NodeIndex), usize> = HashMap::new();
     for (ends, at) in links {
         let ends = ends.map(NodeIndex::new);
         while graph.node_count() <= ends[0].max(ends[1]).index() {
             graph.add_node(());
         }
         graph.add_edge(ends[0], ends[1], *at);
-        *times.entry(pair(ends)).or_default() += 1;
+        *times.entry(pair(ends[0], ends[1])).or_default() += 1;
     }
     bridges(&graph)
-        .filter(|edge| times[&pair([edge.source(), edge.target()])] == 1)
+        .filter(|edge| times[&pair(edge.source(), edge.target())] == 1)
         .map(|edge| *edge.weight())
         .collect()
 }

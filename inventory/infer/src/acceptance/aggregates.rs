@@ -6,7 +6,7 @@ use super::unreported_members::UnreportedMembers;
 use crate::claims::{Claim, EndPort};
 use crate::facts::device::DeviceFacts;
 use crate::facts::ports::PortIx;
-use crate::facts::{DeviceIx, DevicePortIx, NodeIx};
+use crate::facts::{DeviceIx, DevicePortIx, Facts, NodeIx};
 use crate::networks::ends_at_own_port;
 use inventory::evidence::Evidence;
 use inventory::natural_order::natural;
@@ -41,6 +41,15 @@ pub(crate) fn groups<'c>(
     groups
 }
 
+/// The ports at which a node has the claims, in their natural order.
+fn ports_at<'c>(facts: &'c Facts<'_>, claims: &[&'c Claim], node: NodeIx) -> Vec<&'c str> {
+    let named = claims.iter().map(|claim| claim.port_name(facts, node));
+    let mut ports: Vec<&str> = named.collect();
+    ports.sort_by_cached_key(|port| natural(port));
+    ports.dedup();
+    ports
+}
+
 /// Some devices list the neighbours of all members at every member. If the other end tells the
 /// cables apart, its statement counts. Otherwise there are as many cables as ports, and they are
 /// matched in the order of the ports.
@@ -49,23 +58,17 @@ pub(super) fn match_members(known: &Known<'_>, mut claims: Vec<Claim>) -> Vec<Cl
     let mut guessed = Vec::new();
     let all = groups(known, claims.iter().enumerate());
     for ([(a, _), (b, _)], all) in all.into_iter().filter(|(_, all)| all.len() > 1) {
-        let port = |i: usize, node| Some(claims[i].end(node)?.port_name(known.facts));
-        let ports = |node: NodeIx, all: &[usize]| {
-            let mut ports: Vec<&str> = all.iter().filter_map(|&i| port(i, node)).collect();
-            ports.sort_by_cached_key(|p| natural(p));
-            ports.dedup();
-            ports
-        };
-        let (at_a, at_b) = (ports(a, &all), ports(b, &all));
         let sure: Vec<usize> = all
             .iter()
             .copied()
-            .filter(|&i| claims[i].grounds == crate::ranking::ClaimGrounds::NamedByBoth)
+            .filter(|&i| claims[i].is_confirmed())
             .collect();
-        let is_certain = sure.len() == at_a.len()
-            && ports(a, &sure) == at_a
-            && ports(b, &sure) == at_b
-            && at_a.len() == at_b.len();
+        let [of_all, of_sure] = [&all, &sure].map(|numbers| {
+            let own: Vec<&Claim> = numbers.iter().map(|i| &claims[*i]).collect();
+            [a, b].map(|node| ports_at(known.facts, &own, node))
+        });
+        let is_certain = of_sure == of_all && of_all.iter().all(|ports| ports.len() == sure.len());
+        let [at_a, at_b] = of_all;
         if is_certain {
             dropped.extend(all.iter().filter(|i| !sure.contains(i)));
         } else if at_a.len() == at_b.len() && at_a.len() > 1 && all.len() == at_a.len() * at_b.len()
@@ -73,8 +76,8 @@ pub(super) fn match_members(known: &Known<'_>, mut claims: Vec<Claim>) -> Vec<Cl
             // Each port names each one of the other end: nothing tells which cables there are.
             let kept: BTreeSet<(&str, &str)> = at_a.into_iter().zip(at_b).collect();
             let (right, wrong): (Vec<usize>, Vec<usize>) = all.iter().partition(|i| {
-                let pair = port(**i, a).zip(port(**i, b));
-                pair.is_some_and(|p| kept.contains(&p))
+                let [at_a, at_b] = [a, b].map(|node| claims[**i].port_name(known.facts, node));
+                kept.contains(&(at_a, at_b))
             });
             dropped.extend(wrong);
             guessed.extend(right);
@@ -99,8 +102,8 @@ type PortsByNeighbour = BTreeMap<NodeIx, BTreeSet<PortIx>>;
 /// there are several, the rate decides.
 pub(super) fn unreported(known: &Known<'_>) -> (UnreportedMembers, HashSet<DevicePortIx>) {
     let mut cables: BTreeMap<DeviceIx, PortsByNeighbour> = BTreeMap::new();
-    // Of the ends of a cable spanning tree blocks one only (IEEE 802.1D-2004, 17.3): the other is
-    // designated. Where both block, neither takes part.
+    // Spanning tree blocks only one end of a cable, and the other is designated (IEEE 802.1D-2004, 17.3).
+    // If both block, neither takes part.
     let mut idle = blocked_members(known);
     let mut apart = BTreeSet::new();
     for claim in &known.cables {
@@ -203,7 +206,6 @@ impl<'k, 'f> UnreportedAggregates<'k, 'f> {
         let named: BTreeSet<PortIx> = own.lldp_ports.ports().chain(rows).collect();
         let reported: BTreeSet<PortIx> =
             own.ports.iter().filter_map(|(_, p)| p.aggregate).collect();
-        let is_aggregate = |port: PortIx| own.ports[port].kind == InterfaceKind::Aggregate;
         // Spanning tree states nothing of a member, or calls it disabled or blocked although it is up.
         let is_idle = |port: PortIx| {
             let facts = &own.ports[port];
@@ -214,11 +216,11 @@ impl<'k, 'f> UnreportedAggregates<'k, 'f> {
         let has_aggregates = own
             .ports
             .iter()
-            .any(|(port, p)| is_aggregate(port) && p.up && own.ports.state(port).is_some());
+            .any(|(port, p)| p.is_aggregate() && p.up && own.ports.state(port).is_some());
         let is_hidden = |port: &PortIx| {
             own.ports[*port].aggregate.is_none()
                 && own.ports.whole(*port) == *port
-                && !is_aggregate(*port)
+                && !own.ports[*port].is_aggregate()
                 && (own.ports[*port].bridge.is_none() || has_aggregates && is_idle(*port))
         };
         let hidden = cables
@@ -227,18 +229,17 @@ impl<'k, 'f> UnreportedAggregates<'k, 'f> {
             .filter(|(_, ports): &(_, Vec<_>)| !ports.is_empty())
             .collect();
         // The unit of an aggregate stands for it; the unit of a cable's end is none.
-        let is_open = |port: &PortIx| {
+        let open = own.ports.iter().map(|(port, _)| port).filter(|port| {
             let facts = &own.ports[own.ports.whole(*port)];
             facts.bridge.is_some()
                 && facts.up
                 && own.ports[*port].carrier.is_none()
                 && !reported.contains(port)
-                && (is_aggregate(*port)
+                && (own.ports[*port].is_aggregate()
                     || own.ports.whole(*port) == *port
                         && !named.is_empty()
                         && !named.contains(port))
-        };
-        let open: Vec<PortIx> = own.ports.iter().map(|(p, _)| p).filter(is_open).collect();
+        });
         UnreportedAggregates {
             known,
             device,
@@ -248,7 +249,7 @@ impl<'k, 'f> UnreportedAggregates<'k, 'f> {
                 .filter(|at| at.0 == device)
                 .map(|at| at.1)
                 .collect(),
-            open,
+            open: open.collect(),
         }
     }
 
@@ -286,30 +287,32 @@ impl<'k, 'f> UnreportedAggregates<'k, 'f> {
             return None;
         };
         let own = &self.known.facts[self.device];
-        // A management port does not belong to an aggregate.
-        let is_plain = |port: &PortIx| !self.apart.contains(port);
-        let plain = self
-            .hidden
-            .values()
-            .filter(|ports| ports.iter().any(is_plain));
-        let all: Vec<PortIx> = plain.clone().flatten().copied().filter(is_plain).collect();
+        let plain = self.hidden.values().filter(|ports| self.any_plain(ports));
+        let ports = plain.clone().flatten().copied();
+        let all: Vec<PortIx> = ports.filter(|port| !self.apart.contains(port)).collect();
         let rate = self.rate(aggregate);
         let is_whole = plain.count() == 2 && rate.is_some() && rate == self.total(&all);
         // Links over which a switch routes are no bridge ports, either.
         (is_whole && !own.routes()).then_some((all, aggregate))
     }
 
+    /// True if a port may belong to an aggregate: management ports do not.
+    fn any_plain(&self, ports: &[PortIx]) -> bool {
+        !ports.iter().all(|port| self.apart.contains(port))
+    }
+
     /// The node at the other end of an aggregate.
     fn neighbour_of(&self, aggregate: PortIx) -> Option<NodeIx> {
         let rate = self.rate(aggregate);
         let only = self.open.len() == 1;
-        let is_plain = |ports: &[PortIx]| !ports.iter().all(|port| self.apart.contains(port));
-        let plain = self.hidden.values().filter(|ports| is_plain(ports)).count();
+        let groups = self.hidden.values();
+        let plain = groups.filter(|ports| self.any_plain(ports)).count();
         let mut fitting = self.hidden.iter().filter(|(_, ports)| {
-            only && plain == 1 && is_plain(ports) || rate.is_some() && rate == self.total(ports)
+            only && plain == 1 && self.any_plain(ports)
+                || rate.is_some() && rate == self.total(ports)
         });
         let far = fitting.next().filter(|_| fitting.next().is_none());
-        // Of several aggregates with one rate, the rate distinguishes none.
+        // A rate that several aggregates have distinguishes none of them.
         let alike = self.open.iter().filter(|p| self.rate(**p) == rate).count();
         far.filter(|_| alike == 1 || only)
             .map(|(far, _)| *far)

@@ -52,24 +52,26 @@ impl<'f> DeviceIslands<'f> {
         let facts = known.facts;
         let (part, dark) = dark_parts(known);
         let devices = facts.device_count();
-        let lead = |node: NodeIx| match facts.device_of(node) {
-            Some(device) => PortLead::Device(device),
-            None => PortLead::Dark(part[&node]),
-        };
-        let place = |lead: PortLead| match lead {
-            PortLead::Device(d) => d.0 as usize,
-            PortLead::Dark(part) => devices + part,
-            PortLead::Unclear => unreachable!("no node is unclear"),
-        };
         let mut islands = UnionFind::new(devices + dark.len());
         let mut leads: HashMap<DevicePortIx, PortLead> = HashMap::new();
         for cable in &known.cables {
             let clear = known.is_clear(cable);
-            let ends = cable.ends.each_ref().map(|end| lead(end.node));
+            let ends = cable
+                .ends
+                .each_ref()
+                .map(|end| match facts.device_of(end.node) {
+                    Some(device) => PortLead::Device(device),
+                    None => PortLead::Dark(part[&end.node]),
+                });
             // Nothing is forwarded through a port by which a device is managed: databases on its
             // two sides are not compared.
             if clear && !ends_at_own_port(facts, &cable.ends) {
-                islands.union(place(ends[0]), place(ends[1]));
+                let [a, b] = ends.map(|lead| match lead {
+                    PortLead::Device(device) => device.0 as usize,
+                    PortLead::Dark(part) => devices + part,
+                    PortLead::Unclear => unreachable!("no node is unclear"),
+                });
+                islands.union(a, b);
             }
             for (near, far) in [(&cable.ends[0], ends[1]), (&cable.ends[1], ends[0])] {
                 let Some(port) = near.device_port(facts) else {

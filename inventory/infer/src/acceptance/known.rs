@@ -4,6 +4,7 @@ use crate::claims::{Claim, ClaimEnd};
 use crate::facts::ports::PortIx;
 use crate::facts::{DevicePortIx, Facts, NodeIx};
 use inventory::alarm::Alarm;
+use inventory::evidence::DevicePort;
 use inventory::observation::StpState;
 use inventory::topology::{LinkGrade, Node, NodeKind};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -55,6 +56,12 @@ impl<'f> Known<'f> {
 
     pub(crate) fn kind(&self, node: NodeIx) -> NodeKind {
         self.nodes[node.0 as usize].kind
+    }
+
+    /// Both ends of a claim in the words of evidence and alarms.
+    pub(super) fn places(&self, claim: &Claim) -> [DevicePort; 2] {
+        let ends = claim.ends.each_ref();
+        ends.map(|end| DevicePort::new(self.name(end.node), end.port_name(self.facts)))
     }
 
     /// The node with this name.

@@ -25,7 +25,7 @@ pub(crate) mod unreported_members;
 use crate::claims::{Claim, ClaimEnd};
 use crate::draft::{DraftLink, DraftNetwork};
 use crate::facts::device::tells;
-use crate::facts::{DevicePortIx, Facts, NodeIx};
+use crate::facts::{DevicePortIx, Facts};
 use crate::readers::neighbours::NeighbourClaims;
 use crate::readers::{designated, edge, facing, neighbours, next_routers};
 use aggregates::AggregateEnds;
@@ -219,28 +219,23 @@ fn single(mut cables: Vec<Claim>) -> DraftLink {
 /// The link of several cables between the same aggregates.
 fn aggregate(known: &Known<'_>, ends: &AggregateEnds, cables: Vec<Claim>) -> DraftLink {
     let facts = known.facts;
-    let end = |(node, port)| ClaimEnd::new(node, aggregates::end_port(port));
-    let named = |(node, port): (NodeIx, Option<_>)| {
-        let end = end((node, port));
-        let name = port.map(|_| end.port_name(facts).to_owned());
-        (known.name(node).to_owned(), name)
-    };
-    let at = |claim: &Claim, node: NodeIx| {
-        let end = claim.end(node);
-        end.map_or_else(String::new, |e| e.port_name(facts).to_owned())
-    };
     let mut members: Vec<AggregateMember> = cables
         .iter()
         .map(|claim| AggregateMember {
-            a_port: at(claim, ends[0].0),
-            b_port: at(claim, ends[1].0),
+            a_port: claim.port_name(facts, ends[0].0).to_owned(),
+            b_port: claim.port_name(facts, ends[1].0).to_owned(),
         })
         .collect();
     members.sort_by_cached_key(|m| (natural(&m.a_port), natural(&m.b_port)));
+    let ends = ends.map(|(node, port)| ClaimEnd::new(node, aggregates::end_port(port)));
+    let [a, b] = ends.each_ref().map(|end| {
+        let name = end.port.index().map(|_| end.port_name(facts).to_owned());
+        (known.name(end.node).to_owned(), name)
+    });
     let mut evidence = vec![Evidence::Aggregate {
         cables: members.len(),
-        a: named(ends[0]),
-        b: named(ends[1]),
+        a,
+        b,
     }];
     let rates = cables.iter().map(|c| c.rate.0);
     let rate = BitsPerSec(rates.fold(0, u64::saturating_add));
@@ -248,7 +243,7 @@ fn aggregate(known: &Known<'_>, ends: &AggregateEnds, cables: Vec<Claim>) -> Dra
     let grade = cables.iter().map(|c| c.grade).max();
     evidence.extend(cables.into_iter().flat_map(|c| c.evidence));
     DraftLink {
-        ends: ends.map(end),
+        ends,
         members,
         rate,
         state: LinkState::Unknown,

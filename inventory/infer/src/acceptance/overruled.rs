@@ -13,13 +13,13 @@ use crate::claims::{Claim, ClaimEnd};
 use crate::facts::device::DeviceFacts;
 use crate::facts::ports::PortIx;
 use crate::facts::{DeviceIx, DevicePortIx, Facts, NodeIx};
-use crate::learned_between::{LEAST, STALE, denies, is_foreign, stations_between};
+use crate::learned_between::{LEAST, STALE, denies, foreign_behind, is_foreign, stations_between};
 use crate::ranking::ClaimGrounds;
 use crate::readers::designated::named_designated;
 use inventory::Mac;
 use inventory::alarm::{Alarm, AlarmKind};
 use inventory::evidence::Evidence;
-use inventory::observation::{InterfaceKind, StpState};
+use inventory::observation::StpState;
 use inventory::topology::LinkGrade;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -71,7 +71,7 @@ pub(super) fn give_way(known: &Known<'_>, cables: Vec<Claim>) -> (Vec<Claim>, Ve
 
 /// The alarm about a claim that databases contradict.
 fn doubted(known: &Known<'_>, claim: &Claim, why: Evidence) -> Alarm {
-    let ends = claim.places(known.facts, |node| known.name(node).to_owned());
+    let ends = known.places(claim);
     let name = known.name(claim.ends[0].node);
     Alarm::node(name, AlarmKind::CableDoubted { ends, why })
 }
@@ -214,12 +214,13 @@ fn at_bridge(
 ) -> Vec<Claim> {
     let [only] = between else { return vec![] };
     let own = &facts[only.bridge];
-    let cable = |(end, port): (&ClaimEnd, PortIx)| {
+    let ends = claim.ends.iter().zip(only.toward);
+    let cables = ends.map(|(end, port)| {
         let (device, _) = end.device_port(facts)?;
         let macs: Vec<Mac> = own.learned.behind(port).collect();
         let alone = !macs.is_empty() && macs.iter().all(|mac| facts[device].macs.contains(mac));
-        // Of an aggregate nothing tells which member leads there.
-        let is_one = own.ports[port].kind != InterfaceKind::Aggregate;
+        // Nothing says which member of an aggregate leads there.
+        let is_one = !own.ports[port].is_aggregate();
         (alone && is_one).then(|| {
             let learned = Evidence::LearnedAtEdge {
                 at: own.place(port),
@@ -230,12 +231,9 @@ fn at_bridge(
             let ends = [ClaimEnd::at(only.bridge, port), end.clone()];
             Claim::new(facts, ends, ClaimGrounds::LearnedAtEdge, evidence)
         })
-    };
-    let ends = claim.ends.iter().zip(only.toward);
-    let cables: Option<Vec<Claim>> = ends.map(cable).collect();
-    cables
-        .filter(|_| claim.grounds == ClaimGrounds::NamedByBoth)
-        .unwrap_or_default()
+    });
+    let all: Option<Vec<Claim>> = cables.collect();
+    all.filter(|_| claim.is_confirmed()).unwrap_or_default()
 }
 
 /// The claim that takes the place of one between whose ends bridges are: the neighbour that nobody
@@ -302,7 +300,7 @@ pub(super) fn doubt_crossed(known: &Known<'_>, mut cables: Vec<Claim>) -> (Vec<C
         };
         // A single station may just be moving.
         let strong = third.is_some() || crossed.as_ref().is_some_and(|c| c.0 > 1);
-        let one_sided = claim.grounds != ClaimGrounds::NamedByBoth;
+        let one_sided = !claim.is_confirmed();
         let Some(why) = third
             .or(crossed.map(|c| c.1))
             .or_else(|| one_sided.then(|| elsewhere(known, &joined, ends)).flatten())
@@ -336,12 +334,10 @@ fn crossed(known: &Known<'_>, ends: [DevicePortIx; 2]) -> Option<(usize, Evidenc
     let facts = known.facts;
     let [(a, p), (b, q)] = ends.map(|end| known.whole(end));
     // A blocked port still sends its own frames.
-    let foreign = |mac: &Mac| is_foreign(facts, [a, b], *mac);
-    let (here, there) = (facts[a].learned.behind(p), facts[b].learned.behind(q));
     let found: Vec<Mac> = if known.blocks((b, q)) {
-        here.filter(foreign).take(1).collect()
+        foreign_behind(facts, (a, p), b).take(1).collect()
     } else if known.blocks((a, p)) {
-        there.filter(foreign).take(1).collect()
+        foreign_behind(facts, (b, q), a).take(1).collect()
     } else {
         stations_between(facts, (a, p), (b, q))
     };
@@ -378,10 +374,7 @@ fn forwarding_neighbours(
     cables: &[Claim],
 ) -> BTreeMap<DeviceIx, Vec<DevicePortIx>> {
     let mut joined: BTreeMap<DeviceIx, Vec<DevicePortIx>> = BTreeMap::new();
-    for claim in cables
-        .iter()
-        .filter(|c| c.grounds == ClaimGrounds::NamedByBoth)
-    {
+    for claim in cables.iter().filter(|claim| claim.is_confirmed()) {
         let ends = claim
             .ends
             .each_ref()

@@ -61,10 +61,6 @@ impl Segment<'_> {
     /// Finds what joins the ends.
     fn settle(&self, known: &Known<'_>, open: &OpenPorts<'_>, found: &mut Findings<'_, '_>) {
         let dark: Vec<&SegmentEnd> = self.dark().collect();
-        let all_candidates = |facts: &Facts<'_>| -> Vec<Claim> {
-            let pairs = self.pairs.iter();
-            pairs.flat_map(|pair| candidates(facts, pair)).collect()
-        };
         let claims = match (self.is_whole(known.facts), &dark[..], &self.pairs[..]) {
             (true, [], [pair]) if open.may_be_cable(pair) => {
                 vec![joined(known.facts, pair)]
@@ -81,10 +77,13 @@ impl Segment<'_> {
             {
                 vec![joined(known.facts, pair)]
             }
-            (true, _, _) => all_candidates(known.facts),
-            (false, _, _) => {
-                found.add_alarms([self.unclear(known)]);
-                all_candidates(known.facts)
+            (is_whole, _, _) => {
+                if !is_whole {
+                    found.add_alarms([self.unclear(known)]);
+                }
+                let pairs = self.pairs.iter();
+                let all = pairs.flat_map(|pair| candidates(known.facts, pair));
+                all.collect()
             }
         };
         found.add_cables(claims);

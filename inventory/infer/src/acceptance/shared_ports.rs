@@ -17,8 +17,8 @@ pub(super) struct SuspectSegment {
     evidence: Vec<Evidence>,
 }
 
-/// Of several statements about one port, the statement that both ends make is kept, if the other
-/// ones could have been confirmed. If all nodes on a segment hear each other, a device joins them.
+/// If several statements are about one port, the one that both ends make is kept, provided that the others
+/// could have been confirmed, too. If all nodes on a segment hear each other, a device joins them.
 /// Otherwise nothing distinguishes them, and all are ambiguous.
 pub(super) fn resolve(
     known: &Known<'_>,
@@ -98,32 +98,24 @@ fn without_denied(
     let mut dropped = BTreeSet::new();
     let mut outdated = Vec::new();
     for (end, all) in at {
-        let is_confirmed = |i: &usize| claims[*i].grounds == ClaimGrounds::NamedByBoth;
-        let refuted = |i: &usize| {
-            let claim = &claims[*i];
-            !is_confirmed(i)
-                && (claim.grade == LinkGrade::Certain
-                    || claim.ends.iter().all(|end| hears(known, end.node)))
-        };
-        let confirmed: Vec<usize> = all.iter().copied().filter(is_confirmed).collect();
-        // A third node that both ends hear at the ports of the cable is on a segment with them.
-        let is_met_twice = |other: usize, one: usize| {
-            let third = claims[other].other(end.node).node;
-            let mut ends = claims[one].ends.iter();
-            ends.all(|end| announced_at.contains(&(end, third)))
-        };
+        let (confirmed, others): (Vec<usize>, Vec<usize>) =
+            all.iter().partition(|i| claims[**i].is_confirmed());
         // A single old row is an outdated row; several rows belong to a segment.
-        let ([one], 2, Some(other)) =
-            (&confirmed[..], all.len(), all.iter().copied().find(refuted))
-        else {
+        let ([one], [other]) = (&confirmed[..], &others[..]) else {
             continue;
         };
-        if is_met_twice(other, *one) {
+        let (one, other) = (*one, *other);
+        let may_be_denied = claims[other].grade == LinkGrade::Certain
+            || (claims[other].ends.iter()).all(|end| hears(known, end.node));
+        // A third node that both ends hear at the ports of the cable is on a segment with them.
+        let third = claims[other].other(end.node).node;
+        let mut ends = claims[one].ends.iter();
+        if !may_be_denied || ends.all(|end| announced_at.contains(&(end, third))) {
             continue;
         }
-        let (evidence, refusal) = contradiction(known, &claims[other], &claims[*one], &end);
+        let (evidence, refusal) = contradiction(known, &claims[other], &claims[one], &end);
         refused.extend(refusal);
-        outdated.push((*one, evidence));
+        outdated.push((one, evidence));
         dropped.insert(other);
     }
     for (confirmed, evidence) in outdated {
@@ -142,22 +134,20 @@ fn contradiction(
     confirmed: &Claim,
     at: &ClaimEnd,
 ) -> (Evidence, Option<RefusedStatement>) {
-    let facts = known.facts;
-    let name = |node| known.name(node).to_owned();
     // If only one end states a cable, that end comes first.
-    let [naming, named] = dropped.places(facts, name);
+    let [naming, named] = known.places(dropped);
     if dropped.ends[0].node == at.node {
         let named = named.device;
         return (Evidence::AlsoNames { at: naming, named }, None);
     }
-    let cable = confirmed.places(facts, name);
+    let cable = known.places(confirmed);
     let kind = AlarmKind::NamedByOther {
         at: naming.clone(),
         named: named.clone(),
         cable,
     };
     let refusal = dropped.ends[0]
-        .device_port(facts)
+        .device_port(known.facts)
         .map(|at| RefusedStatement { at, kind });
     (Evidence::NamedUnconfirmed { at: naming, named }, refusal)
 }
@@ -242,12 +232,6 @@ impl SharedSegment {
             joined.entry(b).or_default().insert(a);
         }
         let hosts: BTreeSet<&NodeIx> = self.hosts.values().flatten().collect();
-        let hears_hosts = |end: &ClaimEnd| {
-            let announced = self.hosts.get(end);
-            hosts
-                .iter()
-                .all(|h| announced.is_some_and(|all| all.contains(*h)))
-        };
         let one_port_each = self.points.iter().all(|(node, ports)| {
             let ports = ports.iter().filter(|p| p.means_one()).map(|port| {
                 match (known.facts.device_of(*node), port) {
@@ -259,12 +243,12 @@ impl SharedSegment {
             });
             ports.collect::<BTreeSet<_>>().len() <= 1
         });
-        one_port_each
-            && (self
-                .hearing
-                .iter()
-                .all(|end| joined[&end.node].len() + 1 == self.points.len() && hears_hosts(end))
-                || joined.values().all(|others| others.len() > 1))
+        let all_hear_all = self.hearing.iter().all(|end| {
+            let announced = self.hosts.get(end);
+            joined[&end.node].len() + 1 == self.points.len()
+                && (hosts.iter()).all(|host| announced.is_some_and(|all| all.contains(*host)))
+        });
+        one_port_each && (all_hear_all || joined.values().all(|others| others.len() > 1))
     }
 
     fn suspect(self) -> SuspectSegment {
@@ -315,6 +299,11 @@ impl SharedSegment {
     }
 }
 
+fn concerning(node: &str, evidence: &[Evidence]) -> Vec<Evidence> {
+    let own = evidence.iter().filter(|evidence| evidence.concerns(node));
+    own.cloned().collect()
+}
+
 /// The device between ends that hear each other: an unlisted bridge, if nothing else explains their
 /// ports.
 pub(super) fn explain(known: &Known<'_>, suspects: Vec<SuspectSegment>) -> Additions {
@@ -323,22 +312,17 @@ pub(super) fn explain(known: &Known<'_>, suspects: Vec<SuspectSegment>) -> Addit
     let taken: HashSet<ClaimEnd> = ends.cloned().collect();
     for SuspectSegment { ends, evidence } in suspects {
         let (cabled, open): (Vec<_>, Vec<_>) = ends.into_iter().partition(|e| taken.contains(e));
-        // The evidence that concerns an end.
-        let own = |name: &str| -> Vec<Evidence> {
-            let own = evidence.iter().filter(|e| e.concerns(name));
-            own.cloned().collect()
-        };
         match (&open[..], &cabled[..]) {
             ([], _) => {}
             ([one], [other, ..]) => {
                 let ends = [one.clone(), other.clone()];
-                let own = own(known.name(one.node));
+                let own = concerning(known.name(one.node), &evidence);
                 let grounds = ClaimGrounds::FacingInDoubt;
                 let claim = Claim::new(known.facts, ends, grounds, own);
                 found.add_cables([claim]);
             }
             _ => {
-                found.join_by_bridge(&open, |end| own(known.name(end.node)));
+                found.join_by_bridge(&open, |end| concerning(known.name(end.node), &evidence));
             }
         }
     }

@@ -24,16 +24,16 @@ pub(crate) fn candidates(known: &Known<'_>, unplaced: &[NodeIx]) -> Vec<Claim> {
     if unplaced.len() * hidden.len() > MOST {
         return vec![];
     }
-    let behind = |a: NodeIx, b: NodeIx| {
+    let pairs = unplaced
+        .iter()
+        .flat_map(|b| hidden.iter().map(move |a| (*a, *b)));
+    let claims = pairs.map(|(a, b)| {
         let why = Evidence::BehindPossible {
             hidden: known.name(a).to_owned(),
             unnamed: known.name(b).to_owned(),
         };
         let ends = [ClaimEnd::somewhere(a), ClaimEnd::somewhere(b)];
         Claim::new(known.facts, ends, ClaimGrounds::BehindSilent, vec![why])
-    };
-    let pairs = unplaced
-        .iter()
-        .flat_map(|b| hidden.iter().map(move |a| (*a, *b)));
-    pairs.map(|(a, b)| behind(a, b)).collect()
+    });
+    claims.collect()
 }

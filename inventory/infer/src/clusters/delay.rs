@@ -8,7 +8,6 @@ use super::forest::{JoinCause, SpanningForest};
 use super::probes::ProbedPairs;
 use super::{ClusterInput, ForestCut, NodeGroups};
 use inventory::cluster_reason::{ClusterReason, ForestEdge};
-use inventory::topology::NodeKind;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -94,7 +93,6 @@ fn explained(
     near: &[PairDelay],
     far: &[PairDelay],
 ) -> Vec<ForestCut> {
-    let is_host = |n: usize| seen.nodes[n].kind == NodeKind::Host;
     // A host that is near no other is slow itself, or proves nothing about links.
     let social: BTreeSet<usize> = near.iter().flat_map(|t| t.ends).collect();
     let far: Vec<&PairDelay> = far
@@ -110,7 +108,8 @@ fn explained(
     let mut across: BTreeMap<usize, Vec<&PairDelay>> = BTreeMap::new();
     for trip in &far {
         forest.path(trip.ends[0], trip.ends[1], |e| {
-            if !is_host(forest.edges[e].a) && !is_host(forest.edges[e].b) && !short.contains(&e) {
+            let ends = [forest.edges[e].a, forest.edges[e].b];
+            if !ends.iter().any(|n| seen.is_host(*n)) && !short.contains(&e) {
                 across.entry(e).or_default().push(trip);
             }
         });
@@ -180,7 +179,7 @@ pub(super) fn link(seen: &ClusterInput<'_>, forest: &SpanningForest, edge: usize
         JoinCause::Cable(i) => ForestEdge::Link(seen.links[i].a.clone(), seen.links[i].b.clone()),
         JoinCause::Reason(_) => {
             let [a, b] =
-                [forest.edges[edge].a, forest.edges[edge].b].map(|n| seen.nodes[n].name.clone());
+                [forest.edges[edge].a, forest.edges[edge].b].map(|n| seen.name(n).to_owned());
             ForestEdge::Way(a, b)
         }
     }

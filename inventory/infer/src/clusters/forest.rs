@@ -53,9 +53,6 @@ impl SpanningForest {
             parts,
             edges: Vec::new(),
         };
-        let kind = |node: usize| seen.nodes[node].kind;
-        let bridged =
-            |(a, b): (usize, usize)| kind(a) != NodeKind::Router && kind(b) != NodeKind::Router;
         let mut trunks: Vec<usize> = (0..seen.links.len()).collect();
         trunks.sort_by_key(|i| {
             (
@@ -68,15 +65,16 @@ impl SpanningForest {
             let Some([a, b]) = seen.ends[i] else {
                 continue;
             };
-            if kind(b) != NodeKind::Host && seen.links[i].grade != LinkGrade::Ambiguous {
+            if !seen.is_host(b) && seen.links[i].grade != LinkGrade::Ambiguous {
                 growing.wired.union(a, b);
             }
             // A fabric's routers part nothing.
             let is_way = seen.links[i].state == LinkState::Multipath;
-            if !bridged((a, b)) && !is_way {
+            let mut kinds = [a, b].into_iter().map(|node| seen.kind(node));
+            if kinds.any(|kind| kind == NodeKind::Router) && !is_way {
                 continue;
             }
-            match kind(b) {
+            match seen.kind(b) {
                 NodeKind::Host => attachments.push(HostCable {
                     host: b,
                     switch: a,
@@ -246,17 +244,14 @@ impl GrowingForest {
                 continue;
             };
             // Spanning tree ends at routers.
-            if seen.nodes[node].kind == NodeKind::Router {
+            if seen.kind(node) == NodeKind::Router {
                 continue;
             }
             let other = *first.entry(root).or_insert(node);
-            let why = || {
-                ClusterReason::OneRootBridge(
-                    [other, node].map(|n| seen.nodes[n].name.clone()),
-                    root,
-                )
-            };
-            self.join(other, node, || JoinCause::Reason(why()));
+            self.join(other, node, || {
+                let ends = [other, node].map(|n| seen.name(n).to_owned());
+                JoinCause::Reason(ClusterReason::OneRootBridge(ends, root))
+            });
         }
     }
 
@@ -265,11 +260,10 @@ impl GrowingForest {
     fn join_by_probes(&mut self, seen: &ClusterInput<'_>, probes: &ProbedPairs) {
         for ([a, b], between) in probes.between() {
             if matches!(between, HostsBetween::Nothing) && !self.wired.equiv(a, b) {
-                let why = || ClusterReason::NoHop {
-                    from: seen.nodes[a].name.clone(),
-                    to: seen.nodes[b].name.clone(),
-                };
-                self.join(a, b, || JoinCause::Reason(why()));
+                self.join(a, b, || {
+                    let [from, to] = [a, b].map(|n| seen.name(n).to_owned());
+                    JoinCause::Reason(ClusterReason::NoHop { from, to })
+                });
             }
         }
     }

@@ -9,7 +9,6 @@ use super::forest::{JoinCause, SpanningForest};
 use super::probes::{HostsBetween, ProbedPairs};
 use inventory::alarm::{Alarm, AlarmKind};
 use inventory::natural_order::natural;
-use inventory::topology::NodeKind;
 use petgraph::unionfind::UnionFind;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -74,7 +73,7 @@ pub(super) fn groups(
 
 /// The result of the probes between two hosts.
 fn between(seen: &ClusterInput<'_>, [a, b]: [usize; 2], kind: AlarmKind) -> Alarm {
-    Alarm::between(&seen.nodes[a].name, &seen.nodes[b].name, kind)
+    Alarm::between(seen.name(a), seen.name(b), kind)
 }
 
 /// Groups that grow along cables but never join hosts that a hop parts.
@@ -100,9 +99,10 @@ impl HopPartition {
 
     fn follow_switches(&mut self, seen: &ClusterInput<'_>, forest: &SpanningForest) {
         let mut at: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        let (attachments, trunks): (Vec<_>, Vec<_>) = forest.edges.iter().partition(|e| {
-            seen.nodes[e.b].kind == NodeKind::Host && matches!(e.cause, JoinCause::Cable(_))
-        });
+        let (attachments, trunks): (Vec<_>, Vec<_>) = forest
+            .edges
+            .iter()
+            .partition(|e| seen.is_host(e.b) && matches!(e.cause, JoinCause::Cable(_)));
         for edge in attachments {
             at.entry(edge.a).or_default().push(edge.b);
         }
@@ -111,7 +111,7 @@ impl HopPartition {
             hosts.sort_by_cached_key(|h| {
                 (
                     !self.apart.contains_key(&self.of.find(*h)),
-                    natural(&seen.nodes[*h].name),
+                    natural(seen.name(*h)),
                 )
             });
             for (i, host) in hosts.iter().enumerate() {

@@ -58,6 +58,20 @@ pub(crate) struct ClusterInput<'a> {
     pub(crate) routing: &'a RoutingHosts,
 }
 
+impl<'a> ClusterInput<'a> {
+    fn kind(&self, node: usize) -> NodeKind {
+        self.nodes[node].kind
+    }
+
+    fn is_host(&self, node: usize) -> bool {
+        self.kind(node) == NodeKind::Host
+    }
+
+    fn name(&self, node: usize) -> &'a str {
+        &self.nodes[node].name
+    }
+}
+
 /// The clusters by name, and alarms about contradictions.
 pub(crate) fn clusters(seen: &ClusterInput<'_>) -> (Vec<Cluster>, Vec<Alarm>) {
     let probes = ProbedPairs::new(seen);
@@ -120,33 +134,33 @@ fn described(
     groups: &NodeGroups,
     cuts: &[ForestCut],
 ) -> Vec<Cluster> {
-    let kind = |node: usize| seen.nodes[node].kind;
-    let name = |node: usize| seen.nodes[node].name.as_str();
-    let inner = groups.members(|n| matches!(kind(n), NodeKind::Switch | NodeKind::Unmanaged));
-    let hosts = groups.members(|n| kind(n) == NodeKind::Host && forest.is_placed(n));
+    let inner = groups.members(|n| matches!(seen.kind(n), NodeKind::Switch | NodeKind::Unmanaged));
+    let hosts = groups.members(|n| seen.is_host(n) && forest.is_placed(n));
     // Named after the first switch, because hosts come and go, and the root bridge may change.
-    let first = |group: &usize| {
-        let switch = inner
-            .get(group)
-            .into_iter()
-            .flatten()
-            .min_by_key(|n| (kind(**n) != NodeKind::Switch, natural(name(**n))));
-        switch
-            .or_else(|| hosts[group].iter().min_by_key(|n| natural(name(**n))))
-            .map_or("", |n| name(*n))
-    };
+    let named = hosts.iter().map(|(group, hosts)| {
+        let own = inner.get(group).map_or(hosts, |switches| switches);
+        let first = own
+            .iter()
+            .map(|n| (seen.kind(*n) != NodeKind::Switch, seen.name(*n)))
+            .min_by_key(|(is_bridge, name)| (*is_bridge, natural(name)));
+        (*group, first.map_or("", |(_, name)| name))
+    });
+    let first: BTreeMap<usize, &str> = named.collect();
     let mut order: Vec<usize> = hosts.keys().copied().collect();
-    order.sort_by_cached_key(|g| (natural(first(g)), hosts[g].first().copied()));
+    order.sort_by_cached_key(|g| (natural(first[g]), hosts[g].first().copied()));
     let mut taken = BTreeSet::new();
     let names: BTreeMap<usize, String> = order
         .iter()
-        .map(|g| (*g, unique(&format!("cluster-{}", first(g)), &mut taken)))
+        .map(|g| (*g, unique(&format!("cluster-{}", first[g]), &mut taken)))
         .collect();
     let mut reasons = reasons::reasons(seen, forest, probes, groups, cuts, &names);
     order
         .iter()
         .map(|group| {
-            let mut own: Vec<String> = hosts[group].iter().map(|n| name(*n).to_owned()).collect();
+            let mut own: Vec<String> = hosts[group]
+                .iter()
+                .map(|n| seen.name(*n).to_owned())
+                .collect();
             // Nodes may come in any order, on which clusters must not depend.
             own.sort_by_cached_key(|h| natural(h));
             Cluster {

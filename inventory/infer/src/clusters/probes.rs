@@ -63,17 +63,14 @@ impl ProbedPairs {
             let (Some(&from), Some(report)) = (hosts.get(name.as_str()), &view.host) else {
                 continue;
             };
-            let fits = |p: &&ProbedPath| {
-                addresses
-                    .get(p.to.as_str())
-                    .is_none_or(|known| known.contains(&p.address))
-            };
-            // A host that routes between two networks parts neither of them.
-            let is_within = |path: &&ProbedPath| {
+            let paths = report.paths.iter().filter(|path| {
+                let known = addresses.get(path.to.as_str());
                 let mut hops = path.hops.iter().flatten();
-                !hops.any(|hop| seen.routing.contains_key(hop))
-            };
-            for path in report.paths.iter().filter(fits).filter(is_within) {
+                known.is_none_or(|known| known.contains(&path.address))
+                    // A host that routes between two networks parts neither of them.
+                    && !hops.any(|hop| seen.routing.contains_key(hop))
+            });
+            for path in paths {
                 if let Some(&to) = hosts.get(path.to.as_str()).filter(|to| **to != from) {
                     let pair = probes
                         .pairs
@@ -105,12 +102,9 @@ impl ProbedPairs {
 
     /// For two hosts without a hop between: the host that states it, then the other one.
     pub(super) fn direct(&self, [a, b]: [usize; 2]) -> [usize; 2] {
-        let first = |pair: &ProbedPair| {
-            pair.statements[0]
-                .as_ref()
-                .is_some_and(|w| w.way == ProbedRoute::Direct)
-        };
-        if self.pairs.get(&(a, b)).is_some_and(first) {
+        let pair = self.pairs.get(&(a, b));
+        let first = pair.and_then(|pair| pair.statements[0].as_ref());
+        if first.is_some_and(|statement| statement.way == ProbedRoute::Direct) {
             [a, b]
         } else {
             [b, a]

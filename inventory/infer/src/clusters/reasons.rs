@@ -39,16 +39,17 @@ pub(super) fn reasons(
 type ReasonsByGroup = BTreeMap<usize, Vec<ClusterReason>>;
 
 fn switches(seen: &ClusterInput<'_>, groups: &NodeGroups) -> ReasonsByGroup {
-    let name = |node: usize| seen.nodes[node].name.clone();
-    let inner =
-        groups.members(|n| matches!(seen.nodes[n].kind, NodeKind::Switch | NodeKind::Unmanaged));
-    let reason = |nodes: Vec<usize>| match nodes[..] {
-        [one] => ClusterReason::OneSwitch(name(one)),
-        _ => ClusterReason::NoRouter(nodes.into_iter().map(name).collect()),
-    };
+    let inner = groups.members(|n| matches!(seen.kind(n), NodeKind::Switch | NodeKind::Unmanaged));
     inner
         .into_iter()
-        .map(|(group, nodes)| (group, vec![reason(nodes)]))
+        .map(|(group, nodes)| {
+            let mut names: Vec<String> = nodes.iter().map(|n| seen.name(*n).to_owned()).collect();
+            let reason = match names.len() {
+                1 => ClusterReason::OneSwitch(names.remove(0)),
+                _ => ClusterReason::NoRouter(names),
+            };
+            (group, vec![reason])
+        })
         .collect()
 }
 
@@ -85,14 +86,14 @@ fn routers(seen: &ClusterInput<'_>, groups: &NodeGroups) -> ReasonsByGroup {
     let mut routers: BTreeMap<usize, BTreeSet<&str>> = BTreeMap::new();
     for &[a, b] in seen.ends.iter().flatten() {
         for (router, other) in [(a, b), (b, a)] {
-            if seen.nodes[router].kind == NodeKind::Router
-                && seen.nodes[other].kind != NodeKind::Router
+            if seen.kind(router) == NodeKind::Router
+                && seen.kind(other) != NodeKind::Router
                 && groups.of[router] != groups.of[other]
             {
                 routers
                     .entry(groups.of[other])
                     .or_default()
-                    .insert(&seen.nodes[router].name);
+                    .insert(seen.name(router));
             }
         }
     }
@@ -114,10 +115,11 @@ fn routed(
     names: &BTreeMap<usize, String>,
 ) -> ReasonsByGroup {
     let mut routed = ReasonsByGroup::new();
-    let of = |node: usize| groups.of[node];
-    for ([a, b], ..) in
-        probes.routed(|a, b| (of(a) != of(b)).then(|| (of(a).min(of(b)), of(a).max(of(b)))))
-    {
+    let pairs = probes.routed(|a, b| {
+        let (a, b) = (groups.of[a], groups.of[b]);
+        (a != b).then(|| (a.min(b), a.max(b)))
+    });
+    for ([a, b], ..) in pairs {
         for (here, there) in [(a, b), (b, a)] {
             let (hops, inward) = match (
                 probes.routers_met(here, there),
@@ -127,15 +129,15 @@ fn routed(
                 (None, Some(hops)) => (hops, true),
                 (None, None) => continue,
             };
-            let [own, other] = [here, there].map(|n| seen.nodes[n].name.clone());
+            let [own, other] = [here, there].map(|n| seen.name(n).to_owned());
             let reason = ClusterReason::Routed {
                 hops: hops.to_vec(),
                 own,
                 other,
-                cluster: names.get(&of(there)).cloned(),
+                cluster: names.get(&groups.of[there]).cloned(),
                 inward,
             };
-            routed.entry(of(here)).or_default().push(reason);
+            routed.entry(groups.of[here]).or_default().push(reason);
         }
     }
     routed

@@ -12,7 +12,6 @@ use super::forest::{JoinCause, SpanningForest};
 use super::{ClusterInput, ForestCut, NodeGroups};
 use inventory::BitsPerSec;
 use inventory::cluster_reason::ClusterReason;
-use inventory::topology::NodeKind;
 use std::collections::BTreeMap;
 
 /// The link must need at least this many times the time of LG's own exchange.
@@ -44,16 +43,15 @@ fn slowest(
     forest: &SpanningForest,
     groups: &NodeGroups,
 ) -> Vec<ForestCut> {
-    let is_host = |n: usize| seen.nodes[n].kind == NodeKind::Host;
-    let hosts = groups.members(is_host);
+    let hosts = groups.members(|n| seen.is_host(n));
     let host_rates = typical(seen, forest, groups);
-    let below = forest.below(&groups.of, |n| u64::from(is_host(n)));
+    let below = forest.below(&groups.of, |n| u64::from(seen.is_host(n)));
     let mut worst: BTreeMap<usize, (BitsPerSec, usize)> = BTreeMap::new();
     for (i, edge) in forest.edges.iter().enumerate() {
         let group = groups.of[edge.a];
-        let Some(rate) = rate(seen, forest, i)
-            .filter(|_| group == groups.of[edge.b] && !is_host(edge.a) && !is_host(edge.b))
-        else {
+        let Some(rate) = rate(seen, forest, i).filter(|_| {
+            group == groups.of[edge.b] && !seen.is_host(edge.a) && !seen.is_host(edge.b)
+        }) else {
             continue;
         };
         let Some(&host) = host_rates.get(&group) else {
@@ -104,7 +102,7 @@ fn typical(
         .edges
         .iter()
         .enumerate()
-        .filter(|(_, e)| seen.nodes[e.b].kind == NodeKind::Host)
+        .filter(|(_, e)| seen.is_host(e.b))
     {
         rates
             .entry(groups.of[edge.b])

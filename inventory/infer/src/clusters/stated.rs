@@ -70,10 +70,10 @@ fn contradictions(
     probes: &ProbedPairs,
     stated: &HashMap<&str, &str>,
 ) -> Vec<Alarm> {
-    let name = |n: usize| seen.nodes[n].name.as_str();
     let clusters: BTreeMap<&str, _> = probes
         .routed(|a, b| {
-            Some(*stated.get(name(a))?).filter(|cluster| stated.get(name(b)) == Some(cluster))
+            let cluster = stated.get(seen.name(a))?;
+            (stated.get(seen.name(b)) == Some(cluster)).then_some(*cluster)
         })
         .map(|(ends, cluster, hops)| (cluster, (ends, hops)))
         .collect();
@@ -82,7 +82,7 @@ fn contradictions(
         .map(|(cluster, ([a, b], hops))| Alarm {
             subject: AlarmSubject::other(cluster),
             kind: AlarmKind::StatedTogether {
-                hosts: [a, b].map(|n| name(n).to_owned()),
+                hosts: [a, b].map(|n| seen.name(n).to_owned()),
                 hops: hops.to_vec(),
             },
         })

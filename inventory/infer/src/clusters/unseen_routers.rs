@@ -37,7 +37,7 @@ pub(crate) fn unseen_routers(seen: &ClusterInput<'_>, roots: &[String]) -> Vec<U
     for ([a, b], hops) in probes.arrived() {
         // The first packets between two parts are evidence enough.
         if parts.find(a) != parts.find(b) && joined.union(parts.find(a), parts.find(b)) {
-            let [from, to] = [a, b].map(|n| seen.nodes[n].name.clone());
+            let [from, to] = [a, b].map(|n| seen.name(n).to_owned());
             ways.push((
                 parts.find(a),
                 Evidence::RoutedHops {
@@ -64,19 +64,12 @@ pub(crate) fn unseen_routers(seen: &ClusterInput<'_>, roots: &[String]) -> Vec<U
     let several = by_router
         .into_values()
         .filter(|(parts, ways)| parts.len() > 1 && !ways.is_empty());
-    let at = |of: BTreeSet<usize>| -> BTreeSet<usize> {
-        of.iter()
-            .filter_map(|part| place(seen, roots, |n| parts.find(n) == *part))
-            .collect()
-    };
     several
         .map(|(of, ways)| {
-            router(
-                seen,
-                super::unique("unseen-router", &mut taken),
-                &at(of),
-                ways,
-            )
+            let parts_of = of.iter();
+            let places = parts_of.filter_map(|part| place(seen, roots, |n| parts.find(n) == *part));
+            let name = super::unique("unseen-router", &mut taken);
+            router(seen, name, &places.collect(), ways)
         })
         .collect()
 }
@@ -99,19 +92,18 @@ fn place(
     roots: &[String],
     inside: impl Fn(usize) -> bool,
 ) -> Option<usize> {
-    let rank = |n: usize| {
-        let node = &seen.nodes[n];
-        let rank = match node.kind {
-            NodeKind::Router => 0,
-            _ if roots.contains(&node.name) => 1,
-            NodeKind::Switch => 2,
-            NodeKind::Unmanaged | NodeKind::Host => 3,
-        };
-        (rank, natural(&node.name))
-    };
     (0..seen.nodes.len())
-        .filter(|n| inside(*n) && seen.nodes[*n].kind != NodeKind::Host)
-        .min_by_key(|n| rank(*n))
+        .filter(|n| inside(*n) && !seen.is_host(*n))
+        .min_by_key(|n| {
+            let node = &seen.nodes[*n];
+            let rank = match node.kind {
+                NodeKind::Router => 0,
+                _ if roots.contains(&node.name) => 1,
+                NodeKind::Switch => 2,
+                NodeKind::Unmanaged | NodeKind::Host => 3,
+            };
+            (rank, natural(&node.name))
+        })
 }
 
 fn router(
@@ -135,7 +127,7 @@ fn router(
     evidence.truncate(4);
     evidence.push(Evidence::PlaceAssumed);
     evidence.push(Evidence::Rate(AssumedRate::AsSlowestHost(rate_bps)));
-    let ends = at.iter().map(|n| seen.nodes[*n].name.clone()).collect();
+    let ends = at.iter().map(|n| seen.name(*n).to_owned()).collect();
     let kind = AlarmKind::RouterUnseen {
         way: evidence[0].clone(),
         at: ends,
@@ -145,7 +137,7 @@ fn router(
         links: at
             .iter()
             .map(|n| Link {
-                a: seen.nodes[*n].name.clone(),
+                a: seen.name(*n).to_owned(),
                 a_port: String::new(),
                 b: name.clone(),
                 b_port: String::new(),

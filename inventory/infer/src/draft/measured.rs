@@ -221,7 +221,7 @@ impl DraftLink {
     }
 
     /// The node at its other end, if one end is at this node.
-    fn far_end(&self, node: NodeIx) -> Option<NodeIx> {
+    pub(super) fn far_end(&self, node: NodeIx) -> Option<NodeIx> {
         let [a, b] = self.ends.each_ref().map(|end| end.node);
         match (a == node, b == node) {
             (true, false) => Some(b),
@@ -281,31 +281,33 @@ impl<'p> PlaceCables<'p> {
     ) -> PlaceCables<'p> {
         // The network without the bridge falls apart into what is behind each of its cables.
         let mut parts = UnionFind::new(draft.nodes.len());
-        let carrying = || {
-            let links = draft.links.iter().enumerate();
-            links.filter(|(_, link)| link.carries_frames())
-        };
-        for (_, link) in carrying().filter(|(_, link)| link.far_end(bridge).is_none()) {
+        for link in draft
+            .carrying_links()
+            .filter(|link| link.far_end(bridge).is_none())
+        {
             let [a, b] = link.nodes();
             parts.union(a, b);
         }
-        let stays = |host: &&String| !left.contains(host.as_str());
-        let measured = place.hosts.iter().filter(stays).chain(&place.beside);
+        let staying = place
+            .hosts
+            .iter()
+            .filter(|host| !left.contains(host.as_str()));
+        let measured = staying.clone().chain(&place.beside);
         let hosts: Vec<(&String, usize)> = measured
             .filter_map(|name| Some((name, draft.facts.node_named(name)?.0 as usize)))
             .collect();
-        let behind = carrying().filter_map(|(number, link)| {
+        let carrying = draft
+            .links
+            .iter()
+            .enumerate()
+            .filter(|(_, link)| link.carries_frames());
+        let behind = carrying.filter_map(|(number, link)| {
             let part = parts.find(link.far_end(bridge)?.0 as usize);
             let inside = hosts.iter().filter(|(_, node)| parts.find(*node) == part);
             Some((number, inside.map(|(name, _)| (*name).clone()).collect()))
         });
         let behind: BTreeMap<usize, HashSet<String>> = behind.collect();
-        let hosts: Vec<&str> = place
-            .hosts
-            .iter()
-            .filter(stays)
-            .map(String::as_str)
-            .collect();
+        let hosts: Vec<&str> = staying.map(String::as_str).collect();
         PlaceCables {
             bridge,
             place,
@@ -377,16 +379,13 @@ impl<'p> PlaceCables<'p> {
     /// hosts on its smaller side send.
     fn take_unfilled(&self, draft: &mut DraftNetwork<'_>) {
         let place = self.place;
-        let sum = |hosts: &mut dyn Iterator<Item = &String>| {
-            let rates = hosts.filter_map(|host| place.rates.get(host));
-            rates.fold(0_u64, |sum, rate| sum.saturating_add(rate.0))
-        };
         for (number, hosts) in &self.behind {
-            let others = self.behind.iter().filter(|(other, _)| *other != number);
-            let sums = [
-                sum(&mut hosts.iter()),
-                sum(&mut others.flat_map(|(_, hosts)| hosts)),
-            ];
+            let behind_others = self.behind.iter().filter(|(other, _)| *other != number);
+            let others: Vec<&String> = behind_others.flat_map(|(_, hosts)| hosts).collect();
+            let sums = [hosts.iter().collect(), others].map(|side| {
+                let rates = side.into_iter().filter_map(|host| place.rates.get(host));
+                rates.fold(0_u64, |sum, rate| sum.saturating_add(rate.0))
+            });
             let alone = draft.facts.scope.lists_no_switch();
             let rate = sums.into_iter().min().unwrap_or_default();
             if alone && rate > 0 && draft.links[*number].is_open(draft) {

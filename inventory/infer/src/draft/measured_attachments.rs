@@ -63,11 +63,13 @@ impl DraftNetwork<'_> {
 
     /// The host is on this bridge, and nowhere else.
     fn attachment(&mut self, host: NodeIx, on: NodeIx, attachment: &MappedAttachment) {
-        let is_of = |link: &DraftLink, node: NodeIx| link.ends.iter().any(|end| end.node == node);
-        let here = self.links.iter().filter(|l| is_of(l, host) && is_of(l, on));
+        let here = self
+            .links
+            .iter()
+            .filter(|link| link.far_end(host) == Some(on));
         let mut link = match (here.clone().next(), here.count()) {
             (Some(only), 1) => only.clone(),
-            // Nobody knows by which port.
+            // The port is unknown.
             _ => DraftLink {
                 ends: [on, host].map(ClaimEnd::somewhere),
                 members: vec![],
@@ -77,7 +79,7 @@ impl DraftNetwork<'_> {
                 evidence: vec![],
             },
         };
-        self.links.retain(|link| !is_of(link, host));
+        self.links.retain(|link| link.far_end(host).is_none());
         link.grade = ClaimGrounds::Measured.grade();
         if link.state == LinkState::Unknown {
             link.state = LinkState::Forwarding;

@@ -20,13 +20,14 @@ pub(crate) struct MeasuredPart {
 /// All parts of a network.
 pub(crate) fn parts(draft: &DraftNetwork<'_>) -> Vec<MeasuredPart> {
     let mut joined = UnionFind::new(draft.nodes.len());
-    let is_switch = |node: NodeIx| draft.kind(node) == NodeKind::Switch;
-    let is_bridge = |node: NodeIx| is_switch(node) || draft.kind(node) == NodeKind::Unmanaged;
-    let carrying = || draft.links.iter().filter(|link| link.carries_frames());
     if draft.facts.scope.lists_no_switch() {
-        for link in carrying() {
+        for link in draft.carrying_links() {
             let [a, b] = link.ends.each_ref().map(|end| end.node);
-            if (is_switch(a) || is_switch(b)) && is_bridge(a) && is_bridge(b) {
+            let kinds = [a, b].map(|node| draft.kind(node));
+            let are_bridges = kinds
+                .iter()
+                .all(|kind| matches!(kind, NodeKind::Switch | NodeKind::Unmanaged));
+            if are_bridges && kinds.contains(&NodeKind::Switch) {
                 joined.union(a.0, b.0);
             }
         }
@@ -41,14 +42,14 @@ pub(crate) fn parts(draft: &DraftNetwork<'_>) -> Vec<MeasuredPart> {
             });
         part.bridges.push(bridge);
     }
-    for link in carrying() {
+    for link in draft.carrying_links() {
         let [a, b] = link.ends.each_ref().map(|end| end.node);
         for (near, host) in [(a, b), (b, a)] {
             if draft.kind(host) == NodeKind::Host
                 && let Some(part) = parts.get_mut(&joined.find(near.0))
             {
-                part.hosts
-                    .insert(host, Some(near).filter(|near| is_switch(*near)));
+                let switch = (draft.kind(near) == NodeKind::Switch).then_some(near);
+                part.hosts.insert(host, switch);
             }
         }
     }
@@ -74,23 +75,22 @@ impl MeasuredPart {
         draft: &DraftNetwork<'_>,
         places: &'p [MappedPlace],
     ) -> Option<&'p MappedPlace> {
-        let name = |host: &NodeIx| draft.name(*host);
-        let mut hosts: Vec<&str> = self.hosts.keys().map(name).collect();
+        let mut hosts: Vec<&str> = self.hosts.keys().map(|host| draft.name(*host)).collect();
         hosts.sort_unstable();
         if !draft.facts.scope.lists_no_switch() {
             return places.iter().find(|place| place.is_about(&hosts));
         }
         let open = self.hosts.iter().filter(|(_, switch)| switch.is_none());
-        let open: Vec<&str> = open.map(|(host, _)| name(host)).collect();
-        let common = |place: &&MappedPlace| {
-            let own = place.hosts.iter();
-            own.filter(|host| hosts.binary_search(&host.as_str()).is_ok())
-                .count()
-        };
-        let fits = places
-            .iter()
-            .filter(|place| place.covers(&open) && common(place) > 0);
-        fits.max_by_key(common)
+        let open: Vec<&str> = open.map(|(host, _)| draft.name(*host)).collect();
+        let fits = places.iter().filter(|place| place.covers(&open));
+        let common = fits.map(|place| {
+            let measured = place.hosts.iter();
+            let own = measured.filter(|host| hosts.binary_search(&host.as_str()).is_ok());
+            (own.count(), place)
+        });
+        let most = common.max_by_key(|(common, _)| *common);
+        most.filter(|(common, _)| *common > 0)
+            .map(|(_, place)| place)
     }
 
     /// The hosts of a measurement that are on another switch now.
@@ -100,16 +100,16 @@ impl MeasuredPart {
         place: &'p MappedPlace,
     ) -> BTreeSet<&'p str> {
         let facts = draft.facts;
-        let has_left = |name: &&'p str| {
+        let hosts = place.hosts.iter().map(String::as_str);
+        let left = hosts.filter(|name| {
             let host = facts.node_named(name);
             let on = host.and_then(|host| self.hosts.get(&host));
             on.is_some_and(|switch| {
                 let report = facts.views.get(*name).and_then(|view| view.host.as_ref());
                 place.has_left(name, switch.map(|node| draft.name(node)), report)
             })
-        };
-        let hosts = place.hosts.iter().map(String::as_str);
-        hosts.filter(has_left).collect()
+        });
+        left.collect()
     }
 }
 
@@ -124,8 +124,10 @@ impl DraftLink {
 
     /// True for the way to several hosts behind one port: its rate is that of a host.
     fn is_assumed(&self) -> bool {
-        let says = |of: fn(&Evidence) -> bool| self.evidence.iter().any(of);
-        says(|e| matches!(e, Evidence::HostsOnPort(_)))
-            && !says(|e| matches!(e, Evidence::Measured(_)))
+        let mut evidence = self.evidence.iter();
+        evidence
+            .clone()
+            .any(|e| matches!(e, Evidence::HostsOnPort(_)))
+            && !evidence.any(|e| matches!(e, Evidence::Measured(_)))
     }
 }

@@ -131,6 +131,17 @@ impl DraftNetwork<'_> {
         self.nodes[node.0 as usize].kind
     }
 
+    /// True if an end of the link is a router.
+    pub(crate) fn is_at_router(&self, link: &DraftLink) -> bool {
+        let mut ends = link.ends.iter();
+        ends.any(|end| self.kind(end.node) == NodeKind::Router)
+    }
+
+    /// The links that carry frames.
+    pub(crate) fn carrying_links(&self) -> impl Iterator<Item = &DraftLink> + Clone {
+        self.links.iter().filter(|link| link.carries_frames())
+    }
+
     /// An alarm about a link.
     pub(crate) fn alarm_between(&self, ends: [NodeIx; 2], kind: AlarmKind) -> Alarm {
         let [a, b] = ends.map(|node| self.name(node).to_owned());

@@ -8,12 +8,13 @@ use inventory::evidence::{AssumedRate, DevicePort, Evidence};
 use inventory::inventory_file::InventoryCable;
 use inventory::observation::NeighbourId;
 use inventory::topology::{LinkGrade, LinkState, NodeKind};
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// True if a link to this host is stated.
 pub(crate) fn states_place_of(facts: &Facts<'_>, host: NodeIx) -> bool {
-    let name = &facts.nodes()[host.0 as usize].name;
-    cables(facts).iter().any(|l| l.b == *name)
+    let name = facts.name(host);
+    cables(facts).iter().any(|l| l.b == name)
 }
 
 fn cables<'a>(facts: &Facts<'a>) -> &'a [InventoryCable] {
@@ -36,10 +37,10 @@ pub(crate) fn with_stated(mut draft: DraftNetwork<'_>) -> DraftNetwork<'_> {
     let mut matched: Vec<Option<usize>> = vec![None; draft.links.len()];
     let mut missing = Vec::new();
     for (number, cable) in stated.iter().enumerate() {
-        let fit = |i: &usize| cable.fits(&draft, &draft.links[*i]);
-        let fitting = (0..matched.len()).filter(|i| matched[*i].is_none() && fit(i).is_some());
-        match fitting.max_by_key(|i| (fit(i), std::cmp::Reverse(*i))) {
-            Some(i) => matched[i] = Some(number),
+        let free = (0..matched.len()).filter(|i| matched[*i].is_none());
+        let fitting = free.filter_map(|i| Some((cable.fits(&draft, &draft.links[i])?, Reverse(i))));
+        match fitting.max() {
+            Some((_, Reverse(i))) => matched[i] = Some(number),
             None => missing.push(number),
         }
     }
@@ -65,20 +66,17 @@ pub(crate) fn with_stated(mut draft: DraftNetwork<'_>) -> DraftNetwork<'_> {
 fn move_behind_bridges(draft: &mut DraftNetwork<'_>, stated: &[StatedCable<'_>]) {
     // Assumed bridges at the place of a stated one, and the stated one.
     let mut known: BTreeMap<NodeIx, NodeIx> = BTreeMap::new();
-    let elsewhere = |host: NodeIx, bridge: NodeIx| {
-        let mut own = stated.iter().filter(|s| s.ends[1].node == host);
-        own.any(|s| s.ends[0].node != bridge)
-    };
     for mut link in std::mem::take(&mut draft.links) {
         let is_free = stated.iter().all(|s| s.fits(draft, &link).is_none());
-        let mut stated = stated.iter().filter(|_| is_free);
-        if let Some(bridge) = stated.find_map(|s| s.bridge_at(draft, &link)) {
+        let mut free = stated.iter().filter(|_| is_free);
+        if let Some(bridge) = free.find_map(|s| s.bridge_at(draft, &link)) {
             let far = link.ends[1].node;
             if draft.kind(far) == NodeKind::Unmanaged {
                 known.insert(far, bridge);
                 continue;
             }
-            if !elsewhere(far, bridge) {
+            let mut own = stated.iter().filter(|s| s.ends[1].node == far);
+            if own.all(|s| s.ends[0].node == bridge) {
                 let name = draft.name(bridge).to_owned();
                 hang(&mut link, bridge, &name);
             }
@@ -150,6 +148,16 @@ struct StatedCable<'a> {
     ends: [ClaimEnd; 2],
 }
 
+/// The number of ports, 0 or 1, that a stated end and a found one certainly have in common; `None` if they
+/// are not the same end.
+fn fit(draft: &DraftNetwork<'_>, stated: &ClaimEnd, found: &ClaimEnd) -> Option<usize> {
+    match [stated, found].map(|end| draft.port_name(end)) {
+        _ if stated.node != found.node => None,
+        ["", _] | [_, ""] => Some(0),
+        [own, other] => (own == other).then_some(1),
+    }
+}
+
 impl<'a> StatedCable<'a> {
     fn new(facts: &Facts<'a>, cable: &'a InventoryCable) -> Option<StatedCable<'a>> {
         let [a, b] = cable.ends().map(|(node, port)| {
@@ -172,30 +180,19 @@ impl<'a> StatedCable<'a> {
 
     /// The number of ports that agree; `None` if the found link is another one.
     fn fits(&self, draft: &DraftNetwork<'_>, link: &DraftLink) -> Option<usize> {
-        let agree = |stated: &ClaimEnd, found: &ClaimEnd| {
-            let (own, other) = (draft.port_name(stated), draft.port_name(found));
-            match () {
-                () if stated.node != found.node => None,
-                () if own.is_empty() || other.is_empty() => Some(0),
-                () => (own == other).then_some(1),
-            }
-        };
-        let [a, b] = &self.ends;
         let [x, y] = &link.ends;
-        let straight = || Some(agree(a, x)? + agree(b, y)?);
-        straight().or_else(|| Some(agree(a, y)? + agree(b, x)?))
+        [[x, y], [y, x]].into_iter().find_map(|found| {
+            let pairs = self.ends.iter().zip(found);
+            pairs.map(|(stated, found)| fit(draft, stated, found)).sum()
+        })
     }
 
     /// True if the found link needs a port of this link, or gives its host another place.
     fn excludes(&self, link: &DraftLink, draft: &DraftNetwork<'_>) -> bool {
-        let is_at = |end: &ClaimEnd, found: &ClaimEnd| {
-            let (own, other) = (draft.port_name(end), draft.port_name(found));
-            end.node == found.node && !own.is_empty() && own == other
-        };
-        let ports = self
-            .ends
-            .iter()
-            .any(|e| link.ends.iter().any(|f| is_at(e, f)));
+        let ports = self.ends.iter().any(|stated| {
+            let mut found = link.ends.iter();
+            found.any(|found| fit(draft, stated, found) == Some(1))
+        });
         let host = self.ends[1].node;
         let same_host = draft.kind(host) == NodeKind::Host && link.ends[1].node == host;
         ports || same_host
@@ -230,12 +227,10 @@ impl<'a> StatedCable<'a> {
     /// The stated unmanaged bridge to which nodes found at this link's port are cabled. Such a
     /// bridge passes on every frame that it hears.
     fn bridge_at(&self, draft: &DraftNetwork<'_>, link: &DraftLink) -> Option<NodeIx> {
-        let is_bridge = |node: NodeIx| draft.kind(node) == NodeKind::Unmanaged;
         let [a, b] = &self.ends;
-        let (port, bridge) = if is_bridge(b.node) {
-            (a, b.node)
-        } else {
-            (b, a.node)
+        let (port, bridge) = match draft.kind(b.node) {
+            NodeKind::Unmanaged => (a, b.node),
+            _ => (b, a.node),
         };
         let far = link.ends[1].node;
         let near = &link.ends[0];
@@ -243,7 +238,7 @@ impl<'a> StatedCable<'a> {
             && near.node == port.node
             && draft.port_name(near) == draft.port_name(port);
         let hangs = matches!(draft.kind(far), NodeKind::Host | NodeKind::Unmanaged);
-        let stated = draft.facts.is_stated(bridge) && is_bridge(bridge);
+        let stated = draft.facts.is_stated(bridge) && draft.kind(bridge) == NodeKind::Unmanaged;
         (is_at && hangs && far != bridge && stated).then_some(bridge)
     }
 

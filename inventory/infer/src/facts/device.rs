@@ -272,6 +272,10 @@ fn likely_macs(view: &DeviceView, bridge_address: Option<Mac>) -> Vec<Mac> {
     }
 }
 
+fn names_somebody(row: &LldpNeighbour) -> bool {
+    row.chassis.is_some() || !row.name.is_empty()
+}
+
 /// All rows that name a neighbour. Rows on local port 0 are left out: they occur in the field and
 /// have no meaning.
 fn neighbour_rows(
@@ -281,8 +285,7 @@ fn neighbour_rows(
 ) -> Vec<NeighbourRow> {
     let mut rows = Vec::new();
     let mut spoken = BTreeSet::new();
-    let names_somebody = |row: &&LldpNeighbour| row.chassis.is_some() || !row.name.is_empty();
-    for row in lldp.neighbours.iter().filter(names_somebody) {
+    for row in lldp.neighbours.iter().filter(|row| names_somebody(row)) {
         let mut guessed = false;
         let port = match row.if_index {
             Some(index) if index != 0 => ports
@@ -303,7 +306,7 @@ fn neighbour_rows(
             .by_index(row.if_index)
             .unwrap_or_else(|| ports.unlisted(row.if_index.to_string()));
         let row = as_lldp(row);
-        if names_somebody(&&row) && !spoken.contains(&port) {
+        if names_somebody(&row) && !spoken.contains(&port) {
             rows.push((port, row, DiscoveryProtocol::Cdp, false));
         }
     }

@@ -15,14 +15,13 @@ pub(crate) fn settled(facts: &Facts<'_>) -> Option<Vec<Arc<DeviceFacts>>> {
     let read: Vec<(DeviceIx, DeviceFacts)> = open
         .filter_map(|(device, own)| {
             let view = &facts.views[&own.name];
-            let read = |n| DeviceFacts::read(&own.name, view, Some(n));
-            let [a, b] = PortNumbering::ALL.map(read);
+            let [a, b] = PortNumbering::ALL.map(|n| DeviceFacts::read(&own.name, view, Some(n)));
             let named = named_by_others(facts, device);
-            let fit = |read: &DeviceFacts| {
+            let [fit_a, fit_b] = [&a, &b].map(|read| {
                 let rows = read.neighbours.iter();
                 rows.filter(|row| named.contains(&row.port)).count()
-            };
-            match fit(&a).cmp(&fit(&b)) {
+            });
+            match fit_a.cmp(&fit_b) {
                 std::cmp::Ordering::Less => Some((device, b)),
                 std::cmp::Ordering::Equal => None,
                 std::cmp::Ordering::Greater => Some((device, a)),

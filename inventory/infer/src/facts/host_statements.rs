@@ -81,8 +81,11 @@ pub(crate) fn own_macs(facts: &mut Facts<'_>) -> Vec<(NodeIx, Mac)> {
         match hosts[..] {
             [host] => own.push((host, mac)),
             [first, ..] => {
-                let name = |host: &NodeIx| facts.nodes()[host.0 as usize].name.clone();
-                let (first, all) = (name(&first), hosts.iter().map(name).collect());
+                let all = hosts
+                    .iter()
+                    .map(|host| facts.name(*host).to_owned())
+                    .collect();
+                let first = facts.name(first).to_owned();
                 facts.alarm(&first, AlarmKind::MacClaimed { mac, hosts: all });
             }
             [] => {}
@@ -113,7 +116,7 @@ fn claimed<T: Ord>(
     of: impl Fn(&HostStatement<'_>) -> BTreeSet<T>,
 ) -> BTreeMap<T, Vec<NodeIx>> {
     let mut hosts: Vec<NodeIx> = facts.host_statements.keys().copied().collect();
-    hosts.sort_by_key(|host| &facts.nodes()[host.0 as usize].name);
+    hosts.sort_by_key(|host| facts.name(*host));
     let mut claimed: BTreeMap<T, Vec<NodeIx>> = BTreeMap::new();
     for host in hosts {
         // A host that has an address on two cards is one claimant.

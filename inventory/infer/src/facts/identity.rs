@@ -177,10 +177,9 @@ impl NodeDirectory {
             let mut owners = hosts.clone();
             owners.extend(self.macs.get(&mac).filter(|o| facts.is_host(*o)));
             for &owner in owners.iter().filter(|_| owners.len() > 1) {
-                let name = |node: NodeIx| facts.nodes()[node.0 as usize].name.clone();
                 let others = owners.iter().filter(|o| **o != owner);
-                let others = others.map(|o| name(*o)).collect();
-                let owner = name(owner);
+                let others = others.map(|o| facts.name(*o).to_owned()).collect();
+                let owner = facts.name(owner).to_owned();
                 facts.alarm(&owner, AlarmKind::MacAnnounced { mac, others });
             }
             for host in hosts {
@@ -199,7 +198,7 @@ impl NodeDirectory {
                 Some(Some(owner)) if owner == host => {}
                 Some(owner) => {
                     let owner = owner.map(|o| facts.named_node(o));
-                    let name = facts.nodes()[host.0 as usize].name.clone();
+                    let name = facts.name(host).to_owned();
                     facts.alarm(
                         &name,
                         AlarmKind::ForeignMac {
@@ -246,11 +245,10 @@ impl NodeDirectory {
     /// about itself names a neighbour's port, and that neighbour names a stranger there. So it is
     /// with a device that announces another chassis id than its own to each neighbour.
     fn add_met_devices(&mut self, facts: &Facts<'_>) {
-        let unnamed = |device: DeviceIx| facts[device].anonymous;
         let mut met = Vec::new();
         for (device, own) in facts
             .devices()
-            .filter(|(d, _)| unnamed(*d) || self.contested.contains(&NodeIx::from(*d)))
+            .filter(|(d, own)| own.anonymous || self.contested.contains(&NodeIx::from(*d)))
         {
             for there in &own.neighbours {
                 let NeighbourIdentity::Known(known) = self.identify(&there.row, device.into())
@@ -262,7 +260,7 @@ impl NodeDirectory {
                 };
                 let far = facts[to].remote_port(there.row.port.as_ref(), &there.row.port_descr);
                 let mut back = facts[to].neighbours.iter().filter(|r| Some(r.port) == far);
-                // Of several neighbours at that port nothing tells which is this device.
+                // If several neighbours are at that port, nothing says which of them is this device.
                 let (Some(row), None) = (back.next(), back.next()) else {
                     continue;
                 };
@@ -274,8 +272,8 @@ impl NodeDirectory {
                     NeighbourIdentity::Stranger
                 );
                 let same_name = self.names.get(&row.row.name) == Some(device.into());
-                if stranger && (unnamed(device) || same_name) {
-                    met.push((id, NodeIx::from(device), unnamed(device)));
+                if stranger && (own.anonymous || same_name) {
+                    met.push((id, NodeIx::from(device), own.anonymous));
                 }
             }
         }
@@ -326,39 +324,36 @@ impl NodeDirectory {
 
     /// The node that a neighbour row of a reporter names.
     pub(crate) fn identify(&self, row: &LldpNeighbour, reporter: NodeIx) -> NeighbourIdentity {
-        let known = |node, by, doubtful| {
-            if node == reporter {
-                return NeighbourIdentity::Nobody;
+        match self.recognize(row) {
+            Some((node, ..)) if node == reporter => NeighbourIdentity::Nobody,
+            Some((node, by, doubtful)) => {
+                NeighbourIdentity::Known(NamedNeighbour { node, by, doubtful })
             }
-            NeighbourIdentity::Known(NamedNeighbour { node, by, doubtful })
-        };
+            None if row.chassis.is_none() && row.name.is_empty() => NeighbourIdentity::Nobody,
+            None => NeighbourIdentity::Stranger,
+        }
+    }
+
+    /// The node that a neighbour row names, by what, and whether that is doubtful.
+    fn recognize(&self, row: &LldpNeighbour) -> Option<(NodeIx, RecognizedBy, bool)> {
         if let Some((node, by)) = self.by_address(row) {
-            return known(node, by, false);
+            return Some((node, by, false));
         }
         let chassis = row.chassis.as_ref().filter(|id| tells(id));
-        let by_name = || RecognizedBy::Name(row.name.clone());
         if let Some(node) = chassis.and_then(|id| self.aliases.get(id)) {
-            return known(*node, by_name(), true);
+            return Some((*node, RecognizedBy::Name(row.name.clone()), true));
         }
         if let Some(node) = chassis.and_then(|id| self.witnessed.get(id)) {
-            let by = RecognizedBy::Witnessed(row.name.clone());
-            return known(*node, by, false);
+            return Some((*node, RecognizedBy::Witnessed(row.name.clone()), false));
         }
-        if let Some(node) = self.names.get(&row.name) {
-            let answer = chassis.and_then(|id| self.answers.get(&(node, id.clone())));
-            match answer.copied().unwrap_or(ChassisAnswer::Agrees) {
-                ChassisAnswer::Agrees => {
-                    return known(node, by_name(), self.contested.contains(&node));
-                }
-                ChassisAnswer::Differs => return known(node, by_name(), true),
-                ChassisAnswer::Denies => {}
-            }
-        }
-        if row.chassis.is_none() && row.name.is_empty() {
-            NeighbourIdentity::Nobody
-        } else {
-            NeighbourIdentity::Stranger
-        }
+        let node = self.names.get(&row.name)?;
+        let answer = chassis.and_then(|id| self.answers.get(&(node, id.clone())));
+        let doubtful = match answer.copied().unwrap_or(ChassisAnswer::Agrees) {
+            ChassisAnswer::Agrees => self.contested.contains(&node),
+            ChassisAnswer::Differs => true,
+            ChassisAnswer::Denies => return None,
+        };
+        Some((node, RecognizedBy::Name(row.name.clone()), doubtful))
     }
 
     /// The names of listed and asked nodes.
@@ -458,13 +453,14 @@ fn aliases(
 
 /// True if the databases of two devices have the other one behind these ports, and nowhere else.
 fn have_each_other(facts: &Facts<'_>, a: DevicePortIx, b: DevicePortIx) -> bool {
-    let has = |(device, port): DevicePortIx, other: DeviceIx| {
-        let own = &facts[device];
-        let macs = facts[other].macs.iter();
-        let mut ports = macs.filter_map(|mac| own.learned.port_of(*mac)).peekable();
-        ports.peek().is_some() && ports.all(|at| at == own.ports.whole(port))
-    };
-    has(a, b.0) && has(b, a.0)
+    [(a, b.0), (b, a.0)]
+        .into_iter()
+        .all(|((device, port), other)| {
+            let own = &facts[device];
+            let macs = facts[other].macs.iter();
+            let mut ports = macs.filter_map(|mac| own.learned.port_of(*mac)).peekable();
+            ports.peek().is_some() && ports.all(|at| at == own.ports.whole(port))
+        })
 }
 
 /// True if a station has this id, so that somebody owns it.

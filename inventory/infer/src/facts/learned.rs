@@ -38,18 +38,18 @@ impl DatabaseNumbering {
         {
             return BasePorts;
         }
-        let read = |numbering: DatabaseNumbering| -> Option<Vec<PortIx>> {
-            let port = |number: &u32| numbering.port(*number, ports, lldp);
-            numbers
-                .iter()
-                .map(|n| port(n).filter(|port| ports[*port].may_be_cabled()))
-                .collect()
-        };
-        match (read(Interfaces), read(LldpPorts)) {
-            (Some(a), Some(b)) if a != b => Nothing,
-            (Some(_), _) => Interfaces,
-            (None, Some(_)) => LldpPorts,
-            (None, None) => Nothing,
+        let read = [Interfaces, LldpPorts].map(|numbering| {
+            let ports = numbers.iter().map(|number| {
+                let port = numbering.port(*number, ports, lldp);
+                port.filter(|port| ports[*port].may_be_cabled())
+            });
+            ports.collect::<Option<Vec<PortIx>>>()
+        });
+        match read {
+            [Some(a), Some(b)] if a != b => Nothing,
+            [Some(_), _] => Interfaces,
+            [None, Some(_)] => LldpPorts,
+            [None, None] => Nothing,
         }
     }
 

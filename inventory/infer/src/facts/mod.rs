@@ -269,7 +269,7 @@ impl<'a> Facts<'a> {
             !self.scope.policy.shows_unlisted,
         );
         for ((_, facts), rows) in self.devices().zip(identified) {
-            let named = |(row, who): (&NeighbourRow, NeighbourIdentity)| match who {
+            let named = rows.into_iter().map(|(row, who)| match who {
                 NeighbourIdentity::Known(known) => Some(known),
                 NeighbourIdentity::Nobody => None,
                 NeighbourIdentity::Stranger => Some(NamedNeighbour {
@@ -279,8 +279,8 @@ impl<'a> Facts<'a> {
                     by: RecognizedBy::OwnName,
                     doubtful: false,
                 }),
-            };
-            let named = rows.into_iter().map(named).collect();
+            });
+            let named = named.collect();
             self.named.push(named);
         }
         self.identity = identity;
@@ -331,6 +331,10 @@ impl<'a> Facts<'a> {
     }
 
     /// True for a host of the inventory.
+    pub(crate) fn name(&self, node: NodeIx) -> &str {
+        &self.nodes[node.0 as usize].name
+    }
+
     pub(crate) fn is_host(&self, node: NodeIx) -> bool {
         self.hosts.contains(&node.0)
     }

@@ -36,6 +36,12 @@ pub(crate) fn is_factory_name(name: &str) -> bool {
     FACTORY_NAMES.iter().any(|f| name.eq_ignore_ascii_case(f))
 }
 
+/// A name that two nodes claim is nobody's.
+fn claim(index: &mut HashMap<String, Option<NodeIx>>, name: &str, node: NodeIx) {
+    let owner = index.entry(name.to_owned()).or_insert(Some(node));
+    *owner = owner.filter(|known| *known == node);
+}
+
 impl NameIndex {
     /// The names of the inventory come first, those of recordings' files last. A system name that
     /// is shared or already taken names no node.
@@ -70,13 +76,9 @@ impl NameIndex {
     }
 
     fn claim(&mut self, name: &str, node: NodeIx) {
-        let claim = |index: &mut HashMap<String, Option<NodeIx>>, name: &str| {
-            let owner = index.entry(name.to_owned()).or_insert(Some(node));
-            *owner = owner.filter(|known| *known == node);
-        };
-        claim(&mut self.full, name);
+        claim(&mut self.full, name, node);
         if short(name) != name {
-            claim(&mut self.short, short(name));
+            claim(&mut self.short, short(name), node);
             self.qualified
                 .entry(node)
                 .or_default()

@@ -11,7 +11,7 @@ use inventory::Mac;
 use inventory::observation::{LldpPort, LldpTable, NeighbourId, PortIdKind};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// Of tables with more ports than this, abbreviated names are not searched.
+/// Abbreviated names are not searched in tables with more ports than this.
 const MOST_TO_SEARCH: usize = 1024;
 
 /// The local port table of LLDP, with the port of each row.
@@ -154,19 +154,10 @@ impl LldpPorts {
         descr: &str,
         ports: &PortTable,
     ) -> Option<PortIx> {
-        let by_descr = || {
-            let listed = self.by_descr.get(descr).copied().flatten();
-            let named = by_description(descr, ports);
-            // The description of one port may be the name of another.
-            match (listed, named) {
-                (Some(a), Some(b)) if a != b => None,
-                (listed, named) => listed.or(named),
-            }
-        };
         match id.and_then(|id| self.by_id.get(id)) {
             Some(Some(port)) => return Some(*port),
             // Several ports have this id. Only the description can tell which one is meant.
-            Some(None) => return by_descr(),
+            Some(None) => return self.described(descr, ports),
             None => {}
         }
         match id {
@@ -175,10 +166,24 @@ impl LldpPorts {
                 .or_else(|| match self.single(text, descr, ports) {
                     // The number may be of several ports, or the description of another one.
                     Some(reading) => reading.port(written_number(text)?, ports),
-                    None => by_descr().or_else(|| abbreviated(text, ports)),
+                    None => {
+                        let described = self.described(descr, ports);
+                        described.or_else(|| abbreviated(text, ports))
+                    }
                 }),
-            Some(NeighbourId::Mac(mac)) => own_address(*mac, ports).or_else(by_descr),
-            Some(NeighbourId::Address(_)) | None => by_descr(),
+            Some(NeighbourId::Mac(mac)) => {
+                own_address(*mac, ports).or_else(|| self.described(descr, ports))
+            }
+            Some(NeighbourId::Address(_)) | None => self.described(descr, ports),
+        }
+    }
+
+    /// The port with a description. That of one port may be the name of another.
+    fn described(&self, descr: &str, ports: &PortTable) -> Option<PortIx> {
+        let listed = self.by_descr.get(descr).copied().flatten();
+        match (listed, by_description(descr, ports)) {
+            (Some(a), Some(b)) if a != b => None,
+            (listed, named) => listed.or(named),
         }
     }
 
@@ -221,13 +226,7 @@ impl LocalReading {
         own_id: &dyn Fn(&LldpPort) -> bool,
         settled: Option<PortNumbering>,
     ) -> LocalReading {
-        let local_ports: HashSet<u32> = lldp.neighbours.iter().map(|row| row.local_port).collect();
-        let row = |number, known, row: &'_ LldpPort| NumberedRow {
-            number,
-            known,
-            hears: local_ports.contains(&row.number),
-            descr: "",
-        };
+        let hearing: HashSet<u32> = lldp.neighbours.iter().map(|row| row.local_port).collect();
         let written = |row: &LldpPort| match &row.id {
             // A port's name is not read as a number, whatever its digits.
             NeighbourId::Text(text) if own_id(row) && ports.by_exact_name(text).is_none() => {
@@ -238,28 +237,22 @@ impl LocalReading {
         let ids: Vec<NumberedRow<'_>> = lldp
             .ports
             .iter()
-            .filter_map(|local| {
-                Some(NumberedRow {
-                    descr: &local.descr,
-                    ..row(written(local)?, None, local)
-                })
-            })
+            .filter_map(|local| Some(numbered(local, written(local)?, None, &hearing)))
             .collect();
         let ids = NumberReading::decided(&ids, ports).settled(settled);
-        let by_id = |local: &LldpPort| match &local.id {
-            _ if !own_id(local) => None,
-            NeighbourId::Text(text) => ports
-                .by_exact_name(text)
-                .or_else(|| ids.port(written(local)?, ports)),
-            NeighbourId::Mac(mac) => own_address(*mac, ports),
-            NeighbourId::Address(_) => None,
-        };
         let listed: Vec<NumberedRow<'_>> = lldp
             .ports
             .iter()
-            .map(|local| NumberedRow {
-                descr: &local.descr,
-                ..row(local.number, by_id(local), local)
+            .map(|local| {
+                let by_id = match &local.id {
+                    _ if !own_id(local) => None,
+                    NeighbourId::Text(text) => ports
+                        .by_exact_name(text)
+                        .or_else(|| ids.port(written(local)?, ports)),
+                    NeighbourId::Mac(mac) => own_address(*mac, ports),
+                    NeighbourId::Address(_) => None,
+                };
+                numbered(local, local.number, by_id, &hearing)
             })
             .collect();
         let rows = match listed.is_empty() {
@@ -286,6 +279,20 @@ fn rows_of_neighbours(lldp: &LldpTable) -> Vec<NumberedRow<'_>> {
             hears: true,
         })
         .collect()
+}
+
+fn numbered<'t>(
+    row: &'t LldpPort,
+    number: u32,
+    known: Option<PortIx>,
+    hearing: &HashSet<u32>,
+) -> NumberedRow<'t> {
+    NumberedRow {
+        number,
+        known,
+        descr: &row.descr,
+        hears: hearing.contains(&row.number),
+    }
 }
 
 /// The port with an id that it shares with no other.
@@ -405,9 +412,10 @@ fn nameless(row: &LldpPort, own_id: bool) -> String {
 
 /// True if one name is the other's short form: `Gi0/9` of `GigabitEthernet0/9`.
 fn abbreviates(short: &str, long: &str) -> bool {
-    let digits = |t: &str| t.find(|c: char| c.is_ascii_digit()).unwrap_or(t.len());
-    let ((kind, number), (full_kind, full_number)) =
-        (short.split_at(digits(short)), long.split_at(digits(long)));
+    let [(kind, number), (full_kind, full_number)] = [short, long].map(|name| {
+        let digit = name.find(|c: char| c.is_ascii_digit());
+        name.split_at(digit.unwrap_or(name.len()))
+    });
     let whole = full_kind.trim_end();
     number == full_number
         && !number.is_empty()

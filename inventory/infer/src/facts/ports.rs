@@ -110,12 +110,12 @@ impl PortTable {
         // A bridge without a root runs no spanning tree. It lists its ports as disabled although
         // they carry frames.
         let runs = bridge.is_some_and(|b| b.root_bridge.is_some());
-        let rows = || bridge.iter().flat_map(|b| &b.ports);
-        let lists_most = 2 * rows()
-            .filter(|row| table.by_index.contains_key(&row.if_index))
-            .count()
-            > rows().count();
-        for row in rows() {
+        let rows = bridge.map_or(&[][..], |b| &b.ports);
+        let listed = rows
+            .iter()
+            .filter(|row| table.by_index.contains_key(&row.if_index));
+        let lists_most = 2 * listed.count() > rows.len();
+        for row in rows {
             let is_open = bridge.is_some_and(|b| {
                 differs_by_tree(b, row) || blocks_as_designated([b.address, chassis], row)
             });
@@ -162,13 +162,14 @@ impl PortTable {
                 .below
                 .filter(|_| matches!(row.kind, InterfaceKind::Virtual | InterfaceKind::Other))
                 .and_then(|index| self.by_index.get(&index));
-            let named = || {
+            let carrier = below.or_else(|| {
                 let (carrier, unit) = row.name.rsplit_once('.')?;
                 let is_number = !unit.is_empty() && unit.bytes().all(|b| b.is_ascii_digit());
                 names.get(carrier).filter(|_| is_number)
+            });
+            let Some(&carrier) = carrier.filter(|c| **c != port) else {
+                continue;
             };
-            let carrier = below.or_else(named).copied().filter(|c| *c != port);
-            let Some(carrier) = carrier else { continue };
             self.ports[port.0 as usize].carrier = Some(carrier);
             if self[port].bridge.is_some() && self[carrier].bridge.is_none() {
                 self.ports[carrier.0 as usize].unit.get_or_insert(port);
@@ -328,16 +329,16 @@ impl PortTable {
 
     /// True if neighbours may be seen on a port: LLDP runs on the members of aggregates.
     pub(crate) fn may_speak(&self, port: PortIx) -> bool {
-        let is_aggregate = |p: PortIx| self[p].kind == InterfaceKind::Aggregate;
         let facts = &self[port];
-        facts.may_be_cabled() && !is_aggregate(port) && !facts.carrier.is_some_and(is_aggregate)
+        let mut interfaces = [Some(port), facts.carrier].into_iter().flatten();
+        facts.may_be_cabled() && !interfaces.any(|own| self[own].is_aggregate())
     }
 
     /// The port's STP state, if the device serves one. Frames are forwarded by an aggregate and not by
     /// its members, whatever is listed with them.
     pub(crate) fn state(&self, port: PortIx) -> Option<StpState> {
-        let own = |p: PortIx| self[p].bridge.as_ref().and_then(|b| b.state);
-        own(self.whole(port)).or_else(|| own(port))
+        let mut interfaces = [self.whole(port), port].into_iter();
+        interfaces.find_map(|own| self[own].bridge.as_ref()?.state)
     }
 
     /// The port with this name that only the device's LLDP tables know. It is added if it is new.
@@ -365,9 +366,13 @@ impl PortTable {
 }
 
 impl PortFacts {
+    pub(crate) fn is_aggregate(&self) -> bool {
+        self.kind == InterfaceKind::Aggregate
+    }
+
     /// True if it is one cable's end, as far as its kind and name tell.
     pub(crate) fn is_cable(&self) -> bool {
-        self.may_be_cabled() && self.kind != InterfaceKind::Aggregate && self.carrier.is_none()
+        self.may_be_cabled() && !self.is_aggregate() && self.carrier.is_none()
     }
 
     /// True if a cable may end here. Many devices call each of their interfaces a cable's end, but

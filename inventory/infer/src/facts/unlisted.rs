@@ -49,13 +49,13 @@ impl<'f> UnlistedNames<'f> {
                 *name = name.filter(|n| *n == row.name);
             }
         }
-        let are_several = |name: &str, rows: &[&LldpNeighbour]| match shared {
-            SharedName::MayBeOne => are_several(name, rows),
-            SharedName::IsSeveral => chassis_ids(rows).len() > 1,
-        };
         let shared = by_name
             .into_iter()
-            .filter(|(name, rows)| listed.is_taken(name) || are_several(name, rows))
+            .filter(|(name, rows)| match shared {
+                _ if listed.is_taken(name) => true,
+                SharedName::MayBeOne => are_several(name, rows),
+                SharedName::IsSeveral => chassis_ids(rows).len() > 1,
+            })
             .map(|(name, _)| name)
             .collect();
         UnlistedNames {

@@ -130,10 +130,6 @@ pub(super) fn merge_bonds(
     if !same_bond && !same_lag {
         return places;
     }
-    let member = |s: &Attachment| AggregateMember {
-        a_port: s.end().port_name(facts).to_owned(),
-        b_port: s.host_port.clone(),
-    };
     let rates: Option<Vec<BitsPerSec>> = places.iter().map(|s| s.slower(facts)).collect();
     let rate = rates.and_then(|rates| {
         if same_lag {
@@ -150,6 +146,10 @@ pub(super) fn merge_bonds(
         aggregated: same_lag,
     }];
     evidence.extend(places.iter().flat_map(|s| s.evidence.iter().cloned()));
+    let members = places.iter().map(|s| AggregateMember {
+        a_port: s.end().port_name(facts).to_owned(),
+        b_port: s.host_port.clone(),
+    });
     // As sure as the least sure of the cables.
     let grade = places.iter().map(|s| s.grade).max();
     let port = lag.filter(|_| same_lag);
@@ -158,7 +158,7 @@ pub(super) fn merge_bonds(
         trunk: places.iter().any(|s| s.trunk),
         old: places.iter().all(|s| s.old),
         own: places.iter().all(|s| s.own),
-        members: places.iter().map(member).collect(),
+        members: members.collect(),
         ..Attachment::new(
             first.device,
             port.map_or(EndPort::Unknown, EndPort::At),

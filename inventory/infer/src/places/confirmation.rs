@@ -29,10 +29,10 @@ pub(super) fn confirm(
     for claim in claimed {
         // A port that cannot be identified by its name is taken for the port that the switch
         // states.
-        let same = |s: &Attachment| {
+        let same = announced.iter().position(|s| {
             s.is_at(&claim) || (claim.port.index().is_none() && s.device == claim.device)
-        };
-        match announced.iter().position(same) {
+        });
+        match same {
             Some(at) => {
                 confirmed.insert(at);
                 announced[at].join(claim);
@@ -119,8 +119,8 @@ fn learned_elsewhere(
     let Some(card) = card.filter(|c| c.master.is_none()) else {
         return false;
     };
-    let at = |place: &Attachment| card.mac.is_some_and(|mac| is_learned_at(facts, mac, place));
-    at(edge) && !at(claim)
+    card.mac
+        .is_some_and(|mac| is_learned_at(facts, mac, edge) && !is_learned_at(facts, mac, claim))
 }
 
 /// The link of a host to the one switch that it hears and that never answered.
@@ -131,11 +131,8 @@ pub(super) fn link_to_silent_switch(
 ) -> Option<DraftLink> {
     let [one] = silent else { return None };
     let mut evidence = vec![one.evidence.clone()];
-    let named = |name: &String| EndPort::Named(name.clone());
-    let ends = [
-        ClaimEnd::new(one.switch, named(&one.port)),
-        ClaimEnd::new(host, named(&one.card)),
-    ];
+    let ends = [(one.switch, &one.port), (host, &one.card)]
+        .map(|(node, port)| ClaimEnd::new(node, EndPort::Named(port.clone())));
     debug_assert!(facts.device_of(one.switch).is_none());
     Some(DraftLink {
         rate: slower([one.rate, None], &mut evidence),

@@ -44,10 +44,11 @@ impl<'i, 'f> LearnedHosts<'i, 'f> {
         unplaced: &'i [NodeIx],
     ) -> LearnedHosts<'i, 'f> {
         let facts = known.facts;
-        let macs_of = |host: NodeIx| facts.identity.macs_of_host(host);
         let hosts = facts.hosts().map(|(host, _, _)| host);
         let unnamed = hosts.filter(|host| named(*host).is_empty());
-        let wanted: HashSet<Mac> = unnamed.flat_map(macs_of).collect();
+        let wanted: HashSet<Mac> = unnamed
+            .flat_map(|host| facts.identity.macs_of_host(host))
+            .collect();
         let mut edges = LearnedHosts {
             facts,
             islands,
@@ -71,7 +72,8 @@ impl<'i, 'f> LearnedHosts<'i, 'f> {
         for (host, _, _) in facts.hosts() {
             let devices = named(host);
             if !devices.is_empty() {
-                elsewhere.extend(macs_of(host).map(|mac| (mac, devices.clone())));
+                let macs = facts.identity.macs_of_host(host);
+                elsewhere.extend(macs.map(|mac| (mac, devices.clone())));
             }
         }
         for (device, _) in facts.devices() {
@@ -97,13 +99,12 @@ impl<'i, 'f> LearnedHosts<'i, 'f> {
                 if wanted.contains(mac) {
                     self.by.entry(*mac).or_default().push(device);
                 }
-                let switch = || {
-                    let owner = self.facts.identity.owner_of(*mac);
-                    owner.is_some_and(|o| self.bridges(o)) && !own.macs.contains(mac)
-                };
                 foreign += usize::from(elsewhere.get(mac).is_some_and(|d| !d.contains(&device)));
-                if open && switch() {
-                    self.inner.insert((device, port));
+                if open && !own.macs.contains(mac) {
+                    let owner = self.facts.identity.owner_of(*mac);
+                    if owner.is_some_and(|o| self.bridges(o)) {
+                        self.inner.insert((device, port));
+                    }
                 }
             }
             if open && foreign * 2 > rows.len() {
@@ -183,13 +184,13 @@ impl<'i, 'f> LearnedHosts<'i, 'f> {
                 false => ends,
             };
         }
-        let leads_on = |from: &IslandExit| {
-            ends.iter().any(|to| match to {
+        let leading = ends.iter().copied().filter(|from| {
+            !ends.iter().any(|to| match to {
                 IslandExit::Port(device, port) => self.leads_to(*from, (*device, *port)),
                 IslandExit::Dark(_) => false,
             })
-        };
-        let first: BTreeSet<IslandExit> = ends.iter().copied().filter(|e| !leads_on(e)).collect();
+        });
+        let first: BTreeSet<IslandExit> = leading.collect();
         let announced = self.announced.get_or_init(|| {
             let ports = known.announced_hosts.keys();
             ports.map(|at| known.whole(*at)).collect()
@@ -253,17 +254,18 @@ impl<'i, 'f> LearnedHosts<'i, 'f> {
         host: NodeIx,
         ends: &BTreeSet<IslandExit>,
     ) -> Vec<DraftLink> {
-        let is_listed = |node: &NodeIx| self.facts.is_listed_switch(*node);
         let parts = ends.iter().filter_map(|e| match e {
             IslandExit::Dark(part) => Some(*part),
             IslandExit::Port(..) => None,
         });
         let mut nodes: Vec<NodeIx> = parts
             .flat_map(|part| self.islands.dark_nodes(part).iter().copied())
-            .filter(|node| is_listed(node) || known.kind(*node) == NodeKind::Unmanaged)
+            .filter(|node| {
+                self.facts.is_listed_switch(*node) || known.kind(*node) == NodeKind::Unmanaged
+            })
             .collect();
         // Behind a node that does not answer there may be further nodes that no device sees.
-        if nodes.iter().any(is_listed) {
+        if nodes.iter().any(|node| self.facts.is_listed_switch(*node)) {
             nodes.extend(self.unplaced);
         }
         let grade = if ends.len() == 1 && nodes.len() == 1 {

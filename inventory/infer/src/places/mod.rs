@@ -28,7 +28,6 @@ use inventory::alarm::AlarmKind;
 use inventory::alarm::arguments::{HostNotFound, HostPlace};
 use inventory::evidence::{DevicePort, Evidence};
 use inventory::natural_order::natural;
-use inventory::observation::InterfaceKind;
 use inventory::topology::LinkGrade;
 use learned_hosts::LearnedHosts;
 use port_tables::{PortOccupants, TrunkPorts, is_learned_at, learned_ports};
@@ -168,11 +167,8 @@ impl PlaceSearch<'_, '_> {
         }
         self.doubt(&mut places);
         let (networks, places) = self.in_networks(places, &macs, statement);
-        let is_learned = || {
-            macs.iter()
-                .any(|m| learned_ports(facts, *m).next().is_some())
-        };
-        if behind.is_empty() && places.len() != networks && is_learned() {
+        let mut learned = macs.iter().flat_map(|mac| learned_ports(facts, *mac));
+        if behind.is_empty() && places.len() != networks && learned.next().is_some() {
             behind = edges.candidate_links(known, host);
         }
         FoundPlaces {
@@ -353,29 +349,27 @@ impl PlaceSearch<'_, '_> {
         placed
     }
 
+    /// True unless the port may lead to several hosts: an aggregate without known members may lead to a switch.
+    fn leads_to_one_host(&self, place: &Attachment) -> bool {
+        let own = &self.facts[place.device];
+        place.port.index().is_some_and(|port| {
+            !own.ports[port].is_aggregate()
+                || own.ports.iter().any(|(_, p)| p.aggregate == Some(port))
+                || own.learned.behind(own.ports.whole(port)).len() == 1
+        })
+    }
+
     /// True if a host has one card on each of two switches that act as one, announced or learned at each.
     fn are_at_pair(&self, known: &Known<'_>, places: &[Attachment]) -> bool {
         let [one, other] = places else {
             return false;
         };
         let [a, b] = [one, other].map(|place| NodeIx::from(place.device));
-        // Behind an aggregate of which no member is known may be the other switch, with more than one host.
-        let is_seen = |place: &Attachment| {
-            let own = &self.facts[place.device];
-            place.port.index().is_some_and(|port| {
-                let is_one = own.ports[port].kind != InterfaceKind::Aggregate;
-                let mut ports = own.ports.iter();
-                is_one
-                    || ports.any(|(_, p)| p.aggregate == Some(port))
-                    || own.learned.behind(own.ports.whole(port)).len() == 1
-            }) && self.joined.contains(&pair(a, b))
-        };
-        let are_learned = |places: [&Attachment; 2]| {
-            places
-                .into_iter()
-                .all(|place| place.host_port.is_empty() && !place.own && is_seen(place))
-        };
-        let are_cards = one.host_port != other.host_port || are_learned([one, other]);
+        let are_learned = places
+            .iter()
+            .all(|place| place.host_port.is_empty() && !place.own && self.leads_to_one_host(place));
+        let are_cards =
+            one.host_port != other.host_port || (are_learned && self.joined.contains(&pair(a, b)));
         are_cards && !(one.old || other.old) && self.pairs(known).contains(&pair(a, b))
     }
 
@@ -464,7 +458,7 @@ fn prefer(places: &mut Vec<Attachment>, fits: impl Fn(&Attachment) -> bool) {
 
 /// The edge port rule: a station is cabled to the port at which the path of its frames began.
 fn at(facts: &Facts<'_>, macs: &[Mac], ends: &BTreeSet<IslandExit>) -> Vec<Attachment> {
-    let place = |exit: &IslandExit| {
+    let places = ends.iter().filter_map(|exit| {
         let IslandExit::Port(device, port) = *exit else {
             return None;
         };
@@ -478,8 +472,8 @@ fn at(facts: &Facts<'_>, macs: &[Mac], ends: &BTreeSet<IslandExit>) -> Vec<Attac
             old: facts[device].stale,
             ..Attachment::new(device, port, card, LinkGrade::Inferred, evidence)
         })
-    };
-    ends.iter().filter_map(place).collect()
+    });
+    places.collect()
 }
 
 /// The alarm about a host that may be behind several devices that do not answer.

@@ -35,7 +35,7 @@ pub(super) fn announced(facts: &Facts<'_>, trunks: &TrunkPorts) -> ByHost<Vec<At
         evidence.push(Evidence::Names {
             protocol: row.protocol.into(),
             at: facts[device].place(row.port),
-            neighbour: facts.nodes()[host.0 as usize].name.clone(),
+            neighbour: facts.name(host).to_owned(),
             by: statement.names.by.clone(),
             stale: facts[device].stale,
             down: false,

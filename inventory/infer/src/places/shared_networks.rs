@@ -96,14 +96,12 @@ fn bridged<'f>(
             .or_default()
             .insert(number(host));
     }
-    let is_stated = |network: &usize| {
-        known
-            .stated_bridge(&bridge_name(networks[*network]))
-            .is_some()
-    };
-    let (foreign, own): (HashMap<_, _>, HashMap<_, _>) = of_switch
-        .into_iter()
-        .partition(|(_, of)| of.len() > 1 && of.iter().any(is_stated));
+    let (foreign, own): (HashMap<_, _>, HashMap<_, _>) =
+        of_switch.into_iter().partition(|(_, of)| {
+            let bridges = of.iter().map(|network| bridge_name(networks[*network]));
+            let mut stated = bridges.filter_map(|bridge| known.stated_bridge(&bridge));
+            of.len() > 1 && stated.next().is_some()
+        });
     places.retain(|_, place| !foreign.contains_key(&place.end().node));
     let mut joined = UnionFind::new(networks.len());
     for of in own.values() {

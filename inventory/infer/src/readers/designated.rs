@@ -135,16 +135,15 @@ fn bridge_ports<'f>(
 fn foreign_designated(known: &Known<'_>) -> Vec<(DeviceIx, PortIx, Mac)> {
     let facts = known.facts;
     let open = OpenPorts::new(known);
-    // At most ports a bridge is designated itself.
-    let foreign = |device: DeviceIx, row: &BridgePort| {
-        let named = row.designated_bridge.filter(|_| takes_part(row))?.address;
-        let own = &facts[device];
-        let is_own = own.macs.contains(&named) || own.common_ids.contains(&named);
-        (!is_own && !named.names_nobody()).then_some(named)
-    };
     let mut found: Vec<(DeviceIx, PortIx, Mac)> = bridge_ports(facts)
         .filter(|(device, port, _)| open.is_free((*device, *port)))
-        .filter_map(|(device, port, row)| Some((device, port, foreign(device, row)?)))
+        .filter_map(|(device, port, row)| {
+            let named = row.designated_bridge.filter(|_| takes_part(row))?.address;
+            // At most ports a bridge is designated itself.
+            let own = &facts[device];
+            let is_own = own.macs.contains(&named) || own.common_ids.contains(&named);
+            (!is_own && !named.names_nobody()).then_some((device, port, named))
+        })
         .collect();
     if !found.is_empty() {
         let devices = facts.devices().map(|(_, device)| device);

@@ -45,7 +45,6 @@ pub(crate) fn propose(
     is_trunk: &dyn Fn(DevicePortIx) -> bool,
 ) -> HostClaims {
     let mut claims = HostClaims::default();
-    let name = |node: NodeIx| facts.nodes()[node.0 as usize].name.as_str();
     for HeardFrame { nic, content, .. } in &statement.report.frames {
         let Some(card) = statement.card(nic).filter(|c| c.up) else {
             continue;
@@ -53,7 +52,7 @@ pub(crate) fn propose(
         let Some((switch, by)) = sender(facts, host, content) else {
             continue;
         };
-        let (from, at) = (name(switch), DevicePort::new(name(host), nic));
+        let (from, at) = (facts.name(switch), DevicePort::new(facts.name(host), nic));
         let evidence = hears(content, at, from, by, statement.old);
         let Some(device) = facts.device_of(switch) else {
             if is_lldp(content) {

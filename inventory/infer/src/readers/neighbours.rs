@@ -228,19 +228,11 @@ fn partners(halves: &[TrunkHalf<'_>]) -> Vec<Option<usize>> {
     // that names it.
     for strict in [true, false] {
         for (i, a) in halves.iter().enumerate() {
-            let fits = |b: &TrunkHalf<'_>| {
-                let (there, back) = (a.far == Some(b.port), b.far == Some(a.port));
-                if strict {
-                    there && back
-                } else {
-                    (there && b.far.is_none()) || (back && a.far.is_none())
-                }
-            };
             let others = between.get(&(a.to, a.at)).into_iter().flatten();
             if partner[i].is_none()
                 && let Some(&j) = others
                     .into_iter()
-                    .find(|&&j| j != i && partner[j].is_none() && fits(&halves[j]))
+                    .find(|&&j| j != i && partner[j].is_none() && a.answers(&halves[j], strict))
             {
                 (partner[i], partner[j]) = (Some(j), Some(i));
             }
@@ -290,15 +282,15 @@ fn refusal(facts: &Facts<'_>, half: &TrunkHalf<'_>) -> Option<AlarmKind> {
 fn may_be_called(facts: &Facts<'_>, device: DeviceIx, name: &str) -> bool {
     let own = &facts[device];
     let name = name.to_ascii_lowercase();
-    let alike = |own: &str| {
-        own.starts_with(&name)
-            || name.starts_with(own)
-            || own.split('.').next() == name.split('.').next()
-    };
+    let listed = own.name.to_ascii_lowercase();
+    let mut names = own.own_names.iter().chain([&listed]);
     name.is_empty()
         || own.own_names.is_empty()
-        || own.own_names.iter().any(|own| alike(own))
-        || alike(&own.name.to_ascii_lowercase())
+        || names.any(|own| {
+            own.starts_with(&name)
+                || name.starts_with(own)
+                || own.split('.').next() == name.split('.').next()
+        })
 }
 
 fn joined(facts: &Facts<'_>, half: &TrunkHalf<'_>, back: Option<&TrunkHalf<'_>>) -> Claim {
@@ -320,13 +312,13 @@ fn joined(facts: &Facts<'_>, half: &TrunkHalf<'_>, back: Option<&TrunkHalf<'_>>)
 }
 
 fn grounds(facts: &Facts<'_>, half: &TrunkHalf<'_>, back: Option<&TrunkHalf<'_>>) -> ClaimGrounds {
-    let halves = || [Some(half), back].into_iter().flatten();
+    let halves = [half, back.unwrap_or(half)];
     // One statement by LLDP is enough, whatever the other end states by CDP.
-    let by_lldp = halves().any(|s| s.protocol == DiscoveryProtocol::Lldp);
+    let by_lldp = halves.iter().any(|s| s.protocol == DiscoveryProtocol::Lldp);
     let other = &facts[half.to];
     match back {
-        _ if halves().any(|s| s.down) => ClaimGrounds::NamedWhileDown,
-        Some(_) if halves().any(|s| s.names.doubtful) => ClaimGrounds::NamedDespiteChassis,
+        _ if halves.iter().any(|s| s.down) => ClaimGrounds::NamedWhileDown,
+        Some(_) if halves.iter().any(|s| s.names.doubtful) => ClaimGrounds::NamedDespiteChassis,
         None if half.names.doubtful => ClaimGrounds::NamedByContestedName,
         _ if !by_lldp => ClaimGrounds::NamedByCdp,
         _ if half.is_guess(back) || back.is_some_and(|back| back.is_guess(Some(half))) => {
@@ -344,6 +336,14 @@ fn grounds(facts: &Facts<'_>, half: &TrunkHalf<'_>, back: Option<&TrunkHalf<'_>>
 }
 
 impl TrunkHalf<'_> {
+    /// True if the ports that two statements name agree: both, or, unless `strict`, the only one named.
+    fn answers(&self, other: &TrunkHalf<'_>, strict: bool) -> bool {
+        match (self.far == Some(other.port), other.far == Some(self.port)) {
+            (there, back) if strict => there && back,
+            (there, back) => (there && other.far.is_none()) || (back && self.far.is_none()),
+        }
+    }
+
     /// True if a port is a guess that the other end does not confirm.
     fn is_guess(&self, back: Option<&TrunkHalf<'_>>) -> bool {
         match back {

@@ -99,12 +99,13 @@ impl<'f> OpenPorts<'f> {
     }
 
     /// True if a link between these ends would be new and possible.
-    pub(crate) fn admit(&self, [a, b]: &[SegmentEnd; 2]) -> bool {
-        let is_free = |end: &SegmentEnd| match end {
+    pub(crate) fn admit(&self, ends: &[SegmentEnd; 2]) -> bool {
+        let [a, b] = ends.each_ref().map(SegmentEnd::device);
+        let are_free = ends.iter().all(|end| match end {
             SegmentEnd::At(device, port) => self.is_free((*device, *port)),
             SegmentEnd::Dark(_) => true,
-        };
-        (a.device().is_none() || a.device() != b.device()) && is_free(a) && is_free(b)
+        });
+        (a.is_none() || a != b) && are_free
     }
 
     /// True if the port is up, can hold a cable and leads to no known node.

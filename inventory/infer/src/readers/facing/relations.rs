@@ -203,7 +203,7 @@ impl IslandRows {
             .keys()
             .filter(|mac| self.learned[b].contains_key(*mac) && is_station(mac));
         let known = shared.clone().filter(|mac| knows(mac)).count();
-        // Of two that share nobody, any third one has learned all: that shows nothing.
+        // If the two share no station, any third island has learned all of them: that shows nothing.
         (joined(a, x) || joined(b, y)) && known >= LEAST && known == shared.count()
     }
 
@@ -220,8 +220,8 @@ impl IslandRows {
     /// own, if its rows about their stations show it, or if it has enough rows and shares none with
     /// them.
     fn place(&self, [(a, x), (b, y)]: [(usize, usize); 2], c: usize) -> RelativePlace {
-        let aside = |from: Option<usize>, to| from.is_some_and(|from| from != to);
-        if aside(self.toward(a, c), x) || aside(self.toward(b, c), y) {
+        let mut ends = [(a, x), (b, y)].into_iter();
+        if ends.any(|(island, to)| self.toward(island, c).is_some_and(|from| from != to)) {
             return RelativePlace::Elsewhere;
         }
         if let (Some(to_a), Some(to_b)) = (self.toward(c, a), self.toward(c, b)) {
@@ -231,8 +231,8 @@ impl IslandRows {
                 RelativePlace::Between
             };
         }
-        let strange = |d: usize| self.toward(d, c).is_none() && !self.sharing.contains(&(d, c));
-        if !(strange(a) && strange(b)) {
+        let mut islands = [a, b].into_iter();
+        if islands.any(|d| self.toward(d, c).is_some() || self.sharing.contains(&(d, c))) {
             return self.place_by_stations([(a, x), (b, y)], c);
         }
         // A bridge that learned next to nothing may be anywhere.
@@ -258,16 +258,12 @@ impl IslandRows {
             exits
         });
         let all: usize = sides.iter().flat_map(BTreeMap::values).sum();
-        let most = |exits: &BTreeMap<usize, usize>, but| {
-            exits
-                .iter()
-                .filter(|(exit, _)| **exit != but)
-                .map(|(_, n)| *n)
-                .max()
-        };
         let best = sides[0]
             .iter()
-            .map(|(&exit, n)| n + most(&sides[1], exit).unwrap_or_default())
+            .map(|(exit, n)| {
+                let others = sides[1].iter().filter(|(other, _)| *other != exit);
+                n + others.map(|(_, n)| *n).max().unwrap_or_default()
+            })
             .max()
             .unwrap_or_default();
         match sides.iter().any(BTreeMap::is_empty) {
@@ -302,11 +298,10 @@ fn learned(
     land: &[DeviceIx],
     exits: &mut BTreeMap<IslandExit, usize>,
 ) -> ExitByStation {
-    let rows = |d: &DeviceIx| {
-        let d = *d;
-        facts[d].learned.rows().map(move |(mac, _)| (mac, d))
-    };
-    let mut rows: Vec<(Mac, DeviceIx)> = land.iter().flat_map(rows).collect();
+    let rows = land
+        .iter()
+        .flat_map(|&d| facts[d].learned.rows().map(move |(mac, _)| (mac, d)));
+    let mut rows: Vec<(Mac, DeviceIx)> = rows.collect();
     rows.sort_unstable();
     let mut learned = HashMap::new();
     for rows in rows.chunk_by(|a, b| a.0 == b.0) {
