@@ -105,17 +105,14 @@ impl AlltoallAlgorithm {
     /// The algorithm whose phases take less time at the bound; [`AlltoallAlgorithm::Aapc`] if both
     /// take the same.
     pub fn faster_for(tree: &Tree) -> AlltoallAlgorithm {
-        let time = |algorithm: AlltoallAlgorithm| {
+        let algorithms = [AlltoallAlgorithm::Aapc, AlltoallAlgorithm::Capacity];
+        let [(unit_phases, unit_rate), (phases, rate)] = algorithms.map(|algorithm| {
             let capacities = algorithm.capacities(tree);
             (
                 u128::from(bound(tree, &capacities).phases),
                 u128::from(capacities.rate().0),
             )
-        };
-        let ((unit_phases, unit_rate), (phases, rate)) = (
-            time(AlltoallAlgorithm::Aapc),
-            time(AlltoallAlgorithm::Capacity),
-        );
+        });
         if unit_phases * rate <= phases * unit_rate {
             AlltoallAlgorithm::Aapc
         } else {

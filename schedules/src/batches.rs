@@ -24,7 +24,7 @@ pub(crate) fn handed_on<T: Send>(
     }
     thread::scope(|scope| {
         let (sender, receiver) = sync_channel(AHEAD);
-        // Nobody takes them any more only if this thread panics.
+        // Sending fails only if this thread has panicked, and then the batch is needless.
         scope.spawn(move || make(&mut |batch| drop(sender.send(batch))));
         receiver.into_iter().for_each(take);
     });

@@ -23,6 +23,18 @@ pub struct PhaseBound {
     pub capacity: u64,
 }
 
+impl PhaseBound {
+    /// The bound where nothing is sent.
+    pub(crate) fn of_nothing(tree: &Tree) -> PhaseBound {
+        PhaseBound {
+            phases: 0,
+            edge: (tree.name(0).to_owned(), tree.name(0).to_owned()),
+            load: 0,
+            capacity: 1,
+        }
+    }
+}
+
 /// Octets on the wire per octet of payload over TCP: 1448 payload octets in a 1538-octet frame slot
 /// (preamble 8, Ethernet header 14, IPv4 20, TCP with timestamps 32, FCS 4, gap 12; IEEE 802.3
 /// clause 4, RFC 7323).
@@ -33,34 +45,22 @@ pub const WIRE_PER_PAYLOAD: f64 = 1538.0 / 1448.0;
 pub fn bound(tree: &Tree, capacities: &EdgeCapacities) -> PhaseBound {
     let loads = loads(tree);
     // An all-to-all loads both directions of a cable alike: the one to the parent stands for both.
-    let needs = |v: &NodeNumber| loads[2 * *v as usize].div_ceil(capacities.width(2 * v).max(1));
-    let edges = tree
-        .top_down()
-        .iter()
-        .copied()
-        .filter(|&v| loads[2 * v as usize] > 0);
-    let name = |v: NodeNumber| tree.name(v).to_owned();
+    let edges = tree.top_down().iter().map(|v| 2 * v);
+    let loaded = edges.filter(|&edge| loads[edge as usize] > 0);
+    let phases = loaded.map(|edge| {
+        let (load, capacity) = (loads[edge as usize], capacities.width(edge));
+        (load.div_ceil(capacity.max(1)), edge)
+    });
     // Of equal edges the first from the root down: `max_by_key` gives the last one.
-    match edges
-        .rev()
-        .max_by_key(needs)
-        .and_then(|v| Some((v, tree.ends(2 * v)?)))
-    {
-        Some((v, (from, to))) => {
-            let (load, capacity) = (loads[2 * v as usize], capacities.width(2 * v));
-            PhaseBound {
-                phases: needs(&v),
-                edge: (name(from), name(to)),
-                load,
-                capacity,
-            }
-        }
-        None => PhaseBound {
-            phases: 0,
-            edge: (name(0), name(0)),
-            load: 0,
-            capacity: 1,
+    let most = phases.rev().max_by_key(|(phases, _)| *phases);
+    match most.and_then(|(phases, edge)| Some((phases, edge, tree.ends(edge)?))) {
+        Some((phases, edge, (from, to))) => PhaseBound {
+            phases,
+            edge: (tree.name(from).to_owned(), tree.name(to).to_owned()),
+            load: loads[edge as usize],
+            capacity: capacities.width(edge),
         },
+        None => PhaseBound::of_nothing(tree),
     }
 }
 
@@ -196,8 +196,7 @@ fn bottleneck(
     let loads = edge_loads(tree, ranks, blocks)
         .into_iter()
         .map(|(_, load)| load);
-    let time = |load: &BottleneckLoad| load.seconds(Bytes(1));
-    loads.max_by(|a, b| time(a).total_cmp(&time(b)))
+    loads.max_by(|a, b| a.seconds(Bytes(1)).total_cmp(&b.seconds(Bytes(1))))
 }
 
 /// The edges over which blocks go, with `ranks[h]` ranks on host `h` (missing entries: none): an edge

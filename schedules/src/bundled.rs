@@ -100,19 +100,16 @@ fn at_once(ranks: &[Vec<u32>], order: &[u32], own: u32) -> Vec<HostBundle> {
     let Some(first) = order.iter().position(|&host| host == own) else {
         return Vec::new();
     };
-    let further = |distance: usize| order[(first + distance) % order.len()];
-    let bundle = |src: u32, dst: u32, distance: usize| HostBundle {
-        phase: 0,
-        hosts: Message { src, dst },
-        from: leader(&ranks[src as usize], distance - 1),
-        to: leader(&ranks[dst as usize], distance - 1),
-    };
     (1..order.len())
         .flat_map(|distance| {
-            [
-                bundle(own, further(distance), distance),
-                bundle(further(order.len() - distance), own, distance),
-            ]
+            let [next, former] = [distance, order.len() - distance]
+                .map(|further| order[(first + further) % order.len()]);
+            [(own, next), (former, own)].map(|(src, dst)| HostBundle {
+                phase: 0,
+                hosts: Message { src, dst },
+                from: leader(&ranks[src as usize], distance - 1),
+                to: leader(&ranks[dst as usize], distance - 1),
+            })
         })
         .collect()
 }
@@ -123,18 +120,21 @@ fn at_once(ranks: &[Vec<u32>], order: &[u32], own: u32) -> Vec<HostBundle> {
 fn led_in_phases(ranks: &[Vec<u32>], phases: &TransferSchedule) -> Vec<HostBundle> {
     let mut sent = vec![0; ranks.len()];
     let mut received: Vec<usize> = ranks.iter().map(|ranks| ranks.len() / 2).collect();
-    let next = |counts: &mut Vec<usize>, host: u32| {
-        let count = &mut counts[host as usize];
-        *count += 1;
-        leader(&ranks[host as usize], *count - 1)
-    };
     let messages = phases.ends().iter().zip(phases.phase_of());
     messages
-        .map(|(&hosts, &phase)| HostBundle {
-            phase,
-            hosts,
-            from: next(&mut sent, hosts.src),
-            to: next(&mut received, hosts.dst),
+        .map(|(&hosts, &phase)| {
+            let turns = [(&mut sent, hosts.src), (&mut received, hosts.dst)];
+            let [from, to] = turns.map(|(counts, host)| {
+                let count = &mut counts[host as usize];
+                *count += 1;
+                leader(&ranks[host as usize], *count - 1)
+            });
+            HostBundle {
+                phase,
+                hosts,
+                from,
+                to,
+            }
         })
         .collect()
 }
@@ -202,15 +202,18 @@ impl RankBundles<'_> {
             }
         }
         steps.push(self.spread());
-        let place = |number: u32| {
-            let at = numbers.binary_search(&number);
-            collected
-                + at.unwrap_or_else(|_| unreachable!("both messages of a token are listed")) as u32
-        };
-        let waits = waits.iter().map(|wait| TransferWait {
-            after: place(wait.after),
-            before: place(wait.before),
-            ..*wait
+        let waits = waits.iter().map(|wait| {
+            let [after, before] = [wait.after, wait.before].map(|number| {
+                let place = numbers.binary_search(&number);
+                let at =
+                    place.unwrap_or_else(|_| unreachable!("both messages of a token are listed"));
+                collected + at as u32
+            });
+            TransferWait {
+                after,
+                before,
+                ..*wait
+            }
         });
         let ranks = self.ranks.iter().map(Vec::len).sum::<usize>() as u32;
         let schedule = TransferSchedule::passed_on(ranks, &steps).waiting(waits.collect());

@@ -92,7 +92,6 @@ impl EdgeCapacities {
     /// the edge, it cannot overflow.
     pub(crate) fn can_overflow(&self, tree: &Tree, sent_at_once: &[u64]) -> Vec<bool> {
         let nodes = tree.nodes() as usize;
-        let is_host = |v: NodeNumber| tree.is_host(v);
         let mut senders = sent_at_once.to_vec();
         senders.resize(nodes, 0);
         // By node: the most messages under way that come up to it, and that go down from it.
@@ -102,7 +101,7 @@ impl EdgeCapacities {
                 let (at, width) = (v as usize, self.widths[v as usize]);
                 senders[parent as usize] += senders[at];
                 up[parent as usize] += up[at].min(width);
-                down[parent as usize] += if is_host(v) {
+                down[parent as usize] += if tree.is_host(v) {
                     width
                 } else {
                     down[at].min(width)
@@ -110,17 +109,17 @@ impl EdgeCapacities {
             }
         }
         let all = senders[tree.root() as usize];
-        let most = |edge: EdgeNumber| {
-            let v = edge / 2;
-            let others = all - senders[v as usize];
-            match edge.is_multiple_of(2) {
-                true => up[v as usize],
-                false if is_host(v) => others,
-                false => others.min(down[v as usize]),
-            }
-        };
         (0..tree.edges())
-            .map(|edge| tree.ends(edge).is_some() && most(edge) > self.width(edge))
+            .map(|edge| {
+                let v = edge / 2;
+                let others = all - senders[v as usize];
+                let most = match edge.is_multiple_of(2) {
+                    true => up[v as usize],
+                    false if tree.is_host(v) => others,
+                    false => others.min(down[v as usize]),
+                };
+                tree.ends(edge).is_some() && most > self.width(edge)
+            })
             .collect()
     }
 
@@ -168,17 +167,14 @@ fn unit(tree: &Tree) -> u64 {
 /// The common divisor of the rates of all edges that carry anything, unless it is too small.
 fn common(tree: &Tree) -> Option<u64> {
     let loads = loads(tree);
-    let rates = || {
-        (0..tree.nodes())
-            .filter(|&v| loads[2 * v as usize] > 0)
-            .flat_map(|v| cable_rates(tree, v))
-            .map(|rate| rate.max(1))
-    };
-    let unit = rates().reduce(gcd)?;
-    rates()
-        .min()
-        .filter(|slowest| slowest / unit <= WIDEST)
-        .map(|_| unit)
+    let rates: Vec<u64> = (0..tree.nodes())
+        .filter(|&v| loads[2 * v as usize] > 0)
+        .flat_map(|v| cable_rates(tree, v))
+        .map(|rate| rate.max(1))
+        .collect();
+    let unit = rates.iter().copied().reduce(gcd)?;
+    let slowest = rates.into_iter().min()?;
+    (slowest / unit <= WIDEST).then_some(unit)
 }
 
 /// Greatest common divisor (Euclid). That of 0 and a number is the number.

@@ -231,14 +231,13 @@ pub fn read(text: &[u8]) -> Result<Schedule, JsonError> {
 }
 
 fn parse<'a, T: Deserialize<'a>>(text: &'a [u8]) -> Result<T, JsonError> {
-    let what = |e: &serde_json::Error| {
-        if e.is_eof() {
-            "cut off"
-        } else {
-            "no schedule as `heddle schedule --format json` prints it"
-        }
-    };
-    serde_json::from_slice(text).map_err(|e| JsonError(format!("{}: {e}", what(&e))))
+    serde_json::from_slice(text).map_err(|e| {
+        let what = match e.is_eof() {
+            true => "cut off",
+            false => "no schedule as `heddle schedule --format json` prints it",
+        };
+        JsonError(format!("{what}: {e}"))
+    })
 }
 
 /// Reads an all-to-all; hosts are numbered in the order of its `hosts`.

@@ -77,20 +77,19 @@ struct MessagePath {
 
 impl NarrowPaths {
     fn new(tree: &Tree, capacities: &EdgeCapacities, phases: &[Vec<Message>]) -> NarrowPaths {
-        let path = |m: &Message| {
-            let mut edges = Vec::new();
-            tree.path(m.src, m.dst, |edge| {
-                edges.extend(Some(edge).filter(|&edge| capacities.width(edge) == 1))
+        let paths = phases.iter().map(|messages| {
+            let paths = messages.iter().map(|m| {
+                let mut edges = Vec::new();
+                tree.path(m.src, m.dst, |edge| {
+                    edges.extend(Some(edge).filter(|&edge| capacities.width(edge) == 1))
+                });
+                MessagePath { src: m.src, edges }
             });
-            MessagePath { src: m.src, edges }
-        };
-        let phases = phases
-            .iter()
-            .map(|messages| messages.iter().map(path).collect())
-            .collect();
+            paths.collect()
+        });
         NarrowPaths {
             edges: tree.edges() as usize,
-            phases,
+            phases: paths.collect(),
         }
     }
 

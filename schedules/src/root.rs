@@ -51,12 +51,15 @@ pub fn schedule_root(tree: &Tree) -> ScheduleRoot {
 /// fork.
 fn walk_to_root(tree: &Tree) -> NodeNumber {
     let (n, below) = (tree.hosts(), tree.hosts_below());
-    let load = |v: NodeNumber| u64::from(below[v as usize]) * u64::from(n - below[v as usize]);
     let links = tree
         .top_down()
         .iter()
         .filter_map(|&v| tree.parent(v).map(|parent| (v, parent)));
-    let Some((child, parent)) = links.rev().max_by_key(|&(v, _)| load(v)) else {
+    let heaviest = links.rev().max_by_key(|&(v, _)| {
+        let below = below[v as usize];
+        u64::from(below) * u64::from(n - below)
+    });
+    let Some((child, parent)) = heaviest else {
         return tree.root();
     };
     let (mut at, mut from) = if n - below[child as usize] >= below[child as usize] {
@@ -65,18 +68,17 @@ fn walk_to_root(tree: &Tree) -> NodeNumber {
         (child, parent)
     };
     let neighbours = tree.neighbours();
-    let hosts_behind = |u: NodeNumber, w: NodeNumber| {
-        if tree.parent(w) == Some(u) {
-            below[w as usize]
-        } else {
-            n - below[u as usize]
-        }
-    };
     loop {
         let mut branches = neighbours[at as usize]
             .iter()
             .map(|&(w, _)| w)
-            .filter(|&w| w != from && hosts_behind(at, w) > 0);
+            .filter(|&w| {
+                let hosts_behind = match tree.parent(w) {
+                    Some(parent) if parent == at => below[w as usize],
+                    _ => n - below[at as usize],
+                };
+                w != from && hosts_behind > 0
+            });
         match (branches.next(), branches.next()) {
             // The same hosts are on either side of the next link: it has the same load, and is a bottleneck, too.
             (Some(only), None) if !tree.is_host(at) => (at, from) = (only, at),

@@ -45,11 +45,10 @@ pub fn most_loaded(
 /// Each cable between switches: its ends, the messages over it in one direction, and its rate.
 fn trunks(tree: &Tree) -> Vec<((&str, &str), u64, BitsPerSec)> {
     let loads = loads(tree);
-    let is_inner = |node: u32| node >= tree.hosts();
     let trunks = tree.top_down().iter().filter_map(|v| {
         let (from, to) = tree.ends(2 * v)?;
         let ends = in_order(tree.name(from), tree.name(to));
-        let of_trunk = is_inner(from) && is_inner(to);
+        let of_trunk = from.min(to) >= tree.hosts();
         of_trunk.then(|| (ends, loads[2 * *v as usize], tree.rate(*v)))
     });
     trunks.collect()

@@ -167,14 +167,14 @@ impl EdgesOfPath {
 
 /// True if the second of two edges of a path goes on at the box at which the first one ends.
 fn meets(tree: &Tree, one: &PathEdge, next: &PathEdge) -> bool {
-    let end = |at: &PathEdge, is_over: bool| {
+    let boxes = [(one, true), (next, false)].map(|(at, is_over)| {
         let cables = tree.member_cables(at.edge / 2);
         let cable = cables.get(at.place as usize)?;
         let is_above = at.edge.is_multiple_of(2) == is_over;
         Some(if is_above { cable.above } else { cable.below })
-    };
-    match (end(one, true), end(next, false)) {
-        (Some(arrives), Some(leaves)) => arrives == leaves,
+    });
+    match boxes {
+        [Some(arrives), Some(leaves)] => arrives == leaves,
         _ => true,
     }
 }

@@ -129,11 +129,11 @@ impl<'a> PhaseUse<'a> {
             *others &= !own;
         }
         let first = |taken: &dyn Fn(usize) -> u64| {
-            let free = |at: usize| !(used.0[at] | taken(at));
-            (0..words)
-                .find(|&at| free(at) != 0)
-                .map(|at| at * 64 + free(at).trailing_zeros() as usize)
-                .filter(|&phase| phase < self.phases.len())
+            let free = (0..words).find_map(|at| {
+                let free = !(used.0[at] | taken(at));
+                (free != 0).then(|| at * 64 + free.trailing_zeros() as usize)
+            });
+            free.filter(|&phase| phase < self.phases.len())
         };
         let (before, after) = (|at| by_others.one_later(at), |at| by_others.one_earlier(at));
         first(&|at| before(at) | after(at))

@@ -46,31 +46,34 @@ pub(super) fn ring(branches: &RingBranches) -> Option<Vec<NodeNumber>> {
     }
 }
 
+/// The cables from a junction to each of its hosts, and to the nearest host of each of its branches.
+fn ways(branches: &RingBranches, junction: NodeNumber, nearest: &[CableCount]) -> Vec<CableCount> {
+    let at = branches.at(junction);
+    let hosts = at
+        .hosts
+        .iter()
+        .map(|&host| CableCount::from(host != junction));
+    let behind = at
+        .branches
+        .iter()
+        .map(|&branch| nearest[branch as usize] + 1);
+    hosts.chain(behind).collect()
+}
+
 /// A bound that no ring beats, in cables: a walk must enter each host and branch of a junction from
 /// another one.
 fn shortest_crossing(branches: &RingBranches) -> CableCount {
     let mut nearest = vec![0; branches.nodes()];
-    let ways = |junction: NodeNumber, nearest: &[CableCount]| {
-        let at = branches.at(junction);
-        let hosts = at
-            .hosts
-            .iter()
-            .map(move |&host| CableCount::from(host != junction));
-        hosts
-            .chain(
-                at.branches
-                    .iter()
-                    .map(|&branch| nearest[branch as usize] + 1),
-            )
-            .collect::<Vec<CableCount>>()
-    };
     for &junction in branches.junctions.iter().rev() {
-        nearest[junction as usize] = ways(junction, &nearest).into_iter().min().unwrap_or(0);
+        nearest[junction as usize] = ways(branches, junction, &nearest)
+            .into_iter()
+            .min()
+            .unwrap_or(0);
     }
     let mut outside: Vec<Option<CableCount>> = vec![None; branches.nodes()];
     let mut bound = 0;
     for &junction in &branches.junctions {
-        let mut all = ways(junction, &nearest);
+        let mut all = ways(branches, junction, &nearest);
         all.extend(outside[junction as usize]);
         all.sort_unstable();
         let &[least, second, ..] = all.as_slice() else {

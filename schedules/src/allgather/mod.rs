@@ -123,14 +123,13 @@ pub struct AllgatherSchedule {
 /// LR2 does not apply.
 pub fn plan(tree: &Tree) -> AllgatherSchedule {
     let branches = RingBranches::new(tree);
-    let others = || {
-        lr2::ring(tree, &branches).map_or_else(
-            |_| (AllgatherAlgorithm::Lr1, lr1::ring(&branches)),
-            |ring| (AllgatherAlgorithm::Lr2, ring),
-        )
+    let (algorithm, ring) = if let Some(ring) = lr3::ring(&branches) {
+        (AllgatherAlgorithm::Lr3, ring)
+    } else if let Ok(ring) = lr2::ring(tree, &branches) {
+        (AllgatherAlgorithm::Lr2, ring)
+    } else {
+        (AllgatherAlgorithm::Lr1, lr1::ring(&branches))
     };
-    let (algorithm, ring) =
-        lr3::ring(&branches).map_or_else(others, |ring| (AllgatherAlgorithm::Lr3, ring));
     AllgatherSchedule::new(tree, algorithm, ring)
 }
 

@@ -52,14 +52,14 @@ impl<'a> SplitBalance<'a> {
         }
         self.touched.sort_unstable();
         self.touched.dedup();
-        let uneven = |by: i64| -> i128 {
-            self.touched
-                .iter()
+        let (up, down) = (up as i64, -(down as i64));
+        let [uneven_up, uneven_down] = [up, down].map(|by| -> i128 {
+            let touched = self.touched.iter();
+            touched
                 .map(|&limit| i128::from(self.beyond[limit] + by * self.rising[limit]).pow(2))
                 .sum()
-        };
-        let (up, down) = (up as i64, -(down as i64));
-        let by = if uneven(up) <= uneven(down) { up } else { down };
+        });
+        let by = if uneven_up <= uneven_down { up } else { down };
         for limit in self.touched.drain(..) {
             self.beyond[limit] += by * std::mem::take(&mut self.rising[limit]);
         }

@@ -77,14 +77,11 @@ impl EdgeColouring {
     }
 
     fn in_common(&self, l: usize, r: usize) -> Option<usize> {
-        let at = |v: usize| &self.missing[v * self.words..(v + 1) * self.words];
-        at(l)
-            .iter()
-            .zip(at(r))
-            .enumerate()
-            .find_map(|(word, (a, b))| {
-                (a & b != 0).then(|| word * 64 + (a & b).trailing_zeros() as usize)
-            })
+        let [at_l, at_r] = [l, r].map(|v| &self.missing[v * self.words..(v + 1) * self.words]);
+        let mut words = at_l.iter().zip(at_r).enumerate();
+        words.find_map(|(word, (a, b))| {
+            (a & b != 0).then(|| word * 64 + (a & b).trailing_zeros() as usize)
+        })
     }
 
     fn missed_by(&self, v: usize) -> usize {

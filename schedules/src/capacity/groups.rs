@@ -58,17 +58,15 @@ impl HostGroups {
         // The cable of every host lets this through: the bound is at least (n - 1) / width.
         let per_host = (n - 1).div_ceil(bound);
         let below = tree.hosts_below();
-        let limits = |v: NodeNumber| {
-            let side = u64::from(below[v as usize]);
-            capacities.width(2 * v) < per_host.saturating_mul(side.min(n - side))
-        };
         let mut near: Vec<Vec<(usize, u64)>> = Vec::new();
         let mut members: Vec<Vec<NodeNumber>> = Vec::new();
         let mut place = vec![0; tree.nodes() as usize];
         for &v in tree.top_down() {
             let above = tree.parent(v).map(|parent| place[parent as usize]);
+            let side = u64::from(below[v as usize]);
+            let limits = capacities.width(2 * v) < per_host.saturating_mul(side.min(n - side));
             place[v as usize] = match above {
-                Some(above) if !limits(v) => above,
+                Some(above) if !limits => above,
                 _ => {
                     near.push(
                         above
@@ -145,20 +143,16 @@ impl HostGroups {
         let switches: Vec<String> = (0..self.parent.len())
             .map(|spot| format!("s{spot}"))
             .collect();
-        let cable = |a, b| TreeCable {
+        let inner =
+            (1..self.parent.len()).map(|spot| (&*switches[spot], &*switches[self.parent[spot]]));
+        let placed = hosts.iter().zip(&spot_of);
+        let own = placed.map(|(host, &(_, spot))| (host.as_str(), &*switches[spot]));
+        let all = inner.chain(own).map(|(a, b)| TreeCable {
             a,
             b,
             rate: BitsPerSec::GIGABIT,
-        };
-        let mut cables: Vec<TreeCable<'_>> = (1..self.parent.len())
-            .map(|spot| cable(&*switches[spot], &switches[self.parent[spot]]))
-            .collect();
-        cables.extend(
-            hosts
-                .iter()
-                .zip(&spot_of)
-                .map(|(host, &(_, spot))| cable(host, &switches[spot])),
-        );
+        });
+        let cables: Vec<TreeCable<'_>> = all.collect();
         let ranked: Vec<(&str, u32)> = hosts.iter().map(|host| (host.as_str(), 1)).collect();
         Tree::new(
             &ranked,

@@ -137,15 +137,14 @@ impl<'a> PhaseRepair<'a> {
         let start = self.random.below_wide(count as u64) as usize;
         let looked_at = (0..count.min(LOOKED_AT))
             .map(|step| (start + step * (count / LOOKED_AT).max(1)) % count);
-        let full = |phase: usize| {
+        let least = looked_at.min_by_key(|&phase| {
             let bits = &self.full[phase / 64 * self.groups.limits()..];
-            way.iter()
-                .filter(|&&limit| bits[limit] >> (phase % 64) & 1 == 1)
-                .count()
-        };
-        looked_at
-            .min_by_key(|&phase| full(phase) + if barred.contains(&phase) { 3 } else { 0 })
-            .unwrap_or(0)
+            let full = way
+                .iter()
+                .filter(|&&limit| bits[limit] >> (phase % 64) & 1 == 1);
+            full.count() + if barred.contains(&phase) { 3 } else { 0 }
+        });
+        least.unwrap_or(0)
     }
 
     /// Takes the messages beyond the limits out of a phase, but not `newcomer` if that can be

@@ -249,23 +249,24 @@ impl<'a> PhaseSplitter<'a> {
         }
     }
 
+    /// The first end from this one on whose arc is fractional.
+    fn next_fraction(&self, mut end: u32) -> u32 {
+        while end != NONE && [0, self.whole].contains(&self.arcs[end as usize / 2].part) {
+            end = self.next[end as usize];
+        }
+        end
+    }
+
     /// The end of a fractional arc at `stop`, other than the arc walked last.
     fn fraction_at(&mut self, stop: u32, before: Option<u32>) -> Option<u32> {
         let arrived = before.map(|end| end ^ 1);
-        let whole = |arc: &SplitArc| arc.part == 0 || arc.part == self.whole;
-        let mut end = self.first[stop as usize];
-        while end != NONE && whole(&self.arcs[end as usize / 2]) {
-            end = self.next[end as usize];
-        }
+        let mut end = self.next_fraction(self.first[stop as usize]);
         self.first[stop as usize] = end;
         if end == NONE || Some(end) != arrived {
             return Some(end).filter(|&end| end != NONE);
         }
         let kept = end;
-        end = self.next[end as usize];
-        while end != NONE && whole(&self.arcs[end as usize / 2]) {
-            end = self.next[end as usize];
-        }
+        end = self.next_fraction(self.next[end as usize]);
         self.next[kept as usize] = end;
         Some(end).filter(|&end| end != NONE)
     }

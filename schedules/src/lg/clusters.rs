@@ -124,7 +124,6 @@ impl ClusterPartition {
         if file.clusters.is_empty() {
             return Ok(ClusterPartition::found(tree));
         }
-        let host = |h: &NodeNumber| tree.name(*h).split(':').next().unwrap_or_default();
         ClusterPartition::new(
             tree,
             file.clusters
@@ -135,7 +134,10 @@ impl ClusterPartition {
                     HostCluster {
                         name: name.clone(),
                         hosts: (0..tree.hosts())
-                            .filter(|h| members.contains(host(h)))
+                            .filter(|h| {
+                                let mut name = tree.name(*h).split(':');
+                                name.next().is_some_and(|host| members.contains(host))
+                            })
                             .collect(),
                     }
                 })

@@ -24,7 +24,7 @@ use crate::bound::PhaseBound;
 use crate::capacities::EdgeCapacities;
 use crate::message::Message;
 use crate::synchronization::SyncKind;
-use inventory::tree::{EdgeNumber, NodeNumber, Tree};
+use inventory::tree::{NodeNumber, Tree};
 use std::collections::HashMap;
 
 /// The name of the algorithm in JSON and on the command line.
@@ -128,34 +128,22 @@ fn bottleneck(tree: &Tree, clusters: &ClusterPartition, abroad: &[Transfer]) -> 
             (*blocks, *messages) = (*blocks + message.blocks.len() as u64, *messages + 1);
         });
     }
-    let phases = |edge: &EdgeNumber| {
-        load[*edge as usize]
-            .0
-            .div_ceil(capacities.width(*edge).max(1))
-    };
     let between = (0..tree.edges())
         .filter(|&edge| clusters.inside(edge).is_none() && load[edge as usize].0 > 0);
-    let most = between
-        .rev()
-        .max_by_key(phases)
-        .and_then(|edge| Some((edge, tree.ends(edge)?)));
-    let name = |v: NodeNumber| tree.name(v).to_owned();
-    let Some((edge, (from, to))) = most else {
-        return (
-            PhaseBound {
-                phases: 0,
-                edge: (name(0), name(0)),
-                load: 0,
-                capacity: 1,
-            },
-            0,
-        );
+    let phases = between.map(|edge| {
+        let (blocks, _) = load[edge as usize];
+        (blocks.div_ceil(capacities.width(edge).max(1)), edge)
+    });
+    let most = phases.rev().max_by_key(|(phases, _)| *phases);
+    let bottleneck = most.and_then(|(phases, edge)| Some((phases, edge, tree.ends(edge)?)));
+    let Some((phases, edge, (from, to))) = bottleneck else {
+        return (PhaseBound::of_nothing(tree), 0);
     };
     let (blocks, messages) = load[edge as usize];
     (
         PhaseBound {
-            phases: phases(&edge),
-            edge: (name(from), name(to)),
+            phases,
+            edge: (tree.name(from).to_owned(), tree.name(to).to_owned()),
             load: blocks,
             capacity: capacities.width(edge),
         },

@@ -64,6 +64,8 @@ fn between(from: &[NodeNumber], to: &[NodeNumber], first: bool, shift: usize) ->
 /// Cuts blocks into `parts` runs of about equal length. None is empty where there are at least as
 /// many blocks as parts.
 fn shares(blocks: &[Message], parts: usize) -> impl Iterator<Item = Vec<Message>> {
-    let begin = move |part: usize| (part * blocks.len()).div_ceil(parts);
-    (0..parts).map(move |part| blocks[begin(part)..begin(part + 1)].to_vec())
+    (0..parts).map(move |part| {
+        let [begin, end] = [part, part + 1].map(|part| (part * blocks.len()).div_ceil(parts));
+        blocks[begin..end].to_vec()
+    })
 }

@@ -13,8 +13,9 @@ use crate::capacities::EdgeCapacities;
 use crate::capacity::colour::EdgeColouring;
 use crate::message::Message;
 use crate::random::SplitMix64;
-use inventory::tree::parallel_cables::{BoxNumber, MemberCable};
+use inventory::tree::parallel_cables::BoxNumber;
 use inventory::tree::{NodeNumber, Tree};
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// So many times as many messages as a phase has are pushed aside, at most.
@@ -94,7 +95,7 @@ struct StageChooser<'a> {
     capacities: &'a EdgeCapacities,
     /// By node: true if it has several boxes.
     is_stage: Vec<bool>,
-    /// By node whose ways are all equal: the boxes, each so often as it carries messages at once.
+    /// By node whose ways are all equal: the boxes, each as often as it carries messages at once.
     equal: HashMap<NodeNumber, Vec<BoxNumber>>,
     /// The ways through stages that are several levels high, by their first and last edge.
     ways: HashMap<[u32; 2], Vec<Vec<u32>>>,
@@ -156,7 +157,6 @@ impl<'a> StageChooser<'a> {
             } else {
                 self.tree.parent(node)
             };
-            let at = |cable: &MemberCable| if is_below { cable.above } else { cable.below };
             // Between two stages one choice decides two boxes, so that the stages cannot be coloured one by one.
             if other.is_none_or(|other| self.is_stage[other as usize]) {
                 return None;
@@ -164,9 +164,10 @@ impl<'a> StageChooser<'a> {
             let mut slots: Vec<(u64, BoxNumber)> = Vec::new();
             let mut taken: HashMap<BoxNumber, u64> = HashMap::new();
             for cable in self.tree.member_cables(node) {
+                let at = if is_below { cable.above } else { cable.below };
                 for _ in 0..self.capacities.cable_width(2 * node, *cable) {
-                    let round = taken.entry(at(cable)).or_default();
-                    slots.push((*round, at(cable)));
+                    let round = taken.entry(at).or_default();
+                    slots.push((*round, at));
                     *round += 1;
                 }
             }
@@ -338,18 +339,36 @@ impl<'a> StageChooser<'a> {
     fn take_cable_to(&mut self, at: BoxNumber, edge: &mut PathEdge) -> Option<()> {
         let cables = self.tree.member_cables(edge.edge / 2).iter().zip(0u32..);
         let to_box = cables.filter(|(cable, _)| cable.above == at || cable.below == at);
-        let room = |place: u32| {
+        let rooms = to_box.map(|(_, place)| {
             let link = self.link(&PathEdge { place, ..*edge });
-            self.widths[link].saturating_sub(self.used[link])
-        };
-        let (_, place) = to_box.max_by_key(|&(_, place)| (room(place), !place))?;
-        if room(place) == 0 {
+            let room = self.widths[link].saturating_sub(self.used[link]);
+            (room, Reverse(place))
+        });
+        let (room, Reverse(place)) = rooms.max()?;
+        if room == 0 {
             return None;
         }
         edge.place = place;
         let link = self.link(edge);
         self.used[link] += 1;
         Some(())
+    }
+
+    /// By how many messages one more on a way exceeds the widths of its links. If all have room: the load of
+    /// the fullest one in proportion to its width.
+    fn load_on(&self, edges: &[PathEdge], way: &[u32]) -> (u32, u64) {
+        let places = edges.iter().zip(way);
+        let links = places.map(|(edge, &place)| self.link(&PathEdge { place, ..*edge }));
+        let over = links
+            .clone()
+            .map(|link| (self.used[link] + 1).saturating_sub(self.widths[link]));
+        // In integers: ranks choose for themselves, and must choose alike.
+        let loads =
+            links.map(|link| (u64::from(self.carried[link]) << 16) / u64::from(self.widths[link]));
+        match over.sum() {
+            0 => (0, loads.max().unwrap_or(0)),
+            over => (over, 0),
+        }
     }
 
     /// Gives each part the way with the most room. Where there is none, another has to go elsewhere.
@@ -368,27 +387,10 @@ impl<'a> StageChooser<'a> {
             left = left.checked_sub(1)?;
             let edges = &paths[part.message].edges[part.from..part.to];
             let ways = self.ways(edges);
-            // The load over its room; where there is none, the load of the fullest link for its width.
-            let load = |way: &[u32]| -> (u32, u64) {
-                let places = edges.iter().zip(way);
-                let links = places.map(|(edge, &place)| self.link(&PathEdge { place, ..*edge }));
-                let over = |link: usize| (self.used[link] + 1).saturating_sub(self.widths[link]);
-                match links.clone().map(over).sum() {
-                    0 => (
-                        0,
-                        links
-                            .map(|link| {
-                                // In integers: ranks choose for themselves, and must choose alike.
-                                (u64::from(self.carried[link]) << 16) / u64::from(self.widths[link])
-                            })
-                            .max()
-                            .unwrap_or(0),
-                    ),
-                    over => (over, 0),
-                }
-            };
-            let least = ways.iter().map(|way| load(way)).min()?;
-            let best: Vec<&Vec<u32>> = ways.iter().filter(|way| load(way) == least).collect();
+            let loads: Vec<(u32, u64)> = ways.iter().map(|way| self.load_on(edges, way)).collect();
+            let least = loads.iter().min()?;
+            let alike = ways.iter().zip(&loads).filter(|(_, load)| *load == least);
+            let best: Vec<&Vec<u32>> = alike.map(|(way, _)| way).collect();
             let way = best[random.below_wide(best.len() as u64) as usize].clone();
             for (at, place) in (part.from..part.to).zip(way) {
                 paths[part.message].edges[at].place = place;

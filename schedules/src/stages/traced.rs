@@ -145,8 +145,8 @@ impl TracedPath {
         // Certainty goes from an edge to the next in each round.
         for _ in 0..certain.len() {
             for at in 0..certain.len() {
-                let is_end = |next: usize| certain.get(next).is_none_or(|certain| *certain);
-                let has_ends = is_end(at.wrapping_sub(1)) && is_end(at + 1);
+                let mut beside = [at.wrapping_sub(1), at + 1].into_iter();
+                let has_ends = beside.all(|edge| certain.get(edge).is_none_or(|certain| *certain));
                 certain[at] |= self.0[at].between_boxes == 1 && has_ends;
             }
         }

@@ -29,29 +29,25 @@ pub fn dummies(tree: &Tree, phases: &[Vec<Message>]) -> Vec<DummyMessage> {
     let mut dummies = Vec::new();
     for (phase, messages) in (0u32..).zip(phases) {
         let (mut sends, mut receives) = (vec![false; hosts], vec![false; hosts]);
-        let put = |from: u32, to: u32, sends: &mut Vec<bool>, receives: &mut Vec<bool>| {
-            sends[from as usize] = true;
-            receives[to as usize] = true;
-        };
-        messages
-            .iter()
-            .for_each(|m| put(m.src, m.dst, &mut sends, &mut receives));
+        for message in messages {
+            sends[message.src as usize] = true;
+            receives[message.dst as usize] = true;
+        }
         for idle in 0..tree.hosts() {
             if sends[idle as usize] || receives[idle as usize] {
                 continue;
             }
-            let free = |busy: &[bool]| {
-                neighbours[switch(tree, idle) as usize]
-                    .iter()
-                    .copied()
-                    .find(|&h| h != idle && !busy[h as usize])
+            let free = [&receives, &sends].map(|busy| {
+                let mut beside = neighbours[switch(tree, idle) as usize].iter();
+                beside.find(|h| **h != idle && !busy[**h as usize]).copied()
+            });
+            let (from, to) = match free {
+                [Some(receiver), _] => (idle, receiver),
+                [None, Some(sender)] => (sender, idle),
+                [None, None] => (idle, idle),
             };
-            let (from, to) = match (free(&receives), free(&sends)) {
-                (Some(receiver), _) => (idle, receiver),
-                (None, Some(sender)) => (sender, idle),
-                (None, None) => (idle, idle),
-            };
-            put(from, to, &mut sends, &mut receives);
+            sends[from as usize] = true;
+            receives[to as usize] = true;
             dummies.push(DummyMessage { phase, from, to });
         }
     }

@@ -17,7 +17,7 @@ use crate::batches::{BATCH, handed_on};
 use crate::capacities::EdgeCapacities;
 use crate::knowledge::{KnowledgeRows, RowNumber, SlotNumber};
 use crate::message::Message;
-use inventory::tree::{EdgeNumber, Tree};
+use inventory::tree::Tree;
 
 /// For each of some messages in a row those that it follows directly, latest first: former users of its lanes
 /// that are not otherwise known to be over, and its sender's messages of the last phase in which
@@ -261,14 +261,14 @@ fn kinds(tree: &Tree, capacities: &EdgeCapacities, senders: &SenderOrders) -> Ve
         .map(|host| senders.width(host).into())
         .collect();
     let mut several = 0u32..;
-    let mut kind = |edge: EdgeNumber| match capacities.width(edge) {
-        1 => EdgeTracking::Narrow,
-        _ => EdgeTracking::Wide(several.next().unwrap_or(u32::MAX)),
-    };
     let can_overflow = capacities.can_overflow(tree, &sent_at_once).into_iter();
     (0..)
         .zip(can_overflow)
-        .map(|(edge, can)| if can { kind(edge) } else { EdgeTracking::Free })
+        .map(|(edge, can)| match capacities.width(edge) {
+            _ if !can => EdgeTracking::Free,
+            1 => EdgeTracking::Narrow,
+            _ => EdgeTracking::Wide(several.next().unwrap_or(u32::MAX)),
+        })
         .collect()
 }
 
@@ -356,8 +356,8 @@ impl EdgeLanes {
         (0..self.user.len()).find(|&lane| self.sender[lane] == src && self.user[lane] < start)
     }
 
-    /// Of the lanes whose last user is over, as far as `row` knows, the one that was not used for
-    /// longest. Without rows, only the messages of `found` are known to be over.
+    /// The lane that has been free for longest, among those whose last user is over as far as `row` shows.
+    /// Without rows, only the messages of `found` are known to be over.
     fn oldest_over(&self, known: &LaneKnowledge, row: RowNumber, found: &[u32]) -> Option<usize> {
         if !known.is_kept {
             let users = found.iter().filter(|user| self.user.contains(user));

@@ -90,13 +90,11 @@ pub(super) fn transitive_reduction(
         let earlier = order.earlier(before);
         for (i, &after) in earlier.iter().enumerate() {
             let (its_slot, its_step) = place[after as usize];
-            let implied = || {
-                // The latest come first, and only a later one can know this one to be over.
-                earlier[..i]
-                    .iter()
-                    .any(|&later| clocks.clock(later)[its_slot as usize] >= its_step)
-            };
-            if messages.src(after) != src && !implied() {
+            // The latest come first, and only a later one can know this one to be over.
+            let mut later = earlier[..i].iter().map(|&later| clocks.clock(later));
+            if messages.src(after) != src
+                && !later.any(|clock| clock[its_slot as usize] >= its_step)
+            {
                 kept.push((after, before));
             }
         }

@@ -283,7 +283,6 @@ impl SyncScheme {
             return ahead(paths, capacities, phases, self.block());
         }
         let tree = paths.tree();
-        let block = |phase: u32| phase / self.block;
         let within = self.mechanism != self.tokens().into();
         between(
             tree,
@@ -291,7 +290,7 @@ impl SyncScheme {
             phases,
             self.tokens(),
             reduction,
-            |after, before| (block(after) == block(before)) == within,
+            |after, before| (after / self.block == before / self.block) == within,
         )
     }
 }

@@ -13,7 +13,7 @@ pub mod part;
 use crate::allgather::AllgatherSchedule;
 use crate::alltoall::AlltoallSchedule;
 use crate::lg::{LgSchedule, Transfer};
-use crate::message::{Message, Synchronization};
+use crate::message::Message;
 use crate::stages::MessagePaths;
 use crate::synchronization;
 use inventory::tree::{NodeNumber, Tree};
@@ -92,23 +92,22 @@ impl TransferSchedule {
     /// Transfers of several blocks each. A host sends only blocks that it holds when the step
     /// begins.
     pub fn passed_on(hosts: u32, steps: &[Vec<Transfer>]) -> TransferSchedule {
-        let transfers = || {
-            (0..).zip(steps).flat_map(|(step, transfers)| {
-                transfers.iter().map(move |transfer| (step, transfer))
-            })
-        };
+        let transfers = (0..)
+            .zip(steps)
+            .flat_map(|(step, transfers)| transfers.iter().map(move |transfer| (step, transfer)));
         let (mut first, mut blocks) = (vec![0], Vec::new());
-        for (_, transfer) in transfers() {
+        for (_, transfer) in transfers.clone() {
             blocks.extend_from_slice(&transfer.blocks);
             first.push(blocks.len() as u32);
         }
-        let ends = transfers()
+        let ends = transfers
+            .clone()
             .map(|(_, transfer)| Message {
                 src: transfer.from,
                 dst: transfer.to,
             })
             .collect();
-        let phase = transfers().map(|(step, _)| step).collect();
+        let phase = transfers.map(|(step, _)| step).collect();
         let (contents, phases) = (
             TransferContents::Listed { first, blocks },
             steps.len() as u32,
@@ -240,6 +239,11 @@ impl TransferSchedule {
         &self.phase
     }
 
+    /// The phase of a transfer.
+    pub fn phase(&self, transfer: u32) -> u32 {
+        self.phase[transfer as usize]
+    }
+
     /// The blocks of a transfer in their order. Blocks that go around a ring are not listed.
     pub fn blocks(&self, transfer: u32) -> &[Message] {
         let at = transfer as usize;
@@ -342,20 +346,16 @@ impl TryFrom<&AlltoallSchedule> for TransferSchedule {
             return Ok(schedule);
         }
         let pairs = PairNumbers::from_schedule(&schedule);
-        let wait = |sync: &Synchronization| {
-            Some(TransferWait {
-                after: pairs.number(sync.after)?,
-                before: pairs.number(sync.before)?,
+        let waits = plan.syncs.iter().enumerate().map(|(at, sync)| {
+            let messages = pairs.number(sync.after).zip(pairs.number(sync.before));
+            let (after, before) = messages.ok_or(UnknownWait(at))?;
+            Ok(TransferWait {
+                after,
+                before,
                 from: sync.from,
             })
-        };
-        let waits = plan
-            .syncs
-            .iter()
-            .enumerate()
-            .map(|(at, sync)| wait(sync).ok_or(UnknownWait(at)))
-            .collect::<Result<_, _>>()?;
-        Ok(schedule.waiting(waits))
+        });
+        Ok(schedule.waiting(waits.collect::<Result<_, _>>()?))
     }
 }
 

@@ -131,8 +131,7 @@ pub fn of(schedule: &TransferSchedule, rank: NodeNumber) -> RankPart {
         held: HashMap::new(),
         places: Vec::with_capacity(numbers.len()),
     };
-    let phase = |number: u32| schedule.phase_of()[number as usize];
-    for in_phase in numbers.chunk_by(|&a, &b| phase(a) == phase(b)) {
+    for in_phase in numbers.chunk_by(|&a, &b| schedule.phase(a) == schedule.phase(b)) {
         // A rank sends blocks that it held when the phase began, so sends come first.
         let (sends, receives): (Vec<u32>, Vec<u32>) = in_phase
             .iter()
@@ -173,7 +172,7 @@ impl RankPartBuilder<'_> {
             .collect();
         self.places.push((number, self.part.sends.len()));
         self.part.sends.push(OutgoingTransfer {
-            phase: self.schedule.phase_of()[number as usize],
+            phase: self.schedule.phase(number),
             peer: self.schedule.ends()[number as usize].dst,
             blocks,
             wait: Vec::new(),
@@ -199,7 +198,7 @@ impl RankPartBuilder<'_> {
         }));
         self.places.push((number, transfer));
         self.part.receives.push(IncomingTransfer {
-            phase: self.schedule.phase_of()[number as usize],
+            phase: self.schedule.phase(number),
             peer: self.schedule.ends()[number as usize].src,
             blocks: blocks.to_vec(),
             give: Vec::new(),
@@ -265,16 +264,6 @@ fn list_around(schedule: &TransferSchedule, part: &mut RankPart) {
     // Against the ring's direction, from this rank.
     sources[1..].reverse();
     for send in &mut part.sends {
-        let origin = |at: usize| {
-            if at == 0 {
-                BlockOrigin::Own
-            } else {
-                BlockOrigin::Received {
-                    transfer: 0,
-                    block: at - 1,
-                }
-            }
-        };
         send.blocks = sources[..sources.len() - 1]
             .iter()
             .enumerate()
@@ -283,7 +272,10 @@ fn list_around(schedule: &TransferSchedule, part: &mut RankPart) {
                     src,
                     dst: send.peer,
                 },
-                origin: origin(at),
+                origin: match at.checked_sub(1) {
+                    Some(block) => BlockOrigin::Received { transfer: 0, block },
+                    None => BlockOrigin::Own,
+                },
             })
             .collect();
     }

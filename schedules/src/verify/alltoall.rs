@@ -33,28 +33,27 @@ fn every_pair_once(
     schedule: &TransferSchedule,
 ) -> Result<PairNumbers, ScheduleViolation> {
     let mut pairs = PairNumbers::new(schedule.hosts());
-    let phase = |transfer: u32| schedule.phase_of()[transfer as usize] as usize;
     for (&m, number) in schedule.ends().iter().zip(0..) {
         if let Some(host) = [m.src, m.dst]
             .into_iter()
             .find(|&host| host >= schedule.hosts())
         {
             return Err(ScheduleViolation::NoSuchHost {
-                phase: phase(number),
+                phase: schedule.phase(number) as usize,
                 host,
             });
         }
         if m.src == m.dst {
             return Err(ScheduleViolation::ToItself {
-                phase: phase(number),
+                phase: schedule.phase(number) as usize,
                 message: names.named(m),
             });
         }
         if let Some(first) = pairs.put(m, number) {
             return Err(ScheduleViolation::Twice {
                 message: names.named(m),
-                first: phase(first),
-                second: phase(number),
+                first: schedule.phase(first) as usize,
+                second: schedule.phase(number) as usize,
             });
         }
     }
@@ -168,17 +167,11 @@ fn as_short_as_can_be(
         most..=2 * most
     };
     if !allowed.contains(&(plan.phases.len() as u64)) {
-        let edge = bottlenecks.first().map_or_else(
-            || NamedEdge {
-                from: "".into(),
-                to: "".into(),
-            },
-            |&edge| names.edge(edge),
-        );
+        let edge = bottlenecks.first().map(|&edge| names.edge(edge));
         return Err(ScheduleViolation::Phases {
             phases: plan.phases.len(),
             bound: most,
-            edge,
+            edge: edge.unwrap_or_default(),
         });
     }
     certificate(names, &plan.bound, most, &bottlenecks, |edge| {

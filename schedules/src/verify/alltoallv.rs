@@ -69,8 +69,8 @@ pub fn alltoallv(
             path.push(edge);
             rate = rate.min(tree.rate(edge / 2).0.max(1));
         });
-        let crowded = |&edge: &u32| !edges[edge as usize].admits(number, rate, &known);
-        if let Some(edge) = path.into_iter().find(crowded) {
+        let mut path = path.into_iter();
+        if let Some(edge) = path.find(|&edge| !edges[edge as usize].admits(number, rate, &known)) {
             let names = NodeNames(tree);
             return Err(LengthViolation::Crowded {
                 edge: names.edge(edge),
@@ -233,13 +233,11 @@ impl EdgeUsers {
             let from = gives_up[steps[steps.len() - 1].1];
             steps.push((from, reached_by[from]));
         }
-        let held = |taker: usize, from: usize| {
-            let taken = self.taken[taker].iter().find(|taken| taken.0 == from);
-            taken.map_or(0, |taken| taken.1)
-        };
-        let given = steps[..steps.len() - 1]
-            .iter()
-            .map(|&(_, taker)| held(taker, gives_up[taker]));
+        let given = steps[..steps.len() - 1].iter().map(|&(_, taker)| {
+            let mut taken = self.taken[taker].iter();
+            let given_up = taken.find(|taken| taken.0 == gives_up[taker]);
+            given_up.map_or(0, |taken| taken.1)
+        });
         let amount = given.fold(missing.min(self.spare[source]), u64::min);
         self.spare[source] -= amount;
         for &(from, taker) in &steps {

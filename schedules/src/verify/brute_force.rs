@@ -75,21 +75,20 @@ fn as_many_phases_as_allowed(
     }
 }
 
+fn phase(messages: &PlacedMessages, message: Message) -> Option<usize> {
+    let mut all = messages.iter();
+    all.find(|(_, other)| *other == message).map(|at| at.0)
+}
+
 fn tokens_are_possible(plan: &AlltoallSchedule, messages: &PlacedMessages) -> bool {
-    let phase = |m: Message| {
-        messages
-            .iter()
-            .find(|(_, other)| *other == m)
-            .map(|at| at.0)
-    };
     plan.syncs.iter().all(|sync| {
         let giver = match plan.scheme.tokens() {
             SyncKind::Sender => sync.after.src,
             SyncKind::Receiver => sync.after.dst,
             SyncKind::None | SyncKind::Barrier => return false,
         };
-        let later = phase(sync.after)
-            .zip(phase(sync.before))
+        let later = phase(messages, sync.after)
+            .zip(phase(messages, sync.before))
             .is_some_and(|(a, b)| a < b);
         later && sync.from == giver && sync.to == sync.before.src && sync.from != sync.to
     })
@@ -220,14 +219,8 @@ fn spoil(plan: &mut AlltoallSchedule, edit: &PlanEdit) {
 /// A token tells of another message that its giver sends or receives, in a later phase.
 fn notified_of_another(plan: &mut AlltoallSchedule, token: usize, which: Index) {
     let messages = placed(plan);
-    let place = |m: Message| {
-        messages
-            .iter()
-            .find(|(_, other)| *other == m)
-            .map(|at| at.0)
-    };
     let sync = plan.syncs[token];
-    let (after, before) = (place(sync.after), place(sync.before));
+    let (after, before) = (phase(&messages, sync.after), phase(&messages, sync.before));
     let others: Vec<Message> = messages
         .iter()
         .filter(|&&(phase, m)| {

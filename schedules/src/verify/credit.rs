@@ -54,11 +54,10 @@ pub(super) fn kept(
             chains.push_back(number);
         });
         if let Some((link, first, most)) = crowded {
-            let of = |number: u32| {
-                let phase = schedule.phase_of()[number as usize] as usize;
-                (names.named(schedule.ends()[number as usize]), phase)
-            };
-            let ((first, first_phase), (second, second_phase)) = (of(first), of(number));
+            let [(first, first_phase), (second, second_phase)] = [first, number].map(|number| {
+                let message = names.named(schedule.ends()[number as usize]);
+                (message, schedule.phase(number) as usize)
+            });
             return Err(ScheduleViolation::Crowded {
                 edge: names.link(paths, link),
                 width: most as u32,

@@ -54,14 +54,9 @@ impl<'a> Delivery<'a> {
             self.schedule.blocks(transfer),
         );
         let hosts = self.schedule.hosts();
-        let beyond = |pair: &Message| {
-            if pair.src >= hosts {
-                Some(pair.src)
-            } else {
-                Some(pair.dst).filter(|&host| host >= hosts)
-            }
-        };
-        match blocks.iter().find_map(beyond).or_else(|| beyond(&ends)) {
+        let pairs = blocks.iter().chain([&ends]);
+        let mut named = pairs.flat_map(|pair| [pair.src, pair.dst]);
+        match named.find(|&host| host >= hosts) {
             Some(host) => Err(DeliveryFault::UnknownHost(host)),
             None if blocks.is_empty() => Err(DeliveryFault::CarriesNothing),
             None if ends.src == ends.dst => Err(DeliveryFault::ToItself),
@@ -73,14 +68,13 @@ impl<'a> Delivery<'a> {
     pub(super) fn carry(&mut self, transfer: u32, block: Message) -> Result<(), DeliveryFault> {
         let last = self.last(block);
         let at = last.map_or(block.src, |by| self.schedule.ends()[by as usize].dst);
-        let phase = |transfer: u32| self.schedule.phase_of()[transfer as usize];
         if block.src == block.dst {
             return Err(DeliveryFault::StaysAtHome);
         }
         if at != self.schedule.ends()[transfer as usize].src {
             return Err(DeliveryFault::Elsewhere { at, by: last });
         }
-        if last.is_some_and(|by| phase(by) == phase(transfer)) {
+        if last.is_some_and(|by| self.schedule.phase(by) == self.schedule.phase(transfer)) {
             return Err(DeliveryFault::SamePhase);
         }
         let index = self.index(block);

@@ -8,7 +8,7 @@ use crate::capacities::EdgeCapacities;
 use crate::lg::{HostCluster, LgSchedule};
 use crate::message::Message;
 use crate::transfers::TransferSchedule;
-use inventory::tree::{EdgeNumber, NodeNumber, Tree};
+use inventory::tree::{NodeNumber, Tree};
 
 /// The first fault of an all-to-all by LG. Steps count from 0.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -180,7 +180,7 @@ impl<'a> ClusterSites<'a> {
     }
 
     fn step(&self, transfer: u32) -> usize {
-        self.schedule.phase_of()[transfer as usize] as usize
+        self.schedule.phase(transfer) as usize
     }
 
     fn named(&self, transfer: u32) -> NamedMessage {
@@ -378,19 +378,14 @@ fn as_few_as_can_be(plan: &LgSchedule, crossed: &[u64]) -> Result<(), LgViolatio
 fn certificate(sites: &ClusterSites<'_>, plan: &LgSchedule) -> Result<(), LgViolation> {
     let tree = sites.names.0;
     let carried = loads(tree, sites.schedule);
-    let between = |edge: &EdgeNumber| {
-        sites.inside[*edge as usize / 2].is_none() && carried[*edge as usize].blocks > 0
-    };
-    let needs = |edge: EdgeNumber| {
-        carried[edge as usize]
-            .blocks
-            .div_ceil(sites.capacities.width(edge).max(1))
-    };
-    let most = (0..tree.edges())
-        .filter(between)
-        .map(needs)
-        .max()
-        .unwrap_or(0);
+    let between = (0..tree.edges()).filter(|&edge| {
+        sites.inside[edge as usize / 2].is_none() && carried[edge as usize].blocks > 0
+    });
+    let needs = between.map(|edge| {
+        let width = sites.capacities.width(edge).max(1);
+        (edge, carried[edge as usize].blocks.div_ceil(width))
+    });
+    let most = needs.clone().map(|(_, phases)| phases).max().unwrap_or(0);
     let PhaseBound {
         phases,
         edge: (from, to),
@@ -401,14 +396,13 @@ fn certificate(sites: &ClusterSites<'_>, plan: &LgSchedule) -> Result<(), LgViol
         from: from.as_str().into(),
         to: to.as_str().into(),
     };
-    let bottleneck = (0..tree.edges())
-        .filter(between)
-        .find(|&edge| needs(edge) == most && sites.names.edge(edge) == stated);
+    let mut bottlenecks = needs.filter(|(_, phases)| *phases == most);
+    let bottleneck = bottlenecks.find(|(edge, _)| sites.names.edge(*edge) == stated);
     let truth = match bottleneck {
         _ if *phases != most => format!("the bottleneck edge between clusters asks for {most}"),
         None if most > 0 => "that is not a bottleneck edge between clusters".to_owned(),
         None if (*load, plan.messages) != (0, 0) => "nothing crosses between clusters".to_owned(),
-        Some(edge) => {
+        Some((edge, _)) => {
             let (EdgeLoad { blocks, transfers }, capacity) =
                 (carried[edge as usize], sites.capacities.width(edge));
             if (*load, plan.messages, plan.bound.capacity) == (blocks, transfers, capacity) {

@@ -43,26 +43,19 @@ struct NodeNames<'a>(&'a Tree);
 
 impl NodeNames<'_> {
     fn named(&self, m: Message) -> NamedMessage {
-        let name = |h: u32| {
-            if h < self.0.nodes() {
-                self.0.name(h).into()
-            } else {
-                format!("number {h}").into()
-            }
-        };
-        NamedMessage {
-            src: name(m.src),
-            dst: name(m.dst),
-        }
+        let [src, dst] = [m.src, m.dst].map(|h| match h < self.0.nodes() {
+            true => self.0.name(h).into(),
+            false => format!("number {h}").into(),
+        });
+        NamedMessage { src, dst }
     }
 
     fn edge(&self, edge: EdgeNumber) -> NamedEdge {
-        let name = |node: Option<u32>| node.map_or("", |node| self.0.name(node)).into();
-        let ends = self.0.ends(edge);
-        NamedEdge {
-            from: name(ends.map(|e| e.0)),
-            to: name(ends.map(|e| e.1)),
-        }
+        let ends = self.0.ends(edge).map(|(from, to)| NamedEdge {
+            from: self.0.name(from).into(),
+            to: self.0.name(to).into(),
+        });
+        ends.unwrap_or_default()
     }
 
     /// A link by its boxes, where cables lie side by side.

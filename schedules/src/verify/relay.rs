@@ -26,8 +26,8 @@ pub fn relay(
         if relay.previous != ring[before] || relay.next != ring[(at + 1) % ranks] {
             return wrong(format!("rank {rank} has other neighbours"));
         }
-        let sends = |r: &RankRelay| usize::from(r.first.is_some()) + r.sent_on;
-        if relay.sent_on > relay.incoming.len() || sends(&relays[before]) != relay.incoming.len() {
+        let comes = usize::from(relays[before].first.is_some()) + relays[before].sent_on;
+        if relay.sent_on > relay.incoming.len() || comes != relay.incoming.len() {
             return wrong(format!("rank {rank} awaits more or less than comes"));
         }
     }
@@ -39,15 +39,15 @@ pub fn relay(
             RelayCollective::ReduceScatter => vec![rank],
             RelayCollective::Broadcast { .. } => vec![0],
         };
-        let whole = |part: u32| match collective {
-            RelayCollective::Gather => [part].into(),
-            RelayCollective::Broadcast { root } => [root].into(),
-            _ => everybody.clone(),
-        };
-        if let Some(part) = parts
-            .iter()
-            .find(|&&p| held.get(&(rank, p)) != Some(&whole(p)))
-        {
+        let wrong_part = parts.iter().find(|&&part| {
+            let whole = match collective {
+                RelayCollective::Gather => [part].into(),
+                RelayCollective::Broadcast { root } => [root].into(),
+                _ => everybody.clone(),
+            };
+            held.get(&(rank, part)) != Some(&whole)
+        });
+        if let Some(part) = wrong_part {
             return wrong(format!(
                 "part {part} of rank {rank} is not from the ranks that have it"
             ));
@@ -56,29 +56,34 @@ pub fn relay(
     Ok(())
 }
 
+/// The ranks from which a rank's part is combined before anything is sent.
+fn own_origins(collective: RelayCollective, rank: u32, part: u32) -> PartOrigins {
+    match collective {
+        RelayCollective::Broadcast { root } if root != rank => PartOrigins::new(),
+        RelayCollective::Gather if part != rank => PartOrigins::new(),
+        _ => [rank].into(),
+    }
+}
+
 /// Which ranks each part of each rank is combined from in the end.
 fn play(
     ring: &[u32],
     collective: RelayCollective,
     relays: &[RankRelay],
 ) -> Result<HashMap<(u32, u32), PartOrigins>, RelayViolation> {
-    let own = |rank: u32, part: u32| -> PartOrigins {
-        match collective {
-            RelayCollective::Broadcast { root } if root != rank => PartOrigins::new(),
-            RelayCollective::Gather if part != rank => PartOrigins::new(),
-            _ => [rank].into(),
-        }
-    };
     let mut held: HashMap<(u32, u32), PartOrigins> = HashMap::new();
     for &rank in ring {
         for &part in ring {
-            held.insert((rank, part), own(rank, part));
+            held.insert((rank, part), own_origins(collective, rank, part));
         }
     }
     // By position: what has been sent to the next rank, and how many parts have come.
-    let first = |r: &RankRelay, rank| r.first.map(|part| (part, own(rank, part)));
     let mut sent: Vec<Vec<(u32, PartOrigins)>> = (ring.iter().zip(relays))
-        .map(|(&rank, r)| first(r, rank).into_iter().collect())
+        .map(|(&rank, relay)| {
+            let first = relay.first.into_iter();
+            let own = first.map(|part| (part, own_origins(collective, rank, part)));
+            own.collect()
+        })
         .collect();
     let mut came = vec![0; ring.len()];
     loop {

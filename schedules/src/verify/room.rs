@@ -39,7 +39,7 @@ impl<'a> EdgeRoom<'a> {
     ) -> Result<(), EdgeCollision> {
         let (ends, phase) = (
             self.schedule.ends()[transfer as usize],
-            self.schedule.phase_of()[transfer as usize],
+            self.schedule.phase(transfer),
         );
         let mut collision = Ok(());
         self.tree.path(ends.src, ends.dst, |edge| {

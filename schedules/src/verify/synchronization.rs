@@ -106,8 +106,7 @@ fn can_be_carried_out(
     sync: &Synchronization,
     scheme: SyncScheme,
 ) -> Result<TransferWait, ScheduleViolation> {
-    let [after, before] =
-        ends.map(|number| number.map(|number| schedule.phase_of()[number as usize] as usize));
+    let [after, before] = ends.map(|number| number.map(|number| schedule.phase(number) as usize));
     let problem = match (after, before) {
         (None, _) | (_, None) => "no such message",
         (Some(after), Some(before)) if after >= before => "it does not point to a later phase",
@@ -218,8 +217,7 @@ fn unordered(
     of: [u32; 2],
 ) -> ScheduleViolation {
     let [first, second] = of.map(|position| names.named(schedule.ends()[position as usize]));
-    let [first_phase, second_phase] =
-        of.map(|position| schedule.phase_of()[position as usize] as usize);
+    let [first_phase, second_phase] = of.map(|position| schedule.phase(position) as usize);
     match capacities.width(edge) {
         1 => ScheduleViolation::Unordered {
             edge: names.edge(edge),

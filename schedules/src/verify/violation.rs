@@ -17,7 +17,7 @@ impl fmt::Display for NamedMessage {
 }
 
 /// A directed edge by the names of its ends.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NamedEdge {
     /// The node at which frames enter it.
     pub from: Box<str>,

@@ -170,17 +170,19 @@ impl<'a> HopPlay<'a> {
             .map(|ready| ready.4)
     }
 
+    /// How many slow crossings go at the ends of a hop whose own trunks are free. Two at one host, beside its
+    /// ring, would each get less than their trunk has.
+    fn crossings_beside(&self, hop: &BlockHop) -> Option<u32> {
+        let is_free = hop.slow.iter().all(|&edge| !self.in_use[edge as usize]);
+        let crossing = self.going.iter().map(|&other| &self.hops[other]);
+        let crossing = crossing.filter(|other| !other.slow.is_empty());
+        let same = crossing.filter(|other| other.from == hop.from || other.to == hop.to);
+        is_free.then(|| same.count() as u32)
+    }
+
     /// Begins what can begin now.
     fn begin(&mut self) {
-        // Two slow crossings at one host, beside its ring, would each get less than their trunk has.
-        let busy = |play: &Self, hop: &BlockHop| {
-            let is_free = hop.slow.iter().all(|&edge| !play.in_use[edge as usize]);
-            let crossing = play.going.iter().map(|&other| &play.hops[other]);
-            let crossing = crossing.filter(|other| !other.slow.is_empty());
-            let same = crossing.filter(|other| other.from == hop.from || other.to == hop.to);
-            is_free.then(|| same.count() as u32)
-        };
-        while let Some(at) = self.first(&self.across, |hop| busy(self, hop)) {
+        while let Some(at) = self.first(&self.across, |hop| self.crossings_beside(hop)) {
             let hop = self.across.remove(at);
             for &edge in &self.hops[hop].slow {
                 self.in_use[edge as usize] = true;
@@ -256,13 +258,12 @@ impl<'a> HopPlay<'a> {
             .zip(most.iter().copied())
             .collect();
         while !open.is_empty() {
-            let share = |&(hop, most): &(usize, f64)| {
+            let rates = open.iter().map(|&(hop, most)| {
                 let edges = self.hops[hop].path.iter().map(|&edge| edge as usize);
-                edges
-                    .map(|edge| self.room[edge] / self.sharing[edge])
-                    .fold(most, f64::min)
-            };
-            let shares: Vec<f64> = open.iter().map(share).collect();
+                let rooms = edges.map(|edge| self.room[edge] / self.sharing[edge]);
+                rooms.fold(most, f64::min)
+            });
+            let shares: Vec<f64> = rates.collect();
             let least = shares.iter().copied().fold(f64::MAX, f64::min);
             let mut shares = shares.into_iter();
             let (settled, rest): (Vec<_>, Vec<_>) = (open.into_iter()).partition(|_| {
@@ -282,27 +283,27 @@ impl<'a> HopPlay<'a> {
         }
     }
 
+    /// The time until a hop's block has come, or nothing is in store that it could pass on.
+    fn time_left(&self, hop: usize) -> f64 {
+        let comes = self.left[hop] / self.rate[hop];
+        let Some(source) = self.hops[hop].source else {
+            return comes;
+        };
+        if self.state[source] != HopState::Goes || self.bringing(hop).is_some() {
+            return comes;
+        }
+        let nearer = self.rate[hop] - self.rate[source];
+        let store = self.left[hop] - self.left[source];
+        match nearer > 0.0 {
+            true => comes.min(store / nearer),
+            false => comes,
+        }
+    }
+
     /// Goes on until a block has come, or until one that is passed on has nothing in store.
     fn go_on(&mut self) {
-        let until = |&hop: &usize| {
-            let comes = self.left[hop] / self.rate[hop];
-            let source = self.hops[hop]
-                .source
-                .filter(|&s| self.state[s] == HopState::Goes);
-            let dry = source
-                .filter(|_| self.bringing(hop).is_none())
-                .map(|source| {
-                    let nearer = self.rate[hop] - self.rate[source];
-                    let store = self.left[hop] - self.left[source];
-                    if nearer > 0.0 {
-                        store / nearer
-                    } else {
-                        f64::MAX
-                    }
-                });
-            dry.map_or(comes, |dry| dry.min(comes))
-        };
-        let step = self.going.iter().map(until).fold(f64::MAX, f64::min);
+        let times = self.going.iter().map(|&hop| self.time_left(hop));
+        let step = times.fold(f64::MAX, f64::min);
         self.now += step;
         for &hop in &self.going {
             self.left[hop] -= self.rate[hop] * step;

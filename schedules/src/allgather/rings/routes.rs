@@ -210,11 +210,11 @@ impl<'a> EntryChoice<'a> {
     /// times.
     fn load(&mut self, from: NodeNumber, host: NodeNumber, before: NodeNumber, times: i64) {
         let loads = &mut self.loads;
-        let mut add = |edge: EdgeNumber, times: i64| {
-            let load = &mut loads[edge as usize];
-            *load = load.saturating_add_signed(times);
-        };
-        self.tree.path(from, host, |edge| add(edge, times));
-        self.tree.path(before, host, |edge| add(edge, -times));
+        for (from, times) in [(from, times), (before, -times)] {
+            self.tree.path(from, host, |edge| {
+                let load = &mut loads[edge as usize];
+                *load = load.saturating_add_signed(times);
+            });
+        }
     }
 }

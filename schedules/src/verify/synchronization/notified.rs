@@ -38,7 +38,7 @@ pub(super) fn in_order(order: MessageOrders<'_>, capacities: &EdgeCapacities) ->
     let mut met = 0;
     for (m, position) in schedule.ends().iter().copied().zip(0u32..) {
         while meeting
-            .next_if(|&&phase| phase <= schedule.phase_of()[position as usize] as usize)
+            .next_if(|&&phase| phase <= schedule.phase(position) as usize)
             .is_some()
         {
             met = position;
@@ -131,11 +131,10 @@ impl<'a> NotifiedMessages<'a> {
         }
         let giver = self.giver(message);
         let notified = self.last[self.place(waiting, giver)];
-        let phase = |message: u32| self.schedule.phase_of()[message as usize];
         notified == message
             || notified != NOWHERE
                 && (self.by_sender || self.receives_in_order[giver as usize])
                 // Messages of one phase go at once, so that one of them says nothing of the others.
-                && phase(notified) > phase(message)
+                && self.schedule.phase(notified) > self.schedule.phase(message)
     }
 }

@@ -107,18 +107,18 @@ impl<'a> OrderWalk<'a> {
     /// A walk that watches the edges whose widths are given.
     fn new(order: MessageOrders<'a>, widths: &[Option<u64>]) -> OrderWalk<'a> {
         let mut slots = 0;
-        let mut watch = |width: u64| {
+        let watches = widths.iter().map(|width| {
+            let Some(width) = *width else {
+                return EdgeWatch::Nothing;
+            };
             let first = slots;
             slots += width as SlotNumber;
             match width {
                 1 => EdgeWatch::Last(first, None),
                 _ => EdgeWatch::Crowd(Box::new(EdgeCrowd::new(width, first))),
             }
-        };
-        let watched = widths
-            .iter()
-            .map(|&width| width.map_or(EdgeWatch::Nothing, &mut watch))
-            .collect();
+        });
+        let watched = watches.collect();
         OrderWalk {
             order,
             history: MessageHistory::new(order.schedule, order.tokens),

@@ -14,7 +14,6 @@ pub(super) struct TokensByMessage {
 impl TokensByMessage {
     pub(super) fn new(schedule: &TransferSchedule, waits: &[TransferWait]) -> TokensByMessage {
         let messages = schedule.ends().len();
-        let by_sender = |wait: &TransferWait| schedule.ends()[wait.after as usize].src == wait.from;
         let (mut first, mut out) = (vec![0u32; messages + 1], vec![0u32; messages]);
         for &TransferWait { after, before, .. } in waits {
             first[before as usize + 1] += 1;
@@ -32,7 +31,9 @@ impl TokensByMessage {
             first,
             awaited,
             out,
-            by_sender: waits.first().is_none_or(by_sender),
+            by_sender: waits
+                .first()
+                .is_none_or(|wait| schedule.ends()[wait.after as usize].src == wait.from),
         }
     }
 

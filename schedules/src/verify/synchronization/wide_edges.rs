@@ -125,8 +125,8 @@ impl EdgeCrowd {
             if over.own.is_none() && end.src == src {
                 over.own = Some(chain);
             }
-            let older = |other: usize| end.position < self.ends[other].position;
-            if over.oldest.is_none_or(older) {
+            let oldest = over.oldest.map(|oldest| self.ends[oldest].position);
+            if oldest.is_none_or(|position| end.position < position) {
                 over.oldest = Some(chain);
             }
         };
