@@ -202,11 +202,9 @@ impl CallPolicy {
     /// The decision on a call: the way to learn by it, or else that of the table, or the forced one.
     pub fn decide(&mut self, call: &PolicyCall) -> CallDecision {
         let class = CallClass::new(call.collective, call.block);
-        let candidates = || self.grounds.candidates(call);
-        let learned = if call.is_steady {
-            self.learner.steady_way(class, candidates)
-        } else {
-            self.learner.way(class, candidates)
+        let learned = match call.is_steady {
+            true => (self.learner).steady_way(class, || self.grounds.candidates(call)),
+            false => (self.learner).way(class, || self.grounds.candidates(call)),
         };
         if let Some(way) = learned {
             return CallDecision {
@@ -273,20 +271,19 @@ impl CallPolicy {
 
     /// The way in the place of one that needs connections which cannot be had.
     fn way_without_tcp(&self, collective: Collective, block: u64, way: Way) -> Way {
-        let is_over_tcp = |way: Way| way.carrier() == Some(DataCarrier::Tcp);
-        if !is_over_tcp(way) {
+        if !way.is_over_tcp() {
             return way;
         }
         if self.is_forced(collective) {
             let carried = way.with_carrier(DataCarrier::Mpi);
             return Some(carried)
-                .filter(|way| !is_over_tcp(*way))
+                .filter(|way| !way.is_over_tcp())
                 .unwrap_or(Way::Native);
         }
         self.grounds
             .table
             .choose_where(collective, Bytes(block), |way| {
-                !is_over_tcp(way) && self.can(way, block)
+                !way.is_over_tcp() && self.can(way, block)
             })
     }
 
@@ -324,13 +321,11 @@ impl CallPolicy {
     /// True if a call of this collective may, at some size.
     pub fn takes_part(&self, collective: Collective) -> bool {
         let PolicyGrounds { table, force, .. } = &self.grounds;
-        let own = |way: Way| way != Way::Native && way.serves(collective);
         let forced = force.ways(collective);
-        let decides = if forced.is_empty() {
-            table.entries(collective).iter().any(|entry| own(entry.way))
-        } else {
-            forced.iter().copied().any(own)
-        };
+        let entries = table.entries(collective).iter();
+        let decided = entries.filter(|_| forced.is_empty()).map(|entry| entry.way);
+        let mut ways = forced.iter().copied().chain(decided);
+        let decides = ways.any(|way| way != Way::Native && way.serves(collective));
         // Calls of which each rank knows its own lengths only may go over TCP when that has been learned:
         // then the ranks have to know their size.
         decides

@@ -154,12 +154,8 @@ impl DecisionTable {
     /// The evidence for the entries, in a line: `decision table: 5 entries measured, 2 modelled
     /// between measured sizes`.
     pub fn summary(&self) -> String {
-        let all = || {
-            self.entries
-                .iter()
-                .flatten()
-                .filter(|entry| entry.mpi.is_some() || entry.way != Way::Native)
-        };
+        let entries = self.entries.iter().flatten();
+        let own = entries.filter(|entry| entry.mpi.is_some() || entry.way != Way::Native);
         let measured = [
             DecisionGrounds::Confirmed,
             DecisionGrounds::Unconfirmed,
@@ -173,7 +169,7 @@ impl DecisionTable {
             DecisionGrounds::Elsewhere,
         ]);
         let counted = grounds
-            .map(|g| (g, all().filter(|entry| entry.grounds == g).count()))
+            .map(|g| (g, own.clone().filter(|entry| entry.grounds == g).count()))
             .filter(|(_, count)| *count > 0);
         let mut parts: Vec<String> = counted
             .map(|(grounds, count)| format!("{count} {grounds}"))
@@ -235,7 +231,7 @@ impl DecisionTable {
         for entries in &mut self.entries {
             let mut instead = Way::Native;
             for entry in entries.iter_mut() {
-                if entry.way.carrier() != Some(DataCarrier::Tcp) {
+                if !entry.way.is_over_tcp() {
                     instead = entry.way;
                 }
                 entry.way = instead;
@@ -295,16 +291,12 @@ fn check(collective: Collective, entries: &[DecisionEntry]) -> Result<(), Decisi
             .iter()
             .filter(|entry| entry.mpi.is_none_or(|only| only == mpi))
             .collect();
-        // Of two entries from the same size, the first is the way to go if there are no
-        // connections.
-        let instead = |pair: &[&DecisionEntry]| {
-            pair[0].way.carrier() != Some(DataCarrier::Tcp)
-                && pair[1].way.carrier() == Some(DataCarrier::Tcp)
-        };
-        let follows = |pair: &[&DecisionEntry]| {
-            pair[0].from < pair[1].from || (pair[0].from == pair[1].from && instead(pair))
-        };
-        if let Some(pair) = holding.windows(2).find(|pair| !follows(pair)) {
+        let descending = holding.windows(2).find(|pair| {
+            // Of two entries from the same size, the first is the way to go if there are no connections.
+            let is_instead = !pair[0].way.is_over_tcp() && pair[1].way.is_over_tcp();
+            pair[0].from > pair[1].from || (pair[0].from == pair[1].from && !is_instead)
+        });
+        if let Some(pair) = descending {
             return wrong(format!(
                 "entry from {} follows the one from {}; expected ascending sizes",
                 pair[1].from.0, pair[0].from.0

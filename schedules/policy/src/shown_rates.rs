@@ -7,7 +7,7 @@ use crate::decision_table::{Collective, CollectiveTraffic};
 use crate::recorded_name::RecordedName;
 use inventory::natural_order::natural;
 use inventory::{BitsPerSec, Bytes, Tree};
-use schedules::bound::{self, BottleneckLoad};
+use schedules::bound;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
@@ -78,13 +78,13 @@ pub fn faster_links(tree: &Tree, ranks: &[u32], call: &FastCall) -> Vec<FasterLi
         CollectiveTraffic::Combine | CollectiveTraffic::Spread => bound::spread_blocks,
     };
     let took = Duration::from_nanos(call.took_ns.max(1)).as_secs_f64();
-    let factor = |load: &BottleneckLoad| load.seconds(call.block) / took;
     let mut links: Vec<(u32, f64)> = Vec::new();
     for (edge, load) in bound::edge_loads(tree, ranks, blocks) {
+        let factor = load.seconds(call.block) / took;
         match links.last_mut() {
             // The other direction of the same cable.
-            Some((link, most)) if *link == edge / 2 => *most = most.max(factor(&load)),
-            _ => links.push((edge / 2, factor(&load))),
+            Some((link, most)) if *link == edge / 2 => *most = most.max(factor),
+            _ => links.push((edge / 2, factor)),
         }
     }
     links.retain(|&(_, factor)| factor > TOO_FAST);

@@ -292,7 +292,7 @@ fn links(hosts: &Tree, ranks: &[u32], used: &[u32]) -> Vec<LinkTraffic> {
 fn rounds(hosts: &Tree, host_of: &[NodeNumber]) -> Vec<RelayedRound> {
     let n = host_of.len();
     let distances = std::iter::successors(Some(1), |k| Some(2 * k)).take_while(|&k| k < n);
-    let round = |distance: usize| {
+    let rounds = distances.filter_map(|distance| {
         let mut messages = vec![0u64; hosts.edges() as usize];
         for (rank, &host) in host_of.iter().enumerate() {
             let to = host_of[(rank + distance) % n];
@@ -314,8 +314,8 @@ fn rounds(hosts: &Tree, host_of: &[NodeNumber]) -> Vec<RelayedRound> {
             messages,
             rate,
         })
-    };
-    distances.filter_map(round).collect()
+    });
+    rounds.collect()
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@ use inventory::tree::{EdgeNumber, NodeNumber, Tree};
 use inventory::{BitsPerSec, Bytes};
 use std::collections::BTreeMap;
 
-/// By so many standard deviations more than their mean number messages meet on some cable now and then, where a
-/// hash chooses among several: balls in bins.
+/// Where a hash chooses among several cables, the messages on one of them exceed their mean number by so many
+/// standard deviations now and then: balls in bins.
 pub(crate) const DEVIATIONS: f64 = 3.0;
 
 /// The ranks that send at each rate, in bits a second.
@@ -45,8 +45,8 @@ pub(crate) fn smallest_overflowing_block(hosts: &Tree, host_of: &[NodeNumber]) -
     filling(hosts, queued.fold(0.0, f64::max))
 }
 
-/// Among more hosts the smallest block of those that send in one order is not looked for: that takes each pair of
-/// hosts.
+/// The smallest block of hosts that send in one order is not looked for among more hosts than this: each pair of
+/// hosts has to be visited.
 const MOST_IN_ORDER: u32 = 256;
 
 /// The smallest block with which the queue of some trunk's port overflows while each host sends to the next one of

@@ -52,18 +52,15 @@ fn learned_ways<'a>(
             classes.entry(timing.from).or_default().push(*timing);
         }
     }
-    let way = |class, mut timings: Vec<LearnedTiming>| {
+    let ways = classes.into_iter().filter_map(|(class, mut timings)| {
         retain_sound(&mut timings, ENOUGH);
-        let of = |way| timings.iter().find(|timing| timing.way == way);
-        let usual = of(Way::Native).or_else(|| of(present(class)))?;
+        let mut known = [Way::Native, present(class)].into_iter();
+        let usual = known.find_map(|way| timings.iter().find(|timing| timing.way == way))?;
         let fastest = timings.iter().min_by_key(|timing| timing.mean_ns)?;
         let is_faster = fastest.is_faster_than(usual);
-        Some(if is_faster { fastest.way } else { usual.way })
-    };
-    classes
-        .into_iter()
-        .filter_map(|(from, timings)| Some((from, way(from, timings)?)))
-        .collect()
+        Some((class, if is_faster { fastest.way } else { usual.way }))
+    });
+    ways.collect()
 }
 
 fn holding(entries: &[DecisionEntry], mpi: Mpi) -> impl DoubleEndedIterator<Item = &DecisionEntry> {
@@ -82,18 +79,11 @@ fn overlaid(
     let before = |block: Bytes| holding(entries, mpi).rfind(|entry| entry.from <= block);
     let within =
         |class: Bytes, entry: &DecisionEntry| entry.from >= class && entry.from < end(class);
-    let is_tuned = |class: &Bytes| {
-        let mut inside = holding(entries, mpi).filter(|entry| within(*class, entry));
-        before(*class)
-            .into_iter()
-            .chain(&mut inside)
-            .any(is_deliberate)
-    };
-    let classes: BTreeMap<Bytes, Way> = ways
-        .iter()
-        .map(|(class, way)| (*class, *way))
-        .filter(|(class, _)| !is_tuned(class))
-        .collect();
+    let untuned = ways.iter().filter(|(class, _)| {
+        let inside = holding(entries, mpi).filter(|entry| within(**class, entry));
+        !before(**class).into_iter().chain(inside).any(is_deliberate)
+    });
+    let classes: BTreeMap<Bytes, Way> = untuned.map(|(class, way)| (*class, *way)).collect();
     let mut overlaid = Vec::new();
     for entry in entries {
         let is_replaced = entry.mpi.is_none_or(|only| only == mpi)

@@ -154,7 +154,7 @@ fn where_there_are_no_connections_the_entry_before_decides() {
     };
     let table = entries(["native", "aapc", "aapc tcp"]);
     table.check().unwrap();
-    let free = |way: Way| way.carrier() != Some(DataCarrier::Tcp);
+    let free = |way: Way| !way.is_over_tcp();
     assert_eq!(
         table.choose(Collective::Alltoall, Bytes(9)).to_string(),
         "aapc tcp"
@@ -194,9 +194,7 @@ fn without_tcp_every_size_has_the_way_that_calls_then_go() {
         let without = table.clone().without_tcp();
         without.check().unwrap();
         for block in [0, 8, 9, 98, 99].map(Bytes) {
-            let way = table.choose_where(Collective::Alltoall, block, |way| {
-                way.carrier() != Some(DataCarrier::Tcp)
-            });
+            let way = table.choose_where(Collective::Alltoall, block, |way| !way.is_over_tcp());
             assert_eq!(without.choose(Collective::Alltoall, block), way);
         }
         let shown = without.entries(Collective::Alltoall);

@@ -171,11 +171,11 @@ impl DecisionTable {
     #[must_use]
     pub fn with_unmeasured(mut self, unmeasured: DecisionTable) -> DecisionTable {
         for (entries, others) in self.entries.iter_mut().zip(unmeasured.entries) {
-            let is_unmeasured = |entry: &DecisionEntry| match entry.grounds {
+            let is_unmeasured = entries.iter().any(|entry| match entry.grounds {
                 DecisionGrounds::Elsewhere => entry.way != Way::Native,
                 grounds => grounds == DecisionGrounds::Learned,
-            };
-            if entries.iter().any(is_unmeasured) {
+            });
+            if is_unmeasured {
                 *entries = others;
             }
         }
@@ -197,7 +197,7 @@ fn fastest_ways(time: &AlltoallTime, hosts: HostTraits) -> Vec<(Bytes, Way)> {
     ways
 }
 
-/// The ways by the sizes with which they pay ; where several do, the last row.
+/// The ways by the sizes with which they pay; where several do, the last row.
 fn paying_ways(set: &UnmeasuredSet<'_>, collective: Collective) -> Vec<(Bytes, Way)> {
     let hosts = set.traits();
     let rows = WAYS.iter().filter_map(|row| row.pays(set, collective));
@@ -211,12 +211,12 @@ fn paying_ways(set: &UnmeasuredSet<'_>, collective: Collective) -> Vec<(Bytes, W
         .collect();
     bounds.sort_unstable();
     bounds.dedup();
-    let way = |block| {
-        let mut of = paying.iter().rev();
-        let found = of.find(|(sizes, _)| sizes.contains(&block));
-        found.map_or(Way::Native, |(_, way)| *way)
-    };
-    let mut ways: Vec<(Bytes, Way)> = bounds.into_iter().map(|from| (from, way(from))).collect();
+    let last = bounds.into_iter().map(|from| {
+        let mut paying = paying.iter().rev();
+        let found = paying.find(|(sizes, _)| sizes.contains(&from));
+        (from, found.map_or(Way::Native, |(_, way)| *way))
+    });
+    let mut ways: Vec<(Bytes, Way)> = last.collect();
     ways.dedup_by_key(|(_, way)| *way);
     ways
 }

@@ -91,11 +91,9 @@ fn age(lesson: &JobLesson) -> impl Ord + use<> {
 
 impl JobLesson {
     fn cost(&self) -> usize {
-        let unknown = |t: &RecordedTiming| {
-            let names = [t.collective.unknown(), t.way.unknown()];
-            names.into_iter().flatten().map(str::len).sum::<usize>()
-        };
-        let names: usize = self.timings.iter().map(unknown).sum();
+        let timings = self.timings.iter();
+        let unknown = timings.flat_map(|t| [t.collective.unknown(), t.way.unknown()]);
+        let names: usize = unknown.flatten().map(str::len).sum();
         LESSON + self.user.len() + self.timings.len() * TIMING + names
     }
 

@@ -241,13 +241,13 @@ fn cables(tree: &Tree) -> String {
         above_first[here as usize] = true;
         node = tree.parent(here);
     }
-    // Of each cable the side without the first host, so that the tree's root does not matter.
-    let side = |node: NodeNumber| match above_first[node as usize] {
-        true => all.wrapping_sub(below[node as usize]),
-        false => below[node as usize],
-    };
     let nodes = (0..tree.nodes()).filter(|&node| tree.parent(node).is_some());
-    let mut cables: Vec<(u128, u64)> = nodes.map(|node| (side(node), tree.rate(node).0)).collect();
+    // Of each cable the side without the first host, so that the tree's root does not matter.
+    let sides = nodes.map(|node| match above_first[node as usize] {
+        true => (all.wrapping_sub(below[node as usize]), tree.rate(node).0),
+        false => (below[node as usize], tree.rate(node).0),
+    });
+    let mut cables: Vec<(u128, u64)> = sides.collect();
     // Of several cables in a row, only the slowest one counts.
     cables.sort_unstable();
     cables.dedup_by_key(|(side, _)| *side);

@@ -76,17 +76,16 @@ pub(super) fn of(ballots: Vec<JobBallot<'_>>) -> Vec<LearnedTiming> {
     }
     ways.sort_by_cached_key(Way::to_string);
     let known = |way: Way| beside(&ballots, &won, |ballot| ballot.timing(way));
-    let guessed = |way: Way| {
-        let guess = beside(&ballots, &won, |ballot| ballot.about(way))?;
-        let samples = guess.samples.min(SAMPLES - 1);
-        Some(LearnedTiming { samples, ..guess })
-    };
     let own = known(Way::Native).filter(|_| winner != Way::Native);
     // The jobs made sure of it, each for itself.
     let margin = own.map_or(u64::MAX, |own| (own.mean_ns - won.mean_ns) / 3);
-    let lost = ways
-        .iter()
-        .filter_map(|&way| known(way).or_else(|| guessed(way)));
+    let lost = ways.iter().filter_map(|&way| {
+        known(way).or_else(|| {
+            let guess = beside(&ballots, &won, |ballot| ballot.about(way))?;
+            let samples = guess.samples.min(SAMPLES - 1);
+            Some(LearnedTiming { samples, ..guess })
+        })
+    });
     std::iter::once(won)
         .chain(lost)
         .map(|timing| LearnedTiming {
@@ -102,10 +101,9 @@ fn beside(
     won: &LearnedTiming,
     reported: impl Fn(&WeighedBallot) -> Option<&LearnedTiming>,
 ) -> Option<LearnedTiming> {
-    let weight = |ballot: &WeighedBallot| ballot.weight;
-    let all: u64 = ballots.iter().map(weight).sum();
+    let all: u64 = ballots.iter().map(|ballot| ballot.weight).sum();
     let telling = ballots.iter().filter(|ballot| reported(ballot).is_some());
-    if 2 * telling.map(weight).sum::<u64>() < all {
+    if 2 * telling.map(|ballot| ballot.weight).sum::<u64>() < all {
         return None;
     }
     let timing = median(ballots, |ballot| {
@@ -123,19 +121,18 @@ fn weighed(mut ballots: Vec<JobBallot<'_>>) -> Vec<WeighedBallot> {
             timing.mean_ns > 0 && timing.samples > 0 && timing.way.serves(timing.collective)
         });
     }
-    let sound = |ballot: &JobBallot| {
-        let mut timings = ballot.timings.clone();
-        retain_sound(&mut timings, SAMPLES);
-        timings
-    };
-    let mut ballots: Vec<_> = ballots.into_iter().map(|b| (sound(&b), b)).collect();
+    let read = ballots.into_iter().map(|ballot| {
+        let mut sound = ballot.timings.clone();
+        retain_sound(&mut sound, SAMPLES);
+        (sound, ballot)
+    });
     // A job with one way has compared nothing.
-    ballots.retain(|(sound, _)| sound.len() > 1);
+    let compared: Vec<_> = read.filter(|(sound, _)| sound.len() > 1).collect();
     let mut jobs: HashMap<&str, u64> = HashMap::new();
-    for (_, ballot) in &ballots {
+    for (_, ballot) in &compared {
         *jobs.entry(ballot.user).or_default() += 1;
     }
-    ballots
+    compared
         .into_iter()
         .map(|(timings, mut ballot)| {
             ballot.timings.retain(|timing| !timings.contains(timing));
@@ -165,12 +162,12 @@ fn winner(ballots: &[WeighedBallot]) -> Option<Way> {
     {
         return Some(*way);
     }
-    let mean = |way: Way| median(ballots, |ballot| ballot.timing(way).copied());
     votes
         .into_iter()
         .filter(|(way, _)| *way != Way::Native)
         .max_by_key(|(way, weight)| {
-            let mean = mean(*way).map_or(u64::MAX, |timing| timing.mean_ns);
+            let timing = median(ballots, |ballot| ballot.timing(*way).copied());
+            let mean = timing.map_or(u64::MAX, |timing| timing.mean_ns);
             (*weight, Reverse(mean), Reverse(way.to_string()))
         })
         .map(|(way, _)| way)
@@ -183,13 +180,13 @@ fn scaled(
     won: &LearnedTiming,
 ) -> Option<LearnedTiming> {
     let there = winner?.mean_ns;
-    let here = |ns: u64| {
-        let ns = u128::from(ns) * u128::from(won.mean_ns) / u128::from(there);
-        u64::try_from(ns).unwrap_or(u64::MAX)
-    };
+    let [mean_ns, error_ns] = [timing.mean_ns, timing.error_ns].map(|ns| {
+        let here = u128::from(ns) * u128::from(won.mean_ns) / u128::from(there);
+        u64::try_from(here).unwrap_or(u64::MAX)
+    });
     Some(LearnedTiming {
-        mean_ns: here(timing.mean_ns),
-        error_ns: here(timing.error_ns),
+        mean_ns,
+        error_ns,
         ..*timing
     })
 }

@@ -3,7 +3,7 @@
 //! The expected time decides only how early a way is tried: after so many calls that one row of it
 //! costs no more than learning may.
 use crate::call_time::AlltoallTime;
-use crate::decision_table::{Collective, DecisionEntry, DecisionGrounds, DecisionTable};
+use crate::decision_table::{Collective, DecisionGrounds, DecisionTable};
 use crate::learned::{LearnedTiming, size_class};
 use crate::ways::{self, DataCarrier, HostTraits, MessageForm, WAYS, Way};
 use inventory::Bytes;
@@ -97,23 +97,19 @@ fn by_size(
     block: Bytes,
 ) -> Vec<(Way, f64)> {
     let mut others = Vec::new();
-    let mut add = |way: Way, expected: f64| others.push((way, expected));
     if first != Way::Native {
         // Even blocks go as equal ones do.
         let is_in_doubt = alike.has_own_lengths() || first.form() == MessageForm::Relayed;
-        add(Way::Native, library(grounds, alike, block, is_in_doubt));
+        let expected = library(grounds, alike, block, is_in_doubt);
+        others.push((Way::Native, expected));
     }
-    let tried = |over| {
-        let rows = WAYS.iter();
-        let rows = rows.filter(move |row| row.is_tried_by_size(over, collective, grounds.hosts));
-        rows.map(move |row| row.usual().with_carrier(over))
-    };
     let below = below_tcp(grounds.table, alike, block);
     if let Some(below) = below.filter(|below| grounds.has_addresses && can_win(block, *below)) {
         let expected = over_tcp(alike, below);
-        tried(DataCarrier::Tcp).for_each(|way| add(way, expected));
+        let tried = tried_by_size(DataCarrier::Tcp, collective, grounds.hosts);
+        others.extend(tried.map(|way| (way, expected)));
     }
-    // Of forecast lengths some may be too long for a message.
+    // Some of the forecast lengths may be too long for a message.
     if can_win(block, below.unwrap_or(1.0)) && !collective.has_own_lengths() {
         let tcp = below.filter(|_| grounds.has_addresses);
         let tcp = tcp.map_or(0.0, |below| over_tcp(alike, below));
@@ -122,9 +118,20 @@ fn by_size(
         } else {
             LIBRARY
         };
-        tried(DataCarrier::Mpi).for_each(|way| add(way, expected));
+        let tried = tried_by_size(DataCarrier::Mpi, collective, grounds.hosts);
+        others.extend(tried.map(|way| (way, expected)));
     }
     others
+}
+
+fn tried_by_size(
+    over: DataCarrier,
+    collective: Collective,
+    hosts: HostTraits,
+) -> impl Iterator<Item = Way> {
+    let rows = WAYS.iter();
+    let tried = rows.filter(move |row| row.is_tried_by_size(over, collective, hosts));
+    tried.map(move |row| row.usual().with_carrier(over))
 }
 
 /// The same of an all-to-all where hosts have several ranks, by the times of the model; `None` where it
@@ -141,9 +148,9 @@ fn by_time(
     let beside = |nanoseconds| nanoseconds as f64 / usual;
     let ways = time
         .timed(block)
-        .filter(|(way, _)| grounds.has_addresses || way.carrier() != Some(DataCarrier::Tcp));
+        .filter(|(way, _)| grounds.has_addresses || !way.is_over_tcp());
     let mut others: Vec<(Way, f64)> = ways.map(|(way, time)| (way, beside(time))).collect();
-    // Of forecast lengths some may be too long for a message.
+    // Some of the forecast lengths may be too long for a message.
     if !collective.has_own_lengths() {
         let tcp = ways::phases(SyncKind::Receiver);
         let expected = time.nanoseconds(tcp, block).map_or(HOPELESS, beside) * BY_MESSAGES;
@@ -174,7 +181,7 @@ fn first_way(
     block: Bytes,
 ) -> Way {
     let serving = |way: Way| way.serves(collective) && grounds.hosts.can_go(way);
-    let way = |block| {
+    let [usual, of_largest] = [block, Bytes(block.0.saturating_mul(2))].map(|block| {
         let way = grounds.table.choose(alike, block);
         if serving(way) {
             return way;
@@ -183,8 +190,7 @@ fn first_way(
         time.map_or(Way::Native, |time| {
             time.fastest(block, |way| serving(way) && grounds.has_addresses)
         })
-    };
-    let (usual, of_largest) = (way(block), way(Bytes(block.0.saturating_mul(2))));
+    });
     let may_be_longer = collective.has_own_lengths() && of_largest != usual;
     let longer = usual
         .row()
@@ -217,15 +223,14 @@ fn library(
     let (near, doubtful) = IN_DOUBT;
     let entry = grounds.table.entry(collective, block);
     let avoids_timers = entry.is_some_and(|entry| entry.way.row().avoids_timers());
-    let tokens = |entry: &DecisionEntry| {
+    let is_near_tokens = entry.is_some_and(|entry| {
         let sync = entry.way.sync();
         sync.is_some_and(|sync| sync != SyncScheme::WINDOW)
-    };
+            && block.0 < entry.from.0.saturating_mul(near)
+    });
     if let Some(time) = grounds.time.filter(|_| avoids_timers && !is_in_doubt) {
         time.slowed_by_a_timer(block).max(LIBRARY)
-    } else if is_in_doubt
-        || entry.is_some_and(|entry| tokens(entry) && block.0 < entry.from.0.saturating_mul(near))
-    {
+    } else if is_in_doubt || is_near_tokens {
         doubtful
     } else {
         LIBRARY
@@ -268,7 +273,7 @@ fn below_tcp(table: &DecisionTable, collective: Collective, block: Bytes) -> Opt
     let mut over_tcp = table
         .entries(alike)
         .iter()
-        .filter(|entry| entry.way.carrier() == Some(DataCarrier::Tcp));
+        .filter(|entry| entry.way.is_over_tcp());
     // Between two such sizes the table may have the library's own: then the next one counts.
     let above = over_tcp.clone().find(|entry| entry.from >= block);
     let from = above.or_else(|| over_tcp.next_back())?.from;
@@ -277,7 +282,7 @@ fn below_tcp(table: &DecisionTable, collective: Collective, block: Bytes) -> Opt
 
 /// The expected time over TCP: it grows with the distance from the table's size.
 fn over_tcp(collective: Collective, below: f64) -> f64 {
-    // Of unequal blocks nobody knows.
+    // With unequal blocks the times are unknown.
     let least = if collective.has_own_lengths() {
         IN_DOUBT.1
     } else {

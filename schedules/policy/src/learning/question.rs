@@ -360,15 +360,14 @@ impl WayQuestion {
     /// The longest row of the way `next` that may be tried now; where none may, one of the fastest way.
     fn trial(&self, next: usize, budget: &LearningBudget) -> TimedRow {
         let terms = self.terms(next);
-        let rows = || {
-            let rows = terms.rows.iter();
-            rows.map(|about| self.row_of((next, self.fastest), *about, budget))
-        };
         let ends = budget.agreement();
-        let wait = |row: &TimedRow| budget.wait_for(self.cost(row, terms) + ends);
-        let affordable = rows().find(|row| wait(row) == Duration::ZERO);
+        let lengths = terms.rows.iter();
+        let mut rows = lengths.map(|about| self.row_of((next, self.fastest), *about, budget));
+        let affordable = rows
+            .clone()
+            .find(|row| budget.wait_for(self.cost(row, terms) + ends).is_zero());
         affordable.unwrap_or_else(|| {
-            let shortest = rows()
+            let shortest = rows
                 .next_back()
                 .map_or(Duration::ZERO, |row| self.cost(&row, terms));
             // The row of the fastest way has an end, too.

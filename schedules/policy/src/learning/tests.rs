@@ -201,8 +201,7 @@ fn what_cannot_be_gone_is_forgotten() {
     let mut job = SimulatedJob::new([10e-3, 5e-3, 30e-3], 13);
     job.run(20.0, [1.0, 1.2, 1.3]);
     assert_eq!(job.fastest(), ways()[1]);
-    job.learner
-        .refuse(|way| way.carrier() == Some(DataCarrier::Tcp));
+    job.learner.refuse(|way| way.is_over_tcp());
     assert_eq!(job.fastest(), Way::Native);
     let before = job.calls[1];
     job.run(20.0, [1.0, 1.2, 1.3]);

@@ -18,7 +18,7 @@ const HOPELESS: f64 = 2.0;
 /// The same of the first row, which has few calls: a process that another one keeps waiting once doubles
 /// its time.
 const HOPELESS_AT_ONCE: f64 = 4.0;
-/// Of few rows a way leads by which calls take less than this part of the other way's.
+/// After few rows a way leads if its calls take less than this part of the other way's time.
 const LEAD: f64 = 0.9;
 /// After so many rows a way that is not clearly faster is not tried any more.
 const ENOUGH: usize = 8;
@@ -117,14 +117,15 @@ impl WayTrials {
 
     /// Calls with blocks of the smallest size of their class.
     pub(super) fn timing(&self, class: CallClass) -> LearnedTiming {
-        let call = |octet: f64| (octet * class.from.0 as f64) as u64;
+        let [mean_ns, error_ns] = [self.mean().unwrap_or(0.0), self.error()]
+            .map(|octet| (octet * class.from.0 as f64) as u64);
         LearnedTiming {
             collective: class.collective,
             from: class.from,
             way: self.way,
             samples: self.timed,
-            mean_ns: call(self.mean().unwrap_or(0.0)),
-            error_ns: call(self.error()),
+            mean_ns,
+            error_ns,
         }
     }
 

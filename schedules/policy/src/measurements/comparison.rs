@@ -50,23 +50,22 @@ impl TunedComparison {
         block: Bytes,
         pairs: &[(f64, f64)],
     ) -> Option<TunedComparison> {
-        let side = |pick: fn(&(f64, f64)) -> f64| {
-            CallTiming::from_runs(block, &pairs.iter().map(pick).collect::<Vec<_>>())
-        };
-        let (own, tuned) = (side(|pair| pair.0)?, side(|pair| pair.1)?);
+        let (of_library, of_tuned): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+        let own = CallTiming::from_runs(block, &of_library)?;
+        let tuned = CallTiming::from_runs(block, &of_tuned)?;
         let (ratio, error) = center(
             &pairs
                 .iter()
                 .map(|(own, tuned)| tuned / own)
                 .collect::<Vec<_>>(),
         );
-        let ppm = |ratio: f64| (ratio * 1e6).round() as u64;
+        let [ratio_ppm, error_ppm] = [ratio, error].map(|part| (part * 1e6).round() as u64);
         (pairs.len() >= REPETITIONS).then_some(TunedComparison {
             collective,
             own,
             tuned,
-            ratio_ppm: ppm(ratio),
-            error_ppm: ppm(error),
+            ratio_ppm,
+            error_ppm,
         })
     }
 

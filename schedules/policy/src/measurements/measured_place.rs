@@ -1,4 +1,5 @@
 //! The hosts and cables of a measurement, so that a later tree can be compared with them.
+use super::nanoseconds;
 use crate::decision_table::{Collective, CollectiveTraffic};
 use inventory::Bytes;
 use inventory::tree::{Tree, TreeError};
@@ -48,8 +49,10 @@ impl PayloadBounds {
 
     /// True if both are the same up to rounding.
     fn are(&self, other: &PayloadBounds) -> bool {
-        let near = |a: u64, b: u64| a.abs_diff(b) <= a.max(b) / 1000;
-        near(self.alltoall_ns, other.alltoall_ns) && near(self.allgather_ns, other.allgather_ns)
+        let alltoalls = (self.alltoall_ns, other.alltoall_ns);
+        let allgathers = (self.allgather_ns, other.allgather_ns);
+        let mut bounds = [alltoalls, allgathers].into_iter();
+        bounds.all(|(a, b)| a.abs_diff(b) <= a.max(b) / 1000)
     }
 }
 
@@ -60,17 +63,14 @@ impl MeasuredPlace {
     /// # Errors
     /// [`TreeError::Unknown`] for a host that is not in the tree.
     pub fn of<S: AsRef<str>>(tree: &Tree, ranks: &[S]) -> Result<MeasuredPlace, TreeError> {
-        let known = |name: &str| {
-            tree.host(name)
-                .or_else(|| tree.host(name.split('.').next().unwrap_or(name)))
-        };
-        let number = |name: &S| {
-            known(name.as_ref()).ok_or_else(|| TreeError::Unknown(name.as_ref().to_owned()))
-        };
-        let hosts = ranks
-            .iter()
-            .map(|name| number(name).map(|n| tree.name(n).to_owned()))
-            .collect::<Result<Vec<_>, _>>()?;
+        let names = ranks.iter().map(|name| {
+            let name = name.as_ref();
+            let mut names = [Some(name), name.split('.').next()].into_iter().flatten();
+            let found = names.find_map(|name| tree.host(name));
+            let host = found.ok_or_else(|| TreeError::Unknown(name.to_owned()))?;
+            Ok(tree.name(host).to_owned())
+        });
+        let hosts = names.collect::<Result<Vec<_>, _>>()?;
         let mut distinct = hosts.clone();
         distinct.sort_unstable();
         distinct.dedup();
@@ -79,10 +79,9 @@ impl MeasuredPlace {
             .iter()
             .map(|host| hosts.iter().filter(|h| *h == host).count() as u32)
             .collect();
-        let ns = |seconds: f64| (seconds * 1e9).round() as u64;
         let bounds = PayloadBounds {
-            alltoall_ns: ns(bound::alltoall_seconds(&between, &ranks, BLOCK)),
-            allgather_ns: ns(bound::allgather_seconds(&between, &ranks, BLOCK)),
+            alltoall_ns: nanoseconds(bound::alltoall_seconds(&between, &ranks, BLOCK)),
+            allgather_ns: nanoseconds(bound::allgather_seconds(&between, &ranks, BLOCK)),
         };
         Ok(MeasuredPlace {
             shape: shape(&between, &ranks),
@@ -98,12 +97,12 @@ impl MeasuredPlace {
 
     /// True if the other place has the same hosts, and other cables that change no bound.
     pub fn has_same_bounds(&self, other: &MeasuredPlace) -> bool {
-        let sorted = |place: &MeasuredPlace| {
+        let [own, others] = [self, other].map(|place| {
             let mut hosts = place.hosts.clone();
             hosts.sort_unstable();
             hosts
-        };
-        self.bounds.are(&other.bounds) && sorted(self) == sorted(other)
+        });
+        self.bounds.are(&other.bounds) && own == others
     }
 
     pub(super) fn check(&self) -> Result<(), String> {

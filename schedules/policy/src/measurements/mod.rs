@@ -106,6 +106,10 @@ pub struct LibraryTiming {
 #[error("no measurements of heddle tune: {0}; run it again")]
 pub struct TuningError(pub String);
 
+fn nanoseconds(seconds: f64) -> u64 {
+    (seconds * 1e9).round() as u64
+}
+
 impl CallTiming {
     /// The timing of calls that took these seconds; `None` for fewer than [`REPETITIONS`] or an
     /// invalid time.
@@ -114,11 +118,10 @@ impl CallTiming {
             return None;
         }
         let (center, error) = center(seconds);
-        let ns = |seconds: f64| (seconds * 1e9).round() as u64;
         Some(CallTiming {
             block,
-            median_ns: ns(center),
-            error_ns: ns(error),
+            median_ns: nanoseconds(center),
+            error_ns: nanoseconds(error),
             times: seconds.len() as u32,
         })
     }

@@ -94,7 +94,7 @@ impl CallWay for OrderedPhases {
 
 /// True if an exchange can go by phases for which it must be known what has come: only TCP says that.
 pub(super) fn goes_over_tcp(way: Way, collective: Collective) -> bool {
-    way.carrier() == Some(DataCarrier::Tcp) && collective.traffic() == CollectiveTraffic::Exchange
+    way.is_over_tcp() && collective.traffic() == CollectiveTraffic::Exchange
 }
 
 /// The phases among the hosts of a tree with a synchronization, verified: as planned, and as transfers.

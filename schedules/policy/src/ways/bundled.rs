@@ -106,7 +106,10 @@ pub(super) fn octets(link: &LinkTraffic, block: Bytes) -> u64 {
 /// What ranks need beside the network: blocks are copied out of the sender's memory and into the receiver's, before
 /// and after, and ranks are woken in three steps.
 pub(super) fn on_hosts(time: &AlltoallTime, block: Bytes) -> u64 {
-    let copied = |blocks: u64, rate| lasting(block.0.saturating_mul(4 * blocks), rate);
-    let copied = copied(time.of_rank, COPIED).max(copied(time.of_host, MEMORY));
-    copied.saturating_add(3 * 2 * WAKE + MESSAGE * time.bundles + time.delay)
+    let copies = [(time.of_rank, COPIED), (time.of_host, MEMORY)];
+    let [of_rank, of_host] =
+        copies.map(|(blocks, rate)| lasting(block.0.saturating_mul(4 * blocks), rate));
+    of_rank
+        .max(of_host)
+        .saturating_add(3 * 2 * WAKE + MESSAGE * time.bundles + time.delay)
 }

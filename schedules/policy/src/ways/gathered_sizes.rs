@@ -44,7 +44,7 @@ pub(super) fn smallest(set: &UnmeasuredSet<'_>) -> Option<Bytes> {
 fn doubling_seconds(hosts: &Tree, host_of: &[NodeNumber]) -> f64 {
     let n = host_of.len();
     let distances = std::iter::successors(Some(1), |k| Some(2 * k)).take_while(|&k| k < n);
-    let step = |distance: usize| {
+    let steps = distances.map(|distance| {
         let mut senders = vec![0_u64; hosts.edges() as usize];
         for (rank, &host) in host_of.iter().enumerate() {
             let to = if n.is_power_of_two() {
@@ -65,8 +65,8 @@ fn doubling_seconds(hosts: &Tree, host_of: &[NodeNumber]) -> f64 {
             })
             .fold(0.0, f64::max);
         slowest * octets
-    };
-    distances.map(step).sum()
+    });
+    steps.sum()
 }
 
 /// The quantities of an allgather by leaders, from heddle's lab: 8 hosts of 4 and 8 ranks on two cores. A

@@ -2,7 +2,7 @@
 use super::{CallWay, DataCarrier, MessageForm, PlannedPart, PlanningSet, Way};
 use crate::decision_table::Collective;
 use inventory::TopologyFile;
-use inventory::tree::{NodeNumber, Tree};
+use inventory::tree::Tree;
 use schedules::lg::{self, ClusterPartition, HostCluster};
 use schedules::transfers::TransferSchedule;
 use schedules::verify::{self, ScheduleViolation};
@@ -84,16 +84,13 @@ fn clusters_of_ranks(set: &PlanningSet<'_>) -> Result<ClusterPartition, String> 
             of_hosts.list().first().map_or("", |c| &c.name)
         ));
     };
-    let ranks_of = |cluster: &HostCluster| -> Vec<NodeNumber> {
-        (0..)
-            .zip(set.host_of)
-            .filter(|(_, host)| cluster.hosts.contains(host))
-            .map(|(rank, _)| rank)
-            .collect()
-    };
-    let groups = of_hosts.list().iter().map(|cluster| HostCluster {
-        name: cluster.name.clone(),
-        hosts: ranks_of(cluster),
+    let groups = of_hosts.list().iter().map(|cluster| {
+        let ranks = (0..).zip(set.host_of);
+        let own = ranks.filter(|(_, host)| cluster.hosts.contains(host));
+        HostCluster {
+            name: cluster.name.clone(),
+            hosts: own.map(|(rank, _)| rank).collect(),
+        }
     });
     ClusterPartition::new(set.leaves, groups.collect()).map_err(|e| e.to_string())
 }

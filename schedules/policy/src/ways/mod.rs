@@ -1,8 +1,8 @@
 //! The ways of a call: one file a way, and one row in [`WAYS`].
 //!
-//! Who wants to know something of a way asks its row. So a new way is a variant of [`Way`], a file with what
-//! is to be known of it ([`CallWay`]), and a row. Who sends its messages goes by their form
-//! ([`MessageForm`]); only a new form needs something new there.
+//! Questions about a way go to its row. So a new way is a variant of [`Way`], a file that answers the
+//! questions ([`CallWay`]), and a row. Messages are sent by their form ([`MessageForm`]), so that only a
+//! new form needs new code there.
 mod aapc;
 mod bundled;
 mod bundled_phases;
@@ -277,6 +277,11 @@ impl Way {
             Way::Aapc { over, .. } | Way::Ring { over } => Some(over),
             _ => self.row().carriers().first().copied(),
         }
+    }
+
+    /// True if the blocks go over heddle's own TCP connections.
+    pub fn is_over_tcp(self) -> bool {
+        self.carrier() == Some(DataCarrier::Tcp)
     }
 
     /// The same way over another carrier, if the way has a choice of carriers.

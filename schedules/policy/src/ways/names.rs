@@ -17,7 +17,7 @@ impl fmt::Display for Way {
         {
             name += &format!(" {sync}");
         }
-        if self.carrier() == Some(DataCarrier::Tcp) && row.names_carrier() {
+        if self.is_over_tcp() && row.names_carrier() {
             name += " tcp";
         }
         f.pad(&name)
@@ -46,7 +46,7 @@ impl Way {
         let way = named().find(|way| way.row().name() == name)?;
         let way = way.with_carrier(over);
         let is_named = over == DataCarrier::Tcp || !way.row().names_carrier();
-        (is_named || way.carrier() != Some(DataCarrier::Tcp)).then_some(way)
+        (is_named || !way.is_over_tcp()).then_some(way)
     }
 }
 

@@ -53,14 +53,12 @@ const LOSSY: (u64, u64) = (5, 2);
 impl AlltoallTime {
     /// The library's own routine, which loses segments where a queue overflows.
     pub(crate) fn native(&self, block: Bytes) -> u64 {
-        let lossy = |time| {
-            if self.overflows(block) {
-                times(time, LOSSY).max(time.saturating_add(TIMER))
-            } else {
-                time
-            }
+        let time = self.at_once(block);
+        let at_once = match self.overflows(block) {
+            true => times(time, LOSSY).max(time.saturating_add(TIMER)),
+            false => time,
         };
-        self.by_routine(block, lossy(self.at_once(block)))
+        self.by_routine(block, at_once)
     }
 
     /// The same if all queues are as deep as they have to be.
@@ -77,10 +75,10 @@ impl AlltoallTime {
     /// takes: the faster one, unless blocks sent at once would be lost.
     fn by_routine(&self, block: Bytes, at_once: u64) -> u64 {
         let ranks = u32::try_from(self.ranks).unwrap_or(u32::MAX);
-        let chosen = |mpi| {
+        let is_passed_on = self.library.map(|mpi| {
             LibraryRoutine::chosen(mpi, Collective::Alltoall, ranks, block) == LibraryRoutine::Bruck
-        };
-        match self.library.map(chosen) {
+        });
+        match is_passed_on {
             Some(true) => self.passed_on(block),
             None if block <= SHORT => self.passed_on(block),
             None if block < LONG && !self.overflows(block) => self.passed_on(block).min(at_once),

@@ -127,8 +127,8 @@ impl ShortBlocks {
         let UnmeasuredSet { hosts, host_of, .. } = *set;
         let rate = bound::slowest_host_link(hosts)?;
         let octet = BottleneckLoad { blocks: 1, rate }.seconds(Bytes(1));
-        let lasting = |time: Duration| Bytes((time.as_secs_f64() / octet) as u64);
-        let tokens_cost_little = lasting(BY_CREDIT);
+        let [tokens_cost_little, end] =
+            [BY_CREDIT, SHORT].map(|time| Bytes((time.as_secs_f64() / octet) as u64));
         let drifting = Bytes(port_queue(hosts).0 / WAITING + 1).max(tokens_cost_little);
         let drifting = (host_of.len() > SENDERS).then_some(drifting);
         let possible = [set.overflowing(), drifting, smallest_in_pairs(set)];
@@ -136,7 +136,7 @@ impl ShortBlocks {
         let short = ShortBlocks {
             first,
             with_tokens: tokens_cost_little.max(first),
-            end: lasting(SHORT),
+            end,
             credit: credit_of_ranks(hosts, host_of.len()),
             hashed: HashedCables::of(hosts),
             ranks: host_of.len() as u64,

@@ -46,7 +46,7 @@ impl CallWay for WindowedPhases {
     }
 
     fn nanoseconds(&self, time: &AlltoallTime, way: Way, block: Bytes) -> Option<u64> {
-        let holds = way.carrier() == Some(DataCarrier::Tcp) && block <= time.held;
+        let holds = way.is_over_tcp() && block <= time.held;
         holds.then(|| nanoseconds(time, block))
     }
 
