@@ -160,18 +160,17 @@ impl CallCalibration {
         profile: &CallProfile,
         without: Option<&str>,
     ) -> Option<f64> {
-        let others = || {
-            self.calls
-                .iter()
-                .filter(|call| call.collective == collective && without != Some(&*call.network))
-        };
+        let calls = self.calls.iter();
+        let others =
+            calls.filter(|call| call.collective == collective && without != Some(&*call.network));
         // A routine that was never measured is like those that come closest to it.
         TimedRoutine::substitutes()
             .into_iter()
             .find_map(|stands_for| {
+                let like = others.clone();
                 nearby(
                     profile,
-                    others().filter(|call| stands_for(call.routine, routine)),
+                    like.filter(|call| stands_for(call.routine, routine)),
                 )
             })
     }

@@ -130,9 +130,11 @@ impl CallTraffic {
         let Some(steps) = steps else {
             let along_ring = gathers && !matches!(routine, TimedRoutine::Library(..));
             let loads = capacities::loads(tree).into_iter().enumerate();
-            // A ring crosses each link once in either direction.
-            let blocks = |load: u64| if along_ring { load.min(1) } else { load } as f64;
-            let seconds = loads.map(|(edge, load)| blocks(load) / link_rate(tree, edge));
+            let seconds = loads.map(|(edge, load)| {
+                // A ring crosses each link once in either direction.
+                let blocks = if along_ring { load.min(1) } else { load };
+                blocks as f64 / link_rate(tree, edge)
+            });
             return CallTraffic {
                 busy: busy_links(&seconds.collect::<Vec<_>>()),
                 wire: if along_ring {
@@ -181,6 +183,9 @@ enum RankDistance {
 }
 
 impl ExchangeStep {
+    fn new(partner: RankDistance, blocks: u32) -> ExchangeStep {
+        ExchangeStep { partner, blocks }
+    }
     /// The seconds that each link needs.
     fn link_seconds(&self, tree: &Tree, block: Bytes) -> Vec<f64> {
         let ranks = tree.hosts();
@@ -224,20 +229,23 @@ fn busy_links(seconds: &[f64]) -> f64 {
 
 /// The steps of an all-to-all; `None` where all messages go at once.
 fn alltoall_steps(library: LibraryRoutine, ranks: u32) -> Option<Vec<ExchangeStep>> {
-    let to = |partner, blocks| ExchangeStep { partner, blocks };
     match library {
-        LibraryRoutine::Pairwise if ranks.is_power_of_two() => {
-            Some((1..ranks).map(|k| to(RankDistance::Xor(k), 1)).collect())
-        }
-        LibraryRoutine::Pairwise | LibraryRoutine::Ring => {
-            Some((1..ranks).map(|k| to(RankDistance::After(k), 1)).collect())
-        }
+        LibraryRoutine::Pairwise if ranks.is_power_of_two() => Some(
+            (1..ranks)
+                .map(|k| ExchangeStep::new(RankDistance::Xor(k), 1))
+                .collect(),
+        ),
+        LibraryRoutine::Pairwise | LibraryRoutine::Ring => Some(
+            (1..ranks)
+                .map(|k| ExchangeStep::new(RankDistance::After(k), 1))
+                .collect(),
+        ),
         LibraryRoutine::Bruck | LibraryRoutine::Doubling => {
             // A block whose distance has bit k set goes that far in step k.
             Some(
                 doubling(ranks)
                     .map(|k| {
-                        to(
+                        ExchangeStep::new(
                             RankDistance::After(k),
                             (1..ranks).filter(|distance| distance & k != 0).count() as u32,
                         )
@@ -252,27 +260,26 @@ fn alltoall_steps(library: LibraryRoutine, ranks: u32) -> Option<Vec<ExchangeSte
 /// The steps of an allgather; `None` where all messages go at once, or along a ring that is
 /// the order of the ranks.
 fn allgather_steps(library: LibraryRoutine, ranks: u32) -> Option<Vec<ExchangeStep>> {
-    let step = |partner, blocks| ExchangeStep { partner, blocks };
     match library {
         LibraryRoutine::Doubling if ranks.is_power_of_two() => Some(
             doubling(ranks)
-                .map(|k| step(RankDistance::Xor(k), k))
+                .map(|k| ExchangeStep::new(RankDistance::Xor(k), k))
                 .collect(),
         ),
         LibraryRoutine::Bruck | LibraryRoutine::Doubling => Some(
             doubling(ranks)
                 // Bruck's allgather sends k places back, and in the last step only what is missing.
-                .map(|k| step(RankDistance::After(ranks - k), k.min(ranks - k)))
+                .map(|k| ExchangeStep::new(RankDistance::After(ranks - k), k.min(ranks - k)))
                 .collect(),
         ),
         LibraryRoutine::Ring => Some(
             (1..ranks)
-                .map(|_| step(RankDistance::After(1), 1))
+                .map(|_| ExchangeStep::new(RankDistance::After(1), 1))
                 .collect(),
         ),
         LibraryRoutine::Neighbour if ranks.is_multiple_of(2) => Some(
             (0..ranks / 2)
-                .map(|k| step(RankDistance::Xor(1), if k == 0 { 1 } else { 2 }))
+                .map(|k| ExchangeStep::new(RankDistance::Xor(1), if k == 0 { 1 } else { 2 }))
                 .collect(),
         ),
         _ => None,

@@ -36,13 +36,12 @@ impl TimedRoutine {
     /// Whether another routine stands for this one, the best substitute first: the same algorithm
     /// of another library, then any of the same kind.
     pub(super) fn substitutes() -> [fn(TimedRoutine, TimedRoutine) -> bool; 3] {
-        let same_algorithm = |one, other| match (one, other) {
-            (TimedRoutine::Library(_, one), TimedRoutine::Library(_, other)) => one == other,
-            _ => false,
-        };
         [
             |one, other| one == other,
-            same_algorithm,
+            |one, other| match (one, other) {
+                (TimedRoutine::Library(_, one), TimedRoutine::Library(_, other)) => one == other,
+                _ => false,
+            },
             |one, other| std::mem::discriminant(&one) == std::mem::discriminant(&other),
         ]
     }

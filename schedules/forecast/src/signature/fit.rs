@@ -461,11 +461,11 @@ fn row<const P: usize>(x: [f64; P], y: f64, error: f64) -> RegressionRow<P> {
 }
 
 fn usable(series: SampleSeries, samples: &[TimeSample]) -> Result<(), FitRefusal> {
-    let positive = |x: f64| x.is_finite() && x > 0.0;
-    if let Some(s) = samples
-        .iter()
-        .find(|s| !positive(s.seconds) || !positive(s.error))
-    {
+    let unfit = samples.iter().find(|s| {
+        let mut figures = [s.seconds, s.error].into_iter();
+        figures.any(|figure| !(figure.is_finite() && figure > 0.0))
+    });
+    if let Some(s) = unfit {
         return Err(FitRefusal::Sample {
             series,
             size: s.size.0,

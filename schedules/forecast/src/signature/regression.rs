@@ -34,13 +34,13 @@ pub(super) fn solve<const P: usize>(rows: &[RegressionRow<P>]) -> Option<Regress
     if length.iter().any(|&l| l == 0.0 || !l.is_finite()) {
         return None;
     }
-    let scaled = |r: &RegressionRow<P>, i: usize| r.x[i] / length[i];
     let mut normal = [[0.0; P]; P];
     let mut right = [0.0; P];
     for r in rows {
+        let scaled: [f64; P] = std::array::from_fn(|i| r.x[i] / length[i]);
         for i in 0..P {
-            right[i] += r.weight * scaled(r, i) * r.y;
-            (0..P).for_each(|j| normal[i][j] += r.weight * scaled(r, i) * scaled(r, j));
+            right[i] += r.weight * scaled[i] * r.y;
+            (0..P).for_each(|j| normal[i][j] += r.weight * scaled[i] * scaled[j]);
         }
     }
     let inverse = invert(normal)?;

@@ -137,13 +137,10 @@ pub fn better(run: &TuningRun, collective: Collective) -> Vec<(&LibraryTiming, &
     run.sizes(collective)
         .into_iter()
         .filter_map(|block| {
-            let here = || {
-                run.algorithms
-                    .iter()
-                    .filter(move |a| a.collective == collective && a.timing.block == block)
-            };
-            let own = here().find(|a| a.name == OWN).map(|a| &a.timing)?;
-            let best = here()
+            let all = run.algorithms.iter();
+            let here = all.filter(|a| a.collective == collective && a.timing.block == block);
+            let own = &here.clone().find(|a| a.name == OWN)?.timing;
+            let best = here
                 .filter(|a| a.timing.is_faster_than(own))
                 .min_by_key(|a| a.timing.median_ns)?;
             Some((best, own))

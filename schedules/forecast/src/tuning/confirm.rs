@@ -31,13 +31,12 @@ pub fn calls(run: &TuningRun, table: &DecisionTable) -> BTreeSet<(Collective, By
 
 /// The comparisons of a table's calls, without those that were the library's own anyway.
 pub fn trials(compared: &[TunedComparison], table: &DecisionTable) -> Vec<WayTrial> {
-    let trial = |comparison: &TunedComparison| WayTrial {
-        way: table.choose(comparison.collective, comparison.own.block),
-        comparison: *comparison,
-    };
     compared
         .iter()
-        .map(trial)
+        .map(|comparison| WayTrial {
+            way: table.choose(comparison.collective, comparison.own.block),
+            comparison: *comparison,
+        })
         .filter(|trial| trial.way != Way::Native)
         .collect()
 }

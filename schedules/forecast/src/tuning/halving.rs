@@ -13,7 +13,7 @@ use policy::measurements::MEASURED;
 
 /// A way that takes so many times the time of the fastest one at every size is left out.
 const SLOWER: f64 = 1.1;
-/// Of each collective at most so many ways stay that are the fastest at no size.
+/// At most so many ways of each collective stay although they are the fastest at no size.
 const RUNNERS_UP: usize = 3;
 
 /// Those of `ways` that stay, in their order.
@@ -45,18 +45,15 @@ fn best(medians: &[WayMedian], ways: &[Way], collective: Collective) -> Vec<Way>
 /// which it is slower than the library's own routine, by as much, do not count. Infinite without a
 /// size.
 fn share(medians: &[WayMedian], ways: &[Way], collective: Collective, way: Way) -> f64 {
-    let of = |m: &&WayMedian| m.collective == collective;
-    let own = medians.iter().filter(of).filter(|m| m.way == way);
+    let all = medians.iter().filter(|m| m.collective == collective);
+    let own = all.clone().filter(|m| m.way == way);
     let shares = own.filter_map(|own| {
-        let there = || {
-            let here = medians.iter().filter(of);
-            here.filter(|m| m.block == own.block)
-        };
-        let library = there().find(|m| m.way == Way::Native);
+        let here = all.clone().filter(|m| m.block == own.block);
+        let library = here.clone().find(|m| m.way == Way::Native);
         if library.is_some_and(|library| own.seconds > SLOWER * library.seconds) {
             return None;
         }
-        let others = there().filter(|m| m.way != Way::Native && ways.contains(&m.way));
+        let others = here.filter(|m| m.way != Way::Native && ways.contains(&m.way));
         Some(own.seconds / others.map(|m| m.seconds).min_by(f64::total_cmp)?)
     });
     shares.fold(f64::INFINITY, f64::min)

@@ -30,13 +30,13 @@ impl ContentionModel {
         place: &MeasuredPlace,
     ) -> Result<ContentionModel, FitRefusal> {
         let link = signature::ping_pong(&samples(run.pingpong.iter()))?;
-        let octet = |place: &MeasuredPlace| {
+        let [beta_measured, beta_here] = [&run.place, place].map(|place| {
             let peers = place.hosts.len().saturating_sub(1).max(1) as f64;
             place.bounds.seconds_per_octet(collective) / peers
-        };
+        });
         let link = PingPongFit {
             alpha: link.alpha,
-            beta: ParameterEstimate::exact(octet(&run.place)),
+            beta: ParameterEstimate::exact(beta_measured),
             covariance: 0.0,
         };
         let mut found: Vec<Way> = run
@@ -58,7 +58,7 @@ impl ContentionModel {
                 Ok(fit) => ways.push((
                     way,
                     ContentionSignature {
-                        beta: octet(place),
+                        beta: beta_here,
                         ..fit.signature
                     },
                     fit.worst,
@@ -73,20 +73,22 @@ impl ContentionModel {
         })
     }
 
+    /// The seconds of a way, and by what factor they may be off.
+    fn predicted(&self, wanted: Way, block: Bytes) -> Option<(f64, f64)> {
+        let (_, signature, worst) = self.ways.iter().find(|(way, ..)| *way == wanted)?;
+        Some((signature.alltoall(self.ranks, block), *worst))
+    }
+
     /// The fastest of these ways that beats the library's own by more than the model's error at the
     /// sizes where it could be checked.
     pub(super) fn best(&self, among: &[Way], block: Bytes) -> Way {
-        let predicted = |wanted: Way| {
-            let (_, signature, worst) = self.ways.iter().find(|(way, ..)| *way == wanted)?;
-            Some((signature.alltoall(self.ranks, block), *worst))
-        };
-        let Some((native, native_off)) = predicted(Way::Native) else {
+        let Some((native, native_off)) = self.predicted(Way::Native, block) else {
             return Way::Native;
         };
         among
             .iter()
             .filter_map(|way| {
-                let (seconds, off) = predicted(*way)?;
+                let (seconds, off) = self.predicted(*way, block)?;
                 (seconds < native * (1.0 - noise::of_both(off, native_off)))
                     .then_some((*way, seconds))
             })

@@ -62,19 +62,14 @@ pub enum PromiseCheck {
 impl PromiseCheck {
     /// The overall result of the comparisons.
     pub fn from_comparisons(compared: &[TunedComparison]) -> PromiseCheck {
-        let count = |verdict| {
-            compared
-                .iter()
-                .filter(|comparison| comparison.verdict() == verdict)
-                .count()
-        };
-        match (
-            count(ComparisonVerdict::Slower),
-            count(ComparisonVerdict::Open),
-        ) {
-            (0, 0) => PromiseCheck::Kept,
-            (0, open) => PromiseCheck::Open(open),
-            (slower, _) => PromiseCheck::Broken(slower),
+        let counts = [ComparisonVerdict::Slower, ComparisonVerdict::Open].map(|verdict| {
+            let such = compared.iter().filter(|one| one.verdict() == verdict);
+            such.count()
+        });
+        match counts {
+            [0, 0] => PromiseCheck::Kept,
+            [0, open] => PromiseCheck::Open(open),
+            [slower, _] => PromiseCheck::Broken(slower),
         }
     }
 }

@@ -121,13 +121,8 @@ impl WayChoice<'_> {
     /// The entries that the model gives, from `size` to `next`.
     fn predicted(&self, size: Bytes, next: Option<Bytes>, ranges: &mut DecisionRanges) {
         let ways = self.ways();
-        let among = |ways: &[Way], block| {
-            self.model
-                .as_ref()
-                .map_or(Way::Native, |model| model.best(ways, block))
-        };
         let Some(next) = next else {
-            return ranges.add(size, among(&ways, size), DecisionGrounds::Stale);
+            return ranges.add(size, self.modelled(&ways, size), DecisionGrounds::Stale);
         };
         for point in 0..STEPS {
             let ends = [between(size, next, point), between(size, next, point + 1)];
@@ -135,8 +130,8 @@ impl WayChoice<'_> {
                 ends[0],
                 throughout(
                     ends,
-                    |block| among(&ways, block),
-                    |way, block| way != Way::Native && among(&[way], block) == way,
+                    |block| self.modelled(&ways, block),
+                    |way, block| way != Way::Native && self.modelled(&[way], block) == way,
                 ),
                 DecisionGrounds::Stale,
             );
@@ -169,50 +164,51 @@ impl WayChoice<'_> {
             .is_some_and(|(own, native)| own.is_faster_than(native))
     }
 
+    /// The best of these ways by the model; the library's own without one.
+    fn modelled(&self, ways: &[Way], block: Bytes) -> Way {
+        let model = self.model.as_ref();
+        model.map_or(Way::Native, |model| model.best(ways, block))
+    }
+
     /// A way that gains at both sizes, and so is taken between them. That is the way taken at one
     /// of the sizes, if it gains at both; otherwise the way with the largest gain at its worse
     /// size.
     fn at_both(&self, size: Bytes, next: Bytes) -> Option<Way> {
         let both = |way: &Way| [size, next].iter().all(|&block| self.gains(*way, block));
-        let share = |way: Way, block| {
-            let seconds = |way| {
-                self.timing(way, block)
-                    .map_or(f64::INFINITY, CallTiming::seconds)
-            };
-            seconds(way) / seconds(Way::Native)
-        };
-        let most = |way: &Way| share(*way, size).max(share(*way, next));
         let taken = [self.best(size), self.best(next)].into_iter().find(both);
         taken.or_else(|| {
-            self.ways()
-                .into_iter()
-                .filter(both)
-                .min_by(|a, b| most(a).total_cmp(&most(b)))
+            let gaining = self.ways().into_iter().filter(both);
+            let shares = gaining.map(|way| (way, self.worse_share(way, [size, next])));
+            let least = shares.min_by(|(_, a), (_, b)| a.total_cmp(b));
+            least.map(|(way, _)| way)
         })
+    }
+
+    /// The part of the library's time that a way takes, at that of two sizes where it gains less.
+    fn worse_share(&self, way: Way, sizes: [Bytes; 2]) -> f64 {
+        let [one, other] = sizes.map(|block| {
+            let timings = [way, Way::Native].map(|way| self.timing(way, block));
+            let [own, library] = timings.map(|t| t.map_or(f64::INFINITY, CallTiming::seconds));
+            own / library
+        });
+        one.max(other)
     }
 
     /// The simplest of the ways that gain and that the fastest one does not beat by more than the
     /// noise.
     fn best(&self, block: Bytes) -> Way {
-        let gaining: Vec<Way> = self
+        let gaining = self
             .ways()
             .into_iter()
-            .filter(|&way| self.gains(way, block))
+            .filter(|way| self.gains(*way, block));
+        let timed: Vec<(Way, &CallTiming)> = gaining
+            .filter_map(|way| Some((way, self.timing(way, block)?)))
             .collect();
-        let timing = |way: Way| self.timing(way, block);
-        let fastest = gaining
-            .iter()
-            .filter_map(|&way| timing(way))
-            .min_by_key(|timing| timing.median_ns);
-        gaining
-            .iter()
-            .find(|way| {
-                timing(**way)
-                    .zip(fastest)
-                    .is_some_and(|(own, fastest)| !fastest.is_faster_than(own))
-            })
-            .copied()
-            .unwrap_or(Way::Native)
+        let Some((_, fastest)) = timed.iter().min_by_key(|(_, timing)| timing.median_ns) else {
+            return Way::Native;
+        };
+        let simplest = timed.iter().find(|(_, own)| !fastest.is_faster_than(own));
+        simplest.map_or(Way::Native, |(way, _)| *way)
     }
 }
 

@@ -55,20 +55,15 @@ pub fn promising(
             .filter_map(|other| range(*other, collective, block))
             .any(|(_, most)| most < least)
     };
-    let calls = || {
-        MEASURED
-            .into_iter()
-            .flat_map(|collective| sizes.iter().map(move |&block| (collective, block)))
-    };
-    ways.iter()
-        .copied()
-        .filter(|way| {
-            *way == Way::Native
-                || calls().any(|(collective, block)| {
-                    way.serves(collective) && !is_hopeless(*way, collective, block)
-                })
-        })
-        .collect()
+    let worth = ways.iter().copied().filter(|way| {
+        let mut served = MEASURED.into_iter().filter(|it| way.serves(*it));
+        *way == Way::Native
+            || served.any(|collective| {
+                let mut sizes = sizes.iter();
+                sizes.any(|block| !is_hopeless(*way, collective, *block))
+            })
+    });
+    worth.collect()
 }
 
 /// The reason why launches cannot be combined.
@@ -169,9 +164,11 @@ impl<'a> TuningSession<'a> {
             });
         }
         self.place = Some((job.library.to_owned(), here));
-        let new = |way: &&Way| !job.gone.contains(way) && !self.not_gone.contains(way);
-        let new: Vec<Way> = self.turns.iter().filter(new).copied().collect();
-        self.not_gone.extend(new);
+        for way in &self.turns {
+            if !job.gone.contains(way) && !self.not_gone.contains(way) {
+                self.not_gone.push(*way);
+            }
+        }
         Ok(())
     }
 
@@ -211,9 +208,8 @@ impl<'a> TuningSession<'a> {
     pub fn narrow(&mut self) -> Vec<Way> {
         self.turns.retain(|way| !self.not_gone.contains(way));
         let kept = halving::kept(&self.calls.medians(), &self.turns);
-        let left = |way: &Way| !kept.contains(way);
-        let left = self.turns.iter().copied().filter(left).collect();
-        self.turns = kept;
+        let mut left = std::mem::replace(&mut self.turns, kept);
+        left.retain(|way| !self.turns.contains(way));
         left
     }
 

@@ -131,30 +131,32 @@ impl CablingChange {
         rate: BitsPerSec,
     ) -> Result<CablingChange, CablingChangeError> {
         let known = |name: &str| is_inner(file, name) || file.hosts.contains_key(name);
-        let all = || {
-            let hyphens = ends.match_indices('-');
-            hyphens.map(|(i, _)| (&ends[..i], &ends[i + 1..]))
-        };
-        let unknown = |(a, b)| match (known(a), known(b)) {
-            (true, false) => Some(b),
-            (false, true) => Some(a),
-            _ => None,
-        };
-        let mut splits = all().filter(|(a, b)| known(a) && known(b) && a != b);
+        let hyphens = ends.match_indices('-');
+        let mut all = hyphens.map(|(i, _)| (&ends[..i], &ends[i + 1..]));
+        let mut splits = all.clone().filter(|(a, b)| known(a) && known(b) && a != b);
         match (splits.next(), splits.next()) {
             (Some((a, b)), None) => Ok(CablingChange::Link {
                 a: a.to_owned(),
                 b: b.to_owned(),
                 rate,
             }),
-            (found, _) => Err(match all().find_map(unknown).filter(|_| found.is_none()) {
-                Some(name) => CablingChangeError::End {
-                    link: ends.to_owned(),
-                    name: name.to_owned(),
-                    known: KnownNames::switches(file),
-                },
-                None => CablingChangeError::Ends(ends.to_owned()),
-            }),
+            (None, _) => {
+                let unknown = all.find_map(|(a, b)| match (known(a), known(b)) {
+                    (true, false) => Some(b),
+                    (false, true) => Some(a),
+                    _ => None,
+                });
+                Err(match unknown {
+                    Some(name) => CablingChangeError::End {
+                        link: ends.to_owned(),
+                        name: name.to_owned(),
+                        known: KnownNames::switches(file),
+                    },
+                    None => CablingChangeError::Ends(ends.to_owned()),
+                })
+            }
+            // The names can be read in several ways.
+            (Some(_), Some(_)) => Err(CablingChangeError::Ends(ends.to_owned())),
         }
     }
 
@@ -262,8 +264,9 @@ fn link(
     if let Some(unknown) = [a, b].into_iter().find(|name| !is_inner(file, name)) {
         return Err(unknown_switch(file, unknown));
     }
-    let there = |l: &&mut TopologyCable| (l.a == a && l.b == b) || (l.a == b && l.b == a);
-    match file.links.iter_mut().filter(there).max_by_key(|l| l.rate) {
+    let cables = file.links.iter_mut();
+    let between = cables.filter(|l| (l.a == a && l.b == b) || (l.a == b && l.b == a));
+    match between.max_by_key(|l| l.rate) {
         Some(cable) => cable.rate = rate,
         None => {
             let cable = TopologyCable::new(a.to_owned(), b.to_owned(), rate);

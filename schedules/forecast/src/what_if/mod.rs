@@ -48,14 +48,15 @@ impl OverTcpOutlook {
         ranks: &Tree,
         block: Bytes,
     ) -> Option<OverTcpOutlook> {
-        let time = |collective| {
+        let collectives = [Collective::Alltoall, Collective::Allgather];
+        let [alltoall, allgather] = collectives.map(|collective| {
             // Over TCP the library does not matter.
             let way = *calibrated_ways(collective).last()?;
             calibration.time(ranks, (way, Mpi::OpenMpi), collective, block)
-        };
+        });
         Some(OverTcpOutlook {
-            alltoall: time(Collective::Alltoall)?,
-            allgather: time(Collective::Allgather)?,
+            alltoall: alltoall?,
+            allgather: allgather?,
         })
     }
 }
@@ -95,17 +96,17 @@ pub fn outlook(
 /// priorities that the file does not contain, and after a change it may block other links than
 /// shown.
 pub fn matches_spanning_tree(file: &TopologyFile) -> bool {
-    let forwards = |file: &TopologyFile| {
-        file.links
-            .iter()
-            .map(|l| matches!(l.state, None | Some(LinkState::Forwarding)))
-            .collect::<Vec<_>>()
-    };
     let settled = file
         .switches
         .first()
         .and_then(|root| spanning_tree::with_spanning_tree(file, root));
-    settled.is_none_or(|settled| forwards(&settled) == forwards(file))
+    settled.is_none_or(|settled| {
+        let [settled, stated] = [&settled, file].map(|file| {
+            let links = file.links.iter();
+            links.map(|l| matches!(l.state, None | Some(LinkState::Forwarding)))
+        });
+        settled.eq(stated)
+    })
 }
 
 fn ranks_of(tree: &Tree) -> Vec<u32> {
