@@ -14,7 +14,7 @@ use snmp::{Auth, ClientBuilder, Error, ErrorStatus, Retry};
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex as StdMutex, PoisonError};
+use std::sync::{Arc, Mutex as StdMutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
 
@@ -266,16 +266,20 @@ impl SnmpClient {
         }
     }
 
+    /// How many rows each part had the last time.
+    fn rows(&self) -> MutexGuard<'_, HashMap<AskedPart, Vec<usize>>> {
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     async fn try_walk(
         &self,
         part: AskedPart,
         objects: &TableObjects,
     ) -> Result<WalkAnswers, TableReadFailure> {
-        let rows = || self.rows.lock().unwrap_or_else(PoisonError::into_inner);
         let mut walk = TableWalk::new(
             objects.scalars,
             objects.columns,
-            rows().get(&part).map_or(&[], Vec::as_slice),
+            self.rows().get(&part).map_or(&[], Vec::as_slice),
         )
         .with_most_rows(part.most_rows());
         let patience = self.timeout * (self.retries + 1) * TABLE_PATIENCE;
@@ -284,7 +288,7 @@ impl SnmpClient {
                 // A brief pulse has no rows. It must not make the next full pulse forget the number
                 // of rows.
                 if !objects.columns.is_empty() {
-                    rows().insert(part, walk.rows());
+                    self.rows().insert(part, walk.rows());
                 }
                 Ok(walk.finish())
             }

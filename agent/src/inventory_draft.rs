@@ -77,13 +77,11 @@ fn switch_names(switches: &[FoundSwitch]) -> Vec<String> {
     own.iter()
         .zip(switches)
         .map(|(own, switch)| {
-            let place = || fit(&format!("switch-{}", address(switch)));
+            let place = fit(&format!("switch-{}", address(switch)));
             let wanted = short.get(own).filter(|name| !name.is_empty());
-            let mut name = wanted.cloned().unwrap_or_else(place);
-            if !taken.insert(name.clone()) {
-                name = place();
-                taken.insert(name.clone());
-            }
+            let free = wanted.filter(|name| !taken.contains(*name));
+            let name = free.cloned().unwrap_or(place);
+            taken.insert(name.clone());
             name
         })
         .collect()

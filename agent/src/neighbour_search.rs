@@ -29,17 +29,14 @@ pub struct AddressBlock {
 impl AddressBlock {
     /// True if the address is one of them.
     pub fn contains(self, address: IpAddr) -> bool {
+        let (differing, width) = match (self.first, address) {
+            (IpAddr::V4(a), IpAddr::V4(b)) => ((a.to_bits() ^ b.to_bits()).into(), 32),
+            (IpAddr::V6(a), IpAddr::V6(b)) => (a.to_bits() ^ b.to_bits(), 128),
+            _ => return false,
+        };
         // A shift by all 128 bits is None: of a block of length 0 nothing is compared.
-        let cut = |bits: u128, width: u32| bits.checked_shr(width - u32::from(self.length));
-        match (self.first, address) {
-            (IpAddr::V4(a), IpAddr::V4(b)) => {
-                cut(a.to_bits().into(), 32).unwrap_or(0) == cut(b.to_bits().into(), 32).unwrap_or(0)
-            }
-            (IpAddr::V6(a), IpAddr::V6(b)) => {
-                cut(a.to_bits(), 128).unwrap_or(0) == cut(b.to_bits(), 128).unwrap_or(0)
-            }
-            _ => false,
-        }
+        let prefix = u128::checked_shr(differing, width - u32::from(self.length));
+        prefix.unwrap_or(0) == 0
     }
 
     /// The block of a site that has this address: 256 addresses of IPv4, 2^64 of IPv6.
@@ -267,10 +264,8 @@ impl NeighbourSearch {
             Err(why) => return self.miss(candidate, why),
         };
         // A device with two addresses is one device. Its neighbours know its chassis id.
-        let known = |found: &FoundSwitch| {
-            found.list.chassis.is_some() && found.list.chassis == list.chassis
-        };
-        if self.found.switches.iter().any(known) {
+        let mut known = self.found.switches.iter();
+        if list.chassis.is_some() && known.any(|found| found.list.chassis == list.chassis) {
             return;
         }
         self.chassis.extend(list.chassis.clone());
@@ -330,8 +325,8 @@ impl NeighbourSearch {
             "not asked: its address is outside those that may be asked (--only)"
         };
         // The same neighbour without a chassis id may be seen at many ports.
-        let is_same = |m: &MissedNeighbour| m.name == candidate.name && candidate.chassis.is_none();
-        if !self.found.missed.iter().any(is_same) {
+        let mut missed = self.found.missed.iter();
+        if candidate.chassis.is_some() || !missed.any(|m| m.name == candidate.name) {
             candidate
                 .addresses
                 .extend(refused.into_iter().map(at_port_161));

@@ -110,11 +110,11 @@ impl PulseRound {
             },
         );
         let sent = self.request(id, target);
-        let fits = |s: &&UdpSocket| {
-            s.local_addr()
-                .is_ok_and(|own| own.is_ipv4() == address.is_ipv4())
-        };
-        if let Some((socket, message)) = self.sockets.iter().find(fits).zip(sent) {
+        let fitting = self.sockets.iter().find(|socket| {
+            let own = socket.local_addr();
+            own.is_ok_and(|own| own.is_ipv4() == address.is_ipv4())
+        });
+        if let Some((socket, message)) = fitting.zip(sent) {
             // A request that the system refuses to send has no answer either.
             let _ = socket.send_to(&message, address);
         }

@@ -78,13 +78,9 @@ impl RequestTotals {
 
     /// The sum of two switches' requests.
     pub fn plus(mut self, other: &RequestTotals) -> RequestTotals {
-        let add = |own: &mut [u64], more: &[u64]| {
-            own.iter_mut()
-                .zip(more)
-                .for_each(|(own, more)| *own += more);
-        };
-        add(&mut self.answers, &other.answers);
-        add(&mut self.failures, &other.failures);
+        let answers = self.answers.iter_mut().zip(&other.answers);
+        let failures = self.failures.iter_mut().zip(&other.failures);
+        answers.chain(failures).for_each(|(own, more)| *own += more);
         self.seconds += other.seconds;
         self
     }

@@ -43,8 +43,8 @@ pub fn clients(inventory: &Inventory) -> Result<Vec<(String, SnmpClient)>, Acces
     allow_sockets(inventory.switches.len());
     let mut ready: HashMap<&str, SnmpAccess> = HashMap::new();
     let mut port = SessionPort::default();
-    let client = |(number, (name, switch)): (usize, (&String, _))| {
-        let switch: &inventory::inventory_file::InventorySwitch = switch;
+    let switches = inventory.switches.iter().enumerate();
+    let clients = switches.map(|(number, (name, switch))| {
         if number.is_multiple_of(SHARED_BY) {
             port = SessionPort::default();
         }
@@ -68,8 +68,8 @@ pub fn clients(inventory: &Inventory) -> Result<Vec<(String, SnmpClient)>, Acces
             name.clone(),
             SnmpClient::new(switch, &access, &inventory.timing, port.clone()),
         ))
-    };
-    inventory.switches.iter().enumerate().map(client).collect()
+    });
+    clients.collect()
 }
 
 /// Reads every table of every switch. A switch that does not answer gives one

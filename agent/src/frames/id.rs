@@ -41,14 +41,14 @@ pub(crate) fn read(octets: &[u8], kind: Option<IdSubtype>) -> Option<NeighbourId
         return None;
     }
     let text = printable(octets);
-    let raw = || Mac::from_octets(octets);
+    let raw = Mac::from_octets(octets);
     let known = match kind {
-        Some(IdSubtype::Mac) => raw()
+        Some(IdSubtype::Mac) => raw
             .or_else(|| written_mac(text.as_deref()?))
             .map(NeighbourId::Mac),
         Some(IdSubtype::Address) => address(octets).map(NeighbourId::Address),
         Some(IdSubtype::Circuit) => None,
-        Some(IdSubtype::Text) => raw()
+        Some(IdSubtype::Text) => raw
             // Some devices call an address a text. But six octets may be a name, or three
             // characters of GBK.
             .filter(|mac| !is_utf8_text(octets) && mac.is_station() && !is_multibyte(octets))
@@ -56,7 +56,7 @@ pub(crate) fn read(octets: &[u8], kind: Option<IdSubtype>) -> Option<NeighbourId
             .map(NeighbourId::Mac),
         // CDP has no subtype, and LLDP-MIB's column of subtypes may be sparse. Twelve digits
         // without separators stay a text: they may just as well be a name.
-        None => raw()
+        None => raw
             .filter(|_| !is_utf8_text(octets))
             .or_else(|| parted_mac(text.as_deref()?).or_else(|| text.as_deref()?.parse().ok()))
             .map(NeighbourId::Mac),

@@ -30,6 +30,15 @@ enum FrameSpeaker {
     Bridge(BridgeId, u16),
 }
 
+impl FrameSpeaker {
+    fn protocol(&self) -> Option<DiscoveryProtocol> {
+        match self {
+            FrameSpeaker::Neighbour(protocol, ..) => Some(*protocol),
+            FrameSpeaker::Bridge(..) => None,
+        }
+    }
+}
+
 #[derive(Debug)]
 struct RememberedFrame {
     content: HeardContent,
@@ -77,14 +86,10 @@ impl FrameMemory {
     }
 
     fn known(&self, card: u32, like: &FrameSpeaker) -> usize {
-        let protocol = |speaker: &FrameSpeaker| match speaker {
-            FrameSpeaker::Neighbour(protocol, ..) => Some(*protocol),
-            FrameSpeaker::Bridge(..) => None,
-        };
-        self.entries
-            .keys()
-            .filter(|(of, speaker)| *of == card && protocol(speaker) == protocol(like))
-            .count()
+        let speakers = self.entries.keys();
+        let alike =
+            speakers.filter(|(of, speaker)| *of == card && speaker.protocol() == like.protocol());
+        alike.count()
     }
 
     /// The content that holds at `now` on these cards, under their present names. What came on a

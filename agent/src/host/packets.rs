@@ -72,17 +72,19 @@ impl PacketSocket {
         protocol: u16,
         filter: &[BpfInstruction],
     ) -> Result<PacketSocket, PacketSocketError> {
-        let open = || {
-            let socket = PacketSocket { socket: socket()? };
-            attach(&socket.socket, filter)?;
-            // For a frame to a bond, the kernel then names the card on which the cable is (see
-            // bond_handle_frame in the kernel).
-            socket.option(libc::PACKET_ORIGDEV, &1)?;
-            // Receiving begins only now, so that no frame arrives before the filter is set.
-            socket.receive_only(protocol)?;
-            Ok(socket)
-        };
-        open().map_err(|problem| PacketSocketError { purpose, problem })
+        PacketSocket::filtered(protocol, filter)
+            .map_err(|problem| PacketSocketError { purpose, problem })
+    }
+
+    fn filtered(protocol: u16, filter: &[BpfInstruction]) -> io::Result<PacketSocket> {
+        let socket = PacketSocket { socket: socket()? };
+        attach(&socket.socket, filter)?;
+        // For a frame to a bond, the kernel then names the card on which the cable is (see
+        // bond_handle_frame in the kernel).
+        socket.option(libc::PACKET_ORIGDEV, &1)?;
+        // Receiving begins only now, so that no frame arrives before the filter is set.
+        socket.receive_only(protocol)?;
+        Ok(socket)
     }
 
     /// Opens a socket that only sends.

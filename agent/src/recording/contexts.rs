@@ -104,13 +104,13 @@ impl ContextMerge {
         }
         // A row may name a port that its context does not list. It keeps its number if no other
         // port has it.
-        let unlisted = |p: u32| Some(p).filter(|p| !self.ports.contains_key(p) || plain);
         let rows = fdb.into_iter().filter_map(|e| {
             Some(FdbEntry {
-                port: renumbered
-                    .get(&e.port)
-                    .copied()
-                    .or_else(|| unlisted(e.port))?,
+                port: match renumbered.get(&e.port) {
+                    Some(number) => *number,
+                    None if plain || !self.ports.contains_key(&e.port) => e.port,
+                    None => return None,
+                },
                 ..e
             })
         });

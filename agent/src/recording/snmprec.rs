@@ -46,21 +46,21 @@ fn record(line: &[u8]) -> Option<(Vec<u32>, Option<Value>)> {
 }
 
 fn typed(tag: u8, octets: Vec<u8>) -> Option<Value> {
-    let text = || std::str::from_utf8(&octets).ok().map(str::trim);
+    let text = std::str::from_utf8(&octets).ok().map(str::trim);
     Some(match tag {
-        2 => Value::Integer(text()?.parse().ok()?),
+        2 => Value::Integer(text?.parse().ok()?),
         4 => Value::OctetString(octets.into()),
         5 => Value::Null,
-        6 => Value::ObjectIdentifier(Oid::from_slice(&arcs(text()?)?)),
+        6 => Value::ObjectIdentifier(Oid::from_slice(&arcs(text?)?)),
         64 => Value::IpAddress(match <[u8; 4]>::try_from(octets.as_slice()) {
-            Ok(raw) if text().is_none_or(|t| !t.contains('.')) => raw,
-            _ => text()?.parse::<std::net::Ipv4Addr>().ok()?.octets(),
+            Ok(raw) if text.is_none_or(|t| !t.contains('.')) => raw,
+            _ => text?.parse::<std::net::Ipv4Addr>().ok()?.octets(),
         }),
-        65 => Value::Counter32(text()?.parse().ok()?),
-        66 => Value::Gauge32(text()?.parse().ok()?),
-        67 => Value::TimeTicks(text()?.parse().ok()?),
+        65 => Value::Counter32(text?.parse().ok()?),
+        66 => Value::Gauge32(text?.parse().ok()?),
+        67 => Value::TimeTicks(text?.parse().ok()?),
         68 => Value::Opaque(octets.into()),
-        70 => Value::Counter64(text()?.parse().ok()?),
+        70 => Value::Counter64(text?.parse().ok()?),
         _ => return None,
     })
 }

@@ -60,13 +60,13 @@ fn finish(
 /// The object identifier at the start of a record, and the offset of its value.
 fn opening(line: &[u8]) -> Option<(&str, usize)> {
     let name = line.split(|b| *b == b' ' || *b == b'=').next()?;
-    let numeric = |t: &[u8]| {
-        t.len() > 1 && t[0] == b'.' && t[1..].iter().all(|b| b.is_ascii_digit() || *b == b'.')
-    };
     let rooted = name.strip_prefix(b"iso").unwrap_or(name);
-    if !(numeric(rooted)
-        || rooted.first().is_some_and(u8::is_ascii_digit) && numeric(&[b".", rooted].concat()))
-    {
+    let arcs = match rooted.split_first() {
+        Some((b'.', arcs)) if !arcs.is_empty() => arcs,
+        Some((first, _)) if first.is_ascii_digit() => rooted,
+        _ => return None,
+    };
+    if !arcs.iter().all(|b| b.is_ascii_digit() || *b == b'.') {
         return None;
     }
     let spaces = line[name.len()..]
@@ -98,17 +98,16 @@ fn value(text: &[u8]) -> Option<Option<Value>> {
         return untyped(text).map(Some);
     };
     let (kind, rest) = (&text[..colon], text[colon + 1..].trim_ascii());
-    let number = || number(rest);
     let typed = match kind {
         b"STRING" => octets(rest)?,
         b"Hex-STRING" | b"Hex" | b"BITS" => Value::OctetString(hexadecimal(rest)?.into()),
-        b"INTEGER" => Value::Integer(i32::try_from(number()?).ok()?),
+        b"INTEGER" => Value::Integer(i32::try_from(number(rest)?).ok()?),
         b"Gauge32" | b"Unsigned32" | b"UInteger32" => {
-            Value::Gauge32(u32::try_from(number()?).ok()?)
+            Value::Gauge32(u32::try_from(number(rest)?).ok()?)
         }
-        b"Counter32" => Value::Counter32(u32::try_from(number()?).ok()?),
-        b"Counter64" => Value::Counter64(u64::try_from(number()?).ok()?),
-        b"Timeticks" => Value::TimeTicks(u32::try_from(number()?).ok()?),
+        b"Counter32" => Value::Counter32(u32::try_from(number(rest)?).ok()?),
+        b"Counter64" => Value::Counter64(u64::try_from(number(rest)?).ok()?),
+        b"Timeticks" => Value::TimeTicks(u32::try_from(number(rest)?).ok()?),
         b"IpAddress" => Value::IpAddress(
             std::str::from_utf8(rest)
                 .ok()?

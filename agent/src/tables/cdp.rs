@@ -32,21 +32,18 @@ pub(super) fn rows(answers: &WalkAnswers) -> Vec<(&[u32], CdpNeighbour)> {
         .flat_map(|column| answers.column(column))
         .map(|(index, _)| index)
         .collect();
-    let name = |column: &[u32], index: &[u32]| {
-        answers
-            .cell(column, index)
-            .and_then(Value::as_bytes)
-            .and_then(|bytes| id::read(bytes, None))
-    };
-    let row = |index| {
-        let index: &[u32] = index;
+    let rows = indices.into_iter().filter_map(|index| {
         let [if_index, _] = index else { return None };
-        let (device, called) = (name(DEVICE, index), text(answers.cell(SYS_NAME, index)));
+        let [device, port] = named.map(|column| {
+            let octets = answers.cell(column, index).and_then(Value::as_bytes);
+            id::read(octets?, None)
+        });
+        let called = text(answers.cell(SYS_NAME, index));
         let neighbour = CdpNeighbour {
             if_index: *if_index,
             device: device.map(|device| identified(device, &called)),
             name: called,
-            port: name(DEVICE_PORT, index),
+            port,
             capabilities: answers
                 .cell(CAPABILITIES, index)
                 .and_then(Value::as_bytes)
@@ -54,8 +51,8 @@ pub(super) fn rows(answers: &WalkAnswers) -> Vec<(&[u32], CdpNeighbour)> {
             ..CdpNeighbour::default()
         };
         Some((index, neighbour))
-    };
-    indices.into_iter().filter_map(row).collect()
+    });
+    rows.collect()
 }
 
 /// Small switches of Cisco have their MAC address as device id, in digits alone (`020000000009`).

@@ -81,7 +81,14 @@ pub(crate) fn read(answers: &WalkAnswers) -> Vec<InterfaceRow> {
     let mut addresses = own_addresses(answers);
     let mut subnets = own_subnets(answers);
     let queues = queues::read(answers);
-    let row = |index: u32| {
+    // Columns can be sparse. So a row exists if any of the naming columns or its state has it.
+    let columns = [DESCR, NAME, OPER_STATUS]
+        .into_iter()
+        .flat_map(|column| answers.column(column));
+    let indices: BTreeSet<u32> = columns
+        .filter_map(|(index, _)| if let [n] = index { Some(*n) } else { None })
+        .collect();
+    let rows = indices.into_iter().map(|index| {
         let cell = |column| answers.cell(column, &[index]);
         let octets = |wide, narrow| {
             cell(wide)
@@ -110,15 +117,8 @@ pub(crate) fn read(answers: &WalkAnswers) -> Vec<InterfaceRow> {
             queue: queues.get(&index).copied(),
             faults: faults([IN_ERRORS, OUT_ERRORS, IN_DISCARDS, OUT_DISCARDS].map(&cell)),
         }
-    };
-    // Columns can be sparse. So a row exists if any of the naming columns or its state has it.
-    let columns = [DESCR, NAME, OPER_STATUS]
-        .into_iter()
-        .flat_map(|column| answers.column(column));
-    let indices: BTreeSet<u32> = columns
-        .filter_map(|(index, _)| if let [n] = index { Some(*n) } else { None })
-        .collect();
-    let mut interfaces: Vec<InterfaceRow> = indices.into_iter().map(row).collect();
+    });
+    let mut interfaces: Vec<InterfaceRow> = rows.collect();
     tell_apart(&mut interfaces);
     interfaces
 }

@@ -36,7 +36,7 @@ pub(super) fn aggregates(answers: &WalkAnswers) -> HashMap<u32, u32> {
     for (member, aggregate) in stated.chain(layered(answers)) {
         aggregates.entry(member).or_insert(aggregate);
     }
-    // Of several units over one cable the first counts.
+    // If several units are over one cable, the first counts.
     let mut carried: Vec<(u32, u32, u32)> = carried(answers, &aggregates).collect();
     carried.sort_unstable();
     for (_, cable, aggregate) in carried {
@@ -67,10 +67,9 @@ fn carried(
 
 /// True if `higher` is named after `lower` as units are: `ae0.0` after `ae0`.
 fn is_unit_of(answers: &WalkAnswers, higher: u32, lower: u32) -> bool {
-    let name = |index: u32| text(answers.cell(NAME, &[index]));
-    name(higher)
-        .rsplit_once('.')
-        .is_some_and(|(carrier, _)| !carrier.is_empty() && carrier == name(lower))
+    let [unit, whole] = [higher, lower].map(|index| text(answers.cell(NAME, &[index])));
+    let carrier = unit.rsplit_once('.').map(|(carrier, _)| carrier);
+    carrier.is_some_and(|carrier| !carrier.is_empty() && carrier == whole)
 }
 
 /// The pairs of a higher and a lower interface in ifStackTable.

@@ -1,11 +1,12 @@
 //! The management addresses of neighbours: lldpRemManAddrTable (IEEE 802.1AB-2005, clause 12), the
 //! same of LLDP-V2-MIB, and cdpCacheAddress of CISCO-CDP-MIB. Nobody polls them: they are read once,
 //! when an inventory is begun.
-use super::lldp::remote::{LocalPortNumber, RemoteColumns};
+use super::lldp::remote::RemoteColumns;
 use super::lldp::standard::{self, FIRST_REMOTE, SECOND_REMOTE};
 use super::{TableObjects, cdp, system, text};
 use crate::walk::WalkAnswers;
-use inventory::observation::{CdpNeighbour, NeighbourId, SystemCapabilities};
+use inventory::observation::{NeighbourId, SystemCapabilities};
+use snmp::Value;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// lldpRemManAddrIfSubtype, indexed as lldpRemTable and by subtype and address behind that. The
@@ -102,7 +103,8 @@ fn lldp_neighbours(
     column: &[u32],
 ) -> Vec<ManagedNeighbour> {
     let stated: Vec<&[u32]> = answers.column(column).map(|(index, _)| index).collect();
-    let neighbour = |(index, local): (&[u32], LocalPortNumber)| {
+    let rows = remote.rows(answers).into_iter();
+    let neighbours = rows.map(|(index, local)| {
         let row = remote.row(answers, index, local);
         ManagedNeighbour {
             is_card: row.chassis.is_some() && row.chassis == row.port,
@@ -114,8 +116,8 @@ fn lldp_neighbours(
                 .filter_map(|stated| stated.strip_prefix(index).and_then(address))
                 .collect(),
         }
-    };
-    remote.rows(answers).into_iter().map(neighbour).collect()
+    });
+    neighbours.collect()
 }
 
 /// An address behind the index of a neighbour: its type, its length, its octets. Some agents leave
@@ -138,13 +140,12 @@ fn address(parts: &[u32]) -> Option<IpAddr> {
 }
 
 fn cdp_neighbours(answers: &WalkAnswers) -> Vec<ManagedNeighbour> {
-    let address = |index: &[u32]| {
-        let octets = answers.cell(cdp::ADDRESS, index)?.as_bytes()?;
-        let four = <[u8; 4]>::try_from(octets).map(|four| Ipv4Addr::from(four).into());
-        four.or_else(|_| <[u8; 16]>::try_from(octets).map(|six| Ipv6Addr::from(six).into()))
-            .ok()
-    };
-    let neighbour = |(index, row): (&[u32], CdpNeighbour)| {
+    let neighbours = cdp::rows(answers).into_iter().map(|(index, row)| {
+        let octets = answers.cell(cdp::ADDRESS, index).and_then(Value::as_bytes);
+        let address: Option<IpAddr> = octets.and_then(|octets| match octets.len() {
+            4 => <[u8; 4]>::try_from(octets).ok().map(IpAddr::from),
+            _ => <[u8; 16]>::try_from(octets).ok().map(IpAddr::from),
+        });
         let named = match &row.device {
             Some(NeighbourId::Text(text)) => text.clone(),
             _ => String::new(),
@@ -154,10 +155,10 @@ fn cdp_neighbours(answers: &WalkAnswers) -> Vec<ManagedNeighbour> {
             chassis: row.device.filter(|id| matches!(id, NeighbourId::Mac(_))),
             capabilities: row.capabilities,
             is_card: false,
-            addresses: address(index).into_iter().collect(),
+            addresses: Vec::from_iter(address),
         }
-    };
-    cdp::rows(answers).into_iter().map(neighbour).collect()
+    });
+    neighbours.collect()
 }
 
 #[cfg(test)]

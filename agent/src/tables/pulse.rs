@@ -64,21 +64,14 @@ pub(crate) fn read(answers: &WalkAnswers) -> DevicePulse {
             }
         })
     };
-    let pairs = |inward, outward| {
-        rows(inward)
-            .filter_map(move |(n, v)| {
-                Some((
-                    n,
-                    v.as_u64()?,
-                    answers.cell(outward, &[n]).and_then(Value::as_u64)?,
-                ))
-            })
-            .collect::<Vec<_>>()
-    };
-    let (wide, narrow) = (
-        pairs(HC_IN_OCTETS, HC_OUT_OCTETS),
-        pairs(IN_OCTETS, OUT_OCTETS),
-    );
+    let counters = [(HC_IN_OCTETS, HC_OUT_OCTETS), (IN_OCTETS, OUT_OCTETS)];
+    let [wide, narrow] = counters.map(|(inward, outward)| {
+        let pairs = rows(inward).filter_map(|(n, octets)| {
+            let out = answers.cell(outward, &[n]).and_then(Value::as_u64)?;
+            Some((n, octets.as_u64()?, out))
+        });
+        pairs.collect::<Vec<_>>()
+    });
     DevicePulse {
         uptime: number(answers.scalar(system::UPTIME)).unwrap_or_default(),
         top_changes: number(answers.scalar(bridge::TOP_CHANGES)),

@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep};
 
 /// The time between two looks at the watched flows.
 const WATCH: Duration = Duration::from_secs(2);
-/// Of the flows at each router so many are watched, and so many in all.
+/// So many flows are watched at each router, and so many in all.
 const WATCHED: usize = 2;
 const LEAST_WATCHED: usize = 8;
 /// The hosts to which flows are traced at most, whatever the controller asks for.

@@ -145,10 +145,12 @@ async fn persistent(
 
 fn round_trip(mut samples: Vec<Duration>) -> Option<RoundTrip> {
     samples.sort_unstable();
-    let micros = |d: &Duration| u32::try_from(d.as_micros()).unwrap_or(u32::MAX);
+    let (least, median) = (samples.first()?, samples.get((samples.len() - 1) / 2)?);
+    let [min_us, median_us] =
+        [least, median].map(|time| u32::try_from(time.as_micros()).unwrap_or(u32::MAX));
     Some(RoundTrip {
-        min_us: micros(samples.first()?),
-        median_us: micros(samples.get((samples.len() - 1) / 2)?),
+        min_us,
+        median_us,
         samples: u32::try_from(samples.len()).unwrap_or(u32::MAX),
     })
 }

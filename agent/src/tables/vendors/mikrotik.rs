@@ -48,8 +48,11 @@ fn read(answers: &WalkAnswers, table: &mut LldpTable) {
         (neighbour.device.is_some() || !neighbour.name.is_empty()).then_some(neighbour)
     });
     // A device that speaks two of the protocols has a row for each.
-    let key = |n: &CdpNeighbour| (n.if_index, n.device.clone(), n.port.clone(), n.name.clone());
-    let each: BTreeMap<_, CdpNeighbour> = neighbours.map(|n| (key(&n), n)).collect();
+    let keyed = neighbours.map(|n| {
+        let key = (n.if_index, n.device.clone(), n.port.clone(), n.name.clone());
+        (key, n)
+    });
+    let each: BTreeMap<_, CdpNeighbour> = keyed.collect();
     table.cdp.neighbours.extend(each.into_values());
     // The standard table's rows without a port are among these now.
     table.neighbours.retain(|n| n.local_port != 0);

@@ -52,20 +52,12 @@ fn read(answers: &WalkAnswers, table: &mut LldpTable) {
     if !table.neighbours.is_empty() {
         return;
     }
-    let key = |n: &LldpNeighbour| {
-        (
-            n.local_port,
-            n.chassis.clone(),
-            n.port.clone(),
-            n.name.clone(),
-        )
-    };
     // A neighbour that sends to several destination addresses has a row for each.
-    let each: BTreeMap<_, LldpNeighbour> = REMOTE
-        .read(answers)
-        .into_iter()
-        .map(|n| (key(&n), n))
-        .collect();
+    let keyed = REMOTE.read(answers).into_iter().map(|n| {
+        let (chassis, port) = (n.chassis.clone(), n.port.clone());
+        ((n.local_port, chassis, port, n.name.clone()), n)
+    });
+    let each: BTreeMap<_, LldpNeighbour> = keyed.collect();
     let neighbours: Vec<LldpNeighbour> = each.into_values().collect();
     if !neighbours.is_empty() {
         (table.ports, table.neighbours) = (PORTS.read(answers), neighbours);
