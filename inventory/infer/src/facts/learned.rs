@@ -28,6 +28,12 @@ enum DatabaseNumbering {
 }
 
 impl DatabaseNumbering {
+    /// The port that a row means, or its aggregate; `None` if it is down.
+    fn living_port(self, number: u32, ports: &PortTable, lldp: &LldpPorts) -> Option<PortIx> {
+        let port = self.port(number, ports, lldp)?;
+        ports[port].up.then(|| ports.whole(port))
+    }
+
     /// Base ports, unless no number is one. Then all numbers must be of the other sort.
     fn detected(rows: &[FdbEntry], ports: &PortTable, lldp: &LldpPorts) -> DatabaseNumbering {
         use DatabaseNumbering::{BasePorts, Interfaces, LldpPorts, Nothing};
@@ -67,15 +73,11 @@ impl LearnedStations {
     /// The rows on ports that are not down. Stations with rows on several ports are left out.
     pub(crate) fn new(rows: &[FdbEntry], ports: &PortTable, lldp: &LldpPorts) -> LearnedStations {
         let numbering = DatabaseNumbering::detected(rows, ports, lldp);
-        let living = |number: u32| {
-            let port = numbering.port(number, ports, lldp)?;
-            ports[port].up.then(|| ports.whole(port))
-        };
         let mut of_one: BTreeMap<(u32, Mac), BTreeSet<PortIx>> = BTreeMap::new();
         // Rows have the id of their database only where databases have the station behind different
         // ports.
         for row in rows.iter().filter(|row| row.database != 0) {
-            if let Some(port) = living(row.port) {
+            if let Some(port) = numbering.living_port(row.port, ports, lldp) {
                 let ports = of_one.entry((row.database, row.mac)).or_default();
                 ports.insert(port);
             }
@@ -87,7 +89,7 @@ impl LearnedStations {
         let mut rows: Vec<(Mac, PortIx)> = rows
             .iter()
             .filter(|row| !row.mac.names_nobody())
-            .filter_map(|row| Some((row.mac, living(row.port)?)))
+            .filter_map(|row| Some((row.mac, numbering.living_port(row.port, ports, lldp)?)))
             .collect();
         rows.sort_unstable();
         rows.dedup();

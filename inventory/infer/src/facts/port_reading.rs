@@ -81,7 +81,6 @@ impl PortNumbering {
     fn fit(self, rows: &[NumberedRow<'_>], ports: &PortTable) -> NumberingFit {
         let mut fit = NumberingFit::default();
         let mut met = HashSet::new();
-        let sign = |holds: bool| if holds { 1 } else { -1 };
         for row in rows {
             let Some(port) = self.port(row.number, ports) else {
                 continue;
@@ -89,9 +88,9 @@ impl PortNumbering {
             let facts = &ports[port];
             // Two rows are never of one port, and no neighbour is seen on a port that is down.
             let stands = met.insert(port) && (facts.up || !row.hears);
-            fit.named += sign(stands);
+            fit.named += if stands { 1 } else { -1 };
             if let Some(known) = row.known {
-                fit.known += sign(known == port);
+                fit.known += if known == port { 1 } else { -1 };
             }
             if ports.is_described(port, row.descr) {
                 fit.described += 1;

@@ -51,7 +51,8 @@ impl BenchShape {
             "wide" => (5, &[(0, 1), (0, 2), (0, 3), (0, 4)], 20.0, 80.0),
             _ => return None,
         };
-        let rate = |mega: f64| format!("{}K", (mega / self.slower * 1e3).round());
+        let [host, trunk] =
+            [host, trunk].map(|mega| format!("{}K", (mega / self.slower * 1e3).round()));
         // The first of five switches joins the others and has no host.
         let own = u32::from(switches == 5)..switches;
         let mut text = format!("switches: [{}]\nhosts:\n", list(0..switches));
@@ -59,11 +60,7 @@ impl BenchShape {
             .flat_map(|switch| std::iter::repeat_n(switch, self.each as usize))
             .enumerate()
         {
-            let _ = writeln!(
-                text,
-                "  n{number}: {{switch: s{switch}, rate: {}}}",
-                rate(host)
-            );
+            let _ = writeln!(text, "  n{number}: {{switch: s{switch}, rate: {host}}}");
         }
         text += if trunks.is_empty() {
             "links: []\n"
@@ -71,7 +68,7 @@ impl BenchShape {
             "links:\n"
         };
         for (a, b) in trunks {
-            let _ = writeln!(text, "  - {{a: s{a}, b: s{b}, rate: {}}}", rate(trunk));
+            let _ = writeln!(text, "  - {{a: s{a}, b: s{b}, rate: {trunk}}}");
         }
         let file = TopologyFile::parse(&self.name, &text).ok()?;
         let tree = file.tree().ok()?;
