@@ -224,11 +224,7 @@ impl ConfigurationBpdu {
 }
 
 fn bad(at: usize, problem: &'static str) -> FrameError {
-    FrameError {
-        protocol: "BPDU",
-        at,
-        problem,
-    }
+    FrameError::new("BPDU", at, problem)
 }
 
 /// 16 bits of priority, 48 of address (9.2.5).

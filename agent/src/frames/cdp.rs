@@ -142,11 +142,7 @@ pub fn sealed(mut octets: Vec<u8>) -> Vec<u8> {
 }
 
 fn bad(at: usize, problem: &'static str) -> FrameError {
-    FrameError {
-        protocol: "CDP",
-        at,
-        problem,
-    }
+    FrameError::new("CDP", at, problem)
 }
 
 /// The limit of a text or an identifier, in octets.

@@ -44,11 +44,6 @@ impl<'f> EthernetFrame<'f> {
     /// # Errors
     /// If the frame is shorter than its type or length field requires.
     pub fn read(octets: &'f [u8]) -> Result<EthernetFrame<'f>, FrameError> {
-        let bad = |at, problem| FrameError {
-            protocol: "Ethernet",
-            at,
-            problem,
-        };
         let (addresses, rest) = octets
             .split_first_chunk::<12>()
             .ok_or(bad(octets.len(), "ends within the addresses"))?;
@@ -104,6 +99,10 @@ fn word(octets: &[u8]) -> Option<(u16, &[u8])> {
     octets
         .split_first_chunk()
         .map(|(word, rest)| (u16::from_be_bytes(*word), rest))
+}
+
+fn bad(at: usize, problem: &'static str) -> FrameError {
+    FrameError::new("Ethernet", at, problem)
 }
 
 #[cfg(test)]

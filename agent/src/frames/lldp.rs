@@ -212,11 +212,7 @@ impl<'f> TlvIterator<'f> {
 }
 
 fn bad(at: usize, problem: &'static str) -> FrameError {
-    FrameError {
-        protocol: "LLDP",
-        at,
-        problem,
-    }
+    FrameError::new("LLDP", at, problem)
 }
 
 /// An identifier: a subtype and 1 to 255 octets (8.5.2, 8.5.3).

@@ -49,6 +49,16 @@ pub struct FrameError {
     pub problem: &'static str,
 }
 
+impl FrameError {
+    fn new(protocol: &'static str, at: usize, problem: &'static str) -> FrameError {
+        FrameError {
+            protocol,
+            at,
+            problem,
+        }
+    }
+}
+
 impl NeighbourFrame {
     /// Reads a frame that begins with its destination address and has no check sequence.
     ///
