@@ -14,10 +14,9 @@ use crate::learned::{LearnedPlace, LearnedTiming};
 use crate::learning::{
     self, CallClass, CallLearner, CandidateGrounds, CandidateWay, LearningBudget, WayQuestion,
 };
-use crate::ways::{DataCarrier, HostTraits, PlannedPart, PlanningSet, WAYS, Way};
+use crate::ways::{DataCarrier, HostTraits, PlannedPart, WAYS, Way};
 use inventory::{Bytes, counted};
 use schedules::transfers::part::RankPart;
-use schedules::verify::ScheduleViolation;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// The knowledge of the ways of a process set before a job tries any; by default nothing, and calls go the
@@ -110,11 +109,8 @@ impl CallPolicy {
         (self.grounds, self.planned) = (PolicyGrounds::default(), None);
     }
 
-    /// Plans a way that lacks a plan, and keeps what the rank needs.
-    ///
-    /// # Errors
-    /// The mistake of a planner, the same on every rank.
-    pub fn plan(&mut self, way: Way, set: &PlanningSet<'_>) -> Result<(), ScheduleViolation> {
+    /// Keeps the rank's part of a way that lacked a plan, of ranks in the order of this ring.
+    pub fn keep_plan(&mut self, way: Way, part: PlannedPart, ring: &[u32]) {
         let PolicyGrounds {
             epoch,
             force,
@@ -122,15 +118,13 @@ impl CallPolicy {
             ..
         } = &self.grounds;
         let way = way.with_carrier(DataCarrier::Mpi);
-        let part = way.row().plan(way, set)?;
         let planned = self.planned.get_or_insert_with(|| PlannedWays {
             parts: Vec::new(),
-            ring: set.ring.ring.clone(),
-            digest: digest_of((epoch, force, table, &set.ring.ring)),
+            ring: ring.to_vec(),
+            digest: digest_of((epoch, force, table, ring)),
         });
         planned.digest = digest_of((planned.digest, way, part.digest));
         planned.parts.push((way, part));
-        Ok(())
     }
 
     /// True if a decision may take a way that is not planned yet.
@@ -145,7 +139,7 @@ impl CallPolicy {
         ways.filter(|&way| self.lacks_plan(way)).collect()
     }
 
-    /// True once [`CallPolicy::plan`] has succeeded.
+    /// True once it keeps a plan.
     pub fn is_planned(&self) -> bool {
         self.planned.is_some()
     }

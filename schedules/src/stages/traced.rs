@@ -5,6 +5,7 @@ use inventory::stages::flows::WayCable;
 use inventory::stages::hops::WayHop;
 use inventory::tree::Tree;
 use inventory::tree::parallel_cables::MemberCable;
+use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 use std::net::IpAddr;
 
@@ -81,7 +82,7 @@ pub fn all_paths(tree: &Tree, m: Message, most: u32) -> Option<Vec<PathNumber>> 
 }
 
 /// The cable that a path takes of an edge.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 struct TracedEdge {
     answers: Vec<IpAddr>,
     /// Those of the edge, and those of them between the same two boxes; none if nothing lies side by side.
@@ -91,7 +92,7 @@ struct TracedEdge {
 }
 
 /// The proof that a packet takes a path.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TracedPath(Vec<TracedEdge>);
 
 /// The part of a packet's path that answers show.

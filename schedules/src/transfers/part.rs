@@ -12,11 +12,12 @@ use super::TransferSchedule;
 use crate::message::Message;
 use inventory::Bytes;
 use inventory::tree::NodeNumber;
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::ops::Range;
 
 /// A few octets that allow the receiver to go on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SyncToken {
     /// The rank at the other end.
     pub peer: NodeNumber,
@@ -30,7 +31,7 @@ pub struct SyncToken {
 ///
 /// It cannot hang: tokens point to later phases, and a block that a rank passes on comes from its
 /// owner or in an earlier phase.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RankPart {
     pub rank: NodeNumber,
     /// The number of phases of the whole schedule.
@@ -57,7 +58,7 @@ pub struct RankPart {
 }
 
 /// A transfer that a rank sends.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutgoingTransfer {
     /// The phase, from 0.
     pub phase: u32,
@@ -72,7 +73,7 @@ pub struct OutgoingTransfer {
 }
 
 /// A block of a transfer that a rank sends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutgoingBlock {
     /// The sender and the receiver of the block.
     pub block: Message,
@@ -81,7 +82,7 @@ pub struct OutgoingBlock {
 }
 
 /// The place of a block before it is sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BlockOrigin {
     /// The block is the rank's own.
     Own,
@@ -95,7 +96,7 @@ pub enum BlockOrigin {
 }
 
 /// A transfer that a rank receives.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IncomingTransfer {
     /// The phase, from 0.
     pub phase: u32,

@@ -4,10 +4,14 @@
 //! it. They plan a way when a call first is to go it: the policy tells that before.
 mod by_lengths;
 mod chosen_ways;
+mod rank_plan;
 #[cfg(test)]
 mod tests;
 
 pub use chosen_ways::ChosenWays;
+
+use chosen_ways::PlannedByWays;
+use rank_plan::RankPlan;
 
 use crate::host_leaders::HostLeaders;
 use crate::process_set_view::{FollowError, ProcessSetView};
@@ -18,10 +22,11 @@ use policy::call_policy::{CallPolicy, PolicyGrounds};
 use policy::call_time::AlltoallTime;
 use policy::decision_table::DecisionTable;
 use policy::forced::ForcedWays;
-use policy::ways::{self, HostTraits, PlanningSet, Way};
+use policy::ways::{self, DataCarrier, HostTraits, PlanningSet, Way};
 use schedules::allgather::AllgatherSchedule;
 use schedules::transfers::TransferSchedule;
 use schedules::transfers::part::RankPart;
+use std::collections::HashSet;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -141,6 +146,25 @@ impl FollowedEpoch {
         policy: &mut CallPolicy,
         way: Way,
     ) -> Result<String, FollowError> {
+        let ways = self.planned_with(policy, way);
+        let plans = self.plans_of(&[rank], &ways)?;
+        plans
+            .into_iter()
+            .for_each(|plan| self.keep(plan, policy, &ways));
+        Ok(self.summary(policy))
+    }
+
+    /// The ways that are planned when this one is to be.
+    fn planned_with(&self, policy: &CallPolicy, way: Way) -> Vec<Way> {
+        // Connections through a fabric are made once, for the ways of all messages.
+        match self.view.staged {
+            Some(_) => policy.unplanned(),
+            None => vec![way],
+        }
+    }
+
+    /// The parts of these ranks in ways.
+    fn plans_of(&mut self, ranks: &[u32], ways: &[Way]) -> Result<Vec<RankPlan>, FollowError> {
         let view = &self.view;
         let wrong = |violation| FollowError::Wrong {
             epoch: view.epoch,
@@ -151,36 +175,53 @@ impl FollowedEpoch {
             None => ways::planned_ring(&view.leaves).map_err(wrong)?,
         };
         let set = PlanningSet {
-            rank,
             hosts: &view.hosts,
             leaves: &view.leaves,
             host_of: &view.host_of,
             topology: &self.topology,
             ring: self.ring.insert(ring),
         };
-        // Connections through a fabric are made once, for the ways of all messages.
-        let all = match view.staged {
-            Some(_) => policy.unplanned(),
-            None => vec![way],
-        };
-        for way in all {
-            policy.plan(way, &set).map_err(wrong)?;
-            if let Some(sync) = way.sync() {
-                ChosenWays::add(&mut self.chosen_ways, view, rank, sync).map_err(wrong)?;
+        let mut plans: Vec<RankPlan> = ranks.iter().map(|&rank| RankPlan::new(rank)).collect();
+        let mut synchronizations = HashSet::new();
+        for way in ways {
+            let way = way.with_carrier(DataCarrier::Mpi);
+            let planned = way.row().plan(way, &set).map_err(wrong)?;
+            plans.iter_mut().for_each(|plan| plan.add(&planned));
+            if let Some(sync) = way.sync().filter(|&sync| synchronizations.insert(sync))
+                && let Some(planned) = PlannedByWays::new(view, sync).map_err(wrong)?
+            {
+                plans.iter_mut().for_each(|plan| plan.choose(&planned));
             }
         }
-        self.leaders = HostLeaders::along_ring(policy.ring(), &view.host_of);
+        Ok(plans)
+    }
+
+    /// Keeps the rank's parts in these ways.
+    fn keep(&mut self, plan: RankPlan, policy: &mut CallPolicy, ways: &[Way]) {
+        let ring = self.ring.as_ref().map_or(&[][..], |ring| &ring.ring);
+        for (way, part) in ways.iter().zip(plan.parts) {
+            policy.keep_plan(*way, part, ring);
+        }
+        self.chosen_ways = match (self.chosen_ways.take(), plan.chosen) {
+            (Some(known), Some(further)) => Some(known.with(further)),
+            (known, further) => known.or(further),
+        };
+        self.leaders = HostLeaders::along_ring(policy.ring(), &self.view.host_of);
+    }
+
+    /// A line about the epoch and the newest plan.
+    fn summary(&self, policy: &CallPolicy) -> String {
         let by_ways = match self.chosen_ways {
             Some(_) => "; each message of an all-to-all has its way through the fabric",
             None => "",
         };
-        Ok(format!(
+        format!(
             "epoch {}, {} on {}, {}{by_ways}",
-            view.epoch,
-            counted(view.leaves.hosts(), "rank"),
-            counted(view.hosts.hosts(), "host"),
+            self.view.epoch,
+            counted(self.view.leaves.hosts(), "rank"),
+            counted(self.view.hosts.hosts(), "host"),
             policy.summary()
-        ))
+        )
     }
 
     /// The ways of messages through the stages of a fabric, once they are planned, where they can be traced.

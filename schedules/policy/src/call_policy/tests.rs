@@ -1,7 +1,7 @@
 use super::*;
 use crate::decision_table::{DecisionEntry, DecisionGrounds, Mpi};
 use crate::learning::LearningBudget;
-use crate::ways::planned_ring;
+use crate::ways::{PlanningSet, planned_ring};
 use inventory::TopologyFile;
 use std::time::Duration;
 
@@ -46,14 +46,16 @@ fn planned_for(mut policy: CallPolicy, ways: &[Way]) -> CallPolicy {
     let topology = TopologyFile::parse("t", PAIR).unwrap();
     let tree = topology.tree().unwrap();
     let set = PlanningSet {
-        rank: 0,
         hosts: &tree,
         leaves: &tree,
         host_of: &[0, 1, 2, 3],
         topology: &topology,
         ring: &planned_ring(&tree).unwrap(),
     };
-    ways.iter().for_each(|&way| policy.plan(way, &set).unwrap());
+    for &way in ways {
+        let planned = way.row().plan(way, &set).unwrap();
+        policy.keep_plan(way, planned.of_rank(0), &set.ring.ring);
+    }
     policy
 }
 

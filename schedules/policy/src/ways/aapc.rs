@@ -1,5 +1,5 @@
 //! The phases of an all-to-all, kept apart by tokens or barriers.
-use super::{CallWay, DataCarrier, EITHER, HostTraits, MessageForm, PlannedPart, PlanningSet, Way};
+use super::{CallWay, DataCarrier, EITHER, HostTraits, MessageForm, PlannedWay, PlanningSet, Way};
 use crate::call_time::{AlltoallTime, wire};
 use crate::decision_table::{
     ANY_SIZE, Collective, CollectiveTraffic, OverflowingCall, TOKENS, UnmeasuredSet,
@@ -54,7 +54,11 @@ impl CallWay for OrderedPhases {
         MessageForm::Blocks
     }
 
-    fn plan(&self, way: Way, set: &PlanningSet<'_>) -> Result<PlannedPart, ScheduleViolation> {
+    fn plan<'a>(
+        &self,
+        way: Way,
+        set: &PlanningSet<'a>,
+    ) -> Result<PlannedWay<'a>, ScheduleViolation> {
         let sync = way.sync().unwrap_or(SyncKind::Receiver.into());
         planned(sync, set, None)
     }
@@ -109,25 +113,27 @@ pub(super) fn verified(
     Ok((plan, schedule))
 }
 
-/// The rank's part of the phases with a synchronization, and the octets that it may have under way.
-pub(super) fn planned(
+/// The phases with a synchronization, in which a rank may have so many octets under way.
+pub(super) fn planned<'a>(
     sync: SyncScheme,
-    set: &PlanningSet<'_>,
+    set: &PlanningSet<'a>,
     window: Option<Bytes>,
-) -> Result<PlannedPart, ScheduleViolation> {
+) -> Result<PlannedWay<'a>, ScheduleViolation> {
     let (plan, schedule) = verified(set.leaves, sync)?;
-    let part = RankPart {
-        window,
-        lead: plan.lead(set.leaves),
-        ..part::of(&schedule, set.rank)
-    };
-    let digest = (&plan.phases, &plan.syncs, part.lead, part.window);
-    let planned = PlannedPart::default().with_digest(digest);
-    Ok(PlannedPart {
+    let lead = plan.lead(set.leaves);
+    let planned = PlannedWay::new(move |rank| {
+        let part = RankPart {
+            window,
+            lead,
+            ..part::of(&schedule, rank)
+        };
+        part.between(schedule.meetings())
+    });
+    Ok(PlannedWay {
         phases: plan.phases.len(),
-        parts: Some(part.between(schedule.meetings())),
         ..planned
-    })
+    }
+    .with_digest((&plan.phases, &plan.syncs, lead, window)))
 }
 
 /// Octets on the wire of a block and of its token.

@@ -1,5 +1,5 @@
 //! One message for each pair of hosts.
-use super::{CallWay, DataCarrier, HostTraits, MessageForm, PlannedPart, PlanningSet, Way};
+use super::{CallWay, DataCarrier, HostTraits, MessageForm, PlannedWay, PlanningSet, Way};
 use crate::call_time::{
     AlltoallTime, COPIED, FIRST, LinkTraffic, MEMORY, MESSAGE, TIMER, WAKE, lasting, times, wire,
 };
@@ -39,14 +39,16 @@ impl CallWay for HostBundles {
         true
     }
 
-    fn plan(&self, _: Way, set: &PlanningSet<'_>) -> Result<PlannedPart, ScheduleViolation> {
+    fn plan<'a>(&self, _: Way, set: &PlanningSet<'a>) -> Result<PlannedWay<'a>, ScheduleViolation> {
         let order = set.hosts_along_ring();
-        let part = bundled::part(set.host_of, &order, set.rank);
-        let planned = PlannedPart {
-            together: bundled::most_blocks(set.host_of),
-            ..PlannedPart::of(vec![part])
-        };
-        Ok(planned.with_digest(order))
+        let host_of = set.host_of;
+        let along = order.clone();
+        let planned = PlannedWay::new(move |rank| vec![bundled::part(host_of, &along, rank)]);
+        Ok(PlannedWay {
+            together: bundled::most_blocks(host_of),
+            ..planned
+        }
+        .with_digest(order))
     }
 
     fn nanoseconds(&self, time: &AlltoallTime, _: Way, block: Bytes) -> Option<u64> {

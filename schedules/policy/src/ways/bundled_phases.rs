@@ -3,7 +3,7 @@
 //! Bundles that go all at once overflow queues, and each call waits for a timer: in ns-3 at 10 Gbit/s they came to
 //! 0.00 to 0.02 of the bound (docs/figures.md).
 use super::{
-    CallWay, DataCarrier, HostTraits, MOST_RANKS_BY_PAIRS, MessageForm, PlannedPart, PlanningSet,
+    CallWay, DataCarrier, HostTraits, MOST_RANKS_BY_PAIRS, MessageForm, PlannedWay, PlanningSet,
     Way, aapc, bundled,
 };
 use crate::call_time::{AlltoallTime, wire};
@@ -41,25 +41,27 @@ impl CallWay for BundlesInTurn {
         true
     }
 
-    fn plan(&self, _: Way, set: &PlanningSet<'_>) -> Result<PlannedPart, ScheduleViolation> {
+    fn plan<'a>(&self, _: Way, set: &PlanningSet<'a>) -> Result<PlannedWay<'a>, ScheduleViolation> {
         if set.hosts.hosts() as usize > MOST_RANKS_BY_PAIRS {
             let note = Some(format!(
                 "no {}: more than {MOST_RANKS_BY_PAIRS} hosts",
                 self.name()
             ));
-            return Ok(PlannedPart {
+            return Ok(PlannedWay {
                 note,
-                ..PlannedPart::default()
+                ..PlannedWay::default()
             });
         }
         let (plan, phases) = aapc::verified(set.hosts, SyncKind::Receiver.into())?;
-        let part = schedule::part_in_phases(set.host_of, &phases, set.rank);
-        let planned = PlannedPart {
-            together: schedule::most_blocks(set.host_of),
+        let host_of = set.host_of;
+        let planned =
+            PlannedWay::new(move |rank| vec![schedule::part_in_phases(host_of, &phases, rank)]);
+        Ok(PlannedWay {
+            together: schedule::most_blocks(host_of),
             phases: plan.phases.len(),
-            ..PlannedPart::of(vec![part])
-        };
-        Ok(planned.with_digest((&plan.phases, &plan.syncs)))
+            ..planned
+        }
+        .with_digest((&plan.phases, &plan.syncs)))
     }
 
     /// Where bundles all at once lose nothing they need no turns: on one switch, in the lab, turns took 1.04 to 1.2 of

@@ -1,7 +1,7 @@
 //! The phases of an all-to-all over TCP, with tokens that receivers give ahead
 //! ([`schedules::synchronization::credit`]).
 use super::short_blocks::{ShortBlocks, credited};
-use super::{CallWay, DataCarrier, MessageForm, PlannedPart, PlanningSet, Way, aapc};
+use super::{CallWay, DataCarrier, MessageForm, PlannedWay, PlanningSet, Way, aapc};
 use crate::call_time::{AlltoallTime, MESSAGE, times};
 use crate::decision_table::{Collective, UnmeasuredSet};
 use inventory::{BitsPerSec, Bytes};
@@ -39,7 +39,11 @@ impl CallWay for CreditedPhases {
         MessageForm::Blocks
     }
 
-    fn plan(&self, way: Way, set: &PlanningSet<'_>) -> Result<PlannedPart, ScheduleViolation> {
+    fn plan<'a>(
+        &self,
+        way: Way,
+        set: &PlanningSet<'a>,
+    ) -> Result<PlannedWay<'a>, ScheduleViolation> {
         let sync = way.sync().unwrap_or(SyncKind::Receiver.into());
         aapc::planned(sync, set, None)
     }

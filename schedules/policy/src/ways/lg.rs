@@ -1,5 +1,5 @@
 //! All-to-all among clusters.
-use super::{CallWay, DataCarrier, MessageForm, PlannedPart, PlanningSet, Way};
+use super::{CallWay, DataCarrier, MessageForm, PlannedWay, PlanningSet, Way};
 use crate::decision_table::Collective;
 use inventory::TopologyFile;
 use inventory::tree::Tree;
@@ -31,31 +31,32 @@ impl CallWay for AmongClusters {
         MessageForm::Bundles { at_once: 1 }
     }
 
-    fn plan(&self, _: Way, set: &PlanningSet<'_>) -> Result<PlannedPart, ScheduleViolation> {
+    fn plan<'a>(&self, _: Way, set: &PlanningSet<'a>) -> Result<PlannedWay<'a>, ScheduleViolation> {
         let clusters = match clusters_of_ranks(set) {
             Ok(clusters) => clusters,
             Err(reason) => {
                 let note = Some(format!("no lg: {reason}"));
-                let planned = PlannedPart::default();
-                return Ok(PlannedPart { note, ..planned });
+                let planned = PlannedWay::default();
+                return Ok(PlannedWay { note, ..planned });
             }
         };
         let plan = lg::plan(set.leaves, &clusters, None);
         verify::lg(set.leaves, &plan)?;
-        let planned = set.whole(&TransferSchedule::from(&plan));
         let note = format!(
             "lg among {} clusters, {} steps",
             plan.clusters.len(),
             plan.steps.len()
         );
         let hosts: Vec<_> = plan.clusters.iter().map(|cluster| &cluster.hosts).collect();
-        Ok(PlannedPart {
-            parts: planned
-                .parts
-                .filter(|parts| parts.iter().any(|part| part.phases > 0)),
+        let planned = if plan.steps.is_empty() {
+            PlannedWay::default()
+        } else {
+            PlannedWay::undivided(TransferSchedule::from(&plan))
+        };
+        Ok(PlannedWay {
             together: set.host_of.len() as u64,
             note: Some(note),
-            ..PlannedPart::default()
+            ..planned
         }
         .with_digest(hosts))
     }

@@ -19,7 +19,7 @@ mod short_blocks;
 mod window;
 
 pub use names::UnknownWay;
-pub use planned::{PlannedPart, PlanningSet, planned_ring};
+pub use planned::{PlannedPart, PlannedWay, PlanningSet, planned_ring};
 pub use relay::LEAST_RELAYED;
 
 use crate::call_time::AlltoallTime;
@@ -116,11 +116,15 @@ pub trait CallWay: Sync {
         false
     }
 
-    /// A rank's part of its schedule for a process set, verified; without one where it has nothing to do.
+    /// Its schedule for a process set, verified; none where it has nothing to do.
     ///
     /// # Errors
     /// The mistake of a planner.
-    fn plan(&self, way: Way, set: &PlanningSet<'_>) -> Result<PlannedPart, ScheduleViolation>;
+    fn plan<'a>(
+        &self,
+        way: Way,
+        set: &PlanningSet<'a>,
+    ) -> Result<PlannedWay<'a>, ScheduleViolation>;
 
     /// The way with the choices that suit such blocks of an all-to-all, over TCP where that is possible.
     fn timed(&self, _time: &AlltoallTime, _block: Bytes) -> Way {

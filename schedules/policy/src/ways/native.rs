@@ -1,5 +1,5 @@
 //! The MPI library's own routine.
-use super::{CallWay, DataCarrier, MessageForm, PlannedPart, PlanningSet, Way};
+use super::{CallWay, DataCarrier, MessageForm, PlannedWay, PlanningSet, Way};
 use crate::call_time::{AlltoallTime, LONG, MEET, MESSAGE, SHORT, TIMER, lasting, times, wire};
 use crate::decision_table::Collective;
 use crate::library_routine::LibraryRoutine;
@@ -33,8 +33,8 @@ impl CallWay for LibrarysOwn {
         true
     }
 
-    fn plan(&self, _: Way, _: &PlanningSet<'_>) -> Result<PlannedPart, ScheduleViolation> {
-        Ok(PlannedPart::of(Vec::new()))
+    fn plan<'a>(&self, _: Way, _: &PlanningSet<'a>) -> Result<PlannedWay<'a>, ScheduleViolation> {
+        Ok(PlannedWay::new(|_| Vec::new()))
     }
 
     fn nanoseconds(&self, time: &AlltoallTime, _: Way, block: Bytes) -> Option<u64> {

@@ -5,13 +5,13 @@ use schedules::allgather::{self, AllgatherSchedule};
 use schedules::transfers::TransferSchedule;
 use schedules::transfers::part::{self, RankPart};
 use schedules::verify::{self, ScheduleViolation};
+use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// A process set for one of whose ranks ways are planned.
+/// A process set for which ways are planned.
 #[derive(Debug)]
 pub struct PlanningSet<'a> {
-    pub rank: u32,
     /// The tree of the hosts alone.
     pub hosts: &'a Tree,
     /// The same with rank `r` as leaf number `r`.
@@ -33,11 +33,6 @@ impl PlanningSet<'_> {
         hosts.retain(|&host| known.insert(host));
         hosts
     }
-
-    /// The rank's part of a schedule that no barrier divides.
-    pub(super) fn whole(&self, schedule: &TransferSchedule) -> PlannedPart {
-        PlannedPart::of(vec![part::of(schedule, self.rank)])
-    }
 }
 
 /// The ring of all ranks, verified.
@@ -50,8 +45,60 @@ pub fn planned_ring(leaves: &Tree) -> Result<AllgatherSchedule, ScheduleViolatio
     Ok(ring)
 }
 
+/// A way, planned for all ranks of a process set.
+#[derive(Default)]
+pub struct PlannedWay<'a> {
+    /// Cuts out a rank's transfers, in as many parts as barriers divide the schedule into; `None` where no call of the
+    /// process set can go this way.
+    pub(super) parts: Option<Box<dyn Fn(u32) -> Vec<RankPart> + 'a>>,
+    /// The most blocks of a message that is put together.
+    pub(super) together: u64,
+    /// The phases, if it has such.
+    pub(super) phases: usize,
+    /// Its part of a line about the process set.
+    pub(super) note: Option<String>,
+    pub(super) digest: u64,
+}
+
+impl<'a> PlannedWay<'a> {
+    /// A way on which each rank has these parts.
+    pub(super) fn new(parts: impl Fn(u32) -> Vec<RankPart> + 'a) -> PlannedWay<'a> {
+        PlannedWay {
+            parts: Some(Box::new(parts)),
+            ..PlannedWay::default()
+        }
+    }
+
+    /// A schedule that no barrier divides.
+    pub(super) fn undivided(schedule: TransferSchedule) -> PlannedWay<'a> {
+        PlannedWay::new(move |rank| vec![part::of(&schedule, rank)])
+    }
+
+    /// With a digest of what all ranks plan alike.
+    #[must_use]
+    pub(super) fn with_digest(self, of: impl Hash) -> PlannedWay<'a> {
+        let mut digest = DefaultHasher::new();
+        of.hash(&mut digest);
+        PlannedWay {
+            digest: digest.finish(),
+            ..self
+        }
+    }
+
+    /// What a rank keeps of it.
+    pub fn of_rank(&self, rank: u32) -> PlannedPart {
+        PlannedPart {
+            parts: self.parts.as_ref().map(|parts| parts(rank)),
+            together: self.together,
+            phases: self.phases,
+            note: self.note.clone(),
+            digest: self.digest,
+        }
+    }
+}
+
 /// A rank's part of a way.
-#[derive(Debug, Default)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct PlannedPart {
     /// Its transfers, in as many parts as barriers divide the schedule into; `None` where no call of the
     /// process set can go this way.
@@ -67,25 +114,6 @@ pub struct PlannedPart {
 }
 
 impl PlannedPart {
-    /// These parts.
-    pub(super) fn of(parts: Vec<RankPart>) -> PlannedPart {
-        PlannedPart {
-            parts: Some(parts),
-            ..PlannedPart::default()
-        }
-    }
-
-    /// With a digest of what all ranks plan alike.
-    #[must_use]
-    pub(super) fn with_digest(self, of: impl Hash) -> PlannedPart {
-        let mut digest = DefaultHasher::new();
-        of.hash(&mut digest);
-        PlannedPart {
-            digest: digest.finish(),
-            ..self
-        }
-    }
-
     /// True if blocks of this size fit in its messages. Those of several blocks are copied, and MPI counts
     /// them by `int`.
     pub fn holds(&self, block: Bytes) -> bool {

@@ -1,6 +1,6 @@
 //! Reductions, broadcasts and small allgathers along the ring of an allgather, one rank a host.
 use super::{
-    CallWay, DataCarrier, HostTraits, MessageForm, PlannedPart, PlanningSet, Way, gathered_sizes,
+    CallWay, DataCarrier, HostTraits, MessageForm, PlannedWay, PlanningSet, Way, gathered_sizes,
 };
 use crate::decision_table::{ANY_SIZE, Collective, CollectiveTraffic, UnmeasuredSet};
 use inventory::Bytes;
@@ -47,8 +47,8 @@ impl CallWay for AlongRing {
     }
 
     /// The ring is all that it needs.
-    fn plan(&self, _: Way, set: &PlanningSet<'_>) -> Result<PlannedPart, ScheduleViolation> {
-        Ok(PlannedPart::of(Vec::new()).with_digest(&set.ring.ring))
+    fn plan<'a>(&self, _: Way, set: &PlanningSet<'a>) -> Result<PlannedWay<'a>, ScheduleViolation> {
+        Ok(PlannedWay::new(|_| Vec::new()).with_digest(&set.ring.ring))
     }
 
     fn pays(&self, set: &UnmeasuredSet<'_>, collective: Collective) -> Option<(Range<Bytes>, Way)> {

@@ -1,6 +1,6 @@
 //! The ring of an allgather.
 use super::{
-    CallWay, DataCarrier, EITHER, HostTraits, MessageForm, PlannedPart, PlanningSet, Way,
+    CallWay, DataCarrier, EITHER, HostTraits, MessageForm, PlannedWay, PlanningSet, Way,
     gathered_sizes,
 };
 use crate::decision_table::{ANY_SIZE, Collective, CollectiveTraffic, UnmeasuredSet};
@@ -39,8 +39,8 @@ impl CallWay for OneRing {
         MessageForm::Gathered
     }
 
-    fn plan(&self, _: Way, set: &PlanningSet<'_>) -> Result<PlannedPart, ScheduleViolation> {
-        let planned = set.whole(&TransferSchedule::from(set.ring));
+    fn plan<'a>(&self, _: Way, set: &PlanningSet<'a>) -> Result<PlannedWay<'a>, ScheduleViolation> {
+        let planned = PlannedWay::undivided(TransferSchedule::from(set.ring));
         Ok(planned.with_digest(&set.ring.ring))
     }
 

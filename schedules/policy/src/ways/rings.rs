@@ -1,6 +1,6 @@
 //! Several rings of an allgather, where slow trunks make one slower and each host has one rank.
 use super::{
-    CallWay, DataCarrier, HostTraits, MessageForm, PlannedPart, PlanningSet, Way, gathered_sizes,
+    CallWay, DataCarrier, HostTraits, MessageForm, PlannedWay, PlanningSet, Way, gathered_sizes,
 };
 use crate::decision_table::{ANY_SIZE, Collective, CollectiveTraffic, TOKENS, UnmeasuredSet};
 use inventory::tree::Tree;
@@ -34,13 +34,13 @@ impl CallWay for SeveralRings {
         MessageForm::Gathered
     }
 
-    fn plan(&self, _: Way, set: &PlanningSet<'_>) -> Result<PlannedPart, ScheduleViolation> {
+    fn plan<'a>(&self, _: Way, set: &PlanningSet<'a>) -> Result<PlannedWay<'a>, ScheduleViolation> {
         let gains = HostTraits::of(set.hosts, set.host_of).have_slow_trunks;
         let Some(plan) = rings::plan(set.leaves).filter(|_| gains) else {
-            return Ok(PlannedPart::default());
+            return Ok(PlannedWay::default());
         };
         verify::rings(set.leaves, &plan)?;
-        let planned = set.whole(&plan.schedule);
+        let planned = PlannedWay::undivided(plan.schedule.clone());
         Ok(planned.with_digest((plan.schedule.ends(), plan.schedule.waits())))
     }
 

@@ -1,5 +1,5 @@
 //! The phases of an all-to-all over TCP, with a limit of octets under way in the place of tokens.
-use super::{CallWay, DataCarrier, HostTraits, MessageForm, PlannedPart, PlanningSet, Way, aapc};
+use super::{CallWay, DataCarrier, HostTraits, MessageForm, PlannedWay, PlanningSet, Way, aapc};
 use crate::call_time::{AlltoallTime, WAKE, wire};
 use crate::decision_table::{Collective, OverflowingCall, TOKENS, UnmeasuredSet};
 use inventory::tree::Tree;
@@ -39,7 +39,7 @@ impl CallWay for WindowedPhases {
         MessageForm::Blocks
     }
 
-    fn plan(&self, _: Way, set: &PlanningSet<'_>) -> Result<PlannedPart, ScheduleViolation> {
+    fn plan<'a>(&self, _: Way, set: &PlanningSet<'a>) -> Result<PlannedWay<'a>, ScheduleViolation> {
         let window = OctetWindow::of(set.hosts, set.host_of);
         verify::window(set.hosts, set.host_of, window)?;
         aapc::planned(SyncScheme::WINDOW, set, Some(window.octets))

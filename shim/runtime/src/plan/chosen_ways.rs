@@ -8,12 +8,13 @@ use schedules::synchronization::scheme::SyncScheme;
 use schedules::transfers::TransferSchedule;
 use schedules::transfers::part::{self, RankPart};
 use schedules::verify::{self, ScheduleViolation};
+use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::IpAddr;
 
 /// The ways of one rank's messages.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct ChosenWays {
     /// By synchronization: this rank's part, in as many as the schedule's barriers divide it into.
     parts: Vec<(SyncScheme, Vec<RankPart>)>,
@@ -62,45 +63,61 @@ impl ChosenWays {
         self.plans
     }
 
-    /// Plans with this synchronization, too; messages take the same ways with each. Nothing where no stage
-    /// answers, and where some phase finds no room.
-    pub(super) fn add(
-        chosen: &mut Option<ChosenWays>,
-        view: &ProcessSetView,
-        rank: u32,
-        sync: SyncScheme,
-    ) -> Result<(), ScheduleViolation> {
-        let Some(staged) = view.staged.as_ref().filter(|_| sync != SyncScheme::WINDOW) else {
-            return Ok(());
-        };
-        if chosen.as_ref().is_some_and(|own| own.parts(sync).is_some()) {
-            return Ok(());
+    /// With the parts of another synchronization, too; messages take the same ways with each.
+    pub(super) fn with(self, further: ChosenWays) -> ChosenWays {
+        ChosenWays {
+            parts: [self.parts, further.parts].concat(),
+            plans: digest_of((self.plans, further.plans)),
+            ..self
         }
+    }
+}
+
+/// An all-to-all through a fabric with one synchronization, planned for all ranks.
+pub(super) struct PlannedByWays<'a> {
+    view: &'a ProcessSetView,
+    staged: &'a StagedLeaves,
+    plan: AlltoallSchedule,
+    schedule: TransferSchedule,
+}
+
+impl PlannedByWays<'_> {
+    /// Nothing where no stage answers, and where some phase finds no room.
+    pub(super) fn new(
+        view: &ProcessSetView,
+        sync: SyncScheme,
+    ) -> Result<Option<PlannedByWays<'_>>, ScheduleViolation> {
+        let Some(staged) = view.staged.as_ref().filter(|_| sync != SyncScheme::WINDOW) else {
+            return Ok(None);
+        };
         let plan = alltoall::plan(&staged.leaves, sync);
         if plan.paths.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
         verify::alltoall(&staged.leaves, &plan)?;
-        let chosen = chosen.get_or_insert_with(|| ChosenWays::for_rank(view, staged, &plan, rank));
         let schedule = TransferSchedule::on_tree(&staged.leaves, &plan)
             .unwrap_or_else(|wait| unreachable!("the verifier has found every message: {wait:?}"));
+        Ok(Some(PlannedByWays {
+            view,
+            staged,
+            plan,
+            schedule,
+        }))
+    }
+
+    /// The ways of a rank's messages.
+    pub(super) fn of_rank(&self, rank: u32) -> ChosenWays {
+        let PlannedByWays {
+            view,
+            staged,
+            plan,
+            schedule,
+        } = self;
         let lead = plan.lead(&staged.leaves);
         let part = RankPart {
             lead,
-            ..part::of(&schedule, rank)
+            ..part::of(schedule, rank)
         };
-        chosen.plans = digest_of((chosen.plans, &plan.phases, &plan.paths, &plan.syncs, lead));
-        let parts = part.between(schedule.meetings());
-        chosen.parts.push((sync, parts));
-        Ok(())
-    }
-
-    fn for_rank(
-        view: &ProcessSetView,
-        staged: &StagedLeaves,
-        plan: &AlltoallSchedule,
-        rank: u32,
-    ) -> ChosenWays {
         let answers = WayAnswers::new(&staged.hops);
         let ranks = staged.leaves.hosts() as usize;
         let (mut paths, mut ports) = (vec![None; ranks], vec![None; ranks]);
@@ -119,7 +136,7 @@ impl ChosenWays {
             paths[to] = Some(path);
         }
         ChosenWays {
-            parts: Vec::new(),
+            parts: vec![(plan.scheme, part.between(schedule.meetings()))],
             paths,
             ports,
             is_called: view.place_on_host(rank) == [0, 1]
@@ -129,7 +146,7 @@ impl ChosenWays {
                     .any(|flow| flow.to == hosts[rank as usize]),
             answers: answers.all(),
             ways: digest_of((&plan.phases, &plan.paths, &staged.hops, &staged.flows)),
-            plans: 0,
+            plans: digest_of((&plan.phases, &plan.paths, &plan.syncs, lead)),
         }
     }
 }

