@@ -142,7 +142,7 @@ fn ask_hosts(
 ) -> MpiResult<Vec<RankHost>> {
     own.resize(longest, 0);
     let all = within.gather_all(&own)?;
-    let hosts: Vec<RankHost> = all.chunks(longest).map(RankHost::from_bytes).collect();
+    let hosts = RankHost::of_ranks(&all, longest);
     if let Some(members) = members {
         registry::remember_hosts(members, &hosts);
     }

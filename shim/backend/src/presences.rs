@@ -6,17 +6,21 @@ use crate::world_ranks::WorldRanks;
 use presence::BUILD;
 use presence::difference::{Difference, Published, first_difference};
 use presence::text::LONGEST;
-use runtime::read_once::read_once;
+use runtime::once_a_host::{HostShares, once_a_host};
 use runtime::settings::RuntimeSettings;
 use runtime::stderr::write_line_once;
 use std::collections::HashMap;
 use std::ffi::{c_char, c_int};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::process::parent_id;
-use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 /// The front's function that reads what the launcher has of a rank of MPI_COMM_WORLD.
 pub(crate) type PresenceReader = unsafe extern "C" fn(c_int, *mut c_char, usize) -> c_int;
+
+/// A rank that reads is waited for so long before another one reads, too: 16,384 lines take a second.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The reader's answer where no launcher knows.
 const UNKNOWN: c_int = c_int::MIN;
@@ -80,20 +84,19 @@ fn published(within: &CallComm, members: &WorldRanks) -> Option<Vec<Published>> 
     if let Some(all) = remembered {
         return Some(all);
     }
-    let octets = read_once(
-        &name_on_this_host(members),
-        |lines| others_on_the_host(&published_in(lines), within.rank as usize),
-        || read_all(ranks).map(|all| lines_of(&all)),
-    )?;
+    let own = within.rank as u32;
+    let octets = once_a_host(&name_on_this_host(members), own, PATIENCE, || {
+        read_all(ranks).map(|all| shares(&all, own))
+    })?;
     let all = Some(published_in(&octets)).filter(|all| all.len() == ranks.len());
     let all = all.or_else(|| read_all(ranks))?;
     known.extend(ranks.iter().copied().zip(all.iter().cloned()));
     Some(all)
 }
 
-/// A name that the ranks of this job on this host have for what these members published, and no other
+/// A name that the ranks of this job on this host have for what is theirs as these members, and no other
 /// job. Ranks whose launcher's processes differ, as where each has a script above it, have none in common.
-fn name_on_this_host(members: &WorldRanks) -> String {
+pub(crate) fn name_on_this_host(members: &WorldRanks) -> String {
     let mut hasher = DefaultHasher::new();
     let space = std::fs::read_link("/proc/self/ns/pid").ok();
     let job = ["PMIX_NAMESPACE", "PMI_JOBID"].map(std::env::var_os);
@@ -123,11 +126,16 @@ fn published_in(lines: &[u8]) -> Vec<Published> {
         .collect()
 }
 
-/// The members with heddle beside this one that say that they are on its host.
-fn others_on_the_host(all: &[Published], own: usize) -> usize {
-    let here = all.get(own).and_then(host_of);
-    let on_it = all.iter().map(host_of).filter(|host| *host == here);
-    here.as_ref().map_or(0, |_| on_it.count() - 1)
+/// All that was published, for this rank and for the others with heddle that say that they are on its host.
+fn shares(all: &[Published], own: u32) -> HostShares {
+    let lines: Arc<[u8]> = lines_of(all).into();
+    let here = all.get(own as usize).and_then(host_of);
+    let is_here = |published: &Published| here.is_some() && host_of(published) == here;
+    let ranks = (0..).zip(all);
+    ranks
+        .filter(|(rank, published)| *rank == own || is_here(published))
+        .map(|(rank, _)| (rank, Arc::clone(&lines)))
+        .collect()
 }
 
 fn host_of(published: &Published) -> Option<String> {
@@ -213,9 +221,12 @@ mod tests {
             Published::Nothing(None),
         ];
         assert_eq!(published_in(&lines_of(&all)), all);
-        assert_eq!(
-            [0, 1, 4].map(|own| others_on_the_host(&all, own)),
-            [1, 0, 0]
-        );
+        let served = |own| {
+            shares(&all, own)
+                .iter()
+                .map(|share| share.0)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!([0, 1, 4].map(served), [vec![0, 2], vec![1], vec![4]]);
     }
 }

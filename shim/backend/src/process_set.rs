@@ -17,6 +17,7 @@ use crate::length_forecasts::LengthForecasts;
 use crate::mesh_state::MeshState;
 use crate::mpi_result::MpiResult;
 use crate::passing::PassingKinds;
+use crate::presences;
 use crate::private_comm::{PrivateComm, PrivateCommState};
 use crate::relayed;
 use crate::root_rank::RootRank;
@@ -51,6 +52,8 @@ pub(crate) struct ProcessSet {
     hosts: Vec<RankHost>,
     /// So many sets of this size the ranks of the job make: they may call at once.
     sets_of_the_job: u32,
+    /// The name that its ranks on this host have in common, if there is one.
+    name_on_host: Option<String>,
     pace: AgreementPace,
     forecasts: LengthForecasts,
     plans: LengthPlans,
@@ -58,6 +61,8 @@ pub(crate) struct ProcessSet {
     policy: CallPolicy,
     /// The epoch that it follows; the library's own routines run without one.
     followed: Option<Box<FollowedEpoch>>,
+    /// The digest of that epoch.
+    epoch: u64,
     messages: PrivateCommState,
     wires: MeshState,
     /// Connections between the leaders of hosts, and communicators of the ranks of a host: for
@@ -95,11 +100,13 @@ impl ProcessSet {
             rank: within.rank as u32,
             hosts,
             sets_of_the_job: members.map_or(1, WorldRanks::sets_of_the_world),
+            name_on_host: members.map(presences::name_on_this_host),
             pace: AgreementPace::new(1),
             forecasts: LengthForecasts::default(),
             plans: LengthPlans::default(),
             policy: CallPolicy::default(),
             followed: None,
+            epoch: 0,
             messages: PrivateCommState::Untried,
             wires: MeshState::default(),
             leader_wires: MeshState::default(),
@@ -381,14 +388,18 @@ impl ProcessSet {
             self.policy.stand_aside();
             return Ok(());
         };
+        watchdog::begin_wait(|| format!("{}: the plans of all ranks", self.me()));
+        let name = self.name_on_host.as_ref();
+        let name = name.map(|name| format!("{name}-{:016x}", self.epoch));
         let (rank, policy) = (self.rank, &mut self.policy);
         let planned = catch_unwind(AssertUnwindSafe(|| {
-            followed.plan(rank, policy, way).map_err(|e| e.to_string())
+            followed
+                .plan(rank, policy, way, name.as_deref())
+                .map_err(|e| e.to_string())
         }))
         .unwrap_or_else(|_| {
             Err("planning for this communicator failed; please report this".into())
         });
-        watchdog::begin_wait(|| format!("{}: the plans of all ranks", self.me()));
         let by_ways = followed
             .chosen_ways()
             .map_or(0, ChosenWays::digest_of_plans);

@@ -23,10 +23,12 @@ impl HeldEpoch {
             .clone()
     }
 
-    /// This process takes up an epoch, in bytes of [`LeanEpoch::to_bytes`].
-    pub fn hold(lean: &[u8]) {
+    /// This process takes up an epoch, in bytes of [`LeanEpoch::to_bytes`]. Gives its digest, 0 if they are none.
+    pub fn hold(lean: &[u8]) -> u64 {
         let held = LeanEpoch::parts(lean).map(|(epoch, _)| HeldEpoch::new(epoch));
+        let digest = held.as_ref().map_or(0, HeldEpoch::digest);
         *NEWEST.lock().unwrap_or_else(PoisonError::into_inner) = held;
+        digest
     }
 
     fn new(epoch: &[u8]) -> HeldEpoch {

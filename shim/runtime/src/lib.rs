@@ -18,7 +18,7 @@
 //! | [`look_allowance`] | whether a process can afford one more look |
 //! | [`call_forecast`] | how large the next calls are whose size no rank knows alone |
 //! | [`rank_host`] | what a rank's host is called, and where it is reached |
-//! | [`read_once`] | what one rank of a host reads for the others |
+//! | [`once_a_host`] | what one rank of a host does for the others |
 //! | [`process_set_view`] | a process set on the tree of an epoch |
 //! | [`plan`] | its own schedule out of an epoch |
 //! | [`followed_network`] | which of an epoch's networks is followed |
@@ -47,10 +47,10 @@ pub mod host_leaders;
 pub mod last_decisions;
 pub mod look_allowance;
 pub mod network_evidence;
+pub mod once_a_host;
 pub mod plan;
 pub mod process_set_view;
 pub mod rank_host;
-pub mod read_once;
 pub mod record;
 pub mod settings;
 mod signals;

@@ -14,6 +14,7 @@ use chosen_ways::PlannedByWays;
 use rank_plan::RankPlan;
 
 use crate::host_leaders::HostLeaders;
+use crate::once_a_host::once_a_host;
 use crate::process_set_view::{FollowError, ProcessSetView};
 use crate::rank_host::RankHost;
 use directory::epoch::LeanEpoch;
@@ -26,7 +27,9 @@ use policy::ways::{self, DataCarrier, HostTraits, PlanningSet, Way};
 use schedules::allgather::AllgatherSchedule;
 use schedules::transfers::TransferSchedule;
 use schedules::transfers::part::RankPart;
+use schedules::verify::ScheduleViolation;
 use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -34,6 +37,10 @@ use std::time::Duration;
 const PLANNED_PAIR: Duration = Duration::from_nanos(200);
 /// And so long more where each message is given its way through a fabric.
 const PLANNED_WAY: Duration = Duration::from_nanos(730);
+/// One rank of a host plans for the others where that takes longer than to hand each its part.
+const WORTH_HANDING_ON: Duration = Duration::from_micros(500);
+/// And is waited for so long: many times what any plan took.
+const PLANNED_WITHIN: Duration = Duration::from_secs(60);
 /// A connection to another rank takes about so long.
 const CONNECTION: Duration = Duration::from_micros(300);
 
@@ -45,7 +52,7 @@ pub struct FollowedEpoch {
     topology: TopologyFile,
     chosen_ways: Option<ChosenWays>,
     /// The ring of all ranks, once a way is planned.
-    ring: Option<AllgatherSchedule>,
+    ring: OnceLock<AllgatherSchedule>,
     leaders: Option<HostLeaders>,
     /// The phases for equal lengths, once a plan for others has been compared with them; none where
     /// they are wrong.
@@ -105,7 +112,7 @@ impl FollowedEpoch {
             view,
             topology: lean.topology,
             chosen_ways: None,
-            ring: None,
+            ring: OnceLock::new(),
             leaders: None,
             phases: OnceLock::new(),
         };
@@ -136,7 +143,8 @@ impl FollowedEpoch {
         (PLANNED_PAIR + by_ways) * pairs + CONNECTION * peers
     }
 
-    /// Plans a way of a policy for `rank`, and gives a line about the epoch and the plan.
+    /// Plans a way of a policy for `rank`, and gives a line about the epoch and the plan. Where that takes long, one
+    /// rank of the host plans for those that have this `name` for the epoch and the process set, and nothing else.
     ///
     /// # Errors
     /// [`FollowError`], the same on every rank.
@@ -145,12 +153,18 @@ impl FollowedEpoch {
         rank: u32,
         policy: &mut CallPolicy,
         way: Way,
+        name: Option<&str>,
     ) -> Result<String, FollowError> {
         let ways = self.planned_with(policy, way);
-        let plans = self.plans_of(&[rank], &ways)?;
-        plans
-            .into_iter()
-            .for_each(|plan| self.keep(plan, policy, &ways));
+        let beside = self.view.ranks_beside(rank);
+        let name = name.filter(|_| beside.len() > 1 && self.planning(&ways) >= WORTH_HANDING_ON);
+        let plans = match name {
+            Some(name) => vec![self.plan_of_the_host(rank, &beside, &ways, name)?],
+            None => self.plans_of(&[rank], &ways)?,
+        };
+        for plan in plans {
+            self.keep(plan, policy, &ways)?;
+        }
         Ok(self.summary(policy))
     }
 
@@ -163,23 +177,69 @@ impl FollowedEpoch {
         }
     }
 
-    /// The parts of these ranks in ways.
-    fn plans_of(&mut self, ranks: &[u32], ways: &[Way]) -> Result<Vec<RankPlan>, FollowError> {
-        let view = &self.view;
-        let wrong = |violation| FollowError::Wrong {
-            epoch: view.epoch,
+    /// The time to plan ways, about.
+    fn planning(&self, ways: &[Way]) -> Duration {
+        let ends = |way: &Way| match way.row().is_by_hosts() {
+            true => self.view.hosts.hosts(),
+            false => self.view.leaves.hosts(),
+        };
+        let pairs = ways.iter().map(|way| ends(way).saturating_pow(2));
+        PLANNED_PAIR * pairs.fold(0, u32::saturating_add)
+    }
+
+    /// The rank's parts in ways, as one rank of the host planned them for all of it.
+    fn plan_of_the_host(
+        &self,
+        rank: u32,
+        beside: &[u32],
+        ways: &[Way],
+        name: &str,
+    ) -> Result<RankPlan, FollowError> {
+        let mut hasher = DefaultHasher::new();
+        ways.hash(&mut hasher);
+        let name = format!("{name}-{:016x}", hasher.finish());
+        let mut failed = None;
+        let share = once_a_host(&name, rank, PLANNED_WITHIN, || {
+            let plans = self.plans_of(beside, ways);
+            let plans = plans.map_err(|error| failed = Some(error)).ok()?;
+            plans.iter().map(RankPlan::share).collect()
+        });
+        match (
+            failed,
+            share.and_then(|octets| RankPlan::read(&octets, rank)),
+        ) {
+            (Some(error), _) => Err(error),
+            (None, Some(plan)) => Ok(plan),
+            (None, None) => Ok(self.plans_of(&[rank], ways)?.swap_remove(0)),
+        }
+    }
+
+    /// The ring of all ranks, planned now if it was not before.
+    fn ring(&self) -> Result<&AllgatherSchedule, FollowError> {
+        if let Some(ring) = self.ring.get() {
+            return Ok(ring);
+        }
+        let ring = ways::planned_ring(&self.view.leaves).map_err(|v| self.wrong(v))?;
+        Ok(self.ring.get_or_init(|| ring))
+    }
+
+    fn wrong(&self, violation: ScheduleViolation) -> FollowError {
+        FollowError::Wrong {
+            epoch: self.view.epoch,
             violation: Box::new(violation),
-        };
-        let ring = match self.ring.take() {
-            Some(ring) => ring,
-            None => ways::planned_ring(&view.leaves).map_err(wrong)?,
-        };
+        }
+    }
+
+    /// The parts of these ranks in ways.
+    fn plans_of(&self, ranks: &[u32], ways: &[Way]) -> Result<Vec<RankPlan>, FollowError> {
+        let view = &self.view;
+        let wrong = |violation| self.wrong(violation);
         let set = PlanningSet {
             hosts: &view.hosts,
             leaves: &view.leaves,
             host_of: &view.host_of,
             topology: &self.topology,
-            ring: self.ring.insert(ring),
+            ring: self.ring()?,
         };
         let mut plans: Vec<RankPlan> = ranks.iter().map(|&rank| RankPlan::new(rank)).collect();
         let mut synchronizations = HashSet::new();
@@ -197,8 +257,13 @@ impl FollowedEpoch {
     }
 
     /// Keeps the rank's parts in these ways.
-    fn keep(&mut self, plan: RankPlan, policy: &mut CallPolicy, ways: &[Way]) {
-        let ring = self.ring.as_ref().map_or(&[][..], |ring| &ring.ring);
+    fn keep(
+        &mut self,
+        plan: RankPlan,
+        policy: &mut CallPolicy,
+        ways: &[Way],
+    ) -> Result<(), FollowError> {
+        let ring = &self.ring()?.ring;
         for (way, part) in ways.iter().zip(plan.parts) {
             policy.keep_plan(*way, part, ring);
         }
@@ -207,6 +272,7 @@ impl FollowedEpoch {
             (known, further) => known.or(further),
         };
         self.leaders = HostLeaders::along_ring(policy.ring(), &self.view.host_of);
+        Ok(())
     }
 
     /// A line about the epoch and the newest plan.

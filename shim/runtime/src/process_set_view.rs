@@ -246,15 +246,20 @@ impl ProcessSetView {
         self.addresses[*self.host_of.get(rank as usize)? as usize]
     }
 
+    /// The ranks of a rank's host, itself included.
+    pub fn ranks_beside(&self, rank: u32) -> Vec<u32> {
+        let own = self.host_of.get(rank as usize);
+        let ranks = (0..).zip(&self.host_of);
+        let beside = ranks.filter(|(_, host)| Some(*host) == own);
+        beside.map(|(rank, _)| rank).collect()
+    }
+
     /// A rank's place among those of its host, and their number.
     pub fn place_on_host(&self, rank: u32) -> [u16; 2] {
-        let own = self.host_of.get(rank as usize);
-        let beside = (0..)
-            .zip(&self.host_of)
-            .filter(|(_, host)| Some(*host) == own);
-        let before = beside.clone().filter(|(other, _)| *other < rank);
+        let beside = self.ranks_beside(rank);
+        let before = beside.iter().filter(|&&other| other < rank);
         // There are at most MOST_RANKS.
-        [before.count() as u16, beside.count() as u16]
+        [before.count() as u16, beside.len() as u16]
     }
 
     /// The rates on the way from one rank to another; `None` within a host.

@@ -5,8 +5,10 @@
 //! is called, so they count first ([`crate::process_set_view`]).
 use crate::network_evidence::{ip, octets_of};
 use nix::ifaddrs::getifaddrs;
+use std::collections::HashMap;
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
+use std::sync::Arc;
 
 /// A name of more octets is none.
 const LONGEST_NAME: usize = 255;
@@ -19,9 +21,9 @@ const MOST_ADDRESSES: usize = 64;
 pub struct RankHost {
     /// MPI's processor name, the host's own name, and the one that Slurm's daemon has (`SLURMD_NODENAME`);
     /// each once.
-    names: Vec<String>,
+    names: Arc<[String]>,
     /// The addresses of its interfaces, but those that no other host reaches.
-    addresses: Vec<IpAddr>,
+    addresses: Arc<[IpAddr]>,
 }
 
 impl RankHost {
@@ -50,19 +52,22 @@ impl RankHost {
         names: impl Iterator<Item = String>,
         addresses: impl Iterator<Item = IpAddr>,
     ) -> RankHost {
-        let mut host = RankHost::default();
+        let mut known: Vec<String> = Vec::new();
         for name in names.filter(|name| !name.is_empty() && name.len() <= LONGEST_NAME) {
-            if host.names.len() < MOST_NAMES && !host.names.contains(&name) {
-                host.names.push(name);
+            if known.len() < MOST_NAMES && !known.contains(&name) {
+                known.push(name);
             }
         }
-        host.addresses = addresses
+        let mut addresses: Vec<IpAddr> = addresses
             .filter(is_of_a_network)
             .take(MOST_ADDRESSES)
             .collect();
-        host.addresses.sort_unstable();
-        host.addresses.dedup();
-        host
+        addresses.sort_unstable();
+        addresses.dedup();
+        RankHost {
+            names: known.into(),
+            addresses: addresses.into(),
+        }
     }
 
     /// What MPI calls it.
@@ -83,12 +88,12 @@ impl RankHost {
     /// As octets, for the other ranks.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut octets = vec![self.names.len() as u8];
-        for name in &self.names {
+        for name in &*self.names {
             octets.push(name.len() as u8);
             octets.extend(name.as_bytes());
         }
         octets.push(self.addresses.len() as u8);
-        for &address in &self.addresses {
+        for &address in &*self.addresses {
             octets.extend(octets_of(address));
         }
         octets
@@ -97,6 +102,19 @@ impl RankHost {
     /// Reads what [`RankHost::to_bytes`] wrote; what follows is passed over.
     pub fn from_bytes(octets: &[u8]) -> RankHost {
         RankHost::read(octets).unwrap_or_default()
+    }
+
+    /// Those of several ranks, each of so many octets. Ranks of one host share what is known of it.
+    pub fn of_ranks(all: &[u8], octets: usize) -> Vec<RankHost> {
+        let mut known: HashMap<&[u8], RankHost> = HashMap::new();
+        let each = all.chunks(octets.max(1));
+        let hosts = each.map(|own| {
+            let host = known
+                .entry(own)
+                .or_insert_with(|| RankHost::from_bytes(own));
+            host.clone()
+        });
+        hosts.collect()
     }
 
     fn read(mut octets: &[u8]) -> Option<RankHost> {
@@ -110,7 +128,10 @@ impl RankHost {
             let address: [u8; 16] = *take(&mut octets, 16)?.first_chunk()?;
             addresses.push(Ipv6Addr::from(address).to_canonical());
         }
-        Some(RankHost { names, addresses })
+        Some(RankHost {
+            names: names.into(),
+            addresses: addresses.into(),
+        })
     }
 }
 

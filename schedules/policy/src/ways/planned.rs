@@ -98,7 +98,7 @@ impl<'a> PlannedWay<'a> {
 }
 
 /// A rank's part of a way.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedPart {
     /// Its transfers, in as many parts as barriers divide the schedule into; `None` where no call of the
     /// process set can go this way.

@@ -190,7 +190,7 @@ impl ProcessSet {
             });
         match followed {
             Ok((followed, grounds)) => {
-                HeldEpoch::hold(lean);
+                self.epoch = HeldEpoch::hold(lean);
                 let view = &followed.view;
                 let hosts = view.hosts_of_ranks();
                 self.trace.obey(trace, self.rank, &hosts);

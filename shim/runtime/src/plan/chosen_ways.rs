@@ -14,7 +14,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::IpAddr;
 
 /// The ways of one rank's messages.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChosenWays {
     /// By synchronization: this rank's part, in as many as the schedule's barriers divide it into.
     parts: Vec<(SyncScheme, Vec<RankPart>)>,

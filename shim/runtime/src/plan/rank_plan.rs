@@ -2,9 +2,10 @@
 use super::chosen_ways::{ChosenWays, PlannedByWays};
 use policy::ways::{PlannedPart, PlannedWay};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// A rank's parts in the ways that were planned together.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct RankPlan {
     rank: u32,
     /// A part for each way, in their order.
@@ -20,6 +21,17 @@ impl RankPlan {
             parts: Vec::new(),
             chosen: None,
         }
+    }
+
+    /// In octets, for its rank.
+    pub(super) fn share(&self) -> Option<(u32, Arc<[u8]>)> {
+        Some((self.rank, postcard::to_stdvec(self).ok()?.into()))
+    }
+
+    /// What [`RankPlan::share`] gave for this rank.
+    pub(super) fn read(octets: &[u8], rank: u32) -> Option<RankPlan> {
+        let plan: RankPlan = postcard::from_bytes(octets).ok()?;
+        (plan.rank == rank).then_some(plan)
     }
 
     /// Its part of this way, too.

@@ -1,5 +1,6 @@
 mod known_flows;
 mod lg;
+mod of_a_host;
 
 use super::*;
 use crate::process_set_view::MOST_RANKS;
@@ -49,7 +50,7 @@ struct DecidedEpoch {
 impl DecidedEpoch {
     fn plan(mut self, rank: u32) -> Result<DecidedEpoch, FollowError> {
         for way in self.policy.unplanned() {
-            self.summary += &self.follow.plan(rank, &mut self.policy, way)?;
+            self.summary += &self.follow.plan(rank, &mut self.policy, way, None)?;
         }
         Ok(self)
     }
@@ -527,7 +528,7 @@ fn more_ranks_go_by_hosts() {
             .unplanned()
             .contains(&over_tcp("aapc").with_carrier(DataCarrier::Mpi))
     );
-    let planned = set.follow.plan(17, &mut set.policy, Way::Bundled);
+    let planned = set.follow.plan(17, &mut set.policy, Way::Bundled, None);
     set.summary = planned.unwrap();
     let [part] = set.policy.parts(Way::Bundled) else {
         panic!("{}", set.summary);
