@@ -89,9 +89,9 @@ pub enum BlockOrigin {
     /// The block came in one of [`RankPart::receives`].
     Received {
         /// The place of that transfer.
-        transfer: usize,
+        transfer: u32,
         /// The place of the block in it.
-        block: usize,
+        block: u32,
     },
 }
 
@@ -184,15 +184,14 @@ impl RankPartBuilder<'_> {
     fn add_receive(&mut self, number: u32) {
         let transfer = self.part.receives.len();
         let blocks = self.schedule.blocks(number);
-        let passed_on = blocks
-            .iter()
-            .enumerate()
+        let passed_on = (0..)
+            .zip(blocks)
             .filter(|(_, block)| block.dst != self.part.rank);
         self.held.extend(passed_on.map(|(at, &block)| {
             (
                 block,
                 BlockOrigin::Received {
-                    transfer,
+                    transfer: transfer as u32,
                     block: at,
                 },
             )
@@ -265,9 +264,8 @@ fn list_around(schedule: &TransferSchedule, part: &mut RankPart) {
     // Against the ring's direction, from this rank.
     sources[1..].reverse();
     for send in &mut part.sends {
-        send.blocks = sources[..sources.len() - 1]
-            .iter()
-            .enumerate()
+        send.blocks = (0u32..)
+            .zip(&sources[..sources.len() - 1])
             .map(|(at, &src)| OutgoingBlock {
                 block: Message {
                     src,

@@ -221,7 +221,7 @@ impl Packed<'_, '_> {
             let octets = match block.origin {
                 BlockOrigin::Own => self.own[block.block.dst as usize],
                 BlockOrigin::Received { transfer, block } => {
-                    &self.received[transfer][block * self.block..][..self.block]
+                    &self.received[transfer as usize][block as usize * self.block..][..self.block]
                 }
             };
             // A wrong program may send less or more than it receives.

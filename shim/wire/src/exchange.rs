@@ -316,6 +316,7 @@ impl<'a> PartExchange<'a> {
         let here = |origin: BlockOrigin| match origin {
             BlockOrigin::Own => true,
             BlockOrigin::Received { transfer, block } => {
+                let (transfer, block) = (transfer as usize, block as usize);
                 self.came[self.number(TransferPiece { transfer, block })]
             }
         };

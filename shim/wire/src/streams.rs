@@ -472,11 +472,11 @@ impl<'p> CallStreams<'p> {
         if !self.part.streams {
             return self.outgoing_length(block);
         }
-        let stream = &self.streams[self.part.receives[transfer].peer as usize];
+        let stream = &self.streams[self.part.receives[transfer as usize].peer as usize];
         // Pieces from one rank come in their order.
         let piece = TransferPiece {
-            transfer,
-            block: at,
+            transfer: transfer as usize,
+            block: at as usize,
         };
         match stream.pieces.front() {
             Some(first) if *first == piece => stream.at.octets / self.chunk * self.chunk,

@@ -115,7 +115,7 @@ impl<'a> PartsRun<'a> {
             assert_eq!(block.block.src, part.rank, "not its own");
             return true;
         };
-        let held = self.came[part.rank as usize][transfer].get(at);
+        let held = self.came[part.rank as usize][transfer as usize].get(at as usize);
         // Around a ring one block is for all hosts.
         assert!(
             held.is_none_or(

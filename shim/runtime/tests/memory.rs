@@ -1,0 +1,83 @@
+//! The memory of a rank in a job of as many ranks as heddle plans for: the heap is counted, so this has a process of
+//! its own.
+use directory::epoch::LeanEpoch;
+use inventory::{Mpi, MpiRoutines, TopologyFile};
+use peak_alloc::PeakAlloc;
+use policy::call_policy::CallPolicy;
+use policy::decision_table::DecisionTable;
+use policy::forced::ForcedWays;
+use policy::learned::LearnedWays;
+use policy::learning::LearningBudget;
+use policy::ways::Way;
+use runtime::plan::FollowedEpoch;
+use runtime::rank_host::RankHost;
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+#[global_allocator]
+static HEAP: PeakAlloc = PeakAlloc;
+
+const HOSTS: usize = 1024;
+const RANKS_A_HOST: usize = 16;
+/// 4 MiB, and 64 octets for each other host.
+const MOST: usize = (4 << 20) + 64 * (HOSTS - 1);
+
+/// Leaves of 32 hosts around a core, in the octets of a broadcast.
+fn epoch() -> Vec<u8> {
+    let hosts = (0..HOSTS).map(|host| {
+        let (leaf, a, b) = (host / 32, host / 256, host % 256);
+        format!("node{host:04}: {{switch: leaf{leaf}, rate: 10G, address: 10.0.{a}.{b}}}")
+    });
+    let trunks = (0..HOSTS / 32).map(|leaf| format!("{{a: core, b: leaf{leaf}, rate: 100G}}"));
+    let text = format!(
+        "switches: [core, 'leaf[0-{}]']\nhosts: {{{}}}\nlinks: [{}]",
+        HOSTS / 32 - 1,
+        hosts.collect::<Vec<_>>().join(", "),
+        trunks.collect::<Vec<_>>().join(", ")
+    );
+    let topology = TopologyFile::parse("memory.yaml", &text).unwrap();
+    let lean = LeanEpoch {
+        number: 1,
+        table: DecisionTable::of_all_hosts(&topology.tree().unwrap()),
+        further_tables: BTreeMap::new(),
+        learned: LearnedWays::default(),
+        hops: Vec::new(),
+        flows: Vec::new(),
+        topology,
+    };
+    lean.to_bytes()
+}
+
+/// What the ranks say of their hosts, and the octets of each: [`RankHost::to_bytes`].
+fn hosts_of_ranks() -> (Vec<u8>, usize) {
+    let hosts = (0..HOSTS as u32).map(|host| {
+        let name = format!("node{host:04}");
+        let address = Ipv4Addr::from(0x0a00_0000 + host).to_ipv6_mapped();
+        let ends = [&[1, name.len() as u8], name.as_bytes(), &[1]].concat();
+        [ends, address.octets().to_vec()].concat()
+    });
+    let hosts: Vec<Vec<u8>> = hosts.collect();
+    let all = hosts.iter().flat_map(|host| host.repeat(RANKS_A_HOST));
+    (all.collect(), hosts[0].len())
+}
+
+#[test]
+fn a_rank_of_16384_keeps_four_megabytes() {
+    let (epoch, (hosts, octets)) = (epoch(), hosts_of_ranks());
+    let before = HEAP.current_usage();
+    let hosts = RankHost::of_ranks(&hosts, octets);
+    let lean = LeanEpoch::from_bytes(&epoch).unwrap();
+    let mpi = MpiRoutines::from(Mpi::Mpich);
+    let force = ForcedWays::default();
+    let (mut followed, grounds) = FollowedEpoch::new(lean, &hosts, mpi, force, true).unwrap();
+    let mut policy = CallPolicy::default();
+    let budget = LearningBudget::new(followed.setup(&grounds), 1);
+    policy.follow(grounds, followed.view.place(mpi), budget);
+    for way in [Way::Bundled, Way::Relay] {
+        assert!(policy.lacks_plan(way));
+        followed.plan(17, &mut policy, way, None).unwrap();
+    }
+    let kept = HEAP.current_usage() - before;
+    println!("{kept} octets");
+    assert!(kept <= MOST, "{kept} octets, at most {MOST}");
+}
