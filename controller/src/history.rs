@@ -3,8 +3,8 @@ use api::{EpochInfo, StageTimes};
 use directory::epoch::EpochOutline;
 use directory::layout::{EPOCHS, folder};
 use directory::reading::{current, numbers, reader};
+use inventory::diff::host_changes;
 use inventory::{Millis, Topology, counted, diff};
-use policy::decision_table::DecisionTable;
 use schedules::alltoall::AlltoallAlgorithm;
 use schedules::bound;
 use serde::{Deserialize, Serialize};
@@ -31,21 +31,21 @@ pub struct HistoryEntry {
 /// The system's refusal to list the directory; a damaged epoch is an entry with a problem.
 pub fn read(dir: &Path) -> io::Result<Vec<HistoryEntry>> {
     let pointed = current(dir).ok().flatten().map(|p| p.number);
-    let mut before: Option<(Topology, DecisionTable)> = None;
+    let mut before: Option<EpochOutline> = None;
     let mut entries = Vec::new();
     for number in numbers(&dir.join(EPOCHS))? {
         let is_current = pointed == Some(number);
         match open(dir, number) {
-            Ok((mut info, network, table)) => {
-                if let Some((network_before, table_before)) = &before {
-                    info.changes = diff::diff(network_before, &network)
+            Ok((mut info, outline)) => {
+                if let Some(before) = &before {
+                    info.changes = diff::diff(&before.network, &outline.network)
                         .iter()
                         .map(ToString::to_string)
+                        .chain(host_changes(&before.topology, &outline.topology))
+                        .chain((before.table != outline.table).then(|| outline.table.summary()))
                         .collect();
-                    info.changes
-                        .extend((*table_before != table).then(|| table.summary()));
                 }
-                before = Some((network, table));
+                before = Some(outline);
                 entries.push(HistoryEntry {
                     info,
                     current: is_current,
@@ -73,7 +73,7 @@ pub fn read(dir: &Path) -> io::Result<Vec<HistoryEntry>> {
 /// # Errors
 /// The reason why the epoch cannot be used.
 pub fn network(dir: &Path, number: u64) -> Result<Topology, String> {
-    open(dir, number).map(|(_, network, _)| network)
+    open(dir, number).map(|(_, outline)| outline.network)
 }
 
 /// An entry for people: one line, and one more for each change.
@@ -84,24 +84,27 @@ pub fn text(entry: &HistoryEntry) -> String {
         Some(problem) => format!("{mark} {:>6}  {problem}\n", info.number),
         None => {
             let at = moment(info.at);
-            let (from, to) = &info.bottleneck;
-            let phases = match info.bound_only {
-                true => format!(
-                    "at least {} (too many hosts for a schedule among all of them)",
-                    counted(info.phases, "phase")
-                ),
-                false => counted(info.phases, "phase"),
-            };
-            format!(
-                "{mark} {:>6}  {at}  {}, {phases}, bottleneck {from} -> {to}\n",
-                info.number,
-                counted(info.hosts, "host")
-            )
+            let hosts = counted(info.hosts, "host");
+            format!("{mark} {:>6}  {at}  {hosts}, {}\n", info.number, load(info))
         }
     };
     info.changes
         .iter()
         .fold(head, |text, change| text + &format!("{:10}{change}\n", ""))
+}
+
+/// What an all-to-all of all hosts needs.
+fn load(info: &EpochInfo) -> String {
+    let (from, to) = &info.bottleneck;
+    let phases = counted(info.phases, "phase");
+    match (info.phases, info.bound_only) {
+        (0, _) => "nothing to send".to_owned(),
+        (_, false) => format!("{phases}, bottleneck {from} -> {to}"),
+        (_, true) => format!(
+            "at least {phases} (too many hosts for a schedule among all of them), bottleneck \
+             {from} -> {to}"
+        ),
+    }
 }
 
 /// A time for people, in UTC.
@@ -115,8 +118,8 @@ pub fn moment(at: Millis) -> String {
     )
 }
 
-/// The figures of an epoch, and its network and table, for the comparison with the next one.
-fn open(dir: &Path, number: u64) -> Result<(EpochInfo, Topology, DecisionTable), String> {
+/// The figures of an epoch, and what it says of itself, for the comparison with the next one.
+fn open(dir: &Path, number: u64) -> Result<(EpochInfo, EpochOutline), String> {
     let outline =
         EpochOutline::open(number, reader(dir.join(folder(number)))).map_err(|e| e.to_string())?;
     let tree = outline
@@ -140,5 +143,34 @@ fn open(dir: &Path, number: u64) -> Result<(EpochInfo, Topology, DecisionTable),
             ..StageTimes::default()
         },
     };
-    Ok((info, outline.network, outline.table))
+    Ok((info, outline))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::stated;
+    use crate::publish::KEEP;
+    use directory::epoch::{VerifiedEpoch, WayEvidence};
+    use directory::publishing::EpochStore;
+    use inventory::TopologyFile;
+
+    #[test]
+    fn one_host_has_nothing_to_send_and_other_ranks_are_a_change() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = EpochStore::open(dir.path(), KEEP).unwrap();
+        for (hosts, ranks) in [("n0", 1), ("n[0-5]", 1), ("n[0-5]", 2)] {
+            let text =
+                format!("switches: [s0]\nhosts: {{'{hosts}': {{switch: s0, ranks: {ranks}}}}}\n");
+            let file = TopologyFile::parse("t", &text).unwrap();
+            let (number, network) = (store.next().unwrap(), stated(&file));
+            let evidence = WayEvidence::default();
+            let epoch = VerifiedEpoch::plan(number, Millis(1), file, network, evidence).unwrap();
+            store.publish(&epoch).unwrap();
+        }
+        let entries = read(dir.path()).unwrap();
+        assert!(text(&entries[0]).ends_with("  1 host, nothing to send\n"));
+        let changes = &entries[2].info.changes;
+        assert_eq!(changes[0], "n0, n1, n2, n3 and 2 more offer 2 ranks");
+    }
 }

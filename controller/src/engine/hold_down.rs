@@ -2,10 +2,11 @@
 //! counter is a hint: it begins the times of a change only where a change follows it.
 use super::candidate::{EpochCandidate, PublishedNetwork};
 use super::further_networks;
+use inventory::diff::host_changes;
 use inventory::difference::TopologyDifference;
 use inventory::topology::LinkState;
 use inventory::{BitsPerSec, Millis, Topology, counted};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// A change that keeps changing is believed after this many hold-downs, in its state at that time.
@@ -16,9 +17,6 @@ const BURST: Duration = Duration::from_secs(5);
 /// of the next one. A hint, too, belongs to a change that follows within this time. A hint that no
 /// change follows does not belong to a burst.
 const ECHO: Duration = Duration::from_secs(1);
-
-/// The most hosts that one change names.
-const NAMED: usize = 4;
 
 /// A candidate that differs from the published network, and its times.
 #[derive(Debug, Clone, PartialEq)]
@@ -71,36 +69,6 @@ fn compared_links(t: &Topology) -> BTreeSet<(&str, &str, &str, BitsPerSec, LinkS
             )
         })
         .collect()
-}
-
-/// The changes of ranks, in one line for each new number: all agents of a fleet may start at once.
-fn ranks(settled: &PublishedNetwork, candidate: &EpochCandidate) -> Vec<String> {
-    let mut offers: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
-    for (name, host) in &candidate.key.hosts {
-        if settled
-            .key
-            .hosts
-            .get(name)
-            .is_some_and(|was| was.ranks != host.ranks)
-        {
-            offers.entry(host.ranks).or_default().push(name);
-        }
-    }
-    offers.into_iter().map(offer).collect()
-}
-
-fn offer((ranks, hosts): (u32, Vec<&str>)) -> String {
-    let named = hosts[..hosts.len().min(NAMED)].join(", ");
-    let more = if hosts.len() > NAMED {
-        format!(" and {} more", hosts.len() - NAMED)
-    } else {
-        String::new()
-    };
-    let verb = if hosts.len() == 1 { "offers" } else { "offer" };
-    format!(
-        "{named}{more} {verb} {ranks} rank{}",
-        if ranks == 1 { "" } else { "s" }
-    )
 }
 
 /// The hold-down of candidates.
@@ -190,7 +158,7 @@ impl HoldDown {
                 .collect::<Vec<_>>()
                 .iter()
                 .map(ToString::to_string)
-                .chain(ranks(s, &candidate))
+                .chain(host_changes(&s.key, &candidate.key))
                 .chain(further_networks::changes(&s.key, &candidate.key))
                 .collect(),
             None => vec![format!(

@@ -1,9 +1,10 @@
 //! The changes between two topologies, in words for operators. Evidence, alarms and order are not
 //! compared: they vary while the network is the same.
-use crate::BitsPerSec;
+use crate::messages::wording::{counted, short_list};
 use crate::model::difference::TopologyDifference;
 use crate::model::natural_order::{NaturalKey, natural};
 use crate::model::topology::{Link, LinkGrade, LinkState, NodeKind, Topology};
+use crate::{BitsPerSec, TopologyFile};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -74,6 +75,39 @@ pub struct LinkEnds {
 /// name.
 pub fn diff(old: &Topology, new: &Topology) -> Vec<NetworkChange> {
     TopologyDifference::between(old, new).map_or_else(Vec::new, |d| d.changes())
+}
+
+/// The hosts that offer another number of ranks than before, or have another address: a line for each
+/// change, because all agents of a fleet may start at once.
+pub fn host_changes(old: &TopologyFile, new: &TopologyFile) -> Vec<String> {
+    let mut offers: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
+    let mut addresses: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (name, host) in &new.hosts {
+        let Some(was) = old.hosts.get(name) else {
+            continue;
+        };
+        if was.ranks != host.ranks {
+            offers.entry(host.ranks).or_default().push(name);
+        }
+        if was.address != host.address {
+            let found = match (was.address, host.address) {
+                (_, None) => "no address",
+                (None, Some(_)) => "an address now",
+                (Some(_), Some(_)) => "another address",
+            };
+            addresses.entry(found).or_default().push(name);
+        }
+    }
+    let ranks = offers.into_iter().map(|(ranks, hosts)| {
+        let verb = if hosts.len() == 1 { "offers" } else { "offer" };
+        let named = short_list(hosts.into_iter());
+        format!("{named} {verb} {}", counted(ranks, "rank"))
+    });
+    let places = addresses.into_iter().map(|(address, hosts)| {
+        let verb = if hosts.len() == 1 { "has" } else { "have" };
+        format!("{} {verb} {address}", short_list(hosts.into_iter()))
+    });
+    ranks.chain(places).collect()
 }
 
 impl TopologyDifference {
@@ -417,6 +451,29 @@ mod tests {
             .iter()
             .map(NetworkChange::to_string)
             .collect()
+    }
+
+    #[test]
+    fn ranks_and_addresses_of_hosts_are_changes() {
+        let hosts = |text: &str| {
+            let file = format!("switches: [s0]\nhosts: {{{text}}}\n");
+            TopologyFile::parse("t", &file).unwrap()
+        };
+        let old = hosts(
+            "n0: {switch: s0, address: 10.0.0.1}, n1: {switch: s0, address: 10.0.0.2}, n2: {switch: s0}",
+        );
+        let new = hosts(
+            "n0: {switch: s0, ranks: 4}, n1: {switch: s0, ranks: 4, address: 10.0.0.9}, \
+             n2: {switch: s0, address: 10.0.0.3}, n3: {switch: s0}",
+        );
+        let changes = [
+            "n0, n1 offer 4 ranks",
+            "n2 has an address now",
+            "n1 has another address",
+            "n0 has no address",
+        ];
+        assert_eq!(host_changes(&old, &new), changes);
+        assert!(host_changes(&new, &new).is_empty());
     }
 
     #[test]

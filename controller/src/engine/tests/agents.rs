@@ -126,7 +126,7 @@ fn slots_are_ranks_and_one_epoch() {
     );
     assert_eq!(
         w.engine.snapshot(w.now).epochs[1].changes,
-        ["n0, n1, n2 offer 4 ranks"]
+        ["n0, n1, n2 offer 4 ranks", "n0, n1, n2 have an address now"]
     );
     w.hears("n1", silence());
     w.run(100_000);
