@@ -94,7 +94,9 @@ impl AgentMachine {
 
     fn alarm(&self, host: &str) -> Option<Alarm> {
         self.double?;
-        let cards = [&self.former, &self.cards].map(|cards| cards.first().copied());
+        let mut cards = [&self.former, &self.cards].map(|cards| cards.first().copied());
+        // Whoever reported last, the alarm is the same.
+        cards.sort();
         Some(Alarm::node(host, AlarmKind::TwoMachines { cards }))
     }
 }

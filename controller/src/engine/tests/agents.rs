@@ -220,8 +220,13 @@ fn two_machines_under_one_name_are_an_alarm_and_neither_is_believed() {
     w.hears("n1", DeviceFact::Host(report("n1", 11)));
     assert!(w.alarmed(
         "host \"n1\": two machines report under this name in turn, with cards \
-                       02:0a:00:00:00:15 and 02:0a:00:00:00:0b"
+                       02:0a:00:00:00:0b and 02:0a:00:00:00:15"
     ));
+    for card in [21, 11, 21, 11] {
+        w.run(3_000);
+        w.hears("n1", DeviceFact::Host(report("n1", card)));
+    }
+    assert_eq!(w.times_logged("two machines report"), 1);
     for _ in 0..61 {
         w.run(10_000);
         w.hears("n1", DeviceFact::Host(report("n1", 11)));
