@@ -12,7 +12,7 @@ use lab::mpi::MpiJob;
 use policy::decision_table::{Collective, Way};
 use policy::measurements::{MEASURED, row};
 use serde::Deserialize;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -210,8 +210,9 @@ impl<'a> JobLauncher<'a> {
             .cloned()
             .chain([format!("HEDDLE_DIR={}", dir.display()), AT_ONCE.to_owned()])
             .collect();
+        let before = kept_records(dir);
         let (introduction, series) = self.launch(true, &environment, sizes, flags)?;
-        let record = record(dir, &introduction)?;
+        let record = record(dir, &introduction, &before)?;
         if let Some(why) = record.aside {
             bail!("the runtime stood aside, so there is nothing to compare: {why}");
         }
@@ -343,12 +344,29 @@ fn refuse_missing(launcher: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The ids of the records that there are.
+fn kept_records(dir: &Path) -> HashSet<String> {
+    let files = std::fs::read_dir(dir.join(JOBS));
+    let paths = files
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|file| file.path());
+    paths
+        .filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()))
+        .collect()
+}
+
 /// Waits for the job record of the runtime. Its file appears when the job's rank 0 ends, and on
 /// this host perhaps later.
-fn record(dir: &Path, introduction: &BenchIntroduction) -> anyhow::Result<JobRecord> {
+fn record(
+    dir: &Path,
+    introduction: &BenchIntroduction,
+    before: &HashSet<String>,
+) -> anyhow::Result<JobRecord> {
     let began = Instant::now();
     loop {
-        if let Some(record) = find_record(dir, introduction) {
+        if let Some(record) = find_record(dir, introduction, before) {
             return Ok(record);
         }
         if began.elapsed() > PATIENCE {
@@ -364,12 +382,17 @@ fn record(dir: &Path, introduction: &BenchIntroduction) -> anyhow::Result<JobRec
     }
 }
 
-fn find_record(dir: &Path, introduction: &BenchIntroduction) -> Option<JobRecord> {
+/// The record of a launch. An earlier one may have had the same process number: a host gives it again
+/// after a while, and a container to each job.
+fn find_record(
+    dir: &Path,
+    introduction: &BenchIntroduction,
+    before: &HashSet<String>,
+) -> Option<JobRecord> {
     let begins = format!("{}-{}-", introduction.hosts.first()?, introduction.pid);
     let records = reading::beginning_with(dir, &begins).ok()?;
     records
-        .filter(|record| record.finished)
-        // A host gives a process number again after a while.
+        .filter(|record| record.finished && !before.contains(&record.id))
         .max_by_key(|record| record.started)
 }
 
@@ -473,17 +496,14 @@ mod tests {
             record_json("n0-7-8-unfinished", 70),
         )
         .unwrap();
-        assert_eq!(
-            find_record(dir.path(), &introduction).map(|record| record.id),
-            None
-        );
+        let found = |before: &HashSet<String>| {
+            find_record(dir.path(), &introduction, before).map(|record| record.id)
+        };
+        let none = HashSet::new();
+        assert_eq!(found(&none), None);
         fs::write(jobs.join("n0-7-1-a.json"), record_json("n0-7-1-a", 1)).unwrap();
-        assert_eq!(
-            find_record(dir.path(), &introduction)
-                .map(|record| record.id)
-                .as_deref(),
-            Some("n0-7-1-a")
-        );
+        assert_eq!(found(&none).as_deref(), Some("n0-7-1-a"));
+        assert_eq!(found(&kept_records(dir.path())), None, "an earlier job's");
     }
 
     fn record_json(id: &str, started: u64) -> String {
