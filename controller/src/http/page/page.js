@@ -11,6 +11,8 @@ const RETRY = 2000;
 /** So long after a drawing that failed comes the next one. */
 const REDRAW = 10000;
 const ROWS = { links: 12, epochs: 20, events: 40, jobs: 50, alarms: 50 };
+/** The ways of a job that are named: those in which it spends most time. */
+const WAYS = 2;
 /** Use from which a link is busy. */
 const BUSY = 0.8;
 /** A way that has so much more of its rate in use than all ways together is uneven. */
@@ -74,8 +76,8 @@ async function follow() {
       const answer = await fetch("/v1/events", { headers: headers(), cache: "no-store" });
       if (answer.status === 401 || answer.status === 403) {
         const had = sessionStorage.getItem(TOKEN) !== null;
-        const text = (await answer.text()).trim();
-        return ask(had || answer.status === 403 ? text : "");
+        const refused = had ? "this is not the viewers' token" : "";
+        return ask(answer.status === 403 ? (await answer.text()).trim() : refused);
       }
       if (!answer.ok) throw new Error((await answer.text()).trim());
       $("#login").hidden = true;
@@ -216,14 +218,16 @@ function showAlarms(alarms) {
 function showJobs({ jobs, jobs_more }) {
   const rows = jobs.slice(0, ROWS.jobs).map(({ record, running, history }) => {
     const point = history[history.length - 1];
-    const ways = new Set(record.calls.map((call) => `${call.collective} ${call.way}`));
+    const calls = [...record.calls].sort((one, other) => other.seconds - one.seconds);
+    const ways = [...new Set(calls.map((call) => `${call.collective} ${call.way}`))];
+    const more = ways.length > WAYS ? ` and ${ways.length - WAYS} more` : "";
     const cells = [
       cell(record.id),
       cell(record.program),
       cell(record.user),
       cell(record.ranks, "number"),
       cell(record.epoch || "–", "number"),
-      cell(record.aside || [...ways].slice(0, 4).join(", ")),
+      cell(record.aside || ways.slice(0, WAYS).join(", ") + more),
       cell(running && point ? scaled(point.bytes_per_sec, "B/s") : "ended", "number"),
       share(running && point ? point.share : null),
     ];
