@@ -129,11 +129,15 @@ check:
 	$(CARGO) clippy --locked --all-targets -- -D warnings
 	MPICC=mpicc.openmpi $(CARGO) clippy --locked -p openmpi -p mpich -p abi -p bench -p map --all-targets -- -D warnings
 	@command -v cargo-deny >/dev/null || { echo "heddle: cargo-deny is missing; run: cargo install --locked cargo-deny" >&2; exit 1; }
-	$(CARGO) deny --log-level error check licenses bans sources
+	for manifest in Cargo.toml experiments/wire/Cargo.toml; do \
+		$(CARGO) deny --manifest-path $$manifest --log-level error check licenses bans sources || exit 1; \
+	done
 ifdef OFFLINE
 	@echo "heddle: OFFLINE is set: advisories were NOT checked"
 else
-	$(CARGO) deny --log-level error check advisories
+	for manifest in Cargo.toml experiments/wire/Cargo.toml fuzz/Cargo.toml; do \
+		$(CARGO) deny --manifest-path $$manifest --log-level error check advisories || exit 1; \
+	done
 endif
 
 bench-quick:

@@ -66,7 +66,7 @@ const COLUMNS: &[TableColumn] = &[
                 figure(view, j, speed)
             })
         },
-        "bytes that all ranks receive a second, while in calls; dimmed: the last ones of a job that ended",
+        "bytes that all ranks receive a second, in rank 0's calls; dimmed: the last ones of a job that ended",
     ),
     right(
         ("bound", "BOUND", ColumnWidth::Fixed(5), 2),
