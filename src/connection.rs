@@ -1,8 +1,9 @@
 //! The way to the controller, for every command that asks it: a flag, else the environment, else
 //! the configuration file of the terminal interface.
 use agent::secrets;
-use anyhow::anyhow;
+use anyhow::{anyhow, bail};
 use inventory::unreadable::UnreadableFile;
+use std::net::Ipv6Addr;
 use std::path::{Path, PathBuf};
 use tui::{ConnectionSettings, ControllerAccess};
 
@@ -52,10 +53,10 @@ impl ConnectionArgs {
                 )
             })?;
         let address = address.trim_end_matches('/');
-        let url = if address.contains("://") {
-            address.to_owned()
-        } else {
-            format!("http://{address}")
+        let url = match address.split_once("://") {
+            None if address.parse::<Ipv6Addr>().is_err() => format!("http://{address}"),
+            Some(("http" | "https", _)) => address.to_owned(),
+            _ => bail!("{place} {address}: expected HOST:PORT, [::1]:PORT or https://HOST:PORT"),
         };
         Ok(ControllerAccess {
             url,

@@ -2,12 +2,12 @@
 use crate::output::print;
 use crate::{CommandOutcome, log};
 use agent::secrets;
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 use controller::{daemon, http, journal};
 use inventory::unreadable::UnreadableFile;
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The SNMP library logs each time-out as an error. heddle itself logs once that a switch does not
 /// answer.
@@ -106,7 +106,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         bail!("--inventory and --dir are needed")
     };
     log::start(Some(QUIET), &args.log)?;
-    let config = daemon::ControllerConfig {
+    let mut config = daemon::ControllerConfig {
         inventory,
         dir,
         listen: args.listen,
@@ -117,11 +117,12 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
         ),
         tls: args.tls_cert.clone().zip(args.tls_key.clone()),
         journal: args.journal.clone(),
-        programs: args.programs()?,
+        programs: daemon::HookPrograms::default(),
     };
     if args.check {
-        return check(&config);
+        return check(&config, args);
     }
+    config.programs = args.programs()?;
     let runtime = tokio::runtime::Runtime::new()?;
     let ran = runtime.block_on(daemon::run(config));
     // This does not wait for a thread that hangs in a frozen file system.
@@ -130,10 +131,17 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
     Ok(CommandOutcome::Done)
 }
 
-fn check(config: &daemon::ControllerConfig) -> anyhow::Result<CommandOutcome> {
+fn check(config: &daemon::ControllerConfig, args: &Args) -> anyhow::Result<CommandOutcome> {
     let runtime = tokio::runtime::Runtime::new()?;
-    let parts = runtime.block_on(daemon::check(config));
+    let mut parts = runtime.block_on(daemon::check(config));
     runtime.shutdown_background();
+    for (name, path) in [("on-epoch", &args.on_epoch), ("on-alarm", &args.on_alarm)] {
+        let program = path.as_deref().map(hook_program);
+        parts.extend(program.map(|found| daemon::CheckedPart {
+            name,
+            outcome: found.map(|path| path.display().to_string()),
+        }));
+    }
     let lines: String = parts.iter().map(|part| format!("{part}\n")).collect();
     print(&inventory::sanitize::message(&lines))?;
     if parts.iter().any(|part| part.outcome.is_err()) {
@@ -146,26 +154,26 @@ impl Args {
     /// The operator's programs. One that cannot be run is found at once, not at the first epoch.
     fn programs(&self) -> anyhow::Result<daemon::HookPrograms> {
         Ok(daemon::HookPrograms {
-            on_epoch: hook_program("--on-epoch", &self.on_epoch)?,
-            on_alarm: hook_program("--on-alarm", &self.on_alarm)?,
+            on_epoch: started_program("--on-epoch", &self.on_epoch)?,
+            on_alarm: started_program("--on-alarm", &self.on_alarm)?,
         })
     }
 }
 
-fn hook_program(flag: &str, path: &Option<PathBuf>) -> anyhow::Result<Option<PathBuf>> {
-    let Some(path) = path else { return Ok(None) };
-    let whole = std::path::absolute(path)?;
-    let mode = std::fs::metadata(&whole).map(|m| (m.is_file(), m.permissions().mode()));
-    match mode {
-        Ok((true, mode)) if mode & 0o111 != 0 => Ok(Some(whole)),
-        Ok(_) => bail!(
-            "{flag} {}: expected a program; nothing was started: make it executable with \
-                     chmod +x",
+fn started_program(flag: &str, path: &Option<PathBuf>) -> anyhow::Result<Option<PathBuf>> {
+    let program = path.as_deref().map(hook_program).transpose();
+    program.map_err(|problem| anyhow!("{flag} {problem}; nothing was started"))
+}
+
+/// The whole path of a program that can be run.
+fn hook_program(path: &Path) -> Result<PathBuf, String> {
+    let unreadable = |cause| UnreadableFile::new(path, cause).to_string();
+    let found = std::fs::metadata(path).map_err(unreadable)?;
+    if !found.is_file() || found.permissions().mode() & 0o111 == 0 {
+        return Err(format!(
+            "{}: expected a program: make it executable with chmod +x",
             path.display()
-        ),
-        Err(cause) => bail!(
-            "{flag} {}; nothing was started",
-            UnreadableFile::new(path, cause)
-        ),
+        ));
     }
+    std::path::absolute(path).map_err(unreadable)
 }

@@ -52,10 +52,9 @@ impl PlannedTopology {
     pub(crate) fn read(&self) -> anyhow::Result<TopologyFile> {
         let all = topology(&self.path)?;
         if let Some(name) = &self.network {
-            let chosen = all
-                .clone()
-                .in_network(name)
-                .with_context(|| format!("{}; nothing was done", self.path.display()))?;
+            let network = all.clone().in_network(name);
+            let chosen =
+                network.map_err(|cause| refused(format!("{}: {cause}", self.path.display())))?;
             tell_shared(&chosen, &all)?;
             return Ok(chosen);
         }

@@ -24,6 +24,10 @@ pub(crate) struct Args {
     command: LabCommand,
 }
 
+/// The least queue of a port. A shorter one holds no frame while another one leaves, and the lab
+/// would wait for its switches for ever.
+const TWO_FRAMES: u64 = 3_100;
+
 #[derive(clap::Args)]
 struct LabNameArgs {
     /// The lab's name; several labs can be up side by side [default: $HEDDLE_LAB, or "lab" if that
@@ -51,7 +55,7 @@ struct LabUpArgs {
     #[command(flatten)]
     name: LabNameArgs,
     /// The queue of a switch port, in bytes [default: 131072, or what the cable carries in 1 ms]
-    #[arg(long, value_name = "BYTES", value_parser = whole::<u32>(1..=u32::MAX.into()))]
+    #[arg(long, value_name = "BYTES", value_parser = whole::<u32>(TWO_FRAMES..=u32::MAX.into()))]
     port_buffer: Option<u32>,
     /// Whether hosts send segments of several frames, as over cards that divide them: on cables of
     /// 500 Mbit/s and more, on all, or on none

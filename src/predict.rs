@@ -74,6 +74,9 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<CommandOutcome> {
 }
 
 fn line(tree: &Tree, call: &RingPrediction) -> String {
+    if tree.hosts() < 2 {
+        return format!("{} among 1 rank: nothing to send\n", call.collective);
+    }
     let times = call
         .ratio()
         .map_or_else(|| "-".to_owned(), |ratio| format!("{ratio:.2}"));

@@ -326,6 +326,9 @@ fn gain(now: f64, then: f64) -> String {
 
 fn phases(outlook: &NetworkOutlook) -> String {
     let bound = &outlook.bound;
+    if bound.phases == 0 {
+        return "nothing to send".to_owned();
+    }
     format!(
         "{}, bottleneck {}-{}",
         counted(bound.phases, "phase"),

@@ -331,6 +331,45 @@ fn files_that_are_read_later_are_reported_as_well() {
 }
 
 #[test]
+fn a_check_names_every_part_that_is_wrong() {
+    let inventory = format!("switches:\n  s0: {{address: '127.0.0.1:9'}}\n{SNMP}hosts: [n0]\n");
+    let token = b"0123456789abcdef0123456789abcdef";
+    let dir = given(&[("f.yaml", inventory.as_bytes()), ("token", token)]);
+    let command = "controller --check --inventory f.yaml --dir token --listen 127.0.0.1:0 \
+                   --token-file token --agent-token-file token --journal . --on-epoch none \
+                   --on-alarm token";
+    let output = Command::new(HEDDLE)
+        .args(command.split_whitespace())
+        .current_dir(dir.path())
+        .output()
+        .expect("heddle runs");
+    assert_eq!(output.status.code(), Some(1));
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
+    let outcomes: Vec<(&str, &str)> = text
+        .lines()
+        .filter_map(|line| line.split_once(' '))
+        .collect();
+    let wrong = |name: &str, problem: &str| {
+        outcomes.iter().any(|(word, rest)| {
+            *word == "WRONG" && rest.trim_start().starts_with(name) && rest.contains(problem)
+        })
+    };
+    for (name, problem) in [
+        ("agents' token", "both files have the same token"),
+        (
+            "directory",
+            "token: a part of the path is a file; name a folder",
+        ),
+        ("address", "not tried, because a token is wrong"),
+        ("journal", ".: it is a folder; name a file in it"),
+        ("on-epoch", "none: no such file or folder"),
+        ("on-alarm", "make it executable with chmod +x"),
+    ] {
+        assert!(wrong(name, problem), "{name}: {text}");
+    }
+}
+
+#[test]
 fn flags_that_make_no_sense_are_refused_before_anything_is_done() {
     all_refused(&[
         (
@@ -346,8 +385,29 @@ fn flags_that_make_no_sense_are_refused_before_anything_is_done() {
         (2, "cert --days 0", "expected a whole number from 1 to 3650"),
         (
             2,
+            "lab up f.yaml --port-buffer 10",
+            "expected a whole number from 3100 to",
+        ),
+        (
+            2,
             "init 127.0.0.1:1 --user u --auth md5 -o -",
             "required arguments were not provided:\n  --auth-file <FILE>",
+        ),
+        (
+            64,
+            "schedule alltoall --topology f.yaml --network x",
+            "heddle: f.yaml: there is no network \"x\"; there is only one, which needs no name; \
+             nothing was done",
+        ),
+        (
+            64,
+            "tui --print 80x24 --connect ftp://head",
+            "heddle: --connect ftp://head: expected HOST:PORT, [::1]:PORT or https://HOST:PORT",
+        ),
+        (
+            64,
+            "tui --print 80x24 --connect fd00::1",
+            "heddle: --connect fd00::1: expected HOST:PORT, [::1]:PORT or https://HOST:PORT",
         ),
         (
             64,

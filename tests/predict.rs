@@ -22,10 +22,16 @@ fn ways_of_calls() {
 
 #[test]
 fn reductions_are_simulated() {
-    check_all(&[(
-        "reductions",
-        "predict --topology ../schedule/figure-1.yaml --size 1M --collective allreduce",
-    )]);
+    check_all(&[
+        (
+            "reductions",
+            "predict --topology ../schedule/figure-1.yaml --size 1M --collective allreduce",
+        ),
+        (
+            "reductions-lone",
+            "predict --topology ../schedule/lone.yaml --size 1M --collective bcast",
+        ),
+    ]);
 }
 
 #[test]

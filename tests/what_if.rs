@@ -40,6 +40,10 @@ fn transcripts() {
             "second-cable",
             "what-if --topology row.yaml --link n0-s1=1G",
         ),
+        (
+            "host-to-host",
+            "what-if --topology row.yaml --link n0-n1=1G",
+        ),
         ("bad-rate", "what-if --topology row.yaml --link s0-s1=fast"),
         ("usage", "what-if --topology row.yaml"),
         (

@@ -74,7 +74,7 @@ pub enum CertificateError {
          there, or remove both to begin a new authority, whose {CA} agents and viewers then need"
     )]
     Authority {
-        /// The authority's certificate.
+        /// The authority's certificate or key.
         path: PathBuf,
         /// The problem with it.
         problem: String,
@@ -193,8 +193,8 @@ fn kept_authority(
     now: Millis,
 ) -> Result<SigningAuthority, CertificateError> {
     let (text, key_text) = (read_file(cert)?, read_file(key)?);
-    let pair =
-        KeyPair::from_pem(&key_text).map_err(|cause| content(&key.display().to_string(), cause))?;
+    let pair = KeyPair::from_pem(&key_text)
+        .map_err(|_| unusable_authority("no private key in it; expected PEM".to_owned(), key))?;
     let (_, block) = parse_x509_pem(text.as_bytes()).map_err(|_| no_certificate(cert))?;
     let parsed = block.parse_x509().map_err(|_| no_certificate(cert))?;
     let until = parsed.validity().not_after;
@@ -233,9 +233,9 @@ fn read_file(path: &Path) -> Result<String, CertificateError> {
     })
 }
 
-fn unusable_authority(problem: String, cert: &Path) -> CertificateError {
+fn unusable_authority(problem: String, file: &Path) -> CertificateError {
     CertificateError::Authority {
-        path: cert.to_owned(),
+        path: file.to_owned(),
         problem,
     }
 }
@@ -436,7 +436,10 @@ mod tests {
             "{half}"
         );
         fs::write(dir.path().join(CA_KEY), "nonsense").unwrap();
-        let key = make(dir.path(), &["h".to_owned()], 1, NOW).unwrap_err();
-        assert!(!key.to_string().contains("nonsense"), "{key}");
+        let key = refused_authority(NOW, dir.path(), &["h".to_owned()]);
+        assert!(
+            key.contains("ca.key: no private key in it; ") && !key.contains("nonsense"),
+            "{key}"
+        );
     }
 }

@@ -148,15 +148,20 @@ impl ControllerAccess {
     }
 
     /// The answer, if it is a good one.
-    fn accepted(&self, response: Response<Body>) -> Result<Response<Body>, String> {
+    fn accepted(&self, mut response: Response<Body>) -> Result<Response<Body>, String> {
         let problem = match response.status().as_u16() {
             200 => return Ok(response),
             400 if !self.url.starts_with("https:") => {
                 "answers with status 400; a controller with a certificate wants https:// and --ca FILE"
             }
-            401 | 403 => {
-                "token refused; give the controller's token with --token-file or HEDDLE_TOKEN_FILE"
+            401 if self.token.is_none() => {
+                "it wants a token; give the viewers' one with --token-file or HEDDLE_TOKEN_FILE"
             }
+            401 => "token refused; give the viewers' one with --token-file or HEDDLE_TOKEN_FILE",
+            403 => &format!(
+                "answers with status 403: {}",
+                first_words(response.body_mut())
+            ),
             503 => "too many viewers of this address follow it; close some",
             status => &format!("answers with status {status}; is this a heddle controller?"),
         };
@@ -177,6 +182,12 @@ impl ControllerAccess {
     fn failed(&self, problem: impl Display) -> String {
         format!("{}: {problem}", self.url)
     }
+}
+
+/// What a refusal says.
+fn first_words(body: &mut Body) -> String {
+    let words = body.with_config().limit(1 << 10).read_to_string();
+    words.unwrap_or_default().trim_end().to_owned()
 }
 
 /// The next line without its line end; `None` at the end of the stream.

@@ -147,9 +147,11 @@ fn refusals_and_nonsense_say_what_to_do() {
         lost,
         stream("event: snapshot\ndata: {\"at\":\"noon\"}\n\n"),
         "SSH-2.0-OpenSSH\r\n".to_owned(),
+        "HTTP/1.1 403 Forbidden\r\nContent-Length: 12\r\n\r\nno viewing\r\n".to_owned(),
     ]);
-    let seen: Vec<String> = follow(&url, None, 4).iter().map(name).collect();
-    assert!(seen[0].contains("--token-file"), "{seen:?}");
+    let seen: Vec<String> = follow(&url, None, 5).iter().map(name).collect();
+    assert!(seen[0].contains("wants a token; "), "{seen:?}");
+    assert!(seen[4].ends_with("status 403: no viewing"), "{seen:?}");
     assert!(seen[1].contains("is this a heddle controller?"), "{seen:?}");
     assert!(seen[2].contains("snapshot not understood"), "{seen:?}");
     assert!(seen.iter().all(|s| s.starts_with("lost: ")), "{seen:?}");

@@ -45,30 +45,27 @@ pub async fn check(config: &ControllerConfig) -> Vec<CheckedPart> {
         token(config.token_file.as_deref()),
         token(config.agent_token_file.as_deref()),
     );
+    let viewing = shown(&viewers, "none: everybody on this machine may view");
+    let reporting = shown(&agents, "none: no host agent can report");
+    let pair = viewers.ok().zip(agents.ok());
+    let tokens = pair.map(|(v, a)| ApiTokens::new(v.map(|v| v.0), a.map(|a| a.0)));
+    let (reporting, tokens) = match tokens {
+        Some(Err(alike)) => (Err(alike.to_string()), None),
+        Some(Ok(tokens)) => (reporting, Some(tokens)),
+        None => (reporting, None),
+    };
     let mut parts = inventory(config).await;
-    parts.push(CheckedPart::new(
-        "viewers' token",
-        viewing(&viewers, "none: everybody on this machine may view"),
-    ));
-    parts.push(CheckedPart::new(
-        "agents' token",
-        viewing(&agents, "none: no host agent can report"),
-    ));
+    parts.push(CheckedPart::new("viewers' token", viewing));
+    parts.push(CheckedPart::new("agents' token", reporting));
     parts.push(CheckedPart::new("TLS", tls(config)));
     parts.push(CheckedPart::new("directory", directory(&config.dir)));
-    let tokens = viewers.ok().zip(agents.ok());
-    let listen = match tokens.map(|(v, a)| ApiTokens::new(v.map(|v| v.0), a.map(|a| a.0))) {
+    let listen = match &tokens {
         None => Err("not tried, because a token is wrong".to_owned()),
-        Some(Err(e)) => Err(e.to_string()),
-        Some(Ok(tokens)) => listen(config, &tokens).await,
+        Some(tokens) => listen(config, tokens).await,
     };
     parts.push(CheckedPart::new("address", listen));
-    if let Some(journal) = &config.journal {
-        let folder = journal.parent().filter(|p| !p.as_os_str().is_empty());
-        let outcome =
-            writable(folder.unwrap_or(Path::new("."))).map(|()| journal.display().to_string());
-        parts.push(CheckedPart::new("journal", outcome));
-    }
+    let journal = config.journal.as_deref().map(journal);
+    parts.extend(journal.map(|outcome| CheckedPart::new("journal", outcome)));
     parts
 }
 
@@ -92,7 +89,7 @@ fn below_its_name(error: HttpError) -> String {
     }
 }
 
-fn viewing(token: &Result<ReadToken, String>, none: &str) -> Result<String, String> {
+fn shown(token: &Result<ReadToken, String>, none: &str) -> Result<String, String> {
     let token = token.as_ref().map_err(Clone::clone)?;
     let file = token.as_ref().map(|(_, file)| file.display().to_string());
     Ok(file.unwrap_or_else(|| none.to_owned()))
@@ -209,7 +206,22 @@ fn lockable(dir: &Path) -> Result<(), String> {
     }
 }
 
+fn journal(file: &Path) -> Result<String, String> {
+    let folder = file.parent().filter(|p| !p.as_os_str().is_empty());
+    writable(folder.unwrap_or(Path::new(".")))?;
+    if file.is_dir() {
+        return Err(UnreadableFile::new(file, ErrorKind::IsADirectory.into()).to_string());
+    }
+    Ok(file.display().to_string())
+}
+
 fn writable(folder: &Path) -> Result<(), String> {
+    // Of what is no folder, `access` would tell only that a right is missing.
+    let listed = folder.metadata().and_then(|found| match found.is_dir() {
+        true => Ok(()),
+        false => Err(ErrorKind::NotADirectory.into()),
+    });
+    listed.map_err(|cause| UnreadableFile::new(folder, cause).to_string())?;
     access(folder, AccessFlags::W_OK | AccessFlags::X_OK).map_err(|e| {
         format!(
             "{}: {}; the user that heddle runs as must be able to write there",
@@ -235,6 +247,24 @@ mod tests {
     use super::*;
     use crate::certificates;
     use inventory::Millis;
+    use std::fs;
+
+    #[test]
+    fn a_file_is_no_directory_and_a_folder_no_journal() {
+        let dir = tempfile::tempdir().unwrap();
+        let (file, none) = (dir.path().join("file"), dir.path().join("none"));
+        fs::write(&file, "").unwrap();
+        let problem = directory(&file).unwrap_err();
+        assert!(problem.ends_with("name a folder"), "{problem}");
+        let problem = journal(dir.path()).unwrap_err();
+        assert!(problem.ends_with("name a file in it"), "{problem}");
+        let problem = journal(&none.join("journal")).unwrap_err();
+        assert!(
+            problem.ends_with("none: no such file or folder"),
+            "{problem}"
+        );
+        assert!(journal(&none).is_ok());
+    }
 
     #[test]
     fn an_authority_or_a_key_of_another_certificate_is_wrong() {
@@ -250,7 +280,8 @@ mod tests {
         );
         for (cert, key) in [(&made.ca, &made.key), (&made.cert, &authority_key)] {
             let problem = certificate(cert, key).unwrap_err();
-            assert!(problem.starts_with(&key.display().to_string()), "{problem}");
+            let expected = format!("{}: not the key of", key.display());
+            assert!(problem.starts_with(&expected), "{problem}");
         }
     }
 }

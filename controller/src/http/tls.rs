@@ -85,7 +85,7 @@ fn config(cert: &Path, key: &Path) -> Result<Arc<ServerConfig>, HttpError> {
     let mut config = builder
         .with_no_client_auth()
         .with_single_cert(chain, secret)
-        .map_err(|e| unusable(key, e.to_string()))?;
+        .map_err(|e| unusable(key, unfit(&e, cert)))?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(Arc::new(config))
 }
@@ -104,6 +104,16 @@ fn words(error: &rustls::pki_types::pem::Error) -> String {
         Error::Io(e) => unreadable::reason(e),
         Error::NoItemsFound => "no item of that kind in it; expected PEM".to_owned(),
         _ => "not well-formed PEM".to_owned(),
+    }
+}
+
+/// The problem with a key beside this certificate.
+fn unfit(error: &rustls::Error, cert: &Path) -> String {
+    match error {
+        rustls::Error::InconsistentKeys(_) => {
+            format!("not the key of the certificate in {}", cert.display())
+        }
+        other => other.to_string(),
     }
 }
 

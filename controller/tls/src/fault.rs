@@ -3,6 +3,7 @@ use inventory::sanitize;
 use rustls::{CertificateError, InvalidMessage};
 use std::fmt;
 use std::io::ErrorKind;
+use std::net::IpAddr;
 
 /// The fault of a controller's certificate, or of the address.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -113,7 +114,7 @@ pub fn named_by(error: &ureq::Error) -> Option<TlsFault> {
         CertificateError::UnknownIssuer | CertificateError::BadSignature => TlsFault::UnknownIssuer,
         CertificateError::NotValidForName => TlsFault::OtherName(Vec::new()),
         CertificateError::NotValidForNameContext { presented, .. } => {
-            TlsFault::OtherName(presented.clone())
+            TlsFault::OtherName(presented.iter().map(|name| plain_name(name)).collect())
         }
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => TlsFault::Expired,
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
@@ -127,9 +128,17 @@ pub fn named_by(error: &ureq::Error) -> Option<TlsFault> {
     })
 }
 
+/// `::1` for `IpAddress(0::1)`, `head` for `DnsName("head")`, as rustls writes names.
+fn plain_name(shown: &str) -> String {
+    let inner = shown.split_once('(').map_or(shown, |(_, rest)| rest);
+    let name = inner.trim_end_matches(')').trim_matches('"');
+    let address = name.parse::<IpAddr>();
+    address.map_or_else(|_| name.to_owned(), |address| address.to_string())
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{TlsFault, explained};
+    use super::{TlsFault, explained, plain_name};
     use std::io::{Error, ErrorKind};
 
     #[test]
@@ -157,6 +166,18 @@ mod tests {
             );
         }
         assert_eq!(explained(&ureq::Error::TooManyRedirects), None);
+    }
+
+    #[test]
+    fn names_are_shown_as_people_write_them() {
+        let shown = [
+            "DnsName(\"head\")",
+            "IpAddress(0::1)",
+            "IpAddress(10.0.0.1)",
+            "head",
+        ];
+        let names = shown.map(plain_name);
+        assert_eq!(names, ["head", "::1", "10.0.0.1", "head"]);
     }
 
     #[test]

@@ -26,6 +26,9 @@ pub enum InputFileError {
     },
 }
 
+/// The standard library's words, which do not say what is expected.
+const STANDARD_LIBRARY_ON_ADDRESSES: &str = "invalid IP address syntax";
+
 impl InputFileError {
     /// Wraps a YAML error with its line.
     pub(crate) fn yaml(file: &str, error: &serde_yaml::Error) -> InputFileError {
@@ -35,7 +38,10 @@ impl InputFileError {
         let problem = text
             .rfind(" at line ")
             .map_or(text.as_str(), |end| &text[..end])
-            .to_owned();
+            .replace(
+                STANDARD_LIBRARY_ON_ADDRESSES,
+                "expected an IP address, like 10.77.0.3",
+            );
         InputFileError::Syntax {
             file: file.to_owned(),
             line,

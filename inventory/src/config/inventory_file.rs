@@ -265,7 +265,12 @@ impl Inventory {
             };
             for secret in secrets {
                 secret
-                    .resolve(|place| read(place).map_err(|e| format!("{place}: {e}")))
+                    .resolve(|place| match read(place) {
+                        Ok(text) if text.trim().is_empty() => {
+                            Err(format!("{place}: it is empty; write the secret there"))
+                        }
+                        read => read.map_err(|e| format!("{place}: {e}")),
+                    })
                     .map_err(|e| format!("credential \"{name}\": {e}"))?;
             }
             if let Some(problem) = credential.weakness() {

@@ -412,6 +412,11 @@ fn secrets_come_from_elsewhere() {
     );
     let mut i = Inventory::parse("i.yaml", &text).unwrap();
     assert_eq!(
+        i.resolve_secrets(|_| Ok("\n".to_owned())).unwrap_err(),
+        "credential \"default\": file /c: it is empty; write the secret there"
+    );
+    let mut i = Inventory::parse("i.yaml", &text).unwrap();
+    assert_eq!(
         i.resolve_secrets(|_| Err("not set".to_owned()))
             .unwrap_err(),
         "credential \"default\": file /c: not set"

@@ -80,8 +80,8 @@ pub enum CablingChangeError {
     Taken(String),
     /// A second cable for a host.
     #[error(
-        "link {host}-{switch}: host \"{host}\" hangs on \"{at}\" and has one cable; --move \
-         {host}={switch} plugs it there"
+        "link {host}-{switch}: host \"{host}\" hangs on \"{at}\" and has one cable; nothing was computed: \
+         --move {host}={switch} plugs it there"
     )]
     SecondCable {
         host: String,
@@ -254,7 +254,11 @@ fn link(
     for (host, switch) in [(a, b), (b, a)] {
         if let Some(found) = file.hosts.get_mut(host) {
             if found.switch != switch {
-                let (host, switch, at) = (host.to_owned(), switch.to_owned(), found.switch.clone());
+                let at = found.switch.clone();
+                if !is_inner(file, switch) {
+                    return Err(unknown_switch(file, switch));
+                }
+                let (host, switch) = (host.to_owned(), switch.to_owned());
                 return Err(CablingChangeError::SecondCable { host, switch, at });
             }
             found.rate = rate;
