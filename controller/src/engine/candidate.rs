@@ -175,6 +175,7 @@ fn file(
     let attachments = network.attachments();
     let addresses = AddressLookup::new(views);
     let own = network.own_network();
+    let mut holders = HashMap::new();
     for (name, host) in &mut file.hosts {
         let published = published.and_then(|published| published.hosts.get(name));
         host.ranks = ranks(inventory, views, name, published).unwrap_or(host.ranks);
@@ -184,21 +185,43 @@ fn file(
         let stated = inventory.hosts.get(name).and_then(|h| h.address);
         // The inventory comes first, then the agent, then ARP tables, of which rows come and go. The
         // published address stays until one of them has another, and not this one.
-        host.address = stated
+        let before = published.and_then(|published| published.address);
+        let known = stated
             .filter(|stated| may_be_of(network, own, name, (*stated, reported)))
-            .or(reported.map(|(address, _)| address))
-            .or_else(|| {
-                let published = published.and_then(|published| published.address);
-                let all = own.map_or(&[][..], |own| own.addresses_of(name));
-                let stays = published.filter(|published| all.contains(published));
-                stays.or(all.first().copied()).or(published)
-            });
+            .or(reported.map(|(address, _)| address));
+        host.address = known.or_else(|| {
+            let all = own.map_or(&[][..], |own| own.addresses_of(name));
+            let stays = before.filter(|before| all.contains(before));
+            stays.or(all.first().copied()).or(before)
+        });
+        if let Some(held) = known.filter(|_| known == before) {
+            holders.insert(held, name.clone());
+        }
     }
+    leave_to_holders(&mut file, &holders, inventory, published);
     drop_strangers(&mut file, inventory);
     file.queue = inventory
         .queue(file.inner(), views)
         .map(|least| least.octets);
     file
+}
+
+/// A host does not get the address that another one had when it was published, and still has, unless
+/// the inventory states it: an agent that runs under a wrong name reports its own machine's.
+fn leave_to_holders(
+    file: &mut TopologyFile,
+    holders: &HashMap<IpAddr, String>,
+    inventory: &Inventory,
+    published: Option<&TopologyFile>,
+) {
+    for (name, host) in &mut file.hosts {
+        let stated = inventory.hosts.get(name).and_then(|host| host.address);
+        let holder = host.address.and_then(|address| holders.get(&address));
+        if stated.is_none() && holder.is_some_and(|holder| holder != name) {
+            let before = published.and_then(|published| published.hosts.get(name));
+            host.address = before.and_then(|host| host.address);
+        }
+    }
 }
 
 /// True if a host's stated address can be that of its card in this network: of several it is in one.

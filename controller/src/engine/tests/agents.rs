@@ -209,6 +209,21 @@ fn a_silent_agent_is_reported_once_and_changes_nothing_else() {
 }
 
 #[test]
+fn an_agent_under_a_wrong_name_takes_no_address_from_the_host_that_has_it() {
+    let mut w = running();
+    for (host, card) in [("n0", 10), ("n1", 11), ("n2", 12)] {
+        w.hears(host, DeviceFact::Host(report(host, card)));
+    }
+    w.run(3_000);
+    let epochs = w.published.len();
+    w.hears("n1", DeviceFact::Host(report("n1", 12)));
+    w.run(3_000);
+    w.hears("n1", DeviceFact::Host(report("n1", 11)));
+    w.run(3_000);
+    assert_eq!(w.published.len(), epochs);
+}
+
+#[test]
 fn two_machines_under_one_name_are_an_alarm_and_neither_is_believed() {
     let mut w = running();
     w.hears("n1", DeviceFact::Host(report("n1", 11)));
