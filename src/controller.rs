@@ -167,13 +167,15 @@ fn started_program(flag: &str, path: &Option<PathBuf>) -> anyhow::Result<Option<
 
 /// The whole path of a program that can be run.
 fn hook_program(path: &Path) -> Result<PathBuf, String> {
-    let unreadable = |cause| UnreadableFile::new(path, cause).to_string();
-    let found = std::fs::metadata(path).map_err(unreadable)?;
+    let whole = std::path::absolute(path);
+    let (found, whole) = std::fs::metadata(path)
+        .and_then(|found| Ok((found, whole?)))
+        .map_err(|cause| UnreadableFile::new(path, cause).to_string())?;
     if !found.is_file() || found.permissions().mode() & 0o111 == 0 {
         return Err(format!(
             "{}: expected a program: make it executable with chmod +x",
             path.display()
         ));
     }
-    std::path::absolute(path).map_err(unreadable)
+    Ok(whole)
 }

@@ -349,11 +349,6 @@ fn a_check_names_every_part_that_is_wrong() {
         .lines()
         .filter_map(|line| line.split_once(' '))
         .collect();
-    let wrong = |name: &str, problem: &str| {
-        outcomes.iter().any(|(word, rest)| {
-            *word == "WRONG" && rest.trim_start().starts_with(name) && rest.contains(problem)
-        })
-    };
     for (name, problem) in [
         ("agents' token", "both files have the same token"),
         (
@@ -365,7 +360,10 @@ fn a_check_names_every_part_that_is_wrong() {
         ("on-epoch", "none: no such file or folder"),
         ("on-alarm", "make it executable with chmod +x"),
     ] {
-        assert!(wrong(name, problem), "{name}: {text}");
+        let is_named = outcomes.iter().any(|(word, rest)| {
+            *word == "WRONG" && rest.trim_start().starts_with(name) && rest.contains(problem)
+        });
+        assert!(is_named, "{name}: {text}");
     }
 }
 

@@ -496,14 +496,13 @@ mod tests {
             record_json("n0-7-8-unfinished", 70),
         )
         .unwrap();
-        let found = |before: &HashSet<String>| {
-            find_record(dir.path(), &introduction, before).map(|record| record.id)
-        };
         let none = HashSet::new();
-        assert_eq!(found(&none), None);
+        assert!(find_record(dir.path(), &introduction, &none).is_none());
         fs::write(jobs.join("n0-7-1-a.json"), record_json("n0-7-1-a", 1)).unwrap();
-        assert_eq!(found(&none).as_deref(), Some("n0-7-1-a"));
-        assert_eq!(found(&kept_records(dir.path())), None, "an earlier job's");
+        let found = find_record(dir.path(), &introduction, &none);
+        assert_eq!(found.unwrap().id, "n0-7-1-a");
+        let earlier = kept_records(dir.path());
+        assert!(find_record(dir.path(), &introduction, &earlier).is_none());
     }
 
     fn record_json(id: &str, started: u64) -> String {

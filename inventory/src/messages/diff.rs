@@ -455,17 +455,15 @@ mod tests {
 
     #[test]
     fn ranks_and_addresses_of_hosts_are_changes() {
-        let hosts = |text: &str| {
-            let file = format!("switches: [s0]\nhosts: {{{text}}}\n");
-            TopologyFile::parse("t", &file).unwrap()
-        };
-        let old = hosts(
+        let [old, new] = [
             "n0: {switch: s0, address: 10.0.0.1}, n1: {switch: s0, address: 10.0.0.2}, n2: {switch: s0}",
-        );
-        let new = hosts(
             "n0: {switch: s0, ranks: 4}, n1: {switch: s0, ranks: 4, address: 10.0.0.9}, \
              n2: {switch: s0, address: 10.0.0.3}, n3: {switch: s0}",
-        );
+        ]
+        .map(|hosts| {
+            let file = format!("switches: [s0]\nhosts: {{{hosts}}}\n");
+            TopologyFile::parse("t", &file).unwrap()
+        });
         let changes = [
             "n0, n1 offer 4 ranks",
             "n2 has an address now",

@@ -130,12 +130,10 @@ fn published_in(lines: &[u8]) -> Vec<Published> {
 fn shares(all: &[Published], own: u32) -> HostShares {
     let lines: Arc<[u8]> = lines_of(all).into();
     let here = all.get(own as usize).and_then(host_of);
-    let is_here = |published: &Published| here.is_some() && host_of(published) == here;
     let ranks = (0..).zip(all);
-    ranks
-        .filter(|(rank, published)| *rank == own || is_here(published))
-        .map(|(rank, _)| (rank, Arc::clone(&lines)))
-        .collect()
+    let beside = ranks
+        .filter(|(rank, published)| *rank == own || (here.is_some() && host_of(published) == here));
+    beside.map(|(rank, _)| (rank, Arc::clone(&lines))).collect()
 }
 
 fn host_of(published: &Published) -> Option<String> {
@@ -221,12 +219,10 @@ mod tests {
             Published::Nothing(None),
         ];
         assert_eq!(published_in(&lines_of(&all)), all);
-        let served = |own| {
-            shares(&all, own)
-                .iter()
-                .map(|share| share.0)
-                .collect::<Vec<_>>()
-        };
-        assert_eq!([0, 1, 4].map(served), [vec![0, 2], vec![1], vec![4]]);
+        let served = [0, 1, 4].map(|own| {
+            let shares = shares(&all, own);
+            shares.into_iter().map(|share| share.0).collect::<Vec<_>>()
+        });
+        assert_eq!(served, [vec![0, 2], vec![1], vec![4]]);
     }
 }

@@ -389,8 +389,8 @@ impl ProcessSet {
             return Ok(());
         };
         watchdog::begin_wait(|| format!("{}: the plans of all ranks", self.me()));
-        let name = self.name_on_host.as_ref();
-        let name = name.map(|name| format!("{name}-{:016x}", self.epoch));
+        let of_epoch = self.name_on_host.as_ref();
+        let name = of_epoch.map(|on_host| format!("{on_host}-{:016x}", self.epoch));
         let (rank, policy) = (self.rank, &mut self.policy);
         let planned = catch_unwind(AssertUnwindSafe(|| {
             followed

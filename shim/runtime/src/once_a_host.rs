@@ -36,20 +36,19 @@ pub fn once_a_host(
     patience: Duration,
     make: impl FnOnce() -> Option<HostShares>,
 ) -> Option<Arc<[u8]>> {
-    let alone = |make: Option<HostShares>| share(&make?, rank).cloned();
     let Ok(address) = SocketAddr::from_abstract_name(name) else {
-        return alone(make());
+        return own_share(make, rank);
     };
     match ask(&address, rank, patience) {
         Ok(octets) => return Some(octets),
         // Nobody has the name.
         Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => {}
-        Err(_) => return alone(make()),
+        Err(_) => return own_share(make, rank),
     }
     let Ok(door) = UnixListener::bind_addr(&address) else {
         // Another one was faster.
         let share = ask(&address, rank, patience).ok();
-        return share.or_else(|| alone(make()));
+        return share.or_else(|| own_share(make, rank));
     };
     let shares = make()?;
     let own = share(&shares, rank).cloned();
@@ -65,6 +64,10 @@ pub fn once_a_host(
         });
     }
     own
+}
+
+fn own_share(make: impl FnOnce() -> Option<HostShares>, rank: u32) -> Option<Arc<[u8]>> {
+    share(&make()?, rank).cloned()
 }
 
 fn share(shares: &HostShares, rank: u32) -> Option<&Arc<[u8]>> {
@@ -144,23 +147,23 @@ mod tests {
         (0..ranks).map(|rank| (rank, octets.into())).collect()
     }
 
+    fn impatient(name: &str, octet: u8) -> Option<Arc<[u8]>> {
+        once_a_host(name, 1, PATIENCE / 10, || Some(shares(2, &[octet])))
+    }
+
     #[test]
     fn one_works_for_all_that_come() {
         let (name, works) = (name("all"), AtomicUsize::new(0));
-        let make = || {
-            works.fetch_add(1, Ordering::Relaxed);
-            thread::sleep(Duration::from_millis(50));
-            Some(
-                (0..8)
-                    .map(|rank| (rank, vec![rank as u8; 1 << 20].into()))
-                    .collect(),
-            )
-        };
         thread::scope(|scope| {
             for rank in 0..8 {
-                let (name, make) = (&name, &make);
+                let (name, works) = (&name, &works);
                 scope.spawn(move || {
-                    let got = once_a_host(name, rank, PATIENCE, make);
+                    let got = once_a_host(name, rank, PATIENCE, || {
+                        works.fetch_add(1, Ordering::Relaxed);
+                        thread::sleep(Duration::from_millis(50));
+                        let ranks = (0..8).map(|rank| (rank, vec![rank as u8; 1 << 20].into()));
+                        Some(ranks.collect())
+                    });
                     assert_eq!(got, Some(vec![rank as u8; 1 << 20].into()));
                 });
             }
@@ -179,8 +182,7 @@ mod tests {
         let name = name("none");
         let address = SocketAddr::from_abstract_name(&name).unwrap();
         let door = UnixListener::bind_addr(&address).unwrap();
-        let own = |octet| once_a_host(&name, 1, PATIENCE / 10, || Some(shares(2, &[octet])));
-        assert_eq!(own(1), Some([1].into()));
+        assert_eq!(impatient(&name, 1), Some([1].into()));
         // Half of what was promised.
         thread::scope(|scope| {
             scope.spawn(|| {
@@ -191,22 +193,18 @@ mod tests {
                     let _ = stream.write_all(&[9]);
                 }
             });
-            assert_eq!(own(2), Some([2].into()));
+            assert_eq!(impatient(&name, 2), Some([2].into()));
         });
     }
 
     #[test]
     fn a_rank_that_has_no_share_there_works_alone() {
         let name = name("stranger");
-        let make = |ranks, octets: &'static [u8]| move || Some(shares(ranks, octets));
-        assert_eq!(
-            once_a_host(&name, 0, PATIENCE, make(2, &[1])),
-            Some([1].into())
-        );
-        assert_eq!(
-            once_a_host(&name, 7, PATIENCE, make(8, &[2])),
-            Some([2].into())
-        );
+        for (rank, ranks) in [(0, 2), (7, 8)] {
+            let octets = [rank as u8];
+            let got = once_a_host(&name, rank, PATIENCE, || Some(shares(ranks, &octets)));
+            assert_eq!(got, Some(octets.into()));
+        }
     }
 
     #[test]

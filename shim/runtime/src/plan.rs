@@ -179,11 +179,11 @@ impl FollowedEpoch {
 
     /// The time to plan ways, about.
     fn planning(&self, ways: &[Way]) -> Duration {
-        let ends = |way: &Way| match way.row().is_by_hosts() {
-            true => self.view.hosts.hosts(),
-            false => self.view.leaves.hosts(),
-        };
-        let pairs = ways.iter().map(|way| ends(way).saturating_pow(2));
+        let (hosts, ranks) = (self.view.hosts.hosts(), self.view.leaves.hosts());
+        let pairs = ways.iter().map(|way| match way.row().is_by_hosts() {
+            true => hosts.saturating_pow(2),
+            false => ranks.saturating_pow(2),
+        });
         PLANNED_PAIR * pairs.fold(0, u32::saturating_add)
     }
 
@@ -197,11 +197,11 @@ impl FollowedEpoch {
     ) -> Result<RankPlan, FollowError> {
         let mut hasher = DefaultHasher::new();
         ways.hash(&mut hasher);
-        let name = format!("{name}-{:016x}", hasher.finish());
+        let of_ways = format!("{name}-{:016x}", hasher.finish());
         let mut failed = None;
-        let share = once_a_host(&name, rank, PLANNED_WITHIN, || {
-            let plans = self.plans_of(beside, ways);
-            let plans = plans.map_err(|error| failed = Some(error)).ok()?;
+        let share = once_a_host(&of_ways, rank, PLANNED_WITHIN, || {
+            let planned = self.plans_of(beside, ways);
+            let plans = planned.map_err(|error| failed = Some(error)).ok()?;
             plans.iter().map(RankPlan::share).collect()
         });
         match (
@@ -233,7 +233,6 @@ impl FollowedEpoch {
     /// The parts of these ranks in ways.
     fn plans_of(&self, ranks: &[u32], ways: &[Way]) -> Result<Vec<RankPlan>, FollowError> {
         let view = &self.view;
-        let wrong = |violation| self.wrong(violation);
         let set = PlanningSet {
             hosts: &view.hosts,
             leaves: &view.leaves,
@@ -245,10 +244,14 @@ impl FollowedEpoch {
         let mut synchronizations = HashSet::new();
         for way in ways {
             let way = way.with_carrier(DataCarrier::Mpi);
-            let planned = way.row().plan(way, &set).map_err(wrong)?;
+            let planned = way
+                .row()
+                .plan(way, &set)
+                .map_err(|violation| self.wrong(violation))?;
             plans.iter_mut().for_each(|plan| plan.add(&planned));
             if let Some(sync) = way.sync().filter(|&sync| synchronizations.insert(sync))
-                && let Some(planned) = PlannedByWays::new(view, sync).map_err(wrong)?
+                && let Some(planned) =
+                    PlannedByWays::new(view, sync).map_err(|violation| self.wrong(violation))?
             {
                 plans.iter_mut().for_each(|plan| plan.choose(&planned));
             }
