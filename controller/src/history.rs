@@ -93,7 +93,7 @@ pub fn text(entry: &HistoryEntry) -> String {
         .fold(head, |text, change| text + &format!("{:10}{change}\n", ""))
 }
 
-/// What an all-to-all of all hosts needs.
+/// The phases of an all-to-all among all hosts, and its bottleneck.
 fn load(info: &EpochInfo) -> String {
     let (from, to) = &info.bottleneck;
     let phases = counted(info.phases, "phase");

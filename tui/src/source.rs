@@ -184,7 +184,7 @@ impl ControllerAccess {
     }
 }
 
-/// What a refusal says.
+/// The text of a refusal.
 fn first_words(body: &mut Body) -> String {
     let words = body.with_config().limit(1 << 10).read_to_string();
     words.unwrap_or_default().trim_end().to_owned()

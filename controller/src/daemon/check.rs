@@ -216,7 +216,7 @@ fn journal(file: &Path) -> Result<String, String> {
 }
 
 fn writable(folder: &Path) -> Result<(), String> {
-    // Of what is no folder, `access` would tell only that a right is missing.
+    // For a file `access` reports only a missing right.
     let listed = folder.metadata().and_then(|found| match found.is_dir() {
         true => Ok(()),
         false => Err(ErrorKind::NotADirectory.into()),

@@ -134,7 +134,7 @@ pub(crate) fn station(facts: &Facts<'_>, host: NodeIx, link: &Link) -> Option<Ma
     only(own).or_else(|| only(behind))
 }
 
-/// The one station, if there is no other.
+/// The station, if there is exactly one.
 fn only(mut stations: impl Iterator<Item = Mac>) -> Option<Mac> {
     stations.next().filter(|_| stations.next().is_none())
 }

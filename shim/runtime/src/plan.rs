@@ -158,13 +158,11 @@ impl FollowedEpoch {
         let ways = self.planned_with(policy, way);
         let beside = self.view.ranks_beside(rank);
         let name = name.filter(|_| beside.len() > 1 && self.planning(&ways) >= WORTH_HANDING_ON);
-        let plans = match name {
-            Some(name) => vec![self.plan_of_the_host(rank, &beside, &ways, name)?],
-            None => self.plans_of(&[rank], &ways)?,
+        let plan = match name {
+            Some(name) => self.plan_of_the_host(rank, &beside, &ways, name)?,
+            None => self.plan_alone(rank, &ways)?,
         };
-        for plan in plans {
-            self.keep(plan, policy, &ways)?;
-        }
+        self.keep(plan, policy, &ways)?;
         Ok(self.summary(policy))
     }
 
@@ -210,8 +208,12 @@ impl FollowedEpoch {
         ) {
             (Some(error), _) => Err(error),
             (None, Some(plan)) => Ok(plan),
-            (None, None) => Ok(self.plans_of(&[rank], ways)?.swap_remove(0)),
+            (None, None) => self.plan_alone(rank, ways),
         }
+    }
+
+    fn plan_alone(&self, rank: u32, ways: &[Way]) -> Result<RankPlan, FollowError> {
+        Ok(self.plans_of(&[rank], ways)?.swap_remove(0))
     }
 
     /// The ring of all ranks, planned now if it was not before.

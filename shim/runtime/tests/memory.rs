@@ -48,7 +48,7 @@ fn epoch() -> Vec<u8> {
     lean.to_bytes()
 }
 
-/// What the ranks say of their hosts, and the octets of each: [`RankHost::to_bytes`].
+/// The hosts of all ranks in octets, as [`RankHost::to_bytes`] writes them, and the octets of each.
 fn hosts_of_ranks() -> (Vec<u8>, usize) {
     let hosts = (0..HOSTS as u32).map(|host| {
         let name = format!("node{host:04}");

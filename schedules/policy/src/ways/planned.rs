@@ -85,7 +85,7 @@ impl<'a> PlannedWay<'a> {
         }
     }
 
-    /// What a rank keeps of it.
+    /// A rank's part of it.
     pub fn of_rank(&self, rank: u32) -> PlannedPart {
         PlannedPart {
             parts: self.parts.as_ref().map(|parts| parts(rank)),

@@ -1,4 +1,4 @@
-//! What a rank keeps of plans that are made for all ranks.
+//! A rank's parts of plans that are made for all ranks.
 use super::chosen_ways::{ChosenWays, PlannedByWays};
 use policy::ways::{PlannedPart, PlannedWay};
 use serde::{Deserialize, Serialize};
@@ -28,7 +28,7 @@ impl RankPlan {
         Some((self.rank, postcard::to_stdvec(self).ok()?.into()))
     }
 
-    /// What [`RankPlan::share`] gave for this rank.
+    /// Reads a share of [`RankPlan::share`]; `None` if it is not one of this rank.
     pub(super) fn read(octets: &[u8], rank: u32) -> Option<RankPlan> {
         let plan: RankPlan = postcard::from_bytes(octets).ok()?;
         (plan.rank == rank).then_some(plan)
