@@ -81,6 +81,13 @@ fn ways_of(source: &str, forced: (&str, &str)) -> &'static [&'static str] {
             "alltoallv aapc tcp",
             "alltoallw aapc tcp",
         ],
+        "vectors.c" if forced == BY_LEADERS => &[
+            "allgather relay",
+            "allgatherv relay",
+            "alltoall bundled",
+            "alltoallv native",
+            "alltoallw native",
+        ],
         "lengths.c" => &["alltoallv aapc tcp", "alltoallw aapc tcp"],
         "vectors.c" => &[
             "allgather ring",

@@ -38,6 +38,7 @@ fn unequal_blocks_give_the_same_bytes() {
             same_bytes("vectors.c", mpi, ranks, per_host, FORCED);
             same_bytes("vectors.c", mpi, ranks, per_host, OVER_TCP);
         }
+        same_bytes("vectors.c", mpi, 8, 3, BY_LEADERS);
     }
 }
 
@@ -127,6 +128,7 @@ fn a_rank_with_too_little_room_ends_the_job_or_hears_of_it_and_nobody_hangs() {
         let others = [
             ("alltoall", BUNDLED),
             ("allgather", BY_LEADERS),
+            ("allgatherv", BY_LEADERS),
             ("alltoallv", OVER_TCP),
             ("alltoallw", OVER_TCP),
         ];

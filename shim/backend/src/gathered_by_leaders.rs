@@ -25,27 +25,39 @@ pub(crate) unsafe fn carry_out(
     ring: Option<RelayRing>,
 ) -> MpiResult<()> {
     let blocks = call.received()?;
-    let (block, order) = (blocks.octets(0), leaders.by_host());
-    let mut own = room(block)?;
+    let (me, order) = (within.rank as u32, leaders.by_host());
+    let parts = leaders.parts(|rank| blocks.octets(rank));
+    let number = leaders.number(me);
+    let here: Vec<u32> = order
+        .iter()
+        .copied()
+        .filter(|&rank| leaders.number(rank) == number)
+        .collect();
+    // The library gathers blocks of one length.
+    let lengths = here.iter().map(|&rank| blocks.octets(rank));
+    let longest = lengths.max().unwrap_or(0);
+    let mut own = room(longest)?;
+    let block = octets_of(&mut own[..blocks.octets(me)]);
     // Whatever goes wrong here, the others wait for this rank.
     // SAFETY: passed on to the caller.
-    let packed = own_block(call, within).and_then(|from| unsafe { from.copy(octets_of(&mut own)) });
-    let number = leaders.number(within.rank as u32);
-    let parts = leaders.parts(block);
-    let here = on_host.quietly(|| {
-        let ranks = parts[number as usize].len() / block.max(1);
-        PendingCollective::gather_all(on_host, ranks, own)?.octets()
-    });
-    let mut all = room(order.len() * block + 1)?;
-    let between = match (ring, here) {
-        (None, here) => here.map(drop),
+    let packed = own_block(call, within).and_then(|from| unsafe { from.copy(block) });
+    let gathered =
+        on_host.quietly(|| PendingCollective::gather_all(on_host, here.len(), own)?.octets());
+    let mut all = room(parts.last().map_or(0, |part| part.end) + 1)?;
+    let between = match (ring, gathered) {
+        (None, gathered) => gathered.map(drop),
         (Some(ring), Err(failed)) => {
             // The other leaders wait for what is not going to come.
             ring.mesh.lock().close();
             Err(failed)
         }
-        (Some(mut ring), Ok(here)) => {
-            all[parts[number as usize].clone()].copy_from_slice(&here);
+        (Some(mut ring), Ok(gathered)) => {
+            let mut place = parts[number as usize].start;
+            for (&rank, padded) in here.iter().zip(gathered.chunks(longest.max(1))) {
+                let octets = blocks.octets(rank);
+                all[place..place + octets].copy_from_slice(&padded[..octets]);
+                place += octets;
+            }
             relayed::gather(call, within, &mut ring, &parts, &mut all)
         }
     };
@@ -57,7 +69,10 @@ pub(crate) unsafe fn carry_out(
     if all[failed] != 0 {
         return Err(MpiErrorCode::other());
     }
-    for (&rank, octets) in order.iter().zip(all.chunks_mut(block.max(1))) {
+    let mut left = &mut all[..failed];
+    for &rank in &order {
+        let (octets, others) = left.split_at_mut(blocks.octets(rank));
+        left = others;
         // SAFETY: passed on to the caller.
         unsafe { octets_of(octets).copy(blocks.of_rank(rank)) }?;
     }

@@ -37,6 +37,10 @@ impl PendingCollective {
     ) -> MpiResult<PendingCollective> {
         let all = vec![0; own.len() * ranks];
         let mut pending = PendingCollective::new(own, all);
+        if pending.all.is_empty() {
+            // The address of an empty `Vec` is Open MPI's MPI_IN_PLACE.
+            return Ok(pending);
+        }
         let (from, to) = (pending.own.as_ptr().cast(), pending.all.as_mut_ptr().cast());
         let length = pending.own.len() as c_int;
         // SAFETY: as above.

@@ -65,10 +65,10 @@ impl HostLeaders {
 
     /// The places of each host's blocks, by its leader's number, if all ranks' blocks of so many octets lie
     /// in that order.
-    pub fn parts(&self, block: usize) -> Vec<Range<usize>> {
+    pub fn parts(&self, octets: impl Fn(u32) -> usize) -> Vec<Range<usize>> {
         let mut lengths = vec![0; self.ranks.len()];
-        for &leader in &self.number {
-            lengths[leader as usize] += block;
+        for (rank, &leader) in (0..).zip(&self.number) {
+            lengths[leader as usize] += octets(rank);
         }
         let parts = lengths.into_iter().scan(0, |end, length| {
             let begin = *end;
@@ -96,7 +96,9 @@ mod tests {
         let numbers: Vec<u32> = (0..6).map(|rank| leaders.number(rank)).collect();
         assert_eq!(numbers, [0, 1, 0, 1, 2, 2]);
         assert_eq!(leaders.by_host(), [0, 2, 1, 3, 4, 5]);
-        assert_eq!(leaders.parts(10), [0..20, 20..40, 40..60]);
+        assert_eq!(leaders.parts(|_| 10), [0..20, 20..40, 40..60]);
+        let by_rank = leaders.parts(|rank| rank as usize);
+        assert_eq!(by_rank, [0..2, 2..6, 6..15]);
         let leads: Vec<u32> = (0..6).filter(|&rank| leaders.leads(rank)).collect();
         assert_eq!(leads, leaders.ranks());
     }

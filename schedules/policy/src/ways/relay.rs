@@ -27,15 +27,8 @@ impl CallWay for AlongRing {
         &[DataCarrier::Tcp]
     }
 
-    /// One rank a host relays blocks of all, whose size it knows only if all are equal.
     fn serves(&self, _: Way, collective: Collective) -> bool {
-        match collective.traffic() {
-            CollectiveTraffic::Exchange => false,
-            CollectiveTraffic::Gather => collective == Collective::Allgather,
-            CollectiveTraffic::Combine
-            | CollectiveTraffic::CombineForEach
-            | CollectiveTraffic::Spread => true,
-        }
+        collective.traffic() != CollectiveTraffic::Exchange
     }
 
     fn form(&self) -> MessageForm {
@@ -56,8 +49,7 @@ impl CallWay for AlongRing {
         let from = match collective.traffic() {
             CollectiveTraffic::Exchange => None,
             CollectiveTraffic::Gather => {
-                let is_even = collective == Collective::Allgather;
-                let sizes = is_even.then(|| gathered_sizes::by_leaders(set)).flatten()?;
+                let sizes = gathered_sizes::by_leaders(set)?;
                 // Up to where one ring of all ranks pays, if they are not too many for that.
                 let end = sizes.end.max(gathered_sizes::smallest(set)?);
                 let end = if set.traits().have_many_ranks {

@@ -50,9 +50,7 @@ impl CallWay for OneRing {
             .then(|| gathered_sizes::smallest(set))
             .flatten()?;
         // Shorter blocks go by one rank a host, or as the library has it.
-        let is_even = collective == Collective::Allgather;
-        let by_leaders = is_even.then(|| gathered_sizes::by_leaders(set)).flatten();
-        let from = by_leaders.map_or(from, |sizes| from.max(sizes.end));
+        let from = gathered_sizes::by_leaders(set).map_or(from, |sizes| from.max(sizes.end));
         let over = DataCarrier::Tcp;
         Some((from..ANY_SIZE, Way::Ring { over }))
     }

@@ -7,7 +7,7 @@ use crate::mpi_result::MpiResult;
 use crate::private_comm::PrivateCommState;
 use crate::relayed::RelayRing;
 use crate::{gathered_by_leaders, relayed, relayed_by_leaders};
-use policy::decision_table::Collective;
+use policy::decision_table::{Collective, CollectiveTraffic};
 use policy::ways::{MessageForm, Way};
 use runtime::host_leaders::HostLeaders;
 use runtime::plan::FollowedEpoch;
@@ -15,6 +15,9 @@ use runtime::watchdog;
 
 /// A call over TCP needs a packed copy, if its type has gaps.
 const MOST_OVER_TCP: u64 = 1 << 30;
+/// A block of an allgather by leaders may be so many times as long as the mean, and any may be so long.
+const LONGER: u64 = 4;
+const SHORT: u64 = 4096;
 
 /// The leaders of hosts, if they alone carry the calls of this collective over the network whose messages
 /// have this form.
@@ -25,6 +28,18 @@ fn leaders_of(
 ) -> Option<&HostLeaders> {
     let is_led = form == MessageForm::Relayed && collective != Collective::ReduceScatterBlock;
     follow.leaders().filter(|_| is_led)
+}
+
+/// True if leaders can gather the blocks of all ranks: these have room together, and no block is far longer
+/// than the mean, as on a host each is sent like the longest one there. The same on all ranks.
+fn can_be_gathered(call: &CollectiveCall, ranks: u32) -> MpiResult<bool> {
+    let blocks = call.received()?;
+    let octets = (0..ranks).map(|rank| blocks.octets(rank) as u64);
+    let (all, longest) = octets.fold((0u64, 0), |(all, longest), octets| {
+        (all.saturating_add(octets), octets.max(longest))
+    });
+    let mean = all / u64::from(ranks.max(1));
+    Ok(all <= MOST_OVER_TCP && longest <= LONGER * mean + SHORT)
 }
 
 impl ProcessSet {
@@ -45,7 +60,8 @@ impl ProcessSet {
             return Ok(false);
         }
         let Some(leaders) = leaders_of(collective, way.form(), follow) else {
-            if way.form() == MessageForm::Relayed && collective == Collective::Allgather {
+            let is_gathered = collective.traffic() == CollectiveTraffic::Gather;
+            if way.form() == MessageForm::Relayed && is_gathered {
                 return Ok(false);
             }
             return self.wires.ensure_connected(
@@ -98,11 +114,8 @@ impl ProcessSet {
             return Ok(false);
         };
         let (me, room) = (self.rank, &mut self.room);
-        let together = || {
-            let block = call.received()?.octets(0) as u64;
-            Ok(block.saturating_mul(within.size as u64))
-        };
-        if call.collective == Collective::Allgather && together()? > MOST_OVER_TCP {
+        let is_gathered = call.collective.traffic() == CollectiveTraffic::Gather;
+        if is_gathered && !can_be_gathered(call, self.hosts.len() as u32)? {
             return Ok(false);
         }
         // SAFETY: passed on to the caller.
@@ -119,7 +132,7 @@ impl ProcessSet {
                         me: leaders.number(me),
                         room,
                     });
-                    if call.collective == Collective::Allgather {
+                    if is_gathered {
                         gathered_by_leaders::carry_out(call, within, leaders, on_host, ring)?;
                     } else {
                         relayed_by_leaders::carry_out(call, within, leaders, on_host, ring)?;
