@@ -2,23 +2,17 @@
 //! duplicates, and of others that have the same members in the same order. The members follow an epoch
 //! together, and agree on it at calls on any of these communicators.
 mod agreement;
-mod carriage;
-mod connections;
+mod carriers;
 mod network;
 mod settled;
-#[cfg(test)]
-mod tests;
 
-use crate::aligned_room::KeptRoom;
 use crate::call::{CallAmount, CallRole, CollectiveCall};
 use crate::call_comm::CallComm;
-use crate::device::Staging;
 use crate::length_forecasts::LengthForecasts;
-use crate::mesh_state::MeshState;
 use crate::mpi_result::MpiResult;
 use crate::passing::PassingKinds;
 use crate::presences;
-use crate::private_comm::{PrivateComm, PrivateCommState};
+use crate::private_comm::PrivateComm;
 use crate::relayed;
 use crate::root_rank::RootRank;
 use crate::set_learning::{SetLearning, TimedCall};
@@ -26,17 +20,17 @@ use crate::set_trace::SetTrace;
 use crate::set_watch::SetWatch;
 use crate::world_ranks::WorldRanks;
 use agreement::DirectiveUnderWay;
+use carriers::SetCarriers;
 use network::NetworkKnowledge;
 use policy::call_policy::{CallPolicy, PolicyCall};
 use policy::decision_table::{Collective, DataCarrier, Way};
 use policy::forced::ReductionOrder;
 use policy::learning::CallClass;
 use runtime::agreement_pace::AgreementPace;
-use runtime::call_forecast::{CallPlace, NOT_SERVED};
+use runtime::call_forecast::NOT_SERVED;
 use runtime::plan::{ChosenWays, FollowedEpoch};
 use runtime::rank_host::RankHost;
 use runtime::watchdog;
-use schedules::transfers::part::RankPart;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -56,21 +50,13 @@ pub(crate) struct ProcessSet {
     name_on_host: Option<String>,
     pace: AgreementPace,
     forecasts: LengthForecasts,
-    plans: LengthPlans,
     /// Which way each call goes.
     policy: CallPolicy,
     /// The epoch that it follows; the library's own routines run without one.
     followed: Option<Box<FollowedEpoch>>,
     /// The digest of that epoch.
     epoch: u64,
-    messages: PrivateCommState,
-    wires: MeshState,
-    /// Connections between the leaders of hosts, and communicators of the ranks of a host: for
-    /// reductions and broadcasts where hosts have several ranks.
-    leader_wires: MeshState,
-    on_host: PrivateCommState,
-    room: KeptRoom,
-    staging: Staging,
+    carriers: SetCarriers,
     learning: SetLearning,
     /// The last kind of calls that go to the library's own routine for as long as this epoch is
     /// followed.
@@ -103,16 +89,10 @@ impl ProcessSet {
             name_on_host: members.map(presences::name_on_this_host),
             pace: AgreementPace::new(1),
             forecasts: LengthForecasts::default(),
-            plans: LengthPlans::default(),
             policy: CallPolicy::default(),
             followed: None,
             epoch: 0,
-            messages: PrivateCommState::Untried,
-            wires: MeshState::default(),
-            leader_wires: MeshState::default(),
-            on_host: PrivateCommState::Untried,
-            room: KeptRoom::default(),
-            staging: Staging::default(),
+            carriers: SetCarriers::default(),
             learning: SetLearning::default(),
             settled: None,
             passing: PassingKinds::default(),
@@ -184,7 +164,8 @@ impl ProcessSet {
         let mut trace = std::mem::take(&mut self.trace);
         // SAFETY: passed on to the caller.
         let code = trace.around((call.collective, way, amount.block), came, || unsafe {
-            self.carry_out(call, within, way, amount)
+            let followed = self.followed.as_deref();
+            (self.carriers).carry_out(call, within, amount, way, &self.policy, followed)
         });
         self.trace = trace;
         if let (Some(root), Some(timer)) = (&mut self.root, &timer) {
@@ -247,10 +228,7 @@ impl ProcessSet {
         // SAFETY: passed on to the caller.
         let known = unsafe { call.own(ranks, own) };
         let policy = &self.policy;
-        let private = self
-            .messages
-            .existing()
-            .filter(|_| !policy.is_forced(call.collective));
+        let private = (self.carriers.messages()).filter(|_| !policy.is_forced(call.collective));
         let size = (self.forecasts).size(call.collective, (within, private), known, |block| {
             policy.likely_way(call.collective, block)
         })?;
@@ -374,10 +352,12 @@ impl ProcessSet {
         if !self.policy.can(way, block) {
             return Ok(false);
         }
-        if way.carrier() == Some(DataCarrier::Tcp) {
-            self.connects(within, collective, way, block)
-        } else {
-            self.messages.up(within)
+        if way.carrier() != Some(DataCarrier::Tcp) {
+            return self.carriers.messages_mut().up(within);
+        }
+        match self.followed.as_deref() {
+            Some(follow) => (self.carriers).connects(within, follow, collective, way, block),
+            None => Ok(false),
         }
     }
 
@@ -410,14 +390,14 @@ impl ProcessSet {
         let [low, high] = [halves, halves.map(|half| HALF - half)];
         let least = within.least_numbers(&[low[0], low[1], high[0], high[1], room.into()])?;
         let same = least[0] + least[2] == HALF && least[1] + least[3] == HALF;
-        self.messages.may_be_made(least[4] == 1);
+        self.carriers.messages_mut().may_be_made(least[4] == 1);
         match planned {
             Ok(summary) if same => {
                 if let Some(root) = &mut self.root {
                     root.planned(&summary);
                 }
+                self.carriers.pace(self.rank, &followed);
                 self.followed = Some(followed);
-                self.pace_connections();
             }
             Err(problem) if same => self.stand_aside(problem),
             _ => self.stand_aside(
@@ -444,15 +424,7 @@ impl ProcessSet {
         // Errors come again where the octets are asked for.
         let _ = self.agreement.rest();
         let _ = self.forecasts.wait();
-        self.wires = MeshState::default();
-        self.leader_wires = MeshState::default();
-        self.room = KeptRoom::default();
-        self.staging = Staging::default();
-        for state in [&mut self.messages, &mut self.on_host] {
-            if let PrivateCommState::Over(mut private) = std::mem::take(state) {
-                private.free();
-            }
-        }
+        self.carriers.release();
     }
 
     /// Nobody has it any more, or MPI goes down: the last word of the job record, and what it holds
@@ -464,53 +436,5 @@ impl ProcessSet {
         }
         self.trace.finish();
         self.release_resources();
-    }
-}
-
-/// The plans of a process set under one epoch, by collective and place.
-#[derive(Debug, Default)]
-pub(crate) struct LengthPlans {
-    epoch: u64,
-    /// `None` where the phases for equal lengths are as good.
-    plans: Vec<(Collective, CallPlace, Option<RankPart>)>,
-    /// The plan of the last call whose lengths had no place.
-    last: Option<RankPart>,
-}
-
-impl LengthPlans {
-    /// This rank's part of the plan for the calls of this place, if there is one that is better
-    /// than the phases. At the first call of a place, and where a call has none, the ranks tell each
-    /// other what they send, `own` on this rank. Collective.
-    pub(crate) fn part(
-        &mut self,
-        collective: Collective,
-        place: Option<CallPlace>,
-        within: &CallComm,
-        follow: &FollowedEpoch,
-        own: impl FnOnce() -> Vec<u64>,
-    ) -> MpiResult<Option<&RankPart>> {
-        if self.epoch != follow.view.epoch {
-            *self = LengthPlans {
-                epoch: follow.view.epoch,
-                ..LengthPlans::default()
-            };
-        }
-        let plan = || {
-            let lengths = within.gather_numbers(own())?;
-            Ok(follow.part_for_lengths(within.rank as u32, &lengths))
-        };
-        let Some(place) = place else {
-            self.last = plan()?;
-            return Ok(self.last.as_ref());
-        };
-        // Of lengths that came in other turns nothing is known any more.
-        self.plans
-            .retain(|(of, known, _)| *of != collective || known.is_of(place));
-        let is_known = |plan: &(Collective, CallPlace, _)| (plan.0, plan.1) == (collective, place);
-        if !self.plans.iter().any(is_known) {
-            self.plans.push((collective, place, plan()?));
-        }
-        let plan = self.plans.iter().find(|plan| is_known(plan));
-        Ok(plan.and_then(|(_, _, part)| part.as_ref()))
     }
 }

@@ -90,7 +90,7 @@ impl ProcessSet {
     /// The same at a call at which an agreement is due, and at the next one. Collective.
     pub(super) fn agree_by_and_by(&mut self, within: &CallComm) -> MpiResult<()> {
         if self.agreement.agreed == ACQUAINTED {
-            self.messages.up_if_spare(within)?;
+            self.carriers.messages_mut().up_if_spare(within)?;
         }
         if let Some(header) = self.agreement.header.take() {
             watchdog::begin_wait(|| {
@@ -103,11 +103,11 @@ impl ProcessSet {
             let header = octets.first_chunk().copied().unwrap_or_default();
             return self.obey(within, header, &[]);
         }
-        if self.agreement.agreed < ACQUAINTED || self.messages.existing().is_none() {
+        if self.agreement.agreed < ACQUAINTED || self.carriers.messages().is_none() {
             return self.agree(within);
         }
         let header = self.next_header().to_vec();
-        if let Some(private) = self.messages.existing() {
+        if let Some(private) = self.carriers.messages() {
             self.agreement.header = Some(PendingCollective::broadcast(private, header)?);
         }
         if let Some(root) = &mut self.root {
@@ -129,7 +129,7 @@ impl ProcessSet {
             .to_bytes();
             header[..4].copy_from_slice(&(body.len() as u32).to_le_bytes());
             header[4..8].copy_from_slice(&next.to_le_bytes());
-            let mesh = self.wires.mesh();
+            let mesh = self.carriers.mesh();
             let reports = body.is_empty() && self.watch.is_due(self.hosts.len(), mesh);
             header[8] = u8::from(reports);
             self.agreement.body = body;
@@ -171,7 +171,7 @@ impl ProcessSet {
             }
         }
         if header[8] == 1 {
-            let arrivals = self.watch.gather(within, self.wires.mesh())?;
+            let arrivals = self.watch.gather(within, self.carriers.mesh())?;
             if let (Some(root), Some(arrivals)) = (&self.root, &arrivals) {
                 root.watched(arrivals);
             }
@@ -201,7 +201,7 @@ impl ProcessSet {
                     self.learning = SetLearning::default();
                 }
                 self.followed = Some(Box::new(followed));
-                self.watch.forget(self.wires.mesh());
+                self.watch.forget(self.carriers.mesh());
                 if let Some(root) = &mut self.root {
                     root.follows();
                     root.learned(self.policy.learner());

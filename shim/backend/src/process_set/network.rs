@@ -157,7 +157,7 @@ impl ProcessSet {
         let view = &mut followed.view;
         let is_faster = view.learn_rates(collective, Bytes(block), times);
         let patience = view.patience();
-        if let Some(mesh) = self.wires.mesh() {
+        if let Some(mesh) = self.carriers.mesh() {
             mesh.lock().be_patient(patience);
         }
         if !is_faster {
@@ -168,6 +168,6 @@ impl ProcessSet {
         {
             root.report_rates(call, &problem);
         }
-        self.pace_connections();
+        self.carriers.pace(self.rank, followed);
     }
 }

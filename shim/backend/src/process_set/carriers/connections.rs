@@ -1,5 +1,5 @@
 //! A process set's own connections: between all ranks, and between the leaders of hosts.
-use super::ProcessSet;
+use super::SetCarriers;
 use crate::call::CollectiveCall;
 use crate::call_comm::CallComm;
 use crate::mesh_members::MeshMembers;
@@ -42,19 +42,17 @@ fn can_be_gathered(call: &CollectiveCall, ranks: u32) -> MpiResult<bool> {
     Ok(all <= MOST_OVER_TCP && longest <= LONGER * mean + SHORT)
 }
 
-impl ProcessSet {
+impl SetCarriers {
     /// True if blocks of this size can go over TCP; connections are made now if nobody tried
     /// before. Collective.
-    pub(super) fn connects(
+    pub(crate) fn connects(
         &mut self,
         within: &CallComm,
+        follow: &FollowedEpoch,
         collective: Collective,
         way: Way,
         block: u64,
     ) -> MpiResult<bool> {
-        let Some(follow) = self.followed.as_deref() else {
-            return Ok(false);
-        };
         watchdog::begin_wait(|| format!("rank {}: the connections of all ranks", within.rank));
         if block > MOST_OVER_TCP {
             return Ok(false);
@@ -72,7 +70,7 @@ impl ProcessSet {
             );
         };
         let members = MeshMembers::These(leaders.ranks());
-        let host = leaders.number(self.rank) as i32;
+        let host = leaders.number(within.rank as u32) as i32;
         Ok(self
             .leader_wires
             .ensure_connected(within, follow, members, &mut self.messages)?
@@ -80,20 +78,17 @@ impl ProcessSet {
     }
 
     /// Sends at the rates of this epoch's links.
-    pub(super) fn pace_connections(&mut self) {
-        let Some(follow) = self.followed.as_deref() else {
-            return;
-        };
+    pub(crate) fn pace(&mut self, rank: u32, follow: &FollowedEpoch) {
         self.wires.forget_ways(follow);
-        self.wires.pace(self.rank, follow, MeshMembers::All);
+        self.wires.pace(rank, follow, MeshMembers::All);
         if let Some(leaders) = follow.leaders() {
             let members = MeshMembers::These(leaders.ranks());
-            self.leader_wires.pace(self.rank, follow, members);
+            self.leader_wires.pace(rank, follow, members);
         }
     }
 
-    /// Ends them all: whoever waits for something from this rank hears of it.
-    pub(super) fn close_connections(&mut self) {
+    /// Ends all connections: whoever waits for something from this rank hears of it.
+    pub(super) fn close(&mut self) {
         for wires in [&self.wires, &self.leader_wires] {
             if let Some(mesh) = wires.mesh() {
                 mesh.lock().close();
@@ -109,13 +104,12 @@ impl ProcessSet {
         &mut self,
         call: &CollectiveCall,
         within: &CallComm,
+        ring: &[u32],
+        follow: &FollowedEpoch,
     ) -> MpiResult<bool> {
-        let Some(follow) = self.followed.as_deref() else {
-            return Ok(false);
-        };
-        let (me, room) = (self.rank, &mut self.room);
+        let (me, room) = (within.rank as u32, &mut self.room);
         let is_gathered = call.collective.traffic() == CollectiveTraffic::Gather;
-        if is_gathered && !can_be_gathered(call, self.hosts.len() as u32)? {
+        if is_gathered && !can_be_gathered(call, within.size as u32)? {
             return Ok(false);
         }
         // SAFETY: passed on to the caller.
@@ -139,7 +133,6 @@ impl ProcessSet {
                     }
                 }
                 (None, _) if let Some(mesh) = self.wires.mesh() => {
-                    let ring = self.policy.ring();
                     let mut ring = RelayRing {
                         mesh,
                         ring,

@@ -1,44 +1,84 @@
-//! Carrying a call out, once its way is known.
-use super::ProcessSet;
+//! Carrying calls out, once their ways are known: over the library's messages on a communicator of the runtime's own,
+//! or over the runtime's own connections.
+mod connections;
+mod length_plans;
+
+use crate::aligned_room::KeptRoom;
 use crate::call::{CallAmount, CollectiveCall};
 use crate::call_comm::CallComm;
-use crate::mesh_state::MeshState;
+use crate::device::Staging;
+use crate::mesh_state::{self, MeshState};
 use crate::mpi::SUCCESS;
 use crate::mpi_result::MpiResult;
-use crate::private_comm::PrivateCommState;
-use crate::{mesh_state, point_to_point};
+use crate::point_to_point;
+use crate::private_comm::{PrivateComm, PrivateCommState};
+use length_plans::LengthPlans;
 use policy::call_policy::CallPolicy;
 use policy::ways::{DataCarrier, MessageForm, Way};
 use runtime::plan::FollowedEpoch;
+use runtime::tcp::keeper::KeptMesh;
 use schedules::transfers::part::RankPart;
 
-impl ProcessSet {
+/// What the calls of a process set are carried over, and the memory that they work in.
+#[derive(Debug, Default)]
+pub(super) struct SetCarriers {
+    messages: PrivateCommState,
+    wires: MeshState,
+    /// Connections between the leaders of hosts, and communicators of the ranks of a host: for
+    /// reductions and broadcasts where hosts have several ranks.
+    leader_wires: MeshState,
+    on_host: PrivateCommState,
+    room: KeptRoom,
+    staging: Staging,
+    plans: LengthPlans,
+}
+
+impl SetCarriers {
+    /// The runtime's own communicator.
+    pub(super) fn messages(&self) -> Option<&PrivateComm> {
+        self.messages.existing()
+    }
+
+    /// The same as it stands: it may be made yet.
+    pub(super) fn messages_mut(&mut self) -> &mut PrivateCommState {
+        &mut self.messages
+    }
+
+    /// The connections between all ranks, if they stand.
+    pub(super) fn mesh(&self) -> Option<&KeptMesh> {
+        self.wires.mesh()
+    }
+
+    /// Carries a call out as a way is planned on the epoch that is followed, or by the library's own routine.
+    ///
     /// # Safety
     /// As the MPI standard says of the call's arguments.
     pub(super) unsafe fn carry_out(
         &mut self,
         call: &CollectiveCall,
         within: &CallComm,
-        way: Way,
         amount: CallAmount,
+        way: Way,
+        policy: &CallPolicy,
+        follow: Option<&FollowedEpoch>,
     ) -> MpiResult<i32> {
-        if way == Way::Native {
+        let Some(follow) = follow.filter(|_| way != Way::Native) else {
             // SAFETY: passed on to the caller.
             return Ok(unsafe { call.native() });
-        }
+        };
         let mut staging = std::mem::take(&mut self.staging);
         let mut began = false;
         // SAFETY: passed on to the caller.
         let carried = unsafe {
             staging.around(call, within, |call| {
                 began = true;
-                self.carry(call, within, way, amount)
+                self.carry(call, within, amount, way, policy, follow)
             })
         };
         self.staging = staging;
         if !began {
             // The others wait for blocks that are not going to come.
-            self.close_connections();
+            self.close();
         }
         if carried? {
             return Ok(SUCCESS);
@@ -56,17 +96,16 @@ impl ProcessSet {
         &mut self,
         call: &CollectiveCall,
         within: &CallComm,
-        way: Way,
         amount: CallAmount,
+        way: Way,
+        policy: &CallPolicy,
+        follow: &FollowedEpoch,
     ) -> MpiResult<bool> {
         if way.form() == MessageForm::Relayed {
             // SAFETY: passed on to the caller.
-            return unsafe { self.relay(call, within) };
+            return unsafe { self.relay(call, within, policy.ring(), follow) };
         }
-        let Some(follow) = self.followed.as_deref() else {
-            return Ok(false);
-        };
-        let parts = self.policy.parts(way);
+        let parts = policy.parts(way);
         let mesh = self
             .wires
             .mesh()
@@ -77,7 +116,7 @@ impl ProcessSet {
             && follow.plans_lengths(amount.block, repeats)
         {
             // SAFETY: passed on to the caller.
-            let own = || unsafe { call.sent_lengths(self.hosts.len()) };
+            let own = || unsafe { call.sent_lengths(within.size as usize) };
             let place = amount.place;
             self.plans
                 .part(call.collective, place, within, follow, own)?
@@ -92,7 +131,7 @@ impl ProcessSet {
                 }
                 (_, Some(mesh), _) => {
                     let parts = by_lengths.map_or_else(
-                        || planned_over_tcp(&self.policy, &self.wires, follow, way),
+                        || planned_over_tcp(policy, &self.wires, follow, way),
                         std::slice::from_ref,
                     );
                     mesh_state::alltoall(call, within, mesh, parts)?
@@ -107,6 +146,19 @@ impl ProcessSet {
             }
         }
         Ok(true)
+    }
+
+    /// Gives back what it holds; the plans stay.
+    pub(super) fn release(&mut self) {
+        self.wires = MeshState::default();
+        self.leader_wires = MeshState::default();
+        self.room = KeptRoom::default();
+        self.staging = Staging::default();
+        for state in [&mut self.messages, &mut self.on_host] {
+            if let PrivateCommState::Over(mut private) = std::mem::take(state) {
+                private.free();
+            }
+        }
     }
 }
 
@@ -126,5 +178,19 @@ fn planned_over_tcp<'p>(
             with_tokens => with_tokens,
         },
         None => parts,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn carriers_at_rest_keep_no_room() {
+        let mut carriers = SetCarriers::default();
+        carriers.room.reserve(1 << 20).expect("memory");
+        carriers.room.done();
+        carriers.release();
+        assert_eq!(format!("{:?}", carriers.room), "KeptRoom(None)");
     }
 }
