@@ -5,7 +5,7 @@ use crate::elements::{MpiElements, octets_of, room};
 use crate::mpi::mpi;
 use crate::mpi_result::MpiResult;
 use policy::decision_table::{Collective, CollectiveTraffic};
-use runtime::call_forecast::{CallPlace, NOT_SERVED, OwnCall};
+use runtime::call_forecast::{CallPlace, CallSize, NOT_SERVED, OwnCall};
 use std::ffi::{c_int, c_void};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
@@ -229,6 +229,23 @@ impl CallAmount {
     /// Octets that a rank moves for each rank, if their number is the same on all ranks.
     pub(crate) fn known_to_all(self) -> Option<u64> {
         (!self.differs).then_some(self.moved)
+    }
+
+    /// The same of a call whose size the ranks agreed on or forecast.
+    pub(crate) fn with_size(self, size: CallSize) -> CallAmount {
+        if size.block == NOT_SERVED {
+            return CallAmount {
+                fits: false,
+                ..self
+            };
+        }
+        CallAmount {
+            block: size.block,
+            fits: true,
+            is_even: size.is_even,
+            place: size.place,
+            ..self
+        }
     }
 }
 

@@ -4,33 +4,29 @@
 mod agreement;
 mod carriers;
 mod network;
-mod settled;
+mod set_policy;
 
-use crate::call::{CallAmount, CallRole, CollectiveCall};
+use crate::call::{CallAmount, CollectiveCall};
 use crate::call_comm::CallComm;
-use crate::length_forecasts::LengthForecasts;
 use crate::mpi_result::MpiResult;
-use crate::passing::PassingKinds;
 use crate::presences;
 use crate::private_comm::PrivateComm;
-use crate::relayed;
 use crate::root_rank::RootRank;
-use crate::set_learning::{SetLearning, TimedCall};
+use crate::set_learning::TimedCall;
 use crate::set_trace::SetTrace;
 use crate::set_watch::SetWatch;
 use crate::world_ranks::WorldRanks;
 use agreement::DirectiveUnderWay;
 use carriers::SetCarriers;
 use network::NetworkKnowledge;
-use policy::call_policy::{CallPolicy, PolicyCall};
-use policy::decision_table::{Collective, DataCarrier, Way};
-use policy::forced::ReductionOrder;
+use policy::call_policy::PolicyCall;
+use policy::decision_table::{DataCarrier, Way};
 use policy::learning::CallClass;
 use runtime::agreement_pace::AgreementPace;
-use runtime::call_forecast::NOT_SERVED;
 use runtime::plan::{ChosenWays, FollowedEpoch};
 use runtime::rank_host::RankHost;
 use runtime::watchdog;
+use set_policy::SetPolicy;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -44,24 +40,15 @@ pub(crate) struct ProcessSet {
     rank: u32,
     /// The host of each rank.
     hosts: Vec<RankHost>,
-    /// So many sets of this size the ranks of the job make: they may call at once.
-    sets_of_the_job: u32,
     /// The name that its ranks on this host have in common, if there is one.
     name_on_host: Option<String>,
     pace: AgreementPace,
-    forecasts: LengthForecasts,
-    /// Which way each call goes.
-    policy: CallPolicy,
+    policy: SetPolicy,
     /// The epoch that it follows; the library's own routines run without one.
     followed: Option<Box<FollowedEpoch>>,
     /// The digest of that epoch.
     epoch: u64,
     carriers: SetCarriers,
-    learning: SetLearning,
-    /// The last kind of calls that go to the library's own routine for as long as this epoch is
-    /// followed.
-    settled: Option<(Collective, u64)>,
-    passing: PassingKinds,
     /// Rank 0 has more to do.
     root: Option<Box<RootRank>>,
     /// The steps of this rank with their times, where they are recorded.
@@ -85,17 +72,12 @@ impl ProcessSet {
         ProcessSet {
             rank: within.rank as u32,
             hosts,
-            sets_of_the_job: members.map_or(1, WorldRanks::sets_of_the_world),
             name_on_host: members.map(presences::name_on_this_host),
             pace: AgreementPace::new(1),
-            forecasts: LengthForecasts::default(),
-            policy: CallPolicy::default(),
+            policy: SetPolicy::new(members.map_or(1, WorldRanks::sets_of_the_world)),
             followed: None,
             epoch: 0,
             carriers: SetCarriers::default(),
-            learning: SetLearning::default(),
-            settled: None,
-            passing: PassingKinds::default(),
             root,
             trace: SetTrace::default(),
             watch: SetWatch::of_rank(within.rank as u32),
@@ -115,10 +97,10 @@ impl ProcessSet {
         amount: CallAmount,
     ) -> MpiResult<i32> {
         self.count_passed();
-        self.passing.refuse(call.collective);
+        self.policy.passing().refuse(call.collective);
         // SAFETY: passed on to the caller.
         let code = unsafe { self.serve_one(call, within, amount) };
-        self.passing.allow_work(self.pace.room());
+        self.policy.passing().allow_work(self.pace.room());
         code
     }
 
@@ -136,23 +118,20 @@ impl ProcessSet {
         if self.pace.due(ranks, moved) && !has_agreed {
             self.agree_by_and_by(within)?;
         }
-        if self.settled == Some((call.collective, amount.block)) {
+        if self.policy.is_settled(call, amount) {
             return Ok(self.pass(call, amount));
         }
         // SAFETY: passed on to the caller.
         let amount = unsafe { self.common_amount(call, within, amount) }?;
         let (way, class) = self.way(call, within, amount)?;
-        self.settled = self.settles(call, amount, way, class);
-        if way.carrier() == Some(DataCarrier::Mpi) {
-            // Over MPI not every block can be carried.
-            self.forecasts.distrust(call.collective);
-        }
+        let may_pass = self.may_pass(call, amount);
+        self.policy.settle(call, amount, (way, class), may_pass);
         let (collective, block) = (call.collective, amount.block);
         watchdog::begin_wait(|| {
             let me = self.me();
             format!("{me}: {collective} of {block} B a block, the library's routine")
         });
-        let policy = &self.policy;
+        let policy = self.policy.call_policy();
         let why = || policy.why(call.collective, amount.block, way, class.is_some());
         let timer = self.root.as_mut().map(|root| {
             if !class.is_some_and(|class| policy.is_trying(class)) {
@@ -165,7 +144,7 @@ impl ProcessSet {
         // SAFETY: passed on to the caller.
         let code = trace.around((call.collective, way, amount.block), came, || unsafe {
             let followed = self.followed.as_deref();
-            (self.carriers).carry_out(call, within, amount, way, &self.policy, followed)
+            (self.carriers).carry_out(call, within, amount, way, policy, followed)
         });
         self.trace = trace;
         if let (Some(root), Some(timer)) = (&mut self.root, &timer) {
@@ -191,8 +170,7 @@ impl ProcessSet {
         call: TimedCall,
         met: Option<Instant>,
     ) -> MpiResult<()> {
-        let learner = self.policy.learner_mut();
-        if (self.learning).called(learner, within, (class, block), call, met)? {
+        if self.policy.learn(within, (class, block), call, met)? {
             self.compare_rates(class, block);
             if let Some(root) = &mut self.root {
                 root.learned(self.policy.learner());
@@ -217,68 +195,15 @@ impl ProcessSet {
         within: &CallComm,
         own: CallAmount,
     ) -> MpiResult<CallAmount> {
-        if !own.differs {
-            return Ok(own);
-        }
-        let ranks = self.hosts.len();
-        if !self.policy.takes_part(call.collective) {
-            self.forecasts.forget(call.collective)?;
-            return Ok(own);
-        }
+        let private = self.carriers.messages();
         // SAFETY: passed on to the caller.
-        let known = unsafe { call.own(ranks, own) };
-        let policy = &self.policy;
-        let private = (self.carriers.messages()).filter(|_| !policy.is_forced(call.collective));
-        let size = (self.forecasts).size(call.collective, (within, private), known, |block| {
-            policy.likely_way(call.collective, block)
-        })?;
-        if size.block == NOT_SERVED {
-            return Ok(CallAmount { fits: false, ..own });
+        let size = unsafe { self.policy.common_size(call, within, private, own) }?;
+        let Some(size) = size else { return Ok(own) };
+        let amount = own.with_size(size);
+        if amount.fits {
+            self.pace.add(within.size as u64, size.block);
         }
-        self.pace.add(ranks as u64, size.block);
-        Ok(CallAmount {
-            block: size.block,
-            fits: true,
-            is_even: size.is_even,
-            place: size.place,
-            ..own
-        })
-    }
-
-    /// A call as the policy sees it; `None` where it goes the library's way, whatever the policy says.
-    /// Collective.
-    fn policy_call(
-        &self,
-        call: &CollectiveCall,
-        within: &CallComm,
-        amount: CallAmount,
-    ) -> MpiResult<Option<PolicyCall>> {
-        let CallAmount {
-            block,
-            fits,
-            is_even,
-            ..
-        } = amount;
-        let collective = call.collective;
-        let is_common = !amount.differs || self.policy.takes_part(collective);
-        if block == 0 || !fits || !is_common {
-            return Ok(None);
-        }
-        let order = relayed::order(call, self.policy.reductions());
-        if matches!(call.role, CallRole::Reduction(_)) {
-            let goes = order != ReductionOrder::Librarys
-                && self.policy.may_differ(collective, block)
-                && relayed::may_go(call, within)?;
-            if !goes {
-                return Ok(None);
-            }
-        }
-        Ok(Some(PolicyCall {
-            collective,
-            block,
-            is_even,
-            is_steady: order == ReductionOrder::Steady,
-        }))
+        Ok(amount)
     }
 
     /// The way of a call, the same on every rank, and its class if calls of that are timed. Plans it, connects and
@@ -289,7 +214,7 @@ impl ProcessSet {
         within: &CallComm,
         amount: CallAmount,
     ) -> MpiResult<(Way, Option<CallClass>)> {
-        let Some(call) = self.policy_call(call, within, amount)? else {
+        let Some(call) = self.policy.policy_call(call, within, amount)? else {
             return Ok((Way::Native, None));
         };
         let PolicyCall {
@@ -298,12 +223,6 @@ impl ProcessSet {
         // A way that is refused leaves the others: there are fewer each time.
         loop {
             let decision = self.policy.decide(&call);
-            if let Some(class) = decision.class.filter(|_| call.is_steady)
-                && self.policy.learner().is_between_rows(class)
-            {
-                // Those of a trial that ended with this call.
-                self.learning.forget_row(class);
-            }
             if decision.way == Way::Native {
                 if decision.class.is_some() && self.asks_network(collective) {
                     self.network = NetworkKnowledge::Asked;
@@ -314,7 +233,7 @@ impl ProcessSet {
                 // A call that the learner has otherwise in mind does not count for it.
                 return Ok((Way::Native, None));
             }
-            if self.policy.lacks_plan(decision.way) {
+            if self.policy.call_policy().lacks_plan(decision.way) {
                 self.plan(within, decision.way)?;
                 continue;
             }
@@ -322,8 +241,6 @@ impl ProcessSet {
                 return Ok((decision.way, decision.class));
             }
             let Some(fallback) = decision.fallback else {
-                self.passing.refuse_all();
-                self.learning.forget_rows();
                 self.policy.refuse(decision.way);
                 continue;
             };
@@ -346,10 +263,10 @@ impl ProcessSet {
         if way == Way::Native {
             return Ok(true);
         }
-        if self.policy.lacks_plan(way) {
+        if self.policy.call_policy().lacks_plan(way) {
             self.plan(within, way)?;
         }
-        if !self.policy.can(way, block) {
+        if !self.policy.call_policy().can(way, block) {
             return Ok(false);
         }
         if way.carrier() != Some(DataCarrier::Tcp) {
@@ -371,7 +288,7 @@ impl ProcessSet {
         watchdog::begin_wait(|| format!("{}: the plans of all ranks", self.me()));
         let of_epoch = self.name_on_host.as_ref();
         let name = of_epoch.map(|on_host| format!("{on_host}-{:016x}", self.epoch));
-        let (rank, policy) = (self.rank, &mut self.policy);
+        let (rank, policy) = (self.rank, self.policy.call_policy_mut());
         let planned = catch_unwind(AssertUnwindSafe(|| {
             followed
                 .plan(rank, policy, way, name.as_deref())
@@ -383,7 +300,10 @@ impl ProcessSet {
         let by_ways = followed
             .chosen_ways()
             .map_or(0, ChosenWays::digest_of_plans);
-        let (own, room) = (self.policy.digest() ^ by_ways, PrivateComm::may_be_made());
+        let (own, room) = (
+            self.policy.call_policy().digest() ^ by_ways,
+            PrivateComm::may_be_made(),
+        );
         let halves = [own >> 32, own & HALF];
         // One reduction compares all digests: the least half, and the greatest as HALF less the least of `high`, are
         // the same if all are. By halves, since MPICH 4.0 finds the least number of 64 bits with a sign.
@@ -409,8 +329,6 @@ impl ProcessSet {
     }
 
     fn stand_aside(&mut self, problem: String) {
-        self.settled = None;
-        self.passing.refuse_all();
         self.policy.stand_aside();
         self.followed = None;
         if let Some(root) = &mut self.root {
@@ -418,12 +336,61 @@ impl ProcessSet {
         }
     }
 
+    /// A call of the settled kind. It may take a few microseconds: all that is done is counted.
+    fn pass(&mut self, call: &CollectiveCall, amount: CallAmount) -> i32 {
+        let (collective, block) = (call.collective, amount.block);
+        watchdog::begin_wait(|| {
+            let me = self.me();
+            format!("{me}: {collective} of {block} B a block, the library's routine")
+        });
+        let timer = (self.root.as_mut()).map(|root| root.begin(collective, Way::Native, block));
+        let code = (call.native)();
+        if let (Some(root), Some(timer)) = (&mut self.root, &timer) {
+            root.done(timer);
+        }
+        self.let_pass(call, amount, None);
+        code
+    }
+
+    /// True if all calls of this one's kind may go as it does, and none has to be recorded.
+    fn may_pass(&self, call: &CollectiveCall, amount: CallAmount) -> bool {
+        self.policy.may_pass(call.collective, amount) && !self.trace.is_recording()
+    }
+
+    /// Calls like this one pass without coming here, as long as they all go the library's way and
+    /// nobody times them.
+    fn let_pass(&mut self, call: &CollectiveCall, amount: CallAmount, class: Option<CallClass>) {
+        if !self.may_pass(call, amount) {
+            return;
+        }
+        let root = self.root.as_mut();
+        let unrecorded = root.map_or(u32::MAX, |root| root.untimed(call.collective, amount.block));
+        let ranks = self.hosts.len() as u64;
+        (self.policy).let_pass(call, ranks, amount, class, unrecorded);
+    }
+
+    /// Counts calls that passed, as if they had come here.
+    fn count_passed(&mut self) {
+        for (kind, calls) in self.policy.passed() {
+            self.pace.pass(kind.work, calls);
+            if let Some(root) = &mut self.root {
+                root.passed(kind.collective, kind.block, calls);
+            }
+        }
+    }
+
+    /// The same, and none passes any more.
+    pub(crate) fn end_passing(&mut self) {
+        self.count_passed();
+        self.policy.passing().refuse_all();
+    }
+
     /// No communicator has it any more, but the next one may: what it holds is given back, what it
     /// knows stays.
     pub(crate) fn release_resources(&mut self) {
         // Errors come again where the octets are asked for.
         let _ = self.agreement.rest();
-        let _ = self.forecasts.wait();
+        let _ = self.policy.rest();
         self.carriers.release();
     }
 

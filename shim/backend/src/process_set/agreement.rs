@@ -10,10 +10,8 @@ use crate::call_comm::CallComm;
 use crate::mpi::mpi;
 use crate::mpi_result::MpiResult;
 use crate::pending_collective::PendingCollective;
-use crate::set_learning::SetLearning;
 use directory::epoch::LeanEpoch;
 use policy::forced::ForcedWays;
-use policy::learning::LearningBudget;
 use runtime::agreement_pace::AgreementPace;
 use runtime::directive::RootDirective;
 use runtime::held_epoch::HeldEpoch;
@@ -150,7 +148,7 @@ impl ProcessSet {
         if let Some(root) = &mut self.root {
             root.directive_sent();
         }
-        self.passing.refuse_all();
+        self.policy.passing().refuse_all();
         self.pace = AgreementPace::new(next);
         match RootDirective::from_bytes(&body) {
             RootDirective::Keep => {}
@@ -181,7 +179,6 @@ impl ProcessSet {
 
     /// Takes up the epoch that rank 0 has read. Every rank can read it: they have the same octets.
     fn take_up(&mut self, lean: &[u8], force: ForcedWays, learns: bool, trace: Option<TraceOrder>) {
-        self.settled = None;
         let followed = LeanEpoch::from_bytes(lean)
             .map_err(|e| e.to_string())
             .and_then(|lean| {
@@ -196,10 +193,8 @@ impl ProcessSet {
                 self.trace.obey(trace, self.rank, &hosts);
                 self.trace.follows(view.epoch, followed.topology());
                 let place = view.place(mpi().routines);
-                let budget = LearningBudget::new(followed.setup(&grounds), self.sets_of_the_job);
-                if self.policy.follow(grounds, place, budget) {
-                    self.learning = SetLearning::default();
-                }
+                let setup = followed.setup(&grounds);
+                self.policy.follow(grounds, place, setup);
                 self.followed = Some(Box::new(followed));
                 self.watch.forget(self.carriers.mesh());
                 if let Some(root) = &mut self.root {

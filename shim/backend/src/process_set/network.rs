@@ -43,7 +43,7 @@ impl ProcessSet {
     /// forces a way, nor where no address says what to look for: then nothing goes over TCP.
     pub(super) fn asks_network(&self, collective: Collective) -> bool {
         self.network != NetworkKnowledge::OfTheTree
-            && !self.policy.is_forced(collective)
+            && !self.policy.call_policy().is_forced(collective)
             && self
                 .followed
                 .as_deref()
@@ -62,7 +62,7 @@ impl ProcessSet {
         if !self.asks_network(collective) {
             return Ok(true);
         }
-        if self.policy.takes_long(collective, block) && self.shows_network(within)? {
+        if self.policy.call_policy().takes_long(collective, block) && self.shows_network(within)? {
             self.network = NetworkKnowledge::OfTheTree;
             return Ok(true);
         }
