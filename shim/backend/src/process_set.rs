@@ -3,33 +3,27 @@
 //! together, and agree on it at calls on any of these communicators.
 mod agreement;
 mod carriers;
-mod network;
 mod set_policy;
 
 use crate::call::{CallAmount, CollectiveCall};
 use crate::call_comm::CallComm;
 use crate::mpi_result::MpiResult;
-use crate::presences;
 use crate::private_comm::PrivateComm;
-use crate::root_rank::RootRank;
 use crate::set_learning::TimedCall;
-use crate::set_trace::SetTrace;
-use crate::set_watch::SetWatch;
 use crate::world_ranks::WorldRanks;
-use agreement::DirectiveUnderWay;
+use agreement::{AgreedNews, SetAgreement};
 use carriers::SetCarriers;
-use network::NetworkKnowledge;
 use policy::call_policy::PolicyCall;
-use policy::decision_table::{DataCarrier, Way};
+use policy::decision_table::{Collective, DataCarrier, Way};
 use policy::learning::CallClass;
-use runtime::agreement_pace::AgreementPace;
-use runtime::plan::{ChosenWays, FollowedEpoch};
+use runtime::held_epoch::HeldEpoch;
+use runtime::plan::ChosenWays;
 use runtime::rank_host::RankHost;
 use runtime::watchdog;
 use set_policy::SetPolicy;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The greatest half of a digest.
 const HALF: u64 = u32::MAX as u64;
@@ -37,25 +31,9 @@ const HALF: u64 = u32::MAX as u64;
 /// A process set, as one of its processes knows it.
 #[derive(Debug)]
 pub(crate) struct ProcessSet {
-    rank: u32,
-    /// The host of each rank.
-    hosts: Vec<RankHost>,
-    /// The name that its ranks on this host have in common, if there is one.
-    name_on_host: Option<String>,
-    pace: AgreementPace,
+    agreement: SetAgreement,
     policy: SetPolicy,
-    /// The epoch that it follows; the library's own routines run without one.
-    followed: Option<Box<FollowedEpoch>>,
-    /// The digest of that epoch.
-    epoch: u64,
     carriers: SetCarriers,
-    /// Rank 0 has more to do.
-    root: Option<Box<RootRank>>,
-    /// The steps of this rank with their times, where they are recorded.
-    trace: SetTrace,
-    watch: SetWatch,
-    network: NetworkKnowledge,
-    agreement: DirectiveUnderWay,
 }
 
 pub(crate) fn lock(set: &Mutex<ProcessSet>) -> MutexGuard<'_, ProcessSet> {
@@ -68,21 +46,43 @@ impl ProcessSet {
         hosts: Vec<RankHost>,
         members: Option<&WorldRanks>,
     ) -> ProcessSet {
-        let root = (within.rank == 0).then(|| Box::new(RootRank::new(&hosts, members)));
         ProcessSet {
-            rank: within.rank as u32,
-            hosts,
-            name_on_host: members.map(presences::name_on_this_host),
-            pace: AgreementPace::new(1),
+            agreement: SetAgreement::new(within.rank as u32, hosts, members),
             policy: SetPolicy::new(members.map_or(1, WorldRanks::sets_of_the_world)),
-            followed: None,
-            epoch: 0,
             carriers: SetCarriers::default(),
-            root,
-            trace: SetTrace::default(),
-            watch: SetWatch::of_rank(within.rank as u32),
-            network: NetworkKnowledge::default(),
-            agreement: DirectiveUnderWay::default(),
+        }
+    }
+
+    /// The ranks of a new process set agree, at a call that it will serve; all of them hold an epoch, or some do not.
+    /// Collective.
+    pub(crate) fn agree_first(
+        &mut self,
+        within: &CallComm,
+        held: Option<HeldEpoch>,
+    ) -> MpiResult<()> {
+        let news = self.agreement.agree_first(within, held)?;
+        self.obey(within, news)
+    }
+
+    /// All ranks have the same news. Collective.
+    fn obey(&mut self, within: &CallComm, news: AgreedNews) -> MpiResult<()> {
+        self.policy.passing().refuse_all();
+        match news {
+            AgreedNews::Nothing => {}
+            AgreedNews::Aside(problem) => self.stand_aside(problem),
+            AgreedNews::Follow(news) => {
+                let (grounds, place, setup) = *news;
+                self.policy.follow(grounds, place, setup);
+                self.tell_learned();
+            }
+        }
+        self.agreement.compare_clocks(within)
+    }
+
+    /// Rank 0 hears what is learned.
+    fn tell_learned(&mut self) {
+        if let Some(root) = self.agreement.root() {
+            root.learned(self.policy.learner());
         }
     }
 
@@ -100,7 +100,9 @@ impl ProcessSet {
         self.policy.passing().refuse(call.collective);
         // SAFETY: passed on to the caller.
         let code = unsafe { self.serve_one(call, within, amount) };
-        self.policy.passing().allow_work(self.pace.room());
+        self.policy
+            .passing()
+            .allow_work(self.agreement.pace().room());
         code
     }
 
@@ -112,52 +114,54 @@ impl ProcessSet {
         within: &CallComm,
         amount: CallAmount,
     ) -> MpiResult<i32> {
-        let came = self.trace.came();
-        let (ranks, moved) = (self.hosts.len() as u64, amount.known_to_all().unwrap_or(0));
-        let has_agreed = self.has_agreed();
-        if self.pace.due(ranks, moved) && !has_agreed {
-            self.agree_by_and_by(within)?;
+        let came = self.agreement.came();
+        let (ranks, moved) = (within.size as u64, amount.known_to_all().unwrap_or(0));
+        if self.agreement.is_due(ranks, moved) {
+            let carriers = &mut self.carriers;
+            if let Some(news) = self.agreement.agree_by_and_by(within, carriers)? {
+                self.obey(within, news)?;
+            }
         }
         if self.policy.is_settled(call, amount) {
-            return Ok(self.pass(call, amount));
+            return Ok(self.pass(call, within, amount, came));
         }
         // SAFETY: passed on to the caller.
         let amount = unsafe { self.common_amount(call, within, amount) }?;
         let (way, class) = self.way(call, within, amount)?;
         let may_pass = self.may_pass(call, amount);
         self.policy.settle(call, amount, (way, class), may_pass);
+        self.await_librarys_routine(call, amount);
         let (collective, block) = (call.collective, amount.block);
-        watchdog::begin_wait(|| {
-            let me = self.me();
-            format!("{me}: {collective} of {block} B a block, the library's routine")
-        });
         let policy = self.policy.call_policy();
-        let why = || policy.why(call.collective, amount.block, way, class.is_some());
-        let timer = self.root.as_mut().map(|root| {
-            if !class.is_some_and(|class| policy.is_trying(class)) {
-                root.tell_decision(call.collective, way, amount.block, why);
-            }
-            root.begin(call.collective, way, amount.block)
-        });
-        let began = Instant::now();
-        let mut trace = std::mem::take(&mut self.trace);
-        // SAFETY: passed on to the caller.
-        let code = trace.around((call.collective, way, amount.block), came, || unsafe {
-            let followed = self.followed.as_deref();
-            (self.carriers).carry_out(call, within, amount, way, policy, followed)
-        });
-        self.trace = trace;
-        if let (Some(root), Some(timer)) = (&mut self.root, &timer) {
-            root.done(timer);
+        if let Some(root) = self.agreement.root()
+            && !class.is_some_and(|class| policy.is_trying(class))
+        {
+            let is_learned = class.is_some();
+            root.tell_decision(collective, way, block, || {
+                policy.why(collective, block, way, is_learned)
+            });
         }
+        let (carriers, kind) = (&mut self.carriers, (collective, way, block));
+        // SAFETY: passed on to the caller.
+        let (began, code) = self.agreement.record(kind, came, |followed| unsafe {
+            let began = Instant::now();
+            (
+                began,
+                carriers.carry_out(call, within, amount, way, policy, followed),
+            )
+        });
         let left = Instant::now();
-        let met = self.look_for_network(within, collective, block, left - began)?;
+        let look = (self.agreement).look_for_network(within, collective, block, left - began)?;
+        let (met, problem) = look.unzip();
+        if let Some(problem) = problem.flatten() {
+            self.stand_aside(problem);
+        }
         let Some(class) = class else {
             return code;
         };
         // A call that failed here counts as everywhere else, so that all meet at the same one.
         let learned = self.learn(within, (class, block), [began, left], met);
-        self.let_pass(call, amount, Some(class));
+        self.let_pass(call, within, amount, Some(class));
         code.and_then(|code| learned.map(|()| code))
     }
 
@@ -171,17 +175,40 @@ impl ProcessSet {
         met: Option<Instant>,
     ) -> MpiResult<()> {
         if self.policy.learn(within, (class, block), call, met)? {
-            self.compare_rates(class, block);
-            if let Some(root) = &mut self.root {
-                root.learned(self.policy.learner());
-            }
+            self.compare_rates(within, class, block);
+            self.tell_learned();
         }
         Ok(())
     }
 
-    /// This rank, as the watchdog names it.
-    fn me(&self) -> String {
-        format!("rank {} on {}", self.rank, self.hosts[self.rank as usize])
+    /// The ranks agreed on times of a class. If the library's own routine ends sooner than the tree's rates allow,
+    /// heddle's connections send faster, too.
+    fn compare_rates(&mut self, within: &CallComm, class: CallClass, block: u64) {
+        // Unequal blocks may cross fewer cables than their mean.
+        let collective = class.collective;
+        if collective.has_own_lengths() || collective == Collective::Allgatherv {
+            return;
+        }
+        let times = self.policy.learner().last_calls(class, block);
+        let is_faster = self.agreement.learn_rates(collective, block, times);
+        let Some(follow) = self.agreement.followed() else {
+            return;
+        };
+        if let Some(mesh) = self.carriers.mesh() {
+            mesh.lock().be_patient(follow.view.patience());
+        }
+        if is_faster {
+            self.carriers.pace(within.rank as u32, follow);
+        }
+    }
+
+    /// The watchdog hears what this rank waits for.
+    fn await_librarys_routine(&self, call: &CollectiveCall, amount: CallAmount) {
+        let (collective, block) = (call.collective, amount.block);
+        watchdog::begin_wait(|| {
+            let me = self.agreement.me();
+            format!("{me}: {collective} of {block} B a block, the library's routine")
+        });
     }
 
     /// The amount of a call on all ranks, where each rank knows its own part only. This rank's own
@@ -201,7 +228,7 @@ impl ProcessSet {
         let Some(size) = size else { return Ok(own) };
         let amount = own.with_size(size);
         if amount.fits {
-            self.pace.add(within.size as u64, size.block);
+            self.agreement.pace().add(within.size as u64, size.block);
         }
         Ok(amount)
     }
@@ -224,12 +251,13 @@ impl ProcessSet {
         loop {
             let decision = self.policy.decide(&call);
             if decision.way == Way::Native {
-                if decision.class.is_some() && self.asks_network(collective) {
-                    self.network = NetworkKnowledge::Asked;
+                if decision.class.is_some() {
+                    (self.agreement).ask_network(self.policy.call_policy(), collective);
                 }
                 return Ok((Way::Native, decision.class));
             }
-            if !self.may_leave_the_library(within, collective, block)? {
+            let policy = self.policy.call_policy();
+            if !(self.agreement).may_leave_the_library(within, policy, collective, block)? {
                 // A call that the learner has otherwise in mind does not count for it.
                 return Ok((Way::Native, None));
             }
@@ -272,7 +300,7 @@ impl ProcessSet {
         if way.carrier() != Some(DataCarrier::Tcp) {
             return self.carriers.messages_mut().up(within);
         }
-        match self.followed.as_deref() {
+        match self.agreement.followed() {
             Some(follow) => (self.carriers).connects(within, follow, collective, way, block),
             None => Ok(false),
         }
@@ -281,14 +309,13 @@ impl ProcessSet {
     /// Plans a way, and makes sure that all ranks have the same plan; nothing is followed from now on where they do
     /// not. Planning only computes, so a panic in it may be caught. Collective.
     fn plan(&mut self, within: &CallComm, way: Way) -> MpiResult<()> {
-        let Some(mut followed) = self.followed.take() else {
+        let Some(mut followed) = self.agreement.take_followed() else {
             self.policy.stand_aside();
             return Ok(());
         };
-        watchdog::begin_wait(|| format!("{}: the plans of all ranks", self.me()));
-        let of_epoch = self.name_on_host.as_ref();
-        let name = of_epoch.map(|on_host| format!("{on_host}-{:016x}", self.epoch));
-        let (rank, policy) = (self.rank, self.policy.call_policy_mut());
+        watchdog::begin_wait(|| format!("{}: the plans of all ranks", self.agreement.me()));
+        let name = self.agreement.name_of_plans();
+        let (rank, policy) = (within.rank as u32, self.policy.call_policy_mut());
         let planned = catch_unwind(AssertUnwindSafe(|| {
             followed
                 .plan(rank, policy, way, name.as_deref())
@@ -313,11 +340,8 @@ impl ProcessSet {
         self.carriers.messages_mut().may_be_made(least[4] == 1);
         match planned {
             Ok(summary) if same => {
-                if let Some(root) = &mut self.root {
-                    root.planned(&summary);
-                }
-                self.carriers.pace(self.rank, &followed);
-                self.followed = Some(followed);
+                self.carriers.pace(rank, &followed);
+                self.agreement.follow_on(followed, &summary);
             }
             Err(problem) if same => self.stand_aside(problem),
             _ => self.stand_aside(
@@ -330,52 +354,50 @@ impl ProcessSet {
 
     fn stand_aside(&mut self, problem: String) {
         self.policy.stand_aside();
-        self.followed = None;
-        if let Some(root) = &mut self.root {
-            root.stand_aside(problem);
-        }
+        self.agreement.stand_aside(problem);
     }
 
     /// A call of the settled kind. It may take a few microseconds: all that is done is counted.
-    fn pass(&mut self, call: &CollectiveCall, amount: CallAmount) -> i32 {
-        let (collective, block) = (call.collective, amount.block);
-        watchdog::begin_wait(|| {
-            let me = self.me();
-            format!("{me}: {collective} of {block} B a block, the library's routine")
-        });
-        let timer = (self.root.as_mut()).map(|root| root.begin(collective, Way::Native, block));
-        let code = (call.native)();
-        if let (Some(root), Some(timer)) = (&mut self.root, &timer) {
-            root.done(timer);
-        }
-        self.let_pass(call, amount, None);
+    fn pass(
+        &mut self,
+        call: &CollectiveCall,
+        within: &CallComm,
+        amount: CallAmount,
+        came: Duration,
+    ) -> i32 {
+        self.await_librarys_routine(call, amount);
+        let kind = (call.collective, Way::Native, amount.block);
+        let code = (self.agreement).record(kind, came, |_| (call.native)());
+        self.let_pass(call, within, amount, None);
         code
     }
 
     /// True if all calls of this one's kind may go as it does, and none has to be recorded.
     fn may_pass(&self, call: &CollectiveCall, amount: CallAmount) -> bool {
-        self.policy.may_pass(call.collective, amount) && !self.trace.is_recording()
+        self.policy.may_pass(call.collective, amount) && !self.agreement.is_recording()
     }
 
     /// Calls like this one pass without coming here, as long as they all go the library's way and
     /// nobody times them.
-    fn let_pass(&mut self, call: &CollectiveCall, amount: CallAmount, class: Option<CallClass>) {
+    fn let_pass(
+        &mut self,
+        call: &CollectiveCall,
+        within: &CallComm,
+        amount: CallAmount,
+        class: Option<CallClass>,
+    ) {
         if !self.may_pass(call, amount) {
             return;
         }
-        let root = self.root.as_mut();
+        let root = self.agreement.root();
         let unrecorded = root.map_or(u32::MAX, |root| root.untimed(call.collective, amount.block));
-        let ranks = self.hosts.len() as u64;
-        (self.policy).let_pass(call, ranks, amount, class, unrecorded);
+        (self.policy).let_pass(call, within, amount, class, unrecorded);
     }
 
     /// Counts calls that passed, as if they had come here.
     fn count_passed(&mut self) {
         for (kind, calls) in self.policy.passed() {
-            self.pace.pass(kind.work, calls);
-            if let Some(root) = &mut self.root {
-                root.passed(kind.collective, kind.block, calls);
-            }
+            self.agreement.passed(kind, calls);
         }
     }
 
@@ -398,10 +420,7 @@ impl ProcessSet {
     /// given back.
     pub(crate) fn leave(&mut self) {
         self.end_passing();
-        if let Some(mut root) = self.root.take() {
-            root.finish(self.policy.learner(), self.watch.root());
-        }
-        self.trace.finish();
+        self.agreement.finish(self.policy.learner());
         self.release_resources();
     }
 }

@@ -214,7 +214,7 @@ impl SetPolicy {
     pub(super) fn let_pass(
         &mut self,
         call: &CollectiveCall,
-        ranks: u64,
+        within: &CallComm,
         amount: CallAmount,
         class: Option<CallClass>,
         most: u32,
@@ -223,7 +223,7 @@ impl SetPolicy {
         let kind = PassingKind {
             collective: call.collective,
             block: amount.block,
-            work: agreement_pace::work(ranks, amount.moved),
+            work: agreement_pace::work(within.size as u64, amount.moved),
             class,
         };
         self.passing.allow(call, kind, learned.min(most));

@@ -1,11 +1,11 @@
 //! Before any call goes another way than the library's own, the ranks make sure that the library's
 //! messages cross the tree that they follow.
-use super::ProcessSet;
+use super::SetAgreement;
 use crate::call_comm::CallComm;
 use crate::mpi_result::MpiResult;
 use inventory::Bytes;
+use policy::call_policy::CallPolicy;
 use policy::decision_table::Collective;
-use policy::learning::CallClass;
 use runtime::agreement_pace::AgreementPace;
 use runtime::network_evidence::{self, NetworkVerdict, REPORT, RankEvidence};
 use runtime::plan::FollowedEpoch;
@@ -38,31 +38,38 @@ impl NetworkKnowledge {
     }
 }
 
-impl ProcessSet {
+impl SetAgreement {
     /// True if the ranks look first, after a call that goes the library's way. Not where the environment
     /// forces a way, nor where no address says what to look for: then nothing goes over TCP.
-    pub(super) fn asks_network(&self, collective: Collective) -> bool {
+    fn asks_network(&self, policy: &CallPolicy, collective: Collective) -> bool {
         self.network != NetworkKnowledge::OfTheTree
-            && !self.policy.call_policy().is_forced(collective)
+            && !policy.is_forced(collective)
             && self
-                .followed
-                .as_deref()
+                .followed()
                 .is_some_and(|followed| followed.view.host_addresses().is_some())
+    }
+
+    /// The ranks look after this call, if they do at all.
+    pub(crate) fn ask_network(&mut self, policy: &CallPolicy, collective: Collective) {
+        if self.asks_network(policy, collective) {
+            self.network = NetworkKnowledge::Asked;
+        }
     }
 
     /// True if the next call may go another way than the library's: it is known that the library's messages
     /// cross the tree. If not, this call goes the library's way, and the ranks look after it; before a long
     /// one, they look at once. Collective.
-    pub(super) fn may_leave_the_library(
+    pub(crate) fn may_leave_the_library(
         &mut self,
         within: &CallComm,
+        policy: &CallPolicy,
         collective: Collective,
         block: u64,
     ) -> MpiResult<bool> {
-        if !self.asks_network(collective) {
+        if !self.asks_network(policy, collective) {
             return Ok(true);
         }
-        if self.policy.call_policy().takes_long(collective, block) && self.shows_network(within)? {
+        if policy.takes_long(collective, block) && self.shows_network(within)? {
             self.network = NetworkKnowledge::OfTheTree;
             return Ok(true);
         }
@@ -73,7 +80,7 @@ impl ProcessSet {
     /// True if a few messages of the library's show that they cross the tree; nothing follows if they do
     /// not. Collective.
     fn shows_network(&self, within: &CallComm) -> MpiResult<bool> {
-        let Some(FollowedEpoch { view, .. }) = self.followed.as_deref() else {
+        let Some(FollowedEpoch { view, .. }) = self.followed() else {
             return Ok(false);
         };
         watchdog::begin_wait(|| format!("{}: a first look at the networks", self.me()));
@@ -95,25 +102,25 @@ impl ProcessSet {
         Ok(reports.map(RankEvidence::from_bytes).collect())
     }
 
-    /// A call has gone, and took so long here. If the ranks want to look after it, all report what they see, and stand
-    /// aside together if that is another network. When they met. Collective.
-    pub(super) fn look_for_network(
+    /// A call has gone, and took so long here. If the ranks want to look after it, all report what they see: when they
+    /// met, and why they stand aside where that is another network. Collective.
+    pub(crate) fn look_for_network(
         &mut self,
         within: &CallComm,
         collective: Collective,
         block: u64,
         took: Duration,
-    ) -> MpiResult<Option<Instant>> {
+    ) -> MpiResult<Option<(Instant, Option<String>)>> {
         if self.network != NetworkKnowledge::Asked {
             return Ok(None);
         }
-        let Some(FollowedEpoch { view, .. }) = self.followed.as_deref() else {
+        let Some(FollowedEpoch { view, .. }) = self.followed() else {
             return Ok(None);
         };
         let hosts = view.host_addresses().unwrap_or_default();
         watchdog::begin_wait(|| format!("{}: the networks of all ranks", self.me()));
         let reports = self.reports(within, RankEvidence::collected(&hosts, took))?;
-        let met = Some(Instant::now());
+        let met = Instant::now();
         // Of a call whose lengths each rank knows in part, all may stay within hosts.
         let block = Bytes(if collective.has_own_lengths() {
             0
@@ -125,7 +132,7 @@ impl ProcessSet {
         let verdict = network_evidence::verdict(&reports, between_hosts, bound.unwrap_or_default());
         if verdict == NetworkVerdict::OnTree {
             self.network = NetworkKnowledge::OfTheTree;
-            return Ok(met);
+            return Ok(Some((met, None)));
         }
         let tree = network_evidence::prefix(&hosts);
         self.network = NetworkKnowledge::Unknown;
@@ -138,36 +145,6 @@ impl ProcessSet {
                 problem.clear();
             }
         }
-        self.stand_aside(problem);
-        Ok(met)
-    }
-
-    /// The ranks agreed on times of a class. If the library's own routine ends sooner than the tree's
-    /// rates allow, heddle's connections send faster, too, and again as long as that helps.
-    pub(super) fn compare_rates(&mut self, class: CallClass, block: u64) {
-        // Unequal blocks may cross fewer cables than their mean.
-        let collective = class.collective;
-        if collective.has_own_lengths() || collective == Collective::Allgatherv {
-            return;
-        }
-        let times = self.policy.learner().last_calls(class, block);
-        let Some(followed) = self.followed.as_deref_mut() else {
-            return;
-        };
-        let view = &mut followed.view;
-        let is_faster = view.learn_rates(collective, Bytes(block), times);
-        let patience = view.patience();
-        if let Some(mesh) = self.carriers.mesh() {
-            mesh.lock().be_patient(patience);
-        }
-        if !is_faster {
-            return;
-        }
-        if let (Some(root), Some(call), Some(problem)) =
-            (&self.root, view.fastest_call(), view.wrong_rates())
-        {
-            root.report_rates(call, &problem);
-        }
-        self.carriers.pace(self.rank, followed);
+        Ok(Some((met, Some(problem))))
     }
 }
