@@ -1,11 +1,12 @@
 //! One call of the application: its arguments, and where the block of each rank lies.
 use crate::abi::{MPI_Comm, MPI_Count, MPI_Datatype, MPI_Op};
+use crate::call_amount::CallAmount;
 use crate::datatype::{self, DatatypeLayout, size_if_valid};
 use crate::elements::{MpiElements, octets_of, room};
 use crate::mpi::mpi;
 use crate::mpi_result::MpiResult;
 use policy::decision_table::{Collective, CollectiveTraffic};
-use runtime::call_forecast::{CallPlace, CallSize, NOT_SERVED, OwnCall};
+use runtime::call_forecast::{NOT_SERVED, OwnCall};
 use std::ffi::{c_int, c_void};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
@@ -205,47 +206,6 @@ impl CallBuffer {
             take(size.saturating_mul(u64::try_from(count).ok()?));
         }
         Some(())
-    }
-}
-
-/// The amount of data a call moves, in octets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct CallAmount {
-    /// A block; where they differ, the mean of those this rank receives.
-    pub(crate) block: u64,
-    /// True if every block is small enough to be served.
-    pub(crate) fits: bool,
-    /// True if each rank knows its own blocks only.
-    pub(crate) differs: bool,
-    /// Octets that this rank moves for each rank.
-    pub(crate) moved: u64,
-    /// No block is far larger than the mean, as far as all ranks know.
-    pub(crate) is_even: bool,
-    /// Where the call has one among others whose lengths it repeats.
-    pub(crate) place: Option<CallPlace>,
-}
-
-impl CallAmount {
-    /// Octets that a rank moves for each rank, if their number is the same on all ranks.
-    pub(crate) fn known_to_all(self) -> Option<u64> {
-        (!self.differs).then_some(self.moved)
-    }
-
-    /// The same of a call whose size the ranks agreed on or forecast.
-    pub(crate) fn with_size(self, size: CallSize) -> CallAmount {
-        if size.block == NOT_SERVED {
-            return CallAmount {
-                fits: false,
-                ..self
-            };
-        }
-        CallAmount {
-            block: size.block,
-            fits: true,
-            is_even: size.is_even,
-            place: size.place,
-            ..self
-        }
     }
 }
 

@@ -8,7 +8,8 @@
 //! at once could make another order on each rank, so under MPI_THREAD_MULTIPLE each communicator is
 //! on its own.
 use crate::abi::MPI_Comm;
-use crate::call::{CallAmount, CollectiveCall};
+use crate::call::CollectiveCall;
+use crate::call_amount::CallAmount;
 use crate::call_comm::CallComm;
 use crate::error_handlers::{guarded, quietly};
 use crate::meeting::{self, MeetingOutcome};

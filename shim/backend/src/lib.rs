@@ -5,7 +5,7 @@
 //! | [`abi`], [`mpi`], [`mpi_result`] | the library's types, its functions and handles, its codes |
 //! | [`library_check`] | what the library answers, against what is compiled in |
 //! | [`entries`], [`reduction_entries`] | the functions that the front calls |
-//! | [`call`], [`elements`], [`datatype`] | one call of the application, its blocks and datatypes |
+//! | [`call`], [`call_amount`], [`elements`], [`datatype`] | one call of the application, its blocks and datatypes |
 //! | [`error_handlers`] | heddle's own errors never reach the application's handlers, nor its panics C |
 //! | [`communicators`] | the state of each communicator, once its calls are worth it |
 //! | [`passing`] | the calls that never come here |
@@ -34,6 +34,7 @@
 mod abi;
 mod aligned_room;
 mod call;
+mod call_amount;
 mod call_comm;
 mod communicators;
 mod datatype;

@@ -5,7 +5,8 @@ mod agreement;
 mod carriers;
 mod set_policy;
 
-use crate::call::{CallAmount, CollectiveCall};
+use crate::call::CollectiveCall;
+use crate::call_amount::CallAmount;
 use crate::call_comm::CallComm;
 use crate::mpi_result::MpiResult;
 use crate::private_comm::PrivateComm;

@@ -4,7 +4,8 @@ mod connections;
 mod length_plans;
 
 use crate::aligned_room::KeptRoom;
-use crate::call::{CallAmount, CollectiveCall};
+use crate::call::CollectiveCall;
+use crate::call_amount::CallAmount;
 use crate::call_comm::CallComm;
 use crate::device::Staging;
 use crate::mesh_state::{self, MeshState};

@@ -2,7 +2,8 @@
 //!
 //! Calls that go the library's way for as long as an epoch is followed, or until the next one of their row is timed,
 //! take the shortest way through the process set, and pass without coming here.
-use crate::call::{CallAmount, CallRole, CollectiveCall};
+use crate::call::{CallRole, CollectiveCall};
+use crate::call_amount::CallAmount;
 use crate::call_comm::CallComm;
 use crate::length_forecasts::LengthForecasts;
 use crate::mpi_result::MpiResult;
