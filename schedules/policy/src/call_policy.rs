@@ -7,7 +7,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::call_time::AlltoallTime;
+use crate::call_time::{AlltoallTime, GatherTime};
 use crate::decision_table::{Collective, CollectiveTraffic, DecisionTable};
 use crate::forced::{ForcedWays, ReductionOrder};
 use crate::learned::{LearnedPlace, LearnedTiming};
@@ -37,6 +37,8 @@ pub struct PolicyGrounds {
     pub hosts: HostTraits,
     /// The expected times of its all-to-alls.
     pub time: Option<AlltoallTime>,
+    /// Those of its allgathers.
+    pub gathers: Option<GatherTime>,
 }
 
 /// The ways that one rank has planned.
@@ -356,9 +358,16 @@ impl CallPolicy {
     /// True if a call takes the library's own routine so long, as far as anybody knows before it, that a
     /// program notices a single one.
     pub fn takes_long(&self, collective: Collective, block: u64) -> bool {
-        let time = self.grounds.time.as_ref();
-        let time = time.filter(|_| collective.traffic() == CollectiveTraffic::Exchange);
-        time.is_some_and(|time| time.is_long(Bytes(block)))
+        let PolicyGrounds { time, gathers, .. } = &self.grounds;
+        match collective.traffic() {
+            CollectiveTraffic::Exchange => {
+                (time.as_ref()).is_some_and(|time| time.is_long(Bytes(block)))
+            }
+            CollectiveTraffic::Gather => {
+                (gathers.as_ref()).is_some_and(|time| time.is_long(collective, Bytes(block)))
+            }
+            _ => false,
+        }
     }
 
     /// Why a call came to this way, in a few words; `is_learned` if its time counts for what is learned.
@@ -400,6 +409,7 @@ impl PolicyGrounds {
             hosts: self.hosts,
             is_even: call.is_even,
             time: self.time.as_ref(),
+            gathers: self.gathers.as_ref(),
         };
         learning::candidates(grounds, call.collective, Bytes(call.block))
     }

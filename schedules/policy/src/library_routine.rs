@@ -166,12 +166,48 @@ const OPEN_ALLGATHER: [OpenRules; 5] = [
     (u32::MAX, &[(0, Doubling), (2 * KB, Neighbour)]),
 ];
 
+/// Of the mean block. `Linear` stands for a gathering at one rank, which then has all blocks spread.
+const OPEN_ALLGATHERV: [OpenRules; 10] = [
+    (3, &[(0, Ring)]),
+    (
+        8,
+        &[
+            (0, Linear),
+            (256, Neighbour),
+            (4 * KB, Ring),
+            (8 * KB, Neighbour),
+            (16 * KB, Bruck),
+            (256 * KB, Neighbour),
+        ],
+    ),
+    (16, &[(0, Linear), (KB, Bruck)]),
+    (32, &[(0, Linear), (128, Bruck), (256 * KB, Ring)]),
+    (64, &[(0, Linear), (256, Bruck), (8 * KB, Ring)]),
+    (128, &[(0, Linear), (256, Bruck), (4 * KB, Ring)]),
+    (256, &[(0, Bruck), (KB, Neighbour), (64 * KB, Ring)]),
+    (512, &[(0, Bruck), (KB, Ring)]),
+    (
+        1024,
+        &[
+            (0, Bruck),
+            (512, Linear),
+            (KB, Bruck),
+            (4 * KB, Neighbour),
+            (1024 * KB, Ring),
+        ],
+    ),
+    (u32::MAX, &[(0, Bruck), (4 * KB, Neighbour)]),
+];
+
 impl LibraryRoutine {
     /// The library's own choice.
     pub fn chosen(mpi: Mpi, collective: Collective, ranks: u32, block: Bytes) -> LibraryRoutine {
         let alltoall = collective.traffic() == CollectiveTraffic::Exchange;
         let chosen = match mpi {
             Mpi::OpenMpi if alltoall => by_rules(&OPEN_ALLTOALL, ranks, block),
+            Mpi::OpenMpi if collective == Collective::Allgatherv => {
+                by_rules(&OPEN_ALLGATHERV, ranks, block)
+            }
             Mpi::OpenMpi => by_rules(&OPEN_ALLGATHER, ranks, block),
             Mpi::Mpich if alltoall => match block.0 {
                 ..=256 if ranks >= 8 => Bruck,

@@ -28,11 +28,7 @@ pub(crate) unsafe fn carry_out(
     let (me, order) = (within.rank as u32, leaders.by_host());
     let parts = leaders.parts(|rank| blocks.octets(rank));
     let number = leaders.number(me);
-    let here: Vec<u32> = order
-        .iter()
-        .copied()
-        .filter(|&rank| leaders.number(rank) == number)
-        .collect();
+    let here: Vec<u32> = leaders.followers(number).collect();
     // The library gathers blocks of one length.
     let lengths = here.iter().map(|&rank| blocks.octets(rank));
     let longest = lengths.max().unwrap_or(0);
@@ -52,12 +48,13 @@ pub(crate) unsafe fn carry_out(
             Err(failed)
         }
         (Some(mut ring), Ok(gathered)) => {
-            let mut place = parts[number as usize].start;
-            for (&rank, padded) in here.iter().zip(gathered.chunks(longest.max(1))) {
-                let octets = blocks.octets(rank);
-                all[place..place + octets].copy_from_slice(&padded[..octets]);
-                place += octets;
-            }
+            let lengths = here.iter().map(|&rank| blocks.octets(rank));
+            close_up(
+                &gathered,
+                longest,
+                lengths,
+                &mut all[parts[number as usize].clone()],
+            );
             relayed::gather(call, within, &mut ring, &parts, &mut all)
         }
     };
@@ -77,6 +74,20 @@ pub(crate) unsafe fn carry_out(
         unsafe { octets_of(octets).copy(blocks.of_rank(rank)) }?;
     }
     Ok(())
+}
+
+/// Puts blocks of these lengths, each of which has so much room, one behind the other.
+fn close_up(
+    gathered: &[u8],
+    room: usize,
+    lengths: impl Iterator<Item = usize>,
+    mut all: &mut [u8],
+) {
+    for (length, padded) in lengths.zip(gathered.chunks(room.max(1))) {
+        let (place, others) = all.split_at_mut(length);
+        place.copy_from_slice(&padded[..length]);
+        all = others;
+    }
 }
 
 /// The block of this rank.

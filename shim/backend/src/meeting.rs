@@ -53,9 +53,11 @@ pub(crate) fn meet(
     let hosts = members.as_ref().and_then(registry::hosts);
     let here = own_host()?.to_bytes();
     let held = HeldEpoch::newest();
+    let epoch = held.as_ref().map_or(0, HeldEpoch::digest);
     let known = MemberFacts {
         set: living.as_ref().map_or(0, |(number, _)| *number),
-        epoch: held.as_ref().map_or(0, HeldEpoch::digest),
+        epoch,
+        has_crossed: shared.is_some_and(|members| registry::have_crossed(members, epoch)),
         hosts: hosts.is_some(),
         host_octets: here.len() as u64,
         unused: members
@@ -64,13 +66,7 @@ pub(crate) fn meet(
         is_worth_a_look,
     };
     let Some(common) = member_check::compare_members(within, patience, known)? else {
-        if may_meet_again {
-            return Ok(MeetingOutcome::TooEarly);
-        }
-        if !WAITED_IN_VAIN.swap(true, Ordering::Relaxed) {
-            member_check::not_everybody(within, patience);
-        }
-        return Ok(MeetingOutcome::Apart);
+        return Ok(not_all_came(within, patience, may_meet_again));
     };
     if let Some((number, set)) = living
         && common.set == number
@@ -85,7 +81,9 @@ pub(crate) fn meet(
         Some(hosts) if common.hosts => hosts,
         _ => ask_hosts(within, members.as_ref(), here, common.host_octets as usize)?,
     };
-    let held = held.filter(|_| common.epoch != 0);
+    let held = held
+        .filter(|_| common.epoch != 0)
+        .map(|held| held.crossed(common.has_crossed));
     let Some(set) = join(within, hosts, members.as_ref(), held)? else {
         return Ok(MeetingOutcome::Apart);
     };
@@ -94,6 +92,17 @@ pub(crate) fn meet(
         registry::keep(members.clone(), common.unused, &set);
     }
     Ok(MeetingOutcome::Joined(set))
+}
+
+/// Some member is late.
+fn not_all_came(within: &CallComm, patience: Duration, may_meet_again: bool) -> MeetingOutcome {
+    if may_meet_again {
+        return MeetingOutcome::TooEarly;
+    }
+    if !WAITED_IN_VAIN.swap(true, Ordering::Relaxed) {
+        member_check::not_everybody(within, patience);
+    }
+    MeetingOutcome::Apart
 }
 
 /// A new process set of ranks on these hosts, which agree for the first time; `None` where all are on one host.

@@ -30,6 +30,8 @@ pub(crate) struct MemberFacts {
     pub(crate) set: u64,
     /// The digest of the epoch that it follows already; 0 for none.
     pub(crate) epoch: u64,
+    /// True if the library's messages among all members are known to cross the tree of that epoch.
+    pub(crate) has_crossed: bool,
     /// True if it knows the hosts of all members.
     pub(crate) hosts: bool,
     /// The octets that say where it runs; the most of any rank.
@@ -41,7 +43,7 @@ pub(crate) struct MemberFacts {
 }
 
 /// Numbers of a vote, of each of which the least counts.
-const VOTE: usize = 9;
+const VOTE: usize = 10;
 
 impl MemberFacts {
     fn vote(self, came: bool, rank: c_int) -> [u64; VOTE] {
@@ -54,6 +56,7 @@ impl MemberFacts {
             !self.set,
             self.epoch,
             MOST_NUMBER - self.epoch,
+            u64::from(self.has_crossed),
             if rank == 0 { self.unused } else { MOST_NUMBER },
             MOST_NUMBER - self.host_octets,
         ]
@@ -70,6 +73,7 @@ impl MemberFacts {
             beyond,
             epoch,
             beyond_epoch,
+            has_crossed,
             unused,
             host_octets,
         ] = least;
@@ -80,6 +84,7 @@ impl MemberFacts {
             } else {
                 0
             },
+            has_crossed: has_crossed == 1,
             hosts: hosts == 1,
             host_octets: MOST_NUMBER - host_octets,
             unused,
@@ -174,6 +179,7 @@ mod tests {
                     let known = MemberFacts {
                         set,
                         epoch: 50 + set,
+                        has_crossed: hosts,
                         hosts,
                         host_octets: 30 + set,
                         unused: 40 - at as u64,
@@ -188,6 +194,7 @@ mod tests {
             Some(MemberFacts {
                 set,
                 epoch: if set == 0 { 0 } else { 50 + set },
+                has_crossed: hosts,
                 hosts,
                 host_octets,
                 unused: 40,

@@ -54,6 +54,11 @@ impl ProcessSet {
         }
     }
 
+    /// True if it follows the epoch with this digest, and the library's messages are known to cross its tree.
+    pub(crate) fn has_crossed(&self, epoch: u64) -> bool {
+        self.agreement.has_crossed(epoch)
+    }
+
     /// The ranks of a new process set agree, at a call that it will serve; all of them hold an epoch, or some do not.
     /// Collective.
     pub(crate) fn agree_first(

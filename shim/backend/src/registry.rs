@@ -44,6 +44,20 @@ pub(crate) fn find(members: &WorldRanks) -> Option<(u64, Arc<Mutex<ProcessSet>>)
         .map(|living| (living.number, Arc::clone(&living.set)))
 }
 
+/// True if these members and perhaps others are a process set whose messages by the library are known to cross the tree
+/// of the epoch with this digest.
+pub(crate) fn have_crossed(members: &WorldRanks, epoch: u64) -> bool {
+    let holding: Vec<Arc<Mutex<ProcessSet>>> = registry()
+        .sets
+        .iter()
+        .filter(|living| living.members.hold_all(members))
+        .map(|living| Arc::clone(&living.set))
+        .collect();
+    holding
+        .iter()
+        .any(|set| process_set::lock(set).has_crossed(epoch))
+}
+
 /// A number for a process set that no other has, if rank 0 of it asks: the ranks of MPI_COMM_WORLD
 /// count each for itself.
 pub(crate) fn unused_number(members: &WorldRanks, rank: c_int) -> u64 {

@@ -55,6 +55,12 @@ impl WorldRanks {
         &self.0
     }
 
+    /// True if these are all members of others.
+    pub(crate) fn hold_all(&self, others: &WorldRanks) -> bool {
+        let own: HashSet<c_int> = self.0.iter().copied().collect();
+        others.0.iter().all(|rank| own.contains(rank))
+    }
+
     /// The ranks of MPI_COMM_WORLD make so many sets as large as this one, the last perhaps smaller.
     pub(crate) fn sets_of_the_world(&self) -> u32 {
         let mut size = 0;
@@ -82,5 +88,12 @@ mod tests {
         assert!(WorldRanks::new(vec![2, 0, 1]).is_some());
         assert!(WorldRanks::new(vec![0, 1, -32766, -32766]).is_none());
         assert!(WorldRanks::new(vec![0, 1, 0, 1]).is_none());
+    }
+
+    #[test]
+    fn a_row_of_the_world_is_held_by_it_and_by_no_other_row() {
+        let [world, row, other] = [vec![0, 1, 2, 3], vec![3, 1], vec![0, 2]].map(WorldRanks);
+        assert!(world.hold_all(&row) && world.hold_all(&world));
+        assert!(!row.hold_all(&world) && !other.hold_all(&row));
     }
 }

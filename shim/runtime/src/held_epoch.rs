@@ -9,6 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct HeldEpoch {
     octets: Arc<[u8]>,
     digest: u64,
+    /// The library's messages are known to cross its tree.
+    is_crossed: bool,
 }
 
 /// The one that this process took up last.
@@ -38,7 +40,19 @@ impl HeldEpoch {
             octets: epoch.into(),
             // MPI libraries compare such numbers with a sign.
             digest: (hasher.finish() >> 1).max(1),
+            is_crossed: false,
         }
+    }
+
+    /// The same for processes that all know whether the library's messages cross its tree.
+    #[must_use]
+    pub fn crossed(self, is_crossed: bool) -> HeldEpoch {
+        HeldEpoch { is_crossed, ..self }
+    }
+
+    /// True if it is the epoch with this digest, and the library's messages are known to cross its tree.
+    pub fn is_crossed(&self, digest: u64) -> bool {
+        self.is_crossed && self.digest == digest
     }
 
     /// The same on all processes that hold this epoch; never 0.

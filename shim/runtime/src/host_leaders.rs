@@ -63,6 +63,12 @@ impl HostLeaders {
         ranks
     }
 
+    /// The ranks on the host of a leader, itself the first, in ascending order.
+    pub fn followers(&self, number: u32) -> impl Iterator<Item = u32> {
+        let ranks = (0..).zip(&self.number);
+        ranks.filter_map(move |(rank, &leader)| (leader == number).then_some(rank))
+    }
+
     /// The places of each host's blocks, by its leader's number, if all ranks' blocks of so many octets lie
     /// in that order.
     pub fn parts(&self, octets: impl Fn(u32) -> usize) -> Vec<Range<usize>> {
@@ -96,6 +102,7 @@ mod tests {
         let numbers: Vec<u32> = (0..6).map(|rank| leaders.number(rank)).collect();
         assert_eq!(numbers, [0, 1, 0, 1, 2, 2]);
         assert_eq!(leaders.by_host(), [0, 2, 1, 3, 4, 5]);
+        assert_eq!(leaders.followers(1).collect::<Vec<_>>(), [1, 3]);
         assert_eq!(leaders.parts(|_| 10), [0..20, 20..40, 40..60]);
         let by_rank = leaders.parts(|rank| rank as usize);
         assert_eq!(by_rank, [0..2, 2..6, 6..15]);

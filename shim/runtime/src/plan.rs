@@ -20,7 +20,7 @@ use crate::rank_host::RankHost;
 use directory::epoch::LeanEpoch;
 use inventory::{MpiRoutines, TopologyFile, counted};
 use policy::call_policy::{CallPolicy, PolicyGrounds};
-use policy::call_time::AlltoallTime;
+use policy::call_time::{AlltoallTime, GatherTime};
 use policy::decision_table::DecisionTable;
 use policy::forced::ForcedWays;
 use policy::ways::{self, DataCarrier, HostTraits, PlanningSet, Way};
@@ -107,6 +107,7 @@ impl FollowedEpoch {
             has_addresses,
             hosts: HostTraits::of(&view.hosts, &view.host_of),
             time: AlltoallTime::of(&view.hosts, &view.host_of, view.delay, Some(mpi)),
+            gathers: GatherTime::of(&view.hosts, &view.host_of, view.delay, Some(mpi)),
         };
         let followed = FollowedEpoch {
             view,

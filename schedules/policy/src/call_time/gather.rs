@@ -55,7 +55,7 @@ impl GatherTime {
         let n = host_of.len();
         Some(GatherTime {
             doubling: doubling(hosts, host_of),
-            next: RelayedRound::of(hosts, host_of, 1, |rank| (rank + 1) % n)?,
+            next: RelayedRound::new(hosts, host_of, 1, |rank| (rank + 1) % n)?,
             bottleneck: bound::allgather_bottleneck(hosts, &ranks)?,
             ranks: n as u64,
             used: ranks.iter().filter(|&&ranks| ranks > 0).count() as u64,
@@ -144,7 +144,7 @@ pub(crate) fn doubling(hosts: &Tree, host_of: &[NodeNumber]) -> Vec<RelayedRound
     let n = host_of.len();
     let steps = distances(n).filter_map(|distance| {
         let blocks = distance.min(n - distance) as u64;
-        RelayedRound::of(hosts, host_of, blocks, |rank| {
+        RelayedRound::new(hosts, host_of, blocks, |rank| {
             if n.is_power_of_two() {
                 rank ^ distance
             } else {

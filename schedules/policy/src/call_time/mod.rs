@@ -24,9 +24,12 @@
 //! | [`COPIED`] | 1 GB/s | what a core copies in memory; ranks have a core each |
 //! | [`MEMORY`] | 10 GB/s | what all cores of a host copy together: two channels of 21 GB/s (JESD79-4), read and written |
 mod forwarding;
+mod gather;
 mod overflow;
 
 use forwarding::Forwarding;
+pub use gather::GatherTime;
+pub(crate) use gather::{COPIED_TO_ALL, RING_STEP, SHARED_STEP, doubling, work_on_hosts};
 pub(crate) use overflow::{DEVIATIONS, may_meet_on_a_cable, smallest_overflowing_block};
 
 use crate::ways::{MOST_RANKS_BY_PAIRS, WAYS, Way};
@@ -287,16 +290,33 @@ fn links(hosts: &Tree, ranks: &[u32], used: &[u32]) -> Vec<LinkTraffic> {
     links
 }
 
-/// The rounds in which blocks go over distances of 1, 2, 4, … ranks, those whose way has that
-/// distance in it.
+/// The rounds in which blocks go over distances of 1, 2, 4, … ranks: a block for the rank so far away goes the powers of
+/// two of which that number is the sum (Bruck et al. 1997).
 fn rounds(hosts: &Tree, host_of: &[NodeNumber]) -> Vec<RelayedRound> {
     let n = host_of.len();
-    let distances = std::iter::successors(Some(1), |k| Some(2 * k)).take_while(|&k| k < n);
-    let rounds = distances.filter_map(|distance| {
+    let rounds = distances(n).filter_map(|distance| {
+        let blocks = (1..n).filter(|way| way & distance != 0).count() as u64;
+        RelayedRound::new(hosts, host_of, blocks, |rank| (rank + distance) % n)
+    });
+    rounds.collect()
+}
+
+/// 1, 2, 4, … below this number.
+fn distances(n: usize) -> impl Iterator<Item = usize> {
+    std::iter::successors(Some(1), |k| Some(2 * k)).take_while(move |&k| k < n)
+}
+
+impl RelayedRound {
+    /// Each rank sends a message of so many blocks to another; `None` where none crosses a cable.
+    fn new(
+        hosts: &Tree,
+        host_of: &[NodeNumber],
+        blocks: u64,
+        to: impl Fn(usize) -> usize,
+    ) -> Option<RelayedRound> {
         let mut messages = vec![0u64; hosts.edges() as usize];
         for (rank, &host) in host_of.iter().enumerate() {
-            let to = host_of[(rank + distance) % n];
-            hosts.path(host, to, |edge| messages[edge as usize] += 1);
+            hosts.path(host, host_of[to(rank)], |edge| messages[edge as usize] += 1);
         }
         let used = (0..messages.len()).filter(|&edge| messages[edge] > 0);
         // Slower: more messages for each bit a second.
@@ -307,15 +327,12 @@ fn rounds(hosts: &Tree, host_of: &[NodeNumber]) -> Vec<RelayedRound> {
                     [(a.0, b.1), (b.0, a.1)].map(|(m, rate)| u128::from(m) * u128::from(rate.0));
                 a.cmp(&b)
             })?;
-        // A block for the rank so far away goes the powers of two of which that number is the sum (Bruck et al. 1997).
-        let blocks = (1..n).filter(|way| way & distance != 0).count() as u64;
         Some(RelayedRound {
             blocks,
             messages,
             rate,
         })
-    });
-    rounds.collect()
+    }
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 //!
 //! The expected time decides only how early a way is tried: after so many calls that one row of it
 //! costs no more than learning may.
-use crate::call_time::AlltoallTime;
-use crate::decision_table::{Collective, DecisionGrounds, DecisionTable};
+use crate::call_time::{AlltoallTime, GatherTime};
+use crate::decision_table::{Collective, CollectiveTraffic, DecisionGrounds, DecisionTable};
 use crate::learned::{LearnedTiming, size_class};
 use crate::ways::{self, DataCarrier, HostTraits, MessageForm, WAYS, Way};
 use inventory::Bytes;
@@ -35,6 +35,8 @@ pub struct CandidateGrounds<'a> {
     pub is_even: bool,
     /// The expected times of all-to-alls, where something crosses a cable.
     pub time: Option<&'a AlltoallTime>,
+    /// Those of allgathers.
+    pub gathers: Option<&'a GatherTime>,
 }
 
 /// Smaller blocks are left to the library, but for messages of several blocks.
@@ -170,7 +172,10 @@ fn bolder(grounds: CandidateGrounds, first: Way, block: Bytes) -> Option<(Way, f
 /// way's: nobody tries it.
 fn is_dear(grounds: CandidateGrounds, alike: Collective, first: Way, block: Bytes) -> bool {
     let time = grounds.time.filter(|_| alike == Collective::Alltoall);
+    let is_gathered = alike.traffic() == CollectiveTraffic::Gather;
+    let gathers = grounds.gathers.filter(|_| is_gathered);
     time.is_some_and(|time| time.is_dear(first, block))
+        || gathers.is_some_and(|time| time.is_dear(alike, first, block))
 }
 
 /// The way of the table. Of even blocks the largest may have twice the mean.

@@ -25,6 +25,7 @@ fn grounds(table: &DecisionTable) -> CandidateGrounds<'_> {
         hosts: ONE_RANK_A_HOST,
         is_even: false,
         time: None,
+        gathers: None,
     }
 }
 

@@ -22,7 +22,7 @@ pub use names::UnknownWay;
 pub use planned::{PlannedPart, PlannedWay, PlanningSet, planned_ring};
 pub use relay::LEAST_RELAYED;
 
-use crate::call_time::AlltoallTime;
+use crate::call_time::{AlltoallTime, GatherTime};
 use crate::decision_table::{Collective, UnmeasuredSet};
 use inventory::tree::{NodeNumber, Tree};
 use inventory::{Bytes, TopologyFile};
@@ -133,6 +133,11 @@ pub trait CallWay: Sync {
 
     /// The nanoseconds of an all-to-all, where the model knows them.
     fn nanoseconds(&self, _time: &AlltoallTime, _way: Way, _block: Bytes) -> Option<u64> {
+        None
+    }
+
+    /// The nanoseconds of an allgather, where the model knows them.
+    fn gathers_in(&self, _time: &GatherTime, _block: Bytes) -> Option<u64> {
         None
     }
 

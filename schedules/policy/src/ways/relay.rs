@@ -2,6 +2,7 @@
 use super::{
     CallWay, DataCarrier, HostTraits, MessageForm, PlannedWay, PlanningSet, Way, gathered_sizes,
 };
+use crate::call_time::GatherTime;
 use crate::decision_table::{ANY_SIZE, Collective, CollectiveTraffic, UnmeasuredSet};
 use inventory::Bytes;
 use schedules::bound;
@@ -42,6 +43,11 @@ impl CallWay for AlongRing {
     /// The ring is all that it needs.
     fn plan<'a>(&self, _: Way, set: &PlanningSet<'a>) -> Result<PlannedWay<'a>, ScheduleViolation> {
         Ok(PlannedWay::new(|_| Vec::new()).with_digest(&set.ring.ring))
+    }
+
+    fn gathers_in(&self, time: &GatherTime, block: Bytes) -> Option<u64> {
+        let between = time.along_ring(time.used, block);
+        Some(between.saturating_add(time.on_hosts(block)))
     }
 
     fn pays(&self, set: &UnmeasuredSet<'_>, collective: Collective) -> Option<(Range<Bytes>, Way)> {

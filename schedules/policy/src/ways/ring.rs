@@ -3,6 +3,7 @@ use super::{
     CallWay, DataCarrier, EITHER, HostTraits, MessageForm, PlannedWay, PlanningSet, Way,
     gathered_sizes,
 };
+use crate::call_time::GatherTime;
 use crate::decision_table::{ANY_SIZE, Collective, CollectiveTraffic, UnmeasuredSet};
 use inventory::tree::Tree;
 use inventory::{Bytes, TopologyFile};
@@ -42,6 +43,10 @@ impl CallWay for OneRing {
     fn plan<'a>(&self, _: Way, set: &PlanningSet<'a>) -> Result<PlannedWay<'a>, ScheduleViolation> {
         let planned = PlannedWay::undivided(TransferSchedule::from(set.ring));
         Ok(planned.with_digest(&set.ring.ring))
+    }
+
+    fn gathers_in(&self, time: &GatherTime, block: Bytes) -> Option<u64> {
+        Some(time.along_ring(time.ranks, block))
     }
 
     fn pays(&self, set: &UnmeasuredSet<'_>, collective: Collective) -> Option<(Range<Bytes>, Way)> {

@@ -133,6 +133,13 @@ impl SetAgreement {
         self.followed = Some(followed);
     }
 
+    /// True if it follows the epoch with this digest, and the library's messages are known to cross its tree.
+    pub(super) fn has_crossed(&self, epoch: u64) -> bool {
+        self.epoch == epoch
+            && self.followed.is_some()
+            && self.network == NetworkKnowledge::OfTheTree
+    }
+
     /// The name that plans on the epoch have among its ranks on this host.
     pub(super) fn name_of_plans(&self) -> Option<String> {
         let on_host = self.name_on_host.as_ref();
@@ -280,13 +287,19 @@ impl SetAgreement {
                 trace,
             } => {
                 self.network = NetworkKnowledge::before(looks);
-                let lean = match self.held.take() {
+                let held = self.held.take();
+                let whole = match &held {
                     Some(held) => held.complete(lean),
                     None => lean,
                 };
-                self.take_up(&lean, force, learns, trace)
+                let news = self
+                    .take_up(&whole, force, learns, trace)
                     .inspect(|_| self.watch.forget(mesh))
-                    .unwrap_or_else(AgreedNews::Aside)
+                    .unwrap_or_else(AgreedNews::Aside);
+                if held.is_some_and(|held| held.is_crossed(self.epoch)) {
+                    self.network = NetworkKnowledge::OfTheTree;
+                }
+                news
             }
         };
         if header[8] == 1 {

@@ -46,6 +46,7 @@ fn job(
         hosts: ONE_RANK_A_HOST,
         is_even: false,
         time: None,
+        gathers: None,
     };
     let candidates = candidates(grounds, Collective::Alltoall, Bytes(BLOCK));
     let mut job = SimulatedJob::new(seconds, seed);
