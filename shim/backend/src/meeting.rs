@@ -117,8 +117,7 @@ fn join(
         root_rank::tell_one_host(hosts.len());
         return Ok(None);
     }
-    let mut set = ProcessSet::new(within, hosts, members);
-    set.agree_first(within, held)?;
+    let set = ProcessSet::new(within, hosts, members, held)?;
     Ok(Some(Arc::new(Mutex::new(set))))
 }
 

@@ -10,7 +10,6 @@ use crate::call_amount::CallAmount;
 use crate::call_comm::CallComm;
 use crate::mpi_result::MpiResult;
 use crate::private_comm::PrivateComm;
-use crate::set_learning::TimedCall;
 use crate::world_ranks::WorldRanks;
 use agreement::{AgreedNews, SetAgreement};
 use carriers::SetCarriers;
@@ -42,32 +41,27 @@ pub(crate) fn lock(set: &Mutex<ProcessSet>) -> MutexGuard<'_, ProcessSet> {
 }
 
 impl ProcessSet {
+    /// Of ranks on these hosts, which agree for the first time, at a call that it will serve; all of them hold an
+    /// epoch, or some do not. Collective.
     pub(crate) fn new(
         within: &CallComm,
         hosts: Vec<RankHost>,
         members: Option<&WorldRanks>,
-    ) -> ProcessSet {
-        ProcessSet {
-            agreement: SetAgreement::new(within.rank as u32, hosts, members),
+        held: Option<HeldEpoch>,
+    ) -> MpiResult<ProcessSet> {
+        let mut set = ProcessSet {
+            agreement: SetAgreement::new(within.rank as u32, hosts, members, held),
             policy: SetPolicy::new(members.map_or(1, WorldRanks::sets_of_the_world)),
             carriers: SetCarriers::default(),
-        }
+        };
+        let news = set.agreement.agree(within, None)?;
+        set.obey(within, news)?;
+        Ok(set)
     }
 
     /// True if it follows the epoch with this digest, and the library's messages are known to cross its tree.
     pub(crate) fn has_crossed(&self, epoch: u64) -> bool {
         self.agreement.has_crossed(epoch)
-    }
-
-    /// The ranks of a new process set agree, at a call that it will serve; all of them hold an epoch, or some do not.
-    /// Collective.
-    pub(crate) fn agree_first(
-        &mut self,
-        within: &CallComm,
-        held: Option<HeldEpoch>,
-    ) -> MpiResult<()> {
-        let news = self.agreement.agree_first(within, held)?;
-        self.obey(within, news)
     }
 
     /// All ranks have the same news. Collective.
@@ -131,33 +125,27 @@ impl ProcessSet {
         if self.policy.is_settled(call, amount) {
             return Ok(self.pass(call, within, amount, came));
         }
+        let private = self.carriers.messages();
         // SAFETY: passed on to the caller.
-        let amount = unsafe { self.common_amount(call, within, amount) }?;
+        let size = unsafe { self.policy.common_size(call, within, private, amount) }?;
+        let amount = size.map_or(amount, |size| amount.with_size(size));
+        if size.is_some() && amount.fits {
+            self.agreement.pace().add(ranks, amount.block);
+        }
         let (way, class) = self.way(call, within, amount)?;
         let may_pass = self.may_pass(call, amount);
         self.policy.settle(call, amount, (way, class), may_pass);
-        self.await_librarys_routine(call, amount);
-        let (collective, block) = (call.collective, amount.block);
-        let policy = self.policy.call_policy();
-        if let Some(root) = self.agreement.root()
-            && !class.is_some_and(|class| policy.is_trying(class))
-        {
-            let is_learned = class.is_some();
-            root.tell_decision(collective, way, block, || {
-                policy.why(collective, block, way, is_learned)
-            });
-        }
-        let (carriers, kind) = (&mut self.carriers, (collective, way, block));
+        self.tell_decision(call, amount, (way, class));
+        let kind = (call.collective, way, amount.block);
+        let (carriers, policy) = (&mut self.carriers, self.policy.call_policy());
+        let mut began = Instant::now();
         // SAFETY: passed on to the caller.
-        let (began, code) = self.agreement.record(kind, came, |followed| unsafe {
-            let began = Instant::now();
-            (
-                began,
-                carriers.carry_out(call, within, amount, way, policy, followed),
-            )
+        let code = self.agreement.record(kind, came, |followed| unsafe {
+            began = Instant::now();
+            carriers.carry_out(call, within, amount, way, policy, followed)
         });
         let left = Instant::now();
-        let look = (self.agreement).look_for_network(within, collective, block, left - began)?;
+        let look = (self.agreement).look_for_network(within, kind, left - began)?;
         let (met, problem) = look.unzip();
         if let Some(problem) = problem.flatten() {
             self.stand_aside(problem);
@@ -166,25 +154,14 @@ impl ProcessSet {
             return code;
         };
         // A call that failed here counts as everywhere else, so that all meet at the same one.
-        let learned = self.learn(within, (class, block), [began, left], met);
-        self.let_pass(call, within, amount, Some(class));
-        code.and_then(|code| learned.map(|()| code))
-    }
-
-    /// A call of a class has come and left then, and all ranks have met at some moment since, or have not.
-    /// Collective.
-    fn learn(
-        &mut self,
-        within: &CallComm,
-        (class, block): (CallClass, u64),
-        call: TimedCall,
-        met: Option<Instant>,
-    ) -> MpiResult<()> {
-        if self.policy.learn(within, (class, block), call, met)? {
-            self.compare_rates(within, class, block);
+        let times = [began, left];
+        let learned = (self.policy).learn(within, (class, amount.block), times, met);
+        if let Ok(true) = learned {
+            self.compare_rates(within, class, amount.block);
             self.tell_learned();
         }
-        Ok(())
+        self.let_pass(call, within, amount, Some(class));
+        code.and_then(|code| learned.map(|_| code))
     }
 
     /// The ranks agreed on times of a class. If the library's own routine ends sooner than the tree's rates allow,
@@ -208,6 +185,25 @@ impl ProcessSet {
         }
     }
 
+    /// The watchdog hears what this rank waits for, and on rank 0 a user who asked for it which way the call goes.
+    fn tell_decision(
+        &mut self,
+        call: &CollectiveCall,
+        amount: CallAmount,
+        (way, class): (Way, Option<CallClass>),
+    ) {
+        self.await_librarys_routine(call, amount);
+        let (policy, collective, block) =
+            (self.policy.call_policy(), call.collective, amount.block);
+        if let Some(root) = self.agreement.root()
+            && !class.is_some_and(|class| policy.is_trying(class))
+        {
+            root.tell_decision(collective, way, block, || {
+                policy.why(collective, block, way, class.is_some())
+            });
+        }
+    }
+
     /// The watchdog hears what this rank waits for.
     fn await_librarys_routine(&self, call: &CollectiveCall, amount: CallAmount) {
         let (collective, block) = (call.collective, amount.block);
@@ -215,28 +211,6 @@ impl ProcessSet {
             let me = self.agreement.me();
             format!("{me}: {collective} of {block} B a block, the library's routine")
         });
-    }
-
-    /// The amount of a call on all ranks, where each rank knows its own part only. This rank's own
-    /// amount where no rank needs that of all. Collective.
-    ///
-    /// # Safety
-    /// As the MPI standard says of the call's arguments.
-    unsafe fn common_amount(
-        &mut self,
-        call: &CollectiveCall,
-        within: &CallComm,
-        own: CallAmount,
-    ) -> MpiResult<CallAmount> {
-        let private = self.carriers.messages();
-        // SAFETY: passed on to the caller.
-        let size = unsafe { self.policy.common_size(call, within, private, own) }?;
-        let Some(size) = size else { return Ok(own) };
-        let amount = own.with_size(size);
-        if amount.fits {
-            self.agreement.pace().add(within.size as u64, size.block);
-        }
-        Ok(amount)
     }
 
     /// The way of a call, the same on every rank, and its class if calls of that are timed. Plans it, connects and

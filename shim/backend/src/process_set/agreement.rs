@@ -86,8 +86,14 @@ pub(super) enum AgreedNews {
 }
 
 impl SetAgreement {
-    /// Of the ranks on these hosts, seen by one of them; `world` has their places in MPI_COMM_WORLD.
-    pub(super) fn new(rank: u32, hosts: Vec<RankHost>, world: Option<&WorldRanks>) -> SetAgreement {
+    /// Of the ranks on these hosts, seen by one of them; `world` has their places in MPI_COMM_WORLD. All hold an
+    /// epoch, or some do not.
+    pub(super) fn new(
+        rank: u32,
+        hosts: Vec<RankHost>,
+        world: Option<&WorldRanks>,
+        held: Option<HeldEpoch>,
+    ) -> SetAgreement {
         SetAgreement {
             root: (rank == 0).then(|| Box::new(RootRank::new(&hosts, world))),
             rank,
@@ -98,8 +104,8 @@ impl SetAgreement {
             header: None,
             body: Vec::new(),
             agreed: 0,
-            held: None,
-            is_of_this_call: false,
+            held,
+            is_of_this_call: true,
             followed: None,
             epoch: 0,
             network: NetworkKnowledge::default(),
@@ -171,25 +177,17 @@ impl SetAgreement {
         &mut self.pace
     }
 
-    /// The ranks of a new process set agree, at a call that it will serve; all of them hold an epoch, or some do not.
-    /// Collective.
-    pub(super) fn agree_first(
-        &mut self,
-        within: &CallComm,
-        held: Option<HeldEpoch>,
-    ) -> MpiResult<AgreedNews> {
-        self.is_of_this_call = true;
-        self.held = held;
-        self.agree(within, None)
-    }
-
     /// The watchdog hears what this rank waits for.
     fn await_word(&self) {
         watchdog::begin_wait(|| format!("{}: the word of rank 0 on {}", self.me(), self.hosts[0]));
     }
 
     /// The ranks agree, and wait for rank 0. Collective.
-    fn agree(&mut self, within: &CallComm, mesh: Option<&KeptMesh>) -> MpiResult<AgreedNews> {
+    pub(super) fn agree(
+        &mut self,
+        within: &CallComm,
+        mesh: Option<&KeptMesh>,
+    ) -> MpiResult<AgreedNews> {
         self.await_word();
         // All ranks count their agreements alike, so that the broadcast has the same length on each.
         let room = match self.agreed {

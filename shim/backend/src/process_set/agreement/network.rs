@@ -5,7 +5,7 @@ use crate::call_comm::CallComm;
 use crate::mpi_result::MpiResult;
 use inventory::Bytes;
 use policy::call_policy::CallPolicy;
-use policy::decision_table::Collective;
+use policy::decision_table::{Collective, Way};
 use runtime::agreement_pace::AgreementPace;
 use runtime::network_evidence::{self, NetworkVerdict, REPORT, RankEvidence};
 use runtime::plan::FollowedEpoch;
@@ -107,8 +107,7 @@ impl SetAgreement {
     pub(crate) fn look_for_network(
         &mut self,
         within: &CallComm,
-        collective: Collective,
-        block: u64,
+        (collective, _, block): (Collective, Way, u64),
         took: Duration,
     ) -> MpiResult<Option<(Instant, Option<String>)>> {
         if self.network != NetworkKnowledge::Asked {
