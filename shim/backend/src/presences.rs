@@ -85,11 +85,22 @@ fn published(within: &CallComm, members: &WorldRanks) -> Option<Vec<Published>> 
         return Some(all);
     }
     let own = within.rank as u32;
-    let octets = once_a_host(&name_on_this_host(members), own, PATIENCE, || {
-        read_all(ranks).map(|all| shares(&all, own))
-    })?;
-    let all = Some(published_in(&octets)).filter(|all| all.len() == ranks.len());
-    let all = all.or_else(|| read_all(ranks))?;
+    let all = once_a_host(
+        &name_on_this_host(members),
+        own,
+        PATIENCE,
+        || {
+            let all = read_all(ranks);
+            let shares = all.as_deref().map(|all| shares(all, own));
+            (all, shares.unwrap_or_default())
+        },
+        |lines| {
+            Some(published_in(lines))
+                .filter(|all| all.len() == ranks.len())
+                .map(Some)
+        },
+        || read_all(ranks),
+    )?;
     known.extend(ranks.iter().copied().zip(all.iter().cloned()));
     Some(all)
 }
@@ -126,14 +137,14 @@ fn published_in(lines: &[u8]) -> Vec<Published> {
         .collect()
 }
 
-/// All that was published, for this rank and for the others with heddle that say that they are on its host.
+/// All that was published, for the other ranks with heddle that say that they are on this one's host.
 fn shares(all: &[Published], own: u32) -> HostShares {
     let lines: Arc<[u8]> = lines_of(all).into();
     let here = all.get(own as usize).and_then(host_of);
-    let ranks = (0..).zip(all);
-    let beside = ranks
-        .filter(|(rank, published)| *rank == own || (here.is_some() && host_of(published) == here));
-    beside.map(|(rank, _)| (rank, Arc::clone(&lines))).collect()
+    let others = (0..)
+        .zip(all)
+        .filter(|(rank, published)| *rank != own && here.is_some() && host_of(published) == here);
+    others.map(|(rank, _)| (rank, Arc::clone(&lines))).collect()
 }
 
 fn host_of(published: &Published) -> Option<String> {
@@ -223,6 +234,6 @@ mod tests {
             let shares = shares(&all, own);
             shares.into_iter().map(|share| share.0).collect::<Vec<_>>()
         });
-        assert_eq!(served, [vec![0, 2], vec![1], vec![4]]);
+        assert_eq!(served, [vec![2], vec![], vec![]]);
     }
 }

@@ -4,7 +4,7 @@
 //!
 //! The first that asks takes a name among the kernel's abstract sockets (unix(7)), does the work, and a thread of it
 //! serves the others. The name goes with the process, so nothing is left behind. A rank that gets no answer
-//! does the work itself.
+//! works for itself alone.
 use crate::helper::above_standard_streams;
 use crate::signals;
 use nix::poll::{PollFd, PollFlags, poll};
@@ -25,57 +25,69 @@ const TAKEN: Duration = Duration::from_secs(3);
 /// The octets of the length, before those of the share.
 const LENGTH: usize = 8;
 
-/// The octets for each rank of the host.
+/// The octets for each other rank of the host.
 pub type HostShares = Vec<(u32, Arc<[u8]>)>;
 
-/// The share of `rank` in what `make` gives, or gave another rank of this host that asked for `name`; that one is
-/// waited for as long as `patience` lasts.
-pub fn once_a_host(
+/// Who does the work, as far as a rank knows.
+enum HostTurn {
+    /// This rank, which has the name.
+    Ours(UnixListener),
+    /// Another rank did it, and this is this one's share.
+    Done(Vec<u8>),
+    /// Another rank did not hand it over, or cannot be asked.
+    Unknown,
+}
+
+/// What is there for `rank`: from the work `for_all` ranks of the host if none of them has asked for `name` yet, or
+/// what it can `read` of the share that another one hands over within `patience`, or else from the work `alone`.
+pub fn once_a_host<T>(
     name: &str,
     rank: u32,
     patience: Duration,
-    make: impl FnOnce() -> Option<HostShares>,
-) -> Option<Arc<[u8]>> {
+    for_all: impl FnOnce() -> (T, HostShares),
+    read: impl FnOnce(&[u8]) -> Option<T>,
+    alone: impl FnOnce() -> T,
+) -> T {
+    match turn(name, rank, patience) {
+        HostTurn::Ours(door) => {
+            let (own, shares) = for_all();
+            if !shares.is_empty()
+                && let Ok(door) = above_standard_streams(door)
+            {
+                let door = UnixListener::from(door);
+                // Without a thread the others do the work themselves.
+                let _ = signals::with_signals_blocked(|| {
+                    thread::Builder::new()
+                        .name("heddle-shares".into())
+                        .spawn(move || serve(&door, &shares))
+                });
+            }
+            own
+        }
+        HostTurn::Done(octets) => read(&octets).unwrap_or_else(alone),
+        HostTurn::Unknown => alone(),
+    }
+}
+
+fn turn(name: &str, rank: u32, patience: Duration) -> HostTurn {
     let Ok(address) = SocketAddr::from_abstract_name(name) else {
-        return own_share(make, rank);
+        return HostTurn::Unknown;
     };
-    match ask(&address, rank, patience) {
-        Ok(octets) => return Some(octets),
-        // Nobody has the name.
-        Err(e) if e.kind() == io::ErrorKind::ConnectionRefused => {}
-        Err(_) => return own_share(make, rank),
-    }
-    let Ok(door) = UnixListener::bind_addr(&address) else {
-        // Another one was faster.
-        let share = ask(&address, rank, patience).ok();
-        return share.or_else(|| own_share(make, rank));
-    };
-    let shares = make()?;
-    let own = share(&shares, rank).cloned();
-    if shares.len() > 1
-        && let Ok(door) = above_standard_streams(door)
+    let mut asked = ask(&address, rank, patience);
+    if let Err(e) = &asked
+        && e.kind() == io::ErrorKind::ConnectionRefused
     {
-        let door = UnixListener::from(door);
-        // Without a thread the others do the work themselves.
-        let _ = signals::with_signals_blocked(|| {
-            thread::Builder::new()
-                .name("heddle-shares".into())
-                .spawn(move || serve(&door, &shares))
-        });
+        // Nobody has the name.
+        if let Ok(door) = UnixListener::bind_addr(&address) {
+            return HostTurn::Ours(door);
+        }
+        // Another one was faster.
+        asked = ask(&address, rank, patience);
     }
-    own
+    asked.map_or(HostTurn::Unknown, HostTurn::Done)
 }
 
-fn own_share(make: impl FnOnce() -> Option<HostShares>, rank: u32) -> Option<Arc<[u8]>> {
-    share(&make()?, rank).cloned()
-}
-
-fn share(shares: &HostShares, rank: u32) -> Option<&Arc<[u8]>> {
-    let found = shares.iter().find(|(of, _)| *of == rank);
-    found.map(|(_, share)| share)
-}
-
-fn ask(address: &SocketAddr, rank: u32, patience: Duration) -> io::Result<Arc<[u8]>> {
+fn ask(address: &SocketAddr, rank: u32, patience: Duration) -> io::Result<Vec<u8>> {
     let mut stream = UnixStream::connect_addr(address)?;
     if !is_of_this_user(&stream) {
         return Err(io::ErrorKind::PermissionDenied.into());
@@ -88,7 +100,7 @@ fn ask(address: &SocketAddr, rank: u32, patience: Duration) -> io::Result<Arc<[u
     stream.read_to_end(&mut octets)?;
     // The one that serves may end while it hands out.
     if octets.len() as u64 == u64::from_le_bytes(length) {
-        Ok(octets.into())
+        Ok(octets)
     } else {
         Err(io::ErrorKind::UnexpectedEof.into())
     }
@@ -103,7 +115,7 @@ fn is_of_this_user(stream: &UnixStream) -> bool {
 fn serve(door: &UnixListener, shares: &HostShares) {
     let until = Instant::now() + SERVED;
     let mut door_opens = [PollFd::new(door.as_fd(), PollFlags::POLLIN)];
-    let mut served = 1;
+    let mut served = 0;
     while served < shares.len() {
         let left = until.saturating_duration_since(Instant::now()).as_millis() as u16;
         if !matches!(poll(&mut door_opens, left), Ok(1)) {
@@ -125,7 +137,8 @@ fn hand_over(mut stream: UnixStream, shares: &HostShares) -> io::Result<()> {
     stream.set_write_timeout(Some(TAKEN))?;
     let mut rank = [0; 4];
     stream.read_exact(&mut rank)?;
-    if let Some(octets) = share(shares, u32::from_le_bytes(rank)) {
+    let rank = u32::from_le_bytes(rank);
+    if let Some((_, octets)) = shares.iter().find(|(of, _)| *of == rank) {
         stream.write_all(&(octets.len() as u64).to_le_bytes())?;
         stream.write_all(octets)?;
     }
@@ -143,12 +156,21 @@ mod tests {
         format!("heddle-test-{}-{of}", std::process::id())
     }
 
-    fn shares(ranks: u32, octets: &[u8]) -> HostShares {
-        (0..ranks).map(|rank| (rank, octets.into())).collect()
+    fn kept(octets: &[u8]) -> Option<Vec<u8>> {
+        Some(octets.to_vec())
     }
 
-    fn impatient(name: &str, octet: u8) -> Option<Arc<[u8]>> {
-        once_a_host(name, 1, PATIENCE / 10, || Some(shares(2, &[octet])))
+    fn never_for_all() -> (Vec<u8>, HostShares) {
+        unreachable!("another rank has the name")
+    }
+
+    fn never_alone() -> Vec<u8> {
+        unreachable!("this rank has a share")
+    }
+
+    /// Another rank than 1 has the name.
+    fn of_the_second(name: &str, alone: u8) -> Vec<u8> {
+        once_a_host(name, 1, PATIENCE / 10, never_for_all, kept, || vec![alone])
     }
 
     #[test]
@@ -158,13 +180,22 @@ mod tests {
             for rank in 0..8 {
                 let (name, works) = (&name, &works);
                 scope.spawn(move || {
-                    let got = once_a_host(name, rank, PATIENCE, || {
-                        works.fetch_add(1, Ordering::Relaxed);
-                        thread::sleep(Duration::from_millis(50));
-                        let ranks = (0..8).map(|rank| (rank, vec![rank as u8; 1 << 20].into()));
-                        Some(ranks.collect())
-                    });
-                    assert_eq!(got, Some(vec![rank as u8; 1 << 20].into()));
+                    let got = once_a_host(
+                        name,
+                        rank,
+                        PATIENCE,
+                        || {
+                            works.fetch_add(1, Ordering::Relaxed);
+                            thread::sleep(Duration::from_millis(50));
+                            let others = (0..8).filter(|other| *other != rank);
+                            let shares =
+                                others.map(|rank| (rank, vec![rank as u8; 1 << 20].into()));
+                            (vec![rank as u8; 1 << 20], shares.collect())
+                        },
+                        kept,
+                        never_alone,
+                    );
+                    assert_eq!(got, vec![rank as u8; 1 << 20]);
                 });
             }
         });
@@ -178,11 +209,11 @@ mod tests {
     }
 
     #[test]
-    fn who_gets_no_answer_works_alone() {
+    fn who_gets_no_answer_works_for_itself_alone() {
         let name = name("none");
         let address = SocketAddr::from_abstract_name(&name).unwrap();
         let door = UnixListener::bind_addr(&address).unwrap();
-        assert_eq!(impatient(&name, 1), Some([1].into()));
+        assert_eq!(of_the_second(&name, 1), [1]);
         // Half of what was promised.
         thread::scope(|scope| {
             scope.spawn(|| {
@@ -193,22 +224,19 @@ mod tests {
                     let _ = stream.write_all(&[9]);
                 }
             });
-            assert_eq!(impatient(&name, 2), Some([2].into()));
+            assert_eq!(of_the_second(&name, 2), [2]);
         });
     }
 
     #[test]
-    fn a_rank_that_has_no_share_there_works_alone() {
-        let name = name("stranger");
-        for (rank, ranks) in [(0, 2), (7, 8)] {
-            let octets = [rank as u8];
-            let got = once_a_host(&name, rank, PATIENCE, || Some(shares(ranks, &octets)));
-            assert_eq!(got, Some(octets.into()));
+    fn a_rank_that_has_no_share_there_or_cannot_read_it_works_alone() {
+        for (of, share) in [("stranger", 7), ("unreadable", 1)] {
+            let name = name(of);
+            let shares = vec![(share, [9].into()), (8, [9].into())];
+            let first = once_a_host(&name, 0, PATIENCE, || (vec![0], shares), kept, never_alone);
+            assert_eq!(first, [0]);
+            let got = once_a_host(&name, 1, PATIENCE, never_for_all, |_| None, || vec![1]);
+            assert_eq!(got, [1]);
         }
-    }
-
-    #[test]
-    fn nothing_that_was_made_is_handed_on() {
-        assert_eq!(once_a_host(&name("nothing"), 0, PATIENCE, || None), None);
     }
 }

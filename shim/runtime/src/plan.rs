@@ -14,7 +14,7 @@ use chosen_ways::PlannedByWays;
 use rank_plan::RankPlan;
 
 use crate::host_leaders::HostLeaders;
-use crate::once_a_host::once_a_host;
+use crate::once_a_host::{HostShares, once_a_host};
 use crate::process_set_view::{FollowError, ProcessSetView};
 use crate::rank_host::RankHost;
 use directory::epoch::LeanEpoch;
@@ -43,6 +43,13 @@ const WORTH_HANDING_ON: Duration = Duration::from_micros(500);
 const PLANNED_WITHIN: Duration = Duration::from_secs(60);
 /// A connection to another rank takes about so long.
 const CONNECTION: Duration = Duration::from_micros(300);
+
+/// The name that ways have among the ranks that have this one.
+fn name_of_ways(name: &str, ways: &[Way]) -> String {
+    let mut hasher = DefaultHasher::new();
+    ways.hash(&mut hasher);
+    format!("{name}-{:016x}", hasher.finish())
+}
 
 /// An epoch as one rank of a process set follows it.
 #[derive(Debug)]
@@ -160,7 +167,14 @@ impl FollowedEpoch {
         let beside = self.view.ranks_beside(rank);
         let name = name.filter(|_| beside.len() > 1 && self.planning(&ways) >= WORTH_HANDING_ON);
         let plan = match name {
-            Some(name) => self.plan_of_the_host(rank, &beside, &ways, name)?,
+            Some(name) => once_a_host(
+                &name_of_ways(name, &ways),
+                rank,
+                PLANNED_WITHIN,
+                || self.plan_for_all(rank, &beside, &ways),
+                |share| RankPlan::read(share, rank).map(Ok),
+                || self.plan_alone(rank, &ways),
+            )?,
             None => self.plan_alone(rank, &ways)?,
         };
         self.keep(plan, policy, &ways)?;
@@ -186,30 +200,21 @@ impl FollowedEpoch {
         PLANNED_PAIR * pairs.fold(0, u32::saturating_add)
     }
 
-    /// The rank's parts in ways, as one rank of the host planned them for all of it.
-    fn plan_of_the_host(
+    /// The rank's parts in ways, and those of all ranks beside it for them to read.
+    fn plan_for_all(
         &self,
         rank: u32,
         beside: &[u32],
         ways: &[Way],
-        name: &str,
-    ) -> Result<RankPlan, FollowError> {
-        let mut hasher = DefaultHasher::new();
-        ways.hash(&mut hasher);
-        let of_ways = format!("{name}-{:016x}", hasher.finish());
-        let mut failed = None;
-        let share = once_a_host(&of_ways, rank, PLANNED_WITHIN, || {
-            let planned = self.plans_of(beside, ways);
-            let plans = planned.map_err(|error| failed = Some(error)).ok()?;
-            plans.iter().map(RankPlan::share).collect()
-        });
-        match (
-            failed,
-            share.and_then(|octets| RankPlan::read(&octets, rank)),
-        ) {
-            (Some(error), _) => Err(error),
-            (None, Some(plan)) => Ok(plan),
-            (None, None) => self.plan_alone(rank, ways),
+    ) -> (Result<RankPlan, FollowError>, HostShares) {
+        let others = beside.iter().copied().filter(|other| *other != rank);
+        let ranks: Vec<u32> = std::iter::once(rank).chain(others).collect();
+        match self.plans_of(&ranks, ways) {
+            Ok(mut plans) => {
+                let shares = plans[1..].iter().filter_map(RankPlan::share).collect();
+                (Ok(plans.swap_remove(0)), shares)
+            }
+            Err(error) => (Err(error), HostShares::new()),
         }
     }
 
