@@ -1,17 +1,18 @@
 //! The memory of a rank in a job of as many ranks as heddle plans for: the heap is counted, so this has a process of
 //! its own.
+#[path = "../src/plan/tests/epoch_of_text.rs"]
+mod epoch_of_text;
+
 use directory::epoch::LeanEpoch;
-use inventory::{Mpi, MpiRoutines, TopologyFile};
+use epoch_of_text::epoch_of_text;
+use inventory::{Mpi, MpiRoutines};
 use peak_alloc::PeakAlloc;
 use policy::call_policy::CallPolicy;
-use policy::decision_table::DecisionTable;
 use policy::forced::ForcedWays;
-use policy::learned::LearnedWays;
 use policy::learning::LearningBudget;
 use policy::ways::Way;
 use runtime::plan::FollowedEpoch;
 use runtime::rank_host::RankHost;
-use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 #[global_allocator]
@@ -35,17 +36,7 @@ fn epoch() -> Vec<u8> {
         hosts.collect::<Vec<_>>().join(", "),
         trunks.collect::<Vec<_>>().join(", ")
     );
-    let topology = TopologyFile::parse("memory.yaml", &text).unwrap();
-    let lean = LeanEpoch {
-        number: 1,
-        table: DecisionTable::of_all_hosts(&topology.tree().unwrap()),
-        further_tables: BTreeMap::new(),
-        learned: LearnedWays::default(),
-        hops: Vec::new(),
-        flows: Vec::new(),
-        topology,
-    };
-    lean.to_bytes()
+    epoch_of_text(&text).to_bytes()
 }
 
 /// The hosts of all ranks in octets, as [`RankHost::to_bytes`] writes them, and the octets of each.

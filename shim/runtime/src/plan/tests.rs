@@ -1,42 +1,30 @@
+mod epoch_of_text;
 mod known_flows;
 mod lg;
 mod of_a_host;
 
 use super::*;
 use crate::process_set_view::MOST_RANKS;
+use epoch_of_text::epoch_of_text;
 use inventory::stages::hops::WayHop;
 use inventory::{BitsPerSec, Bytes};
 use policy::call_policy::PolicyCall;
 use policy::decision_table::Collective;
-use policy::learned::LearnedWays;
 use policy::learning::{LearningBudget, RowTimes};
 use policy::ways::{DataCarrier, Way};
 use schedules::stages::traced::TracedPath;
 use schedules::synchronization::SyncKind;
 use schedules::synchronization::scheme::SyncScheme;
 use schedules::transfers::part::RankPart;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::num::NonZeroU32;
 
 const PAIR: &str = "switches: [a, b]\nhosts: {w: {switch: a, address: 10.0.0.1}, \
                     x: {switch: a, address: 10.0.0.2}, y: {switch: b, address: 10.0.0.3}, \
                     z: {switch: b, address: 10.0.0.4}}\nlinks: [{a: a, b: b, rate: RATE}]";
 
-fn lean_of(text: &str) -> LeanEpoch {
-    let topology = TopologyFile::parse("pair.yaml", text).unwrap();
-    LeanEpoch {
-        number: 7,
-        table: DecisionTable::of_all_hosts(&topology.tree().unwrap()),
-        further_tables: BTreeMap::new(),
-        learned: LearnedWays::default(),
-        hops: Vec::new(),
-        flows: Vec::new(),
-        topology,
-    }
-}
-
 fn lean(rate: &str) -> LeanEpoch {
-    lean_of(&PAIR.replace("RATE", rate))
+    epoch_of_text(&PAIR.replace("RATE", rate))
 }
 
 /// An epoch, with what its policy decides.
@@ -220,7 +208,7 @@ fn without_an_address_nothing_differs_and_nothing_is_planned() {
         .replace("RATE", "10M")
         .replace(", address: 10.0.0.4", "");
     let differs = |hosts: &[&str]| {
-        let open_set = unplanned(lean_of(&text), ForcedWays::default(), hosts).unwrap();
+        let open_set = unplanned(epoch_of_text(&text), ForcedWays::default(), hosts).unwrap();
         open_set.policy.takes_part(Collective::Alltoall)
             || open_set.policy.takes_part(Collective::Allgatherv)
     };
@@ -318,7 +306,7 @@ fn what_cannot_be_planned_says_why() {
 /// Two switches with two hosts each, and a trunk of half their links' rate.
 fn halves() -> LeanEpoch {
     let text = PAIR.replace("switch:", "rate: 1G, switch:");
-    lean_of(&text.replace("RATE", "500M"))
+    epoch_of_text(&text.replace("RATE", "500M"))
 }
 
 #[test]
@@ -460,7 +448,7 @@ fn fabric() -> LeanEpoch {
     }
     LeanEpoch {
         hops,
-        ..lean_of(&text)
+        ..epoch_of_text(&text)
     }
 }
 
@@ -522,7 +510,7 @@ fn more_ranks_go_by_hosts() {
     );
     let ranks: Vec<&str> = (0..MOST_RANKS).map(|r| hosts[r / 16].as_str()).collect();
     let force = ForcedWays::parse("bundled,aapc,relay,tcp").unwrap();
-    let mut set = unplanned(lean_of(&text), force, &ranks).unwrap();
+    let mut set = unplanned(epoch_of_text(&text), force, &ranks).unwrap();
     assert!(
         !set.policy
             .unplanned()

@@ -1,5 +1,5 @@
 //! Flows whose ways counters have shown.
-use super::{PAIR, lean_of, unplanned};
+use super::{PAIR, epoch_of_text, unplanned};
 use directory::epoch::LeanEpoch;
 use inventory::stages::flows::{KnownFlow, WayCable};
 use policy::forced::ForcedWays;
@@ -33,7 +33,7 @@ fn counted() -> LeanEpoch {
     }
     LeanEpoch {
         flows,
-        ..lean_of(&text)
+        ..epoch_of_text(&text)
     }
 }
 

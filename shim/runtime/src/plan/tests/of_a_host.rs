@@ -14,7 +14,7 @@ fn ranks_that_one_plans_for_have_the_parts_that_they_would_have_planned() {
     let way = over_tcp("aapc").with_carrier(DataCarrier::Mpi);
     let planned = |rank: u32, name: Option<&str>| {
         let force = ForcedWays::parse("aapc,tcp").unwrap();
-        let mut set = unplanned(lean_of(&text), force, &ranks).unwrap();
+        let mut set = unplanned(epoch_of_text(&text), force, &ranks).unwrap();
         set.follow.plan(rank, &mut set.policy, way, name).unwrap();
         (set.policy.digest(), set.policy.parts(way).to_vec())
     };
