@@ -41,8 +41,8 @@ pub(crate) fn lock(set: &Mutex<ProcessSet>) -> MutexGuard<'_, ProcessSet> {
 }
 
 impl ProcessSet {
-    /// Of ranks on these hosts, which agree for the first time, at a call that it will serve; all of them hold an
-    /// epoch, or some do not. Collective.
+    /// Of ranks on these hosts, which agree for the first time, at a call that it will serve; `held` is the epoch that
+    /// all of them hold, if they do. Collective.
     pub(crate) fn new(
         within: &CallComm,
         hosts: Vec<RankHost>,

@@ -86,8 +86,8 @@ pub(super) enum AgreedNews {
 }
 
 impl SetAgreement {
-    /// Of the ranks on these hosts, seen by one of them; `world` has their places in MPI_COMM_WORLD. All hold an
-    /// epoch, or some do not.
+    /// Of the ranks on these hosts, seen by one of them, before they agree for the first time. `world` has their places
+    /// in MPI_COMM_WORLD, and `held` the epoch that all of them hold, if they do.
     pub(super) fn new(
         rank: u32,
         hosts: Vec<RankHost>,
