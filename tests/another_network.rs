@@ -2,7 +2,7 @@
 //! ones. Needs root and the programs of tests/mpi and tests/lab.
 use crate::common::HEDDLE;
 use crate::common::epochs::{AT_ONCE, published, records, ways};
-use crate::common::job::{BOTH, TestJobOutput};
+use crate::common::job::{BOTH, TestJobOutput, compiled};
 use crate::common::lab::RunningLab;
 use crate::common::machine_share::MachinePart;
 use crate::common::runtime::bench_path;
@@ -132,6 +132,33 @@ fn where_the_epoch_has_the_librarys_network_its_tree_is_followed() {
             &named,
         );
         assert_eq!(record.network.as_deref(), Some("management"));
+    }
+}
+
+/// Ranks that looked together need not look again in a smaller communicator: its first call goes its way.
+#[test]
+fn where_all_ranks_know_the_network_a_part_of_them_does_not_look_again() {
+    let up = RunningLab::with(MachinePart::Half, "halves", TWO);
+    for (mpi, library) in both() {
+        let dir = published(&up.lab.dir(), &up.topology());
+        let job = lab::mpi::MpiJob {
+            timeout: Some(Duration::from_secs(120)),
+            ..lab::mpi::MpiJob::new(library)
+        };
+        let mut command = up.lab.mpirun(&job, [compiled("halves.c", mpi, &[])]);
+        let settings = [AT_ONCE, ("HEDDLE_LEARN", "off")];
+        let output = command.envs(settings).output().expect("mpirun");
+        let text = TestJobOutput::new(&output, mpi);
+        assert_eq!(text.out.lines().count(), 2, "{}", text.out);
+        let calls = |ranks: usize| {
+            let made = records(&dir).into_iter();
+            made.filter(|record| record.hosts.len() == ranks)
+                .flat_map(|record| record.calls)
+                .map(|calls| format!("{} {}", calls.calls, calls.way))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(calls(4), ["1 native", "2 ring tcp"]);
+        assert_eq!(calls(2), ["1 ring tcp"; 2]);
     }
 }
 
