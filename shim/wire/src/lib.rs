@@ -13,6 +13,7 @@
 //! | [`framing`] | blocks of which only the two ends know the length |
 //! | [`shell`] | what moves the octets |
 //! | [`call`] | both together: a call, event by event |
+//! | [`relay`] | a call along the ring: what comes is combined and sent on |
 //! | [`links`] | the links to another rank, and how early a token for it is given |
 //! | [`sent_log`] | what is sent again when a connection was made anew |
 //! | [`send_window`] | the octets that may be under way |
@@ -21,6 +22,7 @@ pub mod call;
 pub mod exchange;
 pub mod framing;
 pub mod links;
+pub mod relay;
 pub mod send_window;
 pub mod sent_log;
 pub mod shell;

@@ -1,6 +1,5 @@
-//! A collective along the ring over TCP: one stream of octets from each rank to the next one. It is
-//! the rank's first part, and then what came from the previous rank, combined or kept, a chunk at a
-//! time. Both ends know all lengths, so the stream needs no frames and no tokens.
+//! A collective along the ring over TCP. The core decides which octets go when; this moves them between sockets and
+//! the memory of the call, and combines them.
 use super::MeshError;
 use super::link::{SentMemory, SentOctets};
 use super::mesh::TcpMesh;
@@ -8,16 +7,7 @@ use crate::watchdog;
 use schedules::relay::{PartTreatment, RankRelay};
 use std::fmt;
 use std::ops::Range;
-
-/// The largest chunk, unless an element is larger.
-const MOST: usize = 16 * 1024;
-/// The smallest one, unless a part is smaller: each costs calls of the system.
-const LEAST: usize = 2 * 1024;
-/// A part comes in at least so many chunks, so that the first ones go on while others come; what
-/// goes around once, in so many for each rank, for the last one gets the first chunk only after all
-/// others have had it.
-const CHUNKS: usize = 4;
-const CHUNKS_A_RANK: usize = 8;
+use wire::relay::{self, RelayCall, RelayShell};
 
 /// Combines the second octets with the first ones, into the second; both hold whole elements.
 pub type CombineParts<'a> = &'a mut dyn FnMut(&[u8], &mut [u8]);
@@ -38,7 +28,7 @@ pub struct RelayMemory<'a> {
 
 /// The largest chunk that a call with such elements combines.
 pub fn chunk_room(element: usize) -> usize {
-    MOST.max(element)
+    relay::MOST.max(element)
 }
 
 impl TcpMesh {
@@ -58,12 +48,16 @@ impl TcpMesh {
     ) -> Result<(), MeshError> {
         // Nobody gives tokens in this call.
         self.begin();
-        let mut run = RelayRun::new(self, share, memory, combine);
-        let outcome = run.run(progress, call);
+        let mut octets = RelayOctets {
+            mesh: self,
+            memory,
+            combine,
+        };
+        let outcome = octets.run(share, progress, call);
         if outcome.is_err() {
-            run.mesh.close();
+            octets.mesh.close();
         } else {
-            run.mesh.end_call(&run.memory);
+            octets.mesh.end_call(&octets.memory);
         }
         outcome
     }
@@ -79,178 +73,75 @@ impl SentMemory for RelayMemory<'_> {
     }
 }
 
-/// A call under way.
-struct RelayRun<'a, 'm> {
+/// The octets of a call, between connections and memory.
+struct RelayOctets<'a, 'm> {
     mesh: &'a mut TcpMesh,
-    share: &'a RankRelay,
     memory: RelayMemory<'m>,
     combine: CombineParts<'a>,
-    /// Octets of a chunk: whole elements.
-    chunk: usize,
-    /// The place in the part that comes, and how much of its next chunk has come.
-    coming: PlaceInStream,
-    part_of_chunk: usize,
-    /// The place in the part that is sent: number 0 is the first part, if there is one.
-    going: PlaceInStream,
 }
 
-/// A place in the parts of a stream, one behind the other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-struct PlaceInStream {
-    /// Parts that are over.
-    parts: usize,
-    /// Octets of the next one that are.
-    octets: usize,
-}
-
-impl<'a, 'm> RelayRun<'a, 'm> {
-    fn new(
-        mesh: &'a mut TcpMesh,
-        share: &'a RankRelay,
-        memory: RelayMemory<'m>,
-        combine: CombineParts<'a>,
-    ) -> Self {
-        let element = memory.element.max(1);
-        let longest = memory.parts.iter().map(Range::len).max().unwrap_or(0);
-        let chunks = if share.incoming.len() > 1 {
-            CHUNKS
-        } else {
-            CHUNKS_A_RANK * mesh.ranks() as usize
-        };
-        let chunk = (longest / chunks).clamp(LEAST, MOST);
-        RelayRun {
-            mesh,
-            share,
-            memory,
-            combine,
-            chunk: (chunk / element).max(1) * element,
-            coming: PlaceInStream::default(),
-            part_of_chunk: 0,
-            going: PlaceInStream::default(),
-        }
-    }
-
+impl RelayOctets<'_, '_> {
     fn run(
         &mut self,
+        share: &RankRelay,
         progress: &mut dyn FnMut() -> bool,
-        call: &dyn fmt::Display,
+        name: &dyn fmt::Display,
     ) -> Result<(), MeshError> {
         let (mut ready, mut tokens) = (Vec::new(), Vec::new());
+        let parts = self.memory.parts;
+        let mut call = RelayCall::new(share, parts, self.memory.element, self.mesh.ranks());
         loop {
-            // A chunk that came goes on at once: the next rank waits for it.
-            while self.receive_chunk()? {
-                self.send_on()?;
-            }
-            self.send_on()?;
-            if self.is_over() {
+            self.mesh.send_again(&self.memory)?;
+            call.handle(self)?;
+            if call.is_over() {
                 return Ok(());
             }
-            watchdog::begin_wait(|| self.waits_for(call));
+            watchdog::begin_wait(|| call.waits_for(name));
             ready.clear();
             self.mesh.wait(&mut ready, &mut tokens, progress)?;
         }
     }
+}
 
-    /// Parts that are sent: the first one and those sent on.
-    fn parts_sent(&self) -> usize {
-        usize::from(self.share.first.is_some()) + self.share.sent_on
-    }
+impl RelayShell for RelayOctets<'_, '_> {
+    type Failure = MeshError;
 
-    fn is_over(&self) -> bool {
-        self.coming.parts == self.share.incoming.len() && self.going.parts == self.parts_sent()
-    }
-
-    /// Receives the rest of a chunk; gives whether it has come whole.
-    fn receive_chunk(&mut self) -> Result<bool, MeshError> {
-        let Some(incoming) = self.share.incoming.get(self.coming.parts) else {
-            return Ok(false);
-        };
-        let range = self.memory.parts[incoming.part as usize].clone();
-        let begin = range.start + self.coming.octets;
-        let chunk = begin..range.end.min(begin + self.chunk);
-        let combines = incoming.treatment == PartTreatment::Combine;
+    fn read(
+        &mut self,
+        rank: u32,
+        chunk: &Range<usize>,
+        after: usize,
+        treatment: PartTreatment,
+    ) -> Result<usize, MeshError> {
         // This rank's own part lies in `work` then, where the one that comes would overwrite it.
-        let aside = combines && self.memory.own.is_none();
+        let aside = treatment == PartTreatment::Combine && self.memory.own.is_none();
         let place = if aside {
             &mut self.memory.aside[..chunk.len()]
         } else {
             &mut self.memory.work[chunk.clone()]
         };
-        if self.part_of_chunk < chunk.len() {
-            let rank = self.share.previous;
-            let peer = self.mesh.peer(rank)?;
-            self.part_of_chunk += peer.receive(rank, &mut place[self.part_of_chunk..])?;
-            if self.part_of_chunk < chunk.len() {
-                peer.wake_at(chunk.len() - self.part_of_chunk)?;
-                return Ok(false);
-            }
-        }
-        if combines && !chunk.is_empty() {
-            let into = &mut self.memory.work[chunk.clone()];
-            match self.memory.own {
-                Some(own) => (self.combine)(&own[chunk.clone()], into),
-                None => (self.combine)(&self.memory.aside[..chunk.len()], into),
-            }
-        }
-        self.part_of_chunk = 0;
-        self.coming.octets += chunk.len();
-        if chunk.end == range.end {
-            self.coming = PlaceInStream {
-                parts: self.coming.parts + 1,
-                octets: 0,
-            };
-        }
-        Ok(true)
+        self.mesh.peer(rank)?.receive(rank, &mut place[after..])
     }
 
-    /// Sends what is here, as far as the connection allows.
-    fn send_on(&mut self) -> Result<(), MeshError> {
-        self.mesh.send_again(&self.memory)?;
-        let before = usize::from(self.share.first.is_some());
-        while self.going.parts < self.parts_sent() {
-            // The part that is sent, where it lies, and how much of it may go.
-            let (part, is_own, there) = match (self.share.first, self.going.parts) {
-                (Some(first), 0) => (first, true, usize::MAX),
-                (_, number) => {
-                    let number = number - before;
-                    let came = match number.cmp(&self.coming.parts) {
-                        std::cmp::Ordering::Less => usize::MAX,
-                        std::cmp::Ordering::Equal => self.coming.octets,
-                        std::cmp::Ordering::Greater => 0,
-                    };
-                    (self.share.incoming[number].part, false, came)
-                }
-            };
-            let range = self.memory.parts[part as usize].clone();
-            let there = there.min(range.len());
-            if there > self.going.octets {
-                let rank = self.share.next;
-                let source = SentOctets::Relayed { is_own };
-                let [memory, _] = self.memory.pieces(&source);
-                let octets = [&memory[..range.start + there], &[]];
-                let after = range.start + self.going.octets;
-                self.going.octets += self.mesh.peer(rank)?.send(rank, source, octets, after)?;
-            }
-            if self.going.octets < range.len() {
-                return Ok(());
-            }
-            self.going = PlaceInStream {
-                parts: self.going.parts + 1,
-                octets: 0,
-            };
-        }
-        Ok(())
+    fn wake_at(&mut self, rank: u32, octets: usize) -> Result<(), MeshError> {
+        Ok(self.mesh.peer(rank)?.wake_at(octets)?)
     }
 
-    /// For the watchdog.
-    fn waits_for(&self, call: &dyn fmt::Display) -> String {
-        let (incoming, came) = (self.share.incoming.len(), self.coming.parts);
-        if came < incoming {
-            let (rank, number) = (self.share.previous, came + 1);
-            format!("{call}: what rank {rank} passes on (part {number} of {incoming})")
-        } else {
-            format!("{call}: its parts to go to rank {}", self.share.next)
+    fn combine(&mut self, chunk: Range<usize>) {
+        let into = &mut self.memory.work[chunk.clone()];
+        match self.memory.own {
+            Some(own) => (self.combine)(&own[chunk], into),
+            None => (self.combine)(&self.memory.aside[..chunk.len()], into),
         }
+    }
+
+    fn write(&mut self, rank: u32, octets: Range<usize>, is_own: bool) -> Result<usize, MeshError> {
+        let source = SentOctets::Relayed { is_own };
+        let [memory, _] = self.memory.pieces(&source);
+        let pieces = [&memory[..octets.end], &[]];
+        self.mesh
+            .peer(rank)?
+            .send(rank, source, pieces, octets.start)
     }
 }
 
