@@ -41,10 +41,11 @@ impl FromStr for LibraryPattern {
     }
 }
 
-/// Writes and reads counted octets.
+/// Writes, reads and combines counted octets.
 pub(crate) trait CountedOctets {
     fn send(&mut self, to: u32, octets: u32) -> u32;
     fn receive(&mut self, from: u32, octets: u32) -> u32;
+    fn combine(&mut self, octets: u32);
 }
 
 /// One rank's call.

@@ -4,6 +4,7 @@ mod fabric;
 mod library;
 mod network;
 mod ranked_hosts;
+mod reductions;
 mod ways;
 
 use anyhow::{Context, ensure};
@@ -15,13 +16,18 @@ use library::LibraryCall;
 use network::{CongestionControl, NetworkCounts, PacketRules, RankProgram, SimulatedNetwork};
 use policy::decision_table::Collective;
 use ranked_hosts::{RankedHosts, SizedPart};
+use reductions::SteppedCall;
 use schedules::bound::{self, WIRE_PER_PAYLOAD};
+use schedules::relay::RankRelay;
 use serde::Serialize;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use ways::SimulatedWay;
 use wire::call::WireCall;
 use wire::framing::BlockFraming;
+use wire::links::PeerLinks;
+use wire::relay::RelayCall;
 use wire::streams::WireSetting;
 
 /// A call that takes longer than this does not end.
@@ -39,14 +45,14 @@ struct Args {
     /// The topology file
     #[arg(long, value_name = "FILE")]
     topology: PathBuf,
-    /// Octets of a block
+    /// Octets of a block; of an allreduce, of all elements
     #[arg(long, value_name = "N", value_delimiter = ',', required = true)]
     size: Vec<u32>,
-    /// alltoall or allgather
+    /// alltoall, allgather or allreduce
     #[arg(long, default_value = "alltoall")]
     collective: String,
     /// default, credit (as many messages ahead as heddle thinks that queues hold), a way of heddle's such as "aapc tcp",
-    /// linear, pairwise or throttled:K; several, divided by commas, come beside each other. Where flows
+    /// linear, pairwise or throttled:K, of reductions linear, ring, doubling or rabenseifner; several, divided by commas, come beside each other. Where flows
     /// spread over links side by side, connections are opened so that each message takes the link that is
     /// planned; "credit by hash" and the like leave it to the hash
     #[arg(long, value_delimiter = ',', default_value = "default")]
@@ -76,6 +82,9 @@ struct Args {
     /// Octets that a rank copies in a second, to the kernel and from it; 0: any number
     #[arg(long, value_name = "OCTETS_PER_S", default_value_t = 0.0)]
     copy: f64,
+    /// Octets that a rank combines in a second, of doubles with the MPICH of Debian; 0: any number
+    #[arg(long, value_name = "OCTETS_PER_S", default_value_t = 9e9)]
+    combine: f64,
     /// Calls one after the other
     #[arg(long, default_value_t = 3)]
     calls: u32,
@@ -180,8 +189,15 @@ fn run(args: &Args) -> anyhow::Result<bool> {
     let collective = match args.collective.as_str() {
         "alltoall" => Collective::Alltoall,
         "allgather" => Collective::Allgather,
-        other => anyhow::bail!("collective \"{other}\": expected alltoall or allgather"),
+        "allreduce" => Collective::Allreduce,
+        other => {
+            anyhow::bail!("collective \"{other}\": expected alltoall, allgather or allreduce")
+        }
     };
+    ensure!(
+        collective != Collective::Allreduce || !ranks.share_hosts(),
+        "{name}: ranks of one host combine before, which is not played here; give each host one"
+    );
     ensure!(
         args.calls > 0,
         "--calls 0: nothing to measure; give 1 or more"
@@ -236,6 +252,9 @@ fn bound_seconds(tree: &Tree, collective: Collective, size: u32) -> f64 {
     let size = Bytes(size.into());
     let on_the_wire = match collective {
         Collective::Allgather => bound::allgather_bound_seconds(tree, size),
+        Collective::Allreduce => {
+            bound::allreduce_seconds(tree, &vec![1; tree.hosts() as usize], size)
+        }
         _ => bound::payload_bound_seconds(tree, size),
     };
     on_the_wire / WIRE_PER_PAYLOAD
@@ -249,45 +268,110 @@ fn packet_rules(args: &Args) -> PacketRules {
         control: args.cc,
         step_cost_us: args.step_cost,
         copied_per_s: args.copy,
+        combined_per_s: args.combine,
     }
 }
 
-/// The parts of all ranks by this way, and the ports from which connections are opened.
-fn planned(
-    args: &Args,
-    WireNetwork {
-        fabric,
-        ranks,
-        merged,
-    }: &WireNetwork,
-    collective: Collective,
-    (way, size): (SimulatedWay, u32),
-) -> anyhow::Result<(Vec<SizedPart>, Vec<u16>)> {
-    let any_ports = || fabric.any_ports(&ranks.host_of, args.seed);
-    let (own, ranks) = match way {
-        SimulatedWay::Own(way) => (way, ranks),
-        SimulatedWay::ByHash(way) => (way, merged),
-        SimulatedWay::Library(_) | SimulatedWay::Bundled => return Ok((Vec::new(), any_ports())),
-        SimulatedWay::BundledPhases => return Ok((ranks.bundles_in_turn(size)?, any_ports())),
-    };
-    let planned = ways::planned(&ranks.leaves, own, collective)?;
-    let ports = match &planned.alltoall {
-        Some(plan) if !plan.paths.is_empty() => {
+/// What all ranks carry out, and the ports from which connections are opened.
+struct WirePlan {
+    way: SimulatedWay,
+    size: u32,
+    parts: Vec<SizedPart>,
+    /// In a reduction along the ring: by rank, and the places of elements.
+    shares: Vec<RankRelay>,
+    places: Vec<Range<usize>>,
+    ports: Vec<u16>,
+}
+
+impl WirePlan {
+    fn new(
+        args: &Args,
+        WireNetwork {
+            fabric,
+            ranks,
+            merged,
+        }: &WireNetwork,
+        collective: Collective,
+        (way, size): (SimulatedWay, u32),
+    ) -> anyhow::Result<WirePlan> {
+        let all = ranks.host_of.len();
+        let mut plan = WirePlan {
+            way,
+            size,
+            parts: Vec::new(),
+            shares: Vec::new(),
+            places: reductions::parts(size, all as u32),
+            ports: fabric.any_ports(&ranks.host_of, args.seed),
+        };
+        let (own, ranks) = match way {
+            SimulatedWay::Relayed => {
+                plan.shares = ways::relayed(&ranks.leaves)?;
+                return Ok(plan);
+            }
+            SimulatedWay::Own(way) => (way, ranks),
+            SimulatedWay::ByHash(way) => (way, merged),
+            SimulatedWay::BundledPhases => {
+                plan.parts = ranks.bundles_in_turn(size)?;
+                return Ok(plan);
+            }
+            SimulatedWay::Library(_) | SimulatedWay::Reduction(_) | SimulatedWay::Bundled => {
+                return Ok(plan);
+            }
+        };
+        let planned = ways::planned(&ranks.leaves, own, collective)?;
+        if let Some(alltoall) = planned.alltoall.filter(|plan| !plan.paths.is_empty()) {
             ensure!(
                 !ranks.share_hosts(),
                 "hosts with several ranks: links side by side cannot be chosen here; take \"{way} by hash\""
             );
-            fabric.ports_of(&ranks.leaves, plan, args.seed)?
+            plan.ports = fabric.ports_of(&ranks.leaves, &alltoall, args.seed)?;
         }
-        _ => any_ports(),
-    };
-    let all = ranks.host_of.len();
-    let sized = planned.parts.into_iter().map(|part| SizedPart {
-        part,
-        outgoing: vec![size as usize; all],
-        incoming: vec![size as usize; all],
-    });
-    Ok((sized.collect(), ports))
+        let sized = planned.parts.into_iter().map(|part| SizedPart {
+            part,
+            outgoing: vec![size as usize; all],
+            incoming: vec![size as usize; all],
+        });
+        plan.parts = sized.collect();
+        Ok(plan)
+    }
+
+    /// A rank's work in a call.
+    fn program(
+        &self,
+        (ranks, collective): (&RankedHosts, Collective),
+        (call, me): (u32, u32),
+        links: &[PeerLinks],
+    ) -> RankProgram<'_> {
+        let all = ranks.host_of.len() as u32;
+        match self.way {
+            SimulatedWay::Library(pattern) => RankProgram::Library(LibraryCall::new(
+                pattern,
+                (me, all),
+                self.size,
+                collective == Collective::Allgather,
+            )),
+            SimulatedWay::Reduction(pattern) => {
+                RankProgram::Stepped(SteppedCall::new(pattern, (me, all), self.size))
+            }
+            SimulatedWay::Bundled => RankProgram::Library(ranks.bundles(me, self.size)),
+            SimulatedWay::Relayed => {
+                let (share, element) = (&self.shares[me as usize], reductions::ELEMENT as usize);
+                RankProgram::Relayed(RelayCall::new(share, &self.places, element, all))
+            }
+            SimulatedWay::Own(_) | SimulatedWay::ByHash(_) | SimulatedWay::BundledPhases => {
+                let sized = &self.parts[me as usize];
+                let setting = WireSetting {
+                    call,
+                    framing: BlockFraming::Bare,
+                    links: links.to_vec(),
+                    patience: 1.0,
+                    outgoing: sized.outgoing.clone(),
+                    incoming: sized.incoming.clone(),
+                };
+                RankProgram::Scheduled(Box::new(WireCall::new(&sized.part, setting)))
+            }
+        }
+    }
 }
 
 /// A run, and what ranks waited for whose call did not end.
@@ -298,40 +382,22 @@ fn simulate(
     size: u32,
     way: SimulatedWay,
 ) -> anyhow::Result<(WireRun, Vec<String>)> {
+    let plan = WirePlan::new(args, network, collective, (way, size))?;
     let WireNetwork { fabric, ranks, .. } = network;
-    let (parts, ports) = planned(args, network, collective, (way, size))?;
-    let all = ranks.host_of.len();
     let links: Vec<_> = ranks
         .host_of
         .iter()
         .map(|&host| fabric::links(&ranks.hosts, &ranks.host_of, host))
         .collect();
-    let places = (&ranks.host_of[..], &ports[..]);
+    let places = (&ranks.host_of[..], &plan.ports[..]);
     let mut network = SimulatedNetwork::new(fabric, places, links.clone(), packet_rules(args));
     let (mut seconds, mut counts, mut stuck) = (Vec::new(), NetworkCounts::default(), Vec::new());
     for call in 0..args.warm_up + args.calls {
-        let program = |me: u32| match way {
-            SimulatedWay::Library(pattern) => RankProgram::Library(LibraryCall::new(
-                pattern,
-                (me, all as u32),
-                size,
-                collective == Collective::Allgather,
-            )),
-            SimulatedWay::Bundled => RankProgram::Library(ranks.bundles(me, size)),
-            SimulatedWay::Own(_) | SimulatedWay::ByHash(_) | SimulatedWay::BundledPhases => {
-                let sized = &parts[me as usize];
-                let setting = WireSetting {
-                    call,
-                    framing: BlockFraming::Bare,
-                    links: links[me as usize].clone(),
-                    patience: 1.0,
-                    outgoing: sized.outgoing.clone(),
-                    incoming: sized.incoming.clone(),
-                };
-                RankProgram::Scheduled(Box::new(WireCall::new(&sized.part, setting)))
-            }
-        };
-        let done = network.call((0..all as u32).map(program).collect(), LIMIT_S);
+        let programs = (0..).zip(&links).map(|(me, links)| {
+            let rank: (u32, u32) = (call, me);
+            plan.program((ranks, collective), rank, links)
+        });
+        let done = network.call(programs.collect(), LIMIT_S);
         stuck = done.stuck;
         if call < args.warm_up && stuck.is_empty() {
             continue;

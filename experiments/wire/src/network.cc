@@ -25,6 +25,7 @@ struct Connection {
   uint32_t unsent_tokens = 0;         // octets that found no room
   uint32_t wake_at = 1, few = UINT32_MAX;
   bool awaits_few = false, awaits_room = false;
+  uint32_t deferred = 0;              // octets that go when their rank is through with what it computes
   uint32_t in_memory = 0;             // between ranks of a host: octets that the receiver has not taken
 };
 
@@ -59,8 +60,21 @@ struct Network {
     Time now = Simulator::Now(), step = NanoSeconds((uint64_t)(setting.step_cost_us * 1000));
     Simulator::Schedule(std::max(busy_until[rank], now) + step - now, &Network::wake, this, rank);
   }
+  void compute(uint32_t rank, double seconds) { busy_until[rank] = std::max(busy_until[rank], Simulator::Now()) + Seconds(seconds); }
   void copied(uint32_t rank, uint32_t octets) {
-    if (setting.copied_per_s > 0) busy_until[rank] = std::max(busy_until[rank], Simulator::Now()) + Seconds(octets / setting.copied_per_s);
+    if (setting.copied_per_s > 0) compute(rank, octets / setting.copied_per_s);
+  }
+  static void write(Ptr<Socket> s, uint32_t octets) {
+    for (uint32_t sent = 0; sent < octets;) {
+      int n = s->Send(Create<Packet>(std::min(octets - sent, 65536u)));
+      if (n <= 0) NS_FATAL_ERROR("a socket has no room for the octets that it took");
+      sent += n;
+    }
+  }
+  void write_deferred(uint32_t from, uint32_t to, uint32_t octets) {
+    Connection &c = between(from, to);
+    c.deferred -= octets;
+    write(c.caller, octets);
   }
   static uint32_t under_way(Ptr<Socket> s) { return DynamicCast<TcpSocketBase>(s)->GetTxBuffer()->Size(); }
   static uint32_t unsent(Ptr<Socket> s) {
@@ -295,12 +309,14 @@ uint32_t network_send(Network *net, uint32_t from, uint32_t to, uint32_t octets)
     if (c.in_memory >= c.wake_at) net->happen(to, EVENT_READABLE, from, 0);
     return octets;
   }
-  uint32_t waiting = Network::unsent(c.caller), sent = 0;
-  uint32_t may = std::min(std::min(octets, waiting < AHEAD ? AHEAD - waiting : 0), c.caller->GetTxAvailable());
-  while (sent < may) {
-    int n = c.caller->Send(Create<Packet>(std::min(may - sent, 65536u)));
-    if (n <= 0) break;
-    sent += n;
+  uint32_t waiting = Network::unsent(c.caller) + c.deferred, room = c.caller->GetTxAvailable();
+  uint32_t sent = std::min(std::min(octets, waiting < AHEAD ? AHEAD - waiting : 0), room > c.deferred ? room - c.deferred : 0);
+  Time busy = net->busy_until[from] - Simulator::Now();
+  if (busy.IsStrictlyPositive()) {
+    c.deferred += sent;
+    Simulator::Schedule(busy, &Network::write_deferred, net, from, to, sent);
+  } else {
+    Network::write(c.caller, sent);
   }
   c.awaits_room |= sent < octets;
   net->copied(from, sent);
@@ -321,8 +337,13 @@ uint32_t network_receive(Network *net, uint32_t from, uint32_t to, uint32_t octe
   return taken;
 }
 
+void network_compute(Network *net, uint32_t rank, double seconds) { net->compute(rank, seconds); }
+
+uint64_t network_free_at_ns(Network *net, uint32_t rank) { return std::max(net->busy_until[rank], Simulator::Now()).GetNanoSeconds(); }
+
 uint32_t network_under_way(Network *net, uint32_t from, uint32_t to) {
-  return net->share_host(from, to) ? 0 : Network::under_way(net->between(from, to).caller);
+  Connection &c = net->between(from, to);
+  return net->share_host(from, to) ? 0 : Network::under_way(c.caller) + c.deferred;
 }
 
 void network_await_few(Network *net, uint32_t from, uint32_t to, uint32_t octets) {

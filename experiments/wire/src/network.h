@@ -51,6 +51,10 @@ void network_later(struct Network *, uint32_t rank, uint32_t kind, double us);
 int network_event(struct Network *, uint32_t rank, struct NetworkEvent *);
 uint32_t network_send(struct Network *, uint32_t from, uint32_t to, uint32_t octets);
 uint32_t network_receive(struct Network *, uint32_t from, uint32_t to, uint32_t octets);
+/* A rank computes for so long: what it sends meanwhile goes when it is through. */
+void network_compute(struct Network *, uint32_t rank, double seconds);
+/* When it is through. */
+uint64_t network_free_at_ns(struct Network *, uint32_t rank);
 /* Octets that were written and not acknowledged. */
 uint32_t network_under_way(struct Network *, uint32_t from, uint32_t to);
 /* EVENT_WRITABLE happens to the sender when so few are. */

@@ -2,12 +2,16 @@
 #![allow(unsafe_code, reason = "ns-3 is C++")]
 use crate::fabric::{FabricLink, SimulatedFabric};
 use crate::library::{CountedOctets, LibraryCall};
+use crate::reductions::SteppedCall;
 use clap::ValueEnum;
+use schedules::relay::PartTreatment;
 use schedules::transfers::part::SyncToken;
 use std::ffi::{c_int, c_void};
+use std::ops::Range;
 use std::time::Duration;
 use wire::call::{WireCall, WireEvent};
 use wire::links::PeerLinks;
+use wire::relay::{RelayCall, RelayShell};
 use wire::shell::{IncomingPlace, OutgoingOctets, WireShell};
 
 /// A block counts as sent when so many octets of it, or fewer, wait.
@@ -76,6 +80,8 @@ unsafe extern "C" {
     fn network_event(network: *mut c_void, rank: u32, event: *mut NetworkEvent) -> c_int;
     fn network_send(network: *mut c_void, from: u32, to: u32, octets: u32) -> u32;
     fn network_receive(network: *mut c_void, from: u32, to: u32, octets: u32) -> u32;
+    fn network_compute(network: *mut c_void, rank: u32, seconds: f64);
+    fn network_free_at_ns(network: *mut c_void, rank: u32) -> u64;
     fn network_under_way(network: *mut c_void, from: u32, to: u32) -> u32;
     fn network_await_few(network: *mut c_void, from: u32, to: u32, octets: u32);
     fn network_wake_at(network: *mut c_void, from: u32, to: u32, octets: u32);
@@ -91,8 +97,9 @@ pub(crate) struct PacketRules {
     pub(crate) least_rto_ms: f64,
     pub(crate) control: CongestionControl,
     pub(crate) step_cost_us: f64,
-    /// 0: any number.
+    /// 0: any number, here and below.
     pub(crate) copied_per_s: f64,
+    pub(crate) combined_per_s: f64,
 }
 
 /// The work of a rank.
@@ -100,14 +107,20 @@ pub(crate) struct PacketRules {
 pub(crate) enum RankProgram<'p> {
     /// Its part of heddle's schedule.
     Scheduled(Box<WireCall<'p>>),
+    /// Its share of a reduction along heddle's ring.
+    Relayed(RelayCall<'p>),
     /// A library's pattern.
     Library(LibraryCall),
+    /// A library's pattern of a reduction.
+    Stepped(SteppedCall),
 }
 
 impl RankProgram<'_> {
     fn is_over(&self) -> bool {
         match self {
             RankProgram::Scheduled(call) => call.is_over(),
+            RankProgram::Relayed(call) => call.is_over(),
+            RankProgram::Stepped(call) => call.is_over(),
             RankProgram::Library(call) => call.is_over(),
         }
     }
@@ -127,6 +140,7 @@ pub(crate) struct SimulatedNetwork<'p> {
     network: *mut c_void,
     /// By rank, by peer.
     links: Vec<Vec<PeerLinks>>,
+    combined_per_s: f64,
     programs: Vec<RankProgram<'p>>,
     over: Vec<bool>,
     left: usize,
@@ -152,6 +166,7 @@ impl<'p> SimulatedNetwork<'p> {
         let mut simulation = Box::new(SimulatedNetwork {
             network: std::ptr::null_mut(),
             links,
+            combined_per_s: rules.combined_per_s,
             programs: Vec::new(),
             over: Vec::new(),
             left: 0,
@@ -209,6 +224,8 @@ impl<'p> SimulatedNetwork<'p> {
             stuck: failure
                 .chain(stuck.map(|program| match program {
                     RankProgram::Scheduled(call) => call.waits_for(),
+                    RankProgram::Relayed(call) => call.waits_for(&"the call"),
+                    RankProgram::Stepped(call) => format!("{call:?}"),
                     RankProgram::Library(call) => format!("{call:?}"),
                 }))
                 .collect(),
@@ -218,22 +235,13 @@ impl<'p> SimulatedNetwork<'p> {
     fn step(&mut self, me: u32) {
         let network = self.network;
         let links = &self.links[me as usize];
-        let mut shell = RankShell { network, me, links };
-        let mut event = NetworkEvent::default();
-        let mut events = Vec::new();
-        // SAFETY: the network is alive, and there is a place for the event.
-        while unsafe { network_event(network, me, &raw mut event) } != 0 {
-            events.push(match event.kind {
-                EVENT_BEGUN => WireEvent::Begun,
-                1 => WireEvent::Readable(event.peer),
-                2 => WireEvent::Writable(event.peer),
-                3 => WireEvent::Token(SyncToken {
-                    peer: event.peer,
-                    id: event.id,
-                }),
-                _ => WireEvent::Idle,
-            });
-        }
+        let mut shell = RankShell {
+            network,
+            me,
+            links,
+            combined_per_s: self.combined_per_s,
+        };
+        let events = happened(network, me);
         // SAFETY: the network is alive.
         let now_ns = unsafe { network_now_ns(network) };
         let Some(program) = self.programs.get_mut(me as usize) else {
@@ -250,19 +258,49 @@ impl<'p> SimulatedNetwork<'p> {
                     unsafe { network_later(network, me, EVENT_IDLE, LOOK_AGAIN_US) };
                 }
             }
+            RankProgram::Relayed(call) => {
+                if let Err(failure) = call.handle(&mut shell) {
+                    self.failure.get_or_insert(format!("rank {me}: {failure}"));
+                }
+            }
             RankProgram::Library(call) => events
+                .into_iter()
+                .for_each(|event| call.handle(event, &mut shell)),
+            RankProgram::Stepped(call) => events
                 .into_iter()
                 .for_each(|event| call.handle(event, &mut shell)),
         }
         if program.is_over() && !std::mem::replace(&mut self.over[me as usize], true) {
             self.left -= 1;
+            // SAFETY: the network is alive.
+            let free_at_ns = unsafe { network_free_at_ns(network, me) };
+            self.ended_ns = self.ended_ns.max(free_at_ns);
         }
         if self.left == 0 || self.failure.is_some() {
-            self.ended_ns = now_ns;
             // SAFETY: the network is alive.
             unsafe { network_stop(network) };
         }
     }
+}
+
+/// The events that a rank has not taken.
+fn happened(network: *mut c_void, me: u32) -> Vec<WireEvent> {
+    let mut event = NetworkEvent::default();
+    let mut events = Vec::new();
+    // SAFETY: the network is alive, and there is a place for the event.
+    while unsafe { network_event(network, me, &raw mut event) } != 0 {
+        events.push(match event.kind {
+            EVENT_BEGUN => WireEvent::Begun,
+            1 => WireEvent::Readable(event.peer),
+            2 => WireEvent::Writable(event.peer),
+            3 => WireEvent::Token(SyncToken {
+                peer: event.peer,
+                id: event.id,
+            }),
+            _ => WireEvent::Idle,
+        });
+    }
+    events
 }
 
 impl Drop for SimulatedNetwork<'_> {
@@ -277,6 +315,7 @@ struct RankShell<'a> {
     network: *mut c_void,
     me: u32,
     links: &'a [PeerLinks],
+    combined_per_s: f64,
 }
 
 impl CountedOctets for RankShell<'_> {
@@ -288,6 +327,40 @@ impl CountedOctets for RankShell<'_> {
     fn receive(&mut self, from: u32, octets: u32) -> u32 {
         // SAFETY: as above.
         unsafe { network_receive(self.network, from, self.me, octets) }
+    }
+
+    fn combine(&mut self, octets: u32) {
+        if self.combined_per_s > 0.0 {
+            let seconds = f64::from(octets) / self.combined_per_s;
+            // SAFETY: as above.
+            unsafe { network_compute(self.network, self.me, seconds) };
+        }
+    }
+}
+
+impl RelayShell for RankShell<'_> {
+    type Failure = String;
+
+    fn read(
+        &mut self,
+        rank: u32,
+        chunk: &Range<usize>,
+        after: usize,
+        _: PartTreatment,
+    ) -> Result<usize, String> {
+        Ok(self.receive(rank, (chunk.len() - after) as u32) as usize)
+    }
+
+    fn wake_at(&mut self, rank: u32, octets: usize) -> Result<(), String> {
+        WireShell::wake_at(self, rank, octets)
+    }
+
+    fn combine(&mut self, chunk: Range<usize>) {
+        CountedOctets::combine(self, chunk.len() as u32);
+    }
+
+    fn write(&mut self, rank: u32, octets: Range<usize>, _: bool) -> Result<usize, String> {
+        Ok(self.send(rank, octets.len() as u32) as usize)
     }
 }
 

@@ -1,11 +1,13 @@
 //! The way of a call by its name, and what each rank carries out.
 use crate::library::LibraryPattern;
 use crate::ranked_hosts::RankedHosts;
+use crate::reductions::ReductionPattern;
 use anyhow::{Context, bail, ensure};
 use inventory::Bytes;
 use inventory::tree::Tree;
 use policy::decision_table::{Collective, DataCarrier, DecisionTable, Way};
 use schedules::alltoall::AlltoallSchedule;
+use schedules::relay::{self, RankRelay, RelayCollective};
 use schedules::synchronization::scheme::SyncScheme;
 use schedules::transfers::TransferSchedule;
 use schedules::transfers::part::{self, RankPart};
@@ -17,6 +19,8 @@ use std::time::Duration;
 /// MPICH sends blocks up to this size so many at a time, longer ones pairwise.
 const SCATTERED: Bytes = Bytes(32 << 10);
 const AT_ONCE: u32 = 32;
+/// And combines elements up to this size by doubling, more by halving.
+const DOUBLED: Bytes = Bytes(2 << 10);
 
 /// The end of the name of a way that does not choose links.
 const BY_HASH: &str = "by hash";
@@ -28,6 +32,9 @@ pub(crate) enum SimulatedWay {
     /// Planned as if links side by side were one, over which a hash spreads flows.
     ByHash(Way),
     Library(LibraryPattern),
+    Reduction(ReductionPattern),
+    /// A reduction along the ring of hosts.
+    Relayed,
     /// One message for each pair of hosts, all at once: the part of that way which crosses cables.
     Bundled,
     /// The same in turns, over the core.
@@ -40,6 +47,8 @@ impl fmt::Display for SimulatedWay {
             SimulatedWay::Own(way) => way.fmt(f),
             SimulatedWay::ByHash(way) => f.pad(&format!("{way} {BY_HASH}")),
             SimulatedWay::Library(pattern) => pattern.fmt(f),
+            SimulatedWay::Reduction(pattern) => pattern.fmt(f),
+            SimulatedWay::Relayed => Way::Relay.fmt(f),
             SimulatedWay::Bundled => Way::Bundled.fmt(f),
             SimulatedWay::BundledPhases => Way::BundledPhases.fmt(f),
         }
@@ -62,7 +71,11 @@ impl SimulatedWay {
                 other => other,
             });
         }
-        if let Ok(pattern) = name.parse() {
+        if collective == Collective::Allreduce {
+            if let Ok(pattern) = name.parse() {
+                return Ok(SimulatedWay::Reduction(pattern));
+            }
+        } else if let Ok(pattern) = name.parse() {
             return Ok(SimulatedWay::Library(pattern));
         }
         let way = if name == "credit" {
@@ -79,10 +92,18 @@ impl SimulatedWay {
                 .with_context(|| format!("way \"{name}\""))?
         };
         Ok(match way {
+            Way::Native if collective == Collective::Allreduce => {
+                SimulatedWay::Reduction(if size <= DOUBLED {
+                    ReductionPattern::Doubling
+                } else {
+                    ReductionPattern::Halving
+                })
+            }
             Way::Native if size <= SCATTERED && collective == Collective::Alltoall => {
                 SimulatedWay::Library(LibraryPattern::Throttled(AT_ONCE))
             }
             Way::Native => SimulatedWay::Library(LibraryPattern::Pairwise),
+            Way::Relay if collective == Collective::Allreduce => SimulatedWay::Relayed,
             Way::Bundled => SimulatedWay::Bundled,
             Way::BundledPhases => SimulatedWay::BundledPhases,
             own => SimulatedWay::Own(own),
@@ -143,6 +164,18 @@ pub(crate) fn planned(tree: &Tree, way: Way, collective: Collective) -> anyhow::
             .collect(),
         alltoall,
     })
+}
+
+/// The shares of all ranks in an allreduce along heddle's ring, verified; each host has one rank.
+pub(crate) fn relayed(tree: &Tree) -> anyhow::Result<Vec<RankRelay>> {
+    let ring = allgather::plan(tree).ring;
+    let shares: Vec<RankRelay> = (0..ring.len())
+        .map(|position| relay::share(&ring, position, RelayCollective::Allreduce))
+        .collect();
+    verify::relay(&ring, RelayCollective::Allreduce, &shares).context("the ring is not sound")?;
+    let mut by_rank: Vec<(u32, RankRelay)> = ring.into_iter().zip(shares).collect();
+    by_rank.sort_unstable_by_key(|(rank, _)| *rank);
+    Ok(by_rank.into_iter().map(|(_, share)| share).collect())
 }
 
 /// The octets that a rank may have under way.
