@@ -30,7 +30,9 @@ mod overflow;
 use forwarding::Forwarding;
 pub use gather::GatherTime;
 pub(crate) use gather::{COPIED_TO_ALL, RING_STEP, SHARED_STEP, doubling, work_on_hosts};
-pub(crate) use overflow::{DEVIATIONS, may_meet_on_a_cable, smallest_overflowing_block};
+pub(crate) use overflow::{
+    DEVIATIONS, may_meet_on_a_cable, smallest_halved, smallest_overflowing_block,
+};
 
 use crate::ways::{MOST_RANKS_BY_PAIRS, WAYS, Way};
 use inventory::tree::{NodeNumber, Tree};

@@ -73,27 +73,56 @@ pub(super) fn smallest_block_in_order(hosts: &Tree, host_of: &[NodeNumber]) -> O
             .zip(order.iter().cycle().skip(turn))
             .map(|(&from, &to)| (from, to, ranks[from as usize] * ranks[to as usize]))
             .collect();
-        let takes = sent
-            .iter()
-            .map(|&(from, _, blocks)| blocks / hosts.rate(from).0.max(1) as f64)
-            .fold(0.0, f64::max);
-        let goes: Vec<f64> = (0..hosts.edges())
-            .map(|edge| hosts.rate(edge / 2).0 as f64 * takes)
-            .collect();
-        let offered = coming(hosts, &sent, &vec![1.0; goes.len()]);
-        let passed: Vec<f64> = goes
-            .iter()
-            .zip(&offered)
-            .map(|(goes, &offered)| (goes / offered.max(1e-9)).min(1.0))
-            .collect();
-        for ((edge, queue), come) in (0..).zip(&mut queued).zip(coming(hosts, &sent, &passed)) {
+        let growing = growing(hosts, &sent);
+        for ((edge, queue), more) in (0..).zip(&mut queued).zip(growing) {
             if is_trunk_port(hosts, edge) {
-                *queue = (*queue + come - goes[edge as usize]).max(0.0);
+                *queue = (*queue + more).max(0.0);
                 most = most.max(*queue);
             }
         }
     }
     filling(hosts, most)
+}
+
+/// The smallest elements of an allreduce with which the queue of some trunk's port overflows while each rank swaps half of
+/// them with its neighbour, a quarter with a rank twice as far away, and so on, as MPICH does (Rabenseifner); `None` if
+/// none does at any size. Each rank has a host of its own.
+pub(crate) fn smallest_halved(hosts: &Tree, host_of: &[NodeNumber]) -> Option<Bytes> {
+    let distances = std::iter::successors(Some(1), |distance| Some(2 * distance));
+    let queued = distances
+        .take_while(|distance| 2 * distance <= host_of.len())
+        .flat_map(|distance| {
+            let others = (0..).map(|rank: usize| host_of.get(rank ^ distance));
+            let pairs = host_of.iter().zip(others);
+            let sent: Vec<(NodeNumber, NodeNumber, f64)> = pairs
+                .filter_map(|(&from, to)| Some((from, *to?, 0.5 / distance as f64)))
+                .collect();
+            let edges = (0..hosts.edges()).zip(growing(hosts, &sent));
+            edges.filter(|(edge, _)| is_trunk_port(hosts, *edge))
+        });
+    filling(hosts, queued.map(|(_, more)| more).fold(0.0, f64::max))
+}
+
+/// By edge: so much more comes than goes on while hosts send this at once.
+fn growing(hosts: &Tree, sent: &[(NodeNumber, NodeNumber, f64)]) -> Vec<f64> {
+    let takes = sent
+        .iter()
+        .map(|&(from, _, blocks)| blocks / hosts.rate(from).0.max(1) as f64)
+        .fold(0.0, f64::max);
+    let goes: Vec<f64> = (0..hosts.edges())
+        .map(|edge| hosts.rate(edge / 2).0 as f64 * takes)
+        .collect();
+    let offered = coming(hosts, sent, &vec![1.0; goes.len()]);
+    let passed: Vec<f64> = goes
+        .iter()
+        .zip(&offered)
+        .map(|(goes, &offered)| (goes / offered.max(1e-9)).min(1.0))
+        .collect();
+    let come = coming(hosts, sent, &passed);
+    come.iter()
+        .zip(goes)
+        .map(|(come, goes)| come - goes)
+        .collect()
 }
 
 fn is_trunk_port(hosts: &Tree, edge: EdgeNumber) -> bool {
