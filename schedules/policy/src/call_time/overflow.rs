@@ -84,9 +84,9 @@ pub(super) fn smallest_block_in_order(hosts: &Tree, host_of: &[NodeNumber]) -> O
     filling(hosts, most)
 }
 
-/// The smallest elements of an allreduce with which the queue of some trunk's port overflows while each rank swaps half of
-/// them with its neighbour, a quarter with a rank twice as far away, and so on, as MPICH does (Rabenseifner); `None` if
-/// none does at any size. Each rank has a host of its own.
+/// The smallest elements of an allreduce with which the queue of some trunk's port overflows while each rank swaps half
+/// of them with its neighbour, a quarter with a rank twice as far away, and so on, as MPICH does (Rabenseifner); `None`
+/// if none does at any size. Each rank has a host of its own.
 pub(crate) fn smallest_halved(hosts: &Tree, host_of: &[NodeNumber]) -> Option<Bytes> {
     let distances = std::iter::successors(Some(1), |distance| Some(2 * distance));
     let queued = distances
