@@ -352,9 +352,11 @@ impl ProcessSet {
         code
     }
 
-    /// True if all calls of this one's kind may go as it does, and none has to be recorded.
+    /// True if all calls of this one's kind may go as it does, and none has to be recorded. A call goes the library's way
+    /// for itself alone where the ranks look after it.
     fn may_pass(&self, call: &CollectiveCall, amount: CallAmount) -> bool {
-        self.policy.may_pass(call.collective, amount) && !self.agreement.is_recording()
+        let is_alone = self.agreement.is_recording() || self.agreement.looks_after_this_call();
+        self.policy.may_pass(call.collective, amount) && !is_alone
     }
 
     /// Calls like this one pass without coming here, as long as they all go the library's way and

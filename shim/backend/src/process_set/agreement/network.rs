@@ -49,6 +49,11 @@ impl SetAgreement {
                 .is_some_and(|followed| followed.view.host_addresses().is_some())
     }
 
+    /// True if the ranks look after the call under way.
+    pub(crate) fn looks_after_this_call(&self) -> bool {
+        self.network == NetworkKnowledge::Asked
+    }
+
     /// The ranks look after this call, if they do at all.
     pub(crate) fn ask_network(&mut self, policy: &CallPolicy, collective: Collective) {
         if self.asks_network(policy, collective) {
