@@ -56,7 +56,7 @@ impl CallWay for AlongRing {
         let from = match collective.traffic() {
             CollectiveTraffic::Exchange => None,
             CollectiveTraffic::Gather => {
-                let sizes = gathered_sizes::by_leaders(set)?;
+                let sizes = gathered_sizes::by_leaders(set, collective)?;
                 // Up to where one ring of all ranks pays, if they are not too many for that.
                 let end = sizes.end.max(gathered_sizes::smallest(set)?);
                 let end = if set.traits().have_many_ranks {

@@ -55,7 +55,8 @@ impl CallWay for OneRing {
             .then(|| gathered_sizes::smallest(set))
             .flatten()?;
         // Shorter blocks go by one rank a host, or as the library has it.
-        let from = gathered_sizes::by_leaders(set).map_or(from, |sizes| from.max(sizes.end));
+        let from =
+            gathered_sizes::by_leaders(set, collective).map_or(from, |sizes| from.max(sizes.end));
         let over = DataCarrier::Tcp;
         Some((from..ANY_SIZE, Way::Ring { over }))
     }

@@ -388,6 +388,8 @@ fn small_allgathers_go_by_leaders_where_hosts_have_several_ranks() {
         assert_eq!(entries[1], (64, Way::Relay));
         assert!(end.contains(&entries[2].0), "{entries:?}");
     }
+    let gathered_at_one_rank = entries(8, Some(Mpi::OpenMpi), Collective::Allgatherv);
+    assert_eq!(gathered_at_one_rank[1], (256, Way::Relay));
 }
 
 /// With a rank a host the sizes were measured one by one, so they stay. The times that decide where hosts
