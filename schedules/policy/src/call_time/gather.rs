@@ -3,7 +3,7 @@
 //! Source, guarantee and quantities as in [`super`]; the steps of rings and the work on hosts are from heddle's lab.
 //! Input: the same. Cost: O(nodes + ranks * depth * log ranks). Deviations: unequal blocks count as so many of their
 //! mean, and nothing is known of routines other than those in which blocks double or go to the next rank.
-use super::{NOTICED, RelayedRound, distances, lasting, wire};
+use super::{NOTICED, RelayedRound, distances, lasting, ranks_of_hosts, wire};
 use crate::decision_table::Collective;
 use crate::library_routine::LibraryRoutine;
 use crate::ways::Way;
@@ -50,8 +50,7 @@ impl GatherTime {
         delay: Duration,
         library: Option<MpiRoutines>,
     ) -> Option<GatherTime> {
-        let mut ranks = vec![0; hosts.hosts() as usize];
-        host_of.iter().for_each(|&host| ranks[host as usize] += 1);
+        let ranks = ranks_of_hosts(hosts, host_of);
         let n = host_of.len();
         Some(GatherTime {
             doubling: doubling(hosts, host_of),
@@ -108,10 +107,9 @@ impl GatherTime {
     /// True if not even one call should go the library's way: it is long, and takes twice as long as this
     /// one.
     pub fn is_dear(&self, collective: Collective, way: Way, block: Bytes) -> bool {
-        let times = self
-            .native(collective, block)
-            .zip(way.row().gathers_in(self, block));
-        self.is_long(collective, block) && times.is_some_and(|(native, other)| native / 2 >= other)
+        let native = self.native(collective, block);
+        let times = native.zip(way.row().gathers_in(self, block));
+        times.is_some_and(|(native, other)| native >= NOTICED && native / 2 >= other)
     }
 }
 

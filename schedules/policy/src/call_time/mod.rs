@@ -157,8 +157,7 @@ impl AlltoallTime {
         delay: Duration,
         library: Option<MpiRoutines>,
     ) -> Option<AlltoallTime> {
-        let mut ranks = vec![0; hosts.hosts() as usize];
-        host_of.iter().for_each(|&host| ranks[host as usize] += 1);
+        let ranks = ranks_of_hosts(hosts, host_of);
         let used: Vec<u32> = ranks.iter().map(|&ranks| ranks.min(1)).collect();
         let links = links(hosts, &ranks, &used);
         let slowest = bound::slowest_host_link(hosts)?;
@@ -301,6 +300,13 @@ fn rounds(hosts: &Tree, host_of: &[NodeNumber]) -> Vec<RelayedRound> {
         RelayedRound::new(hosts, host_of, blocks, |rank| (rank + distance) % n)
     });
     rounds.collect()
+}
+
+/// By host, its ranks.
+pub(crate) fn ranks_of_hosts(hosts: &Tree, host_of: &[NodeNumber]) -> Vec<u32> {
+    let mut ranks = vec![0; hosts.hosts() as usize];
+    host_of.iter().for_each(|&host| ranks[host as usize] += 1);
+    ranks
 }
 
 /// 1, 2, 4, … below this number.

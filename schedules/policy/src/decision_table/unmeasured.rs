@@ -7,7 +7,7 @@
 //! heddle's own emulated clusters: docs/figures.md. Each way says from which size on it pays
 //! ([`CallWay::pays`](crate::ways::CallWay::pays)).
 use super::{Collective, DecisionEntry, DecisionGrounds, DecisionTable};
-use crate::call_time::{AlltoallTime, smallest_overflowing_block};
+use crate::call_time::{self, AlltoallTime, RelayedRound, smallest_overflowing_block};
 use crate::ways::{HostTraits, WAYS, Way};
 use inventory::tree::NodeNumber;
 use inventory::{Bytes, MpiRoutines, Tree};
@@ -40,6 +40,8 @@ pub struct UnmeasuredSet<'a> {
     pub(crate) goes_in_runs: OnceCell<bool>,
     /// The smallest block that overflows a queue, once anybody has asked.
     overflowing: OnceCell<Option<Bytes>>,
+    /// What the libraries' routine for small allgathers takes, once anybody has asked.
+    doubling: OnceCell<f64>,
     /// The traits of its hosts, once anybody has asked: whether several rings gain takes a while.
     traits: OnceCell<HostTraits>,
 }
@@ -51,16 +53,15 @@ impl<'a> UnmeasuredSet<'a> {
         delay: Duration,
         library: Option<MpiRoutines>,
     ) -> UnmeasuredSet<'a> {
-        let mut ranks = vec![0; hosts.hosts() as usize];
-        host_of.iter().for_each(|&host| ranks[host as usize] += 1);
         UnmeasuredSet {
             hosts,
             host_of,
-            ranks,
+            ranks: call_time::ranks_of_hosts(hosts, host_of),
             delay,
             library,
             goes_in_runs: OnceCell::new(),
             overflowing: OnceCell::new(),
+            doubling: OnceCell::new(),
             traits: OnceCell::new(),
         }
     }
@@ -77,6 +78,14 @@ impl<'a> UnmeasuredSet<'a> {
         *self
             .overflowing
             .get_or_init(|| smallest_overflowing_block(self.hosts, self.host_of))
+    }
+
+    /// The least seconds, for each octet of a block, of the libraries' routine for small allgathers.
+    pub(crate) fn doubling_seconds(&self) -> f64 {
+        *self.doubling.get_or_init(|| {
+            let steps = call_time::doubling(self.hosts, self.host_of);
+            steps.iter().map(RelayedRound::seconds_an_octet).sum()
+        })
     }
 
     /// True if some host has several ranks.

@@ -1,6 +1,6 @@
 //! The blocks with which allgathers go along a ring, before anybody has measured: of all ranks, and of one
 //! rank a host.
-use crate::call_time::{self, COPIED_TO_ALL, RING_STEP, RelayedRound, SHARED_STEP};
+use crate::call_time::{self, COPIED_TO_ALL, RING_STEP, SHARED_STEP};
 use crate::decision_table::{Collective, OverflowingCall, UnmeasuredSet};
 use crate::library_routine::LibraryRoutine;
 use inventory::{Bytes, Mpi, MpiRoutines};
@@ -24,7 +24,7 @@ pub(super) fn smallest(set: &UnmeasuredSet<'_>) -> Option<Bytes> {
     } = set;
     let bottleneck = set.allgather()?;
     let overflows = ALLGATHER.smallest_block(hosts, bottleneck, delay);
-    let longer = doubling_seconds(set) - bottleneck.seconds(Bytes(1));
+    let longer = set.doubling_seconds() - bottleneck.seconds(Bytes(1));
     let cost = RING_STEP.as_secs_f64() * (host_of.len() - 1) as f64;
     // Blocks go over the cable there and back.
     let cost = cost + 2.0 * delay.as_secs_f64();
@@ -52,7 +52,7 @@ pub(super) fn by_leaders(set: &UnmeasuredSet<'_>, collective: Collective) -> Opt
     let bottleneck = set.allgather().filter(|_| set.shares_hosts())?;
     let used = set.used();
     let ranks = host_of.len() as u64;
-    let longer = doubling_seconds(set) - bottleneck.seconds(Bytes(1));
+    let longer = set.doubling_seconds() - bottleneck.seconds(Bytes(1));
     let steps = |ranks: u64| SHARED_STEP.as_secs_f64() * ranks.saturating_sub(1) as f64;
     let library = library.and_then(MpiRoutines::measured);
     let of_rank = call_time::work_on_hosts(library);
@@ -77,10 +77,4 @@ fn smallest_doubled(mpi: Mpi, collective: Collective, ranks: u32) -> Bytes {
     let mut sizes = (0..u64::BITS).map(|power| 1 << power);
     let found = sizes.find(|&block| routine(block) != LibraryRoutine::Linear);
     found.map_or(Bytes(u64::MAX), Bytes)
-}
-
-/// The least seconds, for each octet of a block, of the libraries' routine for small blocks.
-fn doubling_seconds(set: &UnmeasuredSet<'_>) -> f64 {
-    let steps = call_time::doubling(set.hosts, set.host_of);
-    steps.iter().map(RelayedRound::seconds_an_octet).sum()
 }
