@@ -272,7 +272,7 @@ fn packet_rules(args: &Args) -> PacketRules {
     }
 }
 
-/// What all ranks carry out, and the ports from which connections are opened.
+/// The calls that all ranks carry out, and the ports from which connections are opened.
 struct WirePlan {
     way: SimulatedWay,
     size: u32,

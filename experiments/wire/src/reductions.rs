@@ -60,7 +60,7 @@ pub(crate) fn parts(octets: u32, ranks: u32) -> Vec<Range<usize>> {
     ends.windows(2).map(|part| part[0]..part[1]).collect()
 }
 
-/// What a rank sends and receives at once, as ranks and octets.
+/// The messages that a rank sends and receives at once: the other rank and the octets of each.
 #[derive(Debug, Clone, Default)]
 struct ReductionStep {
     sends: Vec<(u32, u32)>,
@@ -97,7 +97,7 @@ impl ReductionStep {
 /// One rank's call.
 #[derive(Debug)]
 pub(crate) struct SteppedCall {
-    /// What is left of the present step, and those after it.
+    /// The messages of the present step that are not over, and the steps after it.
     steps: VecDeque<ReductionStep>,
     /// Octets of each message of the present step that are to be combined when it has come.
     whole: Vec<u32>,

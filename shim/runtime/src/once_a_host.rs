@@ -28,7 +28,7 @@ const LENGTH: usize = 8;
 /// The octets for each other rank of the host.
 pub type HostShares = Vec<(u32, Arc<[u8]>)>;
 
-/// Who does the work, as far as a rank knows.
+/// The rank that does the work, as far as another one of its host knows.
 enum HostTurn {
     /// This rank, which has the name.
     Ours(UnixListener),

@@ -20,7 +20,7 @@ use runtime::plan::FollowedEpoch;
 use runtime::tcp::keeper::KeptMesh;
 use schedules::transfers::part::RankPart;
 
-/// What the calls of a process set are carried over, and the memory that they work in.
+/// The connections and communicators that carry the calls of a process set, and the memory that they work in.
 #[derive(Debug, Default)]
 pub(super) struct SetCarriers {
     messages: PrivateCommState,

@@ -1,4 +1,4 @@
-//! Which way each call of a process set goes, and what that is decided from: sizes and times of calls before.
+//! The way of each call of a process set, decided by the sizes and times of the calls before it.
 //!
 //! Calls that go the library's way for as long as an epoch is followed, or until the next one of their row is timed,
 //! take the shortest way through the process set, and pass without coming here.
