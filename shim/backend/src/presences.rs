@@ -5,11 +5,11 @@ use crate::call_comm::CallComm;
 use crate::world_ranks::WorldRanks;
 use presence::BUILD;
 use presence::difference::{Difference, Published, first_difference};
+use presence::known::{KnownTexts, each_once};
 use presence::text::LONGEST;
 use runtime::once_a_host::{HostShares, once_a_host};
 use runtime::settings::RuntimeSettings;
 use runtime::stderr::write_line_once;
-use std::collections::HashMap;
 use std::ffi::{c_char, c_int};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::process::parent_id;
@@ -74,14 +74,12 @@ pub(crate) fn are_alike(within: &CallComm, members: Option<&WorldRanks>) -> bool
     }
 }
 
-/// The text that each member published; `None` where the launcher does not say. Remembered: nobody publishes
-/// twice.
-fn published(within: &CallComm, members: &WorldRanks) -> Option<Vec<Published>> {
-    static KNOWN: LazyLock<Mutex<HashMap<c_int, Published>>> = LazyLock::new(Mutex::default);
+/// The text that each member published; `None` where the launcher does not say.
+fn published(within: &CallComm, members: &WorldRanks) -> Option<Vec<Arc<Published>>> {
+    static KNOWN: LazyLock<Mutex<KnownTexts>> = LazyLock::new(Mutex::default);
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let ranks = members.ranks();
-    let remembered = ranks.iter().map(|rank| known.get(rank).cloned()).collect();
-    if let Some(all) = remembered {
+    if let Some(all) = known.of_all(ranks) {
         return Some(all);
     }
     let own = within.rank as u32;
@@ -95,13 +93,12 @@ fn published(within: &CallComm, members: &WorldRanks) -> Option<Vec<Published>> 
             (all, shares.unwrap_or_default())
         },
         |lines| {
-            Some(published_in(lines))
-                .filter(|all| all.len() == ranks.len())
-                .map(Some)
+            let all = each_once(published_in(lines).into_iter().map(Some));
+            all.filter(|all| all.len() == ranks.len()).map(Some)
         },
         || read_all(ranks),
     )?;
-    known.extend(ranks.iter().copied().zip(all.iter().cloned()));
+    known.keep(ranks, &all);
     Some(all)
 }
 
@@ -116,8 +113,8 @@ pub(crate) fn name_on_this_host(members: &WorldRanks) -> String {
 }
 
 /// A line for each member: its text after a plus, or its host after a minus.
-fn lines_of(all: &[Published]) -> Vec<u8> {
-    let lines = all.iter().map(|published| match published {
+fn lines_of(all: &[Arc<Published>]) -> Vec<u8> {
+    let lines = all.iter().map(|published| match &**published {
         Published::Text(text) => format!("+{text}"),
         Published::Nothing(host) => format!("-{}", host.as_deref().unwrap_or_default()),
     });
@@ -138,9 +135,9 @@ fn published_in(lines: &[u8]) -> Vec<Published> {
 }
 
 /// All that was published, for the other ranks with heddle that say that they are on this one's host.
-fn shares(all: &[Published], own: u32) -> HostShares {
+fn shares(all: &[Arc<Published>], own: u32) -> HostShares {
     let lines: Arc<[u8]> = lines_of(all).into();
-    let here = all.get(own as usize).and_then(host_of);
+    let here = all.get(own as usize).and_then(|own| host_of(own));
     let others = (0..)
         .zip(all)
         .filter(|(rank, published)| *rank != own && here.is_some() && host_of(published) == here);
@@ -154,8 +151,8 @@ fn host_of(published: &Published) -> Option<String> {
     }
 }
 
-fn read_all(ranks: &[c_int]) -> Option<Vec<Published>> {
-    ranks.iter().map(|&rank| read(rank)).collect()
+fn read_all(ranks: &[c_int]) -> Option<Vec<Arc<Published>>> {
+    each_once(ranks.iter().map(|&rank| read(rank)))
 }
 
 fn read(rank: c_int) -> Option<Published> {
@@ -178,7 +175,7 @@ fn read(rank: c_int) -> Option<Published> {
 }
 
 /// The line that names the rank, by its place in MPI_COMM_WORLD.
-fn line(members: &WorldRanks, all: &[Published], found: &Difference) -> String {
+fn line(members: &WorldRanks, all: &[Arc<Published>], found: &Difference) -> String {
     let rank_of = |at: usize| members.ranks().get(at).copied().unwrap_or(-1);
     let rank = rank_of(found.at);
     let place = match &found.host {
@@ -200,13 +197,14 @@ fn line(members: &WorldRanks, all: &[Published], found: &Difference) -> String {
 }
 
 /// The member closest in rank whose host is known.
-fn neighbour(all: &[Published], at: usize) -> Option<(usize, String)> {
-    let with_host = all.iter().enumerate().filter_map(|(other, published)| {
-        let Published::Text(text) = published else {
-            return None;
-        };
-        presence::text::decode(text).map(|presence| (other, presence.host))
-    });
+fn neighbour(all: &[Arc<Published>], at: usize) -> Option<(usize, String)> {
+    let with_host = all
+        .iter()
+        .enumerate()
+        .filter_map(|(other, published)| match &**published {
+            Published::Text(_) => Some((other, host_of(published)?)),
+            Published::Nothing(_) => None,
+        });
     with_host.min_by_key(|(other, _)| other.abs_diff(at))
 }
 
@@ -228,8 +226,13 @@ mod tests {
             text("a"),
             Published::Nothing(Some("a".to_owned())),
             Published::Nothing(None),
-        ];
-        assert_eq!(published_in(&lines_of(&all)), all);
+        ]
+        .map(Arc::new);
+        let read: Vec<Arc<Published>> = published_in(&lines_of(&all))
+            .into_iter()
+            .map(Arc::new)
+            .collect();
+        assert_eq!(read, all);
         let served = [0, 1, 4].map(|own| {
             let shares = shares(&all, own);
             shares.into_iter().map(|share| share.0).collect::<Vec<_>>()

@@ -1,11 +1,12 @@
 //! The first rank that differs from most others, and in what.
 use crate::text::{common_part, decode};
 use crate::{Ability, Presence};
+use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::fmt;
 
 /// The text that the launcher has of a rank.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Published {
     /// The rank's text.
     Text(String),
@@ -46,24 +47,25 @@ pub enum What {
 }
 
 /// The first of these ranks whose heddle is not that of most; `None` if all serve alike.
-pub fn first_difference(ranks: &[Published]) -> Option<Difference> {
-    let common = most_common(ranks);
+pub fn first_difference(ranks: &[impl Borrow<Published>]) -> Option<Difference> {
+    let ranks: Vec<&Published> = ranks.iter().map(Borrow::borrow).collect();
+    let common = most_common(&ranks);
     let differs = |published: &Published| match published {
         Published::Text(text) => common.is_none_or(|common| common_part(text) != common),
         Published::Nothing(_) => true,
     };
-    let at = ranks.iter().position(differs)?;
+    let at = ranks.iter().position(|published| differs(published))?;
     let model = (ranks.iter()).position(|published| !differs(published));
-    let text_of = |at: usize| match &ranks[at] {
+    let text_of = |at: usize| match ranks[at] {
         Published::Text(text) => decode(text),
         Published::Nothing(_) => None,
     };
     let there = text_of(at);
-    let host = match (&ranks[at], &there) {
+    let host = match (ranks[at], &there) {
         (Published::Nothing(host), _) => host.clone(),
         (_, there) => there.as_ref().map(|presence| presence.host.clone()),
     };
-    let what = match (&ranks[at], there, model.and_then(text_of)) {
+    let what = match (ranks[at], there, model.and_then(text_of)) {
         (Published::Nothing(_), ..) => What::Absent,
         (_, Some(there), model) => what_differs(there, model),
         (_, None, _) => What::Form,
@@ -80,7 +82,7 @@ pub fn first_difference(ranks: &[Published]) -> Option<Difference> {
 
 /// The common part of most texts of ranks that serve; of two that are as common, that of the lower
 /// rank.
-fn most_common(ranks: &[Published]) -> Option<&str> {
+fn most_common<'a>(ranks: &[&'a Published]) -> Option<&'a str> {
     let mut counts: HashMap<&str, usize> = HashMap::new();
     let common_parts = ranks.iter().filter_map(|published| match published {
         Published::Text(text) => Some(common_part(text)),

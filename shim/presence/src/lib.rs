@@ -10,7 +10,9 @@
 //! |---|---|
 //! | [`text`] | the form in which launchers carry it |
 //! | [`difference`] | the first rank that differs from most others |
+//! | [`known`] | the texts of all ranks, as one rank keeps them |
 pub mod difference;
+pub mod known;
 pub mod text;
 
 /// The name under which launchers keep a rank's text; where they have one space of names for all

@@ -18,12 +18,15 @@ const MOST_ADDRESSES: usize = 64;
 
 /// Where a rank runs. Ranks of one host that see the same interfaces are on equal ones.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct RankHost {
+pub struct RankHost(Arc<HostIdentity>);
+
+#[derive(Debug, PartialEq, Eq, Default)]
+struct HostIdentity {
     /// MPI's processor name, the host's own name, and the one that Slurm's daemon has (`SLURMD_NODENAME`);
     /// each once.
-    names: Arc<[String]>,
+    names: Vec<String>,
     /// The addresses of its interfaces, but those that no other host reaches.
-    addresses: Arc<[IpAddr]>,
+    addresses: Vec<IpAddr>,
 }
 
 impl RankHost {
@@ -64,36 +67,36 @@ impl RankHost {
             .collect();
         addresses.sort_unstable();
         addresses.dedup();
-        RankHost {
-            names: known.into(),
-            addresses: addresses.into(),
-        }
+        RankHost(Arc::new(HostIdentity {
+            names: known,
+            addresses,
+        }))
     }
 
     /// What MPI calls it.
     pub fn name(&self) -> &str {
-        self.names.first().map_or("", String::as_str)
+        self.0.names.first().map_or("", String::as_str)
     }
 
     /// All names, MPI's first.
     pub fn names(&self) -> &[String] {
-        &self.names
+        &self.0.names
     }
 
     /// Its addresses, sorted.
     pub fn addresses(&self) -> &[IpAddr] {
-        &self.addresses
+        &self.0.addresses
     }
 
     /// As octets, for the other ranks.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut octets = vec![self.names.len() as u8];
-        for name in &*self.names {
+        let mut octets = vec![self.0.names.len() as u8];
+        for name in &self.0.names {
             octets.push(name.len() as u8);
             octets.extend(name.as_bytes());
         }
-        octets.push(self.addresses.len() as u8);
-        for &address in &*self.addresses {
+        octets.push(self.0.addresses.len() as u8);
+        for &address in &self.0.addresses {
             octets.extend(octets_of(address));
         }
         octets
@@ -128,10 +131,7 @@ impl RankHost {
             let address: [u8; 16] = *take(&mut octets, 16)?.first_chunk()?;
             addresses.push(Ipv6Addr::from(address).to_canonical());
         }
-        Some(RankHost {
-            names: names.into(),
-            addresses: addresses.into(),
-        })
+        Some(RankHost(Arc::new(HostIdentity { names, addresses })))
     }
 }
 

@@ -11,6 +11,10 @@ use policy::call_policy::CallPolicy;
 use policy::forced::ForcedWays;
 use policy::learning::LearningBudget;
 use policy::ways::Way;
+use presence::difference::Published;
+use presence::known::{KnownTexts, each_once};
+use presence::text::encode;
+use presence::{Ability, Presence};
 use runtime::plan::FollowedEpoch;
 use runtime::rank_host::RankHost;
 use std::net::Ipv4Addr;
@@ -52,10 +56,24 @@ fn hosts_of_ranks() -> (Vec<u8>, usize) {
     (all.collect(), hosts[0].len())
 }
 
+/// What launchers have of all ranks, as one of them keeps it.
+fn texts_of_ranks() -> KnownTexts {
+    let ranks: Vec<i32> = (0..(HOSTS * RANKS_A_HOST) as i32).collect();
+    let texts = ranks.iter().map(|rank| {
+        let host = format!("node{:04}", *rank as usize / RANKS_A_HOST);
+        let presence = Presence::here(Ability::Serves, &host, |_| None);
+        Some(Published::Text(encode(&presence)))
+    });
+    let mut known = KnownTexts::default();
+    known.keep(&ranks, &each_once(texts).unwrap());
+    known
+}
+
 #[test]
 fn a_rank_of_16384_keeps_four_megabytes() {
     let (epoch, (hosts, octets)) = (epoch(), hosts_of_ranks());
     let before = HEAP.current_usage();
+    let _texts = texts_of_ranks();
     let hosts = RankHost::of_ranks(&hosts, octets);
     let lean = LeanEpoch::from_bytes(&epoch).unwrap();
     let mpi = MpiRoutines::from(Mpi::Mpich);

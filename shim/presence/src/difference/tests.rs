@@ -23,7 +23,7 @@ fn with(at: usize, other: Published) -> Difference {
 fn ranks_alike_on_different_hosts_do_not_differ() {
     let ranks: Vec<Published> = (0..4).map(|rank| alike(&format!("n{rank}"))).collect();
     assert_eq!(first_difference(&ranks), None);
-    assert_eq!(first_difference(&[]), None);
+    assert_eq!(first_difference(&ranks[..0]), None);
 }
 
 #[test]
