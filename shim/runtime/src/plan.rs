@@ -25,6 +25,7 @@ use policy::decision_table::DecisionTable;
 use policy::forced::ForcedWays;
 use policy::ways::{self, DataCarrier, HostTraits, PlanningSet, Way};
 use schedules::allgather::AllgatherSchedule;
+use schedules::alltoall::AlltoallAlgorithm;
 use schedules::transfers::TransferSchedule;
 use schedules::transfers::part::RankPart;
 use schedules::verify::ScheduleViolation;
@@ -35,7 +36,9 @@ use std::time::Duration;
 
 /// A plan takes about so long for each pair of ranks and each synchronization (docs/figures.md).
 const PLANNED_PAIR: Duration = Duration::from_nanos(200);
-/// And so long more where each message is given its way through a fabric.
+/// And so long more where trunks carry several messages at once,
+const PLANNED_AT_ONCE: Duration = Duration::from_nanos(300);
+/// and where each message is given its way through a fabric.
 const PLANNED_WAY: Duration = Duration::from_nanos(730);
 /// One rank of a host plans for the others where that takes longer than to hand each its part.
 const WORTH_HANDING_ON: Duration = Duration::from_micros(500);
@@ -142,13 +145,26 @@ impl FollowedEpoch {
         let pairs = among(ranks)
             .saturating_mul(grounds.schedules())
             .saturating_add(of_hosts);
-        let by_ways = PLANNED_WAY * u32::from(self.view.staged.is_some());
         let peers = if grounds.hosts.have_many_ranks {
             hosts
         } else {
             ranks
         };
-        (PLANNED_PAIR + by_ways) * pairs + CONNECTION * peers
+        self.planned_pair() * pairs + CONNECTION * peers
+    }
+
+    /// The time to plan the message of a pair of ranks, about.
+    fn planned_pair(&self) -> Duration {
+        let by_capacity =
+            AlltoallAlgorithm::faster_for(&self.view.hosts) == AlltoallAlgorithm::Capacity;
+        let more = [
+            (by_capacity, PLANNED_AT_ONCE),
+            (self.view.staged.is_some(), PLANNED_WAY),
+        ];
+        let more = more
+            .into_iter()
+            .filter_map(|(has, more)| has.then_some(more));
+        PLANNED_PAIR + more.sum::<Duration>()
     }
 
     /// Plans a way of a policy for `rank`, and gives a line about the epoch and the plan. Where that takes long, one
@@ -197,7 +213,7 @@ impl FollowedEpoch {
             true => hosts.saturating_pow(2),
             false => ranks.saturating_pow(2),
         });
-        PLANNED_PAIR * pairs.fold(0, u32::saturating_add)
+        self.planned_pair() * pairs.fold(0, u32::saturating_add)
     }
 
     /// The rank's parts in ways, and those of all ranks beside it for them to read.
