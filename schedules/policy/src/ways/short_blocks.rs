@@ -25,16 +25,9 @@ use std::time::Duration;
 
 /// With tokens a phase takes two wakings beside its block, 90 us at 1 and 10 Gbit/s; by credit a block
 /// takes about a fifth longer than with tokens that cost nothing. So blocks of 4 * 90 us take as long.
-const BY_CREDIT: Duration = Duration::from_micros(360);
+pub(super) const BY_CREDIT: Duration = Duration::from_micros(360);
 /// Longer blocks go as other ways say.
 const SHORT: Duration = Duration::from_micros(1100);
-/// Where so many messages wait in a port of a host that has the next one, ranks that drift apart overflow it,
-/// though what all send fits: 48 hosts of 1G on trunks of 10G came to 0.09 and 0.11 of the bound with 64 kB by
-/// the libraries' patterns in ns-3, and to 0.89 with tokens. Blocks that tokens cost nothing go so.
-const WAITING: u64 = 2;
-/// Fewer senders cannot have so many for one host.
-const SENDERS: usize = WAITING as usize + 1;
-
 /// Larger process sets plan for half as many messages as before, and so on; others for numbers between, too.
 const MOST_PLANS: u64 = 256;
 
@@ -129,9 +122,7 @@ impl ShortBlocks {
         let octet = BottleneckLoad { blocks: 1, rate }.seconds(Bytes(1));
         let [tokens_cost_little, end] =
             [BY_CREDIT, SHORT].map(|time| Bytes((time.as_secs_f64() / octet) as u64));
-        let drifting = Bytes(port_queue(hosts).0 / WAITING + 1).max(tokens_cost_little);
-        let drifting = (host_of.len() > SENDERS).then_some(drifting);
-        let possible = [set.overflowing(), drifting, smallest_in_pairs(set)];
+        let possible = [set.overflowing(), smallest_in_pairs(set)];
         let first = possible.into_iter().flatten().min()?;
         let short = ShortBlocks {
             first,
@@ -161,6 +152,7 @@ impl ShortBlocks {
         }
         // A table begins with the library's own routine anyway.
         all.retain(|&(from, _)| from > Bytes(0));
+        all.dedup_by_key(|(_, way)| *way);
         all
     }
 

@@ -260,6 +260,13 @@ fn short_blocks_that_overflow_a_queue_go_by_credit() {
         ),
         ["native", "aapc tcp", "aapc tcp"]
     );
+    // That holds at whatever rate: blocks of 64 kB were the library's between 100 Mbit/s and 1 Gbit/s.
+    for hosts in [chain(1, 8, 200), chain(2, 2, 500)] {
+        assert_eq!(
+            alltoall(&hosts, &[48 << 10, 64 << 10, 100 << 10]),
+            ["native", "aapc tcp", "aapc tcp"]
+        );
+    }
     let far = DecisionTable::unmeasured(
         &tree(32, 8, 10_000, &[[4, 0], [4, 1], [4, 2], [4, 3]], 10_000),
         &(0..32).collect::<Vec<_>>(),
