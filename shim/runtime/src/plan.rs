@@ -155,16 +155,10 @@ impl FollowedEpoch {
 
     /// The time to plan the message of a pair of ranks, about.
     fn planned_pair(&self) -> Duration {
-        let by_capacity =
-            AlltoallAlgorithm::faster_for(&self.view.hosts) == AlltoallAlgorithm::Capacity;
-        let more = [
-            (by_capacity, PLANNED_AT_ONCE),
-            (self.view.staged.is_some(), PLANNED_WAY),
-        ];
-        let more = more
-            .into_iter()
-            .filter_map(|(has, more)| has.then_some(more));
-        PLANNED_PAIR + more.sum::<Duration>()
+        let algorithm = AlltoallAlgorithm::faster_for(&self.view.hosts);
+        PLANNED_PAIR
+            + PLANNED_AT_ONCE * u32::from(algorithm == AlltoallAlgorithm::Capacity)
+            + PLANNED_WAY * u32::from(self.view.staged.is_some())
     }
 
     /// Plans a way of a policy for `rank`, and gives a line about the epoch and the plan. Where that takes long, one
