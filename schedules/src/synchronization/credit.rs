@@ -145,7 +145,8 @@ impl LaneCredit {
     /// yet then stands still for a shorter time, and a call's last messages are shorter. A port holds what a lane has under
     /// way, and one part more, whose receiver has just given a token. Other blocks go whole.
     pub fn rounds(self, block: Bytes) -> NonZeroU32 {
-        let (held, by_whole) = self.used(block, NonZeroU32::MIN);
+        // Lengths that go alike are asked as the longest of them.
+        let (held, by_whole) = self.used(rounded_up(block), NonZeroU32::MIN);
         if !self.cuts_blocks || held >= PARTS_HELD {
             return NonZeroU32::MIN;
         }

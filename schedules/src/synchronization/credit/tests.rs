@@ -202,6 +202,8 @@ fn parts_are_not_short_and_use_about_as_much_as_whole_blocks() {
     assert_eq!(scheme(65_536, 24_576), "credit(4x2)");
     // One block is the credit: four parts of a fifth, or six of an eighth, are less.
     assert_eq!(scheme(65_536, 65_536), "credit");
+    // A table begins with the shortest length of those that go alike.
+    assert_eq!(scheme(65_536, 61_441), "credit");
     assert_eq!(scheme(73_024, 262_144), "credit(4x15)");
     assert_eq!(scheme(95_975, 65_536), "credit(4x3)");
 }
