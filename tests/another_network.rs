@@ -162,6 +162,28 @@ fn where_all_ranks_know_the_network_a_part_of_them_does_not_look_again() {
     }
 }
 
+/// A row's ranks hear more from the other row, over the same tree, than from each other.
+#[test]
+fn where_most_comes_from_hosts_outside_a_communicator_its_calls_are_served() {
+    let up = RunningLab::with(MachinePart::Half, "rows", TWO);
+    for (mpi, library) in both() {
+        let dir = published(&up.lab.dir(), &up.topology());
+        let job = lab::mpi::MpiJob {
+            timeout: Some(Duration::from_secs(120)),
+            ..lab::mpi::MpiJob::new(library)
+        };
+        let mut command = up.lab.mpirun(&job, [compiled("rows.c", mpi, &[])]);
+        let output = command.env(AT_ONCE.0, AT_ONCE.1).output().expect("mpirun");
+        let text = TestJobOutput::new(&output, mpi);
+        let rows = records(&dir);
+        assert!(
+            rows.len() == 2 && rows.iter().all(|row| row.aside.is_none()),
+            "{:?}",
+            text.heddle
+        );
+    }
+}
+
 /// Links that are ten times as fast as published are used as such.
 #[test]
 fn where_published_rates_are_too_low_calls_show_it() {

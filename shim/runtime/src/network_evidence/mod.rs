@@ -72,7 +72,7 @@ impl fmt::Display for FabricDevice {
 pub struct RankEvidence {
     /// Octets that came from hosts of the process set at their addresses on the tree.
     pub on_tree: u64,
-    /// Octets that came from other hosts or addresses.
+    /// Octets that came to this host's other addresses.
     pub elsewhere: u64,
     /// The own address to which most of those came.
     pub address: Option<IpAddr>,

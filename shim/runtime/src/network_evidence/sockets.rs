@@ -19,7 +19,7 @@ const TCP_INFO: usize = 136;
 const BYTES_RECEIVED: usize = 128;
 
 /// The octets that came to this process over its TCP connections so far: from `hosts`, addresses on the
-/// tree; from other ones, with the own address to which most of those came; and the device it has open.
+/// tree; over other networks, with the own address to which most of those came; and the device it has open.
 pub(super) fn look(hosts: &HashSet<IpAddr>) -> (u64, u64, Option<IpAddr>, FabricDevice) {
     let mut on_tree = 0;
     let mut elsewhere: BTreeMap<IpAddr, u64> = BTreeMap::new();
@@ -40,9 +40,10 @@ pub(super) fn look(hosts: &HashSet<IpAddr>) -> (u64, u64, Option<IpAddr>, Fabric
         let came = received(fd);
         if hosts.contains(&peer) {
             on_tree += came;
-        } else {
+        } else if !hosts.contains(&own) {
             *elsewhere.entry(own).or_default() += came;
         }
+        // Hosts that are no members come to this one's address on the tree, too.
     }
     let most = elsewhere.iter().max_by_key(|(_, came)| **came);
     let address = most.map(|(address, _)| *address);
