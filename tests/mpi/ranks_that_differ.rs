@@ -115,18 +115,44 @@ fn call_another_version(file: &Path) {
     fs::write(file, octets).expect("written");
 }
 
-#[test]
-fn a_rank_with_another_version() {
-    let other = copied(&[
-        "libheddle-openmpi.so",
-        "libheddle-mpich.so",
-        "heddle-helper",
-    ]);
-    for name in ["libheddle.so", "libheddle-openmpi.so", "libheddle-mpich.so"] {
+const BACKENDS: [&str; 2] = ["libheddle-openmpi.so", "libheddle-mpich.so"];
+
+/// A copy of heddle that calls itself another version.
+fn another_version() -> TempDir {
+    let other = copied(&[BACKENDS[0], BACKENDS[1], "heddle-helper"]);
+    for name in ["libheddle.so"].iter().chain(&BACKENDS) {
         call_another_version(&other.path().join(name));
     }
+    other
+}
+
+#[test]
+fn a_rank_with_another_version() {
+    let other = another_version();
     let front = other.path().join("libheddle.so");
     assert_reported(&loads(&front), "heddle there is 9.");
+}
+
+/// The user says what is not so, and nobody reads what the ranks publish.
+#[test]
+fn a_rank_with_another_version_or_setting_that_nobody_published() {
+    let other = another_version();
+    let front = other.path().join("libheddle.so");
+    for mpi in BOTH {
+        let program = compiled("late.c", mpi, &[]);
+        let bare = TestJob::bare(mpi, 4).run(&program, &["0", "0"]).out;
+        for odd in [&loads(&front), "export HEDDLE_FORCE=ring"] {
+            let dir = shared(TREE);
+            let output = job(mpi, dir.path())
+                .env("HEDDLE_PRESENT", "all")
+                .env("ODD_RANKS", "2")
+                .env("ODD", odd)
+                .run(&program, &["0", "0"]);
+            assert_eq!(output.out, bare, "{odd} on {mpi}");
+            output.says_only("heddle has other versions or settings on some of them");
+            assert!(!is_served(dir.path()), "{odd} on {mpi}");
+        }
+    }
 }
 
 #[test]

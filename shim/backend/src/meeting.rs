@@ -1,6 +1,6 @@
 //! The members of a communicator meet, and find out whether they become a process set.
 use crate::call_comm::CallComm;
-use crate::member_check::{self, MemberFacts};
+use crate::member_check::{self, MemberComparison, MemberFacts};
 use crate::mpi::{mpi, threads_call_at_once};
 use crate::mpi_result::{MpiResult, check};
 use crate::process_set::ProcessSet;
@@ -65,8 +65,9 @@ pub(crate) fn meet(
             .map_or(0, |members| registry::unused_number(members, within.rank)),
         is_worth_a_look,
     };
-    let Some(common) = member_check::compare_members(within, patience, known)? else {
-        return Ok(not_all_came(within, patience, may_meet_again));
+    let compared = member_check::compare_members(within, patience, known)?;
+    let MemberComparison::Facts(common) = compared else {
+        return Ok(stand_apart(within, patience, compared, may_meet_again));
     };
     if let Some((number, set)) = living
         && common.set == number
@@ -94,8 +95,17 @@ pub(crate) fn meet(
     Ok(MeetingOutcome::Joined(set))
 }
 
-/// Some member is late.
-fn not_all_came(within: &CallComm, patience: Duration, may_meet_again: bool) -> MeetingOutcome {
+/// Some member is late, or has another heddle.
+fn stand_apart(
+    within: &CallComm,
+    patience: Duration,
+    compared: MemberComparison,
+    may_meet_again: bool,
+) -> MeetingOutcome {
+    if compared == MemberComparison::Different {
+        member_check::they_differ(within);
+        return MeetingOutcome::Apart;
+    }
     if may_meet_again {
         return MeetingOutcome::TooEarly;
     }

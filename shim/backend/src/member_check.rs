@@ -1,7 +1,7 @@
 //! The members of a communicator meet, and find out what all of them know.
 //!
-//! All have published the same heddle, so each comes; but one may be late for minutes, and the library
-//! can serve the others meanwhile. So the ranks meet in a non-blocking barrier, and wait for it as
+//! All have published the same heddle, or the user says so; so each comes. But one may be late for minutes, and
+//! the library can serve the others meanwhile. So the ranks meet in a non-blocking barrier, and wait for it as
 //! long as patience lasts. Then each says whether it saw all others, and what it knows already: a rank
 //! that comes late finds the votes of those that gave up, and stands aside as they did. The vote is a
 //! reduction, because an allgather may connect each rank with each other one, which the application
@@ -15,6 +15,7 @@ use crate::call_comm::{CallComm, MOST_NUMBER};
 use crate::error_handlers::quietly;
 use crate::mpi::mpi;
 use crate::mpi_result::{MpiResult, check};
+use crate::presences;
 use std::ffi::c_int;
 use std::time::{Duration, Instant};
 
@@ -42,12 +43,28 @@ pub(crate) struct MemberFacts {
     pub(crate) is_worth_a_look: bool,
 }
 
-/// Numbers of a vote, of each of which the least counts.
-const VOTE: usize = 10;
+/// Numbers of a vote, of each of which the least counts. All versions have as many, and begin with the digest of
+/// what must be alike: so ranks of two versions, which nobody else keeps apart under `HEDDLE_PRESENT=all`, do no
+/// more than vote.
+const VOTE: usize = 16;
+
+/// The outcome of a comparison, the same on every rank that asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum MemberComparison {
+    /// What all have in common.
+    Facts(MemberFacts),
+    /// Some did not come.
+    Late,
+    /// They have different versions or settings.
+    Different,
+}
 
 impl MemberFacts {
-    fn vote(self, came: bool, rank: c_int) -> [u64; VOTE] {
-        [
+    fn vote(self, digest: u64, came: bool, rank: c_int) -> [u64; VOTE] {
+        let mut vote = [0; VOTE];
+        let numbers = [
+            digest,
+            !digest,
             u64::from(came),
             u64::from(self.hosts),
             u64::from(self.is_worth_a_look),
@@ -59,13 +76,16 @@ impl MemberFacts {
             u64::from(self.has_crossed),
             if rank == 0 { self.unused } else { MOST_NUMBER },
             MOST_NUMBER - self.host_octets,
-        ]
+        ];
+        vote[..numbers.len()].copy_from_slice(&numbers);
+        vote
     }
 
-    /// The facts that the votes have in common, by the least of their numbers; `None` unless all
-    /// came.
-    fn common(least: [u64; VOTE]) -> Option<MemberFacts> {
+    /// The facts that the votes have in common, by the least of their numbers.
+    fn common(least: [u64; VOTE]) -> MemberComparison {
         let [
+            digest,
+            beyond_digest,
             came,
             hosts,
             is_worth_a_look,
@@ -76,8 +96,15 @@ impl MemberFacts {
             has_crossed,
             unused,
             host_octets,
+            ..,
         ] = least;
-        (came == 1).then_some(MemberFacts {
+        if digest != !beyond_digest {
+            return MemberComparison::Different;
+        }
+        if came != 1 {
+            return MemberComparison::Late;
+        }
+        MemberComparison::Facts(MemberFacts {
             set: if set == !beyond { set } else { 0 },
             epoch: if epoch == MOST_NUMBER - beyond_epoch {
                 epoch
@@ -93,13 +120,12 @@ impl MemberFacts {
     }
 }
 
-/// The facts all share, if all came within `patience`; the same on every rank that asks.
-/// Collective among those.
+/// Compares the members if all come within `patience`. Collective among those that come.
 pub(crate) fn compare_members(
     within: &CallComm,
     patience: Duration,
     known: MemberFacts,
-) -> MpiResult<Option<MemberFacts>> {
+) -> MpiResult<MemberComparison> {
     let (mpi, comm) = (mpi(), within.comm);
     let mut barrier = mpi.handle.request_null;
     quietly(comm, || {
@@ -107,7 +133,8 @@ pub(crate) fn compare_members(
         check(unsafe { (mpi.call.Ibarrier)(comm, &mut barrier) })
     })?;
     let came = completes(within, &mut barrier, patience)?;
-    let (own, mut least) = (Box::new(known.vote(came, within.rank)), Box::new([0; VOTE]));
+    let vote = known.vote(presences::own_digest(), came, within.rank);
+    let (own, mut least) = (Box::new(vote), Box::new([0; VOTE]));
     let (from, to) = (own.as_ptr().cast(), least.as_mut_ptr().cast());
     let (count, number, min) = (VOTE as c_int, mpi.handle.uint64, mpi.handle.op_min);
     let mut vote = mpi.handle.request_null;
@@ -118,7 +145,7 @@ pub(crate) fn compare_members(
     })?;
     if !came {
         std::mem::forget((own, least));
-        return Ok(None);
+        return Ok(MemberComparison::Late);
     }
     // All have come, so each votes, at the latest when its own patience ends.
     quietly(comm, || {
@@ -142,6 +169,19 @@ fn completes(within: &CallComm, request: &mut MPI_Request, patience: Duration) -
         }
         std::thread::sleep(pause);
         pause = (began.elapsed() / 8).clamp(FIRST_PAUSE, LONGEST_PAUSE);
+    }
+}
+
+/// One rank says that they differ.
+pub(crate) fn they_differ(within: &CallComm) {
+    if within.rank == 0 {
+        runtime::stderr::write_line_once(&format!(
+            "communicator of {} ranks: heddle has other versions or settings on some of them, though \
+             HEDDLE_PRESENT=all is set (this one has {}); the MPI library's own routines run on it: install the same \
+             package on all hosts, and set HEDDLE_AFTER, HEDDLE_FORCE and HEDDLE_TURNS alike",
+            within.size,
+            presence::BUILD
+        ));
     }
 }
 
@@ -185,13 +225,13 @@ mod tests {
                         unused: 40 - at as u64,
                         is_worth_a_look: at == 0,
                     };
-                    known.vote(came, at)
+                    known.vote(5, came, at)
                 })
                 .reduce(least)
-                .and_then(MemberFacts::common)
+                .map(MemberFacts::common)
         };
         let facts = |set, hosts, host_octets| {
-            Some(MemberFacts {
+            Some(MemberComparison::Facts(MemberFacts {
                 set,
                 epoch: if set == 0 { 0 } else { 50 + set },
                 has_crossed: hosts,
@@ -199,7 +239,7 @@ mod tests {
                 host_octets,
                 unused: 40,
                 is_worth_a_look: false,
-            })
+            }))
         };
         assert_eq!(
             common(&[(7, true, true), (7, true, true)]),
@@ -217,6 +257,30 @@ mod tests {
             common(&[(0, true, true), (7, true, true)]),
             facts(0, true, 37)
         );
-        assert_eq!(common(&[(7, true, true), (7, true, false)]), None);
+        let late = common(&[(7, true, true), (7, true, false)]);
+        assert_eq!(late, Some(MemberComparison::Late));
+    }
+
+    #[test]
+    fn ranks_of_two_versions_know_that_they_are() {
+        let facts = MemberFacts {
+            set: 0,
+            epoch: 0,
+            has_crossed: false,
+            hosts: false,
+            host_octets: 0,
+            unused: 1,
+            is_worth_a_look: true,
+        };
+        for (a, b) in [(5, 6), (5, u64::MAX), (0, 1 << 63)] {
+            let votes = [a, b].map(|digest| facts.vote(digest, true, 0));
+            let unsigned = std::array::from_fn(|at| votes[0][at].min(votes[1][at]));
+            let signed = |at: usize| votes.map(|vote| vote[at] as i64).into_iter().min();
+            let signed = std::array::from_fn(|at| signed(at).unwrap_or_default() as u64);
+            for least in [unsigned, signed] {
+                let compared = MemberFacts::common(least);
+                assert_eq!(compared, MemberComparison::Different, "{a} and {b}");
+            }
+        }
     }
 }

@@ -3,10 +3,10 @@
 //! is no, none waits for a rank that would not come.
 use crate::call_comm::CallComm;
 use crate::world_ranks::WorldRanks;
-use presence::BUILD;
 use presence::difference::{Difference, Published, first_difference};
 use presence::known::{KnownTexts, each_once};
 use presence::text::LONGEST;
+use presence::{Ability, BUILD, Presence};
 use runtime::once_a_host::{HostShares, once_a_host};
 use runtime::settings::RuntimeSettings;
 use runtime::stderr::write_line_once;
@@ -100,6 +100,15 @@ fn published(within: &CallComm, members: &WorldRanks) -> Option<Vec<Arc<Publishe
     )?;
     known.keep(ranks, &all);
     Some(all)
+}
+
+/// A number that ranks with the same heddle have in common.
+pub(crate) fn own_digest() -> u64 {
+    static DIGEST: LazyLock<u64> = LazyLock::new(|| {
+        let here = Presence::here(Ability::Serves, "", |name| std::env::var(name).ok());
+        presence::text::common_digest(&here)
+    });
+    *DIGEST
 }
 
 /// A name that the ranks of this job on this host have for what is theirs as these members, and no other
@@ -211,7 +220,6 @@ fn neighbour(all: &[Arc<Published>], at: usize) -> Option<(usize, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use presence::{Ability, Presence};
 
     fn text(host: &str) -> Published {
         let presence = Presence::here(Ability::Serves, host, |_| None);

@@ -16,12 +16,15 @@ pub(crate) fn bounded(text: &str) -> String {
     if text.len() <= FIELD {
         return text.to_owned();
     }
-    // FNV-1a, as http://www.isthe.com/chongo/tech/comp/fnv/ gives it: the standard library's hashes
-    // may change with the compiler.
-    let digest = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, octet| {
+    format!("digest-{:016x}", digest(text))
+}
+
+/// FNV-1a, as http://www.isthe.com/chongo/tech/comp/fnv/ gives it: the standard library's hashes may change with
+/// the compiler.
+fn digest(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, octet| {
         (hash ^ u64::from(octet)).wrapping_mul(0x0100_0000_01b3)
-    });
-    format!("digest-{digest:016x}")
+    })
 }
 
 /// The text of a presence.
@@ -75,6 +78,11 @@ pub fn decode(text: &str) -> Option<Presence> {
     };
     // A text that is read has one form: two ranks that compare texts come to the same.
     (form == FORM && encode(&presence) == text).then_some(presence)
+}
+
+/// A number in which presences differ that must not.
+pub fn common_digest(presence: &Presence) -> u64 {
+    digest(common_part(&encode(presence)))
 }
 
 /// The part that must be alike on all ranks: all but the host, which is last.
@@ -139,6 +147,18 @@ mod tests {
         let [a, b] = ['a', 'b'].map(|last| presence(&long(last), &long(last)));
         assert_ne!(a.settings.force, b.settings.force);
         assert!(encode(&a).len() < 200, "{}", encode(&a));
+    }
+
+    #[test]
+    fn digests_differ_by_version_and_settings_and_not_by_host() {
+        let here = presence("ring", "n0");
+        let older = Presence {
+            build: "0.0.9+abc".to_owned(),
+            ..here.clone()
+        };
+        let digests = [presence("ring", "n1"), presence("aapc", "n0"), older];
+        let are_alike = digests.map(|other| common_digest(&other) == common_digest(&here));
+        assert_eq!(are_alike, [true, false, false]);
     }
 
     #[test]
