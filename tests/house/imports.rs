@@ -92,6 +92,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "trace",
             "inventory",
             "directory",
+            "presence",
             "wire",
         ],
     ),

@@ -155,6 +155,23 @@ fn a_rank_with_another_version_or_setting_that_nobody_published() {
     }
 }
 
+/// As where heddle is upgraded while a job begins.
+#[test]
+fn a_helper_of_another_version() {
+    let beside = copied(&[BACKENDS[0], BACKENDS[1], "heddle-helper"]);
+    call_another_version(&beside.path().join("heddle-helper"));
+    for mpi in BOTH {
+        let program = compiled("late.c", mpi, &[]);
+        let bare = TestJob::bare(mpi, 4).run(&program, &["0", "0"]).out;
+        let dir = shared(TREE);
+        let output = job(mpi, dir.path())
+            .preloaded([beside.path().join("libheddle.so")])
+            .run(&program, &["0", "0"]);
+        assert_eq!(output.out, bare, "{mpi}");
+        output.says_only("heddle-helper is of heddle 9.");
+    }
+}
+
 #[test]
 fn a_rank_without_a_backend() {
     let alone = copied(&[]);

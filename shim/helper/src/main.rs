@@ -1,4 +1,4 @@
-//! `heddle-helper DIR`: reads and writes the shared directory for a rank, which starts it with a
+//! `heddle-helper DIR BUILD`: reads and writes the shared directory for a rank, which starts it with a
 //! socket as standard input.
 //!
 //! A process that waits for a stalled file system cannot be ended, and what it holds stays held. So
@@ -17,10 +17,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let Some(dir) = std::env::args_os().nth(1).map(PathBuf::from) else {
+    let mut arguments = std::env::args_os().skip(1);
+    let Some(dir) = arguments.next().map(PathBuf::from) else {
         eprintln!("heddle-helper: the MPI runtime starts this program; it has no use of its own");
         return ExitCode::from(2);
     };
+    let build = arguments.next().unwrap_or_else(|| "another version".into());
     close_what_was_inherited();
     leave_the_ranks_processor();
     // The rank starts it with all of them blocked.
@@ -30,7 +32,7 @@ fn main() -> ExitCode {
     let _ = std::env::set_current_dir("/");
     // SAFETY: the rank gave it as standard input, and nothing else here uses that.
     let rank = UnixStream::from(unsafe { OwnedFd::from_raw_fd(0) });
-    if service::serve(&dir, rank).is_ok() {
+    if service::serve(&dir, &build.to_string_lossy(), rank).is_ok() {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE

@@ -320,7 +320,10 @@ pub(super) fn start(
     // Relative to where the rank is now; its helper goes elsewhere.
     let mut orphan = OrphanProcess::new(
         helper.as_os_str(),
-        std::path::absolute(path)?.as_os_str(),
+        [
+            std::path::absolute(path)?.as_os_str(),
+            presence::BUILD.as_ref(),
+        ],
         its,
     )?;
     let name = helper.display().to_string();

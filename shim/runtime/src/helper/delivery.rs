@@ -46,6 +46,7 @@ fn try_to(helper: &Path, dir: &Path, name: String, octets: Vec<u8>) -> io::Resul
                 } => {
                     return Err(io::Error::other(problem));
                 }
+                HelperReport::Unusable(problem) => return Err(io::Error::other(problem)),
                 _ => {}
             }
         }

@@ -27,7 +27,7 @@ const STACK: usize = 64 << 10;
 #[derive(Debug)]
 pub(super) struct OrphanProcess {
     program: CString,
-    argument: CString,
+    arguments: [CString; 2],
     stdin: OwnedFd,
     null: OwnedFd,
     /// The stacks of the process in between and of the program's until it runs.
@@ -37,16 +37,19 @@ pub(super) struct OrphanProcess {
 }
 
 impl OrphanProcess {
-    /// `program` with one argument, this standard input and no environment; it says nothing.
+    /// `program` with these arguments, this standard input and no environment; it says nothing.
     pub(super) fn new(
         program: &OsStr,
-        argument: &OsStr,
+        arguments: [&OsStr; 2],
         stdin: impl AsFd,
     ) -> io::Result<OrphanProcess> {
         let null = open("/dev/null", OFlag::O_RDWR | OFlag::O_CLOEXEC, Mode::empty())?;
         Ok(OrphanProcess {
             program: CString::new(program.as_bytes())?,
-            argument: CString::new(argument.as_bytes())?,
+            arguments: [
+                CString::new(arguments[0].as_bytes())?,
+                CString::new(arguments[1].as_bytes())?,
+            ],
             stdin: above_standard_streams(stdin)?,
             null: above_standard_streams(null)?,
             stacks: [vec![0; STACK], vec![0; STACK]],
@@ -101,7 +104,8 @@ extern "C" fn become_program(orphan: *mut c_void) -> c_int {
     let orphan = unsafe { &mut *orphan.cast::<OrphanProcess>() };
     let arguments = [
         orphan.program.as_ptr(),
-        orphan.argument.as_ptr(),
+        orphan.arguments[0].as_ptr(),
+        orphan.arguments[1].as_ptr(),
         ptr::null(),
     ];
     let streams = [&orphan.stdin, &orphan.null, &orphan.null].map(AsRawFd::as_raw_fd);
@@ -136,7 +140,7 @@ mod tests {
     #[test]
     fn it_holds_its_input_until_it_ends() {
         let (mut ours, its) = UnixStream::pair().unwrap();
-        let mut orphan = OrphanProcess::new("/bin/cat".as_ref(), "-".as_ref(), its).unwrap();
+        let mut orphan = OrphanProcess::new("/bin/cat".as_ref(), ["-".as_ref(); 2], its).unwrap();
         orphan.start().unwrap();
         ours.set_nonblocking(true).unwrap();
         drop(orphan);
@@ -153,7 +157,7 @@ mod tests {
     fn a_program_that_is_not_there_is_told() {
         let mut orphan = OrphanProcess::new(
             "/nowhere/heddle".as_ref(),
-            "".as_ref(),
+            ["".as_ref(); 2],
             UnixStream::pair().unwrap().1,
         )
         .unwrap();

@@ -78,11 +78,22 @@ impl HelperShared {
     }
 }
 
-/// Serves a rank until it ends and its last job record is written.
+/// Serves a rank whose library is of this build until it ends and its last job record is written; tells another
+/// one that it does not, in a message that all builds understand. Jobs begin while heddle is upgraded.
 ///
 /// # Errors
 /// The system gives no thread or no second descriptor of the socket.
-pub fn serve(dir: &Path, rank: UnixStream) -> io::Result<()> {
+pub fn serve(dir: &Path, build: &str, mut rank: UnixStream) -> io::Result<()> {
+    if build != presence::BUILD {
+        let problem = format!(
+            "heddle-helper is of heddle {}, this job's library of {build}: start the job anew, with the library and \
+             the helper of one package",
+            presence::BUILD
+        );
+        framing::send(&rank, &HelperReport::Unusable(problem))?;
+        // What it asks for nobody reads; it is not to find its helper lost.
+        return io::copy(&mut rank, &mut io::sink()).map(drop);
+    }
     let shared = Arc::new(HelperShared {
         desk: Mutex::default(),
         changed: Condvar::new(),
