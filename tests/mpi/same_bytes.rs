@@ -39,6 +39,7 @@ fn unequal_blocks_give_the_same_bytes() {
             same_bytes("vectors.c", mpi, ranks, per_host, OVER_TCP);
         }
         same_bytes("vectors.c", mpi, 8, 3, BY_LEADERS);
+        same_bytes("vectors.c", mpi, 8, 3, BUNDLED_PHASES);
     }
 }
 

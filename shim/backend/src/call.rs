@@ -268,6 +268,7 @@ impl CollectiveCall<'_> {
             fits,
             moved,
             differs: self.collective.has_own_lengths(),
+            is_agreed: !self.collective.has_own_lengths(),
             is_even: false,
             place: None,
         })

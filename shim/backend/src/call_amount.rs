@@ -12,6 +12,8 @@ pub(crate) struct CallAmount {
     pub(crate) differs: bool,
     /// Octets that this rank moves for each rank.
     pub(crate) moved: u64,
+    /// The ranks agreed on it before the call, or each knows it alone.
+    pub(crate) is_agreed: bool,
     /// No block is far larger than the mean, as far as all ranks know.
     pub(crate) is_even: bool,
     /// Where the call has one among others whose lengths it repeats.
@@ -35,6 +37,7 @@ impl CallAmount {
         CallAmount {
             block: size.block,
             fits: true,
+            is_agreed: size.is_agreed,
             is_even: size.is_even,
             place: size.place,
             ..self

@@ -18,7 +18,7 @@
 //! | [`length_forecasts`] | sizes of calls whose lengths each rank knows in part |
 //! | [`private_comm`], [`requests`] | messages on a communicator of the runtime's own |
 //! | [`pending_collective`] | agreements that are under way from one call to the next |
-//! | [`point_to_point`] | parts of schedules over MPI's messages |
+//! | [`point_to_point`], [`bundles`] | parts of schedules over MPI's messages, of a block or of several |
 //! | [`octets`] | blocks as octets, whatever their datatypes are |
 //! | [`mesh_state`], [`mesh_members`], [`mesh_ways`] | the same over the runtime's own TCP connections, and their ways |
 //! | [`relayed`], [`reduce_op`] | reductions and broadcasts along the ring |
@@ -33,6 +33,7 @@
 
 mod abi;
 mod aligned_room;
+mod bundles;
 mod call;
 mod call_amount;
 mod call_comm;

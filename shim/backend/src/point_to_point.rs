@@ -3,18 +3,16 @@
 //! Receives are posted ahead. Tokens are empty messages whose tag is their number. Every message of
 //! one call is awaited in that call, so the next one, perhaps of another plan, never meets a
 //! message of this one. A block of nothing is not sent; its tokens are.
-use crate::abi::MPI_Count;
+use crate::bundles;
 use crate::call::{CollectiveCall, RankBlocks, SendBlocks};
 use crate::call_comm::CallComm;
-use crate::elements::{MpiElements, room};
-use crate::mpi::mpi;
+use crate::elements::MpiElements;
 use crate::mpi_result::{MpiErrorCode, MpiResult};
-use crate::octets;
 use crate::private_comm::PrivateComm;
 use crate::requests::PendingRequests;
 use policy::ways::{MessageForm, Way};
 use runtime::exchange::{self, CarrierEvent, ExchangeWindow, TransferCarrier, TransferPiece};
-use schedules::transfers::part::{BlockOrigin, OutgoingTransfer, RankPart, SyncToken};
+use schedules::transfers::part::{RankPart, SyncToken};
 use std::ffi::c_int;
 
 /// Enough receives that a block never waits for its own; more would make each wait look at more.
@@ -47,7 +45,7 @@ pub(crate) unsafe fn carry_out(
         match way.form() {
             MessageForm::Blocks => alltoall(call, within, private, parts),
             MessageForm::Bundles { at_once } => {
-                passed_on(call, within, private, parts, at_once, block)
+                bundles::alltoall(call, (within, private), parts, at_once, block)
             }
             MessageForm::Gathered => allgather(call, private, parts),
             MessageForm::Relayed | MessageForm::Library => Ok(()),
@@ -122,45 +120,8 @@ pub(crate) unsafe fn allgather(
     carried.and(copied)
 }
 
-/// An all-to-all in which blocks that go the same way travel in one message of octets. `block` is
-/// the octets of each block, the same on all ranks; `at_once` limits the messages of this rank that
-/// are under way. Receives are posted at once.
-///
-/// # Safety
-/// As the MPI standard says of the call's arguments.
-pub(crate) unsafe fn passed_on(
-    call: &CollectiveCall,
-    within: &CallComm,
-    private: &PrivateComm,
-    parts: &[RankPart],
-    at_once: usize,
-    block: usize,
-) -> MpiResult<()> {
-    let window = ExchangeWindow {
-        receives: usize::MAX,
-        sends: at_once,
-    };
-    // SAFETY: passed on to the caller.
-    unsafe {
-        octets::alltoall(call, within, |own, places| {
-            parts.iter().try_for_each(|part| {
-                let received = part.receives.iter().map(|_| Vec::new()).collect();
-                let packed = Packed {
-                    part,
-                    block,
-                    own,
-                    places: &mut *places,
-                    received,
-                    sent: Vec::new(),
-                };
-                MessageCarrier::carry_out(call, private, part, packed, window)
-            })
-        })
-    }
-}
-
 /// The memory of the pieces.
-trait PiecePlaces {
+pub(crate) trait PiecePlaces {
     /// The memory a piece is received into.
     fn incoming(&mut self, piece: TransferPiece) -> MpiResult<MpiElements>;
     /// The memory a piece is sent from.
@@ -199,82 +160,6 @@ impl PiecePlaces for InPlace<'_> {
     fn leak(self) {}
 }
 
-/// Each piece is a message of several blocks' octets.
-struct Packed<'a, 'b> {
-    part: &'a RankPart,
-    /// Octets of a block.
-    block: usize,
-    /// This rank's blocks, by receiver.
-    own: &'a [&'a [u8]],
-    /// The place of each block this rank receives, by sender.
-    places: &'a mut [&'b mut [u8]],
-    /// The messages that come.
-    received: Vec<Vec<u8>>,
-    /// The messages that are being sent.
-    sent: Vec<(TransferPiece, Vec<u8>)>,
-}
-
-impl Packed<'_, '_> {
-    fn pack(&self, send: &OutgoingTransfer) -> MpiResult<Vec<u8>> {
-        let mut message = room(send.blocks.len() * self.block)?;
-        for (block, place) in send.blocks.iter().zip(message.chunks_exact_mut(self.block)) {
-            let octets = match block.origin {
-                BlockOrigin::Own => self.own[block.block.dst as usize],
-                BlockOrigin::Received { transfer, block } => {
-                    &self.received[transfer as usize][block as usize * self.block..][..self.block]
-                }
-            };
-            // A wrong program may send less or more than it receives.
-            let length = place.len().min(octets.len());
-            place[..length].copy_from_slice(&octets[..length]);
-        }
-        Ok(message)
-    }
-}
-
-impl PiecePlaces for Packed<'_, '_> {
-    fn incoming(&mut self, piece: TransferPiece) -> MpiResult<MpiElements> {
-        let message = &mut self.received[piece.transfer];
-        *message = room(self.part.receives[piece.transfer].blocks.len() * self.block)?;
-        Ok(octets_at(message))
-    }
-
-    fn outgoing(&mut self, piece: TransferPiece) -> MpiResult<MpiElements> {
-        let mut message = self.pack(&self.part.sends[piece.transfer])?;
-        let at = octets_at(&mut message);
-        self.sent.push((piece, message));
-        Ok(at)
-    }
-
-    /// Puts the blocks that end here where they belong; the others stay until they are passed on.
-    fn arrived(&mut self, piece: TransferPiece) {
-        let blocks = self.part.receives[piece.transfer]
-            .blocks
-            .iter()
-            .zip(self.received[piece.transfer].chunks_exact(self.block));
-        for (block, octets) in blocks.filter(|(block, _)| block.dst == self.part.rank) {
-            self.places[block.src as usize].copy_from_slice(octets);
-        }
-    }
-
-    fn gone(&mut self, piece: TransferPiece) {
-        self.sent.retain(|(sent, _)| *sent != piece);
-    }
-
-    fn leak(self) {
-        std::mem::forget((self.received, self.sent));
-    }
-}
-
-fn octets_at(message: &mut [u8]) -> MpiElements {
-    // The plan leaves calls with longer messages to others.
-    MpiElements {
-        at: message.as_mut_ptr().cast(),
-        count: message.len() as MPI_Count,
-        datatype: mpi().handle.byte,
-    }
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum TransferCompletion {
     Received(TransferPiece),
@@ -284,7 +169,7 @@ enum TransferCompletion {
 }
 
 /// Messages of one call.
-struct MessageCarrier<'a, P> {
+pub(crate) struct MessageCarrier<'a, P> {
     private: &'a PrivateComm,
     part: &'a RankPart,
     places: P,
@@ -294,7 +179,7 @@ struct MessageCarrier<'a, P> {
 }
 
 impl<'a, P: PiecePlaces> MessageCarrier<'a, P> {
-    fn carry_out(
+    pub(crate) fn carry_out(
         call: &CollectiveCall,
         private: &'a PrivateComm,
         part: &'a RankPart,

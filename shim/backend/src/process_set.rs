@@ -236,6 +236,9 @@ impl ProcessSet {
                 }
                 return Ok((Way::Native, decision.class));
             }
+            if !(self.policy).may_put_together(collective, decision.way, amount) {
+                return Ok((Way::Native, None));
+            }
             let policy = self.policy.call_policy();
             if !(self.agreement).may_leave_the_library(within, policy, collective, block)? {
                 // A call that the learner has otherwise in mind does not count for it.

@@ -48,6 +48,8 @@ pub struct OwnCall {
 pub struct CallSize {
     /// The mean block, forecast or agreed on, or [`NOT_SERVED`].
     pub block: u64,
+    /// True if the ranks agreed on it before this call; else it is a forecast.
+    pub is_agreed: bool,
     /// True if no rank had a block far larger than the mean in any call from the last agreement but
     /// one to the last one.
     pub is_even: bool,
@@ -77,6 +79,7 @@ impl CallSize {
     /// Of a call that some rank cannot serve.
     pub const NOT_SERVED: CallSize = CallSize {
         block: NOT_SERVED,
+        is_agreed: false,
         is_even: false,
         place: None,
     };
@@ -134,6 +137,7 @@ impl CallForecast {
         };
         CallSize {
             block,
+            is_agreed: false,
             is_even: self.is_even,
             place: self.place(self.calls + at as u64),
         }
@@ -214,6 +218,7 @@ impl CallForecast {
         };
         CallSize {
             block,
+            is_agreed: true,
             is_even: self.is_even,
             place: self.place(self.calls - 1),
         }

@@ -362,8 +362,8 @@ mod tests {
         );
         assert_eq!(
             (
-                way("bundled", Collective::Alltoall),
-                way("bundled", Collective::Alltoallv)
+                way("bundled", Collective::Alltoallv),
+                way("bundled", Collective::Allgather)
             ),
             (Some(Way::Bundled), None)
         );

@@ -151,7 +151,12 @@ fn by_time(
     let ways = time
         .timed(block)
         .filter(|(way, _)| grounds.has_addresses || !way.is_over_tcp());
-    let mut others: Vec<(Way, f64)> = ways.map(|(way, time)| (way, beside(time))).collect();
+    let mut others: Vec<(Way, f64)> = ways
+        .map(|(way, time)| match tells_lengths(collective, way) {
+            true => (way, beside(time).max(IN_DOUBT.1)),
+            false => (way, beside(time)),
+        })
+        .collect();
     // Some of the forecast lengths may be too long for a message.
     if !collective.has_own_lengths() {
         let tcp = ways::phases(SyncKind::Receiver);
@@ -160,6 +165,12 @@ fn by_time(
     }
     others.retain(|&(way, expected)| way == Way::Native || expected < HOPELESS);
     Some(others)
+}
+
+/// True if ranks tell each other their lengths before each call, beside libraries' routines that the model does not
+/// know: Open MPI sends one block at a time and loses none.
+fn tells_lengths(collective: Collective, way: Way) -> bool {
+    collective.has_own_lengths() && matches!(way.form(), MessageForm::Bundles { .. })
 }
 
 /// The first way with more under way. If a queue does not hold that, a call waits for a timer.
@@ -185,7 +196,9 @@ fn first_way(
     alike: Collective,
     block: Bytes,
 ) -> Way {
-    let serving = |way: Way| way.serves(collective) && grounds.hosts.can_go(way);
+    let serving = |way: Way| {
+        way.serves(collective) && grounds.hosts.can_go(way) && !tells_lengths(collective, way)
+    };
     let [usual, of_largest] = [block, Bytes(block.0.saturating_mul(2))].map(|block| {
         let way = grounds.table.choose(alike, block);
         if serving(way) {

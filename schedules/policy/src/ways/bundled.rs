@@ -3,7 +3,7 @@ use super::{CallWay, DataCarrier, HostTraits, MessageForm, PlannedWay, PlanningS
 use crate::call_time::{
     AlltoallTime, COPIED, FIRST, LinkTraffic, MEMORY, MESSAGE, TIMER, WAKE, lasting, times, wire,
 };
-use crate::decision_table::Collective;
+use crate::decision_table::{Collective, CollectiveTraffic};
 use inventory::tree::Tree;
 use inventory::{Bytes, TopologyFile};
 use schedules::bundled;
@@ -24,9 +24,9 @@ impl CallWay for HostBundles {
         &[DataCarrier::Mpi]
     }
 
-    /// A rank that passes on a block knows its size only if all blocks have the same size.
+    /// Where each rank knows its own lengths only, these go the same way first.
     fn serves(&self, _: Way, collective: Collective) -> bool {
-        collective == Collective::Alltoall
+        collective.traffic() == CollectiveTraffic::Exchange
     }
 
     fn form(&self) -> MessageForm {
@@ -45,7 +45,7 @@ impl CallWay for HostBundles {
         let along = order.clone();
         let planned = PlannedWay::new(move |rank| vec![bundled::part(host_of, &along, rank)]);
         Ok(PlannedWay {
-            together: bundled::most_blocks(host_of),
+            together: most_together(host_of),
             ..planned
         }
         .with_digest(order))
@@ -72,6 +72,14 @@ impl CallWay for HostBundles {
 /// slowest one, and a trunk that many share.
 const UNORDERED: (u64, u64) = (3, 2);
 const UNORDERED_OVER_TRUNKS: (u64, u64) = (5, 4);
+
+/// Of blocks that are about equal the longest has so many times the mean.
+const LONGEST: u64 = 3;
+
+/// The most blocks of the mean length that a message may hold as much as.
+pub(super) fn most_together(host_of: &[u32]) -> u64 {
+    LONGEST * bundled::most_blocks(host_of)
+}
 
 /// The ranks of a host give blocks to leaders, these exchange them, and give them on. Half of the
 /// calls wait for a timer if bundles are lost that are longer than what connections send at first,

@@ -57,7 +57,7 @@ impl CallWay for BundlesInTurn {
         let planned =
             PlannedWay::new(move |rank| vec![schedule::part_in_phases(host_of, &phases, rank)]);
         Ok(PlannedWay {
-            together: schedule::most_blocks(host_of),
+            together: bundled::most_together(host_of),
             phases: plan.phases.len(),
             ..planned
         }

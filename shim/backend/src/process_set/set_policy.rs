@@ -16,6 +16,7 @@ use policy::decision_table::{Collective, DataCarrier, Way};
 use policy::forced::ReductionOrder;
 use policy::learned::LearnedPlace;
 use policy::learning::{CallClass, CallLearner, LearningBudget};
+use policy::ways::MessageForm;
 use runtime::agreement_pace;
 use runtime::call_forecast::CallSize;
 use std::time::{Duration, Instant};
@@ -153,6 +154,23 @@ impl SetPolicy {
         }))
     }
 
+    /// True if ranks can put blocks together for this way: none is far larger than the mean, of this very call. The
+    /// ranks agree on the next one before it where they did not on this one. The same on all ranks.
+    pub(super) fn may_put_together(
+        &mut self,
+        collective: Collective,
+        way: Way,
+        amount: CallAmount,
+    ) -> bool {
+        if !amount.differs || !matches!(way.form(), MessageForm::Bundles { .. }) {
+            return true;
+        }
+        if !amount.is_agreed {
+            self.forecasts.distrust(collective);
+        }
+        amount.is_agreed && amount.is_even
+    }
+
     pub(super) fn decide(&mut self, call: &PolicyCall) -> CallDecision {
         let decision = self.policy.decide(call);
         if let Some(class) = decision.class.filter(|_| call.is_steady)
@@ -257,6 +275,7 @@ mod tests {
             fits: true,
             differs: false,
             moved: 1 << 20,
+            is_agreed: true,
             is_even: false,
             place: None,
         };
