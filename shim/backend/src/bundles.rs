@@ -1,8 +1,8 @@
 //! An all-to-all in which blocks that go the same way travel in one message of octets, which ranks put together and
 //! take apart.
 //!
-//! A rank that passes blocks on has to know how long they are. Where each rank knows its own lengths only, these go the
-//! same way first, as blocks of [`LENGTH`] octets.
+//! A rank that passes blocks on has to know how long they are. In MPI_Alltoallv and MPI_Alltoallw the lengths go the same
+//! way first, as blocks of [`LENGTH`] octets.
 use crate::abi::MPI_Count;
 use crate::call::CollectiveCall;
 use crate::call_comm::CallComm;
@@ -35,67 +35,52 @@ pub(crate) unsafe fn alltoall(
         receives: usize::MAX,
         sends: at_once,
     };
-    let carry_out = |part: &RankPart, bundles: PartBundles<'_, '_>| {
-        MessageCarrier::carry_out(call, private, part, bundles, window)
-    };
     // SAFETY: passed on to the caller.
     unsafe {
         octets::alltoall(call, within, |own, places| {
             parts.iter().try_for_each(|part| {
                 let mut received = Vec::new();
                 let lengths = if call.collective.has_own_lengths() {
-                    let own: Vec<[u8; LENGTH]> = own
+                    let numbers: Vec<[u8; LENGTH]> = own
                         .iter()
                         .map(|block| (block.len() as u64).to_le_bytes())
                         .collect();
-                    let own: Vec<&[u8]> = own.iter().map(<[u8; LENGTH]>::as_slice).collect();
+                    let sent: Vec<&[u8]> = numbers.iter().map(<[u8; LENGTH]>::as_slice).collect();
                     let mut lengths = Vec::new();
-                    let equal = BlockLengths::Equal(LENGTH);
-                    carry_out(
-                        part,
-                        PartBundles::new(part, equal, &own, None, &mut lengths),
-                    )?;
-                    BlockLengths::announced(&lengths)
+                    let equal = BundleLengths::Equal(LENGTH);
+                    let bundles = PartBundles::new(part, equal, &sent, None, &mut lengths);
+                    MessageCarrier::carry_out(call, private, part, bundles, window)?;
+                    BundleLengths::announced(&lengths)
                 } else {
-                    BlockLengths::Equal(block)
+                    BundleLengths::Equal(block)
                 };
                 let bundles =
                     PartBundles::new(part, lengths, own, Some(&mut *places), &mut received);
-                carry_out(part, bundles)
+                MessageCarrier::carry_out(call, private, part, bundles, window)
             })
         })
     }
 }
 
 /// The octets of the blocks of the messages that a rank receives.
-enum BlockLengths {
+enum BundleLengths {
     /// Each block has so many.
     Equal(usize),
     /// By message, where each of its blocks ends.
     Each(Vec<Vec<usize>>),
 }
 
-impl BlockLengths {
+impl BundleLengths {
     /// What messages of lengths say.
-    fn announced(messages: &[Vec<u8>]) -> BlockLengths {
-        let ends = messages.iter().map(|message| {
-            let lengths = message.as_chunks::<LENGTH>().0.iter();
-            let lengths = lengths.map(|octets| u64::from_le_bytes(*octets) as usize);
-            lengths
-                .scan(0usize, |end, length| {
-                    *end = end.saturating_add(length);
-                    Some(*end)
-                })
-                .collect()
-        });
-        BlockLengths::Each(ends.collect())
+    fn announced(messages: &[Vec<u8>]) -> BundleLengths {
+        BundleLengths::Each(messages.iter().map(|message| ends_in(message)).collect())
     }
 
     /// The place of a block in a message.
     fn place(&self, message: usize, block: usize) -> Range<usize> {
         match self {
-            BlockLengths::Equal(length) => block * length..(block + 1) * length,
-            BlockLengths::Each(ends) => {
+            BundleLengths::Equal(length) => block * length..(block + 1) * length,
+            BundleLengths::Each(ends) => {
                 let ends = &ends[message];
                 let start = block.checked_sub(1).map_or(0, |before| ends[before]);
                 start..ends[block]
@@ -105,24 +90,36 @@ impl BlockLengths {
 
     /// The octets of a message of so many blocks.
     fn whole(&self, message: usize, blocks: usize) -> usize {
-        let last = blocks.checked_sub(1);
-        last.map_or(0, |last| self.place(message, last).end)
+        match blocks {
+            0 => 0,
+            _ => self.place(message, blocks - 1).end,
+        }
     }
 
     /// The octets that a rank's own block of this length has in a message. A wrong program may send less or more than
     /// it receives.
     fn own(&self, length: usize) -> usize {
         match self {
-            BlockLengths::Equal(length) => *length,
-            BlockLengths::Each(_) => length,
+            BundleLengths::Equal(length) => *length,
+            BundleLengths::Each(_) => length,
         }
     }
+}
+
+/// Where each block of a message ends, of which another message has the lengths.
+fn ends_in(lengths: &[u8]) -> Vec<usize> {
+    (lengths.as_chunks::<LENGTH>().0.iter())
+        .scan(0usize, |end, octets| {
+            *end = end.saturating_add(u64::from_le_bytes(*octets) as usize);
+            Some(*end)
+        })
+        .collect()
 }
 
 /// The messages of one part of the plan.
 struct PartBundles<'a, 'b> {
     part: &'a RankPart,
-    lengths: BlockLengths,
+    lengths: BundleLengths,
     /// This rank's blocks, by receiver.
     own: &'a [&'a [u8]],
     /// The place of each block this rank receives, by sender; none of lengths.
@@ -136,7 +133,7 @@ struct PartBundles<'a, 'b> {
 impl<'a, 'b> PartBundles<'a, 'b> {
     fn new(
         part: &'a RankPart,
-        lengths: BlockLengths,
+        lengths: BundleLengths,
         own: &'a [&'a [u8]],
         places: Option<&'a mut [&'b mut [u8]]>,
         received: &'a mut Vec<Vec<u8>>,
@@ -170,8 +167,8 @@ impl<'a, 'b> PartBundles<'a, 'b> {
         let mut rest = message.as_mut_slice();
         for (octets, length) in blocks {
             let (place, behind) = rest.split_at_mut(length);
-            let length = length.min(octets.len());
-            place[..length].copy_from_slice(&octets[..length]);
+            let sent = length.min(octets.len());
+            place[..sent].copy_from_slice(&octets[..sent]);
             rest = behind;
         }
         Ok(message)

@@ -3,14 +3,12 @@
 //! Receives are posted ahead. Tokens are empty messages whose tag is their number. Every message of
 //! one call is awaited in that call, so the next one, perhaps of another plan, never meets a
 //! message of this one. A block of nothing is not sent; its tokens are.
-use crate::bundles;
 use crate::call::{CollectiveCall, RankBlocks, SendBlocks};
 use crate::call_comm::CallComm;
 use crate::elements::MpiElements;
 use crate::mpi_result::{MpiErrorCode, MpiResult};
 use crate::private_comm::PrivateComm;
 use crate::requests::PendingRequests;
-use policy::ways::{MessageForm, Way};
 use runtime::exchange::{self, CarrierEvent, ExchangeWindow, TransferCarrier, TransferPiece};
 use schedules::transfers::part::{RankPart, SyncToken};
 use std::ffi::c_int;
@@ -28,30 +26,6 @@ const RING: ExchangeWindow = ExchangeWindow {
 // Blocks need no number: messages of one tag between two ranks do not overtake each other (MPI-4.1, 3.5).
 const DATA: c_int = 1;
 const FIRST_TOKEN: c_int = 2;
-
-/// One call, over the communicator's messages.
-///
-/// # Safety
-/// As the MPI standard says of the call's arguments.
-pub(crate) unsafe fn carry_out(
-    call: &CollectiveCall,
-    within: &CallComm,
-    (way, parts): (Way, &[RankPart]),
-    private: &PrivateComm,
-    block: usize,
-) -> MpiResult<()> {
-    // SAFETY: passed on to the caller.
-    unsafe {
-        match way.form() {
-            MessageForm::Blocks => alltoall(call, within, private, parts),
-            MessageForm::Bundles { at_once } => {
-                bundles::alltoall(call, (within, private), parts, at_once, block)
-            }
-            MessageForm::Gathered => allgather(call, private, parts),
-            MessageForm::Relayed | MessageForm::Library => Ok(()),
-        }
-    }
-}
 
 /// An all-to-all of one block a transfer, as many parts as barriers divide it into.
 ///

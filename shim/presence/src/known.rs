@@ -13,11 +13,12 @@ pub struct KnownTexts {
 impl KnownTexts {
     /// Those of these ranks; `None` if one was not read yet.
     pub fn of_all(&self, ranks: &[i32]) -> Option<Vec<Arc<Published>>> {
-        let texts = ranks.iter().map(|&rank| {
-            let rank = usize::try_from(rank).ok()?;
-            self.of_rank.get(rank)?.clone()
-        });
-        texts.collect()
+        (ranks.iter())
+            .map(|&rank| {
+                let text = self.of_rank.get(usize::try_from(rank).ok()?)?;
+                text.clone()
+            })
+            .collect()
     }
 
     /// These ranks have these texts.
@@ -37,16 +38,17 @@ impl KnownTexts {
 /// These texts, of which equal ones are one; `None` if one is missing.
 pub fn each_once(texts: impl Iterator<Item = Option<Published>>) -> Option<Vec<Arc<Published>>> {
     let mut known: HashSet<Arc<Published>> = HashSet::new();
-    let shared = texts.map(|text| {
-        let text = text?;
-        if let Some(same) = known.get(&text) {
-            return Some(Arc::clone(same));
-        }
-        let text = Arc::new(text);
-        known.insert(Arc::clone(&text));
-        Some(text)
-    });
-    shared.collect()
+    texts
+        .map(|text| {
+            let text = text?;
+            if let Some(same) = known.get(&text) {
+                return Some(Arc::clone(same));
+            }
+            let text = Arc::new(text);
+            known.insert(Arc::clone(&text));
+            Some(text)
+        })
+        .collect()
 }
 
 #[cfg(test)]

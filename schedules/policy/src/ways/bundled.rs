@@ -24,7 +24,7 @@ impl CallWay for HostBundles {
         &[DataCarrier::Mpi]
     }
 
-    /// Where each rank knows its own lengths only, these go the same way first.
+    /// Lengths that differ go the same way first.
     fn serves(&self, _: Way, collective: Collective) -> bool {
         collective.traffic() == CollectiveTraffic::Exchange
     }

@@ -11,8 +11,8 @@ use crate::device::Staging;
 use crate::mesh_state::{self, MeshState};
 use crate::mpi::SUCCESS;
 use crate::mpi_result::MpiResult;
-use crate::point_to_point;
 use crate::private_comm::{PrivateComm, PrivateCommState};
+use crate::{bundles, point_to_point};
 use length_plans::LengthPlans;
 use policy::call_policy::CallPolicy;
 use policy::ways::{DataCarrier, MessageForm, Way};
@@ -139,9 +139,7 @@ impl SetCarriers {
                 }
                 (_, None, PrivateCommState::Over(shadow)) => {
                     let block = amount.block as usize;
-                    shadow.quietly(|| {
-                        point_to_point::carry_out(call, within, (way, parts), shadow, block)
-                    })?
+                    shadow.quietly(|| over_messages(call, within, (way, parts), shadow, block))?
                 }
                 (_, None, _) => return Ok(false),
             }
@@ -159,6 +157,30 @@ impl SetCarriers {
             if let PrivateCommState::Over(mut private) = std::mem::take(state) {
                 private.free();
             }
+        }
+    }
+}
+
+/// One call, over the communicator's messages.
+///
+/// # Safety
+/// As the MPI standard says of the call's arguments.
+unsafe fn over_messages(
+    call: &CollectiveCall,
+    within: &CallComm,
+    (way, parts): (Way, &[RankPart]),
+    private: &PrivateComm,
+    block: usize,
+) -> MpiResult<()> {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        match way.form() {
+            MessageForm::Blocks => point_to_point::alltoall(call, within, private, parts),
+            MessageForm::Bundles { at_once } => {
+                bundles::alltoall(call, (within, private), parts, at_once, block)
+            }
+            MessageForm::Gathered => point_to_point::allgather(call, private, parts),
+            MessageForm::Relayed | MessageForm::Library => Ok(()),
         }
     }
 }
