@@ -40,11 +40,10 @@ pub fn each_once(texts: impl Iterator<Item = Option<Published>>) -> Option<Vec<A
     let mut known: HashSet<Arc<Published>> = HashSet::new();
     texts
         .map(|text| {
-            let text = text?;
+            let text = Arc::new(text?);
             if let Some(same) = known.get(&text) {
                 return Some(Arc::clone(same));
             }
-            let text = Arc::new(text);
             known.insert(Arc::clone(&text));
             Some(text)
         })

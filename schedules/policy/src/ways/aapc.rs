@@ -225,8 +225,8 @@ pub(super) fn smallest(set: &UnmeasuredSet<'_>) -> Option<Bytes> {
         return Some(overflowing.max(lasting));
     }
     let held = OctetWindow::of(hosts, set.host_of).largest_block;
-    let tokens = smallest_of_phases(hosts, bottleneck, set.delay, (overflowing, held));
-    let tokens = tokens.max(Bytes(held.0 + 1));
+    let tokens = smallest_of_phases(hosts, bottleneck, set.delay, (overflowing, held))
+        .max(Bytes(held.0 + 1));
     Some(smallest_that_waits(set).map_or(tokens, |waits| waits.min(tokens)))
 }
 
