@@ -78,15 +78,19 @@ fn lengths_that_change_from_call_to_call_give_the_same_bytes() {
 }
 
 #[test]
-fn over_tcp_a_rank_hears_of_a_block_that_was_cut_short_and_the_others_of_nothing() {
-    for mpi in BOTH {
+fn a_rank_hears_of_a_block_that_was_cut_short_and_the_others_of_nothing() {
+    for (mpi, (name, way)) in BOTH
+        .into_iter()
+        .flat_map(|mpi| [OVER_TCP, BUNDLED].map(|way| (mpi, way)))
+    {
         let dir = shared(TREE);
         let output = TestJob::new(mpi, 4)
+            .per_host(if way == BUNDLED.1 { 2 } else { 1 })
             .dir(dir.path())
-            .env(OVER_TCP.0, OVER_TCP.1)
+            .env(name, way)
             .run(&compiled("lengths.c", mpi, &[]), &["disagree"]);
         let last = output.out.lines().last();
-        assert_eq!(last, Some("1 told of a block cut short"), "{mpi}");
+        assert_eq!(last, Some("1 told of a block cut short"), "{mpi}, {way}");
     }
 }
 

@@ -8,7 +8,7 @@ use crate::call::CollectiveCall;
 use crate::call_comm::CallComm;
 use crate::elements::{MpiElements, room};
 use crate::mpi::mpi;
-use crate::mpi_result::MpiResult;
+use crate::mpi_result::{MpiErrorCode, MpiResult};
 use crate::octets;
 use crate::point_to_point::{MessageCarrier, PiecePlaces};
 use crate::private_comm::PrivateComm;
@@ -35,8 +35,10 @@ pub(crate) unsafe fn alltoall(
         receives: usize::MAX,
         sends: at_once,
     };
+    // If a block does not fit, others still wait for what this rank passes on.
+    let mut fit = Ok(());
     // SAFETY: passed on to the caller.
-    unsafe {
+    let carried = unsafe {
         octets::alltoall(call, within, |own, places| {
             parts.iter().try_for_each(|part| {
                 let mut received = Vec::new();
@@ -50,7 +52,9 @@ pub(crate) unsafe fn alltoall(
                     let equal = BundleLengths::Equal(LENGTH);
                     let bundles = PartBundles::new(part, equal, &sent, None, &mut lengths);
                     MessageCarrier::carry_out(call, private, part, bundles, window)?;
-                    BundleLengths::announced(&lengths)
+                    let lengths = BundleLengths::announced(&lengths);
+                    fit = fit.and(lengths.fit(part, places));
+                    lengths
                 } else {
                     BundleLengths::Equal(block)
                 };
@@ -59,7 +63,8 @@ pub(crate) unsafe fn alltoall(
                 MessageCarrier::carry_out(call, private, part, bundles, window)
             })
         })
-    }
+    };
+    carried.and(fit)
 }
 
 /// The octets of the blocks of the messages that a rank receives.
@@ -86,6 +91,20 @@ impl BundleLengths {
                 start..ends[block]
             }
         }
+    }
+
+    /// An error if a block that ends here is longer than its place, as where two ranks of a wrong program disagree.
+    fn fit(&self, part: &RankPart, places: &[&mut [u8]]) -> MpiResult<()> {
+        let is_cut = part.receives.iter().enumerate().any(|(message, transfer)| {
+            transfer.blocks.iter().enumerate().any(|(number, block)| {
+                let length = self.place(message, number).len();
+                block.dst == part.rank && length > places[block.src as usize].len()
+            })
+        });
+        if is_cut {
+            return Err(MpiErrorCode::truncated());
+        }
+        Ok(())
     }
 
     /// The octets of a message of so many blocks.
