@@ -45,6 +45,22 @@ fn job(
     (text, records(&dir).remove(0))
 }
 
+/// Runs a program with these settings over the library's usual network.
+fn output_of(
+    source: &str,
+    up: &RunningLab,
+    (mpi, library): (&str, Mpi),
+    settings: &[(&str, &str)],
+) -> TestJobOutput {
+    let job = lab::mpi::MpiJob {
+        timeout: Some(Duration::from_secs(120)),
+        ..lab::mpi::MpiJob::new(library)
+    };
+    let mut command = up.lab.mpirun(&job, [compiled(source, mpi, &[])]);
+    command.envs(settings.iter().copied());
+    TestJobOutput::new(&command.output().expect("mpirun"), mpi)
+}
+
 fn both() -> impl Iterator<Item = (&'static str, Mpi)> {
     BOTH.into_iter().zip([Mpi::OpenMpi, Mpi::Mpich])
 }
@@ -141,14 +157,8 @@ fn where_all_ranks_know_the_network_a_part_of_them_does_not_look_again() {
     let up = RunningLab::with(MachinePart::Half, "halves", TWO);
     for (mpi, library) in both() {
         let dir = published(&up.lab.dir(), &up.topology());
-        let job = lab::mpi::MpiJob {
-            timeout: Some(Duration::from_secs(120)),
-            ..lab::mpi::MpiJob::new(library)
-        };
-        let mut command = up.lab.mpirun(&job, [compiled("halves.c", mpi, &[])]);
         let settings = [AT_ONCE, ("HEDDLE_LEARN", "off")];
-        let output = command.envs(settings).output().expect("mpirun");
-        let text = TestJobOutput::new(&output, mpi);
+        let text = output_of("halves.c", &up, (mpi, library), &settings);
         assert_eq!(text.out.lines().count(), 2, "{}", text.out);
         let calls = |ranks: usize| {
             let made = records(&dir).into_iter();
@@ -168,13 +178,7 @@ fn where_most_comes_from_hosts_outside_a_communicator_its_calls_are_served() {
     let up = RunningLab::with(MachinePart::Half, "rows", TWO);
     for (mpi, library) in both() {
         let dir = published(&up.lab.dir(), &up.topology());
-        let job = lab::mpi::MpiJob {
-            timeout: Some(Duration::from_secs(120)),
-            ..lab::mpi::MpiJob::new(library)
-        };
-        let mut command = up.lab.mpirun(&job, [compiled("rows.c", mpi, &[])]);
-        let output = command.env(AT_ONCE.0, AT_ONCE.1).output().expect("mpirun");
-        let text = TestJobOutput::new(&output, mpi);
+        let text = output_of("rows.c", &up, (mpi, library), &[AT_ONCE]);
         let rows = records(&dir);
         assert!(
             rows.len() == 2 && rows.iter().all(|row| row.aside.is_none()),

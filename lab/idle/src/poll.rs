@@ -33,7 +33,7 @@ pub unsafe extern "C" fn epoll_wait(
     timeout: c_int,
 ) -> c_int {
     if timeout != 0 {
-        // Who waits here does not poll without end.
+        // A thread that waits here does not poll without end.
         EMPTY.set(0);
         // SAFETY: the caller's promise.
         return unsafe { kernel_epoll_wait(epoll, events, room, timeout) };

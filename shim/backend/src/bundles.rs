@@ -76,7 +76,7 @@ enum BundleLengths {
 }
 
 impl BundleLengths {
-    /// What messages of lengths say.
+    /// The lengths in these messages.
     fn announced(messages: &[Vec<u8>]) -> BundleLengths {
         BundleLengths::Each(messages.iter().map(|message| ends_in(message)).collect())
     }

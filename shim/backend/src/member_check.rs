@@ -51,7 +51,7 @@ const VOTE: usize = 16;
 /// The outcome of a comparison, the same on every rank that asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum MemberComparison {
-    /// What all have in common.
+    /// The facts that all have in common.
     Facts(MemberFacts),
     /// Some did not come.
     Late,

@@ -56,7 +56,7 @@ fn hosts_of_ranks() -> (Vec<u8>, usize) {
     (all.collect(), hosts[0].len())
 }
 
-/// What launchers have of all ranks, as one of them keeps it.
+/// The texts that all ranks published, as one of them keeps them.
 fn texts_of_ranks() -> KnownTexts {
     let ranks: Vec<i32> = (0..(HOSTS * RANKS_A_HOST) as i32).collect();
     let texts = ranks.iter().map(|rank| {

@@ -40,7 +40,7 @@ pub struct UnmeasuredSet<'a> {
     pub(crate) goes_in_runs: OnceCell<bool>,
     /// The smallest block that overflows a queue, once anybody has asked.
     overflowing: OnceCell<Option<Bytes>>,
-    /// What the libraries' routine for small allgathers takes, once anybody has asked.
+    /// The seconds for each octet of the libraries' routine for small allgathers, once anybody has asked.
     doubling: OnceCell<f64>,
     /// The traits of its hosts, once anybody has asked: whether several rings gain takes a while.
     traits: OnceCell<HostTraits>,

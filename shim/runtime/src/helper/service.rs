@@ -91,7 +91,7 @@ pub fn serve(dir: &Path, build: &str, mut rank: UnixStream) -> io::Result<()> {
             presence::BUILD
         );
         framing::send(&rank, &HelperReport::Unusable(problem))?;
-        // What it asks for nobody reads; it is not to find its helper lost.
+        // Its requests are read and dropped: a closed socket would look to it as a lost helper.
         return io::copy(&mut rank, &mut io::sink()).map(drop);
     }
     let shared = Arc::new(HelperShared {
